@@ -11,7 +11,7 @@ import { syncToDisk } from "../base/sync-to-disk.js";
 const pieceBytes = 1 << 20;
 const unfinishedPrefix = "unfinished-";
 
-/** Files under their checksums: what is there already is not written again, and nothing is ever changed. */
+/** Files named by their checksums: existing files are not written again, and files are never changed. */
 export class ContentFiles {
   readonly #folder: string;
   copiedBytes = 0;
@@ -20,18 +20,20 @@ export class ContentFiles {
     this.#folder = folder;
   }
 
-  /** Where a content lies. */
+  /** The path of a content. */
   path(sha256: string): string {
     return join(this.#folder, sha256.slice(0, 2), sha256);
   }
 
-  /** Whether the content is there with all of its bytes. */
+  /** Whether the content exists with its full size. */
   async has({ sha256, bytes }: BackupFile): Promise<boolean> {
     const found = await stat(this.path(sha256)).catch(() => undefined);
     return found?.isFile() === true && found.size === bytes;
   }
 
-  /** Adds a file; the disk has it when this resolves. `source` is a path as bytes, where names need not be text. */
+  /**
+   * Adds a file; it is durable when this resolves. `source` is a path as bytes, because names need not be valid text.
+   */
   async addFile(path: string, source: string | Buffer, stop: StopSignal): Promise<BackupFile> {
     const from = await open(source, "r");
     try {
@@ -49,14 +51,14 @@ export class ContentFiles {
     }
   }
 
-  /** Adds bytes. Caller guarantees that they stay as they are until this resolves. */
+  /** Adds bytes. Caller guarantees: they do not change until this resolves. */
   addBytes(path: string, bytes: Uint8Array): Promise<BackupFile> {
     return this.#add(path, async (write) => {
       for (let at = 0; at < bytes.length; at += pieceBytes) await write(bytes.subarray(at, at + pieceBytes));
     });
   }
 
-  /** Deletes what is not in the set of checksums, and what earlier backups did not finish. */
+  /** Deletes files whose checksums are not in the set, and incomplete files of earlier backups. */
   async keepOnly(wanted: ReadonlySet<string>): Promise<void> {
     for (const name of await readdir(this.#folder)) {
       const folder = join(this.#folder, name);
@@ -110,16 +112,16 @@ export async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<voi
   for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at, bytes.length - at, null)).bytesWritten;
 }
 
-/** Makes the folder of a backup, or refuses one that holds something else. */
+/** Creates the folder of a backup; rejects if it contains something else. */
 export async function prepareTarget(folder: string, manifestName: string, filesFolder: string): Promise<void> {
   const isKnown = existsSync(join(folder, manifestName)) || existsSync(join(folder, filesFolder));
   if (!isKnown && existsSync(folder) && readdirSync(folder).length > 0) {
     throw new TrawlError(
       "conflict",
-      `${folder} holds something else than a backup: name an empty folder, or one of an earlier backup`,
+      `${folder} contains something other than a backup: use an empty folder, or the folder of an earlier backup`,
     );
   }
   await mkdir(join(folder, filesFolder), { recursive: true, mode: 0o700 });
-  // It holds all that the data directory does, secrets too.
+  // It contains everything that the data directory does, including secrets.
   await chmod(folder, 0o700);
 }

@@ -6,7 +6,7 @@ import type { ShardStore } from "../store/shard-store.js";
 import type { ContentFiles } from "./content-files.js";
 import { parseList, shardPath, type BackupFile, type ManifestEntry, type ShardToCopy } from "./manifest.js";
 
-/** Copies a shard, verified. Throws `corrupt-shard` for a damaged one. */
+/** Copies a shard after verifying it. Throws `corrupt-shard` if it is damaged. */
 export async function copyShard(store: ShardStore, shard: ShardToCopy, files: ContentFiles): Promise<BackupFile> {
   const snapshot = store.read();
   let bytes: Buffer | undefined;
@@ -17,7 +17,7 @@ export async function copyShard(store: ShardStore, shard: ShardToCopy, files: Co
     reader.requireChecksum(shard.checksum);
     reader.verify("index");
     reader.verify("content");
-    // The view ends with the snapshot, and writing takes its time.
+    // The view ends with the snapshot, and writing takes long.
     bytes = Buffer.from(found);
   } finally {
     snapshot.close();
@@ -25,18 +25,15 @@ export async function copyShard(store: ShardStore, shard: ShardToCopy, files: Co
   return await files.addBytes(shardPath(shard), bytes);
 }
 
-/**
- * Files of a mirror that are never changed while they have their name: what an earlier backup has of them is taken
- * over.
- */
+/** Files of a mirror that never change under their name: those in an earlier backup are reused. */
 const immutable = /^objects\/(pack\/pack-[0-9a-f]+\.(pack|idx|rev)|[0-9a-f]{2}\/[0-9a-f]{38}([0-9a-f]{24})?)$/;
 
-/** What else makes the mirror. */
+/** The other files that belong to the mirror. */
 const mutable = /^(HEAD|config|packed-refs|shallow|incomplete-source|trusted-source\.config|refs\/.*)$/;
 
 /**
- * Copies a mirror, and a list of its files. Caller guarantees: nothing writes to it meanwhile. `earlier` is the list of
- * the backup that lies in the same folder.
+ * Copies a mirror, and a list of its files. Caller guarantees: nothing writes to it meanwhile. `earlier` is the list
+ * from the previous backup in the same folder.
  */
 export async function copyMirror(
   directory: string,
@@ -63,7 +60,7 @@ export async function copyMirror(
   return await files.addBytes(path, Buffer.from(JSON.stringify(entries)));
 }
 
-/** The files that a list names; none where it cannot be read, so that all are copied. */
+/** The files in a list; none if it cannot be read, so that all are copied. */
 export async function readList(list: ManifestEntry | undefined, files: ContentFiles): Promise<readonly BackupFile[]> {
   if (list === undefined) return [];
   try {
@@ -73,7 +70,7 @@ export async function readList(list: ManifestEntry | undefined, files: ContentFi
   }
 }
 
-/** Names of all files below, one byte a character, sorted. */
+/** Names of all files below the folder, one character per byte, sorted. */
 async function namesIn(root: Buffer, prefix: string): Promise<string[]> {
   const entries = await readdir(Buffer.concat([root, Buffer.from(prefix, "latin1")]), {
     withFileTypes: true,
@@ -91,7 +88,7 @@ async function namesIn(root: Buffer, prefix: string): Promise<string[]> {
   return names.sort();
 }
 
-/** Deletes what the manifest does not need. */
+/** Deletes files that the manifest does not need. */
 export async function deleteUnneeded(entries: readonly ManifestEntry[], files: ContentFiles): Promise<void> {
   const wanted = new Set(entries.map(({ sha256 }) => sha256));
   for (const entry of entries) {

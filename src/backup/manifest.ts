@@ -1,17 +1,17 @@
 import { TrawlError } from "../base/errors.js";
 
-/** Of the folder of a backup. 1: first. */
+/** Format of the backup folder. 1: first. */
 export const backupFormat = 1;
 
 export const manifestName = "manifest.json";
 
-/** Holds each file of a backup under its checksum. */
+/** Contains each file of a backup under its checksum. */
 export const filesFolder = "files";
 
-/** A file of the data directory as a backup has it. */
+/** A file of the data directory in a backup. */
 export interface BackupFile {
   /**
-   * Within the data directory, with slashes, one byte a character. A shard, which lies in a store there, is
+   * Relative to the data directory, with slashes, one character per byte. A shard, which is part of a store there, is
    * `shards/ID-CHECKSUM`.
    */
   readonly path: string;
@@ -19,40 +19,40 @@ export interface BackupFile {
   readonly sha256: string;
 }
 
-/** `list`: the files of a mirror, whose path it has, as JSON. */
+/** `list`: the files of the mirror at that path, as JSON. */
 export interface ManifestEntry extends BackupFile {
   readonly kind: "file" | "shard" | "list";
 }
 
-/** What a backup consists of. It is written last, and everything that it names is on the disk by then. */
+/** The contents of a backup. It is written last, when everything that it names is durable. */
 export interface Manifest {
   readonly format: number;
-  /** Of the data directory. */
+  /** Version of the data directory. */
   readonly dataVersion: number;
   /** RFC 3339. */
   readonly takenAt: string;
   readonly entries: readonly ManifestEntry[];
 }
 
-/** A shard that the catalog of a backup names. */
+/** A shard that the catalog of a backup refers to. */
 export interface ShardToCopy {
   readonly id: number;
   readonly checksum?: number;
 }
 
-/** The path of a shard in a backup. The checksum tells it from any other that has had its id. */
+/** The path of a shard in a backup. The checksum distinguishes it from any other shard that had its id. */
 export function shardPath({ id, checksum }: ShardToCopy): string {
   return `shards/${id}-${(checksum ?? 0).toString(16).padStart(8, "0")}`;
 }
 
-/** Throws `format-version` for another format, and `storage` for what is no manifest. */
+/** Throws `format-version` for another format, and `storage` for an invalid manifest. */
 export function parseManifest(text: string): Manifest {
   const value = parsed(text, manifestName);
   if (typeof value !== "object" || value === null || !("format" in value)) throw damaged(manifestName);
   if (value.format !== backupFormat) {
     throw new TrawlError(
       "format-version",
-      `the backup has format ${JSON.stringify(value.format)}, and this program reads ${backupFormat}: use the program that wrote it`,
+      `the backup has format ${JSON.stringify(value.format)}, but this program supports ${backupFormat}: use the program that wrote it`,
     );
   }
   const { dataVersion, takenAt, entries } = value as Partial<Manifest>;
@@ -64,7 +64,7 @@ export function parseManifest(text: string): Manifest {
   return { format: backupFormat, dataVersion, takenAt, entries };
 }
 
-/** Throws `storage` for what is no list. */
+/** Throws `storage` for an invalid list. */
 export function parseList(text: string, path: string): readonly BackupFile[] {
   const files = parsed(text, `the list of ${path}`);
   if (!Array.isArray(files) || !files.every((file) => isBackupFile(file) && file.path.startsWith(`${path}/`)))
@@ -76,7 +76,7 @@ function parsed(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new TrawlError("storage", `${what} of the backup is damaged: restore another one`, { cause: error });
+    throw new TrawlError("storage", `${what} of the backup is damaged: use another backup`, { cause: error });
   }
 }
 
@@ -93,7 +93,7 @@ function isBackupFile(file: unknown): file is BackupFile {
   );
 }
 
-/** Whether the path leads nowhere but into one of the folders of a data directory. */
+/** Whether the path stays inside one of the folders of a data directory. */
 function isInside(path: string): boolean {
   const [first, ...others] = path.split("/");
   const isPlain =
@@ -106,5 +106,5 @@ function isInside(path: string): boolean {
 }
 
 function damaged(what: string): TrawlError {
-  return new TrawlError("storage", `${what} of the backup is damaged: restore another one`);
+  return new TrawlError("storage", `${what} of the backup is damaged: use another backup`);
 }

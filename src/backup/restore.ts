@@ -18,21 +18,18 @@ export interface Restored {
   readonly bytes: number;
 }
 
-/** Reads and checks the manifest of a backup. Throws `not-found`, `format-version` or `storage`. */
+/** Reads and validates the manifest of a backup. Throws `not-found`, `format-version` or `storage`. */
 export async function readManifest(backup: string): Promise<Manifest> {
   const path = join(backup, manifestName);
   if (!existsSync(path))
-    throw new TrawlError(
-      "not-found",
-      `${backup} is no backup, or one that was not finished: it has no ${manifestName}`,
-    );
+    throw new TrawlError("not-found", `${backup} is not a backup, or was not completed: it has no ${manifestName}`);
   return parseManifest(await readFile(path, "utf8"));
 }
 
 /**
- * Makes a data directory of a backup. `begin` is called when the folder is known to be empty, `end` when the disk has
- * all of it: between them no daemon may start on it. Every file is compared with its checksum. Throws `conflict` for a
- * folder that is not empty, `storage` for a damaged backup or a full disk.
+ * Creates a data directory from a backup. `begin` is called when the folder is known to be empty, `end` when all of it
+ * is durable: in between, no daemon may start with it. The checksum of every file is verified. Throws `conflict` if the
+ * folder is not empty, `storage` if the backup is damaged or the disk is full.
  */
 export async function restore(
   backup: string,
@@ -44,7 +41,7 @@ export async function restore(
   if (existsSync(dataFolder) && readdirSync(dataFolder).length > 0) {
     throw new TrawlError(
       "conflict",
-      `${dataFolder} is not empty: name an empty folder, or one that is not there yet. Nothing was changed.`,
+      `${dataFolder} is not empty: use an empty folder, or one that does not exist yet. Nothing was changed.`,
     );
   }
   for (const folder of ["", "catalog", "shards", "mirrors"])
@@ -57,7 +54,7 @@ export async function restore(
     return restored;
   } catch (error) {
     const code = error instanceof TrawlError ? error.code : "storage";
-    throw new TrawlError(code, `the restore ended: ${errorMessage(error)}. Empty ${dataFolder} before the next try.`, {
+    throw new TrawlError(code, `the restore failed: ${errorMessage(error)}. Empty ${dataFolder} before trying again.`, {
       cause: error,
     });
   }
@@ -102,7 +99,7 @@ class Restoring {
   async #copyMirror(list: BackupFile): Promise<number> {
     const files = parseList((await this.#read(list)).toString(), list.path);
     if (files.length === 0) return 0;
-    // git takes a folder without these for none of its own.
+    // git does not recognize a folder without these as a repository.
     for (const folder of ["objects/info", "objects/pack", "refs/heads", "refs/tags"])
       await mkdir(join(this.#dataFolder, list.path, folder), { recursive: true, mode: 0o700 });
     for (const file of files) await this.#copy(file);
@@ -153,7 +150,7 @@ function damaged({ path }: BackupFile, reason: string): TrawlError {
   return new TrawlError("storage", `the backup is damaged: ${JSON.stringify(path)} cannot be read (${reason})`);
 }
 
-/** Writes a small file so that a crash leaves the old one or the new one. */
+/** Writes a small file so that a crash leaves either the old or the new version. */
 export async function writeMarker(path: string, text: string): Promise<void> {
   const file = await open(path, "w", 0o600);
   try {

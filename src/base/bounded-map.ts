@@ -1,4 +1,4 @@
-/** A map that forgets what was longest not asked for, once its entries together weigh more than `weightMax`. */
+/** A map that evicts the least recently used entries when the total weight of its entries exceeds `weightMax`. */
 export class BoundedMap<Key, Value> {
   readonly #weightMax: number;
   readonly #weigh: (value: Value) => number;
@@ -11,7 +11,7 @@ export class BoundedMap<Key, Value> {
     this.#weigh = weigh;
   }
 
-  /** Of all entries. */
+  /** The total weight of all entries. */
   get weight(): number {
     return this.#weight;
   }
@@ -28,7 +28,7 @@ export class BoundedMap<Key, Value> {
     return value;
   }
 
-  /** A value that weighs more than the whole map may is not kept. */
+  /** A value that weighs more than `weightMax` is not stored. */
   set(key: Key, value: Value): void {
     this.delete(key);
     const weight = this.#weigh(value);

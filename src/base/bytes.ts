@@ -1,4 +1,4 @@
-/** Making and joining byte arrays. The only user of uninitialised memory. */
+/** Creating and joining byte arrays. The only file that allocates uninitialised memory. */
 
 const encoder = new TextEncoder();
 
@@ -11,7 +11,7 @@ export function utf8Bytes(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
-/** The parts one after the other, in a new array. */
+/** Concatenates the parts into a new array. */
 export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat(parts);
 }

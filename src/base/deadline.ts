@@ -1,14 +1,14 @@
 /**
- * Time for the rest of the code: durations and deadlines run on the monotonic clock, so that a step of the wall clock
+ * Time functions for all other code: durations and deadlines use the monotonic clock, so that a step of the wall clock
  * neither fires nor delays anything. The only user of `setTimeout`, apart from the sync timer.
  */
 
-/** Milliseconds on the monotonic clock; only differences mean something. */
+/** Milliseconds on the monotonic clock; only differences are meaningful. */
 export function monotonicMs(): number {
   return performance.now();
 }
 
-/** A pending call. `cancel` is idempotent and may come after the call was made. */
+/** A pending call. `cancel` is idempotent and may be called after the call was made. */
 export interface PendingCall {
   cancel(): void;
 }

@@ -1,9 +1,9 @@
 /**
- * The one error table. Each error has a code (stable, for programs), a level (how loudly it is logged) and, where one
- * fits, an HTTP status and a process exit code. A message says what went wrong, where, and how to fix it.
+ * The table of all errors. Each has a code (stable, for programs), a log level and, where applicable, an HTTP status
+ * and a process exit code. A message says what went wrong, where, and how to fix it.
  */
 export const errorTable = {
-  /** A bug of ours. */
+  /** A bug in Trawl. */
   internal: { level: "error", httpStatus: 500 },
   /** The configuration file or a command-line option is unusable. */
   "bad-config": { level: "error", httpStatus: 400 },
@@ -15,9 +15,9 @@ export const errorTable = {
   forbidden: { level: "info", httpStatus: 403 },
   /** No such repository, shard, revision or route. */
   "not-found": { level: "info", httpStatus: 404 },
-  /** The thing exists already, or is in use. */
+  /** The object already exists or is in use. */
   conflict: { level: "info", httpStatus: 409 },
-  /** One client has all of the machine that it may; others have a share as well. */
+  /** The client has used up its share of the machine. */
   "too-many-requests": { level: "info", httpStatus: 429 },
   /** A limit on queued or concurrent work is reached; retry later. */
   overloaded: { level: "warn", httpStatus: 503 },
@@ -25,15 +25,15 @@ export const errorTable = {
   "shutting-down": { level: "info", httpStatus: 503 },
   /** git failed, timed out or was refused. */
   git: { level: "warn", httpStatus: 502 },
-  /** Not tried again for now, since a thread did not get past it. */
+  /** Not retried for now, because a thread hung or crashed on it. */
   quarantined: { level: "warn", httpStatus: 503 },
-  /** A shard's bytes fail their checks. */
+  /** A shard failed verification. */
   "corrupt-shard": { level: "error", httpStatus: 500 },
   /** Writing or syncing the store failed (disk full, read-only). */
   storage: { level: "error", httpStatus: 500 },
   /**
-   * A write or a sync failed in such a way that nobody knows what the disk has of a store: the daemon ends, and its
-   * next start looks.
+   * A write or a sync failed so that the contents of a store on disk are unknown: the daemon exits, and checks the
+   * store at the next start.
    */
   "store-lost": { level: "error", httpStatus: 500 },
   /** The data directory has a format this program cannot read. */
@@ -45,7 +45,7 @@ export const errorTable = {
 export type ErrorCode = keyof typeof errorTable;
 export type ErrorLevel = (typeof errorTable)[ErrorCode]["level"];
 
-/** An error with a code from the table. `cause` keeps what lay beneath it. */
+/** An error with a code from the table. `cause` is the underlying error. */
 export class TrawlError extends Error {
   readonly code: ErrorCode;
 
@@ -64,7 +64,7 @@ export class TrawlError extends Error {
   }
 }
 
-/** An error as plain data: what crosses a thread boundary, where own properties of an Error are lost. */
+/** An error as plain data, for sending it to another thread, where own properties of an Error are lost. */
 export interface SerializedError {
   readonly code: ErrorCode;
   readonly message: string;
@@ -79,7 +79,7 @@ export function deserializeError(error: SerializedError): TrawlError {
   return new TrawlError(error.code, error.message);
 }
 
-/** The message of anything thrown. */
+/** The message of any thrown value. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,13 +1,13 @@
 /**
- * What clients wait for, in an order that is fair between them: the clients are served one after the other, each with
- * what it has waited for longest. So a client that asks for a thousand things delays another client by one.
+ * A queue that is fair between clients: clients are served round-robin, each in the order of its items. A client that
+ * queues a thousand items delays another client by one item at a time.
  */
 export class FairQueue<Item> {
-  /** The client that is served next comes first. Each has at least one item, the oldest first. */
+  /** The client to be served next comes first. Each has at least one item; the oldest item comes first. */
   readonly #items = new Map<string, Set<Item>>();
   #size = 0;
 
-  /** Items that wait. */
+  /** The number of queued items. */
   get size(): number {
     return this.#size;
   }
@@ -16,7 +16,7 @@ export class FairQueue<Item> {
     return this.#items.get(client)?.size ?? 0;
   }
 
-  /** An item must not be in the queue yet. */
+  /** The item must not be in the queue yet. */
   push(client: string, item: Item): void {
     const items = this.#items.get(client);
     if (items === undefined) this.#items.set(client, new Set([item]));
@@ -24,7 +24,7 @@ export class FairQueue<Item> {
     this.#size++;
   }
 
-  /** The next item, or the next of those that may be taken; undefined when there is none. */
+  /** Removes and returns the next item for which `isReady` is true; undefined if there is none. */
   take(isReady: (client: string, item: Item) => boolean = () => true): Item | undefined {
     for (const [client, items] of this.#items) {
       for (const item of items) {
@@ -37,7 +37,7 @@ export class FairQueue<Item> {
     return undefined;
   }
 
-  /** Does nothing with an item that does not wait. */
+  /** Does nothing if the item is not queued. */
   remove(client: string, item: Item): void {
     const items = this.#items.get(client);
     if (items?.delete(item) !== true) return;

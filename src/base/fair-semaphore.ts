@@ -1,7 +1,7 @@
 import { TrawlError } from "./errors.js";
 import { FairQueue } from "./fair-queue.js";
 
-/** Bounds of a `FairSemaphore`. One client alone may reach `clientCountMax` and `clientWaitingMax` only. */
+/** Limits of a `FairSemaphore`. A single client is limited to `clientCountMax` and `clientWaitingMax`. */
 export interface ShareLimits {
   readonly countMax: number;
   readonly clientCountMax: number;
@@ -9,7 +9,7 @@ export interface ShareLimits {
   readonly clientWaitingMax: number;
 }
 
-/** Whose bound is reached. */
+/** Which limit has been reached. */
 export type FullShare = "client" | "all";
 
 /** Idempotent. */
@@ -35,7 +35,7 @@ export class FairSemaphore {
     this.#limits = limits;
   }
 
-  /** Permits that are held, those included whose work is about to start. */
+  /** Permits held, including those whose work is about to start. */
   get count(): number {
     return this.#count;
   }
@@ -44,7 +44,7 @@ export class FairSemaphore {
     return this.#queue.size;
   }
 
-  /** Which bound refuses one more piece of work of this client; undefined when it may run, or wait. */
+  /** The limit that refuses another piece of work of this client; undefined if it may run or be queued. */
   refusal(client: string): FullShare | undefined {
     const { clientCountMax, clientWaitingMax, waitingMax } = this.#limits;
     if (this.#mayRun(client, clientCountMax)) return undefined;
@@ -53,9 +53,10 @@ export class FairSemaphore {
   }
 
   /**
-   * Calls `start` with a permit, before it returns when one is free, otherwise when the client's turn comes. The
-   * returned function gives up a permit that has not come yet. `clientCountMax` may be lower for work that should leave
-   * more to others. Who wants the bounds of the queue to hold asks `refusal` first.
+   * Calls `start` with a permit: before it returns if one is free, otherwise when the client's turn comes. The returned
+   * function releases the permit, or cancels the request for it. `clientCountMax` may be lower than the default for
+   * work that should leave more to others. Callers that want the limits of the queue to be enforced call `refusal`
+   * first.
    */
   acquire(
     client: string,
@@ -71,7 +72,7 @@ export class FairSemaphore {
     return () => this.#queue.remove(client, waiter);
   }
 
-  /** Starts all that wait, beyond the limits: what is started then is to end at once. */
+  /** Starts everything in the queue, exceeding the limits: the started work must end immediately. */
   startAll(): void {
     for (let waiter = this.#queue.take(); waiter !== undefined; waiter = this.#queue.take())
       waiter.start(this.#permit(waiter.client));
@@ -101,8 +102,8 @@ export class FairSemaphore {
   }
 
   /**
-   * In a later iteration of the event loop, so that a long queue of work that ends at once is neither a recursion nor a
-   * stall.
+   * Runs in a later iteration of the event loop, so that a long queue of work that ends immediately causes neither
+   * recursion nor a stall.
    */
   #startNext(): void {
     const waiter = this.#queue.take((client, { clientCountMax }) => this.#mayRun(client, clientCountMax));
@@ -112,18 +113,21 @@ export class FairSemaphore {
   }
 }
 
-/** The error of a client that is refused. `what` is a plural, as in "searches". */
+/** The error for a client that is refused. `what` is a plural, as in "searches". */
 export function refusalError(full: FullShare, what: string): TrawlError {
   return new TrawlError(full === "all" ? "overloaded" : "too-many-requests", refusalMessage(full, what));
 }
 
-/** The same without an error, whose stack takes 18 µs: refusals come by the thousand. */
+/**
+ * Like `refusalError`, but only the message: creating an error with its stack takes 18 µs, and there may be thousands
+ * of refusals.
+ */
 export function refusalMessage(full: FullShare, what: string): string {
-  if (full === "all") return `Too many ${what} run or wait. Try again in a moment.`;
-  return `Too many ${what} of yours run or wait; a share is left to other clients (clients.sharePercent). Try again in a moment.`;
+  if (full === "all") return `Too many ${what} are running or waiting. Try again in a moment.`;
+  return `Too many of your ${what} are running or waiting; part of the limit is reserved for other clients (clients.sharePercent). Try again in a moment.`;
 }
 
-/** The bounds for `countMax` permits, one client having so many percent. */
+/** The limits for `countMax` permits, of which one client may use `percent`. */
 export function shareLimits(countMax: number, waitingMax: number, percent: number): ShareLimits {
   return {
     countMax,
@@ -133,7 +137,10 @@ export function shareLimits(countMax: number, waitingMax: number, percent: numbe
   };
 }
 
-/** What one client may have of `countMax`: `percent` of it, at least one, and not all of it below 100. */
+/**
+ * How much of `countMax` one client may use: `percent` of it, at least one, and less than all of it if `percent` is
+ * below 100.
+ */
 export function share(countMax: number, percent: number): number {
   return Math.max(1, Math.floor((countMax * percent) / 100));
 }

@@ -1,9 +1,9 @@
-/** A text as HTML shows it, in content and in attributes. */
+/** Escapes a text for HTML content and attributes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
 }
 
-/** Lines of HTML as rows of a table, numbered from `firstLine`. Clients look for these classes and `data-line`. */
+/** Lines of HTML as table rows, numbered from `firstLine`. Clients look for these classes and `data-line`. */
 export function tableRows(lines: readonly string[], firstLine: number): string {
   return lines
     .map(

@@ -5,26 +5,26 @@ import { isJournal, withPriority } from "./journal.js";
 /** Structured log: fields first, then the sentence, as in `log.warn({ repository }, "fetch failed")`. */
 export type Log = Logger;
 
-/** Levels that the `log.level` option accepts, loudest last. */
+/** Levels that the `log.level` option accepts, in increasing severity. */
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** What `log.format` accepts. */
+/** Formats that the `log.format` option accepts. */
 export const logFormats = ["auto", "text", "json"] as const;
 export type LogFormat = (typeof logFormats)[number];
 
 const standardError = 2;
 const prettyOptions = { ignore: "pid,hostname", translateTime: "SYS:HH:MM:ss.l" } as const;
 
-/** The journal has time, process and priority of each line by itself. */
+/** The journal records time, process and priority of each line itself. */
 const journalOptions = { colorize: false, singleLine: true, ignore: "pid,hostname,time,level" } as const;
 
 /**
- * The log of a process, on standard error. With `auto` these are readable lines where that is a terminal or the journal
- * of systemd, and JSON lines elsewhere.
+ * The log of a process, on standard error. With `auto`, it writes readable lines to a terminal or the systemd journal,
+ * and JSON lines elsewhere.
  *
- * Lines are written synchronously. The daemon logs a few lines a second at most, and the line before a crash is the
- * one that matters.
+ * Lines are written synchronously. The daemon logs at most a few lines per second, and the line before a crash is the
+ * most important one.
  */
 export function createLog(level: LogLevel, format: LogFormat = "auto", toJournal = isJournal(standardError)): Log {
   return pino(
@@ -45,7 +45,7 @@ function journalStream(format: LogFormat): DestinationStream {
   const out = destination({ dest: standardError, sync: true });
   const readable = pretty.prettyFactory(journalOptions);
   return {
-    // pino then says the level of a line in `lastLevel`.
+    // Makes pino set `lastLevel` to the level of each line.
     [Symbol.for("pino.metadata")]: true,
     lastLevel: 0,
     write(line: string) {
@@ -54,7 +54,7 @@ function journalStream(format: LogFormat): DestinationStream {
   } as DestinationStream & { lastLevel: number };
 }
 
-/** A log that keeps nothing, for tests and for code that is used without a daemon. */
+/** A log that discards everything, for tests and for code used without a daemon. */
 export function silentLog(): Log {
   return pino({ level: "silent" });
 }

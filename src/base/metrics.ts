@@ -1,15 +1,15 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 
 /**
- * The one table of what the daemon counts. A row is a metric of the Prometheus text at `/metrics`; the unit is in its
- * name. To count something else, add a row and use `metrics.<key>`.
+ * The table of all metrics. Each row is a metric in the Prometheus text at `/metrics`; its unit is part of its name. To
+ * add a metric, add a row and use `metrics.<key>`.
  */
 export const metricTable = {
   buildInfo: {
     kind: "gauge",
     name: "trawl_build_info",
     labels: ["version", "node", "kernel"],
-    help: "Always 1; the labels say which version of the daemon, of Node and of the inner loops runs.",
+    help: "Always 1; the labels give the version of the daemon, of Node and of the kernel in use.",
   },
   searches: {
     kind: "counter",
@@ -21,13 +21,13 @@ export const metricTable = {
     kind: "counter",
     name: "trawl_search_matches_total",
     labels: [],
-    help: "Matches found by all searches, also those past a display limit.",
+    help: "Matches found by all searches, including those beyond a display limit.",
   },
   searchBytesScanned: {
     kind: "counter",
     name: "trawl_search_scanned_bytes_total",
     labels: [],
-    help: "Bytes of document content that searches looked at.",
+    help: "Bytes of document content that searches examined.",
   },
   searchShardScans: {
     kind: "counter",
@@ -54,20 +54,20 @@ export const metricTable = {
     name: "trawl_search_stop_seconds",
     labels: [],
     buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1],
-    help: "Time from the departure of a client, the end of a search's time or another stop to the moment when no thread works for that search, of which 0.5 s are waited for.",
+    help: "Time from a client's disconnect, a search's timeout or another stop until no thread works for that search; includes a fixed wait of 0.5 s.",
   },
-  searchesRunning: { kind: "gauge", name: "trawl_searches_running", labels: [], help: "Searches that have workers." },
+  searchesRunning: { kind: "gauge", name: "trawl_searches_running", labels: [], help: "Searches that are running." },
   searchesQueued: {
     kind: "gauge",
     name: "trawl_searches_queued",
     labels: [],
-    help: "Searches that wait for a permit to run.",
+    help: "Searches waiting for a permit to run.",
   },
   queueLength: {
     kind: "gauge",
     name: "trawl_queue_length",
     labels: ["queue"],
-    help: "What waits for its turn, by queue: search (requests), slice_interactive and slice_exhaustive (parts of searches), sync (repositories), ingest and read (tasks of threads).",
+    help: "Length of each queue: search (requests), slice_interactive and slice_exhaustive (parts of searches), sync (repositories), ingest and read (tasks of threads).",
   },
   streamsOpen: {
     kind: "gauge",
@@ -79,7 +79,7 @@ export const metricTable = {
     kind: "counter",
     name: "trawl_stream_sent_bytes_total",
     labels: [],
-    help: "Bytes of event streams that sockets took, after compression.",
+    help: "Bytes of event streams accepted by sockets, after compression.",
   },
   streamsStalled: {
     kind: "counter",
@@ -104,32 +104,32 @@ export const metricTable = {
     name: "trawl_graphql_seconds",
     labels: [],
     buckets: [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1, 2, 5, 10, 20, 60],
-    help: "Time from the request to its answer's last byte being made.",
+    help: "Time from the request until the last byte of its response was produced.",
   },
   eventLoopDelayMaxSeconds: {
     kind: "gauge",
     name: "trawl_event_loop_delay_max_seconds",
     labels: [],
-    help: "Longest time in the last minute that the main thread's event loop was late by, to 10 ms.",
+    help: "Longest delay of the main thread's event loop in the last minute, in steps of 10 ms.",
   },
   eventLoopDelaySeconds: {
     kind: "histogram",
     name: "trawl_event_loop_delay_seconds",
     labels: [],
     buckets: [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10],
-    help: "Longest time in each second that the main thread's event loop was late by.",
+    help: "Longest delay of the main thread's event loop in each second.",
   },
   workersLost: {
     kind: "counter",
     name: "trawl_workers_lost_total",
     labels: ["pool", "reason"],
-    help: "Worker threads that were lost in a task and replaced, by pool (search, ingest, read) and reason: overrun, stalled (both were ended), memory, died.",
+    help: "Worker threads that were lost in a task and replaced, by pool (search, ingest, read) and reason: overrun, stalled (both were terminated), memory, died.",
   },
   quarantined: {
     kind: "gauge",
     name: "trawl_quarantined",
     labels: ["kind"],
-    help: "What is not indexed because a thread did not get past it, by kind: file, repository.",
+    help: "Items that are not indexed because a thread hung or crashed on them, by kind: file, repository.",
   },
   repositories: {
     kind: "gauge",
@@ -153,26 +153,31 @@ export const metricTable = {
     kind: "gauge",
     name: "trawl_sync_oldest_success_timestamp_seconds",
     labels: [],
-    help: "Unix time of the last successful sync of the repository for which that is longest ago; 0 while one has none.",
+    help: "Unix time of the oldest last successful sync of any repository; 0 if a repository has none.",
   },
   diskFreeBytes: {
     kind: "gauge",
     name: "trawl_disk_free_bytes",
     labels: [],
-    help: "Bytes that the daemon may still write to the disk of its data.",
+    help: "Free bytes on the disk of the data directory that are available to the daemon.",
   },
-  diskSizeBytes: { kind: "gauge", name: "trawl_disk_size_bytes", labels: [], help: "Bytes of the disk of its data." },
+  diskSizeBytes: {
+    kind: "gauge",
+    name: "trawl_disk_size_bytes",
+    labels: [],
+    help: "Size of the disk of the data directory.",
+  },
   diskReserveBytes: {
     kind: "gauge",
     name: "trawl_disk_reserve_bytes",
     labels: [],
-    help: "Fetching stops when fewer bytes of the disk are free.",
+    help: "Fetching stops when fewer bytes than this are free on the disk.",
   },
   syncs: {
     kind: "counter",
     name: "trawl_syncs_total",
     labels: ["outcome"],
-    help: "Ends of a repository's sync, by outcome: unchanged, indexed, failed.",
+    help: "Completed syncs of repositories, by outcome: unchanged, indexed, failed.",
   },
   syncSeconds: {
     kind: "histogram",
@@ -216,7 +221,7 @@ export const metricTable = {
     kind: "gauge",
     name: "trawl_index_corrupt_shards",
     labels: [],
-    help: "Shards taken out because their bytes fail their checks.",
+    help: "Shards excluded because they failed verification.",
   },
   shardsDamaged: {
     kind: "counter",
@@ -228,7 +233,7 @@ export const metricTable = {
     kind: "counter",
     name: "trawl_shards_repaired_total",
     labels: [],
-    help: "Of those, the ones whose repositories have been built again from their mirrors.",
+    help: "Damaged or missing shards whose repositories have been rebuilt from their mirrors.",
   },
 } as const satisfies Record<string, MetricRow>;
 
@@ -247,15 +252,15 @@ type MetricOf<Row extends MetricRow> = Row["kind"] extends "counter"
     ? Gauge<Row["labels"][number]>
     : Histogram<Row["labels"][number]>;
 
-/** One object of counters for each row of the table. */
+/** One metric object per row of the table. */
 export type Metrics = { readonly [Key in keyof Table]: MetricOf<Table[Key]> };
 
-/** The metrics of one daemon and the registry that prints them. */
+/** The metrics of one daemon, and the registry that prints them. */
 export interface MetricRegistry {
   readonly metrics: Metrics;
-  /** The Prometheus text, with the process's own metrics. */
+  /** The Prometheus text, including the process's standard metrics. */
   text(): Promise<string>;
-  /** Sets the gauges that are only worth a look when somebody asks for them: called before each text. */
+  /** Registers a function that sets gauges which are computed on demand: it is called before each text is produced. */
   onText(look: () => Promise<void> | void): void;
   readonly contentType: string;
 }
@@ -263,7 +268,7 @@ export interface MetricRegistry {
 export function createMetrics(): MetricRegistry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  // Gauges whose names are those of counters; the same by type are there, too.
+  // These gauges have names that look like counters; the same values by type are also available.
   for (const kind of ["handles", "requests", "resources"]) registry.removeSingleMetric(`nodejs_active_${kind}_total`);
   const looks: (() => Promise<void> | void)[] = [];
   const metrics: Record<string, unknown> = {};

@@ -2,40 +2,40 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { errorMessage, TrawlError } from "./errors.js";
 
-/** More than any key or token has; a file that holds more is another one than was meant. */
+/** Larger than any key or token; a larger file is probably the wrong one. */
 const secretBytesMax = 64 * 1024;
 
-/** Where a secret is: an absolute path, or the name of a credential that systemd hands to the service. */
+/** Location of a secret: an absolute path, or the name of a credential that systemd passes to the service. */
 export const secretSourcePattern = "^(file:/.+|credential:[A-Za-z0-9_-][A-Za-z0-9._-]{0,254})?$";
 const pattern = new RegExp(secretSourcePattern);
 
-/** Whether a text names a secret; "" is the name of none. */
+/** Whether a text names the location of a secret; "" does not. */
 export function isSecretSource(text: string): boolean {
   return pattern.test(text);
 }
 
 /**
- * The text of a secret that is named by its source: `file:PATH`, or `credential:NAME` for one of systemd's
- * `LoadCredential=`. Without the line feed at its end. Throws `bad-config`, which `where` begins; no message shows a
- * part of the secret.
+ * Reads a secret from its source: `file:PATH`, or `credential:NAME` for a systemd `LoadCredential=`. The trailing line
+ * feed is removed. Throws `bad-config` with a message that begins with `where`; messages never contain any part of the
+ * secret.
  */
 export function readSecret(source: string, where: string): string {
   if (source === "" || !isSecretSource(source))
-    throw unreadable(where, "a secret is named as file:/ABSOLUTE/PATH or credential:NAME");
+    throw unreadable(where, "a secret must be given as file:/ABSOLUTE/PATH or credential:NAME");
   const [kind = "", ...rest] = source.split(":");
   const name = rest.join(":");
   return readSecretFile(kind === "file" ? name : credentialPath(name, where), where);
 }
 
 export function readSecretFile(path: string, where: string): string {
-  if (!isAbsolute(path)) throw unreadable(where, `${path} is no absolute path`);
+  if (!isAbsolute(path)) throw unreadable(where, `${path} is not an absolute path`);
   let text: string;
   try {
     text = readBounded(path);
   } catch (cause) {
     throw new TrawlError(
       "bad-config",
-      `${where}: cannot read its secret: ${errorMessage(cause)}; the account of the daemon has to be able to`,
+      `${where}: cannot read its secret: ${errorMessage(cause)}; the daemon's account must be able to read it`,
       { cause },
     );
   }
@@ -51,12 +51,12 @@ function credentialPath(name: string, where: string): string {
   if (folder === undefined)
     throw unreadable(
       where,
-      `credential:${name} is handed over by systemd: add LoadCredential=${name}:PATH to the unit`,
+      `credential:${name} is not provided by systemd: add LoadCredential=${name}:PATH to the unit`,
     );
   return join(folder, name);
 }
 
-/** Not `readFileSync`: a device has no end. */
+/** Does not use `readFileSync`, because a device has no end. */
 function readBounded(path: string): string {
   const descriptor = openSync(path, "r");
   try {

@@ -1,6 +1,8 @@
-/** Binary searches. All tables ascend; `lowerBound` and the others return an index of the table, or its length. */
+/** Binary searches. All tables are ascending; the functions return an index of the table, or its length. */
 
-/** The first index below `count` for which `isBefore` is false, where it is true for all smaller ones. */
+/**
+ * The first index below `count` for which `isBefore` is false. Caller guarantees: it is true for all smaller indexes.
+ */
 export function lowerBoundBy(count: number, isBefore: (index: number) => boolean): number {
   let low = 0;
   let high = count;

@@ -1,14 +1,14 @@
 /**
- * Asked often by work that takes long; true means "give up". A function, not an AbortSignal, because stop flags live in
- * memory shared between threads, where no event tells of a change.
+ * Called often by long-running work; true means that the work must stop. A function, not an AbortSignal, because stop
+ * flags are in memory shared between threads, where no event signals a change.
  */
 export interface StopSignal {
   (): boolean;
-  /** What native loops look at: the first word of each, set when it is not zero. Absent where code alone decides. */
+  /** Flags that native loops check: the first word of each, set if it is not zero. Absent if only code decides. */
   readonly words?: readonly Int32Array[];
 }
 
-/** For callers that nothing stops. */
+/** For work that cannot be stopped. */
 export const neverStop: StopSignal = () => false;
 
 /** True as soon as one of the words is set. */

@@ -1,9 +1,9 @@
 import { open } from "node:fs/promises";
 
-/** Syncs at a time: a file system takes those of one moment together. */
+/** Number of concurrent syncs: a file system combines syncs that run at the same time. */
 const parallelCount = 16;
 
-/** Resolves when the disk has what was written to these files, and the names in these directories. */
+/** Resolves when the contents of these files, and the entries of these directories, are durable. */
 export async function syncToDisk(paths: readonly string[]): Promise<void> {
   for (let i = 0; i < paths.length; i += parallelCount)
     await Promise.all(paths.slice(i, i + parallelCount).map((path) => syncOne(path)));

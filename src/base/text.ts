@@ -1,9 +1,9 @@
 /*
- * Ends of texts. A regular expression such as `/\/+$/` tries every run of slashes again from each of its slashes, which
- * is quadratic in the text; these are linear.
+ * Trimming and splitting text. A regular expression such as `/\/+$/` retries every run of slashes from each of its
+ * slashes, which is quadratic; these functions are linear.
  */
 
-/** The text without those characters at its end: `trimEndOf("a/b//", "/")` is `a/b`. */
+/** Removes those characters from the end of the text: `trimEndChars("a/b//", "/")` is `a/b`. */
 export function trimEndChars(text: string, characters: string): string {
   let end = text.length;
   while (end > 0 && characters.includes(text.charAt(end - 1))) end--;
@@ -14,15 +14,15 @@ export function withoutSuffix(text: string, suffix: string): string {
   return text.endsWith(suffix) ? text.slice(0, text.length - suffix.length) : text;
 }
 
-/** The text before and after the first `separator`; undefined without one. */
+/** The text before and after the first `separator`; undefined if there is none. */
 export function splitOnce(text: string, separator: string): readonly [before: string, after: string] | undefined {
   const at = text.indexOf(separator);
   return at < 0 ? undefined : [text.slice(0, at), text.slice(at + separator.length)];
 }
 
 /**
- * The text on one line: runs of white space and control characters become one space, and what is beyond `lengthMax` an
- * ellipsis.
+ * The text on one line: each run of white space and control characters becomes one space, and text beyond `lengthMax`
+ * becomes an ellipsis.
  */
 export function oneLine(text: string, lengthMax: number): string {
   let line = "";

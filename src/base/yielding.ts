@@ -1,32 +1,35 @@
 /**
- * In one iteration of the event loop all work in steps together takes this long, so that whatever else the main thread
- * serves comes in between, however many requests have such work.
+ * Time per event-loop iteration for all work that is done in steps, so that the main thread serves other requests in
+ * between, however many requests have such work.
  */
 const iterationMs = 4;
 
-/** Work that waits beside other work goes on for this long, and then lets the next one. */
+/** How long one piece of work runs before it lets the next one continue. */
 const shareMs = 1;
 
 /**
- * Items that are looked at in one step: a tenth of a millisecond, or half of one where each is tried by a regular
+ * Items processed in one step: a tenth of a millisecond, or half a millisecond if each is matched against a regular
  * expression.
  */
 const itemsOfStep = 512;
 
-/** Work that is done in steps. */
+/** Work done in steps. */
 export interface SteppedWork {
-  /** Does some of the work; true when nothing is left, or it is not to go on by itself. Must not throw. */
+  /**
+   * Does some of the work. Returns true if nothing is left, or if it should not be continued automatically. Must not
+   * throw.
+   */
   step(): boolean;
 }
 
-/** The work of one thread that is done in steps. Each goes on when those before it have had their share. */
+/** The stepped work of one thread. Each piece of work continues after those before it have had their share. */
 class StepQueue {
   readonly #waiting: SteppedWork[] = [];
   #leftMs = iterationMs;
   #isRunning = false;
   #endsIteration = false;
 
-  /** Begins at once where this iteration of the event loop has time left. */
+  /** Starts immediately if this iteration of the event loop has time left. */
   add(work: SteppedWork): void {
     this.#waiting.push(work);
     if (!this.#isRunning) this.#run();
@@ -44,7 +47,7 @@ class StepQueue {
     }
   }
 
-  /** Sockets are looked at between two calls of `setImmediate`. */
+  /** Sockets are polled between two calls of `setImmediate`. */
   #endIteration(): void {
     if (this.#endsIteration || (this.#waiting.length === 0 && this.#leftMs === iterationMs)) return;
     this.#endsIteration = true;
@@ -59,7 +62,7 @@ class StepQueue {
     return this.#leftMs > 0 ? this.#waiting.shift() : undefined;
   }
 
-  /** True when the work is not to go on. */
+  /** Returns true if the work should not be continued. */
   #takeShare(work: SteppedWork): boolean {
     const startMs = performance.now();
     let tookMs = 0;
@@ -75,12 +78,12 @@ class StepQueue {
 
 const queue = new StepQueue();
 
-/** Does the work in steps, with other work between them. */
+/** Does the work in steps, interleaved with other work. */
 export function workInSteps(work: SteppedWork): void {
   queue.add(work);
 }
 
-/** What the work returns, done in steps with other work between them. Each `yield` ends a step. */
+/** Does the work in steps, interleaved with other work, and resolves with its result. Each `yield` ends a step. */
 export function resultWhileYielding<T>(work: Iterator<unknown, T>): Promise<T> {
   return new Promise((resolve, reject) =>
     workInSteps({
@@ -98,7 +101,7 @@ export function resultWhileYielding<T>(work: Iterator<unknown, T>): Promise<T> {
   );
 }
 
-/** Does the work in steps, with other work between them; ends early when `isWanted` says no. */
+/** Does the work in steps, interleaved with other work; ends early if `isWanted` returns false. */
 export function workWhileWanted(work: Iterator<unknown, unknown>, isWanted: () => boolean): Promise<void> {
   return resultWhileYielding(untilUnwanted(work, isWanted));
 }
@@ -107,7 +110,7 @@ function* untilUnwanted(work: Iterator<unknown, unknown>, isWanted: () => boolea
   while (isWanted() && work.next().done !== true) yield;
 }
 
-/** What the work returns, done at once: for those who do not share their thread. */
+/** Does the work without interruption and returns its result: for threads that nothing else depends on. */
 export function resultAtOnce<T>(work: Iterator<unknown, T>): T {
   for (;;) {
     const step = work.next();
@@ -115,13 +118,13 @@ export function resultAtOnce<T>(work: Iterator<unknown, T>): T {
   }
 }
 
-/** Work that is short by itself, and takes its turn all the same, since a request may have much of it. */
+/** Work that is short, but is nevertheless scheduled as a step, because a request may have much of it. */
 // biome-ignore lint/correctness/useYield: it is one step of a larger work, which yields between its parts.
 export function* inOneStep<T>(work: () => T): Generator<void, T> {
   return work();
 }
 
-/** The items that pass, in their order. */
+/** The items that pass, in their original order. */
 export function* filterInSteps<T>(items: readonly T[], isWanted: (item: T) => boolean): Generator<void, T[]> {
   const wanted: T[] = [];
   for (let start = 0; start < items.length; start += itemsOfStep) {
@@ -131,7 +134,7 @@ export function* filterInSteps<T>(items: readonly T[], isWanted: (item: T) => bo
   return wanted;
 }
 
-/** The items in order; equal ones stay as they were. Runs are sorted, then merged two by two. */
+/** Sorts the items; the sort is stable. Runs are sorted, then merged in pairs. */
 export function* sortInSteps<T>(items: readonly T[], compare: (a: T, b: T) => number): Generator<void, readonly T[]> {
   let runs: (readonly T[])[] = [];
   for (let start = 0; start < items.length; start += itemsOfStep) {
@@ -162,7 +165,7 @@ function* mergeInSteps<T>(
   return merged;
 }
 
-/** What the items become, in their order. */
+/** Maps the items, preserving their order. */
 export function* mapInSteps<T, U>(items: readonly T[], change: (item: T) => U): Generator<void, U[]> {
   const changed: U[] = [];
   for (let start = 0; start < items.length; start += itemsOfStep) {
@@ -172,7 +175,7 @@ export function* mapInSteps<T, U>(items: readonly T[], change: (item: T) => U): 
   return changed;
 }
 
-/** Does something with each item. */
+/** Calls `take` with each item. */
 export function* eachInSteps<T>(items: readonly T[], take: (item: T) => void): Generator<void, void> {
   for (let start = 0; start < items.length; start += itemsOfStep) {
     for (const item of items.slice(start, start + itemsOfStep)) take(item);

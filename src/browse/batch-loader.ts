@@ -1,9 +1,9 @@
 import DataLoader from "dataloader";
 
-/** Loads values for keys of one group; answers in the keys' order. */
+/** Loads values for keys of one group; returns them in the order of the keys. */
 export type LoadGroup<Key, Value> = (group: string, keys: readonly Key[]) => Promise<readonly Value[]>;
 
-/** More keys of one group are loaded by a further call. */
+/** Further keys of a group are loaded by another call. */
 const keysMax = 500;
 
 /** Collects the keys requested in one iteration of the event loop, and loads those of a group together. Caches nothing. */

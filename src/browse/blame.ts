@@ -2,10 +2,7 @@ import type { CommitData } from "../git/history/commits.js";
 import type { RequestContext } from "./request-context.js";
 import { CommitSource } from "./git-sources.js";
 
-/**
- * Lines in a row that come from the same commit. Lines count from 1, bytes from the start of the file; ends are
- * excluded.
- */
+/** Consecutive lines from the same commit. Lines are 1-based, bytes are offsets in the file; ends are exclusive. */
 export interface BlamedLines {
   readonly startLine: number;
   readonly endLine: number;
@@ -20,12 +17,12 @@ export interface BlamedLines {
 export interface BlameWish {
   readonly path: string;
   readonly startLine: number;
-  /** Lines past the end of the file are left out. */
+  /** Lines past the end of the file are omitted. */
   readonly endLine: number;
   readonly ignoreWhitespace: boolean;
 }
 
-/** Where the lines of a file come from, with what each of those commits says. */
+/** The origin of each line of a file, with the data of each of those commits. */
 export async function readBlame(
   { repository, oid }: CommitSource,
   wish: BlameWish,

@@ -17,17 +17,17 @@ import { BatchLoader } from "./batch-loader.js";
 import type { CommitSource, BlobSource } from "./git-sources.js";
 import type { RepositorySource } from "./repository-source.js";
 
-/** Commits, and entries of trees, that are kept: both never change. */
+/** Limit on cached commits and tree entries, neither of which ever change. */
 const keptCommitBytesMax = 32 << 20;
 const keptEntryBytesMax = 16 << 20;
 
-/** A kept object's own size beside its text, estimated. */
+/** Estimated size of a cached object in addition to its text. */
 const objectBytes = 400;
 
-/** Files of one request may have so much text together, as its answer is made in memory. */
+/** Limit on the total text of the files of one request, because its response is built in memory. */
 const requestTextBytesMax = 32 << 20;
 
-/** What all requests have read of mirrors, as far as it is kept. */
+/** Data read from mirrors by all requests, as far as it is cached. */
 export class GitCache {
   readonly commits = new BoundedMap<string, CommitData>(
     keptCommitBytesMax,
@@ -40,8 +40,8 @@ export class GitCache {
 }
 
 /**
- * The git reads of one request. They run in the read pool; single ones that are asked for in the same turn of the event
- * loop go as one task for each repository, so a list costs no read per item.
+ * The git reads of one request. They run in the read pool; individual reads requested in the same iteration of the
+ * event loop are combined into one task per repository, so a list does not cost a read per item.
  */
 export class GitReads {
   readonly #pool: ReadPool;
@@ -69,7 +69,7 @@ export class GitReads {
     );
   }
 
-  /** One read of one mirror. Ends with the request's time, and when the client leaves. */
+  /** One read of one mirror. Ends when the request times out or its client disconnects. */
   run<Kind extends GitReadKind>(
     request: GitReadKinds[Kind]["request"] & { readonly kind: Kind },
   ): Promise<GitReadAnswer<Kind>> {
@@ -77,8 +77,8 @@ export class GitReads {
   }
 
   /**
-   * The commit of a revision; null when there is none. The default branch is known without a read. Throws
-   * `bad-request`, see `checkRevision`.
+   * The commit of a revision; null if there is none. The default branch is known without a read. Throws `bad-request`,
+   * see `checkRevision`.
    */
   async resolve(repository: RepositorySource, revision: string): Promise<string | null> {
     const indexed = repository.indexedCommit(revision);
@@ -88,32 +88,32 @@ export class GitReads {
     return this.#revisions.get(String(repository.record.id), revision === "" ? "HEAD" : revision);
   }
 
-  /** Null when the mirror has no such commit. */
+  /** Null if the mirror has no such commit. */
   async commit(repository: RepositorySource, oid: string): Promise<CommitData | null> {
     const known = this.#cache.commits.get(commitKey(repository.record.id, oid));
     return known ?? this.#commits.get(String(repository.record.id), oid);
   }
 
-  /** Throws when the mirror has no such commit any more. */
+  /** Throws if the mirror no longer has the commit. */
   async commitData({ repository, oid }: CommitSource): Promise<CommitData> {
     const commit = await this.commit(repository, oid);
-    if (commit === null) throw new TrawlError("not-found", `commit ${oid} is not in ${repository.name} any more`);
+    if (commit === null) throw new TrawlError("not-found", `commit ${oid} is no longer in ${repository.name}`);
     return commit;
   }
 
-  /** Keeps what a list brought along. */
+  /** Caches commits returned as part of a list. */
   keep(repository: RepositorySource, commits: readonly CommitData[]): void {
     for (const commit of commits) this.#cache.commits.set(commitKey(repository.record.id, commit.oid), commit);
   }
 
-  /** What is at a path, "" for the root; null when there is nothing. */
+  /** The entry at a path, "" for the root; null if there is none. */
   async entry(commit: CommitSource, path: string): Promise<EntryData | null> {
     const group = `${commit.repository.record.id}/${commit.oid}`;
     const known = this.#cache.entries.get(`${group}/${path}`);
     return known !== undefined ? known.entry : this.#entries.get(group, path);
   }
 
-  /** A file's text or attributes. Throws for one that is too large, or not there. */
+  /** A file's text or attributes. Throws if it is too large or does not exist. */
   async file(
     blob: BlobSource,
     form: WantedFile["form"],
@@ -136,7 +136,7 @@ export class GitReads {
       case "too-large":
         throw new TrawlError(
           "bad-request",
-          `${blob.path} has ${answer.byteCount} bytes, too many for this answer; read it by its raw URL`,
+          `${blob.path} has ${answer.byteCount} bytes, too many for this response; read it at its raw URL`,
         );
       case "file":
         break;
@@ -145,7 +145,7 @@ export class GitReads {
     if (this.#textBytes <= requestTextBytesMax) return answer;
     throw new TrawlError(
       "bad-request",
-      `the files of this answer have more than ${requestTextBytesMax} characters together; ask for fewer`,
+      `the files of this response have more than ${requestTextBytesMax} characters in total; request fewer`,
     );
   }
 

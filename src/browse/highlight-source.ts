@@ -1,4 +1,4 @@
-/** A file as rows of a table. */
+/** A file as table rows. */
 export class HighlightSource {
   readonly aborted: boolean;
   readonly lsif = "";
@@ -13,7 +13,7 @@ export class HighlightSource {
     return tableOfRows(this.#rows);
   }
 
-  /** Code has no tags but spans, so a row begins at each `<tr>`. */
+  /** Code contains no tags except spans, so a row begins at each `<tr>`. */
   rows(): string[] {
     return this.#rows
       .split(rowStart)

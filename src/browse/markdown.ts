@@ -1,12 +1,12 @@
 import { escapeHtml } from "../base/html.js";
 
-/** A text in Markdown, and as HTML. */
+/** A text as Markdown and as HTML. */
 export interface Markdown {
   readonly text: string;
   readonly html: string;
 }
 
-/** A paragraph that is a link. */
+/** A paragraph that consists of a link. */
 export function linkMarkdown(label: string, url: string): Markdown {
   return {
     text: `[${label}](${url})`,
@@ -18,12 +18,12 @@ export function plainMarkdown(text: string): Markdown {
   return { text, html: text === "" ? "" : `<p>${escapeHtml(text)}</p>\n` };
 }
 
-/** Markdown as results of commits hold it: links between words. */
+/** Markdown as in results for commits: links between words. */
 export function linksMarkdown(text: string): Markdown {
   return { text, html: `<p>${withLinks(withCode(escapeHtml(text)))}</p>\n` };
 }
 
-/** Text between two backticks is code. */
+/** Formats text between two backticks as code. */
 function withCode(text: string): string {
   const parts = text.split("`");
   const isClosed = parts.length % 2 === 1;
@@ -35,7 +35,7 @@ function withCode(text: string): string {
     .join("");
 }
 
-/** `[label](address)` is a link. Each bracket is looked at once. */
+/** Formats `[label](address)` as a link. Each bracket is examined once. */
 function withLinks(text: string): string {
   let html = "";
   let [copiedTo, from] = [0, 0];
@@ -54,7 +54,7 @@ function withLinks(text: string): string {
   return html + text.slice(copiedTo);
 }
 
-/** A fenced block of code, the fence included in the text. */
+/** A fenced code block, including the fence in the text. */
 export function fencedMarkdown(text: string): Markdown {
   const [fence = "", ...lines] = text.split("\n");
   const language = fence.replace(/^`+/, "");

@@ -3,10 +3,10 @@ import { globalId } from "./ids.js";
 import { linkMarkdown, plainMarkdown, type Markdown } from "./markdown.js";
 import { parseCodeHost, repositoryUrl } from "./urls.js";
 
-/** Kept as long as the record: to make an id and a path takes as long as a dozen other fields of a list. */
+/** Cached as long as the record exists: creating an id and a path takes as long as a dozen other fields of a list. */
 const sources = new WeakMap<Repository, RepositorySource>();
 
-/** A repository of which no revision was named. */
+/** A repository without a revision. */
 export function toRepositorySource(record: Repository): RepositorySource {
   let source = sources.get(record);
   if (source === undefined) {
@@ -16,7 +16,7 @@ export function toRepositorySource(record: Repository): RepositorySource {
   return source;
 }
 
-/** A repository as the catalog has it, and the revision that a search named. */
+/** A repository from the catalog, and the revision that a search specified. */
 export class RepositorySource {
   readonly __typename = "Repository";
   readonly record: Repository;
@@ -69,7 +69,7 @@ export class RepositorySource {
     return this.record.private;
   }
 
-  /** Not there yet, and not failed. */
+  /** Not indexed yet, and not failed. */
   get cloneInProgress(): boolean {
     return this.record.lastFetched === "" && this.record.lastError === "";
   }
@@ -136,7 +136,7 @@ export class RepositorySource {
     return null;
   }
 
-  /** The commit of an indexed branch, "" and `HEAD` for the default one: what needs no look at the mirror. */
+  /** The commit of an indexed branch, where "" and `HEAD` denote the default one; does not read the mirror. */
   indexedCommit(revision: string): string | undefined {
     const { indexedBranches } = this.record;
     if (revision === "" || revision === "HEAD") {
@@ -151,7 +151,7 @@ export function externalLink(url: string, serviceKind: NonNullable<ReturnType<ty
   return { url, serviceKind, serviceType: serviceKind.toLowerCase() };
 }
 
-/** What of a repository can be searched. */
+/** The searchable part of a repository. */
 export interface TextIndexSource {
   readonly repository: RepositorySource;
 }

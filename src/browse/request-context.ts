@@ -18,31 +18,28 @@ import { GitReads, type GitCache } from "./git-reads.js";
 import { RequestSearches } from "./request-searches.js";
 import { RequestWork } from "./request-work.js";
 
-/** Items that one answer may have in lists without a length. */
+/** Limit on the items of one response in lists without an explicit length. */
 const itemsMax = 200_000;
 
-/**
- * Fields of lists that are made in one iteration of the event loop: 10 ms, or twice that where operations are not
- * compiled.
- */
+/** List fields produced in one iteration of the event loop: 10 ms, or twice that if operations are not compiled. */
 const fieldsOfTurn = 10_000;
 
 const notAuthenticated = "not authenticated";
 
-/** What can be ordered done to repositories, by name or by id. Changes are durable when they are resolved. */
+/** Commands for repositories, by name or by id. Changes are durable when their promise resolves. */
 export interface RepositoryCommands {
   setAttributes(name: string, attributes: Partial<RepositoryAttributes>): Promise<void>;
   changeMetadata(name: string, change: MetadataChange): Promise<void>;
   remove(name: string): Promise<void>;
-  /** Fetches, and resolves when that is searchable. */
+  /** Fetches the repository, and resolves when the result is searchable. */
   sync(name: string): Promise<unknown>;
-  /** These three do not wait for what is asked. */
+  /** These three return without waiting for the result. */
   request(repositoryId: number): void;
   requestIndexing(repositoryId: number): void;
   requestCloning(repositoryId: number): void;
 }
 
-/** What the resolvers of all requests share. */
+/** Services shared by the resolvers of all requests. */
 export interface GraphqlServices {
   readonly repositoryCommands: RepositoryCommands;
   readonly catalog: Catalog;
@@ -50,23 +47,23 @@ export interface GraphqlServices {
   readonly accounts: Accounts;
   readonly audit: AuditLog;
   readonly contexts: ContextDirectory;
-  /** Who may make access tokens, and how long they live. */
+  /** Who may create access tokens, and how long they are valid. */
   readonly accessTokens: AccessTokenPolicy;
   readonly tokenLifetimes: TokenLifetimes;
   readonly reads: ReadPool;
   readonly gitCache: GitCache;
   readonly log: Log;
-  /** What the sync of a repository does, as in "fetching 45 %"; "" when there is none. */
+  /** The current sync activity of a repository, as in "fetching 45 %"; "" if there is none. */
   readonly activityOf: (repositoryId: number) => string;
-  /** Begins absolute URLs; without a slash at the end. */
+  /** Base of absolute URLs; without a trailing slash. */
   readonly externalUrl: () => string;
-  /** The configuration in force, as JSON with comments. */
+  /** The effective configuration, as JSON with comments. */
   readonly configuration: () => string;
-  /** Tells instances apart. */
+  /** Identifies the instance. */
   readonly siteId: string;
 }
 
-/** One request: who asks, for how long, and what it has read already. */
+/** One request: its viewer, its deadline, and what it has read already. */
 export class RequestContext {
   readonly services: GraphqlServices;
   readonly viewer: Viewer;
@@ -74,9 +71,7 @@ export class RequestContext {
   readonly #from: string;
   readonly #deadlineMs: number;
   readonly #onCancel = new Set<() => void>();
-  /**
-   * These are made when they are first needed: many requests read no mirror, and shared memory is expensive to make.
-   */
+  /** Created when first needed: many requests read no mirror, and shared memory is expensive to allocate. */
   #stop: Int32Array | undefined;
   #git: GitReads | undefined;
   #work: RequestWork | undefined;
@@ -85,11 +80,11 @@ export class RequestContext {
   #mayNotAct = false;
   #itemCount = 0;
   #fieldCount = 0;
-  /** What is taken in this and earlier turns of the event loop may be made when the promise resolves. */
+  /** Resolves when the items requested in this and earlier iterations of the event loop may be produced. */
   #turn = 0;
   #turns: Promise<void> = Promise.resolve();
 
-  /** Fields that the document asks of an item of a list, at most. */
+  /** Maximum number of fields that the document requests per list item. */
   fieldsOfItem = 1;
 
   constructor(services: GraphqlServices, viewer: Viewer, from: string, timeoutMs: number) {
@@ -99,38 +94,40 @@ export class RequestContext {
     this.#deadlineMs = monotonicMs() + timeoutMs;
   }
 
-  /** All the repositories that there are for this viewer. */
+  /** All repositories that exist for this viewer. */
   get repositories(): RepositoryTable {
     return this.services.catalog.repositoryTable(this.viewer);
   }
 
-  /** Milliseconds that this request may still take; at least one. */
+  /** Remaining time of this request in milliseconds; at least one. */
   get leftMs(): number {
     return Math.max(1, this.#deadlineMs - monotonicMs());
   }
 
-  /** What the work resolves with, or `cancelled` when this request is over before; the work goes on. */
+  /**
+   * Resolves with the result of the work, or rejects with `cancelled` if this request ends first; the work continues.
+   */
   async beforeEnd<T>(work: Promise<T>, what: string): Promise<T> {
     return await new Promise((resolve, reject) => {
       const timer = callAfter(this.leftMs, () =>
-        reject(new TrawlError("cancelled", `${what} takes longer than this request may; it goes on`)),
+        reject(new TrawlError("cancelled", `${what} takes longer than this request may; the work continues`)),
       );
       work.then(resolve, reject).finally(() => timer.cancel());
     });
   }
 
-  /** Word 0 becomes 1 when nobody waits for the answer. Workers look at it. */
+  /** Word 0 becomes 1 when the response is no longer wanted. Workers check it. */
   get stop(): Int32Array {
     this.#stop ??= new Int32Array(new SharedArrayBuffer(4)).fill(this.#isCancelled ? 1 : 0);
     return this.#stop;
   }
 
-  /** What a read of a mirror may take that begins in this moment. */
+  /** Limits for a mirror read that starts now. */
   get readLimits(): ReadLimits {
     return { timeoutMs: this.leftMs, stop: this.stop, client: this.client };
   }
 
-  /** Whose share of the machine the request takes. */
+  /** The client whose share of the machine the request uses. */
   get client(): string {
     return clientKey(this.viewer, this.#from);
   }
@@ -145,27 +142,29 @@ export class RequestContext {
     return this.#searches;
   }
 
-  /** The work of this request on the main thread that takes long, for all of its fields. */
+  /** The long-running main-thread work of this request, shared by all of its fields. */
   get work(): RequestWork {
     this.#work ??= new RequestWork(() => !this.#isCancelled && monotonicMs() < this.#deadlineMs);
     return this.#work;
   }
 
   /**
-   * Resolves when the answer may have so many items more in lists that nobody gave a length, which the cost of a
-   * document does not tell. Throws `bad-request` when there are too many.
+   * Resolves when the response may contain this many more items in lists without an explicit length, which the cost of
+   * a document does not include. Throws `bad-request` if there are too many.
    */
   async takeItems(count: number, what: string): Promise<void> {
     this.#itemCount += count;
     if (this.#itemCount > itemsMax)
       throw new TrawlError(
         "bad-request",
-        `the answer would have more than ${itemsMax} ${what}; ask for fewer at a time, with first and after`,
+        `the response would have more than ${itemsMax} ${what}; request fewer at a time, with first and after`,
       );
     return this.yieldAfter(count);
   }
 
-  /** Resolves when a list of so many items may be put into the answer: other work comes between many of them. */
+  /**
+   * Resolves when a list of this many items may be added to the response: long lists are interleaved with other work.
+   */
   yieldAfter(count: number): Promise<void> {
     this.#fieldCount += count * this.fieldsOfItem;
     const turn = Math.floor(this.#fieldCount / fieldsOfTurn);
@@ -179,8 +178,8 @@ export class RequestContext {
   }
 
   /**
-   * The client has left, or the request is answered and what still runs for it, because another field failed, has
-   * nobody to answer: it ends, and nothing new begins. Idempotent.
+   * Called when the client has disconnected or the response has been sent: work that is still running for the request,
+   * because another field failed, ends, and no new work starts. Idempotent.
    */
   cancel(): void {
     this.#isCancelled = true;
@@ -189,23 +188,23 @@ export class RequestContext {
     this.#onCancel.clear();
   }
 
-  /** The credential has ended: no further change begins. Idempotent. */
+  /** The credential is no longer valid: no further change is started. Idempotent. */
   endActing(): void {
     this.#mayNotAct = true;
   }
 
-  /** Calls back when the client leaves, unless the returned function was called before. */
+  /** Registers a callback for a disconnect of the client; the returned function unregisters it. */
   onCancel(callback: () => void): () => void {
     if (this.isCancelled) callback();
     else this.#onCancel.add(callback);
     return () => this.#onCancel.delete(callback);
   }
 
-  /** Who answers for a change. Throws `forbidden` for somebody without an account. */
+  /** The actor responsible for a change. Throws `forbidden` without an account. */
   get actor(): Actor {
     const { userId, name, sudoBy, credential } = this.viewer;
     if (userId === undefined) throw new TrawlError("forbidden", notAuthenticated);
-    if (this.#mayNotAct) throw new TrawlError("forbidden", "the credential of this request has ended");
+    if (this.#mayNotAct) throw new TrawlError("forbidden", "the credential of this request is no longer valid");
     return {
       who: name,
       sudoBy,
@@ -214,17 +213,19 @@ export class RequestContext {
     };
   }
 
-  /** Who writes something that bears its name. Throws `forbidden` for somebody without an account. */
+  /** The author of something that records its creator. Throws `forbidden` without an account. */
   get author(): Author {
     return { actor: this.actor, id: this.viewer.userId ?? 0 };
   }
 
-  /** Throws `forbidden` for those without an account. */
+  /** Throws `forbidden` without an account. */
   requireUser(): void {
     if (!this.isUser) throw new TrawlError("forbidden", notAuthenticated);
   }
 
-  /** Throws `forbidden` for everybody else, and so returns who answers for what only an admin may do. */
+  /**
+   * Throws `forbidden` unless the viewer is a site admin; returns the actor responsible for an administrative change.
+   */
   requireSiteAdmin(): Actor {
     const { actor } = this;
     if (!this.viewer.isSiteAdmin) throw new TrawlError("forbidden", "must be site admin");
@@ -236,7 +237,7 @@ export class RequestContext {
     return this.viewer.userId !== undefined || this.viewer.isSiteAdmin;
   }
 
-  /** Whether the viewer is the user or organisation with this id, a member of it, or site admin. */
+  /** Whether the viewer is the user or organisation with this id, a member of it, or a site admin. */
   mayActFor(ownerId: number): boolean {
     const { userId, isSiteAdmin } = this.viewer;
     if (isSiteAdmin || userId === ownerId) return true;

@@ -1,10 +1,10 @@
-/** Searches of one request that run at the same time; the others wait, so that one request does not take all places. */
+/**
+ * Number of searches of one request that run concurrently; the others wait, so that one request does not use up all
+ * permits.
+ */
 const concurrentMax = 4;
 
-/**
- * JSON of matches that the searches of one request may bring together: as objects in memory it is some five times as
- * much.
- */
+/** Limit on the match JSON of all searches of one request: as objects in memory it takes about five times as much. */
 const matchBytesMax = 16 << 20;
 
 /** The searches of one request. */
@@ -13,7 +13,7 @@ export class RequestSearches {
   #runningCount = 0;
   #leftBytes = matchBytesMax;
 
-  /** Does the work when fewer than `concurrentMax` are under way. */
+  /** Does the work once fewer than `concurrentMax` are running. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#runningCount >= concurrentMax) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#runningCount++;
@@ -25,7 +25,7 @@ export class RequestSearches {
     }
   }
 
-  /** Whether so many bytes of matches are still to be taken. */
+  /** Whether this many more bytes of matches may be added. */
   takeBytes(count: number): boolean {
     this.#leftBytes -= count;
     return this.#leftBytes >= 0;

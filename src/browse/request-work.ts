@@ -2,15 +2,15 @@ import { TrawlError } from "../base/errors.js";
 import { resultWhileYielding } from "../base/yielding.js";
 
 /**
- * Records that one request may look at, however it asks: a second of the main thread, if each is tried by a regular
- * expression.
+ * Limit on the records that one request may examine in all: one second of the main thread, if each is matched against a
+ * regular expression.
  */
 const recordsMax = 1_500_000;
 
 /**
- * What the fields of one request have to look through: repositories, users, contexts. It is done in steps, with other
- * work between them; fields that ask the same share the result; and all of them together look at `recordsMax` records
- * at most.
+ * Iteration of the fields of one request over repositories, users or contexts. It is done in steps, interleaved with
+ * other work; fields with the same work share its result; and all of them together examine at most `recordsMax`
+ * records.
  */
 export class RequestWork {
   readonly #isWanted: () => boolean;
@@ -18,14 +18,14 @@ export class RequestWork {
   readonly #numberOfList = new Map<object, number>();
   #recordCount = 0;
 
-  /** Work ends with `cancelled` when nobody wants it any more. */
+  /** Work ends with `cancelled` if it is no longer wanted. */
   constructor(isWanted: () => boolean) {
     this.#isWanted = isWanted;
   }
 
   /**
-   * What the work returns, which looks at so many records. Each `yield` ends a step. Rejects with `bad-request` when
-   * they are too many.
+   * Does work that examines this many records, and resolves with its result. Each `yield` ends a step. Rejects with
+   * `bad-request` if there are too many records.
    */
   run<T>(recordCount: number, work: Iterator<unknown, T>): Promise<T> {
     this.#recordCount += recordCount;
@@ -33,12 +33,12 @@ export class RequestWork {
     return Promise.reject(
       new TrawlError(
         "bad-request",
-        `this request looks at more than ${recordsMax} repositories, users and the like; send its fields in several requests`,
+        `this request examines more than ${recordsMax} repositories, users or similar records; split its fields into several requests`,
       ),
     );
   }
 
-  /** The same, done once for all that ask by this key. */
+  /** Like `run`, but done once for all fields with this key. */
   once<T>(key: string, recordCount: number, work: () => Iterator<unknown, T>): Promise<T> {
     const known = this.#results.get(key) as Promise<T> | undefined;
     if (known !== undefined) return known;
@@ -48,8 +48,8 @@ export class RequestWork {
   }
 
   /**
-   * A key for a field's arguments. A list counts as the same only where a variable gives it, so that it need not be
-   * compared.
+   * A key for the arguments of a field. Lists are considered equal only if they come from the same variable, so that
+   * they need not be compared.
    */
   cacheKey(kind: string, args: object): string {
     return JSON.stringify([
@@ -69,8 +69,7 @@ export class RequestWork {
 
   *#whileWanted<T>(work: Iterator<unknown, T>): Generator<void, T> {
     for (;;) {
-      if (!this.#isWanted())
-        throw new TrawlError("cancelled", "the time of this request is over, or its client has left");
+      if (!this.#isWanted()) throw new TrawlError("cancelled", "the request timed out, or its client disconnected");
       const step = work.next();
       if (step.done === true) return step.value;
       yield;

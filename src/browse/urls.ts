@@ -1,30 +1,30 @@
 import { splitOnce, trimEndChars, withoutSuffix } from "../base/text.js";
 
-/** What runs a code host, in the words of the GraphQL schema. */
+/** The software of a code host, as named in the GraphQL schema. */
 export type CodeHostKind = "GITHUB" | "GITLAB" | "BITBUCKETCLOUD" | "OTHER";
 
-/** The path of a repository's page, at a revision when one was typed. */
+/** The path of a repository's page, at a revision if one was specified. */
 export function repositoryUrl(name: string, revision: string | undefined): string {
   return `/${escapePath(name)}${revision === undefined || revision === "" ? "" : `@${escapePath(revision)}`}`;
 }
 
-/** Escapes what a path must not hold, and leaves slashes. */
+/** Escapes characters that are not allowed in a path, except slashes. */
 export function escapePath(path: string): string {
-  // Nearly all paths.
+  // The common case.
   if (/^[\w./@:+-]*$/.test(path)) return path;
   return encodeURIComponent(path).replace(/%(2F|40|3A|2B|24|26|3D|2C|3B)/g, (escaped) => decodeURIComponent(escaped));
 }
 
-/** Where a repository lives, as far as its clone URL tells. */
+/** The location of a repository at a code host, derived from its clone URL. */
 export interface CodeHost {
-  /** As in `https://github.com/`. */
+  /** For example `https://github.com/`. */
   readonly url: string;
   readonly kind: CodeHostKind;
-  /** The repository's page there. */
+  /** The URL of the repository's page at the host. */
   readonly repositoryUrl: string;
 }
 
-/** The code host behind a clone URL; undefined for a local path. */
+/** The code host of a clone URL; undefined for a local path. */
 export function parseCodeHost(cloneUrl: string): CodeHost | undefined {
   const address = parseCloneUrl(cloneUrl);
   if (address === undefined) return undefined;
@@ -35,13 +35,13 @@ export function parseCodeHost(cloneUrl: string): CodeHost | undefined {
   };
 }
 
-/** Names that a repository with this clone URL may have: `host/path`, without `.git`. */
+/** The name of a repository with this clone URL: `host/path`, without `.git`. */
 export function nameOfCloneUrl(cloneUrl: string): string | undefined {
   const address = parseCloneUrl(cloneUrl);
   return address === undefined ? undefined : `${address.host}/${address.path}`;
 }
 
-/** Reads `https://host/path.git`, `ssh://git@host/path` and `git@host:path`. */
+/** Parses `https://host/path.git`, `ssh://git@host/path` and `git@host:path`. */
 function parseCloneUrl(cloneUrl: string): { readonly host: string; readonly path: string } | undefined {
   const address = parseUrlAddress(cloneUrl);
   if (address === undefined || /[\n\r\u2028\u2029]/.test(address.path)) return undefined;
@@ -67,7 +67,7 @@ function hostWithoutPort(text: string | undefined): string | undefined {
   return host === "" || (port !== undefined && !/^\d+$/.test(port)) ? undefined : host;
 }
 
-/** `user@host.domain:path`, where a host without a dot is none. */
+/** `user@host.domain:path`; a host without a dot is not accepted. */
 function parseScpAddress(cloneUrl: string): HostAndPath | undefined {
   const [userAndHost = "", path = ""] = splitOnce(cloneUrl, ":") ?? [];
   if (path === "" || path.startsWith("/") || userAndHost.includes("/")) return undefined;

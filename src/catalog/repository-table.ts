@@ -7,34 +7,34 @@ export const repositoryFlags = { fork: 1, archived: 2, private: 4 } as const;
 let tableCount = 0;
 
 /**
- * Repositories in the order of results, those with more stars first and then the newer ones, with what choosing
- * among them reads: all names in one piece of memory, and a byte of flags for each.
+ * Repositories in result order (more stars first, then newer ones first), with the data used to choose among them: all
+ * names in one block of memory, and a byte of flags each.
  *
- * A row is a number in this order. Order, names and attributes never change; a change of those makes a new table, so what
- * was worked out from them holds as long as the table.
+ * A row is an index in this order. Order, names and attributes never change; a change of those creates a new table, so
+ * data derived from them is valid as long as the table exists.
  */
 export class RepositoryTable {
-  /** No other table has it. */
+  /** Unique to this table. */
   readonly id = ++tableCount;
   readonly count: number;
-  /** True when it holds all repositories, false when the shards hold others, which are not to be seen. */
+  /** True if it contains all repositories; false if the shards contain others, which must not be visible. */
   readonly isWhole: boolean;
   readonly hasPrivate: boolean;
   /** `repositoryFlags`, by row. */
   readonly flags: Uint8Array;
-  /** Each name and a newline, which no name holds. */
+  /** Each name followed by a newline, which no name contains. */
   readonly names: Buffer;
-  /** Where a name starts, by row, and at last the end of all. */
+  /** Start of each name, by row, followed by the end of the last. */
   readonly nameStart: Uint32Array;
   #repositories: Repository[];
-  /** Whether somebody holds the array, which may not change then. */
+  /** Whether the array has been handed out, so that it must not be modified. */
   #areRecordsKept = false;
   readonly #nameViews: (Buffer | undefined)[];
   readonly #descriptionViews: (Buffer | undefined)[];
   readonly #placeOf: ReadonlyMap<number, number>;
   #placeOfName: ReadonlyMap<string, number> | undefined;
   #placesByName: readonly number[] | undefined;
-  /** Places in the order in which an earlier table has the names, as far as it is known. */
+  /** Row indexes in the name order of an earlier table, as far as known. */
   readonly #nearlyByName: readonly number[];
 
   private constructor(columns: Columns, isWhole: boolean) {
@@ -53,7 +53,7 @@ export class RepositoryTable {
 
   /**
    * `earlier` is a table with most of these repositories, if there is one: its orders are nearly those of this table,
-   * so that sorting takes less.
+   * which makes sorting faster.
    */
   static of(
     repositories: Iterable<Repository>,
@@ -63,7 +63,7 @@ export class RepositoryTable {
     return resultAtOnce(RepositoryTable.inSteps([...repositories], isWhole, earlier));
   }
 
-  /** The same in steps: 10,000 repositories take 20 to 60 ms. */
+  /** Like `of`, in steps: 10,000 repositories take 20 to 60 ms. */
   static *inSteps(
     repositories: readonly Repository[],
     isWhole: boolean,
@@ -90,8 +90,8 @@ export class RepositoryTable {
   }
 
   /**
-   * The records as they are, by place: later ones, which `values` shows, are not among them. Nothing is copied before a
-   * later one comes.
+   * The current records, by row: later records, which `values` returns, are not included. The array is copied only if a
+   * later record arrives.
    */
   records(): readonly Repository[] {
     this.#areRecordsKept = true;
@@ -112,12 +112,12 @@ export class RepositoryTable {
     return this.#repositories[row];
   }
 
-  /** Kept, as a view costs as much as to match a name. */
+  /** Cached, because creating a view takes as long as matching a name. */
   nameAt(row: number): Buffer {
     return (this.#nameViews[row] ??= this.names.subarray(this.nameStart[row], this.nameStart[row + 1] - 1));
   }
 
-  /** The description as bytes, which is what a regexp takes; kept like the names. */
+  /** The description as bytes, as needed by regexps; cached like the names. */
   descriptionAt(row: number): Buffer {
     return (this.#descriptionViews[row] ??= Buffer.from(this.#repositories[row].description));
   }
@@ -131,13 +131,13 @@ export class RepositoryTable {
     return this.#placeOfName.get(name);
   }
 
-  /** All rows in the order of names. */
+  /** All rows, ordered by name. */
   rowsByName(): readonly number[] {
     this.#placesByName ??= resultAtOnce(this.#sortedByName());
     return this.#placesByName;
   }
 
-  /** Makes `placesByName` in steps. */
+  /** Computes the name order in steps. */
   *sortByName(): Generator<void, void> {
     this.#placesByName ??= yield* this.#sortedByName();
   }
@@ -149,25 +149,25 @@ export class RepositoryTable {
     return yield* sortInSteps(rows, (a, b) => (names[a] < names[b] ? -1 : 1));
   }
 
-  /** Places of this table in the order of names, as far as it is known. */
+  /** Rows of this table in name order, as far as known. */
   get nearlyByName(): readonly number[] {
     return this.#placesByName ?? this.#nearlyByName;
   }
 
-  /** The row whose name holds this byte; expects one at or after the start of `from`. */
+  /** The row whose name contains this byte; expects it at or after the start of `from`. */
   placeAtByte(offset: number, from: number): number {
     let row = from;
     while (this.nameStart[row + 1] <= offset) row++;
     return row;
   }
 
-  /** Whether a newer record of a repository needs no other table. */
+  /** Whether a newer record of a repository can be stored without a new table. */
   canTake(repository: Repository): boolean {
     const known = this.byId(repository.id);
     return known !== undefined && known.name === repository.name && hasSameAttributes(known, repository);
   }
 
-  /** Takes a newer record of a repository. False when that needs another table. */
+  /** Stores a newer record of a repository. Returns false if that requires a new table. */
   replace(repository: Repository): boolean {
     const row = this.#placeOf.get(repository.id);
     if (row === undefined || !this.canTake(repository)) return false;
@@ -178,7 +178,7 @@ export class RepositoryTable {
   }
 }
 
-/** What a table is made of; each column by row. */
+/** The columns of a table, each by row. */
 interface Columns {
   readonly repositories: Repository[];
   readonly flags: Uint8Array;
@@ -189,8 +189,8 @@ interface Columns {
 }
 
 /**
- * Those with more stars first, then the newer ones. Sorted are numbers: comparing records takes several times as long,
- * as each comparison reads two of them.
+ * More stars first, then newer ones first. Sorts numbers, because comparing records takes several times as long: each
+ * comparison reads two of them.
  */
 function* inOrder(repositories: readonly Repository[]): Generator<void, Repository[]> {
   const stars = new Float64Array(repositories.length);
@@ -205,7 +205,7 @@ function* inOrder(repositories: readonly Repository[]): Generator<void, Reposito
   return yield* mapInSteps(sorted, (i) => repositories[i]);
 }
 
-/** All names, each with a newline, and where each starts. */
+/** All names, each followed by a newline, and the start of each. */
 function* collectNames(repositories: readonly Repository[]): Generator<void, Pick<Columns, "names" | "nameStart">> {
   const nameStart = new Uint32Array(repositories.length + 1);
   const parts: Buffer[] = [];
@@ -219,7 +219,7 @@ function* collectNames(repositories: readonly Repository[]): Generator<void, Pic
   return { names: Buffer.concat(parts), nameStart };
 }
 
-/** Every row, in the order of names as far as `earlier` has it. */
+/** All rows, ordered by name as far as `earlier` knows it. */
 function* placesIn(
   earlier: RepositoryTable,
   repositories: readonly Repository[],
@@ -238,7 +238,7 @@ function* placesIn(
   return rows;
 }
 
-/** The repositories as `earlier` has them, and those that it has not behind them. */
+/** The repositories in the order of `earlier`, followed by those that it does not contain. */
 function* sortedRows(
   earlier: RepositoryTable,
   repositories: readonly Repository[],
@@ -253,7 +253,7 @@ function* sortedRows(
   return [...known.filter((repository) => repository !== undefined), ...others];
 }
 
-/** Records that crossed threads are equal without being the same. */
+/** Records that were sent between threads are equal but not identical. */
 function hasSameAttributes(a: Repository, b: Repository): boolean {
   if (
     a.removedAt !== b.removedAt ||

@@ -1,24 +1,24 @@
 import { assert } from "../base/assert.js";
 
 /**
- * Which removed shards are still held by a view. A view holds the shards of one generation, and the shards that a flip
- * removes are held by the views of all generations before it: so to take a view and to release it costs the same
- * however many shards there are.
+ * Which removed shards are still pinned by a view. A view pins the shards of one generation, and the shards that a flip
+ * removes are pinned by the views of all earlier generations: so acquiring and releasing a view take constant time,
+ * regardless of the number of shards.
  */
 export class ShardPins {
   #generation = 0;
-  /** Views by their generation. Only the newest is pinned, so the oldest comes first. */
+  /** Number of views by generation. Only the newest generation is pinned, so the oldest comes first. */
   readonly #viewCounts = new Map<number, number>();
-  /** What flips removed, with the last generation that has it; the oldest first. */
+  /** Shards that flips removed, with the last generation that contains them; oldest first. */
   readonly #removed: { readonly generation: number; readonly shardIds: readonly number[] }[] = [];
 
-  /** Returns what to `unpin`. */
+  /** Returns the argument for `unpin`. */
   pin(): number {
     this.#viewCounts.set(this.#generation, (this.#viewCounts.get(this.#generation) ?? 0) + 1);
     return this.#generation;
   }
 
-  /** Returns the shards that nobody holds any more. */
+  /** Returns the shards that are no longer pinned. */
   unpin(generation: number): number[] {
     const count = (this.#viewCounts.get(generation) ?? 0) - 1;
     assert(count >= 0, "a generation is released as often as it is pinned");
@@ -27,7 +27,9 @@ export class ShardPins {
     return this.#takeFree();
   }
 
-  /** A flip begins the next generation, without these shards. Returns the shards that nobody holds any more. */
+  /**
+   * Called by a flip: begins the next generation, without these shards. Returns the shards that are no longer pinned.
+   */
   advance(removedShardIds: readonly number[]): number[] {
     if (removedShardIds.length > 0) this.#removed.push({ generation: this.#generation, shardIds: removedShardIds });
     this.#generation++;

@@ -4,30 +4,32 @@ import type { Viewer } from "../model/viewer.js";
 import { RepositoryTable } from "./repository-table.js";
 
 /**
- * What is kept at most beside the whole table: so many tables, of so many repositories together, some 100 bytes each.
+ * Limits on cached tables, apart from the whole table: the number of tables, and the number of repositories in all of
+ * them together, about 100 bytes each.
  */
 const keptTablesMax = 256;
 const keptRepositoriesMax = 1_000_000;
 
 /**
- * The repositories as each viewer may see them: a table without the others.
+ * For each viewer, a table of the repositories that it may see.
  *
- * This is where private repositories are kept from those who may not read them, and the only way from a viewer to
- * repositories. Whatever is made from such a table (choices, counts, alerts, proposals, "not found") is what a store
- * without the hidden repositories would give. Viewers with the same names share a table.
+ * This is where private repositories are hidden from viewers who may not read them, and the only way from a viewer to
+ * repositories. Everything derived from such a table (choices, counts, alerts, proposals, "not found") is the same as
+ * for a store without the hidden repositories. Viewers with the same names share a table.
  */
 export class VisibleTables {
   readonly #repositories: () => Iterable<Repository>;
-  /** Undefined after a change that it cannot take, until it is asked for. */
+  /** Undefined after a change that it cannot store, until it is next needed. */
   #whole: RepositoryTable | undefined;
-  /** The one before that change. */
+  /** The table before that change. */
   #earlier: RepositoryTable | undefined;
-  /** By the names that viewers read as; the least recently used first. */
+  /** By the names under which viewers read; least recently used first. */
   readonly #parts = new Map<string, RepositoryTable>();
-  /** Records that came since a table was begun to be prepared. */
+  /** Records that arrived while a table is being prepared. */
   #replacedMeanwhile: Map<number, Repository> | undefined;
   /**
-   * Their keys in that map: a viewer in thousands of organisations has a long one, and each result of a search asks.
+   * Their keys in that map: a viewer in thousands of organisations has a long key, and it is needed for each result of
+   * a search.
    */
   readonly #keys = new WeakMap<readonly string[], string>();
 
@@ -49,7 +51,7 @@ export class VisibleTables {
   }
 
   #cacheKey(readerNames: readonly string[]): string {
-    // No name holds a space.
+    // Names contain no spaces.
     const key = this.#keys.get(readerNames) ?? readerNames.join(" ");
     this.#keys.set(readerNames, key);
     return key;
@@ -60,8 +62,8 @@ export class VisibleTables {
   }
 
   /**
-   * Makes the whole table as of after a change, in steps, before anybody sees the change; `take` puts it to use.
-   * Undefined where the change needs no other table.
+   * Builds the whole table for the state after a change, in steps, before the change becomes visible; `take` installs
+   * it. Undefined if the change requires no new table.
    */
   *prepare(
     changed: readonly Repository[],
@@ -84,8 +86,8 @@ export class VisibleTables {
   }
 
   /**
-   * From here on `prepared` is the whole table. Caller guarantees: the repositories are those that it was prepared for,
-   * or newer records of them.
+   * Installs `prepared` as the whole table. Caller guarantees: the repositories are those for which it was prepared, or
+   * newer records of them.
    */
   take(prepared: RepositoryTable): void {
     const newer = this.#replacedMeanwhile ?? new Map<number, Repository>();
@@ -95,7 +97,7 @@ export class VisibleTables {
     this.#whole = prepared;
   }
 
-  /** Takes a newer record of a repository, or makes the tables anew when that is not enough. */
+  /** Stores a newer record of a repository, or rebuilds the tables if necessary. */
   replace(repository: Repository): void {
     this.#replacedMeanwhile?.set(repository.id, repository);
     if (this.#whole?.replace(repository) === false) return this.clear();
@@ -108,7 +110,7 @@ export class VisibleTables {
     this.#parts.clear();
   }
 
-  /** The table that was asked for last stays. */
+  /** The most recently used table is kept. */
   #shrink(): void {
     let repositoryCount = 0;
     for (const { count } of this.#parts.values()) repositoryCount += count;
@@ -121,7 +123,7 @@ export class VisibleTables {
   }
 }
 
-/** Repositories that are removed are in no table. */
+/** Removed repositories are in no table. */
 function* listed(all: readonly Repository[], earlier: RepositoryTable | undefined): Generator<void, RepositoryTable> {
   const visible = yield* filterInSteps(all, ({ removedAt }) => removedAt === "");
   return yield* RepositoryTable.inSteps(visible, visible.length === all.length, earlier);
@@ -142,7 +144,7 @@ export function maySee(repository: Repository, viewer: Viewer): boolean {
   return viewer.isSiteAdmin || mayRead(repository, new Set(viewer.readerNames));
 }
 
-/** Whether somebody may read the repository as it was, and may not as it is. */
+/** Whether a change may hide the repository from someone who could read it before. */
 export function mayHide(before: Repository, after: Repository): boolean {
   if (!after.private || (before.readers === after.readers && before.private)) return false;
   return !before.private || before.readers.some((reader) => !after.readers.includes(reader));

@@ -45,7 +45,7 @@ export class AccountCommands {
 
   async setPassword(name: string): Promise<void> {
     await this.#call("POST", `/.api/users/${encodeURIComponent(name)}/password`, { password: await readPassword() });
-    this.#print(`password of ${name} is set, and its sessions are over`);
+    this.#print(`the password of ${name} was set, and its sessions were ended`);
   }
 
   /** Prints the link and nothing else. */
@@ -58,7 +58,7 @@ export class AccountCommands {
 
   async setUser(name: string, isSiteAdmin: boolean | undefined): Promise<void> {
     if (isSiteAdmin === undefined)
-      throw new TrawlError("bad-request", "nothing to change; `trawl user set --help` shows what can be");
+      throw new TrawlError("bad-request", "nothing to change; see `trawl user set --help`");
     this.#printUser((await this.#call("POST", `/.api/users/${encodeURIComponent(name)}`, { isSiteAdmin })) as User);
   }
 

@@ -24,8 +24,8 @@ export async function backup(folder: string, data: string, print: (line: string)
     progress: () => undefined,
   });
   const { shards, mirrors, copiedBytes, leftOut } = result as BackupResult;
-  for (const sentence of leftOut) print(`left out, and made anew by a restore: ${sentence}`);
-  print(`${target}: ${shards} shards and ${mirrors} mirrors, ${copiedBytes} bytes of them new`);
+  for (const sentence of leftOut) print(`left out, and rebuilt by a restore: ${sentence}`);
+  print(`${target}: ${shards} shards and ${mirrors} mirrors, ${copiedBytes} bytes copied`);
   return leftOut.length === 0 ? 0 : 1;
 }
 
@@ -36,7 +36,7 @@ export async function restoreBackup(folder: string, data: string, print: (line: 
   if (!isReadable(manifest.dataVersion)) {
     throw new TrawlError(
       "format-version",
-      `the backup is of a data directory of version ${manifest.dataVersion}, and this program reads ${dataVersion}: restore it with the program that took it`,
+      `the backup contains a data directory of version ${manifest.dataVersion}, but this program supports ${dataVersion}: restore it with the program that took it`,
     );
   }
   // Its socket is the lock of the directory.
@@ -58,5 +58,5 @@ export async function restoreBackup(folder: string, data: string, print: (line: 
   const { takenAt, shards, mirrors, bytes } = restored;
   print(`${target}: ${shards} shards and ${mirrors} mirrors, ${bytes} bytes, as they were on ${takenAt}`);
   if (existsSync(join(target, "audit.log")))
-    print("The configuration file and the files of secrets that it names are not part of a backup.");
+    print("The configuration file and the secret files that it names are not part of a backup.");
 }

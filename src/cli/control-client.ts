@@ -13,7 +13,7 @@ export async function callDaemon(dataDirectory: string, call: DaemonCall): Promi
     if (message.result !== undefined) return message.result;
     call.progress(message.progress);
   }
-  throw new TrawlError("internal", "the daemon closed the connection before it had answered");
+  throw new TrawlError("internal", "the daemon closed the connection without responding");
 }
 
 /** Whether somebody answers on the control socket of the data directory. */
@@ -63,8 +63,8 @@ function unreachableDaemon(dataDirectory: string, cause: NodeJS.ErrnoException):
   }
   return new TrawlError(
     "not-found",
-    `no trawld runs with the data in ${dataDirectory} (${cause.code ?? cause.message}); ` +
-      "start one with `trawl serve`, or name its directory with --data or TRAWL_DATA",
+    `no trawld is running with the data in ${dataDirectory} (${cause.code ?? cause.message}); ` +
+      "start one with `trawl serve`, or specify its directory with --data or TRAWL_DATA",
     { cause },
   );
 }

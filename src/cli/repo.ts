@@ -47,12 +47,12 @@ export class RepoCommands {
     this.#printStatus((await this.#call("POST", "/.api/repos", body)) as RepositoryStatus);
   }
 
-  /** Changes the attributes that are given; the others stay. */
+  /** Changes the given attributes. */
   async set(name: string, attributes: TypedAttributes, url: string | undefined, credential?: string): Promise<void> {
     const body = parseAttributes(attributes);
     const hasAttributes = Object.keys(body).length > 0;
     if (!hasAttributes && url === undefined && credential === undefined)
-      throw new TrawlError("bad-request", "nothing to change; `trawl repo set --help` shows what can be");
+      throw new TrawlError("bad-request", "nothing to change; see `trawl repo set --help`");
     const path = `/.api/repos/${encodeURIComponent(name)}`;
     let status = hasAttributes
       ? ((await this.#call("POST", `${path}/attributes`, body)) as RepositoryStatus)

@@ -92,8 +92,8 @@ async function ask(url: URL, { endpoint, token }: SearchCommand): Promise<Incomi
       reject(
         new TrawlError(
           "not-found",
-          `no answer from ${endpoint}: ${errorMessage(cause)}; is trawld running there? ` +
-            "Start one with `trawl serve`, or name its address with --endpoint",
+          `no response from ${endpoint}: ${errorMessage(cause)}; is trawld running there? ` +
+            "Start one with `trawl serve`, or specify its address with --endpoint",
           { cause },
         ),
       );
@@ -107,12 +107,14 @@ async function ask(url: URL, { endpoint, token }: SearchCommand): Promise<Incomi
   if (response.statusCode !== 401) throw new TrawlError("overloaded", refusal);
   throw new TrawlError(
     "forbidden",
-    `${refusal} Name an access token with TRAWL_TOKEN; \`trawl token create\` makes one`,
+    `${refusal} Set an access token in TRAWL_TOKEN; \`trawl token create\` creates one`,
   );
 }
 
 function brokenStream(cause: unknown): TrawlError {
-  return new TrawlError("cancelled", "the connection broke before the search was done: results are missing", { cause });
+  return new TrawlError("cancelled", "the connection was lost before the search was complete: results are missing", {
+    cause,
+  });
 }
 
 /** What the events of one search mean for the person who waits for it. */

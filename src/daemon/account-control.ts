@@ -97,7 +97,7 @@ async function createToken(
   { body }: ControlCall,
 ): Promise<{ readonly text: string }> {
   if (accessTokens === "none")
-    throw new TrawlError("forbidden", 'access tokens are switched off: "auth": {"accessTokens": "none"}');
+    throw new TrawlError("forbidden", 'access tokens are disabled: "auth": {"accessTokens": "none"}');
   const request = {
     scopes: textsIn(body, "scopes"),
     note: textIn(body, "note"),
@@ -111,7 +111,7 @@ function tokenId(text: string): number {
   if (/^[0-9]{1,15}$/.test(text)) return Number(text);
   throw new TrawlError(
     "bad-request",
-    `${JSON.stringify(text)} is no id of an access token: \`trawl token list\` shows a number for each`,
+    `${JSON.stringify(text)} is not the id of an access token: \`trawl token list\` shows the ids`,
   );
 }
 
@@ -130,7 +130,7 @@ function readField(body: unknown, key: string): unknown {
 function textIn(body: unknown, key: string): string {
   const value = readField(body, key);
   if (typeof value === "string") return value;
-  throw new TrawlError("bad-request", `"${key}" must be a text`);
+  throw new TrawlError("bad-request", `"${key}" must be a string`);
 }
 
 function optionalTextIn(body: unknown, key: string): string | undefined {
@@ -140,7 +140,7 @@ function optionalTextIn(body: unknown, key: string): string | undefined {
 function textsIn(body: unknown, key: string): readonly string[] {
   const value = readField(body, key);
   if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value as string[];
-  throw new TrawlError("bad-request", `"${key}" must be a list of texts`);
+  throw new TrawlError("bad-request", `"${key}" must be a list of strings`);
 }
 
 function flagIn(body: unknown, key: string): boolean | undefined {

@@ -65,7 +65,7 @@ export class Backups {
    */
   async take(target: string, progress: (line: string) => void): Promise<BackupResult> {
     this.#requireTarget(target);
-    if (this.#isRunning) throw new TrawlError("conflict", "a backup is running already");
+    if (this.#isRunning) throw new TrawlError("conflict", "a backup is already running");
     this.#isRunning = true;
     try {
       await prepareTarget(target, manifestName, filesFolder);
@@ -74,19 +74,19 @@ export class Backups {
       return result;
     } catch (error) {
       const code = error instanceof TrawlError ? error.code : "storage";
-      throw new TrawlError(code, `no backup was taken in ${target}: ${errorMessage(error)}`, { cause: error });
+      throw new TrawlError(code, `no backup was made in ${target}: ${errorMessage(error)}`, { cause: error });
     } finally {
       this.#isRunning = false;
     }
   }
 
   #requireTarget(target: string): void {
-    if (!isAbsolute(target)) throw new TrawlError("bad-request", "the folder of a backup is given as an absolute path");
+    if (!isAbsolute(target)) throw new TrawlError("bad-request", "the backup folder must be an absolute path");
     const { dataFolder } = this.#source;
     if (!relative(dataFolder, target).startsWith("..") || !relative(target, dataFolder).startsWith("..")) {
       throw new TrawlError(
         "bad-request",
-        `${target} and the data directory ${dataFolder} lie in one another: name another folder, best on another disk`,
+        `${target} and the data directory ${dataFolder} contain one another: use another folder, preferably on another disk`,
       );
     }
   }

@@ -22,7 +22,7 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
     if (status === undefined)
       throw new TrawlError(
         "not-found",
-        `there is no repository named ${JSON.stringify(name)}; \`trawl repo list\` shows those there are`,
+        `there is no repository named ${JSON.stringify(name)}; \`trawl repo list\` lists the existing ones`,
       );
     return status;
   };
@@ -88,7 +88,7 @@ function withRemedy(error: unknown, name: string): TrawlError {
   const code = error instanceof TrawlError ? error.code : "internal";
   return new TrawlError(
     code,
-    `${errorMessage(error)}\n${name} stays in the list and is tried again; \`trawl repo remove ${name}\` takes it out`,
+    `${errorMessage(error)}\n${name} stays in the list and will be retried; \`trawl repo remove ${name}\` removes it`,
     { cause: error },
   );
 }
@@ -139,10 +139,10 @@ async function check(
   for (const shardId of damaged) {
     try {
       await sync.repairs.rebuild(shardId);
-      progress(`shard ${shardId} was built again`);
+      progress(`shard ${shardId} was rebuilt`);
     } catch (error) {
       faults++;
-      progress(`shard ${shardId} could not be built again: ${errorMessage(error)}`);
+      progress(`shard ${shardId} could not be rebuilt: ${errorMessage(error)}`);
     }
   }
   return { shards, faults };

@@ -127,7 +127,7 @@ export class Daemon implements Controlled {
         repositories: [...names].slice(0, namedRepositoriesMax),
         repositoryCount: names.size,
       },
-      `${missing.length} shards are missing from the store; their repositories are indexed again from their mirrors`,
+      `${missing.length} shards are missing from the store; their repositories will be indexed again from their mirrors`,
     );
     for (const { id } of missing) this.sync.repairs.repair(id);
   }
@@ -195,7 +195,7 @@ export class Daemon implements Controlled {
       );
       return result;
     } catch (error) {
-      this.#parts.log.error(`the configuration stays as it was: ${errorMessage(error)}`);
+      this.#parts.log.error(`the configuration was not changed: ${errorMessage(error)}`);
       throw error;
     }
   }
@@ -225,7 +225,9 @@ export class Daemon implements Controlled {
 
   #tuneListener(port: number): void {
     if (this.#options.kernel === "native" && !limitUnsentBytes(port, unsentBytesMax)) {
-      this.#parts.log.warn("the system does not bound unsent bytes; very slow clients may be cut");
+      this.#parts.log.warn(
+        "the system does not support a limit on unsent bytes; very slow clients may be disconnected",
+      );
     }
   }
 }

@@ -71,7 +71,7 @@ export async function recoverStores(dataFolder: string, snapshots: CatalogSnapsh
     throw error;
   }
   writeVersion(dataFolder, `${dataVersion}\n`);
-  log.info({ version: dataVersion }, "the data directory was upgraded: each record of the catalog has a checksum");
+  log.info({ version: dataVersion }, "the data directory was upgraded: each catalog record now has a checksum");
 }
 
 async function recover(
@@ -88,7 +88,7 @@ async function recover(
   if (shards.kind === "damaged") {
     log.error(
       { reason: shards.reason, movedTo: await setAside(folders.shards) },
-      "the shard store is damaged: all shards are built again from the mirrors",
+      "the shard store is damaged: all shards will be rebuilt from the mirrors",
     );
   }
   const reason = catalog.kind === "damaged" ? catalog.reason : findLoss(catalog, dataFolder, snapshots);
@@ -103,7 +103,7 @@ async function recover(
     );
   log.warn(
     { reason: unwritten },
-    "the catalog could not be written to a new file: this one may hold what was deleted from it",
+    "the catalog could not be written to a new file: the current file may still contain deleted data",
   );
 }
 
@@ -114,7 +114,7 @@ async function recover(
 function findLoss(state: StoreState, dataFolder: string, snapshots: CatalogSnapshots): string | undefined {
   if (state.kind === "unknown" || (state.kind === "whole" && state.count > 0)) return undefined;
   if (snapshots.names().length === 0 && readdirSync(join(dataFolder, "mirrors")).length === 0) return undefined;
-  return "it holds nothing, and there are mirrors or snapshots";
+  return "it is empty, although there are mirrors or snapshots";
 }
 
 async function restoreCatalog(folder: string, reason: string, snapshots: CatalogSnapshots, log: Log): Promise<void> {
@@ -139,13 +139,13 @@ async function restoreCatalog(folder: string, reason: string, snapshots: Catalog
     await syncToDisk([dirname(folder)]);
     log.error(
       { reason, movedTo, snapshot: name, badSnapshots: bad },
-      "the catalog is damaged: it was restored from a snapshot; repositories and accounts that are newer have to be added again",
+      "the catalog was damaged and has been restored from a snapshot; repositories and accounts added after the snapshot must be added again",
     );
     return;
   }
   throw new TrawlError(
     "storage",
-    `the catalog ${folder} is damaged (${reason}), and no snapshot of it can be restored${bad.length > 0 ? ` (${bad.join("; ")})` : ""}. ` +
+    `the catalog ${folder} is damaged (${reason}), and it has no snapshot that can be restored${bad.length > 0 ? ` (${bad.join("; ")})` : ""}. ` +
       "Nothing was changed. Restore the catalog from a backup, or start with another --data.",
   );
 }

@@ -36,19 +36,19 @@ export function requireReadable(dataFolder: string): { isOlder: boolean } {
   if (text === restoringText.trim()) {
     throw new TrawlError(
       "format-version",
-      `the restore of a backup to ${dataFolder} has not ended: empty the directory, and run \`trawl restore\` again`,
+      `the restore of a backup to ${dataFolder} was not completed: empty the directory, and run \`trawl restore\` again`,
     );
   }
   if (version === undefined) {
     throw new TrawlError(
       "format-version",
-      `${join(dataFolder, "version")} is damaged: it should hold ${dataVersion}. If the directory is one of this program, write that number to it.`,
+      `${join(dataFolder, "version")} is damaged: it should contain ${dataVersion}. If the directory was written by this program, write that number to it.`,
     );
   }
   const writer = version > dataVersion ? "a later program" : "an earlier program";
   throw new TrawlError(
     "format-version",
-    `${dataFolder} has data of version ${version}, of ${writer}, and this program reads ${dataVersion}. Use the program that wrote it, or another --data. Nothing was changed.`,
+    `${dataFolder} has data of version ${version}, written by ${writer}, but this program supports ${dataVersion}. Use the program that wrote it, or another --data. Nothing was changed.`,
   );
 }
 
@@ -57,6 +57,6 @@ export function requireDataVersion(dataFolder: string): void {
   if (!requireReadable(dataFolder).isOlder) return;
   throw new TrawlError(
     "format-version",
-    `${dataFolder} has data of an earlier version, which a start of the daemon upgrades to ${dataVersion}: start it first. Nothing was changed.`,
+    `${dataFolder} has data of an earlier version, which the daemon upgrades to ${dataVersion} at startup: start it first. Nothing was changed.`,
   );
 }

@@ -83,7 +83,7 @@ async function stop(daemon: Daemon, log: Log): Promise<number> {
 async function stopAfterLoss(daemon: Daemon, reason: string, log: Log): Promise<number> {
   log.error(
     { reason },
-    "the disk failed while a store was written: the daemon ends, and its next start looks at what the disk has",
+    "the disk failed while a store was being written: the daemon exits, and checks the store at the next start",
   );
   callAfter(exitMs, () => process.exit(1));
   await Promise.race([daemon.stop().catch(() => undefined), sleep(exitMs)]);

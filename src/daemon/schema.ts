@@ -22,12 +22,13 @@ export function configSchema(): JsonSchema {
   }
   properties["repositories"] = {
     type: "array",
-    description: "Repositories that are mirrored and indexed, beside those added with `trawl repo add`.",
+    description: "Repositories to mirror and index, in addition to those added with `trawl repo add`.",
     items: repositorySchema(),
   };
   properties["contexts"] = {
     type: "array",
-    description: "Search contexts: parts of all repositories, each by a list or by a query, for context: in queries.",
+    description:
+      "Search contexts for context: in queries: named sets of repositories, each defined by a list or by a query.",
     items: contextSchema(),
   };
   return {
@@ -43,7 +44,7 @@ export function configSchema(): JsonSchema {
 function contextSchema(): JsonSchema {
   const repositories = {
     type: "array",
-    description: "The repositories that it holds; in place of query.",
+    description: "The repositories that it contains; an alternative to query.",
     items: objectSchema(contextRepositoryTable, ["name"]),
   };
   const schema = objectSchema(contextTable, ["name"]);
@@ -72,8 +73,8 @@ export function attributesSchema(): JsonSchema {
 /** The commented sample: every option with its default, switched off by a comment. */
 export function configSample(): string {
   const lines = [
-    "// Configuration of trawld, made from the table in src/daemon/options.ts. Each option stands here with its default;",
-    "// take the comment away to change it. Comments and trailing commas are allowed.",
+    "// Configuration of trawld, generated from the table in src/daemon/options.ts. Each option is shown with its default;",
+    "// uncomment it to change it. Comments and trailing commas are allowed.",
     "{",
     '  "$schema": "./trawl.schema.json",',
   ];
@@ -82,7 +83,7 @@ export function configSample(): string {
     const samples = rows.map(({ name, row }) => sampleLines(indent, `${indent} `, name, row).join("\n")).join("\n\n");
     lines.push("", ...(group === undefined ? [samples] : [`  "${group}": {`, samples, "  },"]));
   }
-  lines.push("", "  // Beside those added with `trawl repo add`. All fields but name and url may be left out.");
+  lines.push("", "  // In addition to those added with `trawl repo add`. All fields except name and url are optional.");
   lines.push('  "repositories": [', "    // {");
   for (const [name, row] of Object.entries<OptionRow>(repositoryTable)) {
     lines.push(...sampleLines("    //   //", "    //   ", name, row));
@@ -91,12 +92,14 @@ export function configSample(): string {
     "    // },",
     "  ],",
     "",
-    "  // Parts of all repositories, for context: in queries. Each has a query or a list of repositories.",
+    "  // Named sets of repositories, for context: in queries. Each has a query or a list of repositories.",
   );
   lines.push('  "contexts": [', "    // {");
   for (const [name, row] of Object.entries<OptionRow>(contextTable))
     lines.push(...sampleLines("    //   //", "    //   ", name, row));
-  lines.push("    //   // The repositories that it holds, each with the revisions to search; in place of query.");
+  lines.push(
+    "    //   // The repositories that it contains, each with the revisions to search; an alternative to query.",
+  );
   lines.push('    //   "repositories": [{"name": "github.com/owner/name", "revisions": []}],');
   lines.push("    // },", "  ],", "}", "");
   return lines.join("\n");

@@ -114,7 +114,7 @@ export class ServiceManager {
     const error = this.#send(this.#address, lines.join("\n"), descriptor);
     if (error === "" || this.#logged.has(error)) return;
     this.#logged.add(error);
-    this.#log.warn({ socket: this.#address }, `systemd cannot be told how the daemon stands: ${error}`);
+    this.#log.warn({ socket: this.#address }, `systemd cannot be notified of the daemon's status: ${error}`);
   }
 }
 

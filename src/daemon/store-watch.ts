@@ -47,7 +47,7 @@ export class StoreWatch {
     if (faults > this.#packFaults)
       this.#log.error(
         { faults },
-        "a pack of a mirror lost bytes while it was read; `trawl check` names the mirror when the daemon is stopped",
+        "a pack of a mirror was truncated while it was being read; stop the daemon and run `trawl check`, which names the mirror",
       );
     this.#packFaults = faults;
   }

@@ -12,12 +12,12 @@ export function readWebhookSecrets(configured: Readonly<Record<string, string | 
     Object.entries(configured).map(([id, given]) => {
       const where = `webhooks.secrets: ${JSON.stringify(id)}`;
       if (!/^[A-Za-z0-9_-]{1,64}$/.test(id))
-        throw new TrawlError("bad-config", `${where}: an id has 1 to 64 letters, digits, - and _`);
+        throw new TrawlError("bad-config", `${where}: an id must have 1 to 64 letters, digits, - and _`);
       const secret = given !== null && /^(file|credential):/.test(given) ? readSecret(given, where) : (given ?? "");
       if (secret.length >= secretCharsMin) return [id, secret];
       throw new TrawlError(
         "bad-config",
-        `${where}: the secret has ${secret.length} characters; give it at least ${secretCharsMin}, as \`openssl rand -hex 32\` does`,
+        `${where}: the secret has ${secret.length} characters, but needs at least ${secretCharsMin}; \`openssl rand -hex 32\` generates one`,
       );
     }),
   );

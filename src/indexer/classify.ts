@@ -6,15 +6,15 @@ import { detectLanguage } from "./detect-language.js";
 
 type PathTest = (path: Buffer) => boolean;
 
-/** What decides whether a document's content is indexed. */
+/** Limits that decide whether a document's content is indexed. */
 export interface ContentLimits {
   readonly fileBytesMax: number;
-  /** Matches paths that `fileBytesMax` does not hold for. */
+  /** Matches paths to which `fileBytesMax` does not apply. */
   readonly largeFiles: PathTest | undefined;
   readonly trigramCountMax: number;
 }
 
-/** The limits, from options as they are configured. */
+/** The limits from the configured options. */
 export function contentLimitsFor(options: {
   readonly fileBytesMax: number;
   readonly largeFiles: readonly string[];
@@ -23,10 +23,10 @@ export function contentLimitsFor(options: {
   return { ...options, largeFiles: globTest(options.largeFiles) };
 }
 
-/** Below this size a content cannot have more trigrams than any sensible limit. */
+/** A smaller content cannot have more trigrams than any sensible limit. */
 const trigramCheckBytesMin = 100_000;
 
-/** Languages are told from this many bytes at the start of a file. */
+/** Languages are detected from this many bytes at the start of a file. */
 const languageHeadBytes = 4096;
 
 /** Why `content` is not indexed, or "none". */
@@ -46,7 +46,7 @@ export function isTooLarge(byteCount: number, path: Buffer, limits: ContentLimit
   return byteCount > limits.fileBytesMax && limits.largeFiles?.(path) !== true;
 }
 
-/** The linguist name of the document's language, "" when unknown. */
+/** The linguist name of the document's language; "" if unknown. */
 export function detectLanguageName(path: Buffer, content: Buffer): string {
   return detectLanguage(path.toString(), content.subarray(0, languageHeadBytes))?.name ?? "";
 }

@@ -8,14 +8,14 @@ import type { ShardSnapshot } from "../store/shard-store.js";
 import type { SourceShard } from "./index-changes.js";
 import type { ShardOutput } from "./shard-output.js";
 
-/** A shard to merge. `repositoryIds` has 0 for each repository number that is hidden in it. */
+/** A shard to merge. `repositoryIds` is 0 for each repository number that is hidden in it. */
 export interface CompactSource extends SourceShard {
   readonly repositoryIds: readonly number[];
 }
 
 /**
- * Copies the living documents of the sources to the output. Every checksum of a source is verified first, so that
- * damage is not copied into a shard with right ones. Throws `corrupt-shard`, or `cancelled` when asked to stop.
+ * Copies the live documents of the sources to the output. Every checksum of a source is verified first, so that damage
+ * is not copied into a shard with valid checksums. Throws `corrupt-shard`, or `cancelled` if stopped.
  */
 export async function compact(
   sources: readonly CompactSource[],

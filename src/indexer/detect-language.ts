@@ -12,8 +12,8 @@ import { chooseByHead } from "./language-heuristics.js";
 
 /**
  * The language of a file, from its path and the first bytes of its content: by file name, else by the longest known
- * extension, else by its first line. `head` is looked at only when the path leaves a choice or says nothing, so most
- * files cost a few look-ups.
+ * extension, else by its first line. `head` is examined only if the path is ambiguous or inconclusive, so most files
+ * cost a few look-ups.
  */
 export function detectLanguage(path: string, head: Buffer): Language | undefined {
   const filename = path.slice(path.lastIndexOf("/") + 1);
@@ -42,7 +42,10 @@ function languageOfHead(head: Buffer): Language | undefined {
   );
 }
 
-/** As in `#!/usr/bin/env -S PYTHONPATH=lib python3.11 -u`: the first word after `env` that is no option or setting. */
+/**
+ * For example `#!/usr/bin/env -S PYTHONPATH=lib python3.11 -u`: the first word after `env` that is not an option or
+ * setting.
+ */
 function languagesOfShebang(head: Buffer): readonly Language[] {
   if (head[0] !== hash || head[1] !== exclamationMark) return [];
   const [line] = head.toString("latin1", 2, shebangBytesMax).split("\n", 1);
@@ -55,12 +58,12 @@ function languagesOfShebang(head: Buffer): readonly Language[] {
   return languagesByInterpreter(interpreter) ?? languagesByInterpreter(trimEndChars(interpreter, "-.0123456789")) ?? [];
 }
 
-/** As Latin-1, with a line feed at the end of each line: in RE2 nothing else ends one. */
+/** As Latin-1, with a line feed at the end of each line, because RE2 recognizes no other line end. */
 function firstLines(head: Buffer): string {
   return head.toString("latin1").replaceAll("\r", "\n");
 }
 
-/** `-*- mode: ruby -*-`, where other settings may stand before and behind the mode, and `-*- python -*-`. */
+/** `-*- mode: ruby -*-`, with possible settings before and after the mode, and `-*- python -*-`. */
 const emacsMode = new TextPattern(
   String.raw`-\*-(?:(?:.*[ \t;]|[ \t]*)mode[ \t]*:[ \t]*([^\s;]+?)[ \t]*(?:;.*)?-\*-|[ \t]*([^\s;:]+?)[ \t]*(?:;[^\n:]*)?-\*-[^\n:]*$)`,
   "im",
@@ -80,7 +83,7 @@ function languageOfModeline(head: Buffer): Language | undefined {
 
 const hash = 0x23;
 const exclamationMark = 0x21;
-/** Languages are told from this many bytes at the start of a file at most. */
+/** Maximum number of bytes at the start of a file from which languages are detected. */
 export const headBytesMax = 8192;
 const shebangBytesMax = 256;
 const modelineBytesMax = 1024;

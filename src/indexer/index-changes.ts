@@ -9,24 +9,25 @@ import type { ShardSnapshot } from "../store/shard-store.js";
 import { skipReasonFromCode, type SkipReason } from "../model/skip-reason.js";
 import { isRegular, noCounts, type DocumentCounts, type Entry } from "./index-repository.js";
 
-/** A shard that may hold documents of the repository. */
+/** A shard that may contain documents of the repository. */
 export interface SourceShard extends StoredShard {
   readonly tombstones: Uint32Array | undefined;
 }
 
-/** What a set of changed paths means for the index: documents that go, and documents that come. */
+/** The effect of a set of changed paths on the index: documents to remove, and documents to add. */
 export interface Delta {
   readonly tombstones: Map<number, number[]>;
   readonly entries: Entry[];
   /**
-   * What the tombstones take from the repository's counters. A content that other documents share counts as gone too.
+   * What the tombstones subtract from the repository's counters. A content that is shared with other documents is
+   * subtracted as well.
    */
   readonly dead: DocumentCounts;
-  /** Paths that differ, over all branches. */
+  /** Number of paths that differ, over all branches. */
   readonly changedPathCount: number;
 }
 
-/** A living document of a changed path. */
+/** A live document of a changed path. */
 interface OldDocument {
   readonly shardId: number;
   readonly document: number;
@@ -37,16 +38,16 @@ interface OldDocument {
   readonly contentBytes: number;
 }
 
-/** What happened to one path: by branch bit, the blob that it has after the change. */
+/** The change of one path: for each branch bit, the blob that it has after the change. */
 interface PathChange {
   readonly path: Buffer;
   readonly after: { readonly bit: number; readonly oid: string | null; readonly isFile: boolean }[];
 }
 
 /**
- * Gives each wanted branch its bit: a branch that was indexed keeps its own, and one that is new takes the bit of one
- * that is gone, first of one with the same commit (a renamed branch). So a bit always has a commit to compare with,
- * and work is in proportion to the difference. Undefined when a branch is new and no bit is free: then all documents
+ * Assigns a bit to each wanted branch: an indexed branch keeps its bit, and a new one reuses the bit of a removed
+ * branch, preferably of one with the same commit (a renamed branch). Therefore every bit has a commit to compare with,
+ * and the work is proportional to the difference. Undefined if a branch is new and no bit is free: then all documents
  * get new masks.
  */
 export function assignBranchBits(
@@ -70,9 +71,9 @@ export function assignBranchBits(
 }
 
 /**
- * Works out the delta between the indexed commits and the wanted ones, bit by bit. Bits of branches that are gone stay
- * in the masks of documents that have another branch too, where nobody asks for them; a document that has no other is
- * buried.
+ * Computes the delta between the indexed commits and the wanted ones, bit by bit. Bits of removed branches stay in the
+ * masks of documents that are also on another branch, where they are ignored; a document on no other branch gets a
+ * tombstone.
  */
 export async function findDelta(
   mirror: string,
@@ -89,7 +90,7 @@ export async function findDelta(
   const losesBranch = old.some((branch) => (living & (1 << branch.bit)) === 0);
   const delta: Delta = { tombstones: new Map(), entries: [], dead: noCounts(), changedPathCount: changes.size };
   const documents = new Map<string, OldDocument[]>();
-  // One shard is open at a time: small ones share a buffer.
+  // Only one shard is open at a time, because small ones share a buffer.
   for (const shard of shards) {
     const bytes = snapshot.get(shard.id);
     if (bytes === undefined) continue;
@@ -129,7 +130,7 @@ function recordChange(changes: Map<string, PathChange>, bit: number, change: Tre
   noted.after.push({ bit, oid: change.newOid, isFile: isRegular(change.newMode) });
 }
 
-/** Adds the living documents of the changed paths to `found`, by path. */
+/** Adds the live documents of the changed paths to `found`, by path. */
 function findDocuments(
   reader: ShardReader,
   repositoryId: number,
@@ -148,7 +149,10 @@ function findDocuments(
   }
 }
 
-/** Buries documents that only lost branches have. Those of changed paths are left to `applyChange`. */
+/**
+ * Sets tombstones for documents that are only on removed branches. Documents of changed paths are left to
+ * `applyChange`.
+ */
 function buryBranchless(
   reader: ShardReader,
   repositoryId: number,
@@ -184,7 +188,7 @@ function isDead(tombstones: Uint32Array | undefined, document: number): boolean 
   return tombstones !== undefined && hasBit(tombstones, document);
 }
 
-/** A document whose mask stays is kept; one whose mask changes goes, and comes again with the new one. */
+/** A document whose mask is unchanged is kept; one whose mask changes is removed, and added again with the new mask. */
 function applyChange(change: PathChange, documents: readonly OldDocument[], living: number, delta: Delta): void {
   const masks = new Map<string, { mask: number; oid: string; isFile: boolean }>();
   const documentKey = (oid: string, isFile: boolean): string => `${oid}${isFile ? "" : "!"}`;

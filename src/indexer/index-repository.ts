@@ -8,15 +8,18 @@ import type { SkipReason } from "../model/skip-reason.js";
 import { isTooLarge, detectLanguageName, skipReasonOfContent, type ContentLimits } from "./classify.js";
 import type { ShardOutput } from "./shard-output.js";
 
-/** Whatever the options say, a larger file is not indexed: it would not fit a shard's 32-bit positions comfortably. */
+/**
+ * Larger files are never indexed, regardless of the options: they would come close to the limit of a shard's 32-bit
+ * offsets.
+ */
 const contentBytesLimit = 1 << 30;
 
-/** git counts as hung when it takes longer for one step of reading. */
+/** git is considered hung if one step of reading takes longer than this. */
 const readSilenceMs = 120_000;
 
 const fileTypeMask = 0o170000;
 
-/** One path and blob at some branches: what becomes a document. */
+/** A path and blob on certain branches, which becomes a document. */
 export interface Entry {
   readonly path: Buffer;
   readonly oid: string;
@@ -25,7 +28,7 @@ export interface Entry {
   branchMask: number;
 }
 
-/** Counters of one repository's documents; what a delta adds may be counted on top of the former. */
+/** Counters of one repository's documents; those of a delta can be added to previous ones. */
 export interface DocumentCounts {
   documentCount: number;
   contentBytes: number;
@@ -36,13 +39,13 @@ export function noCounts(): DocumentCounts {
   return { documentCount: 0, contentBytes: 0, skippedCounts: {} };
 }
 
-/** Blobs that were read to be indexed, and their bytes. */
+/** Blobs read for indexing, and their total size. */
 export interface BlobReads {
   blobCount: number;
   byteCount: number;
 }
 
-/** What indexing works with. */
+/** Services and settings for indexing. */
 export interface IndexContext {
   /** Directory of the mirror. */
   readonly mirror: string;
@@ -54,20 +57,20 @@ export interface IndexContext {
   /** Counts what is read from the mirror. */
   readonly reads: BlobReads;
   readonly onProgress: (done: number, total: number) => void;
-  /** Told of each file before it is looked at, with the bytes of its content. */
+  /** Called with each file before it is processed, and with the size of its content. */
   readonly onFile: (oid: string, path: Buffer, byteCount: number) => void;
-  /** Oids of what is indexed without its content, and without a look at it. */
+  /** Oids that are indexed without their content, and without reading it. */
   readonly quarantined: ReadonlySet<string>;
 }
 
-/** What the trees of branches hold. */
+/** The contents of the branches' trees. */
 export interface BranchEntries {
   readonly entries: readonly Entry[];
-  /** Directories that cannot be read, those of each branch. */
+  /** Number of directories that cannot be read, summed over branches. */
   readonly missingTreeCount: number;
 }
 
-/** Every entry of the branches' trees that can be read, the same path and blob at several branches once. */
+/** Every readable entry of the branches' trees; the same path and blob on several branches is one entry. */
 export async function entriesOfBranches(
   mirror: string,
   branches: readonly IndexedBranch[],
@@ -97,7 +100,7 @@ export async function entriesOfBranches(
 
 /**
  * Adds a document for each entry to the output, reading each blob once; contents are added in the order of their first
- * path. Throws `cancelled` when asked to stop.
+ * path. Throws `cancelled` if stopped.
  */
 export async function indexEntries(
   entries: readonly Entry[],
@@ -151,7 +154,7 @@ async function readBlobs(
   );
 }
 
-/** The open shard has the blob, from a fork say: it is not read again. */
+/** The open shard already has the blob, for example from a fork: it is not read again. */
 function addToOpenShard(content: number, group: readonly Entry[], context: IndexContext, counts: DocumentCounts): void {
   const text = context.output.contentText(content);
   counts.contentBytes += text.length;
@@ -212,7 +215,9 @@ function languageOfSkipped(entry: Entry, context: IndexContext): string {
   return detectLanguageName(entry.path, Buffer.alloc(0));
 }
 
-/** True for a file, which old repositories have with other permission bits too; false for a link and a submodule. */
+/**
+ * True for a file, which may have other permission bits in old repositories; false for a symbolic link or a submodule.
+ */
 export function isRegular(mode: TreeEntry["mode"]): boolean {
   return (mode & fileTypeMask) === (fileMode.regular & fileTypeMask);
 }

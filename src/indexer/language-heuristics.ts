@@ -1,17 +1,17 @@
 import { TextPattern } from "../regexp/match/text-pattern.js";
 
-/** A language and what in a file's first bytes speaks for it. */
+/** A language, and a pattern in a file's first bytes that indicates it. */
 type Clue = readonly [language: string, sign: TextPattern];
 
 const text = (source: TemplateStringsArray): TextPattern => new TextPattern(source.raw[0]);
 const anyCase = (source: TemplateStringsArray): TextPattern => new TextPattern(source.raw[0], "i");
-/** With `^` and `$` at the ends of lines. */
+/** `^` and `$` match at line boundaries. */
 const line = (source: TemplateStringsArray): TextPattern => new TextPattern(source.raw[0], "m");
 const lineAnyCase = (source: TemplateStringsArray): TextPattern => new TextPattern(source.raw[0], "im");
 
 /**
- * Clues by extension, tried in order. A missing match leaves the most popular language of the extension, so that one
- * needs a clue only to win over a weaker clue below it.
+ * Patterns by extension, tried in order. If none matches, the most popular language of the extension is used, so that
+ * language needs a pattern only to precede a weaker pattern below it.
  */
 const clues: ReadonlyMap<string, readonly Clue[]> = new Map(
   Object.entries<readonly Clue[]>({
@@ -175,8 +175,8 @@ const manPage: readonly Clue[] = [["Roff Manpage", line`^\.(?:TH|Dd|SH)[ \t]`]];
 const xml: Clue = ["XML", text`^(?:\xef\xbb\xbf)?\s*<(?:\?xml|!DOCTYPE|!--|[A-Za-z][\w:.-]*(?:>|/>|[ \t]+[\w:.-]+=))`];
 
 /**
- * The name of the language that the first bytes of a file (as Latin-1, lines ended by line feeds) speak for among the
- * languages of its extension, if any.
+ * The language that the first bytes of a file (as Latin-1, with lines ended by line feeds) indicate among the languages
+ * of its extension, if any.
  */
 export function chooseByHead(
   extension: string,

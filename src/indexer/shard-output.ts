@@ -7,31 +7,31 @@ import { ShardReader } from "../shard/shard-reader.js";
 import { ShardStore } from "../store/shard-store.js";
 
 /**
- * A shard is closed when its text reaches this size. Larger shards would leave cores idle in a search; smaller ones
- * cost a look-up each.
+ * A shard is closed when its text reaches this size. Larger shards would leave cores idle in a search; smaller ones add
+ * look-ups.
  */
 const shardContentBytes = 64 * 1024 * 1024;
 
-/** Where shards are written. */
+/** The destination of shards. */
 export interface ShardSink extends Pick<ShardStore, "put"> {
-  /** A shard of so much text is about to be built, during which nothing else happens. */
+  /** Called before a shard with this much text is built, which blocks the thread. */
   readonly onBuild: (contentBytes: number) => void;
 }
 
 /**
- * Fills shards one after the other and writes each as it is full; documents of several repositories share a shard.
+ * Fills shards one after another and writes each when it is full; documents of several repositories share a shard.
  *
- * Contract: all documents of one content are added in a row (`hasContent`, then `addContent` or nothing, then
- * `addDocument`), because `addContent` may close a shard before it opens the next.
+ * Contract: all documents of one content are added consecutively (`hasContent`, then `addContent` or nothing, then
+ * `addDocument`), because `addContent` may close a shard and open the next.
  */
 export class ShardOutput {
-  /** The shards written, in order; durable. */
+  /** The shards written so far, in order; durable. */
   readonly records: ShardRecord[] = [];
   readonly #builder: ShardBuilder;
   readonly #store: ShardSink;
   readonly #shardIds: Int32Array;
 
-  /** `shardIds` word 0 is the next free id, shared by all that write shards. */
+  /** Word 0 of `shardIds` is the next free id, shared by all writers of shards. */
   constructor(kernel: Kernel, store: ShardSink, shardIds: Int32Array) {
     this.#builder = new ShardBuilder(kernel, undefined);
     this.#store = store;
@@ -61,7 +61,7 @@ export class ShardOutput {
     this.#builder.addSkipped(document);
   }
 
-  /** Writes the open shard, if it holds anything. */
+  /** Writes the open shard, if it contains anything. */
   async flush(): Promise<void> {
     if (this.#builder.isEmpty) return;
     const { contentBytes, documentCount } = this.#builder;

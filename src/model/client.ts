@@ -1,15 +1,16 @@
 import type { Viewer } from "./viewer.js";
 
-/** Who takes a share of the machine: the user, or the network of somebody without an account. */
+/** The identity whose share of the machine is used: the user or, without an account, the network of the address. */
 export function clientKey({ userId }: Pick<Viewer, "userId">, address: string): string {
   return userId === undefined ? clientNetwork(address) : `user ${userId}`;
 }
 
-/** The share of work that the operator orders. */
+/** The client of work that the operator requests. */
 export const operatorClient = "operator";
 
 /**
- * Within IPv6, who has one address has all of its first 64 bits. Addresses of IPv6 have eight groups of four digits.
+ * For IPv6, whoever has one address has all addresses with the same first 64 bits. IPv6 addresses have eight groups of
+ * four digits.
  */
 export function clientNetwork(address: string): string {
   const groups = address.split(":");
@@ -18,7 +19,7 @@ export function clientNetwork(address: string): string {
   return `${groups.slice(0, 4).join(":")}::/64`;
 }
 
-/** Of an address of IPv4 on a socket that takes both. */
+/** Prefix of an IPv4 address on a dual-stack socket. */
 const mappedPrefix = "0000:0000:0000:0000:0000:ffff:";
 
 function addressOfVersion4(groups: readonly string[]): string {

@@ -1,4 +1,4 @@
-/** Bytes that the sink gives back once it needs them no more, so that their memory is used again. */
+/** Bytes that the sink releases when it no longer needs them, so that their memory is reused. */
 export interface PooledBytes {
   readonly bytes: Uint8Array;
   release(): void;
@@ -11,18 +11,18 @@ export function bytesOfPart(part: Uint8Array | PooledBytes): Uint8Array {
 }
 
 /**
- * Where a search puts its events.
+ * The destination of a search's events.
  *
  * Contract:
- * - `send` accepts always, also under backpressure; the caller keeps the bound by looking at `pendingBytes` before it
- *   makes more. After `closed` it does nothing.
- * - `onDrain` is called, never from inside `send`, each time `pendingBytes` falls to zero after it was above.
- * - `onClosed` is called once when the client left or `end` was called; nothing is written afterwards.
+ * - `send` always accepts, even under backpressure; the caller enforces the limit by checking `pendingBytes` before it
+ *   produces more. After `closed` it does nothing.
+ * - `onDrain` is called each time `pendingBytes` falls from above zero to zero, but never from inside `send`.
+ * - `onClosed` is called once, when the client disconnects or `end` is called; nothing is written afterwards.
  */
 export interface EventSink {
-  /** One event. `data` is JSON on one line, given as parts that are written one after the other. */
+  /** Sends one event. `data` is JSON on one line, as parts that are written one after another. */
   send(event: string, data: readonly EventPart[]): void;
-  /** Bytes accepted by `send` that the socket has not taken yet. */
+  /** Bytes accepted by `send` that the socket has not accepted yet. */
   readonly pendingBytes: number;
   readonly closed: boolean;
   onDrain(callback: () => void): void;

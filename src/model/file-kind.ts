@@ -1,10 +1,10 @@
 /**
- * Kinds of files that a person often wants out of the answer; each is offered as a filter when it has matches. A
- * document carries the kinds of its path as a bit mask, bit i for `fileKinds[i]`.
+ * Kinds of files that users often want to exclude; each is offered as a filter if it has matches. A document carries
+ * the kinds of its path as a bit mask, bit i for `fileKinds[i]`.
  */
 export interface FileKind {
   readonly label: string;
-  /** The query fragment that leaves these files out. */
+  /** The query fragment that excludes these files. */
   readonly value: string;
   readonly test: RegExp;
 }

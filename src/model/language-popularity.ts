@@ -1,4 +1,6 @@
-/** Languages that a file name or extension most often means, where the general order below would say otherwise. */
+/**
+ * Languages that a file name or extension usually denotes, where the general order below would give a different one.
+ */
 const usual = new Map([
   [".asc", "AsciiDoc"],
   [".cfg", "INI"],
@@ -23,7 +25,7 @@ const usual = new Map([
   ["HOSTS", "Hosts File"],
 ]);
 
-/** Languages that compete for an extension, the more popular first. Others come after them. */
+/** Languages that compete for an extension, the more popular first, before all others. */
 const popular: readonly string[] = [
   "C",
   "JavaScript",
@@ -91,8 +93,8 @@ interface Candidate {
 }
 
 /**
- * Orders the languages of one file name, extension or interpreter: the usual one, then those whose main extension it
- * is, then by popularity and name.
+ * Orders the languages of a file name, extension or interpreter: the usual one, then those for which it is the main
+ * extension, then by popularity and name.
  */
 export function byPopularity(key: string): (a: Candidate, b: Candidate) => number {
   const mainRank = ({ name, extensions }: Candidate): number =>

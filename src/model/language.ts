@@ -4,7 +4,7 @@ import { escapeRegexp } from "../base/escape-regexp.js";
 
 /** A language as linguist knows it. */
 export interface Language {
-  /** As results show it: `C++`. */
+  /** The display name: `C++`. */
   readonly name: string;
   /** With the leading dot, possibly with more dots inside: `.d.ts`. */
   readonly extensions: readonly string[];
@@ -18,8 +18,8 @@ interface LinguistLanguage extends Language {
 }
 
 /**
- * The table lies beside the sources, as the compiler copies nothing. The package that it is made of has a module for
- * each language: loading these took 0.2 s of processor time in each thread, and the table takes 3 ms.
+ * The table is next to the sources, because the compiler does not copy it. The package from which it is generated has a
+ * module for each language: loading them took 0.2 s of CPU time in each thread, and reading the table takes 3 ms.
  */
 const linguistLanguages = readTable(readFileSync(new URL("../../../src/model/languages.tsv", import.meta.url), "utf8"));
 
@@ -46,7 +46,7 @@ const byExtension = buildLookup(
   (extension) => extension.toLowerCase(),
 );
 const byInterpreter = buildLookup(({ interpreters }) => interpreters, String);
-/** In UTF-16 units, more than any name has. */
+/** In UTF-16 code units; longer than any name. */
 const nameLengthMax = 200;
 const extensionLengthMax = Math.max(...[...byExtension.keys()].map(({ length }) => length));
 
@@ -72,19 +72,19 @@ function normaliseName(name: string): string {
   return name.trim().toLowerCase().replaceAll("_", " ");
 }
 
-/** The language with this name or alias, in any case; an underscore stands for a blank: `objective_c++`, `golang`. */
+/** The language with this name or alias, ignoring case; an underscore stands for a space: `objective_c++`, `golang`. */
 export function languageByName(nameOrAlias: string): Language | undefined {
   return nameOrAlias.length > nameLengthMax ? undefined : byName.get(normaliseName(nameOrAlias))?.[0];
 }
 
-/** All names, in the order of linguist's list. */
+/** All names, in linguist's order. */
 export function languageNames(): readonly string[] {
   return [...languages.keys()];
 }
 
 /**
  * RE2 source that matches the paths of this language, to be used case-insensitively. An extension shared by several
- * languages matches for each of them, which is what `lang:` promises.
+ * languages matches for each of them, as `lang:` specifies.
  */
 export function languagePathRegexp({ extensions, filenames }: Language): string {
   const alternatives = [
@@ -96,22 +96,22 @@ export function languagePathRegexp({ extensions, filenames }: Language): string 
 
 const matchesNothing = String.raw`[^\x00-\x{10FFFF}]`;
 
-/** The languages of a file name, the most popular first. */
+/** The languages of a file name, most popular first. */
 export function languagesByFilename(filename: string): readonly Language[] | undefined {
   return byFilename.get(filename);
 }
 
-/** The languages of an extension with its dot, in lower case, the most popular first. */
+/** The languages of an extension, including its dot, in lower case; most popular first. */
 export function languagesByExtension(extension: string): readonly Language[] | undefined {
   return byExtension.get(extension);
 }
 
-/** The languages of a program that is named behind `#!`, the most popular first. */
+/** The languages of an interpreter named after `#!`, most popular first. */
 export function languagesByInterpreter(interpreter: string): readonly Language[] | undefined {
   return byInterpreter.get(interpreter);
 }
 
-/** The longest extension of a file name (in lower case) that is known: dots are tried from the left. */
+/** The longest known extension of a file name in lower case, trying dots from the left. */
 export function knownExtension(filename: string): string | undefined {
   let dot = filename.indexOf(".", filename.length - extensionLengthMax);
   while (dot >= 0) {

@@ -1,4 +1,4 @@
-/** A change to one pair of a repository's metadata; a key without a value has null. */
+/** A change to one metadata pair of a repository; the value is null for a key without a value. */
 export type MetadataChange =
   | { readonly kind: "add" | "update"; readonly key: string; readonly value: string | null }
   | { readonly kind: "delete"; readonly key: string };

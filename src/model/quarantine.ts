@@ -1,23 +1,23 @@
-/** A file that a thread did not get past. It is indexed by its path alone, until its content changes. */
+/** A file on which a thread hung or crashed. It is indexed by its path only, until its content changes. */
 export interface QuarantinedFile {
-  /** Of the blob. */
+  /** The oid of the blob. */
   readonly oid: string;
   readonly path: string;
-  /** What became of the thread; ends a sentence about it. */
+  /** What happened to the thread; ends a sentence about it. */
   readonly reason: string;
 }
 
 /**
- * What of a repository is not tried again for now, since a thread did not get past it. Recorded, so that a restart does
- * not try it either.
+ * The parts of a repository that are not retried for now, because a thread hung or crashed on them. Recorded, so that
+ * they are not retried after a restart either.
  */
 export interface Quarantine {
-  /** The version of the program that did not get past it: another one tries again. */
+  /** The version of the program whose thread failed; another version tries again. */
   readonly program: string;
   readonly files: readonly QuarantinedFile[];
-  /** Names the branches and commits that are not indexed as a whole; "" when there are none. Others are. */
+  /** Identifies the branches and commits that are not indexed at all; "" if there are none. Others are indexed. */
   readonly state: string;
-  /** Why they are not. */
+  /** Why they are not indexed. */
   readonly stateReason: string;
 }
 
@@ -25,11 +25,11 @@ export function noQuarantine(program: string): Quarantine {
   return { program, files: [], state: "", stateReason: "" };
 }
 
-/** One sentence for each thing that is not tried, for the status of the repository. */
+/** One sentence per quarantined item, for the status of the repository. */
 export function quarantineSentences(quarantine: Quarantine | undefined): string[] {
   if (quarantine === undefined) return [];
   const files = quarantine.files.map(
-    ({ oid, path, reason }) => `${path} (blob ${oid}) is found by its name only: ${reason}.`,
+    ({ oid, path, reason }) => `${path} (blob ${oid}) is found by name only: ${reason}.`,
   );
   if (quarantine.state === "") return files;
   return [

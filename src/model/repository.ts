@@ -1,6 +1,6 @@
 import type { Quarantine } from "./quarantine.js";
 
-/** What people say about a repository: searches choose by it, and results show it. */
+/** Attributes of a repository set by users: searches filter by them, and results show them. */
 export interface RepositoryAttributes {
   readonly fork: boolean;
   readonly archived: boolean;
@@ -13,23 +13,23 @@ export interface RepositoryAttributes {
   readonly metadata: Readonly<Record<string, string | null>>;
 }
 
-/** What is known about a repository from its configuration. */
+/** The configuration of a repository. */
 export interface RepositoryConfig extends RepositoryAttributes {
   readonly name: string;
-  /** Without user and password, once it is in the catalog. */
+  /** Without user and password once it is in the catalog. */
   readonly url: string;
   /**
-   * Where the secret for the URL is: `file:PATH`, `credential:NAME`, or what the daemon says of one that it keeps
-   * itself; "" without one.
+   * Location of the secret for the URL: `file:PATH`, `credential:NAME`, or the daemon's reference to a secret that it
+   * stores itself; "" if there is none.
    */
   readonly credential: string;
-  /** Branches to index beside the default branch. */
+  /** Branches to index in addition to the default branch. */
   readonly branches: readonly string[];
-  /** Seconds between two syncs; 0 lets the daemon choose by how often the repository changes. */
+  /** Seconds between two syncs; if 0, the daemon chooses by how often the repository changes. */
   readonly intervalSeconds: number;
 }
 
-/** The attributes alone, of whatever holds them among other things. */
+/** Copies only the attributes from an object that has other properties as well. */
 export function attributesIn({
   fork,
   archived,
@@ -43,7 +43,7 @@ export function attributesIn({
   return { fork, archived, private: isPrivate, readers, stars, description, topics, metadata };
 }
 
-/** A branch that is indexed. `bit` is its place in the branch masks of this repository's documents, 0 to 31. */
+/** A branch that is indexed. `bit` is its bit in the branch masks of this repository's documents, 0 to 31. */
 export interface IndexedBranch {
   readonly name: string;
   readonly bit: number;
@@ -51,20 +51,19 @@ export interface IndexedBranch {
   readonly commit: string;
 }
 
-/** How many branches of one repository can be indexed: the width of a branch mask. */
+/** Maximum number of indexed branches per repository: the width of a branch mask. */
 export const branchCountMax = 32;
 
 /** A repository as the catalog records it. */
 export interface Repository extends RepositoryConfig {
-  /** Stable for the life of the repository's entry; never used again. */
+  /** Stable for the lifetime of the repository's entry; never reused. */
   readonly id: number;
-  /** Grows by one each time the repository's searchable state is replaced; 0 before the first. */
+  /** Incremented each time the repository's searchable state is replaced; 0 before the first. */
   readonly generation: number;
   readonly branches: readonly string[];
   readonly indexedBranches: readonly IndexedBranch[];
   /**
-   * What of the metadata was said beside the configuration file; only of a configured repository, whose entry there
-   * wins.
+   * Metadata set at run time, only for configured repositories; the entry in the configuration file takes precedence.
    */
   readonly addedMetadata: Readonly<Record<string, string | null>>;
   /** Name of the default branch at the last sync; "" for an empty repository or before the first sync. */
@@ -72,25 +71,28 @@ export interface Repository extends RepositoryConfig {
   /** RFC 3339; "" before the first sync. */
   readonly lastFetched: string;
   readonly lastChanged: string;
-  /** What the last sync failed with; "" when it succeeded. The searchable generation stays. */
+  /** The error of the last sync; "" if it succeeded. The searchable generation is kept. */
   readonly lastError: string;
   readonly documentCount: number;
   /** Bytes of indexed text, each blob counted once. */
   readonly contentBytes: number;
   /** Documents found by path only, by reason. */
   readonly skippedCounts: Readonly<Record<string, number>>;
-  /** True when the entry comes from the configuration file, false when from `trawl repo add`. */
+  /** True if the entry comes from the configuration file, false if from `trawl repo add`. */
   readonly configured: boolean;
-  /** RFC 3339: when it vanished from the configuration; "" while it is listed. Nothing finds it meanwhile. */
+  /**
+   * RFC 3339: when it was removed from the configuration; "" while it is listed. Searches do not find it while it is
+   * set.
+   */
   readonly removedAt: string;
-  /** What of it is not tried again for now; absent when there is nothing. */
+  /** What is not retried for now; absent if there is nothing. */
   readonly quarantine?: Quarantine | undefined;
 }
 
-/** The branch that a detached HEAD is indexed as. */
+/** The branch name under which a detached HEAD is indexed. */
 export const detachedName = "HEAD";
 
-/** The bit of the default branch, or -1 when nothing of it is indexed. */
+/** The bit of the default branch, or -1 if it is not indexed. */
 export function defaultBranchBit(repository: Pick<Repository, "defaultBranch" | "indexedBranches">): number {
   return repository.indexedBranches.find((branch) => branch.name === repository.defaultBranch)?.bit ?? -1;
 }

@@ -1,20 +1,20 @@
-/** A named part of all repositories, as the configuration defines it: by a list, or by a query. */
+/** A named set of repositories from the configuration, defined by a list or by a query. */
 export interface SearchContext {
-  /** What `context:` takes. */
+  /** The value of `context:`. */
   readonly name: string;
   readonly description: string;
-  /** Whether everybody is told of it; who knows its name may search in it in any case. */
+  /** Whether it is listed for everyone; anyone who knows its name may search in it in any case. */
   readonly public: boolean;
-  /** Filters whose repositories and files the context holds; empty for a context with a list. */
+  /** Filters that define the repositories and files of the context; empty for a context with a list. */
   readonly query: string;
   readonly repositories: readonly ContextRepository[];
 }
 
 export interface ContextRepository {
   readonly name: string;
-  /** As typed behind `@`; empty for the default branch, and for whatever the query asks for. */
+  /** As typed after `@`; empty for the default branch, or whatever the query specifies. */
   readonly revisions: readonly string[];
 }
 
-/** The context that holds everything, and is what a query without `context:` searches. */
+/** The context that contains everything, and that a query without `context:` searches. */
 export const globalContextName = "global";

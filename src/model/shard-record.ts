@@ -1,30 +1,30 @@
-/** What is recorded of a live shard. */
+/** The catalog's record of a live shard. */
 export interface ShardRecord {
   readonly id: number;
   /**
-   * The checksum of the shard's header, which covers those of its sections: it tells this shard from any other. Records
-   * of older programs have none.
+   * The checksum of the shard's header, which covers the checksums of its sections: it identifies the shard. Records
+   * written by older programs do not have it.
    */
   readonly checksum?: number;
-  /** Bytes of the stored value. */
+  /** Size of the stored value in bytes. */
   readonly storedBytes: number;
   readonly contentBytes: number;
   readonly documentCount: number;
-  /** By repository number in the shard: the repository's id, or 0 when its documents here are hidden. */
+  /** By repository number in the shard: the repository's id, or 0 if its documents in this shard are hidden. */
   readonly repositoryIds: readonly number[];
 }
 
-/** What tells the shard of the store that the catalog means. */
+/** Identifies the stored shard that the catalog refers to. */
 export type StoredShard = Pick<ShardRecord, "id" | "checksum">;
 
-/** A live shard as a search sees it. Immutable; a change makes a new one. */
+/** A live shard as a search sees it. Immutable; a change creates a new one. */
 export interface LiveShard {
   readonly record: ShardRecord;
-  /** The most that one of its repositories has. */
+  /** The highest star count of its repositories. */
   readonly stars: number;
-  /** `encodeCards` of its repositories. */
+  /** `encodeSummaries` of its repositories. */
   readonly cards: Uint8Array;
-  /** Bit per document that is invisible, in shared memory; undefined when there is none. */
+  /** One bit per document, set if it is invisible, in shared memory; undefined if there are none. */
   readonly tombstones: Uint32Array | undefined;
   readonly tombstoneCount: number;
 }

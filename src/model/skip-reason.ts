@@ -6,7 +6,7 @@ export const skipReasons = {
   "too-many-trigrams": { code: 3, explanation: "has more distinct trigrams than index.maxTrigramCount" },
   "not-regular": { code: 4, explanation: "is a symbolic link or a submodule" },
   missing: { code: 5, explanation: "is not in the mirror's object store" },
-  quarantined: { code: 6, explanation: "took a thread too long, or too much memory, to index" },
+  quarantined: { code: 6, explanation: "took too much time or memory to index" },
 } as const;
 
 export type SkipReason = keyof typeof skipReasons;

@@ -1,24 +1,24 @@
-/** Who asks. What a viewer may do and see follows from it alone. */
+/** The originator of a request. All permissions are derived from it. */
 export interface Viewer {
-  /** Undefined for somebody without an account. */
+  /** Undefined without an account. */
   readonly userId: number | undefined;
-  /** "" for somebody without an account. */
+  /** "" without an account. */
   readonly name: string;
   readonly isSiteAdmin: boolean;
   /**
-   * Its own name and those of its organisations, in lower case and in order: private repositories name their readers
-   * so.
+   * Its own name and those of its organisations, in lower case and sorted: the `readers` of private repositories refer
+   * to them.
    */
   readonly readerNames: readonly string[];
-  /** The site admin who acts as this user with a sudo token; undefined where the user acts alone. */
+  /** The site admin who acts as this user with a sudo token; undefined otherwise. */
   readonly sudoBy: string | undefined;
-  /** Whether the request comes from a browser that is signed in, so that there is something to sign out of. */
+  /** Whether the request comes from a signed-in browser, so that it can sign out. */
   readonly isSignedIn: boolean;
-  /** With what the request was sent; undefined without an account, and for the operator. */
+  /** The credential of the request; undefined without an account, and for the operator. */
   readonly credential?: ViewerCredential;
 }
 
-/** `scopes` are what the token permits. */
+/** `scopes` are the permissions of the token. */
 export type ViewerCredential =
   | { readonly kind: "token"; readonly id: number; readonly scopes: readonly string[] }
   | { readonly kind: "session" };
@@ -32,5 +32,5 @@ export const anonymous: Viewer = {
   isSignedIn: false,
 };
 
-/** Whoever may open the control socket: nothing is hidden. */
+/** The viewer for the control socket: nothing is hidden. */
 export const operatorViewer: Viewer = { ...anonymous, isSiteAdmin: true };

@@ -89,7 +89,7 @@ function requireAddon(path: string): Addon {
   try {
     return require(path) as Addon;
   } catch (error) {
-    throw unusable(`${path} does not load: ${errorMessage(error)}`, error);
+    throw unusable(`${path} cannot be loaded: ${errorMessage(error)}`, error);
   }
 }
 

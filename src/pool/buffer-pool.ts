@@ -8,7 +8,7 @@ interface BufferOwner {
   takenBackCount: number;
 }
 
-/** The main thread's side of the workers' `BatchBuffers`. */
+/** The main-thread side of the workers' `BatchBuffers`. */
 export class BufferPool {
   readonly #owners = new Map<number, BufferOwner>();
 
@@ -18,14 +18,17 @@ export class BufferPool {
     port.unref();
   }
 
-  /** What gives the batch's memory back to its worker; it has no effect on a batch that nobody wants back. */
+  /**
+   * Returns the function that returns the batch's memory to its worker; it does nothing for a batch whose memory is not
+   * reused.
+   */
   releaseFor({ owner, takenBackCount, batch }: BatchMessage): () => void {
     const known = owner === undefined ? undefined : this.#owners.get(owner);
     if (known === undefined) return () => {};
     known.takenBackCount = takenBackCount;
     const memory = batch.bytes.buffer as ArrayBuffer;
     return () => {
-      // A worker that does not ask for buffers would gather them on its port.
+      // Otherwise, a worker that does not need buffers would accumulate them on its port.
       if (known.givenBackCount - known.takenBackCount >= spareBuffersMax) return;
       known.givenBackCount++;
       known.port.postMessage(memory, [memory]);

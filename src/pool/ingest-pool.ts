@@ -20,10 +20,10 @@ import { type PoolReport, slowWorkerCount } from "./pool-settings.js";
 
 const ingestWorkerEntry = new URL("../worker/ingest-worker.js", import.meta.url);
 
-/** git has 2 s to end by itself, and is waited for. */
+/** git has 2 s to exit, and is waited for. */
 const ingestGraceMs = 4_000;
 
-/** The pool of ingest workers: fetching, indexing, merging, checking. Its threads start with its first task. */
+/** The pool of ingest workers, which fetch, index, merge and check. Its threads start with its first task. */
 export class IngestPool {
   readonly workerCount: number;
   readonly slowWorkerCount = slowWorkerCount;
@@ -80,7 +80,7 @@ export class IngestPool {
     return this.#run(task, []);
   }
 
-  /** Tasks that wait for a thread. */
+  /** Tasks that are waiting for a thread. */
   get waitingCount(): number {
     return this.#pool?.waitingCount ?? 0;
   }
@@ -89,7 +89,7 @@ export class IngestPool {
     await this.#pool?.close();
   }
 
-  /** Rejects with an `IngestLoss` when its thread is gone. */
+  /** Rejects with an `IngestLoss` if its thread is lost. */
   async #run<T>(task: IngestTask, stops: readonly Int32Array[]): Promise<T> {
     this.#pool ??= this.#start();
     const activity = new TaskActivity();
@@ -105,7 +105,7 @@ export class IngestPool {
   }
 }
 
-/** The thread of an ingest task is gone, and what it was at. */
+/** The thread of an ingest task was lost; contains what the task was doing. */
 export class IngestLoss extends ThreadLoss {
   readonly doing: Doing;
 

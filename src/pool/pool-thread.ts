@@ -9,44 +9,44 @@ import { failed, startTask, type ResultMessage, type TaskMessage } from "../prot
 import type { ThreadSettings } from "../protocol/settings.js";
 import { ThreadLoss } from "./thread-loss.js";
 
-/** How often the children of a thread that is gone are looked at, and how often at most. */
+/** Interval and maximum number of checks whether the children of an exited thread have exited. */
 const endPollMs = 20;
 const endPollCountMax = 250;
 
-/** What tells a pool of one of its threads. */
+/** Events of one thread, for its pool. */
 export interface ThreadEvents {
-  /** Its modules are loaded and its stores open: it may be ended from here on. */
+  /** Its modules are loaded and its stores are open: from now on it may be terminated. */
   readonly onStarted: () => void;
   readonly onResult: (result: ResultMessage) => void;
-  /** What it posts beside results. */
+  /** Called with messages other than results. */
   readonly onMessage: (message: unknown) => void;
-  /** It runs no more. */
+  /** The thread has exited. */
   readonly onExit: () => void;
   /**
-   * Neither do its children: git might have written to a mirror still. `error` is what it ended with, if it said
-   * anything.
+   * Its children have exited as well; git might still have been writing to a mirror. `error` is the reason for its
+   * exit, if there is one.
    */
   readonly onGone: (error: unknown) => void;
 }
 
-/** How a pool's threads are started. */
+/** How the threads of a pool are started. */
 export interface ThreadOptions {
   readonly entry: URL;
   readonly settings: WorkerSettings;
-  /** Objects of JavaScript, in MiB; a thread that needs more ends, and the process goes on. */
+  /** Limit on the JavaScript heap, in MiB; a thread that exceeds it ends, and the process continues. */
   readonly heapMiB: number;
 }
 
 /**
- * One thread of a pool, and the processes that it starts. It keeps the process alive while it starts, as tasks may wait
- * for it, and while it runs one.
+ * One thread of a pool, and the child processes that it starts. It keeps the process alive while it starts, because
+ * tasks may be waiting for it, and while it runs a task.
  *
- * It is a Piscina of one thread. Piscina ends a thread of a larger pool only through an `AbortSignal` for each task,
- * and it starts the replacement at once, while children of the thread may still write to a mirror.
+ * It is a Piscina with one thread. In a larger pool, Piscina terminates a thread only through an `AbortSignal` per
+ * task, and starts the replacement immediately, while children of the thread may still be writing to a mirror.
  */
 export class PoolThread {
   isStarted = false;
-  /** True from `end` on. */
+  /** True once `end` has been called. */
   isEnding = false;
   readonly #events: ThreadEvents;
   readonly #pool: Piscina<TaskMessage, ResultMessage>;
@@ -63,21 +63,22 @@ export class PoolThread {
     };
     this.#pool = new Piscina<TaskMessage, ResultMessage>({
       filename: entry.href,
-      // The thread is started by its first task, and not replaced when it ends.
+      // The thread is started by its first task, and not replaced when it exits.
       minThreads: 0,
       maxThreads: 1,
       idleTimeout: Infinity,
       concurrentTasksPerWorker: 1,
-      // Flags of the process, such as those of a script given on the command line, do not fit a worker's entry file.
+      // Flags of the process, such as those given on the command line, do not apply to a worker's entry file.
       execArgv: [],
-      // The default blocks an idle worker's event loop; LMDB sets a timer for each snapshot, and those would gather.
+      // The default blocks an idle worker's event loop; LMDB sets a timer for each snapshot, and those would
+      // accumulate.
       atomics: "disabled",
       workerData,
       resourceLimits: { maxOldGenerationSizeMb: heapMiB },
       recordTiming: false,
     });
     this.#pool.on("message", events.onMessage);
-    // The thread's own event tells the same, also while a task runs.
+    // The thread's own event reports the same, also while a task is running.
     this.#pool.on("error", () => undefined);
     this.#begin();
   }
@@ -85,12 +86,12 @@ export class PoolThread {
   /** Posts a task to it. */
   run(message: TaskMessage): void {
     this.#pool.run(message).then(this.#events.onResult, (error: unknown) => {
-      // A task that cannot be cloned is refused; otherwise the thread has ended, and its exit tells.
+      // Either the task cannot be cloned, and is refused; or the thread has exited, which its exit event reports.
       if (!this.isEnding && this.#error === undefined) this.#events.onResult(failed(error));
     });
   }
 
-  /** Ends it, whatever it does. Caller guarantees: it has started, and it does not write to a store. */
+  /** Terminates it, whatever it is doing. Caller guarantees: it has started, and is not writing to a store. */
   end(): void {
     this.isEnding = true;
     void this.#pool.destroy();
@@ -126,7 +127,7 @@ export class PoolThread {
     void this.#awaitChildren().then(() => onGone(this.#error));
   }
 
-  /** Keeps the process alive meanwhile: somebody waits for the task, and nothing else may be left that does. */
+  /** Keeps the process alive meanwhile: the task has a waiting caller, and nothing else may keep the process alive. */
   async #awaitChildren(): Promise<void> {
     for (let count = 0; count < endPollCountMax && !areChildrenGone(this.#children); count++) await sleep(endPollMs);
   }

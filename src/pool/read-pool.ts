@@ -14,12 +14,13 @@ import { heapMiB, graceMs, type PoolReport } from "./pool-settings.js";
 
 const readWorkerEntry = new URL("../worker/read-worker.js", import.meta.url);
 
-/** Reads that may wait; a further one is refused. */
+/** Limit on queued reads; a further one is refused. */
 const waitingReadsMax = 1_000;
 
 /**
- * Reads that may take long, whatever limits they have: they walk histories or whole trees, or highlight text of any
- * kind. Of one client they never have all threads. The others are over within moments, and clients take turns.
+ * Reads that may take long in spite of their limits: they traverse histories or whole trees, or highlight arbitrary
+ * text. One client's long reads never occupy all threads. All other reads finish quickly, and clients are served
+ * round-robin.
  */
 const longReads: ReadonlySet<ReadKind> = new Set<ReadKind>([
   "count-languages",
@@ -34,21 +35,22 @@ const longReads: ReadonlySet<ReadKind> = new Set<ReadKind>([
   "compare-commits",
 ]);
 
-/** How long a read may take, and how its caller ends it. */
+/** How long a read may take, and how its caller cancels it. */
 export interface ReadLimits {
-  /** Counts from the call, so that waiting for a thread is in it. */
+  /** Measured from the call, so it includes waiting for a thread. */
   readonly timeoutMs: number;
-  /** Word 0 not 0: the answer is not wanted any more. */
+  /** If word 0 is not 0, the result is no longer wanted. */
   readonly stop: Int32Array;
-  /** For whom it is. */
+  /** The client on whose behalf it runs. */
   readonly client: string;
 }
 
 /**
- * The pool of threads that read mirrors for searches and for GraphQL, at the priority of searches. A task waits for
- * `git` or for a file most of its time, so few threads do. They start with `warm`, or with the first read.
+ * The pool of threads that read mirrors for searches and for GraphQL, with the priority of searches. A task spends most
+ * of its time waiting for `git` or for a file, so a few threads suffice. They start with `warm`, or with the first
+ * read.
  *
- * Clients are served in turn, and one that asks for much that takes long leaves a thread to the others, where there are
+ * Clients are served round-robin, and the long reads of one client leave a thread to the others, if there are at least
  * two.
  */
 export class ReadPool {
@@ -58,7 +60,7 @@ export class ReadPool {
   #pool: WorkerPool<ReadOutcome> | undefined;
   #isClosed = false;
 
-  /** One client may have `sharePercent` of the reads that wait. */
+  /** One client may have `sharePercent` of the queued reads. */
   constructor(settings: ReadWorkerSettings, workerCount: number, sharePercent: number, { log, metrics }: PoolReport) {
     this.#permits = new FairSemaphore({
       ...shareLimits(workerCount, waitingReadsMax, sharePercent),
@@ -80,14 +82,14 @@ export class ReadPool {
       );
   }
 
-  /** Starts the threads, so that the first read does not wait for them. */
+  /** Starts the threads in advance, so that the first read does not wait for them. */
   warm(): void {
     this.#pool ??= this.#start();
   }
 
   /**
-   * Throws `overloaded` or `too-many-requests` when too many reads wait, `cancelled` when stopped or too slow, and what
-   * the kind's handler throws. It rejects at the end of the time even if the worker does not notice it.
+   * Throws `overloaded` or `too-many-requests` if too many reads are queued, `cancelled` if stopped or too slow, and
+   * the errors of the kind's handler. It rejects at the deadline even if the worker does not notice it.
    */
   async run<Kind extends ReadKind>(
     request: ReadKinds[Kind]["request"] & { readonly kind: Kind },
@@ -125,7 +127,7 @@ export class ReadPool {
     throw deserializeError(read.error);
   }
 
-  /** Tasks that wait for a thread. */
+  /** Tasks that are waiting for a thread. */
   get waitingCount(): number {
     return this.#pool?.waitingCount ?? 0;
   }

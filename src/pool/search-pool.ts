@@ -14,12 +14,12 @@ import { heapMiB, graceMs, type PoolReport } from "./pool-settings.js";
 /** The entry files of the workers. */
 export const searchWorkerEntry = new URL("../worker/search-worker.js", import.meta.url);
 
-/** Takes a batch; `release` is called once its bytes are needed no more. */
+/** Receives a batch; `release` must be called when its bytes are no longer needed. */
 export type BatchReceiver = (message: BatchMessage, release: () => void) => void;
 
 /**
- * The pool of search workers, as many as there are cores, long-lived. Batches of results come on the workers' own
- * channel while their slice runs.
+ * The pool of search workers, one per core, long-lived. Batches of results arrive on a separate channel of each worker
+ * while its slice runs.
  */
 export class SearchPool {
   readonly workerCount: number;
@@ -48,14 +48,15 @@ export class SearchPool {
   }
 
   /**
-   * Resolves with the slice's result. Rejects with a `ThreadLoss` when its thread is gone: one that does not come back
-   * within 2 s after `deadlineMs` on the monotonic clock, or after the stop word of the control block is set, is ended.
+   * Resolves with the result of the slice. Rejects with a `ThreadLoss` if its thread is lost: a thread that does not
+   * return within 2 s after `deadlineMs` on the monotonic clock, or after the stop word of the control block is set, is
+   * terminated.
    */
   run(task: SearchTask, deadlineMs = Infinity): Promise<SearchTaskResult> {
     return this.#run("slice", task, deadlineMs) as Promise<SearchTaskResult>;
   }
 
-  /** The same for a look for repositories. */
+  /** Like `run`, for a look-up of repositories. */
   find(task: FindTask, deadlineMs = Infinity): Promise<FindTaskResult> {
     return this.#run("find", task, deadlineMs) as Promise<FindTaskResult>;
   }

@@ -2,23 +2,24 @@ import { monotonicMs } from "../base/deadline.js";
 import type { TaskActivity } from "../protocol/task-activity.js";
 import type { LossReason } from "./thread-loss.js";
 
-/** How long a task may take, and how its thread is told to come back. */
+/** How long a task may take, and how it is asked to stop. */
 export interface TaskLimits {
-  /** On the monotonic clock; Infinity where a stop flag or the activity bounds it. */
+  /** On the monotonic clock; Infinity if a stop flag or the activity limits it instead. */
   readonly deadlineMs: number;
-  /** Word 0 of any of them not 0: come back. */
+  /** The task must stop if word 0 of any of them is not 0. */
   readonly stops: readonly Int32Array[];
-  /** From the deadline, or from a stop flag, until the thread is ended. */
+  /** Time from the deadline, or from a stop flag, until the thread is terminated. */
   readonly graceMs: number;
-  /** What the task says of itself; undefined where it says nothing. */
+  /** What the task reports about itself; undefined if it reports nothing. */
   readonly activity: TaskActivity | undefined;
 }
 
 /**
- * Decides when the thread of one task is to be ended.
+ * Decides when the thread of one task must be terminated.
  *
- * It counts looks, which come once a period, and not time: while the main thread is away, or the machine sleeps, there
- * is none, and a task whose answer waits for the main thread is not taken for one that hangs.
+ * It counts checks, which occur once per period, instead of measuring time: while the main thread is blocked, or the
+ * machine is suspended, there are no checks, so a task whose result is waiting for the main thread is not mistaken for
+ * a hanging one.
  */
 export class TaskWatch {
   readonly #limits: TaskLimits;
@@ -32,7 +33,7 @@ export class TaskWatch {
     this.#periodMs = periodMs;
   }
 
-  /** To be called once a period: why the thread is to be ended, undefined when it is not. */
+  /** Must be called once per period. Returns why the thread must be terminated; undefined if it need not be. */
   look(): LossReason | undefined {
     if (this.#isOverdue()) return "overrun";
     return this.#isStalled() ? "stalled" : undefined;

@@ -6,34 +6,34 @@ import type { ResultMessage } from "../protocol/task-message.js";
 import { TaskWatch, type TaskLimits } from "./task-watch.js";
 import { classifyLoss, type LossReason } from "./thread-loss.js";
 
-/** Running tasks are looked at so often; it is the unit of time of `TaskWatch`. */
+/** Interval between checks of running tasks; the unit of time of `TaskWatch`. */
 const watchPeriodMs = 250;
 
-/** A closing pool ends threads that are still at work after this long. */
+/** A closing pool terminates threads that are still working after this time. */
 const closeTimeoutMs = 5_000;
 
-/** A closing pool waits for a thread that begins for so long. */
+/** How long a closing pool waits for a thread that is starting. */
 const beginTimeoutMs = 8_000;
 
-/** A thread that was ended and has not gone after this long is given up: its task fails. */
+/** A terminated thread that has not exited after this time is given up: its task fails. */
 const endTimeoutMs = 5_000;
 
-/** Where threads end before they have started, the next one is started after this long. */
+/** If threads exit before they have started, the next one is started after this delay. */
 const restartDelayMs = 1_000;
 
 export interface PoolOptions extends ThreadOptions {
-  /** For log lines. */
+  /** Used in log lines. */
   readonly name: string;
-  /** Threads from the start on, and with those that are started when tasks wait. */
+  /** Number of threads started initially, and the maximum when tasks are waiting. */
   readonly threadCountMin: number;
   readonly threadCountMax: number;
 }
 
-/** What a pool tells of. */
+/** Events that a pool reports. */
 export interface PoolEvents {
-  /** What threads post beside results. */
+  /** Called with messages of threads other than results. */
   readonly onMessage: (message: unknown) => void;
-  /** A thread ended while it ran a task, or was ended for it; another one takes its place. */
+  /** A thread exited while it was running a task, or was terminated because of it; it is replaced. */
   readonly onLoss: (reason: LossReason) => void;
 }
 
@@ -47,19 +47,20 @@ interface Task<Result> {
 
 interface Running<Result> extends Task<Result> {
   readonly watch: TaskWatch;
-  /** Why its thread was ended; undefined while it was not. */
+  /** Why its thread was terminated; undefined if it was not. */
   endReason: LossReason | undefined;
 }
 
 /**
- * Threads that run one entry file; one that ends is replaced.
+ * Threads that run one entry file; a thread that exits is replaced.
  *
- * Each task has limits. A thread that does not come back within its task's grace after its deadline, after a stop flag
- * was set or after its activity stood still is ended, with its children, and replaced at once; the other threads go on.
- * The task then rejects with a `ThreadLoss`, when nothing of the thread runs any more.
+ * Each task has limits. If a thread does not return within its task's grace period after the deadline, after a stop
+ * flag was set, or after its activity stopped, it is terminated together with its children and replaced immediately;
+ * the other threads continue. The task then rejects with a `ThreadLoss`, when nothing of the thread is running any
+ * more.
  *
- * A thread is not ended before it has started: Node and LMDB's addon end the process when a thread is ended while it
- * loads its modules or opens a store.
+ * A thread is not terminated before it has started: Node and LMDB's addon crash the process if a thread is terminated
+ * while it loads its modules or opens a store.
  */
 export class WorkerPool<Result> {
   readonly #options: PoolOptions;
@@ -68,7 +69,7 @@ export class WorkerPool<Result> {
   readonly #threads = new Set<PoolThread>();
   readonly #idle: PoolThread[] = [];
   readonly #running = new Map<PoolThread, Running<Result>>();
-  /** Threads that were ended and are not gone. */
+  /** Threads that were terminated and have not exited. */
   readonly #ending = new Set<PoolThread>();
   readonly #queue: Task<Result>[] = [];
   #watcher: PendingCall | undefined;
@@ -81,7 +82,7 @@ export class WorkerPool<Result> {
     this.#fill();
   }
 
-  /** Rejects with a `ThreadLoss` when its thread ended, and with what the handler `name` throws. */
+  /** Rejects with a `ThreadLoss` if its thread exited, and with the errors that the handler `name` throws. */
   run(name: string, task: unknown, limits: TaskLimits): Promise<Result> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(closedError());
@@ -90,12 +91,12 @@ export class WorkerPool<Result> {
     });
   }
 
-  /** Tasks that wait for a thread. */
+  /** Tasks that are waiting for a thread. */
   get waitingCount(): number {
     return this.#queue.length;
   }
 
-  /** Ends the threads, when they have done what they do. Those that begin are waited for. */
+  /** Ends the threads after their current tasks. Threads that are starting are waited for. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { reject } of this.#queue.splice(0)) reject(closedError());
@@ -112,7 +113,7 @@ export class WorkerPool<Result> {
     this.#watcher?.cancel();
   }
 
-  /** Starts as many threads as are missing, unless too many that were ended are still there: each holds memory. */
+  /** Starts as many threads as are missing, unless too many terminated ones have not exited: each uses memory. */
   #fill(): void {
     const { threadCountMin, threadCountMax } = this.#options;
     const isMissing = (): boolean =>
@@ -156,7 +157,8 @@ export class WorkerPool<Result> {
 
   #takeResult(thread: PoolThread, result: ResultMessage): void {
     const running = this.#running.get(thread);
-    // A thread that is being ended may have come back at the last moment: its task is decided by its end.
+    // A thread that is being terminated may have returned at the last moment: the outcome of its task is determined by
+    // its exit.
     if (running === undefined || thread.isEnding) return;
     this.#running.delete(thread);
     if (result.ok) running.resolve(result.value as Result);
@@ -164,7 +166,7 @@ export class WorkerPool<Result> {
     this.#rest(thread);
   }
 
-  /** Ends the threads whose tasks are overdue. */
+  /** Terminates the threads whose tasks are overdue. */
   #look(): void {
     if (this.#running.size === 0) {
       this.#watcher?.cancel();
@@ -188,13 +190,13 @@ export class WorkerPool<Result> {
     this.#fill();
   }
 
-  /** Its task fails though it is still there: it hangs in native code, or in the system. */
+  /** Its task fails although the thread still exists: it hangs in native code or in a system call. */
   #giveUp(thread: PoolThread): void {
     if (!this.#ending.has(thread)) return;
     if (!this.#isClosed)
       this.#log.error(
         { pool: this.#options.name },
-        "a thread that was ended has not gone: it hangs in native code or in the system",
+        "a terminated thread has not exited: it hangs in native code or in a system call",
       );
     this.#fail(thread, undefined);
   }
@@ -219,7 +221,7 @@ export class WorkerPool<Result> {
       if (error !== undefined && !this.#isClosed)
         this.#log.error(
           { pool: this.#options.name, error: errorMessage(error) },
-          "a thread failed outside a task; it is replaced",
+          "a thread failed outside a task and was replaced",
         );
       return;
     }

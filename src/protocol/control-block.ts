@@ -1,48 +1,48 @@
-/** Words of the control block, of 32 bits each. */
+/** Indexes of the 32-bit words of the control block. */
 const words = {
-  /** One of `stopReasons`. First, as the addon and the readers of git take the block as a stop flag. */
+  /** One of `stopReasons`. Must be word 0, because the addon and the git readers use the block as a stop flag. */
   stop: 0,
-  /** The next row in the list of shards to take. */
+  /** Index of the next shard to take, in the list of shards. */
   nextShard: 1,
   /** Bytes that may still be sent before the client must read; workers subtract, the main thread adds. */
   credit: 2,
-  /** Matches found, also past the limit. */
+  /** Matches found, including those beyond the limit. */
   matchCount: 3,
-  /** Matches written, never past the display limit. */
+  /** Matches written, never more than the display limit. */
   displayCount: 4,
-  /** 1 when a match was left out because of a limit. */
+  /** 1 if a match was omitted because of a limit. */
   limitHit: 5,
-  /** Milliseconds that a worker waits for credit before it gives way. */
+  /** Milliseconds that a worker waits for credit before it yields. */
   creditWaitMs: 6,
-  /** One word for each slot: 1 more than the index of the shard that its slice is in, 0 for none. */
+  /** One word per slot: the index of the shard that its slice is searching plus 1; 0 for none. */
   firstSlot: 8,
 } as const;
 
-/** Why a search finds no more; a number other than 0 stops it as soon as possible. */
+/** Why a search finds no more matches; any value other than 0 stops it as soon as possible. */
 export const stopReasons = {
   none: 0,
-  /** What is not sent yet is dropped. */
+  /** Results that have not been sent are discarded. */
   cancelled: 1,
-  /** What is counted is still written. */
+  /** Results that have been counted are still written. */
   limit: 2,
 } as const;
 
 type StopReason = (typeof stopReasons)[keyof typeof stopReasons];
 
 /**
- * What the threads of one search share: whether it is stopped, which shard is next, how much the client takes, and what
- * was found. In shared memory; each access is atomic.
+ * State shared by the threads of one search: whether it is stopped, which shard is next, how much the client can
+ * accept, and what was found. In shared memory; each access is atomic.
  */
 export class ControlBlock {
-  /** The memory, which goes to the threads of the search. Its first word is the stop flag. */
+  /** The memory, which is passed to the threads of the search. Its first word is the stop flag. */
   readonly memory: Int32Array;
 
-  /** Reads and writes a block that `allocate` has made, in whichever thread. */
+  /** Accesses a block created by `allocate`, in any thread. */
   constructor(memory: Int32Array) {
     this.memory = memory;
   }
 
-  /** A block of a search that was not stopped and found nothing, for slices with slots below `slotCount`. */
+  /** A block for a search that is not stopped and has found nothing, for slots below `slotCount`. */
   static allocate(slotCount: number, creditBytes: number, creditWaitMs: number): ControlBlock {
     const memory = new Int32Array(new SharedArrayBuffer(4 * (words.firstSlot + slotCount)));
     memory[words.credit] = creditBytes;
@@ -54,7 +54,7 @@ export class ControlBlock {
     return Atomics.load(this.memory, words.stop) as StopReason;
   }
 
-  /** True when nothing more is to be found, for whatever reason. */
+  /** True if the search has been stopped, for any reason. */
   get isStopped(): boolean {
     return Atomics.load(this.memory, words.stop) !== stopReasons.none;
   }
@@ -63,12 +63,12 @@ export class ControlBlock {
     return Atomics.load(this.memory, words.stop) === stopReasons.cancelled;
   }
 
-  /** Nothing more is found, and what is not sent is dropped. */
+  /** Stops the search and discards results that have not been sent. */
   cancel(): void {
     Atomics.store(this.memory, words.stop, stopReasons.cancelled);
   }
 
-  /** Records that a limit is reached, and stops the search unless it is stopped already. */
+  /** Records that a limit has been reached, and stops the search unless it is already stopped. */
   stopAtLimit(): void {
     this.recordLimitHit();
     Atomics.compareExchange(this.memory, words.stop, stopReasons.none, stopReasons.limit);
@@ -82,27 +82,27 @@ export class ControlBlock {
     return Atomics.load(this.memory, words.limitHit) !== 0;
   }
 
-  /** Index of the next shard to search, which no other slice takes. It may be past the last one. */
+  /** Returns the index of the next shard to search, which no other slice takes. It may be past the last one. */
   takeShard(): number {
     return Atomics.add(this.memory, words.nextShard, 1);
   }
 
-  /** How many shards were taken. */
+  /** How many shards have been taken. */
   get takenShardCount(): number {
     return Atomics.load(this.memory, words.nextShard);
   }
 
-  /** The next shard to take is the first one again. */
+  /** Starts again with the first shard. */
   restartShards(): void {
     Atomics.store(this.memory, words.nextShard, 0);
   }
 
-  /** Index of the shard that the slice of a slot is in; -1 when it is in none. */
+  /** Index of the shard that the slice in a slot is searching; -1 if none. */
   shardOfSlot(slot: number): number {
     return Atomics.load(this.memory, words.firstSlot + slot) - 1;
   }
 
-  /** Records the shard that the slice of a slot is in; -1 for none. */
+  /** Records the shard that the slice in a slot is searching; -1 for none. */
   setShardOfSlot(slot: number, index: number): void {
     Atomics.store(this.memory, words.firstSlot + slot, index + 1);
   }
@@ -113,9 +113,8 @@ export class ControlBlock {
   }
 
   /**
-   * Whether the client has read enough for more results to be made. Without credit the calling thread waits up to
-   * `creditWaitMs` first: a client that keeps up gives credit back within that, and to leave the shard and come back
-   * costs more.
+   * Whether there is credit to produce more results. If not, the calling thread first waits up to `creditWaitMs`: a
+   * client that keeps up returns credit within that time, and leaving the shard and returning to it costs more.
    */
   waitForCredit(): boolean {
     const left = Atomics.load(this.memory, words.credit);
@@ -129,23 +128,23 @@ export class ControlBlock {
     Atomics.sub(this.memory, words.credit, byteCount);
   }
 
-  /** Gives credit back, and wakes the threads that wait for it. */
+  /** Adds credit, and wakes threads that wait for it. */
   giveCredit(byteCount: number): void {
     Atomics.add(this.memory, words.credit, byteCount);
     Atomics.notify(this.memory, words.credit);
   }
 
-  /** Matches found, also past the limit. */
+  /** Matches found, including those beyond the limit. */
   get matchCount(): number {
     return Atomics.load(this.memory, words.matchCount);
   }
 
-  /** Counts matches as found; returns how many there were before. */
+  /** Adds to the matches found; returns the previous count. */
   addMatches(count: number): number {
     return Atomics.add(this.memory, words.matchCount, count);
   }
 
-  /** Counts matches as written; returns how many there were before. */
+  /** Adds to the matches written; returns the previous count. */
   addDisplayed(count: number): number {
     return Atomics.add(this.memory, words.displayCount, count);
   }

@@ -4,7 +4,7 @@ import type { EntryData } from "../git/objects/directories.js";
 import type { FileDiffData } from "../git/history/file-diffs.js";
 import type { RefData } from "../git/mirror/ref-list.js";
 
-/** What GraphQL asks read workers of one repository. */
+/** GraphQL's requests to read workers, each about one repository. */
 export interface GitReadKinds {
   "read-commits": { readonly request: ReadCommits; readonly answer: { readonly commits: readonly CommitData[] } };
   "list-history": { readonly request: ListHistory; readonly answer: { readonly commits: readonly CommitData[] } };
@@ -81,7 +81,7 @@ export interface CompareCommits extends OfRepository {
 
 export interface CommitComparison {
   readonly mergeBase: string | null;
-  /** Commits that only head has, and that only base has. */
+  /** Commits that only head has, and commits that only base has. */
   readonly aheadCount: number;
   readonly behindCount: number;
 }
@@ -90,7 +90,7 @@ export interface ListRefs extends OfRepository {
   readonly kind: "list-refs";
   /** Full names begin with one of these. */
   readonly prefixes: readonly string[];
-  /** In lower case, part of the name without its prefix. */
+  /** In lower case; matches part of the name without its prefix. */
   readonly nameText: string;
   readonly order: "name" | "newest";
   readonly countMax: number;
@@ -107,17 +107,17 @@ export interface ListDirectory extends OfRepository {
   readonly commit: string;
   readonly path: string;
   readonly recursive: boolean;
-  /** All kinds when empty. */
+  /** All kinds if empty. */
   readonly entryKinds: readonly EntryData["kind"][];
   readonly countMax: number;
 }
 
-/** Names, a line for each, directories with a slash behind them; in git's order. */
+/** Names, one per line, with a slash after directories; in git's order. */
 export interface PrintDirectory extends OfRepository {
   readonly kind: "print-directory";
   readonly commit: string;
   readonly path: string;
-  /** Refused with `bad-request` when it has more. */
+  /** Throws `bad-request` if there are more. */
   readonly byteCountMax: number;
 }
 
@@ -132,18 +132,18 @@ export interface ReadFiles extends OfRepository {
   readonly files: readonly WantedFile[];
 }
 
-/** What is wanted of a file: its attributes alone, with its text, or with its text as rows of an HTML table. */
+/** What to return for a file: only its attributes, its text, or its text as rows of an HTML table. */
 export type FileForm =
   | { readonly kind: "attributes" | "text" | "plain-html" }
-  /** With words highlighted. `patient` allows more time. */
+  /** With syntax highlighting. `patient` allows more time. */
   | { readonly kind: "html"; readonly longLines: boolean; readonly patient: boolean };
 
-/** A file and what is wanted of it. */
+/** A file and the form in which to return it. */
 export interface WantedFile {
   readonly oid: string;
   readonly path: string;
   readonly form: FileForm;
-  /** Lines, counted from 1, both included; undefined for the first and the last. */
+  /** 1-based, inclusive; undefined for the first and the last line. */
   readonly startLine: number | undefined;
   readonly endLine: number | undefined;
 }
@@ -155,17 +155,17 @@ export type FileAnswer =
       readonly isBinary: boolean;
       /** 0 for a binary file. */
       readonly lineCount: number;
-      /** "" when not known. */
+      /** "" if unknown. */
       readonly language: string;
-      /** "" when only attributes were wanted, and for a binary file. For HTML a row of a table for each line. */
+      /** "" if only attributes were requested, and for a binary file. For HTML, one table row per line. */
       readonly text: string;
-      /** Whether highlighting was given up. */
+      /** Whether highlighting was aborted. */
       readonly aborted: boolean;
     }
   | { readonly kind: "too-large"; readonly byteCount: number }
   | { readonly kind: "missing" };
 
-/** Texts that a request holds or that were read for it, to be made HTML. */
+/** Texts to be converted to HTML, from the request or read for it. */
 export interface HighlightTexts {
   readonly kind: "highlight-texts";
   readonly texts: readonly TextToHighlight[];
@@ -174,18 +174,18 @@ export interface HighlightTexts {
 
 export interface TextToHighlight {
   readonly text: string;
-  /** Tells the language when `language` is "". */
+  /** Determines the language if `language` is "". */
   readonly path: string;
-  /** A name, an alias, or the ending of its files. */
+  /** A name, an alias, or a file extension. */
   readonly language: string;
   /** Whether lines of any length are highlighted. */
   readonly longLines: boolean;
 }
 
 export interface HighlightedText {
-  /** HTML, without the ends of lines. */
+  /** HTML, without line ends. */
   readonly lines: readonly string[];
-  /** Whether it was given up, and the lines are plain. */
+  /** Whether highlighting was aborted, so that the lines are plain. */
   readonly aborted: boolean;
 }
 
@@ -196,17 +196,17 @@ export interface ReadDiff extends OfRepository {
   readonly paths: readonly string[];
   readonly skipCount: number;
   readonly countMax: number;
-  /** Whether the text of the whole difference is wanted. */
+  /** Whether to return the text of the whole diff. */
   readonly withPatch: boolean;
 }
 
 export interface DiffPage {
   readonly files: readonly FileDiffData[];
   readonly totalCount: number;
-  /** Of all files. */
+  /** Totals over all files. */
   readonly addedCount: number;
   readonly deletedCount: number;
-  /** "" when not wanted. */
+  /** "" if not requested. */
   readonly patch: string;
 }
 
@@ -225,7 +225,7 @@ export interface CountLanguages extends OfRepository {
 export interface LanguageCount {
   readonly name: string;
   readonly byteCount: number;
-  /** 0 when not wanted. */
+  /** 0 if not requested. */
   readonly lineCount: number;
 }
 

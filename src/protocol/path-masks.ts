@@ -1,10 +1,10 @@
 import { lowerBoundBy } from "../base/sorted-search.js";
 /*
- * A set of paths with 32 bits for each, as bytes that cross threads: words count n, n masks, n + 1 starts, then the paths
- * one after the other in the order of their bytes. Starts count from where the paths begin.
+ * A set of paths with a 32-bit mask each, as bytes that can be sent between threads: a word for the count n, n masks, n
+ * + 1 starts, then the concatenated paths in byte order. Starts are relative to the beginning of the paths.
  */
 
-/** Characters of the paths stand for bytes. */
+/** Each character of a path represents one byte. */
 export function encodePathMasks(masks: ReadonlyMap<string, number>): Uint8Array {
   const paths = [...masks.keys()].sort((a, b) => (a < b ? -1 : 1));
   const headWords = 2 + 2 * paths.length;
@@ -23,7 +23,7 @@ export function encodePathMasks(masks: ReadonlyMap<string, number>): Uint8Array 
   return bytes;
 }
 
-/** Reads what `encodePathMasks` wrote. */
+/** Reads the output of `encodePathMasks`. */
 export class PathMasks {
   readonly #count: number;
   readonly #masks: Uint32Array;
@@ -38,7 +38,7 @@ export class PathMasks {
     this.#paths = Buffer.from(bytes.buffer, bytes.byteOffset + 4 * (2 + 2 * this.#count), this.#starts[this.#count]);
   }
 
-  /** 0 for a path that is not in the set. */
+  /** Returns 0 for a path that is not in the set. */
   lookup(path: Buffer): number {
     const order = (i: number): number => path.compare(this.#paths, this.#starts[i], this.#starts[i + 1]);
     const index = lowerBoundBy(this.#count, (i) => order(i) > 0);

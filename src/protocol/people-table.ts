@@ -2,18 +2,21 @@ import type { ContributorFilter, SearchPlan } from "../query/plan/plan.js";
 import { PathMasks } from "./path-masks.js";
 import { lowerBoundBy } from "../base/sorted-search.js";
 
-/** What is known of the people of one commit's files. */
+/** Owners and authors of the files of one commit. */
 export interface PeopleOfCommit {
   readonly repositoryId: number;
   /** Hex oid. */
   readonly commit: string;
-  /** The text of the CODEOWNERS file; undefined when there is none, or nobody asks. */
+  /** The text of the CODEOWNERS file; undefined if there is none, or it is not needed. */
   readonly codeOwners: Uint8Array | undefined;
-  /** `encodePathMasks` with bit i for a path that contributor filter i matches; undefined when nobody asks. */
+  /** `encodePathMasks` with bit i set for paths that contributor filter i matches; undefined if not needed. */
   readonly contributors: Uint8Array | undefined;
 }
 
-/** Words of one commit, after a word that counts them. Places are in bytes from the start, equal ones for nothing. */
+/**
+ * Words of one commit's entry; the entries follow a word with their count. Offsets are in bytes from the start; equal
+ * offsets mean no value.
+ */
 const entryWords = {
   repositoryId: 0,
   commitHigh: 1,
@@ -26,8 +29,8 @@ const entryWords = {
 const entryWordCount = 7;
 
 /**
- * The people of all commits that a search is about, in one piece of shared memory: a task carries a reference to it,
- * however many there are. A commit is known by its repository and the first 16 digits of its oid.
+ * Owners and authors for all commits of a search, in one block of shared memory: tasks contain a reference to it,
+ * regardless of the number of commits. A commit is identified by its repository and the first 16 digits of its oid.
  */
 export class PeopleTable {
   readonly memory: SharedArrayBuffer;
@@ -62,12 +65,12 @@ export class PeopleTable {
     return table;
   }
 
-  /** The text of the commit's CODEOWNERS file; undefined when it has none. */
+  /** The text of the commit's CODEOWNERS file; undefined if it has none. */
   codeOwners(repositoryId: number, commit: string): string | undefined {
     return this.#findBytes(repositoryId, commit, entryWords.ownersFrom)?.toString();
   }
 
-  /** By path of the commit, a bit for each contributor filter; undefined when nobody asked. */
+  /** By path of the commit, one bit per contributor filter; undefined if not needed. */
   contributors(repositoryId: number, commit: string): PathMasks | undefined {
     const bytes = this.#findBytes(repositoryId, commit, entryWords.contributorsFrom);
     return bytes === undefined ? undefined : new PathMasks(bytes);
@@ -103,7 +106,7 @@ export function contributorFilters(plan: SearchPlan): readonly ContributorFilter
   return [...distinct.values()];
 }
 
-/** Equal for filters that ask the same, negated or not. */
+/** Equal for filters with the same condition, negated or not. */
 export function contributorKey({ source, foldCase }: ContributorFilter): string {
   return `${foldCase}${source}`;
 }

@@ -4,8 +4,8 @@ import type { SerializedError } from "../base/errors.js";
 import type { GitReadKinds, HighlightedText, HighlightTexts } from "./git-messages.js";
 
 /**
- * What read workers are asked, by kind, and what they answer. A new kind is a row here, and a file in `read/` that
- * [read-worker.ts](read-worker.ts) calls.
+ * The requests to read workers by kind, with their results. To add a kind, add a row here, and a file in `read/` that
+ * [read-worker.ts](../worker/read-worker.ts) calls.
  */
 export interface ReadKinds extends GitReadKinds {
   "commit-attributes": { readonly request: ReadCommitAttributes; readonly answer: CommitAttributes };
@@ -22,56 +22,60 @@ export type ReadKind = keyof ReadKinds;
 export type ReadRequest = ReadKinds[ReadKind]["request"];
 export type ReadAnswer<Kind extends ReadKind> = ReadKinds[Kind]["answer"];
 
-/** A request on its way to a worker. */
+/** A request as sent to a worker. */
 export interface ReadTask {
   readonly request: ReadRequest;
-  /** Word 0 of any of them not 0: stop. The caller sets the one, the pool the other when time is over. */
+  /**
+   * The task stops if word 0 of any of them is not 0. The caller sets one of them, and the pool sets the other when the
+   * time is over.
+   */
   readonly stops: readonly Int32Array[];
 }
 
-/** An error crosses as data, since an Error loses its code between threads. */
+/** An error is sent as data, because an Error loses its code when it is sent to another thread. */
 export type ReadOutcome =
   | { readonly ok: true; readonly answer: ReadAnswer<ReadKind> }
   | { readonly ok: false; readonly error: SerializedError };
 
-/** Which commits revisions of repositories stand for. */
+/** Resolves revisions of repositories to commits. */
 export interface ResolveRevisions {
   readonly kind: "resolve-revisions";
   readonly repositories: readonly { readonly repositoryId: number; readonly specs: readonly RevisionSpec[] }[];
 }
 
 export interface ResolvedRevisions {
-  /** In the order asked. */
+  /** In the order of the request. */
   readonly repositories: readonly RevisionsOfRepository[];
 }
 
-/** One repository that fails does not touch the others. */
+/** A failure of one repository does not affect the others. */
 export interface RevisionsOfRepository {
   readonly repositoryId: number;
   readonly revisions: readonly ResolvedRevision[];
   /** As typed. */
   readonly missing: readonly string[];
   readonly malformed: readonly string[];
-  /** Why the mirror could not be read; then the lists are empty. */
+  /** Why the mirror could not be read; the lists are then empty. */
   readonly error: SerializedError | undefined;
 }
 
-/** What is asked of single commits. */
+/** Requests about single commits. */
 export type CommitQuestion =
-  /** When it was committed. */
+  /** The date of the commit. */
   | { readonly kind: "commit-date" }
   | HasFile
   /** The text of its CODEOWNERS file. */
   | { readonly kind: "code-owners" }
   /**
-   * By path, who changed it in the history of the commit: a bit for each filter that some author matches. At most 32.
+   * For each path, who changed it in the history of the commit: one bit per filter, set if an author matches it. At
+   * most 32 filters.
    */
   | {
       readonly kind: "contributors";
       readonly filters: readonly { readonly source: string; readonly foldCase: boolean }[];
     };
 
-/** Whether it has a file whose path and text both match; "" where nothing is asked. Case is ignored. RE2 sources. */
+/** Whether it has a file whose path and text both match; "" for no condition. Ignores case. RE2 sources. */
 export interface HasFile {
   readonly kind: "has-file";
   readonly path: string;
@@ -92,15 +96,15 @@ export interface ReadCommitAttributes {
 }
 
 export interface CommitAttributes {
-  /** In the order asked. */
+  /** In the order of the request. */
   readonly attributes: readonly CommitAttribute[];
 }
 
-/** The answer to a question; one commit that fails does not touch the others. */
+/** The result of a request about a commit; a failure for one commit does not affect the others. */
 export type CommitAttribute =
   /**
-   * `bytes` is a text, or `encodePathMasks`; undefined when there is none. `unixSeconds` is of the commit's date, when
-   * that was asked.
+   * `bytes` is a text or the output of `encodePathMasks`; undefined if there is none. `unixSeconds` is the commit date,
+   * if that was requested.
    */
   | {
       readonly kind: "known";
@@ -109,16 +113,16 @@ export type CommitAttribute =
       readonly unixSeconds?: number;
     }
   | { readonly kind: "failed"; readonly error: SerializedError };
-/** Which documents of shards commits of one repository have, and which documents no shard has. */
+/** Determines which documents in shards the commits of one repository have, and which documents are in no shard. */
 export interface FindDocuments {
   readonly kind: "find-documents";
   readonly repositoryId: number;
-  /** An indexed branch, to which the commits are compared; undefined when none is indexed. */
+  /** An indexed branch with which the commits are compared; undefined if none is indexed. */
   readonly base: { readonly bit: number; readonly commit: string } | undefined;
   readonly commits: readonly string[];
-  /** Live shards that hold documents of the repository. */
+  /** Live shards that contain documents of the repository. */
   readonly live: readonly SyncShard[];
-  /** The same of the revision cache: where they are in its memory. */
+  /** Shards of the revision cache that contain documents of the repository, as locations in its memory. */
   readonly cached: readonly CachedShardBytes[];
   readonly limits: IndexLimits;
 }
@@ -132,18 +136,18 @@ export interface CachedShardBytes {
 }
 
 /**
- * A document's *set* says which of the commits have it: a number, 0 for none of them. Set i is the pairs
- * `[setStarts[i], setStarts[i + 1])` of `setRanges`: from this index of `commits` to before that.
+ * The *set* of a document is the number of a set of commits that have it; 0 if none has. Set i consists of the pairs
+ * `[setStarts[i], setStarts[i + 1])` of `setRanges`: each pair is a half-open range of indexes into `commits`.
  */
 export interface FoundDocuments {
-  /** The commits that are covered, the oldest first: all, or as many as memory allows. */
+  /** The commits covered, oldest first: all, or as many as memory allows. */
   readonly commits: readonly string[];
   readonly setStarts: Uint32Array;
   readonly setRanges: Uint32Array;
-  /** The set of each document of the shards, in the order asked; in shared memory. */
+  /** The set of each document of the shards, in the order of the request; in shared memory. */
   readonly live: readonly Uint32Array[];
   readonly cached: readonly Uint32Array[];
-  /** Documents that no shard has, in parts that each become one shard of the revision cache. */
+  /** Documents that no shard has, in parts, each of which becomes one shard of the revision cache. */
   readonly parts: readonly MissingPart[];
 }
 
@@ -152,11 +156,11 @@ export interface MissingPart {
   readonly entries: Uint8Array;
   readonly documentCount: number;
   readonly textBytes: number;
-  /** No shard of them is larger. */
+  /** Upper limit for the size of its shard. */
   readonly shardBytesMax: number;
 }
 
-/** Make a shard of documents in the memory of the revision cache. */
+/** Builds a shard of documents in the memory of the revision cache. */
 export interface CacheDocuments {
   readonly kind: "cache-documents";
   readonly repositoryId: number;
@@ -168,14 +172,14 @@ export interface CacheDocuments {
 export interface CachedDocuments {
   /** Bytes of the shard. */
   readonly byteCount: number;
-  /** Blobs that were read from the mirror. */
+  /** Blobs read from the mirror. */
   readonly readCount: number;
-  /** Documents whose blob the mirror lacks. */
+  /** Documents whose blob is missing from the mirror. */
   readonly missingCount: number;
   readonly sets: Uint32Array;
 }
 
-/** What read workers are started with. */
+/** Settings with which read workers are started. */
 export interface ReadWorkerSettings extends WorkerSettings {
   /** The memory of the revision cache. */
   readonly arena: SharedArrayBuffer;

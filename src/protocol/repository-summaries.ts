@@ -1,23 +1,23 @@
 import { defaultBranchBit, type Repository } from "../model/repository.js";
 
 /**
- * What a match says of its repository, for each repository of one shard, in shared memory: the workers read it without
- * a message, and a search keeps the cards of the generation that it began with.
+ * What a match reports about its repository, for each repository of one shard, in shared memory: workers read it
+ * without a message, and a search keeps the summaries of the generation that it began with.
  *
- * Layout in words: count n, then n + 1 byte offsets from the start, then the cards as JSON. A hidden repository has an
- * empty card: its documents in this shard are not searched.
+ * Layout in words: count n, then n + 1 byte offsets from the start, then the summaries as JSON. A hidden repository has
+ * an empty summary: its documents in this shard are not searched.
  */
 export interface RepositorySummary {
   readonly id: number;
   readonly name: string;
   readonly stars: number;
   readonly lastFetched: string;
-  /** Bit of the default branch, -1 when it is not indexed. */
+  /** Bit of the default branch; -1 if it is not indexed. */
   readonly defaultBit: number;
   readonly branches: readonly { readonly name: string; readonly bit: number; readonly commit: string }[];
 }
 
-/** The commit that is searched as this branch; "" for none. */
+/** The commit that is searched for this branch; "" if none. */
 export function commitAtBit(card: RepositorySummary, bit: number): string {
   return card.branches.find((branch) => branch.bit === bit)?.commit ?? "";
 }
@@ -33,7 +33,7 @@ export function summarize(repository: Repository): RepositorySummary {
   };
 }
 
-/** `repositories[i]` is the one with number i in the shard; undefined hides it. */
+/** `repositories[i]` has number i in the shard; undefined if it is hidden. */
 export function encodeSummaries(repositories: readonly (Repository | undefined)[]): Uint8Array {
   const cards = repositories.map((repository) =>
     repository === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(summarize(repository))),
@@ -53,7 +53,7 @@ export function encodeSummaries(repositories: readonly (Repository | undefined)[
   return shared;
 }
 
-/** The card of repository number `number`, undefined when it is hidden. */
+/** The summary of repository number `number`; undefined if it is hidden. */
 export function decodeCard(cards: Uint8Array, number: number): RepositorySummary | undefined {
   const words = new Uint32Array(cards.buffer, cards.byteOffset, number + 3);
   const from = words[number + 1];

@@ -1,18 +1,21 @@
 import type { Tally } from "./tally.js";
 
-/** Finished JSON: elements of the `matches` array, comma-separated, and what they count as. */
+/** Results as JSON: comma-separated elements of the `matches` array, with their counts. */
 export interface ResultBatch {
-  /** All that is used of its memory, which is transferred. */
+  /** Spans the used part of its memory, which is transferred. */
   readonly bytes: Uint8Array;
-  /** Whether the memory came from the writer's source, and is wanted back. */
+  /** Whether the memory belongs to the worker's buffers, and must be returned. */
   readonly isLent: boolean;
   readonly tally: Tally;
-  /** Results of a `select:` that makes many matches one: the main thread keeps the first of each key, and counts it. */
+  /**
+   * Results of a `select:` that combines several matches into one: the main thread keeps the first of each key, and
+   * counts it.
+   */
   readonly selected: readonly SelectedResult[];
 }
 
 export interface SelectedResult {
-  /** Equal for equal results, whichever worker found them. */
+  /** Equal for equal results, regardless of which worker found them. */
   readonly key: string;
   /** Index, in the plan, of the result options that selected it. */
   readonly optionsIndex: number;

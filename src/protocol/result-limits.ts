@@ -1,24 +1,24 @@
 import type { ControlBlock } from "./control-block.js";
 
 /**
- * Limits for some of the basic queries of a search, by index of their result options in the plan. In shared memory, so
- * that they hold for all threads together.
+ * Limits that apply only to some basic queries of a search, by index of their result options in the plan. In shared
+ * memory, so that all threads together respect them.
  */
 export interface ResultLimits {
-  /** The limit on matches; undefined when the limit of the whole search is enough. */
+  /** Maximum number of matches per result options; undefined if only the limit of the whole search applies. */
   readonly countMax: readonly (number | undefined)[];
-  /** Matches taken, including those past the limit; `endedMark` or more when no more are wanted. */
+  /** Matches taken, including those beyond the limit; `endedMark` or more if no more are wanted. */
   readonly taken: Int32Array;
 }
 
-/** More than any limit, and so far from overflow that concurrent additions are harmless. */
+/** Above any limit, and far enough from overflow that concurrent additions do no harm. */
 const endedMark = 2 ** 30;
 
 export function makeResultLimits(countMax: readonly (number | undefined)[]): ResultLimits {
   return { countMax, taken: new Int32Array(new SharedArrayBuffer(4 * countMax.length)) };
 }
 
-/** Takes up to `wanted` matches of what the limit leaves, and records in the control block when that is less. */
+/** Takes up to `wanted` matches from what the limit leaves, and records in the control block if that is fewer. */
 export function takeMatches(
   { countMax, taken }: ResultLimits,
   optionsIndex: number,
@@ -35,12 +35,12 @@ export function takeMatches(
   return left;
 }
 
-/** True when no further match will be taken. A search may end when this is true for all of its result options. */
+/** True if no further match will be taken. If this is true of all result options, the search may be complete. */
 export function isOver({ countMax, taken }: ResultLimits, optionsIndex: number): boolean {
   return Atomics.load(taken, optionsIndex) > (countMax[optionsIndex] ?? endedMark - 1);
 }
 
-/** Takes no more matches, for a reason other than the limit. */
+/** Ends these result options for a reason other than their limit. */
 export function endTaking({ taken }: ResultLimits, optionsIndex: number): void {
   Atomics.store(taken, optionsIndex, endedMark);
 }

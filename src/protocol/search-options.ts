@@ -1,38 +1,43 @@
 import type { ResultLimits } from "./result-limits.js";
 import type { SearchPlan, TextPlan } from "../query/plan/plan.js";
 
-/** What the workers need to know of a search: plain data, the same for every shard. */
+/** Options of a search that workers need: plain data, the same for every shard. */
 export interface SearchOptions {
   readonly plan: SearchPlan;
   readonly chunkMatches: boolean;
   readonly contextLines: number;
   readonly lineBytesMax: number;
-  /** At most this many matches are found, and at most so many are written; counted over all workers. */
+  /** Limits on matches found and on matches written; counted over all workers. */
   readonly matchCountMax: number;
   readonly displayCountMax: number;
-  /** Undefined when the same result options apply to all results. */
+  /** Undefined if the same options apply to all results. */
   readonly resultLimits: ResultLimits | undefined;
-  /** Memory of a `PeopleTable` of all commits that are searched; undefined when nobody asks for people. */
+  /**
+   * Memory of a `PeopleTable` for all commits that are searched; undefined if the query has no conditions on people.
+   */
   readonly people: SharedArrayBuffer | undefined;
-  /** By basic query of the plan: which repositories it searches. */
+  /** The repositories that each basic query of the plan searches. */
   readonly selections: readonly RepositorySelection[];
-  /** False makes every document a candidate: `index:no`, and a test of the verification alone. */
+  /**
+   * If false, every document is a candidate: used for `index:no`, and for testing verification independently of the
+   * index.
+   */
   readonly useIndex: boolean;
-  /** Undefined when all revisions are indexed branches. */
+  /** Undefined if all revisions are indexed branches. */
   readonly commitSets: CommitSets | undefined;
 }
 
 export interface RepositorySelection {
-  /** Bit per repository id; undefined for all. */
+  /** One bit per repository id; undefined for all repositories. */
   readonly repositoryIds: Uint32Array | undefined;
-  /** By repository id: the revisions to search. A repository without an entry is searched at its default branch. */
+  /** The revisions to search, by repository id. Repositories without an entry are searched at their default branch. */
   readonly revisions: ReadonlyMap<number, readonly RevisionChoice[]> | undefined;
 }
 
-/** A revision of one repository as the user wrote it, and the indexed branch or the commit that it names. */
+/** A revision of a repository as the user wrote it, and the indexed branch or the commit to which it resolves. */
 export interface RevisionChoice {
   readonly typed: string;
-  /** Of the indexed branch; -1 for a commit that is not indexed. */
+  /** Bit of the indexed branch; -1 for a commit that is not indexed. */
   readonly bit: number;
   readonly unindexed: UnindexedCommit | undefined;
 }
@@ -40,52 +45,56 @@ export interface RevisionChoice {
 export interface UnindexedCommit {
   /** Full oid. */
   readonly commit: string;
-  /** Its index among the commits that `CommitSets` are made of. */
+  /** Its index among the commits in `CommitSets`. */
   readonly number: number;
 }
 
-/** Which documents commits have that are not indexed: arrays in shared memory, written before they are shared. */
+/** Which documents the commits that are not indexed have: arrays in shared memory, written before they are shared. */
 export interface CommitSets {
-  /** By index into a task's rows: where the sets of the shard's documents begin in `words`. */
+  /** By index into a task's rows: where the sets of the shard's documents start in `words`. */
   readonly starts: Uint32Array;
-  /** A word per document: the number of its set, 0 for no commit. */
+  /** One word per document: the number of its set, 0 for no commit. */
   readonly words: Uint32Array;
-  /** Set i is the pairs `[setStarts[i], setStarts[i + 1])` of `setRanges`: commits from this number to before that. */
+  /**
+   * Set i consists of the pairs `[setStarts[i], setStarts[i + 1])` of `setRanges`: each is a half-open range of commit
+   * numbers.
+   */
   readonly setStarts: Uint32Array;
   readonly setRanges: Uint32Array;
 }
 
-/** Which repositories hold a file that a search has a condition on. */
+/** A condition of a search: repositories that contain a certain file. */
 export interface FindCondition {
   readonly file: TextPlan;
-  /** The repositories and branches that the answer is wanted of. */
+  /** The repositories and branches for which the result is needed. */
   readonly selection: RepositorySelection;
   /**
-   * In shared memory, by repository id: a bit for each branch in which such a file is found. Ids of chosen repositories
-   * are in it.
+   * In shared memory, by repository id: one bit per branch in which such a file was found. It covers the ids of all
+   * chosen repositories.
    */
   readonly found: Int32Array;
 }
 
-/** Counters of one search's work; each is summed over shards, and the metric of the same name over searches. */
+/** Counters of the work of one search; each is summed over shards, and the metric of the same name over searches. */
 export interface SearchStats {
   /** Shards opened. */
   shardsSearched: number;
-  /** Shards that the index ruled out, before they were opened or after. */
+  /** Shards that the index ruled out, before or after they were opened. */
   shardsRuledOut: number;
   /**
-   * Bytes of the shortest posting list of each literal looked up: what was decoded, without the lists merged into it.
+   * Bytes of the shortest posting list of each literal that was looked up: the list that was decoded, excluding the
+   * lists intersected with it.
    */
   postingBytes: number;
   /** Contents that the index could not rule out. */
   candidateContents: number;
-  /** Bytes of text looked at by the kernel or RE2. */
+  /** Bytes of text examined by the kernel or RE2. */
   scannedBytes: number;
   /** Documents that passed repository, branch, path and language filters. */
   documentsFiltered: number;
   /** Documents with at least one result. */
   documentsMatched: number;
-  /** Documents left out because looking for the pattern in them takes too much work. */
+  /** Documents excluded because matching the pattern in them takes too much work. */
   documentsTooCostly: number;
 }
 

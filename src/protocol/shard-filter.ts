@@ -1,38 +1,41 @@
 import { trigramAt, trigramBits } from "../native/kernel/alphabet.js";
 
-/** Rows that trigrams are hashed to. A shard of 64 MiB of source code has some 70,000 distinct trigrams. */
+/**
+ * Number of rows (as a power of two) to which trigrams are hashed. A shard of 64 MiB of source code has about 70,000
+ * distinct trigrams.
+ */
 const rowBits = 18;
 const rowCount = 1 << rowBits;
 
-/** Words of the memory before the rows: how many words a row has, and the words of one row for each of these. */
+/** Words of the memory before the rows: the number of words per row, and one row of words for each of these. */
 const headRows = { known: 0, foldExceptions: 1 } as const;
 const headRowCount = 2;
 
-/** Shards that have a column; those beyond are always opened. The memory has at most 64 MiB. */
+/** Number of shards with a column; further shards are always opened. The memory has at most 64 MiB. */
 const columnCountMax = 2048;
 const columnCountMin = 64;
 
-/** No column: the shard can not be ruled out. */
+/** No column: the shard cannot be ruled out. */
 export const noColumn = -1;
 
-/** What a shard holds, as far as its column tells of it. */
+/** The contents of a shard, as recorded in its column. */
 export interface ShardText {
   /** The trigrams of its contents. */
   readonly keys: Uint32Array;
-  /** Its paths one after the other, a byte that no literal holds after each. */
+  /** The concatenated paths, each followed by a byte that occurs in no literal. */
   readonly paths: Uint8Array;
-  /** Whether a content or path holds a character that folds into ASCII from outside it. */
+  /** Whether a content or path contains a character that folds into ASCII from outside ASCII. */
   readonly hasFoldExceptions: boolean;
 }
 
 /**
- * Which trigrams occur in the contents and paths of which shard: a matrix of bits with a row for each hash of a trigram
- * and a column for each live shard, in shared memory. It rules whole shards out on the main thread, so that the cost of
- * a rare literal depends on the shards that may hold it and not on how many there are: a bit-sliced signature file
- * (Zobel, Moffat and Ramamohanarao, "Inverted files versus signature files for text indexing", 1998).
+ * Records which trigrams occur in the contents and paths of which shard: a bit matrix in shared memory with a row for
+ * each trigram hash and a column for each live shard. It rules out whole shards on the main thread, so that the cost of
+ * a rare literal depends on the number of shards that may contain it and not on the total number. It is a bit-sliced
+ * signature file (Zobel, Moffat and Ramamohanarao, "Inverted files versus signature files for text indexing", 1998).
  *
- * A column is empty, and rules nothing out, until a worker has opened the shard and filled it. Only ever a superset of
- * what a shard holds is known, so what is ruled out holds no match.
+ * A column is empty, and rules nothing out, until a worker has opened the shard and filled the column. A column
+ * represents a superset of the trigrams in its shard, so a shard that is ruled out contains no match.
  */
 export class ShardFilter {
   readonly memory: SharedArrayBuffer;
@@ -56,7 +59,7 @@ export class ShardFilter {
     return this.#rowWords * 32;
   }
 
-  /** Words of a mask: bit c stands for column c. */
+  /** Number of words in a mask: bit c represents column c. */
   get maskWords(): number {
     return this.#rowWords;
   }
@@ -65,12 +68,12 @@ export class ShardFilter {
     return (Atomics.load(this.#words, this.#wordIndex(headRows.known, column)) & (1 << (column & 31))) !== 0;
   }
 
-  /** Makes the column empty, for another shard. No thread may still use it for the former one. */
+  /** Clears the column, to reuse it for another shard. No thread may still use it for the previous one. */
   forget(column: number): void {
     this.#put(headRows.known, column, false);
   }
 
-  /** Fills the column; 2 to 3 ms. Several threads may do so at once, for the same shard. */
+  /** Fills the column; takes 2 to 3 ms. Several threads may do this concurrently for the same shard. */
   fill(column: number, text: ShardText): void {
     const rows = new Uint8Array(rowCount);
     for (const key of text.keys) rows[hashRow(key)] = 1;
@@ -80,9 +83,9 @@ export class ShardFilter {
     this.#put(headRows.known, column, true);
   }
 
-  /** Takes the columns of a smaller filter over. */
+  /** Copies the columns of a smaller filter. */
   copyFrom(other: ShardFilter): void {
-    // What is marked as known before the rows are read was filled before.
+    // The known flags are read before the rows: a column that is known at that point has been filled completely.
     for (let row = 0; row < headRowCount + rowCount; row++) {
       for (let i = 0; i < other.#rowWords; i++) {
         this.#words[1 + row * this.#rowWords + i] = Atomics.load(other.#words, 1 + row * other.#rowWords + i);
@@ -90,7 +93,10 @@ export class ShardFilter {
     }
   }
 
-  /** Removes from `mask` the columns of shards that cannot hold `literal`; one shorter than a trigram removes none. */
+  /**
+   * Removes from `mask` the columns of shards that cannot contain `literal`; a literal shorter than a trigram removes
+   * none.
+   */
   keepHolding(literal: Uint8Array, mask: Int32Array): void {
     for (let at = 0; at + 2 < literal.length; at++) {
       const word = 1 + (headRowCount + hashRow(trigramAt(literal, at))) * this.#rowWords;
@@ -99,7 +105,7 @@ export class ShardFilter {
   }
 
   /**
-   * Adds the columns for which nothing is known, and with `foldCase` those in which case folding reaches outside ASCII.
+   * Adds the columns that have not been filled and, with `foldCase`, those in which case folding reaches outside ASCII.
    */
   addUncertain(mask: Int32Array, foldCase: boolean): void {
     for (let i = 0; i < mask.length; i++) {
@@ -108,7 +114,7 @@ export class ShardFilter {
     }
   }
 
-  /** Other columns of the word may be put by other threads at the same time. */
+  /** Other threads may write other columns of the word at the same time. */
   #put(row: number, column: number, isSet: boolean): void {
     const word = this.#wordIndex(row, column);
     const bit = 1 << (column & 31);
@@ -127,7 +133,7 @@ function hashRow(key: number): number {
   return Math.imul(key << (32 - trigramBits), 0x9e3779b1) >>> (32 - rowBits);
 }
 
-/** Gives live shards their columns; on the main thread. */
+/** Assigns columns to live shards, on the main thread. */
 export class FilterColumns {
   readonly #columnOf = new Map<number, number>();
   readonly #free: number[] = [];
@@ -138,7 +144,7 @@ export class FilterColumns {
     return this.#filter;
   }
 
-  /** The column of a live shard, which stays its own until `release`. */
+  /** The column of a live shard, which is reserved for it until `release`. */
   shardColumn(shardId: number): number {
     const known = this.#columnOf.get(shardId);
     if (known !== undefined) return known;
@@ -149,7 +155,7 @@ export class FilterColumns {
     return column;
   }
 
-  /** The shard is gone, and nobody reads it any more. */
+  /** Call when the shard has been removed and is no longer being read. */
   release(shardId: number): void {
     const column = this.#columnOf.get(shardId);
     if (column === undefined) return;
@@ -158,7 +164,7 @@ export class FilterColumns {
     this.#free.push(column);
   }
 
-  /** Searches that run keep the smaller filter, and what they fill there is filled again when it is next needed. */
+  /** Running searches keep the smaller filter; columns that they fill there are filled again when next needed. */
   #grow(): void {
     const larger = ShardFilter.withColumns(2 * this.#filter.columnCount);
     larger.copyFrom(this.#filter);

@@ -1,36 +1,37 @@
 import type { ResultPosition } from "./result-position.js";
 
 /**
- * Results that are counted although they are not written yet: all up to `last`, of which those up to `shown` are to be
- * written.
+ * Results that have been counted although they are not written yet: all up to `last`, of which those up to `shown` will
+ * be written.
  */
 export interface CountedResults {
   readonly last: ResultPosition;
   readonly shown: ResultPosition;
-  /** Rows to be written of the last shown result. */
+  /** Rows to write of the last shown result. */
   readonly shownRows: number;
-  /** Where limits of single basic queries were reached among them. */
+  /** Results at which limits of individual basic queries were reached. */
   readonly cuts: readonly ResultCut[];
 }
 
-/** Where a search of one shard goes on: plain data that crosses threads. */
+/** Position at which the search of a shard resumes: plain data that can be sent between threads. */
 export interface ShardPosition {
-  /** Contents before this one are done. */
+  /** Contents before this one are finished. */
   readonly content: number;
-  /** Results before this one are done; document 0 when none of the content is. */
+  /** Results before this one are finished; document 0 if no result of the content is. */
   readonly result: ResultPosition;
-  /** Rows of that result that are written. */
+  /** Rows of that result that have been written. */
   readonly rowsDone: number;
-  /** Undefined when all that is counted is written. */
+  /** Undefined if all counted results have been written. */
   readonly counted: CountedResults | undefined;
 }
 
 /**
- * The result of a block at which a limit was reached; results after it get no matches of these options in theirs.
+ * The result in a block at which the limit of certain result options was reached; later results contain no matches for
+ * them.
  */
 export interface ResultCut {
   readonly optionsIndex: number;
   readonly at: ResultPosition;
-  /** Matches that they took of it. */
+  /** Matches that were taken of it. */
   readonly taken: number;
 }

@@ -1,7 +1,8 @@
 import type { LiveShard } from "../model/shard-record.js";
 
 /**
- * Words of one shard, after a word that counts the shards. Places are in words from the start, equal ones for nothing.
+ * Words of one shard's entry; the entries follow a word with their count. Offsets are in words from the start; equal
+ * offsets mean no value.
  */
 const entryWords = {
   id: 0,
@@ -16,21 +17,21 @@ const entryWords = {
 const entryWordCount = 8;
 
 /**
- * Stands for a checksum that the catalog does not know; of the shards that have this one, only the checksum goes
- * unchecked.
+ * Represents a checksum that the catalog does not know. For a shard whose checksum has this value, only the checksum is
+ * not compared.
  */
 const unknownChecksum = 0;
 
-/** The word of marks: these in its lowest bits, and above them the count of faults that they are for. */
+/** The word of flags: the flags are in the lowest bits, and the number of faults at which they were set above them. */
 const markBits = 2;
 const marksMask = 2 ** markBits - 1;
 const faultsKnown = 2 ** (32 - markBits);
 
 /**
- * What searches see of the live shards of one generation, in one piece of shared memory: a task that goes to a worker
- * carries a reference to it, however many shards there are.
+ * The live shards of one generation as searches see them, in one block of shared memory: a worker task contains a
+ * reference to it, regardless of the number of shards.
  *
- * Immutable but for the marks of verified checksums, which all threads set.
+ * Immutable except for the flags of verified checksums, which all threads set.
  */
 export class ShardTable {
   readonly memory: SharedArrayBuffer;
@@ -43,7 +44,7 @@ export class ShardTable {
     this.count = this.#words[0];
   }
 
-  /** Marks of `former` are taken over, so that what was verified once stays so. `columns`: by shard id. */
+  /** Flags are copied from `former`, so that verified checksums need not be verified again. `columns`: by shard id. */
   static of(
     shards: readonly LiveShard[],
     former: ShardTable | undefined,
@@ -58,7 +59,8 @@ export class ShardTable {
     const verified = former === undefined ? new Map<number, number>() : former.#marks();
     words[0] = shards.length;
     let at = headWords;
-    // Bytes: a view of words over each of 100,000 cards would take longer than copying them.
+    // Copies bytes, because creating a view of words over each of 100,000 summaries would take longer than copying
+    // them.
     const bytes = new Uint8Array(words.buffer);
     const append = (more: Uint8Array): number => {
       bytes.set(more, at * 4);
@@ -86,43 +88,43 @@ export class ShardTable {
     return this.#word(row, entryWords.id);
   }
 
-  /** The checksum of the shard's header; undefined when the catalog does not know it. */
+  /** The checksum of the shard's header; undefined if the catalog does not know it. */
   checksum(row: number): number | undefined {
     const checksum = this.#word(row, entryWords.checksum) >>> 0;
     return checksum === unknownChecksum ? undefined : checksum;
   }
 
-  /** The shard's column of the filter, or `noColumn`. */
+  /** The shard's column in the filter, or `noColumn`. */
   filterColumn(row: number): number {
     return this.#word(row, entryWords.column);
   }
 
-  /** `encodeCards` of the shard's repositories. */
+  /** `encodeSummaries` of the shard's repositories. */
   repositorySummaries(row: number): Uint8Array {
     const from = this.#word(row, entryWords.cardsFrom);
     return new Uint8Array(this.memory, from * 4, (this.#word(row, entryWords.cardsTo) - from) * 4);
   }
 
-  /** Bit per document that is invisible; undefined when there is none. */
+  /** One bit per document, set if it is invisible; undefined if there are none. */
   tombstones(row: number): Uint32Array | undefined {
     const from = this.#word(row, entryWords.tombstonesFrom);
     const to = this.#word(row, entryWords.tombstonesTo);
     return from === to ? undefined : new Uint32Array(this.memory, from * 4, to - from);
   }
 
-  /** Whether the checksums that `mark` stands for were found right when the store had had so many faults. */
+  /** Whether the checksums that `mark` represents were verified when the store had this number of faults. */
   isVerified(row: number, mark: number, faultCount: number): boolean {
     const word = Atomics.load(this.#words, 1 + row * entryWordCount + entryWords.verified);
     return word >>> markBits === faultCount % faultsKnown && (word & mark) !== 0;
   }
 
-  /** `faultCount`: from before they were looked at. */
+  /** `faultCount`: as read before the verification. */
   setVerified(row: number, mark: number, faultCount: number): void {
     const at = 1 + row * entryWordCount + entryWords.verified;
     const word = Atomics.load(this.#words, at);
     const faults = faultCount % faultsKnown;
     const marks = word >>> markBits === faults ? (word & marksMask) | mark : mark;
-    // When another thread was faster, its mark stays, and this one is found out again.
+    // If another thread was faster, its flag is kept, and this checksum is verified again later.
     Atomics.compareExchange(this.#words, at, word, (faults << markBits) | marks);
   }
 

@@ -2,12 +2,12 @@ import { TrawlError } from "../base/errors.js";
 import { type ControlBlock, stopReasons } from "./control-block.js";
 
 /**
- * Ends work on a search that is stopped, from within: every loop over a text, a list of paths or a table calls `check`
- * at least every 5 ms. It costs 2 ns.
+ * Ends work on a stopped search from within: every loop over a text, a list of paths or a table calls `check` at least
+ * every 5 ms. It takes 2 ns.
  */
 export class StopCheck {
   readonly #control: ControlBlock;
-  /** True while what is counted is looked up again or written: the limit on matches does not end that. */
+  /** True while counted results are looked up again or written: the limit on matches does not end that work. */
   finishesCounted = false;
 
   /** `control` is the control block of the search. */
@@ -15,7 +15,7 @@ export class StopCheck {
     this.#control = control;
   }
 
-  /** Throws `cancelled` when the result of the work is not wanted any more. */
+  /** Throws `cancelled` if the result of the work is no longer wanted. */
   check(): void {
     const reason = this.#control.stopReason;
     if (reason === stopReasons.none || (reason === stopReasons.limit && this.finishesCounted)) return;

@@ -1,13 +1,15 @@
-/** Match counts of one batch of results by what the filters are made of. Plain data: it crosses to the main thread. */
+/**
+ * Match counts of one batch of results, from which filters are computed. Plain data that is sent to the main thread.
+ */
 export interface Tally {
   /** By repository id, "@" and the revision as typed. */
   readonly repositories: Map<string, number>;
   readonly languages: Map<string, number>;
   /** By index in `fileKinds`. */
   readonly fileKinds: number[];
-  /** Ranges in contents. */
+  /** Number of ranges in contents. */
   contentMatches: number;
-  /** Highlights in paths, or 1 for a path result without. */
+  /** Number of highlights in paths, or 1 for a path result without highlights. */
   pathMatches: number;
   /** Results of `select:file.owners` without an owner. */
   unownedResults: number;

@@ -1,14 +1,14 @@
 import { assert } from "../base/assert.js";
 
-/** Header words of the record, in shared memory. */
+/** Indexes of the header words of the record, in shared memory. */
 const words = {
-  /** Grows while the task goes on. */
+  /** Incremented while the task makes progress. */
   beats: 0,
-  /** How long the task may go on without a beat. */
+  /** How long the task may run without a beat. */
   allowanceMs: 1,
   repositoryId: 2,
   phase: 3,
-  /** Bytes of the texts below. */
+  /** Size of the texts below. */
   stateBytes: 4,
   oidBytes: 5,
   pathBytes: 6,
@@ -17,12 +17,14 @@ const words = {
   shardCount: 8,
 } as const;
 
-/** Who may go on: the thread that writes to a store, or the pool that ends the thread. */
+/** Which of them may proceed: the thread that writes to a store, or the pool that terminates the thread. */
 const locks = { open: 0, writing: 1, ending: 2 } as const;
 
 const headerWords = 16;
 
-/** Shards that one task writes and that are deleted when its thread is ended; later ones wait for the next start. */
+/**
+ * Limit on recorded shards, which are deleted if the thread is terminated; further ones are deleted at the next start.
+ */
 const shardCountMax = 1024;
 
 const stateBytesMax = 64;
@@ -44,27 +46,27 @@ const phases = [
 
 export type Phase = (typeof phases)[number];
 
-/** What a thread was doing when it was ended. */
+/** What a thread was doing when it was terminated. */
 export interface Doing {
-  /** 0 when the task had not come to a repository. */
+  /** 0 if the task had not started with a repository. */
   readonly repositoryId: number;
   readonly phase: Phase;
-  /** Names what was indexed of the repository: its branches and their commits; "" before they are known. */
+  /** Identifies what was being indexed: branches and their commits; "" before they are known. */
   readonly state: string;
-  /** The file; "" when it was at none. */
+  /** The file; "" if none. */
   readonly oid: string;
   readonly path: string;
-  /** Shards that it had written, or begun to write. */
+  /** Shards that had been written or were being written. */
   readonly shardIds: readonly number[];
 }
 
 /**
- * What a task does at this moment, in shared memory: the thread writes it, and the pool reads it to see whether the
- * task goes on, and, when it does not, what it was at.
+ * What a task is currently doing, in shared memory. The thread writes it; the pool reads it to detect whether the task
+ * makes progress and, if not, what it is doing.
  *
- * A thread that is ended in the middle of a write to LMDB would leave its lock behind, and no other thread could write
- * again. So writes are between `beginWrite` and `endWrite`, and the pool ends a thread only after `lockForEnd` returned
- * true.
+ * A thread that is terminated during an LMDB write would leave its lock behind, and no other thread could write again.
+ * Therefore writes are enclosed in `beginWrite` and `endWrite`, and the pool terminates a thread only after
+ * `lockForEnd` has returned true.
  */
 export class TaskActivity {
   readonly memory: SharedArrayBuffer;
@@ -88,12 +90,12 @@ export class TaskActivity {
     this.#path = Buffer.from(memory, texts + stateBytesMax + oidBytesMax, pathBytesMax);
   }
 
-  /** The task goes on. */
+  /** Signals progress. */
   beat(): void {
     Atomics.add(this.#words, words.beats, 1);
   }
 
-  /** The task begins with something else, which may take `allowanceMs` without a beat; repository 0 is none. */
+  /** Starts a new phase, which may take `allowanceMs` without a beat; repository 0 means none. */
   enter(phase: Phase, repositoryId: number, state: string, allowanceMs: number): void {
     this.#words[words.phase] = phases.indexOf(phase);
     this.#words[words.repositoryId] = repositoryId;
@@ -103,20 +105,20 @@ export class TaskActivity {
     this.allow(allowanceMs);
   }
 
-  /** The task begins with a file of the repository that it is at. */
+  /** Starts a file of the current repository. */
   enterFile(oid: string, path: Buffer, allowanceMs: number): void {
     this.#words[words.oidBytes] = this.#oid.write(oid, "latin1");
     this.#words[words.pathBytes] = path.copy(this.#path);
     this.allow(allowanceMs);
   }
 
-  /** What the task does next may take so long without a beat. */
+  /** Sets how long the next step may take without a beat. */
   allow(allowanceMs: number): void {
     Atomics.store(this.#words, words.allowanceMs, allowanceMs);
     this.beat();
   }
 
-  /** Before a write to a store. Does not return once the pool is about to end this thread. */
+  /** Call before a write to a store. Does not return if the pool is about to terminate this thread. */
   beginWrite(): void {
     const before = Atomics.compareExchange(this.#words, words.lock, locks.open, locks.writing);
     assert(before !== locks.writing, "one write at a time");
@@ -128,7 +130,7 @@ export class TaskActivity {
     this.beat();
   }
 
-  /** Before a shard is written. */
+  /** Call before a shard is written. */
   recordShard(shardId: number): void {
     const index = this.#words[words.shardCount];
     if (index >= shardCountMax) return;
@@ -140,17 +142,17 @@ export class TaskActivity {
     return Atomics.load(this.#words, words.beats);
   }
 
-  /** 0 before the task has said anything. */
+  /** 0 before the task has reported anything. */
   get allowanceMs(): number {
     return Atomics.load(this.#words, words.allowanceMs);
   }
 
-  /** True when the thread is not writing, and will not begin to: it may be ended. */
+  /** Returns true if the thread is not writing and will not start to write: it may be terminated. */
   lockForEnd(): boolean {
     return Atomics.compareExchange(this.#words, words.lock, locks.open, locks.ending) !== locks.writing;
   }
 
-  /** Meaningful once the thread has ended or is stuck. */
+  /** Meaningful only when the thread has ended or hangs. */
   doing(): Doing {
     const length = (word: number): number => this.#words[word];
     return {

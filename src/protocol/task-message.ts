@@ -2,7 +2,7 @@ import { serializeError, type SerializedError } from "../base/errors.js";
 
 /** What a pool posts to its threads. */
 export interface TaskMessage {
-  /** Of the handlers that the thread serves. */
+  /** Name of one of the thread's handlers. */
   readonly name: string;
   readonly task: unknown;
 }
@@ -13,12 +13,12 @@ export type ResultMessage =
   | { readonly kind: "result"; readonly ok: false; readonly error: SerializedError };
 
 /**
- * The task that a pool runs first, and that each thread has: it is answered once the modules are loaded and the stores
- * are open.
+ * The task that a pool runs first, and that each thread implements: it completes when the modules are loaded and the
+ * stores are open.
  */
 export const startTask = "start";
 
-/** What a thread answers when `error` was thrown. */
+/** The message for a task that has thrown `error`. */
 export function failed(error: unknown): ResultMessage {
   return { kind: "result", ok: false, error: serializeError(error) };
 }

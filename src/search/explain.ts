@@ -24,17 +24,18 @@ import { describeExcluded } from "./stream/search-report.js";
 import { explainPhases } from "./revisions/revision-phases.js";
 import type { SearchEnvironment } from "./search-environment.js";
 
-/** Credit that no search uses up: explaining sends no results. */
+/** Credit that no search uses up, because explaining sends no results. */
 const unlimitedCredit = 2 ** 30;
 
-/** Mirrors are read for at most so long. */
+/** Time limit for reading mirrors. */
 const readMsMax = 20_000;
 
 const countAll = 99_999_999;
 
 /**
- * How a query is read and planned, and what the index rules out in each shard, as text. The query is run to its end
- * in one worker and its results are dropped. Of revisions that are not indexed it is said what a search would read.
+ * Describes how a query is parsed and planned, and what the index rules out in each shard, as text. The query is
+ * executed completely in one worker and its results are discarded. For revisions that are not indexed, it reports what
+ * a search would read.
  */
 export async function explainQuery(
   query: string,
@@ -125,7 +126,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
 function describeResolution(resolution: Resolution, i: number, allCount: number): string {
   return (
     `repositories of basic query ${i + 1}: ${resolution.repositories.length} of ${allCount}` +
-    `, ${resolution.excludedForks.length} forks and ${resolution.excludedArchived.length} archived left out`
+    `, ${resolution.excludedForks.length} forks and ${resolution.excludedArchived.length} archived excluded`
   );
 }
 

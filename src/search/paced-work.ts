@@ -1,17 +1,17 @@
 import { errorMessage } from "../base/errors.js";
 import { workInSteps } from "../base/yielding.js";
 
-/** Who has the work done. */
+/** The search for which the work is done. */
 export interface PacedWorkOwner {
   readonly isStopped: () => boolean;
-  /** False when the client has to read before more is made. */
+  /** False if the client has to read before more results are produced. */
   readonly hasRoom: () => boolean;
   readonly onFailure: (sentence: string) => void;
   /** Called whenever the work is parked. */
   readonly onParked: () => void;
 }
 
-/** Work on the main thread that makes results: it is done in steps, and is parked while the client does not read. */
+/** Work on the main thread that produces results: it is done in steps, and parked while the client does not read. */
 export class PacedWork {
   readonly #work: Iterator<undefined, void>;
   readonly #owner: PacedWorkOwner;
@@ -31,7 +31,7 @@ export class PacedWork {
     return this.#state === "parked";
   }
 
-  /** Does the work. Resolves when it is done, has failed, or is given up; never rejects. */
+  /** Does the work. Resolves when it is done, has failed, or has been abandoned; never rejects. */
   run(): Promise<void> {
     return new Promise((resolve) => {
       this.#resolve = resolve;
@@ -39,12 +39,12 @@ export class PacedWork {
     });
   }
 
-  /** Goes on after it was parked. */
+  /** Continues after it was parked. */
   resume(): void {
     if (this.isParked) this.#goOn();
   }
 
-  /** Gives up what is parked. */
+  /** Abandons parked work. */
   drop(): void {
     if (this.isParked) this.#end();
   }
@@ -54,7 +54,7 @@ export class PacedWork {
     workInSteps({ step: () => this.#step() });
   }
 
-  /** True when the work rests: it is done, cannot go on, or is parked. */
+  /** Returns true if the work is done, cannot continue, or is parked. */
   #step(): boolean {
     if (this.#owner.isStopped() || this.#advance()) {
       this.#end();
@@ -66,7 +66,7 @@ export class PacedWork {
     return true;
   }
 
-  /** True when the work is done, or cannot go on. */
+  /** Returns true if the work is done or cannot continue. */
   #advance(): boolean {
     try {
       return this.#work.next().done === true;

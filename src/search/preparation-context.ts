@@ -6,35 +6,35 @@ import type { FindContext } from "./repositories/find.js";
 import { keepRevisions, type Resolution } from "./repositories/repository-resolver.js";
 import { collectCommits } from "./searched-commits.js";
 
-/** What finding out before a search needs. */
+/** Services and settings for the preparation of a search. */
 export interface PrepareContext extends FindContext {
   readonly commitAttributes: CommitAttributeReader;
-  /** Which files have content that is searched: as in the index. */
+  /** Determines which files have searchable content, as in the index. */
   readonly limits: IndexLimits;
-  /** When reading mirrors ends, as of `performance.now()`. */
+  /** Deadline for reading mirrors, on the clock of `performance.now()`. */
   readonly deadlineMs: number;
 }
 
-/** What a search begins with. */
+/** The input of a search. */
 export interface Preparation {
-  /** What the filters on repositories chose, by basic query. */
+  /** The repositories chosen by the filters, by basic query. */
   readonly resolutions: readonly Resolution[];
-  /** What of it is searched: less, where the search for people has shown that the rest has no results. */
+  /** The part of it that is searched: smaller if the look-up of people has shown that the rest has no results. */
   readonly selections: readonly RepositorySelection[];
-  /** Memory of a `PeopleTable`; undefined when nobody asks for people. */
+  /** Memory of a `PeopleTable`; undefined if the query has no conditions on people. */
   readonly people: SharedArrayBuffer | undefined;
   readonly leftOut: readonly ExcludedRepository[];
 }
 
-/** A repository that is not searched, as something about it could not be found out. */
+/** A repository that is not searched, because information about it could not be obtained. */
 export interface ExcludedRepository {
   readonly repository: string;
-  /** Follows its name, as in "there was not enough time". */
+  /** Follows its name, as in "there was not enough time to read it". */
   readonly reason: string;
   readonly isLate: boolean;
 }
 
-/** What is found in the index, and what the index does not know. */
+/** Keeps the revisions found in the index, and those that the index does not know. */
 export function keepFound(resolution: Resolution, found: Int32Array | undefined): Resolution {
   return keepRevisions(
     resolution,
@@ -43,7 +43,7 @@ export function keepFound(resolution: Resolution, found: Int32Array | undefined)
   );
 }
 
-/** The answers about all commits of the resolutions; a repository without an answer is left out. */
+/** Answers about all commits of the resolutions; repositories without an answer are excluded. */
 export async function ask(
   question: CommitQuestion,
   resolutions: readonly Resolution[],
@@ -75,7 +75,7 @@ export class ExcludedRepositories {
     return this.#all.has(repositoryId);
   }
 
-  /** The first reason counts. */
+  /** The first reason is kept. */
   note({ repositoryId, reason, isLate }: AttributeFailure): void {
     if (!this.has(repositoryId))
       this.#all.set(repositoryId, { repository: this.#nameOf.get(repositoryId) ?? "", reason, isLate });

@@ -15,7 +15,7 @@ import {
 } from "./preparation-context.js";
 import { collectCommits } from "./searched-commits.js";
 
-/** Bytes of what is known of people that one search carries. */
+/** Limit on the data about people in one search. */
 const peopleBytesMax = 128 * 1024 * 1024;
 
 export function asksPeople(plan: SearchPlan): boolean {
@@ -33,7 +33,7 @@ function asksContributors({ text }: BasicQueryPlan): boolean {
   return text?.people.some(({ kind }) => kind === "contributor") ?? false;
 }
 
-/** Leaves of the choice what may have results, and finds out about the people of its commits. */
+/** Reduces the choice to what may have results, and looks up the people of its commits. */
 export async function preparePeople(
   plan: SearchPlan,
   resolutions: readonly Resolution[],
@@ -99,7 +99,7 @@ function collectPeople(
   });
 }
 
-/** As much as one search may carry; the repositories that come last are left out. */
+/** Keeps as much as one search may use; the last repositories are excluded. */
 function bound(people: readonly PeopleOfCommit[], leftOut: ExcludedRepositories): PeopleOfCommit[] {
   let byteCount = 0;
   return people.filter(({ repositoryId, codeOwners, contributors }) => {
@@ -107,7 +107,7 @@ function bound(people: readonly PeopleOfCommit[], leftOut: ExcludedRepositories)
     if (byteCount <= peopleBytesMax) return true;
     leftOut.note({
       repositoryId,
-      reason: `with it, more than ${peopleBytesMax} bytes about people would be needed`,
+      reason: `with it, data about people would exceed ${peopleBytesMax} bytes`,
       isLate: false,
     });
     return false;

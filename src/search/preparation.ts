@@ -16,9 +16,9 @@ export function needsPreparation(plan: SearchPlan): boolean {
 }
 
 /**
- * Finds out what the index alone does not say, or not at once: which repositories meet the conditions on what they
- * hold, then which meet those on their history, then who owns and who wrote the files that may be results. Each step
- * asks about what the one before has left.
+ * Looks up information that is not in the index, or not directly: which repositories satisfy conditions on their
+ * contents, then which satisfy those on their history, then the owners and authors of files that may be results. Each
+ * step examines only what the previous one has left.
  */
 export async function prepare(
   plan: SearchPlan,
@@ -48,7 +48,7 @@ export async function prepare(
   return { resolutions: left, ...(await preparePeople(plan, left, leftOut, context)), leftOut: leftOut.all };
 }
 
-/** Of the commits that are not indexed those that meet the conditions, which only the mirrors can tell. */
+/** Keeps the commits that are not indexed and satisfy the conditions, which only the mirrors can determine. */
 async function keepWithFiles(
   { repositories: { conditions } }: BasicQueryPlan,
   resolution: Resolution,
@@ -78,8 +78,8 @@ async function keepWithFiles(
 }
 
 /**
- * A history is as young as the commit that is searched: like `git log --since`, which looks no further than a commit
- * that is too old. So one date, which never changes, answers for every moment.
+ * The date of a history is that of the searched commit: like `git log --since`, which does not look beyond a commit
+ * that is too old. Therefore a single date, which never changes, answers the question for every point in time.
  */
 async function keepCommittedAfter(
   { repositories: { committedAfter } }: BasicQueryPlan,
@@ -92,7 +92,7 @@ async function keepCommittedAfter(
     const attributes = await ask({ kind: "commit-date" }, [left], leftOut, context);
     left = keepRevisions(left, (repository, choice) => {
       const commit = commitAt(repository, choice);
-      // A repository without a commit has none that is younger.
+      // A repository without commits has none after the date.
       if (commit === undefined) return negated;
       const attribute = attributes.get(commitKey(commit));
       return attribute?.unixSeconds !== undefined && attribute.unixSeconds > unixSeconds !== negated;

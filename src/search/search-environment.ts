@@ -8,13 +8,13 @@ import type { NotSearched } from "./stream/progress.js";
 import type { RevisionReading } from "./revisions/revision-phases.js";
 import type { SliceScheduler } from "./slice-scheduler.js";
 
-/** What a search borrows from the daemon. */
+/** Services of the daemon that a search uses. */
 export interface SearchEnvironment {
   readonly catalog: Catalog;
   readonly pool: SearchPool;
   readonly scheduler: SliceScheduler;
   readonly commitAttributes: CommitAttributeReader;
-  /** How revisions are searched that are not indexed. */
+  /** How revisions that are not indexed are searched. */
   readonly revisions: RevisionReading;
   readonly log: Log;
   readonly defaultCount: number;
@@ -33,11 +33,11 @@ export interface SearchEnd {
   readonly outcome: SearchOutcome;
   readonly matchCount: number;
   readonly durationMs: number;
-  /** Milliseconds to the first matches event; undefined when there was none. */
+  /** Milliseconds until the first matches event; undefined if there was none. */
   readonly firstMatchesMs: number | undefined;
   /**
-   * Milliseconds from the moment when nobody wanted more to the end of the last slice; undefined when the search ran to
-   * its end.
+   * Milliseconds from the moment when no more results were wanted until the end of the last slice; undefined if the
+   * search was completed.
    */
   readonly stoppingMs: number | undefined;
   readonly stats: SearchStats;

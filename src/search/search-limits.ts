@@ -5,21 +5,21 @@ import type { RepositorySelection, SearchOptions } from "../protocol/search-opti
 import type { Lane } from "../protocol/messages.js";
 import type { SearchEnvironment } from "./search-environment.js";
 
-/** A line's text is cut at this size, so that no event passes 10 MiB however its bytes are escaped. */
+/** The text of a line is truncated to this size, so that no event exceeds 10 MiB, however its bytes are escaped. */
 const lineTextBytesMax = 1_500_000;
 
-/** Above this limit a search counts as exhaustive, and gives way to those that a person waits for. */
+/** A search with a higher limit counts as exhaustive, and yields to interactive searches. */
 const interactiveCountMax = 100_000;
 
 /** How many results a search may have, and how long it may take. */
 export interface SearchLimits {
   readonly matchCountMax: number;
   readonly displayCountMax: number;
-  /** True when a larger count is of use to all basic queries alike. */
+  /** True if a larger count would apply to all basic queries. */
   readonly isSuggestible: boolean;
-  /** Undefined when the same result options apply to all results. */
+  /** Undefined if the same options apply to all results. */
   readonly resultLimits: ResultLimits | undefined;
-  /** By index in the plan's result options; the search ends after the longest. */
+  /** By result options of the plan; the search ends after the longest. */
   readonly timeoutsMs: readonly number[];
   readonly lane: Lane;
 }
@@ -35,7 +35,7 @@ export function searchLimits(
     matchCountMax,
     displayCountMax: Math.min(request.display ?? matchCountMax, matchCountMax),
     isSuggestible: counts.every((count) => count === matchCountMax),
-    // Options that several basic queries share have the limit of the whole search, which enforces it.
+    // Result options shared by several basic queries have the same limit as the whole search, which enforces it.
     resultLimits:
       counts.length === 1
         ? undefined
@@ -50,7 +50,7 @@ export function searchLimits(
   };
 }
 
-/** What workers are told of a search whose people and commits are not known yet. */
+/** The options for workers, when people and commits of the search are not known yet. */
 export function searchOptions(
   plan: SearchPlan,
   request: SearchRequest,

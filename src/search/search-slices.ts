@@ -14,8 +14,9 @@ import type {
 import type { SearchEnvironment } from "./search-environment.js";
 
 /**
- * Bytes of results that a search may have made and its client not read. With at most one more batch from each worker,
- * and buffers at most twice as large as what they hold, a stream that nobody reads stays below 2 MiB on two cores.
+ * Bytes of results that a search may have produced without its client having read them. With at most one more batch per
+ * worker, and buffers at most twice as large as their contents, a stream that nobody reads stays below 2 MiB on two
+ * cores.
  */
 export const creditBytes = 512 * 1024;
 
@@ -25,12 +26,12 @@ export const creditWaitMs = 5;
 /** What the slices of one phase search. */
 export interface SlicedWork {
   readonly options: SearchOptions;
-  /** Of the shards: in the view's table, then in the kept ones. */
+  /** Indexes of shards: first in the view's table, then among the cached ones. */
   readonly rows: Uint32Array;
   readonly cached: readonly CachedShardRange[];
 }
 
-/** The search that the slices are of. */
+/** The search to which the slices belong. */
 export interface SlicedSearch {
   readonly id: number;
   readonly environment: SearchEnvironment;
@@ -38,43 +39,46 @@ export interface SlicedSearch {
   readonly control: ControlBlock;
   readonly lane: Lane;
   readonly client: string;
-  /** Bytes of results that the client has not taken. */
+  /** Bytes of results that the client has not read. */
   readonly unreadBytes: () => number;
   readonly onFailure: (sentence: string) => void;
-  /** Told what only the workers find out about a query: RE2 refuses a regexp as too large. */
+  /** Called with an error of the query that only workers detect: RE2 rejects a regexp as too large. */
   readonly onBadQuery: (sentence: string) => void;
   readonly onLeftOut: (files: readonly ExcludedFile[]) => void;
   readonly onBatch: (batch: ResultBatch, release: () => void) => void;
-  /** Before a slice is scheduled. */
+  /** Called before a slice is scheduled. */
   readonly onScheduled: () => void;
-  /** When the client may have read: what is parked is to be asked to go on. */
+  /** Called when the client may have read: parked work should be asked to continue. */
   readonly onProgress: () => void;
-  /** When slices are parked, and none runs: the client has to read before they go on. */
+  /** Called when slices are parked and none is running: the client has to read before they continue. */
   readonly onParked: () => void;
 }
 
 /**
- * The slices of one search: at most one for each worker at a time.
+ * The slices of one search: at most one per worker at a time.
  *
- * Batches come on a channel of their own, before or after the result of their slice. Those of a slice whose worker died
- * are taken, and not awaited, as nobody knows how many there are.
+ * Batches arrive on a separate channel, before or after the result of their slice. Batches of a slice whose worker has
+ * crashed are accepted but not awaited, because their number is unknown.
  */
 export class SearchSlices {
   readonly stats = noStats();
   readonly #search: SlicedSearch;
   #work: SlicedWork | undefined;
-  /** Slices that have a worker or wait for one. */
+  /** Slices that are running or waiting for a worker. */
   #activeCount = 0;
-  /** Called when the phase that runs is done. */
+  /** Called when the running phase is done. */
   #resolve: () => void = () => undefined;
   #isGivenUp = false;
   readonly #parked: { readonly slot: number; readonly row: ResumePosition }[] = [];
   #sliceCount = 0;
-  /** By slice: batches that it says it has posted, less those that arrived. Slices that are even are not in it. */
+  /**
+   * By slice: batches that it reports to have posted, minus those that have arrived. Slices for which the difference is
+   * zero are not in it.
+   */
   readonly #missingBatches = new Map<number, number>();
-  /** Slices whose worker died. */
+  /** Slices whose worker crashed. */
   readonly #lost = new Set<number>();
-  /** Bytes that the workers' credit lacks and the sink has not taken yet. */
+  /** Bytes subtracted from the workers' credit that the sink has not accepted yet. */
   #owedBytes = 0;
 
   constructor(search: SlicedSearch) {
@@ -90,7 +94,7 @@ export class SearchSlices {
     return this.#parked.length > 0;
   }
 
-  /** Ids of the shards that slices are in at this moment. */
+  /** Ids of the shards that slices are currently searching. */
   shardsInWork(): number[] {
     const work = this.#work;
     if (work === undefined) return [];
@@ -103,8 +107,8 @@ export class SearchSlices {
   }
 
   /**
-   * Searches this, from its first shard on, unless the search is stopped. Resolves when all slices have ended and all
-   * their batches have come; never rejects.
+   * Searches `work` from its first shard on, unless the search is stopped. Resolves when all slices have ended and all
+   * their batches have arrived; never rejects.
    */
   run(work: SlicedWork): Promise<void> {
     const { control, environment } = this.#search;
@@ -118,7 +122,7 @@ export class SearchSlices {
     });
   }
 
-  /** Gives the workers back the credit of all that the socket took. */
+  /** Returns credit to the workers for everything that the socket has accepted. */
   grantCredit(): void {
     const free = this.#owedBytes - this.#search.unreadBytes();
     if (free <= 0) return;
@@ -126,25 +130,25 @@ export class SearchSlices {
     this.#search.control.giveCredit(free);
   }
 
-  /** Lets parked slices go on, if there is credit. */
+  /** Lets parked slices continue, if there is credit. */
   goOn(): void {
     if (this.#work === undefined || this.#search.control.credit <= 0) return;
     for (const { slot, row } of this.#parked.splice(0)) this.#schedule(slot, this.#work, row);
   }
 
-  /** Gives up what is parked. */
+  /** Abandons parked slices. */
   drop(): void {
     this.#parked.length = 0;
     this.#settle();
   }
 
-  /** Gives up what is parked, and waits for no more batches: nobody takes them. */
+  /** Abandons parked slices, and stops waiting for batches, because they are no longer wanted. */
   giveUp(): void {
     this.#isGivenUp = true;
     this.drop();
   }
 
-  /** Adds up what a worker did, and notes the shards that failed. */
+  /** Adds the statistics of a worker, and records the shards that failed. */
   addWork({ stats, failures, leftOut }: Pick<SearchTaskResult, "stats" | "failures" | "leftOut">): void {
     const { environment, onFailure, onLeftOut, onBadQuery } = this.#search;
     onLeftOut(leftOut);
@@ -156,15 +160,15 @@ export class SearchSlices {
       }
       onFailure(error.message);
       environment.log.error({ shard: shardId, code: error.code }, error.message);
-      // Another error is a bug of ours: building the shard again would not help, and would repeat with each search.
+      // Any other error is a bug in Trawl: rebuilding the shard would not help, and would be repeated with each search.
       if (error.code === "corrupt-shard" || error.code === "format-version") environment.onShardFailure(shardId);
     }
   }
 
   recordLostWorker(where: string, shardId: number | undefined, error: unknown): void {
     const { environment, onFailure } = this.#search;
-    onFailure(`a search worker died ${where}: ${errorMessage(error)}`);
-    environment.log.error({ shard: shardId, error: errorMessage(error) }, "a search worker died; it is replaced");
+    onFailure(`a search worker crashed ${where}: ${errorMessage(error)}`);
+    environment.log.error({ shard: shardId, error: errorMessage(error) }, "a search worker crashed; it was replaced");
   }
 
   #schedule(slot: number, work: SlicedWork, row: ResumePosition | undefined): void {
@@ -204,7 +208,7 @@ export class SearchSlices {
     this.#settle();
   }
 
-  /** Ends the phase when nothing of it is left. */
+  /** Ends the phase when all of its slices and batches are done. */
   #settle(): void {
     if (this.isActive) return;
     if (this.isParked) return this.#search.onParked();
@@ -212,7 +216,7 @@ export class SearchSlices {
   }
 
   /**
-   * False when a slice that goes on at `row` would have nothing to do: after the limit only what is counted is
+   * False if a slice that continues at `row` would have nothing to do: after the limit, only counted results are
    * written.
    */
   #isWanted(row: ResumePosition | undefined): boolean {
@@ -228,7 +232,10 @@ export class SearchSlices {
     this.#search.onProgress();
   }
 
-  /** A worker died in this slice: what it had not sent of its shard is lost, and another slice takes the rest. */
+  /**
+   * Handles a worker crash in this slice: results of its current shard that it had not sent are lost, and another slice
+   * continues with the remaining shards.
+   */
   #loseWorker(slot: number, work: SlicedWork, slice: number, error: unknown): void {
     const { control } = this.#search;
     const shardId = this.#shardId(slot, work);
@@ -239,7 +246,7 @@ export class SearchSlices {
     if (hasMore && !control.isStopped) this.#schedule(slot, work, undefined);
   }
 
-  /** The shard that the slice of a slot is in. */
+  /** The shard that the slice in a slot is searching. */
   #shardId(slot: number, { rows, cached: kept }: SlicedWork): number | undefined {
     const { table } = this.#search.view;
     const row = rows[this.#search.control.shardOfSlot(slot)] as number | undefined;

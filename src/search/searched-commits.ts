@@ -4,7 +4,7 @@ import type { CommitOfRepository } from "../protocol/read-messages.js";
 import { commitKey } from "./revisions/commit-attributes.js";
 import { searchedChoices, type Resolution } from "./repositories/repository-resolver.js";
 
-/** The commits that are searched, each once. */
+/** The commits that are searched, without duplicates. */
 export function collectCommits(resolutions: readonly Resolution[]): readonly CommitOfRepository[] {
   const commits = new Map<string, CommitOfRepository>();
   for (const resolution of resolutions) {

@@ -23,19 +23,19 @@ import { TraceStore } from "./stream/trace-store.js";
 /** How long a refused client is asked to wait, in seconds. */
 const retryAfterSeconds = 1;
 
-/** Why a search is not let in. */
+/** Why a search is not admitted. */
 export interface Refusal {
-  /** 429 when the client has its whole share, 503 when all have. */
+  /** 429 if the client has used up its share, 503 if the limit for all clients has been reached. */
   readonly status: 429 | 503;
   readonly message: string;
   readonly retryAfterSeconds: number;
 }
 
 /**
- * Lets searches in, starts them, and keeps count.
+ * Admits searches, starts them, and counts them.
  *
- * Up to `search.concurrent` searches run; up to `search.queue` more wait, and their clients are served in turn; a
- * further one is refused before its stream starts. One client has a share of both.
+ * Up to `search.concurrent` searches run; up to `search.queue` more wait, and their clients are served round-robin; a
+ * further one is refused before its stream starts. One client may use a share of both.
  */
 export class Searcher {
   readonly #environment: Omit<SearchEnvironment, "traceUrl">;
@@ -46,7 +46,7 @@ export class Searcher {
   #nextId = 1;
   #isStopping = false;
   #baseUrl = "";
-  /** The search contexts that a viewer may name. Searches that run keep those they began with. */
+  /** The search contexts that a viewer may use. Running searches keep those they began with. */
   contextsOf: (viewer: Viewer) => SearchContexts = () => new Map();
 
   constructor(environment: Omit<SearchEnvironment, "traceUrl">, limits: ShareLimits, metrics: Metrics) {
@@ -55,7 +55,7 @@ export class Searcher {
     this.#metrics = metrics;
   }
 
-  /** The address that trace URLs begin with, known once the server listens. */
+  /** The base of trace URLs, known once the server listens. */
   get baseUrl(): string {
     return this.#baseUrl;
   }
@@ -64,7 +64,7 @@ export class Searcher {
     this.#baseUrl = url;
   }
 
-  /** Asked before `run`. */
+  /** Must be called before `run`. */
   admit(client: string): Refusal | undefined {
     if (this.#isStopping) return this.#refuse(503, "The daemon is stopping.");
     const full = this.#permits.refusal(client);
@@ -72,11 +72,11 @@ export class Searcher {
     if (full === "client") return this.#refuse(429, refusalMessage(full, "searches"));
     return this.#refuse(
       503,
-      `Too many searches: ${this.#permits.count} run and ${this.#permits.waitingCount} wait (search.concurrent and search.queue). Try again in a moment.`,
+      `Too many searches: ${this.#permits.count} are running and ${this.#permits.waitingCount} are waiting (search.concurrent and search.queue). Try again in a moment.`,
     );
   }
 
-  /** `onEnd` is told how the search ended, right after its last event; not when the query is none. */
+  /** `onEnd` is called with the outcome of the search, right after its last event; not if the query is invalid. */
   run(request: SearchRequest, sink: EventSink, onEnd?: (end: SearchEnd) => void): void {
     const leave = this.#permits.acquire(request.client, (release) => {
       this.#countWaiting();
@@ -102,7 +102,7 @@ export class Searcher {
     return explainQuery(query, patternType, this.contextsOf(operatorViewer), this.#nextId++, this.#environment);
   }
 
-  /** Searches that wait for a permit. */
+  /** Searches that are waiting for a permit. */
   get waitingCount(): number {
     return this.#permits.waitingCount;
   }
@@ -111,7 +111,9 @@ export class Searcher {
     return this.#traces.get(id, viewer);
   }
 
-  /** Ends all searches with what they have; waiting ones are answered with an alert. Resolves when none runs. */
+  /**
+   * Ends all searches with the results so far; waiting ones are answered with an alert. Resolves when none is running.
+   */
   async stop(): Promise<void> {
     this.#isStopping = true;
     for (const search of [...this.#running.values()]) search.stop(stopMessage);
@@ -144,8 +146,8 @@ export class Searcher {
   }
 
   /**
-   * Planning a query of 64 KiB takes up to 200 ms, and so does choosing among many repositories: other work comes
-   * between. Returns whether the search has begun.
+   * Planning a query of 64 KiB takes up to 200 ms, and so does choosing among many repositories, so other work is
+   * interleaved. Returns whether the search has been started.
    */
   *#startInSteps(request: SearchRequest, sink: EventSink, onEnd: (end: SearchEnd) => void): Generator<void, boolean> {
     if (sink.closed) return false;
@@ -173,8 +175,8 @@ export class Searcher {
   }
 
   /**
-   * The search's time counts from its beginning, and choosing may take as long at most. Undefined when nobody wants it
-   * any more.
+   * The search's timeout starts at its beginning, and choosing repositories may take as long at most. Undefined if it
+   * is no longer wanted.
    */
   *#chooseInTime(
     work: Iterator<undefined, readonly Resolution[]>,
@@ -198,7 +200,7 @@ export class Searcher {
     return undefined;
   }
 
-  /** What a search throws before it runs must not cost its permit. */
+  /** An error thrown by a search before it runs must release its permit. */
   #fail(request: SearchRequest, sink: EventSink, error: unknown, release: Release): void {
     this.#answerError(request, sink, error);
     release();
@@ -218,7 +220,7 @@ export class Searcher {
     if (this.#isStopping) search.stop(stopMessage);
   }
 
-  /** Tells what is wrong with a query, in place of a search. */
+  /** Reports an invalid query, instead of running a search. */
   #answerError(request: SearchRequest, sink: EventSink, error: unknown): void {
     const stream = new EventStream(
       sink,
@@ -231,7 +233,7 @@ export class Searcher {
       () => undefined,
     );
     if (error instanceof QueryError) {
-      // Whatever a client has typed is no news for the log, and may be long or private.
+      // Text typed by a client is not worth logging, and may be long or private.
       this.#environment.log.debug({ query: request.query.slice(0, loggedLength) }, error.title);
       stream.end(toAlert(error), undefined);
     } else {
@@ -253,13 +255,14 @@ export class Searcher {
     if (end.stoppingMs !== undefined) this.#metrics.searchStopSeconds.observe(end.stoppingMs / 1000);
     if (end.firstMatchesMs !== undefined)
       this.#metrics.searchFirstMatchesSeconds.observe({ lane: end.lane }, end.firstMatchesMs / 1000);
-    // What a search looked at tells of repositories that its viewer may not see, as they share shards with others.
+    // The statistics of a search reveal information about repositories that its viewer may not see, because they share
+    // shards with others.
     const seesAll = this.#environment.catalog.seesAll(request.viewer);
     this.#traces.add(traceId, traceText(request, plan, end, seesAll ? end.stats : {}), request.viewer);
   }
 }
 
-/** Of the text of a query, in the log. */
+/** Limit on the logged length of a query. */
 const loggedLength = 200;
 
 const stopMessage = "the daemon is stopping";

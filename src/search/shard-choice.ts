@@ -6,33 +6,35 @@ import { requiredLiterals } from "../query/plan/leaf-literals.js";
 import type { Leaf, PathFilter, TextNode, TextPlan } from "../query/plan/plan.js";
 import type { RepositorySelection } from "../protocol/search-options.js";
 
-/** A basic query that looks at documents, and the repositories that it looks at. */
+/** A basic query that examines documents, and the repositories that it examines. */
 export interface TextChoice {
   readonly text: TextPlan;
   readonly selection: RepositorySelection;
 }
 
 export interface ChosenShards {
-  /** In the view's order: rows of the shards to open. */
+  /** Rows of the shards to open, in the view's order. */
   readonly rows: Uint32Array;
-  /** Shards with a chosen repository that the filter rules out. */
+  /** Number of shards with a chosen repository that the filter rules out. */
   readonly ruledOutCount: number;
 }
 
-/** What is looked at of a view. */
+/** The parts of a view that are used here. */
 export interface ShardsInView {
   readonly shards: readonly { readonly record: Pick<LiveShard["record"], "repositoryIds"> }[];
   readonly table: Pick<CatalogView["table"], "filterColumn">;
   readonly filter: ShardFilter;
 }
 
-/** The shards that may hold a result: those with a chosen repository and with all trigrams that the query requires. */
+/**
+ * The shards that may contain results: those with a chosen repository and with all trigrams that the query requires.
+ */
 export function chooseShards(view: ShardsInView, choices: readonly TextChoice[]): ChosenShards {
   const masks = choices.map(({ text }) => shardMask(text, view.filter));
   const rows = new Uint32Array(view.shards.length);
   let placeCount = 0;
   let ruledOutCount = 0;
-  // Nothing is made for a shard, as there may be 100,000.
+  // No object is created per shard, because there may be 100,000.
   for (let row = 0; row < view.shards.length; row++) {
     const column = view.table.filterColumn(row);
     let isChosen = false;
@@ -54,14 +56,17 @@ function holdsChosen({ record }: ShardsInView["shards"][number], { repositoryIds
   return false;
 }
 
-/** The columns of shards that may hold a document which satisfies the basic query. */
+/** The columns of shards that may contain a document that satisfies the basic query. */
 function shardMask(text: TextPlan, filter: ShardFilter): Int32Array {
   const mask = text.pattern === undefined ? allColumns(filter) : maskOfNode(text.pattern, text.leaves, filter);
   for (const pathFilter of text.pathFilters) if (!pathFilter.negated) and(mask, maskOfLeaf(pathFilter, filter));
   return mask;
 }
 
-/** Sound: a leaf holds where the document's content or its path has the leaf's literals, and a column tells of both. */
+/**
+ * Sound: a leaf matches only if the document's content or its path contains the leaf's literals, and a column covers
+ * both.
+ */
 function maskOfNode(node: TextNode, leaves: readonly Leaf[], filter: ShardFilter): Int32Array {
   switch (node.kind) {
     case "leaf":

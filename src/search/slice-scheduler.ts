@@ -2,17 +2,18 @@ import { FairQueue } from "../base/fair-queue.js";
 import type { Lane } from "../protocol/messages.js";
 
 /**
- * Every n-th slice comes from the exhaustive lane while it waits, so that no flow of interactive searches starves it.
+ * Every n-th slice is taken from the exhaustive lane while any waits there, so that interactive searches cannot starve
+ * it.
  */
 const exhaustiveShare = 4;
 
 /**
- * Decides which slice runs next. Goals: (1) an interactive search starts as soon as a worker gives way, (2) exhaustive
- * searches share what is left in turn, (3) neither lane starves, (4) in each lane the clients are served in turn, so
- * many searches of one delay those of another by no more than one does. Not a goal: fairness by bytes.
+ * Decides which slice runs next. Goals: (1) an interactive search starts as soon as a worker yields, (2) exhaustive
+ * searches share the rest round-robin, (3) neither lane starves, (4) within each lane clients are served round-robin,
+ * so that many searches of one client delay another client no more than one search does. Not a goal: fairness by bytes.
  *
- * The pressure word tells running slices that others wait; each gives way between two blocks, after its lane's time.
- * A slice that gave way goes to the end of its lane, which makes each lane a round robin.
+ * The pressure word tells running slices that others are waiting; each yields between two blocks, after its lane's
+ * time. A slice that yielded goes to the end of its lane, which makes each lane round-robin.
  */
 export class SliceScheduler {
   readonly #workerCount: number;
@@ -29,7 +30,7 @@ export class SliceScheduler {
     this.#pressure = pressure;
   }
 
-  /** Runs `start` when its turn comes. `start` never rejects; its promise ends with the slice. */
+  /** Runs `start` when its turn comes. `start` never rejects; its promise resolves when the slice ends. */
   schedule(lane: Lane, client: string, start: () => Promise<void>): void {
     this.#waiting[lane].push(client, start);
     this.#fill();

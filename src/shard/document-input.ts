@@ -1,6 +1,6 @@
 import type { SkipReason } from "../model/skip-reason.js";
 
-/** One document as the builder takes it. */
+/** One document as passed to the builder. */
 export interface DocumentInput {
   readonly repositoryId: number;
   readonly path: Buffer;
@@ -8,7 +8,7 @@ export interface DocumentInput {
   readonly branchMask: number;
   /** Hex oid of the blob (of the commit, for a submodule). */
   readonly oid: string;
-  /** Language name, "" when unknown. */
+  /** Language name; "" if unknown. */
   readonly language: string;
   readonly skipReason: SkipReason;
 }

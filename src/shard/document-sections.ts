@@ -21,7 +21,10 @@ interface DocumentSections {
   >;
 }
 
-/** Lays documents out in content order, those without content last, under one content number past the end. */
+/**
+ * Arranges documents in the order of their contents; documents without content come last, under a content number past
+ * the end.
+ */
 export function makeDocuments(
   documentsOfContent: readonly DocumentInput[][],
   skipped: readonly DocumentInput[],

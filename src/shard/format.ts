@@ -8,14 +8,14 @@ export const formatVersion = 1;
 /** "TRWLSHRD" in two little-endian words. */
 export const magic = [0x4c575254, 0x44524853] as const;
 
-/** Bytes of a unit, the finest place that a posting names; and of the overlap whose trigrams count to it too. */
+/** Size of a unit, the granularity of postings; and of the overlap whose trigrams are included in its postings. */
 export const unitBytes = 4096;
 export const overlapBytes = 64;
 
 /** One entry of the newline table covers this many bytes. */
 export const newlineStepBytes = 1024;
 
-/** Zero bytes after the content, so that wide loads at its end stay inside the value. */
+/** Zero bytes after the content, so that wide loads at its end stay within the value. */
 export const contentPaddingBytes = 64;
 
 /** Sections in file order. Each starts at a multiple of 8. */
@@ -60,7 +60,7 @@ export const headerWords = {
 
 export const headerWordCount = 16;
 
-/** Bit of the header's flags: the shard has no posting lists, so that every content is a candidate. */
+/** Bit of the header's flags: the shard has no posting lists, so every content is a candidate. */
 export const withoutPostings = 1;
 
 /** Words of one entry of the section table: offset, length, CRC-32. */

@@ -1,22 +1,22 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import { ShardReader } from "./shard-reader.js";
 
-/** Readers kept by one thread; each is some kilobytes of views. */
+/** Maximum number of cached readers per thread; each consists of some kilobytes of views. */
 const readerCountMax = 1024;
 
 /**
- * Readers of shards that are mapped, so that a search does not check header and bounds again.
+ * Caches readers of mapped shards, so that a search does not check header and bounds again.
  *
- * Sound, because a shard is never changed and its id never given again: bytes at the same place under the same id are
- * the same bytes. Bytes at another place, as of a small shard, which is copied each time, get a new reader.
+ * Sound because shards never change and their ids are never reused: bytes at the same address under the same id are the
+ * same bytes. Bytes at another address, such as those of a small shard, which is copied each time, get a new reader.
  */
 export class ReaderCache {
   #readers = newMap();
   #faultCount = 0;
 
   /**
-   * The reader is valid as long as `bytes` are. Readers from before a fault of the store are forgotten: their bytes may
-   * be zeros by now.
+   * The reader is valid as long as `bytes` are. Readers created before a fault of the store are dropped, because their
+   * bytes may be zeros by now.
    */
   open(id: number, bytes: Buffer, faultCount: number): ShardReader {
     if (faultCount !== this.#faultCount) this.#readers = newMap();

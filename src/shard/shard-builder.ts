@@ -21,7 +21,7 @@ import {
 import { makeDocuments } from "./document-sections.js";
 import { type DocumentInput, toBytes } from "./document-input.js";
 
-/** Initial size of the text buffer; it doubles up to what the contents need. */
+/** Initial size of the text buffer; it is doubled as needed. */
 const textBytesMin = 1024 * 1024;
 
 const kelvinSign = Buffer.from("\u212a");
@@ -29,15 +29,15 @@ const kelvinSign = Buffer.from("\u212a");
 const longS = Buffer.from("\u017f");
 
 /**
- * Gathers contents and documents and makes one shard of them.
+ * Collects contents and documents and builds one shard of them.
  *
- * Contract: `addContent` or `reuseContent` names the content, `addDocument` then attaches documents to it; documents
- * without content are added with `addSkipped`. The same oid is kept once. `build` may be called once, after which the
- * builder is empty and can be used again; it keeps its text buffer.
+ * Contract: `addContent` or `reuseContent` selects the content, and `addDocument` then attaches documents to it;
+ * documents without content are added with `addSkipped`. Contents with the same oid are stored once. After `build` the
+ * builder is empty and can be reused; it keeps its text buffer.
  */
 export class ShardBuilder {
   readonly #kernel: Kernel;
-  /** Where the shard is to lie, if that is known before it is made. */
+  /** Destination of the shard, if it is known in advance. */
   readonly #target: Buffer | undefined;
   #text: Buffer;
   #textBytes = 0;
@@ -47,8 +47,8 @@ export class ShardBuilder {
   #contentOfOid = new Map<string, number>();
 
   /**
-   * With a `target` buffer, aligned to 8 bytes, contents are copied right to where they will be in the shard. The caller
-   * sees to it that the shard fits.
+   * With a `target` buffer, aligned to 8 bytes, contents are copied directly to their final location in the shard. The
+   * caller ensures that the shard fits.
    */
   constructor(kernel: Kernel, target: Buffer | undefined) {
     this.#kernel = kernel;
@@ -78,7 +78,7 @@ export class ShardBuilder {
     return this.#text.subarray(this.#contentStart[content], this.#contentStart[content + 1] ?? this.#textBytes);
   }
 
-  /** Copies `content` in; returns its number. */
+  /** Copies `content`; returns its number. */
   addContent(oid: string, content: Uint8Array): number {
     const known = this.#contentOfOid.get(oid);
     if (known !== undefined) return known;
@@ -104,8 +104,8 @@ export class ShardBuilder {
   }
 
   /**
-   * The shard, in the memory that `allocate` returns for its size; what is longer there is filled with zeros. The builder is
-   * empty afterwards.
+   * Builds the shard in the memory that `allocate` returns for its size, and fills any excess with zeros. The builder
+   * is empty afterwards.
    */
   build(allocate: (byteCount: number) => Buffer): Buffer {
     assert(!this.isEmpty, "a shard holds at least one document");
@@ -120,7 +120,7 @@ export class ShardBuilder {
   }
 
   /**
-   * Makes the shard where it is to lie, and returns its size. It has no posting lists and no checksums, which are most
+   * Builds the shard at its destination, and returns its size. It has no posting lists and no checksums, which are most
    * of the work: it stays in memory and is searched a few times. Its text comes first.
    */
   buildInPlace(): number {
@@ -200,7 +200,10 @@ interface SectionParts {
   readonly toBytes: Record<Section, Uint8Array>;
 }
 
-/** Cuts every content into units; an empty content has none. `units` holds pairs (from, to), `to` with the overlap. */
+/**
+ * Divides every content into units; an empty content has none. `units` contains pairs (from, to), where `to` includes
+ * the overlap.
+ */
 function makeUnits(contentStart: Uint32Array): { contentFirstUnit: Uint32Array; units: Uint32Array } {
   const contentCount = contentStart.length - 1;
   const contentFirstUnit = new Uint32Array(contentCount + 1);
@@ -219,7 +222,7 @@ function makeUnits(contentStart: Uint32Array): { contentFirstUnit: Uint32Array; 
   return { contentFirstUnit, units };
 }
 
-/** Numbers of the contents that hold U+212A or U+017F, the two characters outside ASCII that fold into it. */
+/** Numbers of the contents that contain U+212A or U+017F, the two characters outside ASCII that fold into it. */
 function findFoldExceptions(text: Buffer, contentStart: Uint32Array): Uint32Array {
   const found = new Set<number>();
   for (const character of [kelvinSign, longS]) {
@@ -249,7 +252,7 @@ function layOut(order: readonly Section[], { toBytes: lengths }: SectionParts): 
   return { offsets, totalBytes };
 }
 
-/** Writes the header, and those sections that are `copied`; the others are in place. */
+/** Writes the header and the sections that are `copied`; the others are already in place. */
 function assemble(
   bytes: Buffer,
   { counts, toBytes: sources }: SectionParts,
@@ -285,7 +288,7 @@ function assemble(
   words[headerWords.headerCrc] = headerCrc(bytes);
 }
 
-/** CRC-32 of the header with its own word taken as zero. */
+/** CRC-32 of the header, with its own word set to zero. */
 export function headerCrc(bytes: Uint8Array): number {
   const header = Buffer.from(bytes.subarray(0, headerBytes));
   header.writeUInt32LE(0, headerWords.headerCrc * 4);

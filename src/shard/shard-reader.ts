@@ -19,26 +19,26 @@ import { lastAtMost, lowerBoundBy } from "../base/sorted-search.js";
 const newline = 10;
 
 /**
- * One shard's sections as typed arrays over its bytes, without a copy.
+ * The sections of one shard as typed arrays over its bytes, without copying.
  *
- * Contract: the arrays are valid as long as the bytes given are (until the read transaction ends). `open` checks the
- * header and the bounds of each section, so that no later read can leave the value; `verify` checks the sections'
- * checksums. Nothing read before `verify` may be trusted.
+ * Contract: the arrays are valid as long as the bytes passed in (until the read transaction ends). `open` checks the
+ * header and the bounds of each section, so that no later read can leave the value; `verify` checks the checksums of
+ * the sections. Data read before `verify` must not be trusted.
  */
 export class ShardReader {
   readonly id: number;
   /**
-   * Of the header, which holds those of the sections: equal for equal shards only, but for one chance in four thousand
-   * million.
+   * The checksum of the header, which covers those of the sections: different shards have the same checksum with a
+   * probability of one in four billion.
    */
   readonly checksum: number;
   readonly contentCount: number;
   readonly documentCount: number;
   readonly unitCount: number;
   readonly oidBytes: number;
-  /** False when the shard was built without posting lists. */
+  /** False if the shard was built without posting lists. */
   readonly hasPostings: boolean;
-  /** Repository ids, by the number that `documentRepository` holds. */
+  /** Repository ids, indexed by the values of `documentRepository`. */
   readonly repositories: Uint32Array;
   /** Content i is `content[contentStart[i], contentStart[i + 1])`. */
   readonly contentStart: Uint32Array;
@@ -47,8 +47,8 @@ export class ShardReader {
   /** Newlines before the start of content i. */
   readonly contentFirstLine: Uint32Array;
   /**
-   * Documents of content i are `[contentFirstDocument[i], contentFirstDocument[i + 1])`; i = contentCount: those
-   * without content.
+   * Documents of content i are `[contentFirstDocument[i], contentFirstDocument[i + 1])`; for i = contentCount, the
+   * documents without content.
    */
   readonly contentFirstDocument: Uint32Array;
   readonly documentRepository: Uint32Array;
@@ -60,23 +60,23 @@ export class ShardReader {
   /** Path of document i is `paths[pathStart[i], pathStart[i + 1] - 1)`; a NUL follows each. */
   readonly pathStart: Uint32Array;
   readonly paths: Buffer;
-  /** Numbers of the contents that hold a character that folds into ASCII from outside it. */
+  /** Numbers of the contents that contain a character that folds into ASCII from outside ASCII. */
   readonly foldExceptions: Uint32Array;
   readonly keys: Uint32Array;
   readonly postingStart: Uint32Array;
   readonly postings: Buffer;
   /** Newlines before each multiple of `newlineStepBytes`. */
   readonly newlines: Uint32Array;
-  /** All contents one after the other, then padding. */
+  /** The concatenated contents, then padding. */
   readonly content: Buffer;
   readonly #bytes: Uint8Array;
   readonly #words: Uint32Array;
-  /** Whether all paths are plain; undefined before somebody asks. */
+  /** Whether all paths are plain; undefined before this has been computed. */
   #hasPlainPaths: boolean | undefined;
 
   constructor(id: number, bytes: Uint8Array) {
     this.id = id;
-    // Typed arrays of words need an aligned start; a copied value may lie anywhere in its buffer.
+    // Typed arrays of words need an aligned start; a copied value may be anywhere in its buffer.
     this.#bytes = bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
     this.#words = this.#checkHeader();
     this.checksum = this.#words[headerWords.headerCrc];
@@ -105,22 +105,22 @@ export class ShardReader {
     this.postings = this.#section("postings");
     this.newlines = this.#readWords("newlines", undefined);
     this.content = this.#section("content");
-    if (this.documentOids.length !== documentCount * this.oidBytes) this.#fail("document oids have another length");
+    if (this.documentOids.length !== documentCount * this.oidBytes) this.#fail("document oids have the wrong length");
   }
 
-  /** Bytes of text, without the padding. */
+  /** Size of the text, without the padding. */
   get contentBytes(): number {
     return this.contentStart[this.contentCount];
   }
 
-  /** Language names by the number in `documentInfo`; "" stands for unknown. */
+  /** Language names, indexed by the numbers in `documentInfo`; "" means unknown. */
   languages(): string[] {
     return this.#section("languages").toString().split("\n");
   }
 
   /**
-   * Throws `corrupt-shard` when a section's checksum differs, or when positions lead out of the sections that they are
-   * positions in. `part` chooses the text or everything beside it.
+   * Throws `corrupt-shard` if the checksum of a section differs, or if an offset points outside the section that it
+   * refers to. `part` selects the text, or everything else.
    */
   verify(part: "index" | "content"): void {
     sections.forEach((section, i) => {
@@ -133,15 +133,15 @@ export class ShardReader {
     if (fault !== undefined) this.#fail(fault);
   }
 
-  /** Throws `corrupt-shard` unless the shard has all of these units, which ascend. */
+  /** Throws `corrupt-shard` unless the shard has all of these units, which are ascending. */
   requireUnits(units: Uint32Array): void {
     if (units.length > 0 && units[units.length - 1] >= this.unitCount)
-      this.#fail("a posting list names a unit that is not there");
+      this.#fail("a posting list names a unit that does not exist");
   }
 
   /**
-   * Throws `corrupt-shard` when this is not the shard that the catalog means; undefined where the catalog does not
-   * know.
+   * Throws `corrupt-shard` if this is not the shard to which the catalog refers; `expected` is undefined if the catalog
+   * has no checksum.
    */
   requireChecksum(expected: number | undefined): void {
     if (expected !== undefined && expected !== this.checksum) this.#fail("another shard is stored under its id");
@@ -157,7 +157,7 @@ export class ShardReader {
     return this.#hasPlainPaths || isPlainText(this.path(document));
   }
 
-  /** The path where it is plain, so that its characters are the bytes of `pathOf`; else undefined. */
+  /** The path if it is plain, so that its characters are its bytes; otherwise undefined. */
   plainPath(document: number): string | undefined {
     return this.isPlainPath(document)
       ? this.paths.toString("latin1", this.pathStart[document], this.pathStart[document + 1] - 1)
@@ -169,12 +169,12 @@ export class ShardReader {
     return Buffer.from(this.documentOids.subarray(from, from + this.oidBytes)).toString("hex");
   }
 
-  /** The content that a document has; `contentCount` for a document without. */
+  /** The content of a document; `contentCount` for a document without content. */
   contentId(document: number): number {
     return lastAtMost(this.contentFirstDocument, document, this.contentCount + 1);
   }
 
-  /** Document ids of the repository with this path, in this shard; usually one or none. */
+  /** Document ids with this path and repository in this shard; usually one or none. */
   documentsAt(repositoryId: number, path: Buffer): number[] {
     const repository = this.repositories.indexOf(repositoryId);
     if (repository < 0) return [];
@@ -195,18 +195,18 @@ export class ShardReader {
 
   #checkHeader(): Uint32Array {
     const bytes = this.#bytes;
-    if (bytes.length < headerBytes) this.#fail(`it has ${bytes.length} bytes, less than a header`);
+    if (bytes.length < headerBytes) this.#fail(`it has ${bytes.length} bytes, fewer than a header`);
     const words = new Uint32Array(bytes.buffer, bytes.byteOffset, headerBytes / 4);
     if (words[headerWords.magic0] !== magic[0] || words[headerWords.magic1] !== magic[1])
-      this.#fail("it does not begin as a shard does");
+      this.#fail("it does not begin like a shard");
     if (words[headerWords.headerCrc] !== headerCrc(bytes)) this.#fail("its header has a wrong checksum");
     if (words[headerWords.version] !== formatVersion) {
       throw new TrawlError(
         "format-version",
-        `shard ${this.id} has format version ${words[headerWords.version]}; this program reads ${formatVersion}. Index it again, or use the program that wrote it.`,
+        `shard ${this.id} has format version ${words[headerWords.version]}; this program supports ${formatVersion}. Index it again, or use the program that wrote it.`,
       );
     }
-    if (words[headerWords.sectionCount] !== sections.length) this.#fail("it has another number of sections");
+    if (words[headerWords.sectionCount] !== sections.length) this.#fail("it has the wrong number of sections");
     if (words[headerWords.totalBytes] > bytes.length)
       this.#fail(`it should have ${words[headerWords.totalBytes]} bytes and has ${bytes.length}`);
     return words;
@@ -216,7 +216,8 @@ export class ShardReader {
     const entry = headerWordCount + sections.indexOf(section) * sectionWordCount;
     const offset = this.#words[entry];
     const length = this.#words[entry + 1];
-    if (offset % 8 !== 0 || offset + length > this.#bytes.length) this.#fail(`section ${section} leaves the value`);
+    if (offset % 8 !== 0 || offset + length > this.#bytes.length)
+      this.#fail(`section ${section} extends beyond the value`);
     return Buffer.from(this.#bytes.buffer, this.#bytes.byteOffset + offset, length);
   }
 
@@ -231,7 +232,7 @@ export class ShardReader {
   #fail(what: string): never {
     throw new TrawlError(
       "corrupt-shard",
-      `shard ${this.id} is damaged: ${what}. \`trawl check --repair\` builds it again.`,
+      `shard ${this.id} is damaged: ${what}. \`trawl check --repair\` rebuilds it.`,
     );
   }
 }

@@ -1,6 +1,6 @@
 import { newlineStepBytes, contentPaddingBytes, unitBytes } from "./format.js";
 
-/** The sections of an opened shard, as a `ShardReader` has them, whose fields FORMAT.md explains. */
+/** The sections of an opened shard, as a `ShardReader` provides them; FORMAT.md explains the fields. */
 export interface ShardSections {
   readonly documentCount: number;
   readonly contentCount: number;
@@ -25,16 +25,16 @@ export interface ShardSections {
   languages(): readonly string[];
 }
 
-/** Trigrams of the class alphabet are numbers below this. */
+/** Trigram keys are less than this. */
 const trigramCount = 2 ** 21;
 
 /**
- * What is wrong with the sections of a shard; undefined when every position in one of them lies in the other that it is
- * a position in. The posting lists and the text are not read.
+ * What is wrong with the sections of a shard; undefined if every offset in a section is within the section that it
+ * refers to. The posting lists and the text are not read.
  *
- * A checksum tells that the bytes are those that were written, not that they were right: a fault of the program that
- * wrote them would be read by all. After this, code that follows positions need not check them. Costs less than the
- * checksums.
+ * A checksum shows that the bytes are those that were written, not that they were correct: data written by a faulty
+ * program would be read by all others. After this check, code that follows offsets need not check them. It costs less
+ * than the checksums.
  */
 export function structureFault(reader: ShardSections): string | undefined {
   return documentFault(reader) ?? contentFault(reader) ?? postingFault(reader) ?? newlineFault(reader);
@@ -47,9 +47,9 @@ function documentFault(reader: ShardSections): string | undefined {
   if (!isAscending(contentFirstDocument, 0, documentCount)) return "documents of contents are not ascending";
   if (!isAscending(pathStart, 1, paths.length)) return "paths are not ascending";
   for (let document = 0; document < documentCount; document++) {
-    if (documentRepository[document] >= repositories.length) return `document ${document} is of no repository`;
+    if (documentRepository[document] >= repositories.length) return `document ${document} belongs to no repository`;
     if (documentsByPath[document] >= documentCount) return `there is no document ${documentsByPath[document]}`;
-    if (reader.documentInfo[document] >>> 16 >= languageCount) return `document ${document} is in no language`;
+    if (reader.documentInfo[document] >>> 16 >= languageCount) return `document ${document} has no language`;
   }
   return undefined;
 }
@@ -63,7 +63,7 @@ function contentFault(reader: ShardSections): string | undefined {
   for (let content = 0; content < contentCount; content++) {
     const units = Math.ceil((contentStart[content + 1] - contentStart[content]) / unitBytes);
     if (reader.hasPostings && contentFirstUnit[content + 1] - contentFirstUnit[content] !== units)
-      return `content ${content} has another number of units`;
+      return `content ${content} has the wrong number of units`;
   }
   for (let i = 0; i < foldExceptions.length; i++) {
     if (foldExceptions[i] >= contentCount || (i > 0 && foldExceptions[i] <= foldExceptions[i - 1]))
@@ -82,7 +82,7 @@ function postingFault({ keys, postingStart, postings }: ShardSections): string |
 
 function newlineFault({ contentCount, contentStart, contentFirstLine, newlines }: ShardSections): string | undefined {
   if (newlines.length !== Math.floor(contentStart[contentCount] / newlineStepBytes) + 1)
-    return "the table of newlines has another length";
+    return "the table of newlines has the wrong length";
   for (let i = 0; i < newlines.length; i++) {
     const before = i === 0 ? 0 : newlines[i - 1];
     if (newlines[i] < before || newlines[i] - before > (i === 0 ? 0 : newlineStepBytes))
@@ -92,12 +92,12 @@ function newlineFault({ contentCount, contentStart, contentFirstLine, newlines }
     const step = Math.floor(contentStart[content] / newlineStepBytes);
     const past = contentStart[content] - step * newlineStepBytes;
     const extra = contentFirstLine[content] - newlines[step];
-    if (extra < 0 || extra > past) return `content ${content} begins at another line`;
+    if (extra < 0 || extra > past) return `content ${content} begins at the wrong line`;
   }
   return undefined;
 }
 
-/** From 0 to `end`, each at least `stepMin` more than the one before. */
+/** Whether the words ascend from 0 to `end`, each at least `stepMin` more than the previous one. */
 function isAscending(words: Uint32Array, stepMin: number, end: number): boolean {
   if (words[0] !== 0 || words[words.length - 1] !== end) return false;
   for (let i = 1; i < words.length; i++) if (words[i] < words[i - 1] + stepMin) return false;

@@ -7,15 +7,18 @@ import { inspectStore } from "./inspect-store.js";
 import type { RecordStore } from "./record-store.js";
 import { syncToDisk } from "../base/sync-to-disk.js";
 
-/** So many snapshots are there at most: at one in ten minutes with changes, the last hour of an active day. */
+/**
+ * Maximum number of snapshots: with one every ten minutes in which there are changes, they cover the last hour of an
+ * active day.
+ */
 const snapshotCountMax = 6;
 
 const dataFile = "data.mdb";
 const checksumFile = "sha256";
 
 /**
- * Copies of the record store, from which a damaged one is restored. Each is a folder named by its time with the store's
- * file and its checksum; it appears under its name when the disk has all of it.
+ * Copies of the record store, from which a damaged one is restored. Each is a folder named by its time that contains
+ * the store's file and its checksum; it is renamed to its final name when all of it is durable.
  */
 export class CatalogSnapshots {
   readonly #folder: string;
@@ -24,7 +27,7 @@ export class CatalogSnapshots {
     this.#folder = folder;
   }
 
-  /** Names, the newest first. */
+  /** Names, newest first. */
   names(): string[] {
     if (!existsSync(this.#folder)) return [];
     return readdirSync(this.#folder)
@@ -34,8 +37,8 @@ export class CatalogSnapshots {
   }
 
   /**
-   * Copies the store as it is at one moment, and deletes the oldest copies. Rejects with `storage`, also when the store
-   * turns out to be damaged: earlier snapshots then stay.
+   * Copies the store as of one moment, and deletes the oldest copies. Rejects with `storage`, also if the store turns
+   * out to be damaged; earlier snapshots are then kept.
    */
   async take(store: RecordStore, date: Date): Promise<void> {
     const name = date.toISOString().replaceAll(/[-:.]/g, "");
@@ -60,7 +63,7 @@ export class CatalogSnapshots {
     }
   }
 
-  /** Whether its file has the checksum that was written beside it. */
+  /** Whether its file matches the checksum stored with it. */
   async isWhole(name: string): Promise<boolean> {
     try {
       return (
@@ -72,9 +75,7 @@ export class CatalogSnapshots {
     }
   }
 
-  /**
-   * Copies a snapshot to the store's folder, which must be empty. Rejects with `storage` when its checksum is wrong.
-   */
+  /** Copies a snapshot to the store's folder, which must be empty. Rejects with `storage` if its checksum is wrong. */
   async restore(name: string, storeFolder: string): Promise<void> {
     const source = join(this.#folder, name, dataFile);
     const expected = await readFile(join(this.#folder, name, checksumFile), "utf8");

@@ -7,14 +7,14 @@ import { refusedCode, unfinishedFolder, type ProbeResult } from "./probe-result.
 const probeFile = new URL("./store-probe.js", import.meta.url);
 
 /**
- * A probe that takes longer is ended; the store is then taken as it is. Twenty shards of 64 MiB take 0.1 s, most of it
- * Node's start.
+ * A probe that takes longer is terminated; the store is then used without having been checked. Twenty shards of 64 MiB
+ * take 0.1 s, most of which is Node's startup.
  */
 const probeTimeoutMs = 60_000;
 
 const messageLengthMax = 300;
 
-/** The probe's memory is the map of a store, which a limit on data does not count; nothing else of it grows. */
+/** The probe's memory is the map of a store, which a limit on data does not include; nothing else in it grows. */
 const noLimits = {
   dataBytesMax: Infinity,
   cpuSecondsMax: Infinity,
@@ -23,22 +23,22 @@ const noLimits = {
 };
 
 /**
- * How a process ends that meets pages which LMDB does not expect. Any other signal comes from outside, such as from the
- * kernel when memory is short, and says nothing of the store.
+ * Signals that terminate a process when LMDB encounters invalid pages. Any other signal comes from outside, for example
+ * from the kernel when memory is short, and says nothing about the store.
  */
 const crashSignals: readonly string[] = ["SIGSEGV", "SIGBUS", "SIGABRT", "SIGILL", "SIGFPE", "SIGTRAP"];
 
 export type StoreState =
   | { readonly kind: "whole"; readonly count: number; readonly unwritten?: string }
   | { readonly kind: "absent" }
-  /** It could not be read to the end, for a reason that is not its own. */
+  /** It could not be read completely, for a reason outside the store. */
   | { readonly kind: "unknown"; readonly reason: string }
   | { readonly kind: "damaged"; readonly reason: string };
 
 /**
- * Whether all of a store can be read, found out by a process of its own, as reading a damaged one may end the process.
- * A whole store of records can then be rewritten: its file holds no longer what was changed or deleted, such as
- * secrets. `upgrade` does so, too, and takes records of version 1 of the data directory, to which it gives checksums.
+ * Checks in a separate process whether all of a store can be read, because reading a damaged store may crash the
+ * process. An intact record store can then be rewritten, so that its file no longer contains changed or deleted data,
+ * such as secrets. `upgrade` also rewrites it, and adds checksums to the records of version 1 of the data directory.
  * Caller guarantees: nobody has the store open.
  */
 export async function inspectStore(
@@ -55,7 +55,10 @@ export async function inspectStore(
     return code === refusedCode
       ? { kind: "unknown", reason: lastLine(err) }
       : { kind: "damaged", reason: lastLine(err) };
-  return { kind: crashSignals.includes(signal) ? "damaged" : "unknown", reason: `reading it ends with ${signal}` };
+  return {
+    kind: crashSignals.includes(signal) ? "damaged" : "unknown",
+    reason: `reading it was terminated by ${signal}`,
+  };
 }
 
 interface ProbeEnd extends Ending {
@@ -64,7 +67,7 @@ interface ProbeEnd extends Ending {
 }
 
 /**
- * The probe dies with this process: one that went on would hold LMDB's locks on a store that the next daemon opens.
+ * The probe is terminated with this process: otherwise it would hold LMDB's locks on a store that the next daemon opens.
  */
 async function runProbe(kind: string, folder: string, mode: string): Promise<ProbeEnd> {
   const child = startProcess({
@@ -104,7 +107,7 @@ async function waitForEnding(child: StartedProcess): Promise<Ending> {
   }
 }
 
-/** The line that names the error, of what Node prints of one. */
+/** Finds the line that names the error in Node's error output. */
 function lastLine(text: string): string {
   const lines = text.split("\n").filter((line) => line.includes("Error"));
   return (lines.at(0) ?? text).trim().slice(0, messageLengthMax) || "it cannot be read";

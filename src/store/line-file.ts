@@ -2,7 +2,7 @@ import type { BigIntStats } from "node:fs";
 import { open, stat, type FileHandle } from "node:fs/promises";
 import { errorMessage, TrawlError } from "../base/errors.js";
 
-/** Lines that wait for the disk; a further one is refused. At 200 bytes each they hold 2 MB. */
+/** Limit on queued lines; a further one is refused. At 200 bytes each they take 2 MB. */
 const waitingLinesMax = 10_000;
 
 interface WaitingLine {
@@ -12,10 +12,10 @@ interface WaitingLine {
 }
 
 /**
- * A file of lines that only its owner may read, each on the disk when its promise resolves.
+ * A file of lines that only its owner may read; the promise of each line resolves when it is durable.
  *
- * Lines that come while others are being written are written together, with one fdatasync: a line waits for two of them
- * at most, and thousands a second share some hundred. Writing and syncing happen on libuv's threads.
+ * Lines that arrive while others are being written are written together with one fdatasync: a line waits for at most
+ * two of them, and thousands of lines per second share a few hundred. Writing and syncing run on libuv's threads.
  */
 export class LineFile {
   readonly #path: string;
@@ -23,20 +23,20 @@ export class LineFile {
   #identity = "";
   #waiting: WaitingLine[] = [];
   #written: Promise<void> | undefined;
-  /** A write that failed may have left a part of a line. */
+  /** A failed write may have left an incomplete line. */
   #endsInPart = false;
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** Rejects with `storage` when the line cannot be written, and with `overloaded` when too many wait. */
+  /** Rejects with `storage` if the line cannot be written, and with `overloaded` if too many are queued. */
   append(text: string): Promise<void> {
     if (this.#waiting.length >= waitingLinesMax) {
       return Promise.reject(
         new TrawlError(
           "overloaded",
-          `${waitingLinesMax} lines wait to be written to ${this.#path}; try again in a moment`,
+          `${waitingLinesMax} lines are waiting to be written to ${this.#path}; try again in a moment`,
         ),
       );
     }
@@ -46,12 +46,12 @@ export class LineFile {
     });
   }
 
-  /** Resolves when the lines so far are written or refused. */
+  /** Resolves when all lines so far have been written or refused. */
   async settled(): Promise<void> {
     await this.#written;
   }
 
-  /** Writes what waits, and closes the file; a later line opens it again. */
+  /** Writes the queued lines and closes the file; a later line opens it again. */
   async close(): Promise<void> {
     await this.#written;
     const handle = this.#handle;
@@ -59,7 +59,7 @@ export class LineFile {
     await handle?.close();
   }
 
-  /** A file that was renamed, as logrotate does, or deleted is left, and the next line begins a new one. */
+  /** If the file was renamed, as logrotate does, or deleted, it is closed, and the next line starts a new file. */
   async #closeIfMoved(): Promise<void> {
     if (
       this.#handle === undefined ||
@@ -87,7 +87,8 @@ export class LineFile {
         for (const { reject } of lines) reject(failure);
       }
     }
-    // At once: whoever was told of its line above may append the next one before a callback of this promise runs.
+    // Immediately: a caller whose line has just been confirmed may append the next one before a callback of this
+    // promise runs.
     this.#written = undefined;
   }
 
@@ -105,13 +106,13 @@ export class LineFile {
 
 const bigStat = { bigint: true } as const;
 
-/** What tells one file from another, whatever their names are. */
+/** Identifies a file independently of its name. */
 async function fileIdentity(stat: Promise<BigIntStats>): Promise<string> {
   const { dev, ino } = await stat;
   return `${dev}:${ino}`;
 }
 
-/** A pipe or a device, where an operator puts one for the file, has nothing to sync. */
+/** A pipe or a device, which an operator may use instead of a file, cannot be synced. */
 function ignoreUnsyncable(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== "EINVAL") throw error;
 }

@@ -13,10 +13,10 @@ import {
 import { writeFailure } from "./store-failure.js";
 import { StoreGuard } from "./store-guard.js";
 
-/** Address space reserved for the map of the records: 16 GiB hold some ten million repositories. */
+/** Address space reserved for the map of the records: 16 GiB hold about ten million repositories. */
 const mapBytes = 16 * 2 ** 30;
 
-/** Records of one batch: reading them, and their JSON, takes about a millisecond. */
+/** Records per batch: reading and parsing them takes about a millisecond. */
 const batchRecords = 64;
 
 /** A change to one record: a value to store, or `undefined` to delete it. */
@@ -26,26 +26,26 @@ export interface RecordChange {
 }
 
 /**
- * The LMDB environment of small records under string keys; the catalog decides what they mean. One thread writes,
- * any thread reads. Each record has a checksum, which is compared whenever it is read.
+ * The LMDB environment of small records with string keys, which the catalog interprets. One thread writes, any thread
+ * reads. Each record has a checksum, which is verified whenever it is read.
  */
 export class RecordStore {
   readonly #root: RootDatabase<Buffer, string>;
   readonly #records: Database<Buffer, string>;
   readonly guard: StoreGuard;
   #changeCount = 0;
-  /** Of what the disk has. */
+  /** The digest of the durable records. */
   #digest: Digest;
-  /** Settles when all changes so far were applied, or have failed. */
+  /** Settles when all changes so far have been applied or have failed. */
   #applied: Promise<void> = Promise.resolve();
-  /** Set when nobody knows any more what the disk has: LMDB would never answer a write from then on. */
+  /** Set when the durable state is unknown: LMDB would never complete another write. */
   #lost: TrawlError | undefined;
-  /** Told why nobody knows any more what the disk has; the process must end. */
+  /** Called with the reason when the durable state is unknown; the process must exit. */
   onLost: (reason: string) => void = () => undefined;
 
   constructor(folder: string) {
     try {
-      // With event-turn batching a commit that fails rejects a promise that nobody can reach, which would end the
+      // With event-turn batching, a failing commit rejects a promise that cannot be accessed, which would end the
       // process.
       this.#root = open({
         path: folder,
@@ -64,9 +64,9 @@ export class RecordStore {
   }
 
   /**
-   * Applies all changes in one transaction and resolves once the disk has them. The calling thread only queues them;
-   * LMDB's own thread writes and syncs. Calls are served one after the other. Rejects with `storage` when that fails,
-   * and then none is applied; or with `store-lost`, when nobody knows.
+   * Applies all changes in one transaction and resolves once they are durable. The calling thread only queues them;
+   * LMDB's thread writes and syncs. Calls are processed in order. Rejects with `storage` if that fails, in which case
+   * none is applied, or with `store-lost` if the outcome is unknown.
    */
   apply(changes: readonly RecordChange[]): Promise<void> {
     const done = this.#applied.then(() => this.#apply(changes));
@@ -87,8 +87,8 @@ export class RecordStore {
         }
       });
       await this.#records.flushed;
-      // LMDB says nothing of the last page that it writes: the one that tells the next boot of the system that all
-      // before it is on the disk.
+      // LMDB does not report errors of its last page write, the one that records for the next boot that everything
+      // before it is durable.
       this.#readAnew();
       this.#digest = digest;
       this.#changeCount++;
@@ -103,13 +103,16 @@ export class RecordStore {
     }
   }
 
-  /** What lmdb has read before in this turn of the event loop it would not look at again. */
+  /**
+   * Discards lmdb's read transaction, because lmdb would not reread data that it has already read in this turn of the
+   * event loop.
+   */
   #readAnew(): void {
     this.#records.resetReadTxn();
     this.#records.useReadTransaction().done();
   }
 
-  /** What is to be stored, by key, with the digest of all records after it. */
+  /** The records to store, by key, with the resulting digest of all records. */
   #stage(changes: readonly RecordChange[]): { stored: ReadonlyMap<string, Buffer | undefined>; digest: Digest } {
     const stored = new Map(
       changes.map(({ key, value }) => [key, value === undefined ? undefined : sealed(key, value)]),
@@ -134,9 +137,7 @@ export class RecordStore {
     return emptyDigest;
   }
 
-  /**
-   * A sync that fails does so after the transaction can be read: then the records are ahead of what their owner knows.
-   */
+  /** If a sync fails, the transaction may already be readable: then the records are newer than their owner assumes. */
   #areVisible(changes: readonly RecordChange[]): boolean {
     try {
       this.#records.resetReadTxn();
@@ -148,14 +149,14 @@ export class RecordStore {
     }
   }
 
-  /** How often something was applied. */
+  /** The number of applied transactions. */
   get changeCount(): number {
     return this.#changeCount;
   }
 
   /**
-   * Copies the file as it is at one moment to an empty folder, by a thread of LMDB's own. Rejects with `storage` when
-   * the file is damaged.
+   * Copies the file as of one moment to an empty folder, on a thread of LMDB. Rejects with `storage` if the file is
+   * damaged.
    */
   async copyTo(folder: string): Promise<void> {
     this.guard.requireWhole();
@@ -163,7 +164,7 @@ export class RecordStore {
     this.guard.requireWhole();
   }
 
-  /** Throws `storage` when its checksum is wrong, as does `withPrefix`. */
+  /** Throws `storage` if its checksum is wrong; so does `withPrefix`. */
   get(key: string): Buffer | undefined {
     const stored = this.#records.get(key);
     return stored === undefined ? undefined : unsealed(key, stored);
@@ -177,8 +178,8 @@ export class RecordStore {
   }
 
   /**
-   * The same, some at a time. A transaction of LMDB lasts no longer than one batch, so work may come between them; what
-   * is written meanwhile may be among them.
+   * Like `withPrefix`, but in batches. Each LMDB transaction covers only one batch, so other work may run in between;
+   * records written in the meantime may be included.
    */
   *batchesWithPrefix(prefix: string): Generator<readonly { key: string; value: Buffer }[]> {
     let start = prefix;
@@ -196,7 +197,7 @@ export class RecordStore {
   }
 }
 
-/** What lmdb says of a failed commit is a rejected promise in a property of the error; it must be taken up. */
+/** lmdb reports the cause of a failed commit as a rejected promise in a property of the error; it must be handled. */
 function findCause(error: unknown): Promise<unknown> {
   const hasCause = typeof error === "object" && error !== null && "commitError" in error;
   return Promise.resolve(hasCause ? error.commitError : error).catch((cause: unknown) => cause);

@@ -6,8 +6,8 @@ import { errorMessage, TrawlError } from "../base/errors.js";
 const prefix = "stored:";
 
 /**
- * Secrets that came with the URL of a repository, each in a file of its own that only the daemon's account may read.
- * The catalog has the name of the file alone, so neither it nor its snapshots hold a secret.
+ * Secrets from the URLs of repositories, each in its own file that only the daemon's account may read. The catalog
+ * contains only the file name, so neither it nor its snapshots contain secrets.
  */
 export class SecretFiles {
   readonly #folder: string;
@@ -16,17 +16,17 @@ export class SecretFiles {
     this.#folder = folder;
   }
 
-  /** What the catalog says of the secret of this repository. */
+  /** The catalog's reference to the secret of this repository. */
   static reference(repositoryName: string): string {
     return `${prefix}${createHash("sha256").update(repositoryName).digest("hex").slice(0, 32)}`;
   }
 
-  /** The file that a reference means; undefined for a reference of another kind. */
+  /** The file of a reference; undefined for another kind of reference. */
   static path(folder: string, reference: string): string | undefined {
     return reference.startsWith(prefix) ? join(folder, reference.slice(prefix.length)) : undefined;
   }
 
-  /** Keeps a secret, on the disk when this resolves. Resolves with whether it differs from the one before. */
+  /** Stores a secret durably. Resolves with whether it differs from the previous one. */
   async keep(reference: string, secret: string): Promise<boolean> {
     const path = this.#path(reference);
     const wanted = Buffer.from(secret);
@@ -44,13 +44,13 @@ export class SecretFiles {
       await rename(`${path}.new`, path);
       return true;
     } catch (error) {
-      throw new TrawlError("storage", `cannot keep a secret in ${this.#folder}: ${errorMessage(error)}`, {
+      throw new TrawlError("storage", `cannot store a secret in ${this.#folder}: ${errorMessage(error)}`, {
         cause: error,
       });
     }
   }
 
-  /** Deletes the secret of a reference, if it is one of ours. Idempotent. */
+  /** Deletes the secret of a reference, if it is stored here. Idempotent. */
   async forget(reference: string): Promise<void> {
     if (reference.startsWith(prefix)) await rm(this.#path(reference), { force: true });
   }

@@ -5,27 +5,27 @@ import { resultAtOnce } from "../base/yielding.js";
 import { readFailure, writeFailure } from "./store-failure.js";
 import { StoreGuard } from "./store-guard.js";
 
-/** Address space reserved for the map of the shards; the file grows only as it is filled. */
+/** Address space reserved for the map of the shards; the file grows only as needed. */
 const mapBytes = 2 ** 40;
 
 /**
- * LMDB gives a view over its map, without a copy, for values above this size only. A smaller value is copied into a
+ * LMDB returns a view over its map, without copying, only for values above this size. A smaller value is copied into a
  * buffer that the next read overwrites.
  */
 const zeroCopyBytesMin = 16 * 1024 * 1024 + 1;
 
-/** From this size on a shard is padded past the zero-copy limit, which is cheaper than copying it on every search. */
+/** From this size on, a shard is padded past the zero-copy limit, which is cheaper than copying it for every search. */
 const padBytesMin = 8 * 1024 * 1024;
 
-/** What is left of a full disk: records and logs are written to it as well. */
+/** Reserved space on a full disk, because records and logs are written to it as well. */
 const roomLeftBytes = 4 * 1024 * 1024;
 
-/** Ids that are read in one step: half a millisecond. */
+/** Ids read per step: half a millisecond. */
 const idsOfStep = 512;
 
 /**
- * The LMDB environment that holds the shards, one value each, under their ids. All threads of the process share one
- * environment; each opens it for itself.
+ * The LMDB environment of the shards, one value each, keyed by id. All threads of the process share one environment;
+ * each thread opens it separately.
  */
 export class ShardStore {
   readonly #folder: string;
@@ -46,14 +46,14 @@ export class ShardStore {
     }
   }
 
-  /** The size that a value of `byteCount` bytes is stored with. */
+  /** The stored size of a value of `byteCount` bytes. */
   static storedBytes(byteCount: number): number {
     return byteCount >= padBytesMin && byteCount < zeroCopyBytesMin ? zeroCopyBytesMin : byteCount;
   }
 
   /**
-   * Writes shards durably, all of them or none; blocks this thread until the disk has them. Throws `storage` when the
-   * disk is full or a write fails, and then nothing has changed.
+   * Writes shards durably, all of them or none; blocks this thread until they are durable. Throws `storage` if the disk
+   * is full or a write fails, in which case nothing has changed.
    */
   async put(shards: readonly { readonly id: number; readonly bytes: Buffer }[]): Promise<void> {
     this.guard.requireWhole();
@@ -70,15 +70,18 @@ export class ShardStore {
   }
 
   /**
-   * LMDB says nothing of the last page that it writes, which tells the next boot of the system that all before it is on
-   * the disk: it refuses what comes next.
+   * LMDB does not report errors of its last page write, which records for the next boot that everything before it is
+   * durable: it fails the next operation instead.
    */
   async #flushed(): Promise<void> {
     await this.#root.flushed;
     this.read().close();
   }
 
-  /** A file that LMDB has let grow until the disk was full would stay so, and leave no room for anything else. */
+  /**
+   * If LMDB extended the file until the disk was full, the file would stay that large and leave no space for anything
+   * else.
+   */
   #requireRoom(byteCount: number): void {
     const { bavail, bsize } = statfsSync(this.#folder);
     const room = bavail * bsize - roomLeftBytes;
@@ -86,11 +89,11 @@ export class ShardStore {
     const mebibytes = (bytes: number): string => `${Math.ceil(Math.max(0, bytes) / 2 ** 20)} MiB`;
     throw new TrawlError(
       "storage",
-      `cannot write shards: no space left on the disk of ${this.#folder}: ${mebibytes(byteCount)} are needed, ${mebibytes(room)} are there`,
+      `cannot write shards: no space left on the disk of ${this.#folder}: ${mebibytes(byteCount)} are needed, ${mebibytes(room)} are available`,
     );
   }
 
-  /** Deletes shards; ids that are not there are ignored. */
+  /** Deletes shards; unknown ids are ignored. */
   async remove(ids: readonly number[]): Promise<void> {
     this.guard.requireWhole();
     try {
@@ -107,7 +110,7 @@ export class ShardStore {
     return resultAtOnce(this.idsInSteps());
   }
 
-  /** All of them, in ascending order, in steps. */
+  /** All ids, in ascending order, in steps. */
   *idsInSteps(): Generator<void, number[]> {
     const ids: number[] = [];
     for (;;) {
@@ -122,8 +125,8 @@ export class ShardStore {
   }
 
   /**
-   * Starts a snapshot. While it lasts, pages freed by later deletions are not used again: keep it short. Throws
-   * `store-lost` after a write whose outcome is unknown, in whichever thread that was.
+   * Starts a snapshot. While it is open, pages freed by later deletions are not reused: keep it short. Throws
+   * `store-lost` after a write with an unknown outcome, in any thread.
    */
   read(): ShardSnapshot {
     return new ShardSnapshot(this.#shards, this.guard);
@@ -137,8 +140,8 @@ export class ShardStore {
 /**
  * One read transaction over the shards.
  *
- * Contract: bytes that `get` returns are valid until the next `get` or `close` of any snapshot of this thread,
- * whichever comes first. They are read-only: writing to them ends the process. They are never posted to another
+ * Contract: bytes that `get` returns are valid until the next `get` or `close` of any snapshot in this thread,
+ * whichever comes first. They are read-only: writing to them crashes the process. They must not be posted to another
  * thread or cloned, because that would copy the whole map.
  */
 export class ShardSnapshot {
@@ -150,7 +153,7 @@ export class ShardSnapshot {
     this.#shards = shards;
     this.#guard = guard;
     try {
-      // Without the reset a thread that does not come round to its timers would go on with an older snapshot.
+      // Without the reset, a thread that does not get to its timers would continue to use an older snapshot.
       shards.resetReadTxn();
       this.#transaction = shards.useReadTransaction();
     } catch (error) {
@@ -158,11 +161,11 @@ export class ShardSnapshot {
     }
   }
 
-  /** Throws `corrupt-shard` where LMDB finds no way to it. */
+  /** Throws `corrupt-shard` if LMDB cannot find it because of damage. */
   get(id: number): Buffer | undefined {
     if (this.#transaction === undefined) throw new TrawlError("internal", "read from a closed shard snapshot");
-    // LMDB would end the process: it asserts that its first pages are right.
-    if (this.#guard.isHeadLost) throw unreadable(id, "the first pages of the store are lost");
+    // LMDB would abort the process: it asserts that its first pages are valid.
+    if (this.#guard.isHeadLost) throw unreadable(id, "the first pages of the store cannot be read");
     try {
       return this.#read(id, this.#transaction);
     } catch (error) {
@@ -174,11 +177,11 @@ export class ShardSnapshot {
     const read: (id: number, options: { transaction: Transaction }) => Buffer | undefined =
       this.#shards.getBinaryFast.bind(this.#shards);
     const found = read(id, { transaction });
-    // A small value comes as a view of the whole shared buffer whose length alone says where it ends.
+    // A small value is returned as a view of the whole shared buffer, of which only the length marks the end.
     return found === undefined ? undefined : Buffer.from(found.buffer, found.byteOffset, found.length);
   }
 
-  /** Ends the transaction; later calls do nothing. */
+  /** Ends the transaction; further calls do nothing. */
   close(): void {
     this.#transaction?.done();
     this.#transaction = undefined;

@@ -1,18 +1,18 @@
 import { errorMessage, TrawlError } from "../base/errors.js";
 
-/** LMDB's word for an environment whose meta page could not be written. */
+/** LMDB's error for an environment whose meta page could not be written. */
 const panic = "MDB_PANIC";
 
-/** The same, and the system's words for a disk that fails. */
+/** That error, and the system's errors for a failing disk. */
 const lossOf = /\bMDB_PANIC\b|\bEIO\b|Input\/output error/;
 
 /**
- * The error of a write that failed: `store-lost` where what the disk has is unknown. LMDB refuses all further
- * transactions then, reads too; and after a sync that failed the system may have dropped what it was to write, so that
- * trying again proves nothing. Otherwise it is `storage`, nothing has changed, and the next write may succeed.
+ * The error of a failed write: `store-lost` if the durable state is unknown. LMDB then rejects all further
+ * transactions, including reads; and after a failed sync the system may have discarded the data to be written, so that
+ * a retry proves nothing. Otherwise it is `storage`, nothing has changed, and the next write may succeed.
  *
- * Of a meta page that could not be written LMDB says at first only what the system said, such as that the disk is full:
- * `read` begins a read, which then fails.
+ * If a meta page could not be written, LMDB at first only reports the system's error, such as a full disk: `read`
+ * starts a read, which then fails.
  */
 export function writeFailure(what: string, cause: unknown, read: () => void): TrawlError {
   const message = `${what}: ${errorMessage(cause)}`;
@@ -20,7 +20,7 @@ export function writeFailure(what: string, cause: unknown, read: () => void): Tr
   return new TrawlError(isLost ? "store-lost" : "storage", message, { cause });
 }
 
-/** The error of a read that could not begin. */
+/** The error of a read that could not be started. */
 export function readFailure(what: string, cause: unknown): TrawlError {
   const message = `${what}: ${errorMessage(cause)}`;
   return new TrawlError(message.includes(panic) ? "store-lost" : "storage", message, { cause });

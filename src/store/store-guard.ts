@@ -3,9 +3,9 @@ import { TrawlError } from "../base/errors.js";
 import { FileGuard } from "../native/process/file-guard.js";
 
 /**
- * Notices that a store's file has lost bytes under the running process. LMDB has no checksums, and a commit would make
- * such a file longer again, with holes where pages were: so nothing is written any more, and the next start repairs the
- * store.
+ * Detects that a store's file has been truncated under the running process. LMDB has no checksums, and a commit would
+ * extend such a file again, with holes in place of the lost pages. Therefore nothing more is written, and the next
+ * start repairs the store.
  */
 export class StoreGuard {
   readonly #name: string;
@@ -21,33 +21,34 @@ export class StoreGuard {
   }
 
   /**
-   * Reads that got zeros. What was read while it grew is not to be trusted, and neither is what was verified before.
+   * Number of reads that returned zeros. Data read while it increased is not trustworthy, nor is anything verified
+   * earlier.
    */
   get faultCount(): number {
     return this.#guard.faultCount;
   }
 
-  /** Whether the pages are lost from which LMDB finds all others: then it must not be asked for anything. */
+  /** Whether the pages from which LMDB finds all others are lost: then no LMDB function may be called. */
   get isHeadLost(): boolean {
     return this.#guard.headFaultCount > 0;
   }
 
-  /** What is wrong with the file, for good; undefined while nothing is. */
+  /** What is wrong with the file, permanently; undefined while nothing is. */
   damage(): string | undefined {
     if (this.#damage !== undefined) return this.#damage;
     const { faults, isShorter, isGone } = this.#guard.state();
     if (isGone) this.#damage = `${this.#file} was deleted or replaced while it was in use`;
-    else if (isShorter) this.#damage = `${this.#file} was cut short while it was in use`;
-    else if (faults > 0) this.#damage = `a part of ${this.#file} could not be read from the disk`;
+    else if (isShorter) this.#damage = `${this.#file} was truncated while it was in use`;
+    else if (faults > 0) this.#damage = `part of ${this.#file} could not be read from the disk`;
     return this.#damage;
   }
 
-  /** After a write: from here on the file is not shorter than it is. */
+  /** Call after a write: from then on, the file must not become shorter than it is now. */
   recordGrowth(): void {
     this.#guard.state();
   }
 
-  /** Throws `storage` when the file is damaged. */
+  /** Throws `storage` if the file is damaged. */
   requireWhole(): void {
     const damage = this.damage();
     if (damage !== undefined) throw damagedStore(this.#name, damage);
@@ -57,6 +58,6 @@ export class StoreGuard {
 export function damagedStore(name: string, damage: string): TrawlError {
   return new TrawlError(
     "storage",
-    `${name} is damaged, and nothing is written any more: ${damage}. Restart the daemon: it repairs the store as it starts.`,
+    `${name} is damaged, and nothing more is written to it: ${damage}. Restart the daemon, which repairs the store at startup.`,
   );
 }

@@ -1,11 +1,10 @@
 /**
- * Reads a whole store, and ends with 0 when that was possible. It is started as a process of its own, because LMDB
- * trusts the pages that it maps: a damaged one may end whoever reads it.
+ * Reads a whole store, and exits with 0 if that was possible. It runs in a separate process, because LMDB trusts the
+ * pages that it maps: a damaged page may crash the reader.
  *
- * Arguments: `records` or `shards`, the folder, `look`, `rewrite` or `upgrade`, and the id of the process that waits for
- * the outcome. The latter two modes are for records:
- * they are then written to a new file, which takes the place of the old one. Standard output: `ProbeResult` as a line
- * of JSON.
+ * Arguments: `records` or `shards`, the folder, `look`, `rewrite` or `upgrade`, and the id of the process that waits
+ * for the result. The latter two modes apply to records, which are then written to a new file that replaces the old
+ * one. Standard output: `ProbeResult` as a line of JSON.
  */
 import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { constants } from "node:os";
@@ -29,21 +28,20 @@ const { errno } = constants;
 const [kind, folder, mode, parentId] = process.argv.slice(2);
 
 /**
- * Values above this size are views over the map: of those the first and the last byte are read, which shows where the
- * file ends.
+ * Values above this size are views over the map: only their first and last bytes are read, which detects truncation.
  */
 const viewBytesMin = 16 * 1024 * 1024;
 
 interface ReadRecords {
   readonly count: number;
-  /** As they are to be stored, without their digest. */
+  /** As they will be stored, without their digest. */
   readonly stored: ReadonlyMap<string, Buffer>;
   readonly digest: Digest;
 }
 
 /**
- * Throws for a record whose checksum is wrong, and when records are missing; `upgrade` takes records of version 1,
- * which have none.
+ * Throws if the checksum of a record is wrong or records are missing; `upgrade` accepts records of version 1, which
+ * have no checksums.
  */
 function readRecords(root: RootDatabase<Buffer, string>): ReadRecords {
   const records = root.openDB<Buffer, string>({ name: "records", encoding: "binary" });
@@ -61,19 +59,19 @@ function readRecords(root: RootDatabase<Buffer, string>): ReadRecords {
   }
   const expected = sum === undefined ? emptyDigest : unsealedDigest(sum);
   if (isSealed && (digest.count !== expected.count || digest.sum !== expected.sum)) {
-    throw new RangeError(`it has ${digest.count} records, and not the ${expected.count} that were written last`);
+    throw new RangeError(`it has ${digest.count} records instead of the ${expected.count} that were last written`);
   }
   return { count: digest.count, stored, digest };
 }
 
-/** What is left of a page that was cut or overwritten is seldom JSON. */
+/** The remains of a truncated or overwritten page are seldom valid JSON. */
 function requireDecodable(key: string, value: Buffer): void {
   if (!key.startsWith("tombstones/")) JSON.parse(value.toString());
 }
 
 /**
- * Writes the records to a new file, which holds them and nothing of what was deleted or changed before, and puts it in
- * the place of the old one. A crash leaves one or the other.
+ * Writes the records to a new file, which contains none of the deleted or overwritten data, and replaces the old file
+ * with it. A crash leaves one or the other.
  */
 async function rewrite({ stored, digest }: ReadRecords): Promise<void> {
   const target = join(folder, unfinishedFolder);
@@ -98,11 +96,11 @@ async function rewrite({ stored, digest }: ReadRecords): Promise<void> {
 }
 
 /**
- * Throws when the daemon has died meanwhile: another one may have the store open by now, and would go on writing to a
- * file that has no name any more.
+ * Throws if the daemon has exited in the meantime: another one may have opened the store by now, and would continue to
+ * write to a file that no longer has a name.
  */
 function requireParent(): void {
-  if (process.ppid !== Number(parentId)) throw new RangeError("the process that asked for it has ended");
+  if (process.ppid !== Number(parentId)) throw new RangeError("the requesting process has exited");
 }
 
 function countShards(root: RootDatabase<Buffer, string>): number {
@@ -110,7 +108,7 @@ function countShards(root: RootDatabase<Buffer, string>): number {
   let count = 0;
   for (const id of shards.getKeys()) {
     const bytes = shards.getBinaryFast(id);
-    if (bytes === undefined) throw new RangeError(`shard ${id} has a key and no value`);
+    if (bytes === undefined) throw new RangeError(`shard ${id} has a key but no value`);
     if (bytes.length < viewBytesMin) checksum(bytes);
     else checksum(Buffer.from([bytes[0], bytes[bytes.length - 1]]));
     count++;
@@ -118,21 +116,20 @@ function countShards(root: RootDatabase<Buffer, string>): number {
   return count;
 }
 
-/** Touches every byte. */
+/** Reads every byte. */
 function checksum(bytes: Uint8Array): number {
   let sum = 0;
   for (let i = 0; i < bytes.length; i += 64) sum += bytes[i];
   return sum;
 }
 
-/**
- * So much is written for a trial: more than most runs of free pages, so that many of LMDB's records of them are read.
- */
+/** Size of the trial write: larger than most runs of free pages, so that many of LMDB's free-page records are read. */
 const trialBytes = kind === "shards" ? 64 * 1024 * 1024 : 1024 * 1024;
 
 /**
- * Writes to the store as its owner would, and takes it back: LMDB ends the process where its records of free pages are
- * damaged, and nothing else reads them. A store that cannot be opened for writing is none that would end its owner so.
+ * Writes to the store as its owner would, and deletes what it wrote: LMDB aborts the process if its free-page records
+ * are damaged, and nothing else reads them. A store that cannot be opened for writing would not crash its owner in this
+ * way.
  */
 async function tryToWrite(path: string): Promise<void> {
   const writable = openForTrial(path);
@@ -152,7 +149,7 @@ function openForTrial(path: string): RootDatabase<Buffer, string> | undefined {
   }
 }
 
-/** Returns why the store was not rewritten; undefined when it was, or was not to be. A full disk is no damage. */
+/** Returns why the store was not rewritten; undefined if it was, or should not be. A full disk is not damage. */
 async function tryToRewrite(read: ReadRecords | undefined): Promise<string | undefined> {
   try {
     if (read !== undefined && mode !== "look") await rewrite(read);

@@ -6,7 +6,7 @@ interface Watcher {
   readonly watch: (activity: string) => void;
 }
 
-/** What running syncs do, as in "fetching 45 %". */
+/** The activities of running syncs, as in "fetching 45 %". */
 export class SyncActivities {
   readonly #catalog: Catalog;
   readonly #byRepository = new Map<number, string>();
@@ -16,7 +16,7 @@ export class SyncActivities {
     this.#catalog = catalog;
   }
 
-  /** What the sync of a repository does; "" when there is none. */
+  /** The activity of a repository's sync; "" if there is none. */
   current(repositoryId: number): string {
     return this.#byRepository.get(repositoryId) ?? "";
   }

@@ -29,21 +29,20 @@ import { SyncScheduler } from "./queue/sync-scheduler.js";
 import type { SyncServices } from "./sync-settings.js";
 
 /**
- * Syncs of the start wait this long: whoever asked for it wants to search, and the first answers have the processor to
- * themselves.
+ * Syncs at startup wait this long: the user who started the daemon wants to search, and the first searches get the CPU
+ * to themselves.
  */
 const startDelayMs = 1_000;
 
-/** One live shard is verified in the background each time this long has passed. */
+/** One live shard is verified in the background per this period. */
 const scrubPeriodMs = 60_000;
 
 /**
- * The parts of the sync put together: when to fetch and index, and the flip of the catalog when a worker has built the
- * shards.
+ * Connects the parts of the sync: when to fetch and index, and the catalog flip when a worker has built shards.
  *
- * A repository is in one task at a time; a shard is merged only while none of its repositories is in a task. So each
- * flip is computed against the state that it changes. What a worker has written stays unknown until the flip's
- * transaction is on disk: a crash before it leaves orphans, which the next start deletes.
+ * A repository is in at most one task at a time; a shard is merged only while none of its repositories is in a task.
+ * Therefore each flip is computed against the state that it changes. Shards written by a worker are unknown until the
+ * transaction of the flip is on disk: a crash before that leaves orphans, which the next start deletes.
  */
 export class SyncManager {
   readonly #services: SyncServices;
@@ -56,13 +55,13 @@ export class SyncManager {
   readonly #secrets: RepositorySecrets;
   readonly #removal: RepositoryRemoval;
   readonly #gauges: IndexGauges;
-  /** What running syncs do. */
+  /** Activities of running syncs. */
   readonly activities: SyncActivities;
-  /** What people order for one repository. */
+  /** Commands for single repositories. */
   readonly commands: RepositoryCommands;
   /** Checks and repairs of shards. */
   readonly repairs: ShardRepairs;
-  /** The ids of shards, and the deletion of those that are not live. */
+  /** The ids of shards, and the deletion of shards that are not live. */
   readonly shards: ShardFlips;
   #scrubTimer: PendingCall | undefined;
   #startTimer: PendingCall | undefined;
@@ -100,12 +99,12 @@ export class SyncManager {
     this.shards = flips;
   }
 
-  /** Programs before this one kept the secrets of URLs in the catalog. Resolves when none is there. */
+  /** Earlier versions stored the secrets of URLs in the catalog. Resolves when none is left there. */
   async moveSecrets(): Promise<void> {
     await moveStoredSecrets(this.#services.catalog, this.#secrets, this.#services.log);
   }
 
-  /** Syncs all repositories, a moment later, and from then on whenever it is time to. */
+  /** Syncs all repositories after a short delay, and from then on as scheduled. */
   start(): void {
     this.repairs.count();
     this.#scrubTimer = callEvery(scrubPeriodMs, () => {
@@ -130,9 +129,9 @@ export class SyncManager {
   }
 
   /**
-   * Makes the catalog hold exactly the configured repositories, beside those added by hand. Those that are new or
-   * differ are synced at once; those that vanished are hidden at once, and deleted when the grace period ends. Rejects
-   * with `conflict` when most of them vanished, unless `mayRemoveMost`.
+   * Makes the catalog contain exactly the configured repositories, in addition to those added by hand. New or changed
+   * repositories are synced immediately; those no longer configured are hidden immediately, and deleted when the grace
+   * period ends. Rejects with `conflict` if most of them are no longer configured, unless `mayRemoveMost`.
    */
   async configure(configured: readonly RepositoryConfig[], mayRemoveMost: boolean): Promise<void> {
     await configureRepositories(this.#services, this.#secrets, this.#queue, configured, mayRemoveMost);
@@ -148,32 +147,32 @@ export class SyncManager {
     );
   }
 
-  /** Repositories that wait for their sync. */
+  /** Number of repositories that are waiting for their sync. */
   get waitingCount(): number {
     return this.#queue.waitingCount;
   }
 
-  /** Brings the metrics about repositories and shards up to date. */
+  /** Updates the metrics about repositories and shards. */
   refreshGauges(): Promise<void> {
     return this.#gauges.refresh();
   }
 
   /**
-   * Runs `work` while no task touches the repository or its mirror. Rejects with `shutting-down` when it comes to that
+   * Runs `work` while no task accesses the repository or its mirror. Rejects with `shutting-down` if the daemon stops
    * first.
    */
   exclusively<T>(id: number, work: () => Promise<T>): Promise<T> {
     return this.#locks.exclusively(id, work);
   }
 
-  /** Set when the daemon stops: for what runs beside tasks of this. */
+  /** Set when the daemon stops, for work outside sync tasks. */
   get stopWord(): Int32Array {
     return this.#tasks.stopWord;
   }
 
   /**
-   * From here on nothing begins that would write; whoever waits for it is told why. What runs ends, and fails where it
-   * writes.
+   * From now on, no work that would write is started; callers that wait for it get the reason. Running work ends, and
+   * fails when it writes.
    */
   suspend(error: TrawlError): void {
     this.#tasks.suspend(error);

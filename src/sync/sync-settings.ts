@@ -13,15 +13,15 @@ export interface SyncSettings {
   /** Shortest and longest time between two syncs of one repository. */
   readonly intervalMsMin: number;
   readonly intervalMsMax: number;
-  /** From when a repository vanishes from the configuration until it is deleted. */
+  /** Time from a repository's removal from the configuration until it is deleted. */
   readonly removalGraceMs: number;
-  /** The version of the program: what another one did not get past is tried again. */
+  /** The version of the program: items on which another version failed are retried. */
   readonly program: string;
-  /** Told why nobody knows any more what the disk has of the shards. */
+  /** Called with the reason when the durable state of the shards is unknown. */
   readonly onStoreLost: (reason: string) => void;
 }
 
-/** What the parts of the sync share. */
+/** Services shared by the parts of the sync. */
 export interface SyncServices {
   readonly catalog: Catalog;
   readonly pool: IngestPool;
@@ -31,7 +31,7 @@ export interface SyncServices {
   readonly metrics: Metrics;
 }
 
-/** Every part that writes shards passes its failures here. */
+/** Every part that writes shards reports its failures here. */
 export function reportStoreLoss(settings: SyncSettings, error: unknown): void {
   if (error instanceof TrawlError && error.code === "store-lost") settings.onStoreLost(error.message);
 }

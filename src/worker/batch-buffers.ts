@@ -4,14 +4,14 @@ import { batchBufferBytes } from "../eval/results/batch-buffer.js";
 import { spareBuffersMax } from "../protocol/messages.js";
 
 /**
- * The buffers that one worker writes batches into. A full one is transferred to the main thread, and comes back when
- * the socket has taken it: made anew for each batch, buffers cost the pages that the system zeroes, and V8 takes their
- * bytes for pressure on the main thread's heap and collects it again and again.
+ * The buffers into which one worker writes batches. A full buffer is transferred to the main thread, and returned when
+ * the socket has accepted its bytes. If buffers were allocated for each batch, the system would have to zero their
+ * pages, and V8 would treat their bytes as pressure on the main thread's heap and collect it repeatedly.
  */
 export class BatchBuffers {
-  /** Where the main thread gives buffers back. */
+  /** The port on which the main thread returns buffers. */
   readonly returnPort: MessagePort;
-  /** Buffers that came back so far. */
+  /** Number of buffers returned so far. */
   takenBackCount = 0;
   readonly #port: MessagePort;
   readonly #spare: Buffer[] = [];
@@ -27,7 +27,7 @@ export class BatchBuffers {
     return this.#spare.pop() ?? uninitializedBytes(batchBufferBytes);
   }
 
-  /** Takes what was given back, and lets go of what is too much. */
+  /** Receives returned buffers, and frees excess ones. */
   takeBack(): void {
     for (;;) {
       const received = receiveMessageOnPort(this.#port) as { message: ArrayBuffer } | undefined;

@@ -1,27 +1,27 @@
 import { callAfter, monotonicMs, type PendingCall } from "../base/deadline.js";
 import { collectGarbage, heapBytes } from "../base/garbage.js";
 
-/** A thread rests when its last task ended this long ago. */
+/** A thread is idle if its last task ended this long ago. */
 const restMs = 3_000;
 
-/** Less is not worth a collection, which takes 10 to 30 ms of a thread that may be wanted. */
+/** A smaller heap is not worth a collection, which occupies the thread for 10 to 30 ms. */
 const heapBytesMin = 24 * 1024 * 1024;
 
 /**
- * Gives back what the tasks of a thread have left once it rests. V8 collects when a thread needs memory; one that rests
- * needs none, so it would keep garbage for as long as nobody asks for anything.
+ * Frees what the tasks of a thread have left behind, once the thread is idle. V8 collects garbage when a thread
+ * allocates memory; an idle thread does not, so its garbage would remain until it has work again.
  */
 export class IdleCollector {
   readonly #letGo: () => void;
   #endedMs = 0;
   #pending: PendingCall | undefined;
 
-  /** `letGo` is called before the collection, for what the thread keeps and need not. */
+  /** `letGo` is called before the collection, to drop optional caches of the thread. */
   constructor(letGo: () => void) {
     this.#letGo = letGo;
   }
 
-  /** To be called at the end of each task. */
+  /** Must be called at the end of each task. */
   recordTask(): void {
     this.#endedMs = monotonicMs();
     this.#pending ??= callAfter(restMs, () => this.#look());

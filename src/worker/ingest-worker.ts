@@ -15,13 +15,16 @@ import { runMaintain } from "./ingest/maintain-task.js";
 import { runSync } from "./ingest/sync-task.js";
 import { serveTasks } from "./serve.js";
 
-/** While this thread waits, for git say, it beats so often. One that hangs does not, as its event loop stands still. */
+/**
+ * Interval of beats while this thread waits, for example for git. A hanging thread sends none, because its event loop
+ * is blocked.
+ */
 const beatMs = 500;
 
-/** Searches go first: this thread and the git processes that it starts run at this nice value. */
+/** Searches have priority: this thread and its git processes run with this nice value. */
 const ingestNiceness = 10;
 
-// On Linux this changes the calling thread alone.
+// On Linux this affects only the calling thread.
 setPriority(ingestNiceness);
 
 const thread = new IngestThread(readSettings<WorkerSettings>(workerData));

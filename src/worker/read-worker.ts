@@ -31,7 +31,7 @@ const readers = new ReaderCache();
 let opened: ShardStore | undefined;
 export default serveTasks({ read: runReadTask });
 
-/** Answers one request from the mirrors. */
+/** Handles one request that reads mirrors. */
 async function runReadTask({ request, stops }: ReadTask): Promise<ReadOutcome> {
   const stop = stopWhenSet(...stops);
   try {
@@ -63,7 +63,7 @@ async function answer(request: ReadRequest, context: ReadContext): Promise<ReadA
   }
 }
 
-/** Kinds of requests whose answers are made from live shards. */
+/** Kinds of requests whose results are derived from live shards. */
 const usesShards: ReadonlySet<ReadKind> = new Set(["find-documents", "cache-documents"]);
 
 function store(): ShardStore {
@@ -72,11 +72,11 @@ function store(): ShardStore {
   return opened;
 }
 
-/** Texts of live shards are taken here without a look at their checksums. */
+/** Texts of live shards are used here without verifying their checksums. */
 function requireNoFaults(shards: ShardStore | undefined): void {
   if (shards === undefined || shards.guard.faultCount === 0) return;
   throw new TrawlError(
     "corrupt-shard",
-    "a part of the shard store could not be read; the next start of the daemon repairs it",
+    "part of the shard store could not be read; the next start of the daemon repairs it",
   );
 }

@@ -1,10 +1,10 @@
 import { TrawlError } from "../base/errors.js";
 import { failed, startTask, type ResultMessage, type TaskMessage } from "../protocol/task-message.js";
 
-/** A function of the thread by name; it takes a task and returns its result, or a promise of it. */
+/** The functions of a thread by name; each takes a task and returns its result, or a promise of it. */
 export type TaskHandlers = Readonly<Record<string, (task: never) => unknown>>;
 
-/** What an entry file exports as its default, for Piscina to call with each task: it never rejects. */
+/** Returns the default export of an entry file, which Piscina calls with each task: it never rejects. */
 export function serveTasks(handlers: TaskHandlers): (message: TaskMessage) => Promise<ResultMessage> {
   const table = new Map([...Object.entries(handlers), [startTask, () => undefined]]);
   return (message) => answer(table, message);

@@ -248,6 +248,6 @@ export const srcAccounts: readonly ClientRequest[] = [
     query: "mutation sendTestEmail($to: String!) { sendTestEmail(to: $to) }",
     variables: () => ({ to: "a@example.org" }),
     asAdmin: true,
-    error: /^no e-mail is sent from here/,
+    error: /^Trawl does not send e-mail/,
   },
 ];

@@ -120,7 +120,7 @@ t.test("`trawl check` finds it, `--repair` repairs it", async (t) => {
   t.match(found.out, /shard \d+ is damaged: section content has a wrong checksum[^]*\n2 shards checked, 1 faults/);
   const repaired = await runCommand("check", "--repair", "--data", data);
   t.equal(repaired.exitCode, 0, repaired.out + repaired.err);
-  t.match(repaired.out, /was built again/);
+  t.match(repaired.out, /was rebuilt/);
   t.equal((await runCommand("check", "--data", data)).exitCode, 0);
   const answer = await daemon.search(needle);
   t.same([answer.found, answer.skipped], [all, []]);
@@ -158,7 +158,7 @@ t.test("both are gone: the rest is searched, and the list says what is wrong", a
   await until("the failure is listed", async () => (await daemon.list())[0]!.error !== "");
   const repaired = await runCommand("check", "--repair", "--data", data);
   t.equal(repaired.exitCode, 1);
-  t.match(repaired.out, /could not be built again/);
+  t.match(repaired.out, /could not be rebuilt/);
   t.same((await daemon.search(needle)).found, ofB, "and so it stays");
 });
 

@@ -76,7 +76,9 @@ async function requireIncomplete(
   t.same(answer.skipped, ["document-skipped"]);
   t.match(
     answer.progress?.skipped[0]?.message,
-    new RegExp(`^Some files or directories could not be read, as objects are missing .* They are of: ${name}$`),
+    new RegExp(
+      `^Some files or directories could not be read, because objects in the repository are missing .* They belong to: ${name}$`,
+    ),
   );
   t.match(await daemon.sync(name), { state: "searchable", error: "" }, "and stays so");
 }
@@ -224,7 +226,7 @@ t.test("a mirror loses what a sync needs: all is fetched anew before that is ove
   t.same([found.length, skipped], [Object.keys(files).length + 1, []]);
   t.same(
     daemon.log.slice(linesBefore).map(({ msg }) => msg),
-    ["objects are missing from its mirror: everything is fetched anew", "indexed"],
+    ["objects are missing from its mirror: everything is fetched again", "indexed"],
     "nothing was indexed from what the mirror had",
   );
 });

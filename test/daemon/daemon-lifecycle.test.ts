@@ -66,7 +66,7 @@ const refusals: readonly (readonly [what: string, args: (t: Test) => string[], m
   [
     "a data directory of a later version",
     (t) => ["--data", laterData(t)],
-    /has data of version 99, of a later program, and this program reads 2/,
+    /has data of version 99, written by a later program, but this program supports 2/,
   ],
   [
     "a data directory that cannot be made",
@@ -207,7 +207,7 @@ t.test("SIGHUP", async (t) => {
     write(bad);
     daemon.signal("SIGHUP");
     await until("it says so", () =>
-      daemon.log.slice(before).some((line) => String(line["msg"]).startsWith("the configuration stays as it was: ")),
+      daemon.log.slice(before).some((line) => String(line["msg"]).startsWith("the configuration was not changed: ")),
     );
     t.equal(await names(), "host/a searchable, host/b searchable", `kept: ${bad}`);
   }

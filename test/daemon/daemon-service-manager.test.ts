@@ -64,7 +64,7 @@ t.test("a message that cannot be sent is logged once", async (t) => {
   const { manager } = recorded(0, log, "ECONNREFUSED");
   manager.ready("x");
   manager.stopping();
-  t.same(lines, ["systemd cannot be told how the daemon stands: ECONNREFUSED"]);
+  t.same(lines, ["systemd cannot be notified of the daemon's status: ECONNREFUSED"]);
 });
 
 t.test(

@@ -70,7 +70,9 @@ for (const [what, damage] of damages) {
     damage(join(data, "catalog", "data.mdb"));
     const daemon = await testDaemon(t, [], data);
     t.ok(
-      daemon.log.some(({ msg }) => String(msg).startsWith("the catalog is damaged: it was restored from a snapshot")),
+      daemon.log.some(({ msg }) =>
+        String(msg).startsWith("the catalog was damaged and has been restored from a snapshot"),
+      ),
     );
     t.ok(
       readdirSync(data).some((name) => name.startsWith("catalog-damaged-")),
@@ -103,7 +105,7 @@ t.test("a probe whose daemon has died leaves the catalog as it is: another daemo
   const inode = (): number => statSync(join(folder, "data.mdb")).ino;
   const run = (parent: number) => spawnSync(process.execPath, [probe, "records", folder, "rewrite", String(parent)]);
   const before = inode();
-  t.match(run(1).stdout.toString() + run(1).stderr.toString(), /has ended/);
+  t.match(run(1).stdout.toString() + run(1).stderr.toString(), /has exited/);
   t.equal(inode(), before);
   t.equal(run(process.pid).status, 0);
   t.not(inode(), before, "otherwise it is rewritten");
@@ -154,7 +156,7 @@ t.test("a probe that is killed says nothing of the store", { skip: noProcesses }
   const state = inspectStore("records", folder, "rewrite");
   await until("the probe runs", () => probesOf(folder).length === 1);
   process.kill(probesOf(folder)[0]!, "SIGKILL");
-  t.same(await state, { kind: "unknown", reason: "reading it ends with SIGKILL" });
+  t.same(await state, { kind: "unknown", reason: "reading it was terminated by SIGKILL" });
 });
 
 t.test("a probe that may not read the store says nothing of it", async (t) => {
@@ -190,7 +192,7 @@ t.test("a damaged catalog without a good snapshot is refused, and nothing is del
   t.equal(refused.exitCode, 2);
   t.match(
     refused.err,
-    /the catalog .* is damaged \(it holds nothing, and there are mirrors or snapshots\), and no snapshot of it can be restored \(\d+T\d+Z: .*wrong checksum\)/,
+    /the catalog .* is damaged \(it is empty, although there are mirrors or snapshots\), and it has no snapshot that can be restored \(\d+T\d+Z: .*wrong checksum\)/,
   );
   t.equal(readdirSync(join(data, "mirrors")).length, 1);
   rmSync(join(data, "catalog-snapshots"), { recursive: true });

@@ -56,7 +56,7 @@ async function requireNotReady(t: Test, daemon: DaemonProcess, store: string): P
   await until("it is not ready", async () => (await daemon.get("/readyz")).status === 503);
   t.match((await daemon.get("/readyz")).text, /"A store of the daemon was damaged while it was running/);
   const lines = daemon.log.filter(({ msg }) =>
-    String(msg).startsWith(`${store} is damaged, and nothing is written any more`),
+    String(msg).startsWith(`${store} is damaged, and nothing more is written to it`),
   );
   t.equal(lines.length, 1, "the log says it once");
 }
@@ -106,7 +106,7 @@ t.test("the shard store is cut to its first pages", async (t) => {
   sources.small.commit({ branch: "main", files: { "s0.txt": textOf("small", 0, 1) }, message: "another" });
   await t.rejects(
     daemon.sync("host/small"),
-    /the shard store is damaged, and nothing is written any more: .* was cut short while it was in use\. Restart the daemon/,
+    /the shard store is damaged, and nothing more is written to it: .* was truncated while it was in use\. Restart the daemon/,
   );
   t.equal(statSync(join(daemon.data, "shards", "data.mdb")).size, 8192, "nothing was written");
   await requireMended(t, daemon);
@@ -147,7 +147,7 @@ t.test("the catalog is cut", async (t) => {
   t.same((await daemon.search(needle)).found, all, "it is in memory");
   await t.rejects(
     daemon.add("host/third", sources.small.path),
-    /the catalog is damaged, and nothing is written any more/,
+    /the catalog is damaged, and nothing more is written to it/,
   );
   t.equal(statSync(join(daemon.data, "catalog", "data.mdb")).size, 8192, "nothing was written");
   const snapshots = readdirSync(join(daemon.data, "catalog-snapshots"));
@@ -176,7 +176,7 @@ t.test("a store that is cut is not written, and gives errors", async (t) => {
   after.close();
   await t.rejects(shards.put([{ id: 3, bytes: Buffer.alloc(10) }]), {
     code: "storage",
-    message: /cut short while it was in use/,
+    message: /truncated while it was in use/,
   });
   await t.rejects(shards.remove([1]), { code: "storage" });
   const records = new RecordStore(join(folder, "catalog"));

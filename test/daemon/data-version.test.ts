@@ -107,7 +107,7 @@ for (const [what, prepare] of olderStates) {
     await prepare(data);
     t.match(await runCommand("check", "--data", data), {
       exitCode: 2,
-      err: /has data of an earlier version, which a start of the daemon upgrades to 2: start it first/,
+      err: /has data of an earlier version, which the daemon upgrades to 2: start it first/,
     });
     const daemon = await testDaemon(t, [], data);
     await requireAnswers(t, daemon);
@@ -173,14 +173,17 @@ t.test("shards of another format are built again from the mirror", async (t) => 
 const refusals: readonly (readonly [version: string, message: RegExp])[] = [
   [
     "3\n",
-    /has data of version 3, of a later program, and this program reads 2\. Use the program that wrote it, or another --data\. Nothing was changed\./,
+    /has data of version 3, written by a later program, but this program supports 2\. Use the program that wrote it, or another --data\. Nothing was changed\./,
   ],
-  ["0\n", /has data of version 0, of an earlier program, and this program reads 2/],
+  ["0\n", /has data of version 0, written by an earlier program, but this program supports 2/],
   [
     "one\n",
-    /version is damaged: it should hold 2\. If the directory is one of this program, write that number to it\./,
+    /version is damaged: it should contain 2\. If the directory is one of this program, write that number to it\./,
   ],
-  ["restoring\n", /the restore of a backup to .* has not ended: empty the directory, and run `trawl restore` again/],
+  [
+    "restoring\n",
+    /the restore of a backup to .* was not completed: empty the directory, and run `trawl restore` again/,
+  ],
 ];
 
 for (const [version, message] of refusals) {

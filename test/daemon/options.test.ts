@@ -140,12 +140,12 @@ t.test("mistakes in a file", async (t) => {
     [
       "not a list",
       '{"index": {"largeFiles": "*.sql"}}',
-      'FILE:1: index.largeFiles: must be a list of texts, not "*.sql"',
+      'FILE:1: index.largeFiles: must be a list of strings, not "*.sql"',
     ],
     [
       "wrong item of a list",
       '{"index": {"largeFiles": ["a",\n7]}}',
-      "FILE:2: index.largeFiles[1]: must be a list of texts, not 7",
+      "FILE:2: index.largeFiles[1]: must be a list of strings, not 7",
     ],
     ["group that is none", '{"search": 5}', "FILE:1: search: must be an object, not 5"],
     ["not an object", "[]", "FILE:1: the file: must be an object, not []"],
@@ -383,7 +383,7 @@ t.test("search contexts that cannot be", async (t) => {
     [
       "a revision that is no text",
       context('"repositories": [{"name": "a", "revisions": [1]}]'),
-      "FILE:2: contexts[0].repositories[0].revisions[0]: must be a list of texts, not 1",
+      "FILE:2: contexts[0].repositories[0].revisions[0]: must be a list of strings, not 1",
     ],
     [
       "a revision too long",
@@ -409,22 +409,22 @@ t.test("search contexts that cannot be", async (t) => {
     [
       "a pattern",
       context('"query": "repo:a foo"'),
-      "FILE:2: context x: the query of a context holds filters only, no pattern",
+      "FILE:2: context x: the query of a context may contain only filters, no pattern",
     ],
     [
       "another field",
       context('"query": "repo:a count:5"'),
-      "FILE:2: context x: the query of a context cannot hold count:, only repo, rev, ",
+      "FILE:2: context x: the query of a context cannot contain count:, only repo, rev, ",
     ],
     [
       "a predicate",
       context('"query": "repo:has.topic(x)"'),
-      "FILE:2: context x: the query of a context cannot hold predicates",
+      "FILE:2: context x: the query of a context cannot contain predicates",
     ],
     [
       "a glob",
       context('"query": "repo:a@*refs/heads/*"'),
-      "FILE:2: context x: the query of a context cannot hold globs of revisions",
+      "FILE:2: context x: the query of a context cannot contain revision globs",
     ],
     ["a broken filter", context('"query": "repo:a lang:klingon"'), 'FILE:2: context x: unknown language: "klingon"'],
     ["blanks alone", context('"query": " "'), "FILE:2: context x: the query of a context needs a filter"],

@@ -56,7 +56,7 @@ class Site {
     if (this.#daemon?.hasExited === true) {
       const decided =
         (await this.#daemon.exit()) === 1 &&
-        this.#daemon.log.some(({ msg }) => String(msg).startsWith("the disk failed while a store was written"));
+        this.#daemon.log.some(({ msg }) => String(msg).startsWith("the disk failed while a store was being written"));
       if (decided) this.givenUp++;
       else
         this.deaths.push(

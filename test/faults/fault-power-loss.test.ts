@@ -59,7 +59,7 @@ t.test(
     const layer = new FaultLayer(t, data, { journals: true });
     const daemon = await DaemonProcess.start(data, [], layer.environment);
     t.teardown(() => daemon.kill());
-    const isRestored = ({ msg }: { readonly msg?: unknown }) => String(msg).startsWith("the catalog is damaged");
+    const isRestored = ({ msg }: { readonly msg?: unknown }) => String(msg).startsWith("the catalog was damaged");
     t.ok(daemon.log.some(isRestored));
     await daemon.add("host/two", source.path);
     await daemon.kill();

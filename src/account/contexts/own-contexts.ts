@@ -100,10 +100,10 @@ export class OwnContexts {
       () => {
         this.#requireFree(ownerId, text.name, undefined);
         if (this.#contexts.count >= contextCountMax)
-          throw new TrawlError("overloaded", `there are ${contextCountMax} search contexts, and no room for more`);
+          throw new TrawlError("overloaded", `the limit of ${contextCountMax} search contexts has been reached`);
         const count = [...this.#contexts.values()].filter((other) => other.ownerId === ownerId).length;
         if (count >= ofOwnerMax)
-          throw new TrawlError("overloaded", `this owner has ${ofOwnerMax} search contexts, and no room for more`);
+          throw new TrawlError("overloaded", `this owner has reached the limit of ${ofOwnerMax} search contexts`);
         const context: OwnContext = {
           id: this.#changes.newId(),
           ownerId,
@@ -152,7 +152,7 @@ export class OwnContexts {
     return this.#mark(userId, (marks) => {
       const others = marks.starred.filter((other) => other !== mark);
       if (isStarred && others.length >= starCountMax)
-        throw new TrawlError("bad-request", `at most ${starCountMax} search contexts are starred`);
+        throw new TrawlError("bad-request", `at most ${starCountMax} search contexts can be starred`);
       return { ...marks, starred: isStarred ? [...others, mark] : others };
     });
   }
@@ -216,7 +216,7 @@ function checkText({ name, description, query, repositories }: ContextText): voi
   if (name.length > nameCharsMax || !/^[a-zA-Z0-9_\-/.]+$/.test(name)) {
     throw new TrawlError(
       "bad-request",
-      `a name of a search context has 1 to ${nameCharsMax} letters, digits and _ - / .`,
+      `a search context name must have 1 to ${nameCharsMax} letters, digits and _ - / .`,
     );
   }
   if (description.length > descriptionCharsMax)
@@ -229,11 +229,11 @@ function checkText({ name, description, query, repositories }: ContextText): voi
   if (repositories.length > repositoryCountMax)
     throw new TrawlError(
       "bad-request",
-      `a search context lists at most ${repositoryCountMax} repositories; give it a query`,
+      `a search context may list at most ${repositoryCountMax} repositories; use a query instead`,
     );
   const names = new Set(repositories.map((repository) => repository.name));
   if (names.size < repositories.length)
-    throw new TrawlError("bad-request", "a repository stands in the list twice; give one entry all revisions");
+    throw new TrawlError("bad-request", "a repository is listed twice; list all its revisions in one entry");
   if (repositories.some(({ revisions }) => revisions.some((revision) => revision.length > revisionCharsMax))) {
     throw new TrawlError("bad-request", `a revision is longer than ${revisionCharsMax} characters`);
   }

@@ -79,7 +79,7 @@ export class LastUses {
         () => undefined,
       );
     } catch (error) {
-      this.#log.error(`times of last use are not written, and tried again: ${errorMessage(error)}`);
+      this.#log.error(`times of last use could not be written and will be retried: ${errorMessage(error)}`);
     }
   }
 

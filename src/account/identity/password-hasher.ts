@@ -39,7 +39,7 @@ export class PasswordHasher {
 
   async #inTurn<T>(work: () => Promise<T>, max: number): Promise<T> {
     if (this.#waiting >= max)
-      throw new TrawlError("overloaded", `${this.#waiting} passwords are being checked; try again in a moment`);
+      throw new TrawlError("overloaded", `${this.#waiting} passwords are waiting to be checked; try again in a moment`);
     this.#waiting++;
     const done = this.#last.then(work).finally(() => this.#waiting--);
     this.#last = done.catch(() => undefined);

@@ -92,7 +92,7 @@ export class Passwords {
     await this.#commitNew(
       () => {
         if (this.#table.get(user.id)?.hash !== before)
-          throw new TrawlError("conflict", "the password was changed by somebody else meanwhile");
+          throw new TrawlError("conflict", "the password was changed by another request in the meantime");
         return this.#users.require(userName);
       },
       kept,

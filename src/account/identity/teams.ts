@@ -111,7 +111,7 @@ export class Teams {
         if (part !== undefined)
           throw new TrawlError(
             "conflict",
-            `team ${JSON.stringify(part.name)} is a part of it; delete or move that one first`,
+            `team ${JSON.stringify(part.name)} is a child of this team; delete or move it first`,
           );
         return { steps: [this.#table.remove(team)], result: team };
       },
@@ -152,7 +152,7 @@ export class Teams {
       above = this.#table.get(above.parentId)
     ) {
       if (above.id === team.id)
-        throw new TrawlError("conflict", `team ${JSON.stringify(team.name)} cannot be a part of itself`);
+        throw new TrawlError("conflict", `team ${JSON.stringify(team.name)} cannot be its own ancestor`);
     }
   }
 }

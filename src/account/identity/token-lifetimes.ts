@@ -33,13 +33,13 @@ export class TokenLifetimes {
       if (allowsNever) return undefined;
       throw new TrawlError(
         "bad-request",
-        `access tokens that never end are not allowed: ask for at most ${longestDays} days, or set auth.allowTokensWithoutExpiry`,
+        `access tokens without expiry are not allowed: request at most ${longestDays} days, or set auth.allowTokensWithoutExpiry`,
       );
     }
     if (asked > longestDays * dayMs)
       throw new TrawlError(
         "bad-request",
-        `the access token would live longer than ${longestDays} days, the most that auth.maxTokenDays allows`,
+        `the access token would be valid for more than ${longestDays} days, the maximum set by auth.maxTokenDays`,
       );
     return asked;
   }

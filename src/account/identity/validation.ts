@@ -30,15 +30,15 @@ export function checkName(name: string): void {
   if (name.length <= nameCharsMax && namePattern.test(name)) return;
   throw new TrawlError(
     "bad-request",
-    `${JSON.stringify(name.slice(0, nameCharsMax))} is no name: at most ${nameCharsMax} letters, digits, ` +
+    `${JSON.stringify(name.slice(0, nameCharsMax))} is not a valid name: use at most ${nameCharsMax} letters, digits, ` +
       "and _, with single - and . between them",
   );
 }
 
-/** Throws `bad-request` for what is no e-mail address. */
+/** Throws `bad-request` for what is not an e-mail address. */
 export function checkEmail(address: string): void {
   if (address.length <= emailCharsMax && emailPattern.test(address)) return;
-  throw new TrawlError("bad-request", `${JSON.stringify(address.slice(0, emailCharsMax))} is no e-mail address`);
+  throw new TrawlError("bad-request", `${JSON.stringify(address.slice(0, emailCharsMax))} is not an e-mail address`);
 }
 
 /** Throws `bad-request` for a password that is too short or too long. */
@@ -101,15 +101,12 @@ export function readLifetime(text: string): number | "never" | undefined {
   if (ms > 0 && ms <= lifetimeDaysMax * unitMs["d"]) return ms;
   throw new TrawlError(
     "bad-request",
-    `${JSON.stringify(text.slice(0, 100))} is no time until a token expires: write 90d, 12h, 30m, 4w (at most ${lifetimeDaysMax}d) or never`,
+    `${JSON.stringify(text.slice(0, 100))} is not a valid token lifetime: use 90d, 12h, 30m, 4w (at most ${lifetimeDaysMax}d) or never`,
   );
 }
 
 /** Throws `overloaded` when there are as many of `what` as are kept. */
 export function requireRoom(count: number, max: number, what: string): void {
   if (count >= max)
-    throw new TrawlError(
-      "overloaded",
-      `there are ${count} ${what}, and no more than ${max} are kept; delete some first`,
-    );
+    throw new TrawlError("overloaded", `there are ${count} ${what}, and the limit is ${max}; delete some first`);
 }

@@ -102,12 +102,16 @@ export class AuditLog {
     } catch (error) {
       this.#log.error(
         { err: error, event: entry.event },
-        "an act is refused, as its line in the audit log cannot be written",
+        "an action was refused because its audit-log line could not be written",
       );
       const { code } = error instanceof TrawlError ? error : { code: "storage" as const };
-      throw new TrawlError(code, `nothing was changed, as the audit log cannot be written: ${errorMessage(error)}`, {
-        cause: error,
-      });
+      throw new TrawlError(
+        code,
+        `nothing was changed, because the audit log could not be written: ${errorMessage(error)}`,
+        {
+          cause: error,
+        },
+      );
     }
   }
 
@@ -152,7 +156,7 @@ export class AuditLog {
   #try(line: string): void {
     this.#file
       .append(line)
-      .catch((error: unknown) => this.#log.error({ err: error }, "a line of the audit log is lost"));
+      .catch((error: unknown) => this.#log.error({ err: error }, "a line of the audit log was lost"));
   }
 }
 

@@ -66,7 +66,8 @@ export class SettingsTable {
   ): Promise<WrittenSettings> {
     return this.#changes.commit(
       () => {
-        if (!this.#hasSubject(subject)) throw new TrawlError("not-found", "whose settings these are is gone");
+        if (!this.#hasSubject(subject))
+          throw new TrawlError("not-found", "the subject of these settings no longer exists");
         const before = this.#table.get(subject);
         if (before?.version !== lastVersion) {
           throw new TrawlError(

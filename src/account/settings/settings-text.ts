@@ -32,7 +32,7 @@ const format = { tabSize: 2, insertSpaces: true, eol: "\n" };
  */
 export function checkSettings(text: string): void {
   if (Buffer.byteLength(text) > settingsBytesMax)
-    throw new TrawlError("bad-request", `settings may have ${settingsBytesMax} bytes, and these have more`);
+    throw new TrawlError("bad-request", `settings are limited to ${settingsBytesMax} bytes`);
   checkDepth(text);
   const value = readJsonc(text, "settings");
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return;
@@ -84,7 +84,7 @@ function changed(text: string, path: JsonPath, value: unknown): string {
     return applyEdits(text, modify(text, path, value, { formattingOptions: format }));
   } catch {
     // It throws where the path leads through what is no object or list.
-    throw new TrawlError("bad-request", `there is no place ${JSON.stringify(path)} in these settings`);
+    throw new TrawlError("bad-request", `there is no path ${JSON.stringify(path)} in these settings`);
   }
 }
 
@@ -103,7 +103,7 @@ function checkDepth(text: string): void {
     if (start === "{" || start === "[") depth++;
     if (start === "}" || start === "]") depth--;
     if (depth > depthMax)
-      throw new TrawlError("bad-request", `settings may be nested ${depthMax} levels deep, and these are deeper`);
+      throw new TrawlError("bad-request", `settings must not be nested more than ${depthMax} levels deep`);
   }
 }
 
@@ -115,7 +115,7 @@ function readJsonc(text: string, what: string): unknown {
   const position = `line ${before.length}, column ${(before.at(-1) ?? "").length + 1}`;
   throw new TrawlError(
     "bad-request",
-    `${what} must be JSON with comments: ${printParseErrorCode(errors[0].error)} in ${position}`,
+    `${what} must be JSON with comments: ${printParseErrorCode(errors[0].error)} at ${position}`,
   );
 }
 

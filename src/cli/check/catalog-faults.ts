@@ -13,7 +13,7 @@ export function* catalogFaults(catalog: Catalog): Generator<string> {
   for (const { record, tombstones } of catalog.shards()) {
     const unknown = record.repositoryIds.filter((id) => id !== 0 && catalog.repository(id) === undefined);
     if (unknown.length > 0)
-      yield `shard ${record.id} holds documents of repositories that the catalog does not know (${unknown.join(", ")}): they are not found, and go when the shard is merged`;
+      yield `shard ${record.id} contains documents of repositories that the catalog does not know (${unknown.join(", ")}): they are not found, and are removed when the shard is merged`;
     if (tombstones !== undefined && tombstones.length !== Math.ceil(record.documentCount / 32)) {
       yield `the tombstones of shard ${record.id} have ${tombstones.length} words for ${record.documentCount} documents: ${otherRemedy}`;
     }

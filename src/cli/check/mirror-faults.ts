@@ -33,15 +33,15 @@ export async function* mirrorFaults(
     const name = `${mirrorsFolder}/${mirrorName(repository.id)}`;
     const directory = join(folder, mirrorName(repository.id));
     if (!existsSync(directory)) {
-      yield `${name}, the mirror of ${repository.name}, is missing: the next start fetches it anew`;
+      yield `${name}, the mirror of ${repository.name}, is missing: the next start fetches it again`;
       continue;
     }
     const fault = await objectFault(directory, repository);
     if (fault !== undefined)
-      yield `${name}, the mirror of ${repository.name}: ${fault}; delete it before the next start, which fetches it anew`;
+      yield `${name}, the mirror of ${repository.name}: ${fault}; delete it before the next start, which fetches it again`;
     else
       for (const difference of await branchFaults(directory, repository))
-        yield `${name}, the mirror of ${repository.name}: ${difference}; the next sync indexes what it has`;
+        yield `${name}, the mirror of ${repository.name}: ${difference}; the next sync indexes its contents`;
     if (store !== undefined)
       yield* documentFaults(directory, repository, catalog.shardsForRepository(repository.id), store);
   }
@@ -57,7 +57,7 @@ async function objectFault(
   const { stdout } = await git(directory, ["cat-file", "--batch-check=%(objecttype)"], `${commits.join("\n")}\n`);
   const kinds = stdout.toString("latin1").split("\n");
   const lost = indexedBranches.filter((_, i) => kinds[i] !== "commit");
-  if (lost.length > 0) return `it lacks the indexed commit ${lost[0].commit} of ${lost[0].name}`;
+  if (lost.length > 0) return `the indexed commit ${lost[0].commit} of ${lost[0].name} is missing`;
   if (isKnown) return undefined;
   // Reads every object: their names follow from their content.
   const {
@@ -84,7 +84,7 @@ async function branchFaults(directory: string, { indexedBranches }: Repository):
   return named.flatMap(({ name, commit }, i) =>
     tips[i] === commit
       ? []
-      : [`its branch ${name} is ${tips[i] === null ? "gone" : `at ${tips[i]}`}, and ${commit} is indexed`],
+      : [`its branch ${name} ${tips[i] === null ? "no longer exists" : `is at ${tips[i]}`}, but ${commit} is indexed`],
   );
 }
 
@@ -134,12 +134,12 @@ async function* documentFaults(
   const lacking = [...wanted].filter(([key, mask]) => found.get(key) !== mask).map(([key]) => key);
   const strange = [...found.keys()].filter((key) => !wanted.has(key));
   if (lacking.length > 0)
-    yield `${lacking.length} files of ${repository.name} are not in the index as they are in the mirror, the first ${describe(lacking[0])}: ${otherRemedy}`;
+    yield `${lacking.length} files of ${repository.name} differ between the index and the mirror, the first is ${describe(lacking[0])}: ${otherRemedy}`;
   if (strange.length > 0)
-    yield `the index has ${strange.length} files of ${repository.name} that its commits do not have, the first ${describe(strange[0])}: ${otherRemedy}`;
+    yield `the index has ${strange.length} files of ${repository.name} that are not in its commits, the first is ${describe(strange[0])}: ${otherRemedy}`;
   const { documentCount } = repository;
   if (found.size !== documentCount && lacking.length + strange.length === 0)
-    yield `the catalog says that ${repository.name} has ${documentCount} documents, and there are ${found.size}: ${otherRemedy}`;
+    yield `the catalog records ${documentCount} documents of ${repository.name}, but there are ${found.size}: ${otherRemedy}`;
 }
 
 function collect(

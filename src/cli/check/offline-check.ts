@@ -35,7 +35,7 @@ export interface CheckedData {
  */
 export async function checkOffline(dataFolder: string, tell: (fault: string) => void): Promise<CheckedData> {
   if (!existsSync(join(dataFolder, "version")))
-    throw new TrawlError("not-found", `${dataFolder} is no data directory of trawld`);
+    throw new TrawlError("not-found", `${dataFolder} is not a data directory of trawld`);
   requireDataVersion(dataFolder);
   // The control socket is the lock: no daemon starts while this reads.
   const lock = new ControlServer({}, createLog("error"));
@@ -79,7 +79,7 @@ class OfflineCheck {
     const good: string[] = [];
     for (const name of this.#snapshots.names()) {
       if (await this.#snapshots.isWhole(name)) good.push(name);
-      else this.#note(`catalog-snapshots/${name} has a wrong checksum: delete it; the next snapshot takes its place`);
+      else this.#note(`catalog-snapshots/${name} has a wrong checksum: delete it; the next snapshot replaces it`);
     }
     return good.at(0);
   }
@@ -90,10 +90,10 @@ class OfflineCheck {
     const isEmpty = state.kind === "absent" || (state.kind === "whole" && state.count === 0);
     const hasMirrors = readdirSync(join(this.#dataFolder, "mirrors")).length > 0;
     if (state.kind === "damaged" || (isEmpty && (newest !== undefined || hasMirrors))) {
-      const reason = state.kind === "damaged" ? state.reason : "it holds nothing, and there are mirrors or snapshots";
+      const reason = state.kind === "damaged" ? state.reason : "it is empty, although there are mirrors or snapshots";
       const remedy =
         newest === undefined
-          ? "there is no whole snapshot: restore a backup"
+          ? "there is no valid snapshot: restore a backup"
           : `the next start restores the snapshot ${newest}`;
       this.#note(`the catalog is damaged: ${reason}; ${remedy}`);
       return undefined;
@@ -116,9 +116,7 @@ class OfflineCheck {
     const folder = join(this.#dataFolder, "shards");
     const state = await inspectStore("shards", folder);
     if (state.kind === "damaged")
-      this.#note(
-        `the shard store is damaged: ${state.reason}; the next start builds all shards again from the mirrors`,
-      );
+      this.#note(`the shard store is damaged: ${state.reason}; the next start rebuilds all shards from the mirrors`);
     return state.kind === "whole" || state.kind === "unknown" ? new ShardStore(folder) : undefined;
   }
 

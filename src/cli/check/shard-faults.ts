@@ -4,11 +4,10 @@ import type { LiveShard } from "../../model/shard-record.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { ShardStore } from "../../store/shard-store.js";
 
-const remedy = "the next start builds it again from the mirrors";
+const remedy = "the next start rebuilds it from the mirrors";
 
 /** Where checksums are right and the start sees nothing. */
-export const otherRemedy =
-  "delete the folder shards before the next start, which builds everything again from the mirrors";
+export const otherRemedy = "delete the folder shards before the next start, which rebuilds everything from the mirrors";
 
 /**
  * Shards that are missing, damaged, others than the catalog means, or unknown to it. Without a store nothing is told
@@ -17,7 +16,7 @@ export const otherRemedy =
 export function* shardFaults(catalog: Catalog, store: ShardStore | undefined): Generator<string> {
   if (store === undefined) {
     if (catalog.shards().length > 0)
-      yield `${catalog.shards().length} shards of the catalog are missing, as the shard store cannot be read: ${remedy}`;
+      yield `${catalog.shards().length} shards of the catalog are missing, because the shard store cannot be read: ${remedy}`;
     return;
   }
   for (const shard of catalog.shards()) {
@@ -26,7 +25,7 @@ export function* shardFaults(catalog: Catalog, store: ShardStore | undefined): G
   }
   for (const id of store.ids()) {
     if (catalog.shard(id) === undefined)
-      yield `shard ${id} is in the store and not in the catalog: the next start deletes it`;
+      yield `shard ${id} is in the store but not in the catalog: the next start deletes it`;
   }
 }
 
@@ -55,12 +54,12 @@ function findFault(reader: ShardReader, { record }: LiveShard): string | undefin
   reader.verify("index");
   reader.verify("content");
   if (reader.documentCount !== record.documentCount)
-    return `shard ${record.id} has ${reader.documentCount} documents, and the catalog says ${record.documentCount}: ${otherRemedy}`;
+    return `shard ${record.id} has ${reader.documentCount} documents, but the catalog records ${record.documentCount}: ${otherRemedy}`;
   if (
     reader.repositories.length !== record.repositoryIds.length ||
     record.repositoryIds.some((id, i) => id !== 0 && id !== reader.repositories[i])
   ) {
-    return `shard ${record.id} holds repositories ${[...reader.repositories].join(", ")}, and the catalog says ${record.repositoryIds.join(", ")}: ${otherRemedy}`;
+    return `shard ${record.id} contains repositories ${[...reader.repositories].join(", ")}, but the catalog records ${record.repositoryIds.join(", ")}: ${otherRemedy}`;
   }
   return undefined;
 }

@@ -126,7 +126,7 @@ function countOpenAnswers({ search: { concurrent, queue } }: ResolvedOptions, lo
   const count = openAnswersMax(descriptorLimit());
   if (concurrent + queue > count) {
     log.warn(
-      `search.concurrent and search.queue allow ${concurrent + queue} searches, and the limit on descriptors ${count} requests; raise LimitNOFILE, or lower search.queue`,
+      `search.concurrent and search.queue allow ${concurrent + queue} searches, but the limit on file descriptors allows only ${count} requests; raise LimitNOFILE, or lower search.queue`,
     );
   }
   return count;

@@ -112,7 +112,7 @@ function createAccounts({ records }: Stores, audit: AuditLog, log: Log, catalog:
   catalog.onReadersChanged = (before, after) =>
     accounts.leases.endMatching(
       (viewer) => maySee(before, viewer) && !maySee(after, viewer),
-      "Who may read a repository has changed.",
+      "The readers of a repository have changed.",
     );
   return accounts;
 }

@@ -140,7 +140,7 @@ async function commitsOfGlobs(
   if (taken.length > globRefCountMax) {
     throw new TrawlError(
       "bad-request",
-      `the globs match ${taken.length} refs, more than the ${globRefCountMax} that one search may name; write longer globs`,
+      `the globs match ${taken.length} refs, more than the limit of ${globRefCountMax} per search; use more specific globs`,
     );
   }
   return taken.map(({ typed, commit }) => ({ typed: typed.replace(/^refs\/heads\//, ""), commit }));

@@ -53,7 +53,7 @@ export class FetchWatch {
     const stillMs = this.#now() - this.#progressMs;
     if (stillMs <= this.#stillMsMax * (this.#isReceived ? checkingFactor : 1)) return null;
     return (
-      `made no progress for ${Math.round(stillMs / 1000)} s: it received less than ${lowSpeedBytesPerSecond} bytes a second and no count of objects grew; ` +
+      `made no progress for ${Math.round(stillMs / 1000)} s: it received less than ${lowSpeedBytesPerSecond} bytes per second and no object count increased; ` +
       "check the remote and the network, or raise sync.timeoutSeconds"
     );
   }

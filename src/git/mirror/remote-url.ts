@@ -112,7 +112,7 @@ function isPortAt(text: string, from: number, endsText: boolean): boolean {
 
 function localUrl(path: string): LocalUrl {
   const trimmed = path.length > 1 ? trimEndChars(path, "/") : path;
-  if (trimmed === "") throw refused(path, "it names no repository");
+  if (trimmed === "") throw refused(path, "it does not name a repository");
   return { kind: "local", text: trimmed, path: trimmed };
 }
 
@@ -141,10 +141,10 @@ function basicAuthorization(text: string, url: URL): string | null {
 
 function sshUrl(text: string): SshUrl {
   const url = parsed(text);
-  if (url.password !== "") throw refused(text, "ssh takes no password in the URL; use a key");
-  if (url.hostname === "") throw refused(text, "it names no host");
+  if (url.password !== "") throw refused(text, "ssh does not support a password in the URL; use a key");
+  if (url.hostname === "") throw refused(text, "it does not name a host");
   checkSshNames(text, decoded(text, url.username), decoded(text, url.hostname));
-  if (url.pathname.length < 2) throw refused(text, "it names no repository");
+  if (url.pathname.length < 2) throw refused(text, "it does not name a repository");
   return { kind: "ssh", text };
 }
 
@@ -176,7 +176,7 @@ function decoded(text: string, part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw refused(text, "its percent-encoding is broken");
+    throw refused(text, "its percent-encoding is invalid");
   }
 }
 

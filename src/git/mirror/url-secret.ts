@@ -30,12 +30,12 @@ export function checkCredential(url: string, credential: string): void {
   if (remote.kind !== "http")
     throw new TrawlError(
       "bad-config",
-      `credential is for http(s): ${remote.kind === "ssh" ? "ssh takes its keys from the account of the daemon" : "a local repository needs none"}`,
+      `credential applies only to http(s): ${remote.kind === "ssh" ? "ssh uses the keys of the daemon's account" : "a local repository needs none"}`,
     );
   if (remote.authorization !== null)
     throw new TrawlError(
       "bad-config",
-      "the URL holds a user or password, and credential names another; leave one of them out",
+      "the URL contains a user or password, and credential names another; remove one of them",
     );
 }
 

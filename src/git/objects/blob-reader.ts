@@ -149,7 +149,7 @@ export class BlobReader {
     if (contentBytes < 0) return missing;
     if (contentBytes > this.#contentBytesMax) return { kind: "too-large", contentBytes };
     const header = await this.#output.line();
-    if (blobSize(header) !== contentBytes) throw new TrawlError("git", `git cat-file: unexpected answer "${header}"`);
+    if (blobSize(header) !== contentBytes) throw new TrawlError("git", `git cat-file: unexpected response "${header}"`);
     const bytes = await this.#output.bytes(contentBytes + 1);
     return { kind: "content", content: bytes.subarray(0, contentBytes) };
   }

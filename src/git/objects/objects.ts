@@ -205,5 +205,5 @@ function parseSize(text: string): number {
 }
 
 function malformed(command: string): TrawlError {
-  return new TrawlError("git", `git ${command} wrote something we do not understand`);
+  return new TrawlError("git", `git ${command} wrote unexpected output`);
 }

@@ -45,7 +45,7 @@ async function blobSizesByGit(directory: string, oids: readonly string[], stop: 
     .split("\n")
     .slice(0, -1)
     .map((line) => (line.startsWith("blob ") ? Number(line.slice("blob ".length)) : -1));
-  if (sizes.length !== oids.length) throw new TrawlError("git", "git cat-file: an unexpected number of answers");
+  if (sizes.length !== oids.length) throw new TrawlError("git", "git cat-file: an unexpected number of responses");
   return sizes;
 }
 

@@ -290,10 +290,10 @@ function isRegular(bytes: Buffer, at: number): boolean {
 function tooManyPaths(): TrawlError {
   return new TrawlError(
     "git",
-    `two commits differ in more than ${pathsPerPairMax} paths, too many to search one that is not indexed; index its branch to search it`,
+    `two commits differ in more than ${pathsPerPairMax} paths, which is too many to search a commit that is not indexed; index its branch to search it`,
   );
 }
 
 function malformed(): TrawlError {
-  return new TrawlError("git", "git diff-tree wrote something we do not understand");
+  return new TrawlError("git", "git diff-tree wrote unexpected output");
 }

@@ -11,7 +11,7 @@ const reserveShareMax = 1 / 20;
 export function lackOfRoom(directory: string, reserveBytes: number): string | null {
   const { freeBytes, reserve } = computeRoom(statfsSync(directory), reserveBytes);
   if (freeBytes >= reserve) return null;
-  return `was stopped, as the disk of ${directory} has ${mebibytes(freeBytes)} MiB left and ${mebibytes(reserve)} are to stay free; make room, or lower git.reserveBytes`;
+  return `was stopped, because the disk of ${directory} has ${mebibytes(freeBytes)} MiB left and ${mebibytes(reserve)} are reserved; free disk space, or lower git.reserveBytes`;
 }
 
 export interface DiskRoom {

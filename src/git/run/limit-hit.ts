@@ -28,13 +28,13 @@ export function limitHit(signal: string | null, errorText: string, limits: Proce
   const text = errorText.toLowerCase();
   const says = (parts: readonly string[]): boolean => parts.some((part) => text.includes(part));
   if (signal === "SIGXCPU" || says(diedOf.cpu)) {
-    return `used more than ${limits.cpuSecondsMax} s of processor time; ask for less of the history or for fewer files`;
+    return `used more than ${limits.cpuSecondsMax} s of CPU time; request less history or fewer files`;
   }
   if (signal === "SIGXFSZ" || says(diedOf.file)) {
-    return `was writing a file of more than ${limits.fileBytesMax} bytes; raise git.maxFetchBytes if the repository is as large as that`;
+    return `was writing a file of more than ${limits.fileBytesMax} bytes; raise git.maxFetchBytes if the repository is that large`;
   }
   if (says(outOfMemoryTexts)) {
-    return `needed more than ${Math.floor(limits.dataBytesMax / (1 << 20))} MiB of memory; ask for less, or raise git.maxMemoryBytes if a fetch needs it`;
+    return `needed more than ${Math.floor(limits.dataBytesMax / (1 << 20))} MiB of memory; request less, or raise git.maxMemoryBytes if a fetch needs it`;
   }
   return null;
 }

@@ -11,17 +11,17 @@ const remedies: readonly (readonly [
   [
     ["REMOTE HOST IDENTIFICATION HAS CHANGED"],
     (host) =>
-      `host key of ${host} is not the one that is known: ask its operator whether it was changed, then put the new one in ~/.ssh/known_hosts of the daemon's account`,
+      `the host key of ${host} differs from the known one: confirm the change with its operator, then put the new key in ~/.ssh/known_hosts of the daemon's account`,
   ],
   [
     ["Host key verification failed"],
     (host) =>
-      `host key of ${host} is not known: put it in ~/.ssh/known_hosts of the daemon's account, where \`ssh-keyscan ${host}\` shows it and its operator confirms it`,
+      `the host key of ${host} is not known: put it in ~/.ssh/known_hosts of the daemon's account; \`ssh-keyscan ${host}\` prints it, and its operator can confirm it`,
   ],
   [
     ["Permission denied (publickey", "Too many authentication failures"],
     (host) =>
-      `${host} takes no key of the daemon's account: put one in its ~/.ssh, readable by it alone, and enter the public half at ${host}`,
+      `${host} accepts no key of the daemon's account: put a key in its ~/.ssh, readable only by the account, and add the public key at ${host}`,
   ],
   [
     ["Load key", "UNPROTECTED PRIVATE KEY"],
@@ -29,41 +29,42 @@ const remedies: readonly (readonly [
   ],
   [
     ["Could not resolve host", "Could not resolve hostname", "Name or service not known"],
-    (host) => `the name ${host} is not known here: check how it is spelt, and the resolver of this machine`,
+    (host) => `the host name ${host} cannot be resolved: check its spelling, and the DNS configuration of this machine`,
   ],
   [
     ["could not read Username", "could not read Password", "Authentication failed", "invalid credentials"],
     (host, showsSecret) =>
       showsSecret
-        ? `${host} does not take the user and password: check whether the token has expired, and what its credential names`
-        : `${host} asks who reads: give the repository a credential, as in "credential": "file:/etc/trawl/token"; hosts also answer so for a repository that is not there`,
+        ? `${host} rejects the user and password: check whether the token has expired, and which credential is configured`
+        : `${host} requires authentication: give the repository a credential, as in "credential": "file:/etc/trawl/token"; hosts also respond like this if the repository does not exist`,
   ],
-  [
-    ["returned error: 403"],
-    (host) => `${host} knows who reads and does not allow it: give the token the right to read this repository`,
-  ],
-  [["returned error: 429"], (host) => `${host} wants fewer requests: raise sync.intervalSeconds`],
+  [["returned error: 403"], (host) => `${host} denies access: give the token the right to read this repository`],
+  [["returned error: 429"], (host) => `${host} limits the request rate: raise sync.intervalSeconds`],
   [
     ["returned error: 404", "not found", "does not appear to be a git repository", "does not exist", "Could not find"],
     (remote) =>
-      `there is no such repository at ${remote}, or none that this account may see: check the URL and the rights`,
+      `there is no such repository at ${remote}, or this account may not see it: check the URL and the permissions`,
   ],
   [
     ["certificate", "SSL"],
     (host) =>
-      `the certificate of ${host} is not trusted: put that of its authority in /usr/local/share/ca-certificates and run update-ca-certificates`,
+      `the certificate of ${host} is not trusted: put the certificate of its authority in /usr/local/share/ca-certificates and run update-ca-certificates`,
   ],
   [["redirect"], () => "the remote has moved: use its new URL, or set git.followRedirects"],
-  [["Connection refused"], (host) => `nothing listens at ${host}: check the port, and whether the service runs`],
+  [
+    ["Connection refused"],
+    (host) => `${host} refuses the connection: check the port, and whether the service is running`,
+  ],
   [
     ["timed out", "Network is unreachable", "No route to host", "Failed to connect", "Couldn't connect"],
     (host) =>
       `${host} cannot be reached from here: check the network, the firewall, and whether a proxy is needed (https_proxy in the unit)`,
   ],
-  [["No space left on device"], () => "the disk is full: make room on the one that holds the data"],
+  [["No space left on device"], () => "the disk is full: free space on the disk of the data directory"],
   [
     ["Permission denied"],
-    (remote) => `the daemon's account may not read ${remote}: allow it, and note that its unit hides /home and /root`,
+    (remote) =>
+      `the daemon's account may not read ${remote}: grant it access, and note that the systemd unit hides /home and /root`,
   ],
 ];
 

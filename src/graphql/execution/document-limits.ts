@@ -40,7 +40,7 @@ export function tooMuchToValidate({ definitions }: DocumentNode): GraphQLError |
   );
   if (schemaCount > schemaFieldsMax)
     return new GraphQLError(
-      `the document asks for __schema ${schemaCount} times; more than ${schemaFieldsMax} are not supported`,
+      `the document requests __schema ${schemaCount} times; more than ${schemaFieldsMax} are not supported`,
     );
   return undefined;
 }

@@ -104,7 +104,7 @@ export class Operations {
     if (text.length > charactersMax)
       return refused(`Syntax Error: the document has more than ${charactersMax} characters.`);
     if (countValues(variables, variableValuesMax) > variableValuesMax)
-      return refused(`the variables hold more than ${variableValuesMax} values`);
+      return refused(`the variables contain more than ${variableValuesMax} values`);
     // No document that can be read holds a zero character.
     const key = operationName === undefined ? text : `${operationName}\0${text}`;
     let operation = this.#kept.get(key);
@@ -119,7 +119,7 @@ export class Operations {
     if (errors.length > 0) return { kind: "refused", status: 400, errors };
     if (cost !== undefined && argumentCharacters(cost, variables) > argumentCharactersMax) {
       return refused(
-        `the fields are given arguments of more than ${argumentCharactersMax} characters together; give long values to fewer fields`,
+        `the arguments of all fields have more than ${argumentCharactersMax} characters in total; use long values in fewer fields`,
       );
     }
     return operation.prepare(this.#limits.depth);

@@ -19,7 +19,7 @@ export function skipCount(after: string | null | undefined): number {
   if (/^\d{1,9}$/.test(after)) return Number(after);
   throw new TrawlError(
     "bad-request",
-    `${JSON.stringify(after.slice(0, 100))} is not a cursor; take the endCursor of a page`,
+    `${JSON.stringify(after.slice(0, 100))} is not a cursor; use the endCursor of a page`,
   );
 }
 

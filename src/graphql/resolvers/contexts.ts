@@ -161,7 +161,7 @@ function requireNotConfigured(ownerId: number, name: string, { services: { conte
   if (contexts.isConfigured(ownerId, name))
     throw new TrawlError(
       "conflict",
-      `search context ${JSON.stringify(name)} already exists, in the configuration file or by itself`,
+      `search context ${JSON.stringify(name)} already exists, in the configuration file or as a built-in context`,
     );
 }
 
@@ -181,7 +181,7 @@ function managed(id: string, context: RequestContext): { readonly own: OwnContex
   if (own === undefined)
     throw new TrawlError(
       "conflict",
-      `the search context ${spec} is of the configuration file, or there by itself, and cannot be changed here`,
+      `the search context ${spec} is defined in the configuration file, or built in, and cannot be changed here`,
     );
   requireOwner(own.ownerId, context);
   return { own, actor };

@@ -47,7 +47,10 @@ export const blob: ResolversOf<"GitBlob"> = {
   blame: async (source, args, context) => {
     const { startLine, endLine, ignoreWhitespace } = args;
     if (startLine < 1 || endLine < startLine)
-      throw new TrawlError("bad-request", `lines ${startLine} to ${endLine} are none: they count from 1`);
+      throw new TrawlError(
+        "bad-request",
+        `lines ${startLine} to ${endLine} is not a valid range: line numbers start at 1`,
+      );
     const lines = await readBlame(
       source.commit,
       { path: source.path, startLine, endLine, ignoreWhitespace: ignoreWhitespace ?? false },

@@ -127,7 +127,7 @@ async function removeMember(userId: string, organisationId: string, context: Req
   if (memberIds.length === 1 && memberIds.includes(user.id) && !context.viewer.isSiteAdmin) {
     throw new TrawlError(
       "conflict",
-      `${JSON.stringify(user.name)} is the only member; a site admin removes it, or deletes the organisation`,
+      `${JSON.stringify(user.name)} is the only member; a site admin can remove it, or delete the organisation`,
     );
   }
   await context.services.accounts.setMember(name, user.name, false, actor);

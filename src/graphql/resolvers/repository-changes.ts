@@ -62,7 +62,7 @@ export const repositoryMutations: Pick<
       repository === undefined || repository === null
         ? context.repositories.byName(name ?? "")
         : administered(repository, context).found;
-    if (found === undefined) throw new TrawlError("not-found", "give the id or the name of a repository that is here");
+    if (found === undefined) throw new TrawlError("not-found", "give the id or the name of an existing repository");
     return { error: await fetchError(found, context) };
   },
   reindexRepository: (_, { repository }, context) => order("index", repository, context),
@@ -168,6 +168,6 @@ function refuseServices(context: RequestContext): never {
   context.requireSiteAdmin();
   throw new TrawlError(
     "forbidden",
-    "code hosts are not connected here: repositories are listed in the configuration file, or added by `trawl repo add`",
+    "code host connections are not supported: list repositories in the configuration file, or add them with `trawl repo add`",
   );
 }

@@ -95,7 +95,7 @@ function beginChange(
   if (key === undefined)
     throw new TrawlError(
       "bad-request",
-      `${JSON.stringify(id.slice(0, 200))} is nothing whose settings can be changed: give the id of the site, an organisation or a user`,
+      `${JSON.stringify(id.slice(0, 200))} does not have settings: give the id of the site, an organisation or a user`,
     );
   return { subject: key, lastVersion: lastID ?? undefined, author };
 }
@@ -119,7 +119,7 @@ function parseKeyPath({ keyPath }: SettingsEditInput): JsonPath {
   return keyPath.map(({ property, index }) => {
     if (typeof property === "string" && typeof index !== "number") return property;
     if (typeof index === "number" && typeof property !== "string" && index >= 0) return index;
-    throw new TrawlError("bad-request", "each step of keyPath is either a property or an index that is not negative");
+    throw new TrawlError("bad-request", "each step of keyPath must be either a property or a non-negative index");
   });
 }
 
@@ -127,6 +127,6 @@ function parseEdit({ value, valueIsJSONCEncodedString }: SettingsEditInput): Set
   if (value === undefined) return { kind: "remove" };
   if (valueIsJSONCEncodedString !== true) return { kind: "value", value };
   if (typeof value !== "string")
-    throw new TrawlError("bad-request", "with valueIsJSONCEncodedString the value must be a text that holds JSON");
+    throw new TrawlError("bad-request", "with valueIsJSONCEncodedString the value must be a string that contains JSON");
   return { kind: "text", text: value };
 }

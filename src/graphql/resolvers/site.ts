@@ -122,12 +122,12 @@ export const siteMutations: Pick<ResolversOf<"Mutation">, "updateSiteConfigurati
     context.requireSiteAdmin();
     throw new TrawlError(
       "forbidden",
-      "the configuration is a file, which the operator edits; repositories and contexts are read again on SIGHUP, all else at the next start",
+      "the configuration is a file, which the operator edits; repositories and contexts are reread on SIGHUP, everything else at the next start",
     );
   },
   sendTestEmail: (_, __, context) => {
     context.requireSiteAdmin();
-    throw new TrawlError("forbidden", "no e-mail is sent from here: there is nothing to test");
+    throw new TrawlError("forbidden", "Trawl does not send e-mail: there is nothing to test");
   },
 };
 

@@ -87,7 +87,10 @@ export const teamMutations: Pick<
     const found = requireTeam(id, typeof id === "string" ? undefined : name, context);
     const parentId = findParent(parentTeam, parentTeamName, context);
     if (parentId !== undefined && makeRoot === true)
-      throw new TrawlError("bad-request", "a team cannot have a parent and be a root: give parentTeam or makeRoot");
+      throw new TrawlError(
+        "bad-request",
+        "a team cannot have a parent and be a root: give either parentTeam or makeRoot",
+      );
     const changes = {
       ...(typeof id === "string" && typeof name === "string" ? { name } : {}),
       ...(typeof displayName === "string" ? { displayName } : {}),
@@ -123,14 +126,14 @@ async function setMembers(
   if (args.members.length > namedMembersMax)
     throw new TrawlError(
       "bad-request",
-      `members: ${args.members.length} are more than ${namedMembersMax}; name them in several requests`,
+      `members: ${args.members.length} exceed the limit of ${namedMembersMax}; split them into several requests`,
     );
   const named = args.members.flatMap((member) => {
     const userId = findMemberId(member, context);
     if (userId === undefined && args.skipUnmatchedMembers !== true) {
       throw new TrawlError(
         "not-found",
-        `no user is meant by ${JSON.stringify(member).slice(0, 500)}; give skipUnmatchedMembers to leave such members out`,
+        `no user matches ${JSON.stringify(member).slice(0, 500)}; set skipUnmatchedMembers to skip such members`,
       );
     }
     return userId ?? [];

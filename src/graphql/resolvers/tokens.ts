@@ -84,7 +84,7 @@ function requireScopes(scopes: readonly string[], { viewer: { credential, isSite
   if (wider === undefined) return;
   throw new TrawlError(
     "forbidden",
-    `this request's access token has no scope ${JSON.stringify(wider)}, so it makes none with it; sign in, or send a token that has it`,
+    `this request's access token has no scope ${JSON.stringify(wider)}, so it cannot create a token with that scope; sign in, or send a token that has it`,
   );
 }
 
@@ -96,7 +96,7 @@ function lifetimeMs(
   if (seconds === undefined) return tokenLifetimes.lifetimeMs(undefined);
   if (seconds === null) return tokenLifetimes.lifetimeMs(tokenLifetimes.allowsNever ? "never" : undefined);
   if (seconds >= 1) return tokenLifetimes.lifetimeMs(seconds * 1000);
-  throw new TrawlError("bad-request", `durationSeconds: ${seconds} is less than 1; leave it out for the usual time`);
+  throw new TrawlError("bad-request", `durationSeconds: ${seconds} is less than 1; omit it for the default`);
 }
 
 function requireOwnToken(id: string, context: RequestContext): AccessToken {

@@ -139,7 +139,7 @@ export const userMutations: Pick<
   deleteUsers: (_, { users }, context) => deleteUsers(users, context),
   recoverUsers: (_, __, context) => {
     context.requireSiteAdmin();
-    throw new TrawlError("not-found", "deleted users are not kept; create them again with createUser");
+    throw new TrawlError("not-found", "deleted users cannot be recovered; create them again with createUser");
   },
   updateUser: async (_, { user: id, username, displayName, avatarURL }, context) => {
     const {
@@ -149,11 +149,11 @@ export const userMutations: Pick<
     if (typeof username === "string" && username !== name) {
       throw new TrawlError(
         "bad-request",
-        "names of users stay, since permissions are given to them; create another user and delete this one",
+        "user names cannot be changed, because permissions refer to them; create another user and delete this one",
       );
     }
     if (typeof avatarURL === "string" && avatarURL !== "")
-      throw new TrawlError("bad-request", "users have no pictures here; leave avatarURL out");
+      throw new TrawlError("bad-request", "avatars are not supported; omit avatarURL");
     const changes = typeof displayName === "string" ? { displayName } : {};
     return new UserSource(await context.services.accounts.updateUser(name, changes, actor));
   },
@@ -193,7 +193,7 @@ export const userMutations: Pick<
     const { emails } = context.services.accounts;
     const found = emails.of(key).find(({ address }) => address.toLowerCase() === email.toLowerCase());
     if (found?.isVerified === false)
-      throw new TrawlError("bad-request", `${JSON.stringify(email)} is not verified; a site admin does that`);
+      throw new TrawlError("bad-request", `${JSON.stringify(email)} is not verified; a site admin can verify it`);
     await emails.setPrimary(name, email, actor);
     return nothing;
   },
@@ -211,7 +211,7 @@ export const userMutations: Pick<
     const { id, actor } = context.author;
     const { passwords } = context.services.accounts;
     if (passwords.has(id))
-      throw new TrawlError("conflict", "there is a password already; change it with updatePassword");
+      throw new TrawlError("conflict", "there is already a password; change it with updatePassword");
     await passwords.set(actor.who, newPassword, actor);
     return nothing;
   },

@@ -123,7 +123,7 @@ function indexOfCursor(table: RepositoryTable, wanted: readonly number[], cursor
   if (!/^\d{1,15}$/.test(text))
     throw new TrawlError(
       "bad-request",
-      `${JSON.stringify(cursor.slice(0, 100))} is not a cursor; take one of a pageInfo`,
+      `${JSON.stringify(cursor.slice(0, 100))} is not a cursor; use one from a pageInfo`,
     );
   const row = table.findRow(Number(text));
   return row === undefined ? -1 : wanted.indexOf(row);
@@ -177,7 +177,7 @@ function nameTest(query: string): Test {
   if (query.length > queryCharactersMax)
     throw new TrawlError(
       "bad-request",
-      `query: more than ${queryCharactersMax} characters; use a shorter regular expression, or names`,
+      `query: more than ${queryCharactersMax} characters; use a shorter regular expression, or give names`,
     );
   const text = query.toLowerCase();
   const holdsText: Test = ({ name }) => name.toLowerCase().includes(text);

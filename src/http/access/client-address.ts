@@ -40,7 +40,7 @@ export class ClientAddresses {
     if (family === 0 || more.length > 0 || bits === "" || !Number.isInteger(length) || length < 0 || length > bitsMax) {
       throw new TrawlError(
         "bad-config",
-        `trustedProxies: ${JSON.stringify(text)} is neither an address nor a network as in 10.0.0.0/8`,
+        `trustedProxies: ${JSON.stringify(text)} is neither an address nor a network such as 10.0.0.0/8`,
       );
     }
     this.#proxies.addSubnet(address, length, family === 4 ? "ipv4" : "ipv6");

@@ -39,7 +39,7 @@ export function requestCheck(
     if (logged.begin("", monotonicMs()) === 0)
       log.warn(
         { host: name, from: remoteAddress },
-        "a request was refused, as its Host is no name of this server: set externalUrl or trustedHosts if it is one",
+        "a request was refused because its Host is not a name of this server: if it should be, set externalUrl or trustedHosts",
       );
     return {
       status: 421,

@@ -45,7 +45,7 @@ function requireName(text: string): string {
   if (text !== "" && hostName(text) === text.toLowerCase() && !/[\s/@*]/.test(text)) return text;
   throw new TrawlError(
     "bad-config",
-    `trustedHosts: ${JSON.stringify(text)} is not the name of a host; give it without a scheme, a port and a path, as in search.example.org`,
+    `trustedHosts: ${JSON.stringify(text)} is not a host name; give it without scheme, port and path, as in search.example.org`,
   );
 }
 

@@ -28,11 +28,11 @@ export function blameHandler(content: ContentServices, events: EventServices): V
     if (request.method === "HEAD") return refuseHead(response);
     const pagePath = readPagePath(request.path.slice(root.length));
     if (pagePath === undefined)
-      return response.reply(400, plainText, "the path is not UTF-8 in percent-encoding, or holds a zero byte\n");
+      return response.reply(400, plainText, "the path is not percent-encoded UTF-8, or contains a zero byte\n");
     if (pagePath.page !== "stream") return response.reply(404, plainText, "no route\n");
     await withContext(content, { request, response, viewer }, {}, async (context) => {
       const { commit, entry } = await findEntry(context, pagePath);
-      if (entry.kind !== "file") throw new TrawlError("not-found", `${JSON.stringify(entry.path)} is no file`);
+      if (entry.kind !== "file") throw new TrawlError("not-found", `${JSON.stringify(entry.path)} is not a file`);
       const lines = await readBlame(
         commit,
         { path: entry.path, startLine: 1, endLine: lastLine, ignoreWhitespace: false },

@@ -20,7 +20,7 @@ const srcFiles: ReadonlySet<string> = new Set([
 ]);
 
 const json: Headers = { "Content-Type": "application/json; charset=utf-8", "X-Content-Type-Options": "nosniff" };
-const noUploads = "Trawl takes no index of code intelligence: it searches text.\n";
+const noUploads = "Trawl does not accept code intelligence indexes: it searches text.\n";
 
 /** What the small routes ask. */
 export interface ClientServices {
@@ -56,7 +56,7 @@ export function addClientRoutes(
         return response.reply(
           404,
           plainText,
-          `there is no build ${JSON.stringify(file)} of src; there are ${[...srcFiles].join(", ")}\n`,
+          `there is no build ${JSON.stringify(file)} of src; available are ${[...srcFiles].join(", ")}\n`,
         );
       return response.reply(302, { ...plainText, Location: `${srcReleases}/${srcVersion}/${file}` }, "");
     }),
@@ -68,7 +68,7 @@ export function addClientRoutes(
     guard(({ params }, response, viewer) => {
       if (viewer.userId === undefined) return response.reply(401, plainText, "not authenticated\n");
       if (!services.refresh(params["NAME"] ?? "", viewer))
-        return response.reply(404, plainText, "there is no repository of this name here, or you may not see it\n");
+        return response.reply(404, plainText, "there is no repository with this name, or you may not see it\n");
       return response.reply(200, json, "{}");
     }),
   );

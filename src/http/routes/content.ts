@@ -45,7 +45,7 @@ export function mirrorPath({ mirrorsFolder }: ContentServices, { repository }: C
 export function findRepository(context: RequestContext, name: string): RepositorySource {
   const record = context.repositories.byName(name);
   if (record !== undefined) return toRepositorySource(record);
-  throw new TrawlError("not-found", `there is no repository named ${JSON.stringify(name)} here, or you may not see it`);
+  throw new TrawlError("not-found", `there is no repository named ${JSON.stringify(name)}, or you may not see it`);
 }
 
 /** The commit of a revision, "" for the default branch. Throws `not-found`. */
@@ -61,7 +61,7 @@ export async function resolveCommit(
   throw new TrawlError(
     "not-found",
     revision === ""
-      ? `${repository.name} has no commit yet`
+      ? `${repository.name} has no commits yet`
       : `${repository.name} has no revision ${JSON.stringify(revision)}`,
   );
 }

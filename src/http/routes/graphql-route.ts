@@ -89,7 +89,7 @@ async function inflated({ headers, body }: HttpRequest): Promise<Uint8Array> {
           new TrawlError(
             "bad-request",
             isTooLong(error)
-              ? `the body has more than ${graphqlBytesMax} bytes once it is inflated`
+              ? `the body has more than ${graphqlBytesMax} bytes after decompression`
               : `the body is not gzip: ${errorMessage(error)}`,
           ),
         );
@@ -111,13 +111,13 @@ function gzipped(json: string | Uint8Array): Promise<Uint8Array> {
 function readRequest(body: Uint8Array): GraphqlRequest {
   const sent = parseJson(body);
   if (Array.isArray(sent))
-    throw new TrawlError("bad-request", "a list of requests is not supported; send them one by one");
+    throw new TrawlError("bad-request", "a list of requests is not supported; send them separately");
   if (typeof sent !== "object" || sent === null)
     throw new TrawlError("bad-request", 'the body must be a JSON object with a "query"');
   const { query, operationName, variables } = sent as Readonly<Record<string, unknown>>;
-  if (typeof query !== "string") throw new TrawlError("bad-request", '"query" must be a text');
+  if (typeof query !== "string") throw new TrawlError("bad-request", '"query" must be a string');
   if (!isAbsent(operationName) && typeof operationName !== "string")
-    throw new TrawlError("bad-request", '"operationName" must be a text');
+    throw new TrawlError("bad-request", '"operationName" must be a string');
   if (!isAbsent(variables) && (typeof variables !== "object" || Array.isArray(variables)))
     throw new TrawlError("bad-request", '"variables" must be an object');
   return {

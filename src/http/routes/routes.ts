@@ -61,7 +61,8 @@ export function addRoutes(server: HttpServer, services: Services): void {
     "/.api/search/trace/ID",
     guard((request, response, viewer) => {
       const text = services.search.trace(request.params["ID"] ?? "", viewer);
-      if (text === undefined) response.reply(404, plainText, "no such trace: only those of recent searches are kept\n");
+      if (text === undefined)
+        response.reply(404, plainText, "no such trace: only traces of recent searches are available\n");
       else response.reply(200, plainText, text);
     }),
   );
@@ -81,7 +82,7 @@ export function addRoutes(server: HttpServer, services: Services): void {
         return response.reply(
           403,
           plainText,
-          "Metrics count searches in private repositories: a site admin may read them.\n",
+          "Metrics include searches in private repositories: only a site admin may read them.\n",
         );
       const text = await services.metrics.text();
       response.reply(200, { "Content-Type": services.metrics.contentType }, text);

@@ -121,7 +121,7 @@ function refuseForeign(response: HttpResponse): void {
   response.reply(
     403,
     plainText,
-    "The request comes from a page of another site. If it is one of yours, list its origin in trustedOrigins.\n",
+    "The request comes from a page of another site. If you trust that site, list its origin in trustedOrigins.\n",
   );
 }
 
@@ -140,7 +140,7 @@ class Form {
   text(name: string): string {
     const value = this.#fields[name];
     if (typeof value === "string") return value;
-    throw new TrawlError("bad-request", `"${name}" must be a text`);
+    throw new TrawlError("bad-request", `"${name}" must be a string`);
   }
 
   integer(name: string): number {

@@ -60,8 +60,8 @@ function webhookHandler({ webhookSecrets, requestByAddress, recordRefusal }: Web
     const id = request.params["ID"] ?? "";
     if (refusals.begin(request.remoteAddress, monotonicMs()) > 0) return tooMany(response);
     if (!isGenuine(request, webhookSecrets.get(id) ?? nobodysSecret)) {
-      recordRefusal(request.remoteAddress, `no hook ${JSON.stringify(id.slice(0, 64))}, or not its secret`);
-      return response.reply(401, plainText, "There is no such hook, or this is not its secret.\n");
+      recordRefusal(request.remoteAddress, `no webhook ${JSON.stringify(id.slice(0, 64))}, or a wrong secret`);
+      return response.reply(401, plainText, "There is no such webhook, or the secret is wrong.\n");
     }
     refusals.forgive(request.remoteAddress);
     if (deliveries.begin(id, monotonicMs()) > 0) return tooMany(response);
@@ -76,7 +76,7 @@ function webhookHandler({ webhookSecrets, requestByAddress, recordRefusal }: Web
 }
 
 function tooMany(response: HttpResponse): void {
-  response.reply(429, { ...plainText, "Retry-After": "60" }, "Too many deliveries in this minute.\n");
+  response.reply(429, { ...plainText, "Retry-After": "60" }, "Too many deliveries within one minute.\n");
 }
 
 /** Both sides are hashed to one length first, so the comparison tells nothing of the secret. */

@@ -6,8 +6,8 @@ import type { HttpResponse } from "./response.js";
 import type { NativeResponse } from "./uws-binding.js";
 
 export const tooLarge = "body too large\n";
-const tooManyPieces = "the body comes in too many small pieces; send larger chunks\n";
-const tooSlow = "the body did not come in time\n";
+const tooManyPieces = "the body arrives in too many small pieces; send larger chunks\n";
+const tooSlow = "the body did not arrive in time\n";
 
 /**
  * A whole body comes within this time. uWebSockets.js cuts one that comes at less than 16 KB/s for 10 to 12 s before.

@@ -24,7 +24,7 @@ export class Listener {
   #take(host: string, given: number): number | undefined {
     const taken = replaceListener(this.#open(host, 0), given);
     if (taken !== undefined) return taken;
-    this.#log.error("the socket that the service manager has kept does not listen; the port is opened anew");
+    this.#log.error("the socket passed by the service manager is not listening; opening the port again");
     this.close();
     return undefined;
   }
@@ -37,7 +37,10 @@ export class Listener {
       bound = this.#native.getSocketPort(listenSocket);
     });
     if (bound === undefined) {
-      throw new TrawlError("conflict", `cannot listen on ${host}:${port}: the address is in use or not of this host`);
+      throw new TrawlError(
+        "conflict",
+        `cannot listen on ${host}:${port}: the address is in use or does not belong to this host`,
+      );
     }
     return bound;
   }

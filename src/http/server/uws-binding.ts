@@ -58,10 +58,10 @@ export function loadBinding(abi = Number(process.versions.modules)): NativeModul
     const remedy =
       abi <= lastOlderAbi
         ? "run `make build`"
-        : "run `make build` with this release; it needs glibc 2.38, as of Debian 13, and an older system Node 20";
+        : "run `make build` with this Node release, which needs glibc 2.38 (Debian 13); use Node 20 on older systems";
     throw new TrawlError(
       "bad-config",
-      `uWebSockets.js does not load in Node ${process.versions.node}: ${remedy} (${errorMessage(error).replaceAll(/\s+/g, " ")})`,
+      `uWebSockets.js cannot be loaded in Node ${process.versions.node}: ${remedy} (${errorMessage(error).replaceAll(/\s+/g, " ")})`,
       { cause: error },
     );
   }

@@ -171,7 +171,7 @@ export class HttpServer {
     if (monotonicMs() - this.#refusalLoggedMs < refusalLogMs) return;
     this.#log.warn(
       { refused: this.#refusedCount, open: this.#openMax },
-      `requests are refused: ${this.#openMax} are open, and the limit on descriptors allows no more (LimitNOFILE)`,
+      `requests are refused: ${this.#openMax} are open, the maximum that the limit on file descriptors allows (LimitNOFILE)`,
     );
     this.#refusedCount = 0;
     this.#refusalLoggedMs = monotonicMs();

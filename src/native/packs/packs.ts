@@ -107,6 +107,6 @@ function tooMany(trees: Uint8Array): TrawlError {
   );
   return new TrawlError(
     "git",
-    `the trees ${before} and ${after} are not compared: they differ in more than 16777216 entries, so one of them holds the same directories very many times`,
+    `the trees ${before} and ${after} cannot be compared: they differ in more than 16777216 entries, so one of them contains the same directories very many times`,
   );
 }

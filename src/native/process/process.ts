@@ -132,7 +132,7 @@ export function forkProcess({ name, args, environment, directory, limits }: Proc
   const { pid, stdin, stdout, stderr } = child;
   // Node tells the reason later; where no descriptor is left there are no streams either, against their type.
   if (pid === undefined || stdin === undefined || stdout === undefined)
-    throw failure(name, "failed: no such directory, or no descriptor left");
+    throw failure(name, "failed: no such directory, or no file descriptor left");
   recordChild(pid);
   child.on("exit", () => forgetChild(pid));
   raiseOomScore(pid);

@@ -36,7 +36,7 @@ export function refuseUnbuilt(text: string, query: BasicQuery): void {
     const what = unbuiltPart(field);
     if (what !== undefined) {
       throw new UnsupportedError(
-        `The filter ${what} is understood but not built yet. Remove it to search without it.`,
+        `The filter ${what} is recognized but not implemented yet. Remove it to search without it.`,
         text,
         field.span,
       );

@@ -174,7 +174,7 @@ export class Validator {
         const isOfHistory = hasType(query, "commit") || hasType(query, "diff");
         if (revision.startsWith("^") && !isOfHistory)
           throw this.#error(
-            `the revision "${revision}" leaves history out, which requires type:commit or type:diff in the query`,
+            `the revision "${revision}" excludes history, which requires type:commit or type:diff in the query`,
             field.span,
           );
         if (revision.startsWith("*!") && !revision.startsWith("*!refs/"))

@@ -40,12 +40,12 @@ export function checkContextQuery(text: string, nowMs: number): void {
   };
   if (tree.root === undefined) return refuse("the query of a context needs a filter", { from: 0, to: 0 });
   for (const leaf of collectLeaves(tree.root)) {
-    if (leaf.kind === "pattern") refuse("the query of a context holds filters only, no pattern", leaf.span);
+    if (leaf.kind === "pattern") refuse("the query of a context may contain only filters, no pattern", leaf.span);
     else if (!contextFields.has(leaf.name))
-      refuse(`the query of a context cannot hold ${leaf.name}:, only ${[...contextFields].join(", ")}`, leaf.span);
-    else if (leaf.predicate !== undefined) refuse("the query of a context cannot hold predicates", leaf.span);
+      refuse(`the query of a context cannot contain ${leaf.name}:, only ${[...contextFields].join(", ")}`, leaf.span);
+    else if (leaf.predicate !== undefined) refuse("the query of a context cannot contain predicates", leaf.span);
     else if (readRevisions(leaf).some(isRevisionGlob))
-      refuse("the query of a context cannot hold globs of revisions", leaf.span);
+      refuse("the query of a context cannot contain revision globs", leaf.span);
   }
   const validator = new Validator(text, new Analyses(text), nowMs);
   for (const query of basicQueries(tree)) validator.check(query);

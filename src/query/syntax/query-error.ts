@@ -67,7 +67,7 @@ export class UnsupportedError extends QueryError {
 export class RevisionSyntaxError extends QueryError {
   constructor(revision: string, query: string, span: Span) {
     super(
-      `the revision "${shorten(revision)}" is none that can be searched; write a branch, a tag, a commit, or one of these with ~N or ^N`,
+      `the revision "${shorten(revision)}" cannot be searched; use a branch, a tag, a commit, or one of these with ~N or ^N`,
       query,
       span,
     );

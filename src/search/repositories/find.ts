@@ -6,24 +6,24 @@ import type { SearchPool } from "../../pool/search-pool.js";
 import { chooseShards } from "../shard-choice.js";
 import type { SliceScheduler } from "../slice-scheduler.js";
 
-/** What the look for repositories needs of its search. */
+/** What the look-up of repositories needs from its search. */
 export interface FindContext {
   readonly view: CatalogView;
   readonly pool: Pick<SearchPool, "find" | "workerCount">;
   readonly scheduler: SliceScheduler;
-  /** The search's control block: its stop word ends the look. */
+  /** The search's control block: its stop word ends the look-up. */
   readonly control: ControlBlock;
   readonly lane: Lane;
   readonly client: string;
-  /** Told of each slice, for its stats and its failures. */
+  /** Called with each slice's result, for its statistics and failures. */
   readonly onResult: (result: FindTaskResult) => void;
-  /** Told of a worker that died: what it had left is not looked at. */
+  /** Called when a worker has crashed: its remaining shards are not examined. */
   readonly onLost: (error: unknown) => void;
 }
 
 /**
- * Looks for the conditions in the shards, in the search's turn among others. When the search is stopped on the way the
- * answers are not complete; then nobody wants them.
+ * Evaluates the conditions on the shards, scheduled like other slices. If the search is stopped, the results are
+ * incomplete and must not be used.
  */
 export async function find(conditions: readonly FindCondition[], context: FindContext): Promise<void> {
   const { rows } = chooseShards(

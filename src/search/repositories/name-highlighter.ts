@@ -4,7 +4,7 @@ import { compileRegexp } from "../../regexp/match/compile.js";
 import type { Matcher, RangeSink } from "../../regexp/match/matcher.js";
 import { buildUnions } from "./name-unions.js";
 
-/** Ranges in names that the patterns of a search match, for highlights. */
+/** Ranges in names that the patterns of a search match, for highlighting. */
 export class NameHighlighter {
   readonly #matchers: readonly Matcher[];
 
@@ -12,12 +12,12 @@ export class NameHighlighter {
     this.#matchers = matchers;
   }
 
-  /** Yields between pieces of work: thousands of patterns take 50 ms. */
+  /** Yields between steps: thousands of patterns take 50 ms. */
   static *make(plans: readonly RepositoryNamePlan[]): Generator<undefined, NameHighlighter> {
     const matchers: Matcher[] = [];
     for (const foldCase of [true, false]) {
       const sources = new Set(plans.flatMap((plan) => allSources(plan, foldCase)));
-      // In a union the first that matches wins: the longer one before what it begins with.
+      // In a union the first alternative that matches wins, so longer sources come before their prefixes.
       const ordered = [...sources].sort((a, b) => b.length - a.length);
       for (const union of yield* buildUnions(ordered, foldCase)) {
         matchers.push(compileRegexp(union, foldCase));
@@ -27,7 +27,7 @@ export class NameHighlighter {
     return new NameHighlighter(matchers);
   }
 
-  /** Sorted and disjoint; of two that overlap the earlier one, then the longer one. */
+  /** Sorted and disjoint; of two overlapping ranges the earlier one, then the longer one, is kept. */
   ranges(name: Buffer): NameRange[] {
     const pairs: [number, number][] = [];
     const sink: RangeSink = { push: (start, end) => pairs.push([start, end]) };
@@ -49,7 +49,7 @@ export class NameHighlighter {
   }
 }
 
-/** One `repo` match object as JSON. `revision` is undefined when the query named none. */
+/** One `repo` match object as JSON. `revision` is undefined if the query specified none. */
 export function repositoryMatch(
   repository: Repository,
   revision: string | undefined,

@@ -1,12 +1,15 @@
 import { TrawlError } from "../../base/errors.js";
 import { compileRegexp } from "../../regexp/match/compile.js";
 
-/** Up to `apartCountMax` regexps stay separate; more are joined, up to `unionCountMax` or `unionLengthMax` characters each. */
+/**
+ * Up to `apartCountMax` regexps remain separate; more are combined into unions of at most `unionCountMax` sources or
+ * `unionLengthMax` characters.
+ */
 const apartCountMax = 32;
 const unionCountMax = 64;
 const unionLengthMax = 4096;
 
-/** Regexps that match where any of the sources does: thousands of them as about a hundred. */
+/** Regexps that together match whatever any of the sources matches: about a hundred for thousands of sources. */
 export function* buildUnions(sources: readonly string[], foldCase: boolean): Generator<undefined, readonly string[]> {
   if (sources.length <= apartCountMax) return sources;
   const unions: string[][] = [];
@@ -30,7 +33,7 @@ export function* buildUnions(sources: readonly string[], foldCase: boolean): Gen
   return usable;
 }
 
-/** Regexps that are good one by one may be too large together. */
+/** Regexps that compile individually may be too large together. */
 function isCompilable(source: string, foldCase: boolean): boolean {
   try {
     compileRegexp(source, foldCase);

@@ -6,27 +6,28 @@ import type { Matcher } from "../../regexp/match/matcher.js";
 import { compilePredicate } from "./repository-predicate.js";
 
 /**
- * One match in so many names, or more, is dense: asking each name alone is cheaper then than going from match to match.
+ * If at least one in this many names matches, matches are dense: testing each name separately is then cheaper than
+ * going from match to match.
  */
 const denseEvery = 4;
 
-/** What one step looks at: of most regexps it takes some microseconds, of the slowest a millisecond for each name. */
+/** Names tested in one step: most regexps take a few microseconds for them, the slowest a millisecond per name. */
 const placesOfStep = 8;
 const bytesOfStep = 32 * 1024;
 
-/** So many marks are kept of a table, a byte for each repository and regexp: 1,600 regexps over 10,000 repositories. */
+/**
+ * Limit on the cached bitmaps of a table, which have one byte per repository and regexp: 1,600 regexps over 10,000
+ * repositories.
+ */
 const keptBytesMax = 16 * 1024 * 1024;
 
-/** What is asked counts as so many bytes, beside its marks: it bounds how much is kept of a small table. */
+/** Overhead of a cache entry in addition to its bitmap: it limits the number of entries for a small table. */
 const questionBytes = 256;
 
-/** By table, then by what is asked. They go with the table. */
+/** By table, then by condition. Entries live as long as their table. */
 const cachedBitmaps = new WeakMap<RepositoryTable, BoundedMap<string, Uint8Array>>();
 
-/**
- * Marks with 1, by row, the repositories whose name matches. The result is cached, so to ask again costs nothing. Yields
- * between pieces of work.
- */
+/** Sets 1, by row, for repositories whose name matches. The result is cached. Yields between steps. */
 export function* matchingNames(
   table: RepositoryTable,
   source: string,
@@ -38,8 +39,8 @@ export function* matchingNames(
 }
 
 /**
- * Marks with 1, by row, the repositories of which the predicate holds before it is negated. They are kept, too.
- * Yields as well.
+ * Sets 1, by row, for repositories that satisfy the predicate before negation. The result is cached. Yields between
+ * steps.
  */
 export function* matchingPredicate(
   table: RepositoryTable,
@@ -63,14 +64,14 @@ function* cachedBitmap(
   return marks;
 }
 
-/** Whether asking for these names costs next to nothing. */
+/** Whether the result for these names is cached. */
 export function isCached(table: RepositoryTable, source: string, foldCase: boolean): boolean {
   return tableCache(table).get(cacheKey(source, foldCase)) !== undefined;
 }
 
 /**
- * Those of the rows whose name matches, or does not, as `wanted` says: in the cheaper way. Yields between pieces of
- * work.
+ * The rows whose name matches, or does not match, depending on `wanted`, computed in the cheaper way. Yields between
+ * steps.
  */
 export function* rowsByName(
   table: RepositoryTable,
@@ -93,11 +94,11 @@ export function* rowsByName(
 }
 
 /**
- * All names are searched as one text, so that a pattern that few names match costs one pass over it. That misses
- * nothing: what matches a name alone matches it there too, as `^`, `$` and `\b` hold beside a newline. A match found
- * there may reach over a newline, so the name is asked alone as well; from the first that fails on, and where matches
- * are dense, each name is asked alone. Measured with 10,000 names: 0.1 to 0.7 ms for a rare pattern, 1.5 to 2 ms for
- * one that matches all; 4 s for 8,000 characters of alternatives that RE2 follows one by one.
+ * All names are searched as one text, so that a pattern that few names match costs one pass over it. This misses
+ * nothing: a match in a name alone is also a match there, because `^`, `$` and `\b` hold next to a newline. A match
+ * found there may extend across a newline, so the name is also tested alone. After the first name that fails this test,
+ * and if matches are dense, each name is tested alone. Measured with 10,000 names: 0.1 to 0.7 ms for a rare pattern,
+ * 1.5 to 2 ms for one that matches all; 4 s for 8,000 characters of alternatives that RE2 tries one by one.
  */
 function* scanNames(table: RepositoryTable, matcher: Matcher): Generator<undefined, Uint8Array> {
   const marks = new Uint8Array(table.count);
@@ -106,8 +107,8 @@ function* scanNames(table: RepositoryTable, matcher: Matcher): Generator<undefin
 }
 
 /**
- * Marks names up to the row that it returns. A call of RE2 cannot be interrupted, so it gets no more of them than
- * take a moment.
+ * Marks names up to the row that it returns. A call of RE2 cannot be interrupted, so each call covers only as many
+ * names as take a short time.
  */
 function* scanTogether(table: RepositoryTable, matcher: Matcher, marks: Uint8Array): Generator<undefined, number> {
   const bytesMax = Math.min(matcher.windowBytesMax, bytesOfStep);
@@ -115,7 +116,7 @@ function* scanTogether(table: RepositoryTable, matcher: Matcher, marks: Uint8Arr
   for (let matchCount = 0; row < table.count; ) {
     const next = table.placeAtByte(Math.min(table.nameStart[row] + bytesMax, table.names.length - 1), row) + 1;
     const start = matcher.startFrom(table.names.subarray(0, table.nameStart[next]), table.nameStart[row]);
-    // An empty match may stand behind the last newline.
+    // An empty match may be after the last newline.
     if (start < 0 || start >= table.nameStart[next]) {
       row = next;
     } else {

@@ -3,23 +3,23 @@ import { setBit } from "../../base/bits.js";
 import type { RepositoryFilter, YesNoOnly } from "../../query/plan/plan.js";
 import { matchingPredicate, matchingNames, rowsByName } from "./repository-bitmaps.js";
 
-/** What a filter chooses by name and predicates, whatever revisions it asks for. */
+/** The repositories that a filter chooses by name and attributes, regardless of its revisions. */
 export interface RepositoryChoice {
-  /** Places of the table: those with more stars first, then the newer ones. */
+  /** Rows of the table: more stars first, then newer ones first. */
   readonly rows: Rows;
-  /** The same as bits, by id. */
+  /** The same as a bitmap, by id. */
   readonly idBits: Uint32Array;
-  /** Ids of repositories that matched but for being forks resp. archived, where the query says nothing of these. */
+  /** Ids of repositories that match but are forks or archived, respectively, if the query does not mention these. */
   readonly excludedForks: readonly number[];
   readonly excludedArchived: readonly number[];
 }
 
-/** Choices by defaults alone, by table and what the filter says: the same for all searches without a filter. */
+/** Choices that depend only on the defaults, by table and filter: identical for all searches without a filter. */
 const keptDefaults = new WeakMap<RepositoryTable, Map<string, RepositoryChoice>>();
 
 /**
- * The choice of each filter among all repositories, one for those that say the same. Each condition looks only at what
- * those before it left. Yields between pieces of work.
+ * The choice of each filter among all repositories; equal filters share one. Each condition examines only what the
+ * previous ones have left. Yields between steps.
  */
 export function* chooseRepositories(
   table: RepositoryTable,
@@ -39,7 +39,7 @@ export function* chooseRepositories(
   return choices;
 }
 
-/** Equal for filters that choose the same of all repositories. */
+/** Equal for filters that choose the same repositories. */
 function cacheKey({
   include,
   exclude,
@@ -93,14 +93,14 @@ function* decide(table: RepositoryTable, filter: RepositoryFilter): Generator<un
   return { rows, idBits: toBitmap(rows.map((row) => table.at(row).id)), excludedForks, excludedArchived };
 }
 
-/** The ids as bits. */
+/** The ids as a bitmap. */
 export function toBitmap(ids: readonly number[]): Uint32Array {
   const bits = new Uint32Array((ids.reduce((most, id) => Math.max(most, id), 0) >>> 5) + 1);
   for (const id of ids) setBit(bits, id);
   return bits;
 }
 
-/** The rows whose name all includes match and no exclude does, and whose attributes satisfy all predicates, ascending. */
+/** The rows whose name matches all includes and no exclude, and whose attributes satisfy all predicates, ascending. */
 function* placesOfFilter(
   table: RepositoryTable,
   { among, include, exclude, predicates }: RepositoryFilter,
@@ -132,7 +132,7 @@ function placesOfNames(table: RepositoryTable, names: readonly string[]): readon
   return names.flatMap((name) => table.findRowByName(name) ?? []).sort((a, b) => a - b);
 }
 
-/** Those of the rows, or of all, that are marked as wanted. */
+/** Those of the given rows, or of all rows, whose mark is `wanted`. */
 function selectRows(marks: Uint8Array, wanted: 0 | 1, among: Rows | undefined): Rows {
   if (among !== undefined) return among.filter((row) => marks[row] === wanted);
   const rows: number[] = [];

@@ -6,17 +6,17 @@ import type { FindTaskResult } from "../../protocol/messages.js";
 import { find, type FindContext } from "./find.js";
 import { keepRevisions, type Resolution } from "./repository-resolver.js";
 
-/** Answers that are kept of one state of the index. Each has four bytes for every repository and condition. */
+/** Limit on cached results per state of the index. Each has four bytes per repository and condition. */
 const keptAnswersMax = 64;
 
-/** By state of the index, then by filter: what was found for each of its conditions. They go with the state. */
+/** By state of the index, then by filter: the results for each of its conditions. Entries live as long as the state. */
 const keptAnswers = new WeakMap<ShardTable, BoundedMap<string, readonly Int32Array[]>>();
 
 /**
- * What the filters chose, less the revisions for which one of their conditions fails, and the repositories that have no
- * other revision. All conditions are looked for in one pass over the shards, in the search's turn among others.
+ * What the filters chose, without the revisions for which one of their conditions fails, and without repositories that
+ * have no other revision. All conditions are evaluated in one pass over the shards, scheduled like other slices.
  *
- * When the search is stopped on the way the answer is not complete; then nobody wants it.
+ * If the search is stopped, the result is incomplete and must not be used.
  */
 export async function applyConditions(
   filters: readonly RepositoryFilter[],
@@ -55,8 +55,8 @@ export async function applyConditions(
 }
 
 /**
- * Equal where the same is asked of the same revisions, out of the same repositories. A moment, which a date like "a
- * month ago" moves, is not asked here.
+ * Equal if the conditions, revisions and repositories are the same. Dates are not part of these conditions, so relative
+ * dates such as "a month ago" do not matter.
  */
 function cacheKey(filter: RepositoryFilter, { tableId, selection }: Resolution): string {
   return JSON.stringify([tableId, { ...filter, committedAfter: [] }, [...(selection.revisions ?? [])]]);
@@ -68,18 +68,20 @@ function tableCache(table: ShardTable): BoundedMap<string, readonly Int32Array[]
   return kept;
 }
 
-/** What workers are asked for the conditions of a filter. */
+/** The conditions of a filter, as sent to workers. */
 export function findConditions({ conditions }: RepositoryFilter, resolution: Resolution): FindCondition[] {
   return conditions.map(({ file }) => ({ file, selection: resolution.selection, found: emptyFound(resolution) }));
 }
 
-/** Room for what is found of these repositories. */
+/** Allocates the result for these repositories. */
 export function emptyFound({ repositories }: Resolution): Int32Array {
   const idMax = repositories.reduce((max, { id }) => Math.max(max, id), 0);
   return new Int32Array(new SharedArrayBuffer((idMax + 1) * 4));
 }
 
-/** The resolution less the indexed branches that the conditions rule out; `found` is the answer to each. */
+/**
+ * The resolution without the indexed branches that the conditions rule out; `found` is the result of each condition.
+ */
 export function narrow(
   { conditions }: RepositoryFilter,
   resolution: Resolution,

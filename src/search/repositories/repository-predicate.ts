@@ -48,7 +48,7 @@ function compileValue(value: MetadataTest["value"]): (content: string | null) =>
   return (content) => content !== null && holds(content);
 }
 
-/** Repositories have many keys and values in common, so each text is tried once. */
+/** Repositories have many keys and values in common, so each text is tested once. */
 function compileText({ text, isRegexp }: TextPredicate): TextTest {
   if (!isRegexp) return (content) => content === text;
   const matcher = compileRegexp(text, false);

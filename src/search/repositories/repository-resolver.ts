@@ -16,33 +16,34 @@ import {
   type OpenRevisions,
 } from "../revisions/revision-resolver.js";
 
-/** What a repository filter chose, and what the user has to hear of. */
+/** The choice of a repository filter, and the problems to report to the user. */
 export interface Resolution {
-  /**
-   * Of the table that it was chosen from: what was found out among the repositories of one is not known of another's.
-   */
+  /** The table that it was chosen from: information about repositories of one table does not apply to another. */
   readonly tableId: number;
-  /** Those with more stars first, then the newer ones. */
+  /** More stars first, then newer ones first. */
   readonly repositories: readonly Repository[];
-  /** The choice as workers take it. */
+  /** The choice in the form that workers use. */
   readonly selection: RepositorySelection;
-  /** Ids of repositories that matched but for being forks resp. archived, where the query says nothing of these. */
+  /** Ids of repositories that match but are forks or archived, respectively, if the query does not mention these. */
   readonly excludedForks: readonly number[];
   readonly excludedArchived: readonly number[];
-  /** Revisions that only the mirrors know: `withRevisions` adds them. */
+  /** Revisions that only the mirrors can resolve: `withRevisions` adds them. */
   readonly open: readonly OpenRevisions[];
   readonly missingRevisions: readonly MissingRevision[];
-  /** Chosen repositories that were never indexed, because no sync has ended, or none succeeded. */
+  /** Chosen repositories that have never been indexed, because no sync has finished or none has succeeded. */
   readonly cloning: readonly string[];
   readonly missing: readonly string[];
 }
 
-/** Repositories times revisions that are looked up for one query. Each is kept until the search has ended. */
+/**
+ * Limit on revision look-ups (summed over repositories) for one query. Each result is stored until the search has
+ * ended.
+ */
 const revisionLookupsMax = 1_000_000;
 
 /**
- * Chooses the repositories of each basic query, and the revisions to search of each. Yields between pieces of work;
- * what is chosen is of the moment of the call. Throws `bad-query` when it is too much.
+ * Chooses the repositories of each basic query, and the revisions to search in each. Yields between steps; the choice
+ * reflects the time of the call. Throws `bad-query` if it is too large.
  */
 export function* resolveInSteps(
   table: RepositoryTable,
@@ -54,7 +55,7 @@ export function* resolveInSteps(
   if (lookupCount > revisionLookupsMax) {
     throw new TrawlError(
       "bad-query",
-      `the query asks for ${lookupCount} revisions, each of each repository counted; more than ${revisionLookupsMax} are too many: choose fewer repositories or revisions`,
+      `the query requests ${lookupCount} revisions, summed over all repositories; the limit is ${revisionLookupsMax}: choose fewer repositories or revisions`,
     );
   }
   const plain = new Map<RepositoryChoice, Resolution>();
@@ -64,7 +65,7 @@ export function* resolveInSteps(
     const resolution =
       (hasRevisions ? undefined : plain.get(choice)) ?? (yield* resolve(table, records, choice, filters[i]));
     if (!hasRevisions) plain.set(choice, resolution);
-    // What is found out about one basic query's selection is not known of another's.
+    // What is learned about the selection of one basic query does not apply to that of another, so it is copied.
     resolutions.push({ ...resolution, selection: { ...resolution.selection } });
     yield;
   }
@@ -102,12 +103,12 @@ function* resolve(
   };
 }
 
-/** The same of one basic query, at once. */
+/** Like `resolveInSteps`, for one basic query, without yielding. */
 export function resolveRepositories(table: RepositoryTable, filter: RepositoryFilter): Resolution {
   return resultAtOnce(resolveInSteps(table, [filter]))[0];
 }
 
-/** Asks the mirrors for the open revisions. Returns a sentence for each mirror that could not be read, too. */
+/** Resolves the open revisions from the mirrors. Also returns a sentence for each mirror that could not be read. */
 export async function readOpenRevisions(
   resolution: Resolution,
   reads: Pick<ReadPool, "run">,
@@ -122,7 +123,7 @@ export async function readOpenRevisions(
   return { resolution: withRevisions(resolution, answers), failures };
 }
 
-/** The resolution with what mirrors answered about its open revisions. */
+/** The resolution with the mirrors' answers about its open revisions. */
 export function withRevisions(resolution: Resolution, answers: ReadonlyMap<number, RevisionsOfRepository>): Resolution {
   const revisions = new Map(resolution.selection.revisions);
   const chosen = new Set(resolution.repositories);
@@ -151,7 +152,7 @@ export function withRevisions(resolution: Resolution, answers: ReadonlyMap<numbe
   };
 }
 
-/** What the index alone can answer of the selection. */
+/** The part of the selection that the index alone can answer. */
 export function indexedSelection(selection: RepositorySelection): RepositorySelection {
   const { repositoryIds, revisions } = selection;
   if (revisions === undefined || repositoryIds === undefined) return selection;
@@ -161,7 +162,7 @@ export function indexedSelection(selection: RepositorySelection): RepositorySele
   return { repositoryIds: ids, revisions: left };
 }
 
-/** The resolution less the revisions that fail, and the repositories that have no other. */
+/** The resolution without the revisions that fail, and without repositories that have no other. */
 export function keepRevisions(
   resolution: Resolution,
   holds: (repository: Repository, choice: RevisionChoice) => boolean,
@@ -183,7 +184,7 @@ export function keepRevisions(
   };
 }
 
-/** The revisions that are searched of a repository; the default branch has bit -1 where nothing of it is indexed. */
+/** The revisions of a repository that are searched; the default branch has bit -1 if it is not indexed. */
 export function searchedChoices({ selection }: Resolution, repository: Repository): readonly RevisionChoice[] {
   return (
     selection.revisions?.get(repository.id) ?? [{ typed: "", bit: defaultBranchBit(repository), unindexed: undefined }]

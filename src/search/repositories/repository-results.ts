@@ -6,7 +6,7 @@ import { rowsByName } from "./repository-bitmaps.js";
 import type { Resolution } from "./repository-resolver.js";
 import type { SearchResults } from "../stream/search-results.js";
 
-/** Gives the results the repositories that the plan takes as such. Yields between pieces of work. */
+/** Adds the repositories that are results themselves. Yields between steps. */
 export function* repositoryResults(
   { basicQueries, resultOptions }: SearchPlan,
   resolutions: readonly Resolution[],
@@ -31,8 +31,8 @@ export function* repositoryResults(
 }
 
 /**
- * Those of the repositories whose name the plan takes, in their order. Yields between pieces of work, of which a query
- * of thousands of patterns makes many.
+ * The repositories whose name matches the plan, in their order. Yields between steps, because a query may have
+ * thousands of patterns.
  */
 function* repositoriesByName(
   plan: RepositoryNamePlan,
@@ -71,7 +71,7 @@ function* keepAny(
   return rows.filter((row) => found.has(row));
 }
 
-/** The rows whose name any of the sources matches; with `wanted` false, those that none does. */
+/** The rows whose name matches any of the sources; if `wanted` is false, those that match none. */
 function* keepMatching(
   sources: readonly string[],
   wanted: boolean,

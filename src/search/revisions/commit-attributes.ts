@@ -5,13 +5,13 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { CommitAttribute, CommitOfRepository, CommitQuestion } from "../../protocol/read-messages.js";
 import type { ReadPool } from "../../pool/read-pool.js";
 
-/** Bytes of answers that are kept. */
+/** Limit on cached answers. */
 const keptBytesMax = 64 * 1024 * 1024;
 
-/** What an answer without bytes counts as. */
+/** Cost assigned to an answer without bytes. */
 const answerBytesMin = 256;
 
-/** Commits of one request: so many take some 50 ms, and then others have their turn. */
+/** Commits per request: these take about 50 ms, after which other clients are served. */
 const commitsPerRequest: Readonly<Record<CommitQuestion["kind"], number>> = {
   "commit-date": 64,
   "code-owners": 8,
@@ -19,11 +19,11 @@ const commitsPerRequest: Readonly<Record<CommitQuestion["kind"], number>> = {
   "has-file": 1,
 };
 
-/** When an answer is not wanted any more. */
+/** When an answer is no longer wanted. */
 export interface AskLimits {
-  /** As of `performance.now()`. */
+  /** On the clock of `performance.now()`. */
   readonly deadlineMs: number;
-  /** Word 0 not 0: stop. */
+  /** Stop if word 0 is not 0. */
   readonly stop: Int32Array;
   readonly client: string;
 }
@@ -41,7 +41,7 @@ export interface AttributeFailure {
   readonly repositoryId: number;
   /** Follows the name of the repository. */
   readonly reason: string;
-  /** True when there was not enough time. */
+  /** True if there was not enough time. */
   readonly isLate: boolean;
 }
 
@@ -50,10 +50,11 @@ export function commitKey({ repositoryId, commit }: CommitOfRepository): string 
 }
 
 /**
- * Asks the mirrors about commits, on behalf of searches. An answer is kept, as a commit never changes.
+ * Looks up information about commits in the mirrors, on behalf of searches. Answers are cached, because a commit never
+ * changes.
  *
- * What reads a whole history, or all texts of a commit, may take minutes; so many such requests run at a time that one
- * reader is left for others. Requests of several searches take turns, those of one client as one.
+ * Reading a whole history, or all texts of a commit, may take minutes; the number of such requests that run at the same
+ * time leaves one reader for others. Requests of several searches are served round-robin by client.
  */
 export class CommitAttributeReader {
   readonly #pool: Pick<ReadPool, "run">;
@@ -111,8 +112,8 @@ export class CommitAttributeReader {
   }
 
   /**
-   * As many answers as commits. A turn that did not come in time leaves none of it, though the timer may be a moment
-   * early.
+   * Returns as many answers as commits. If the permit did not arrive in time, no time is left, although the timer may
+   * fire slightly early.
    */
   async #read(
     question: CommitQuestion,
@@ -123,7 +124,7 @@ export class CommitAttributeReader {
     const timeoutMs = deadlineMs - performance.now();
     try {
       if (!isTurn || timeoutMs <= 0 || Atomics.load(stop, 0) !== 0)
-        throw new TrawlError("cancelled", "no time was left for it");
+        throw new TrawlError("cancelled", "no time was left to read it");
       const { attributes } = await this.#pool.run<"commit-attributes">(
         { kind: "commit-attributes", question, commits },
         { timeoutMs, stop, client },
@@ -131,7 +132,7 @@ export class CommitAttributeReader {
       return attributes;
     } catch (error) {
       const code = error instanceof TrawlError ? error.code : "internal";
-      const message = code === "cancelled" ? "there was not enough time" : errorMessage(error);
+      const message = code === "cancelled" ? "there was not enough time to read it" : errorMessage(error);
       return commits.map(() => ({ kind: "failed", error: { code, message } }));
     }
   }
@@ -141,7 +142,7 @@ function splitBatches<T>(items: readonly T[], size: number): (readonly T[])[] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
 }
 
-/** Lets so many run at a time, the others clients in turn. */
+/** Limits concurrency, serving clients round-robin. */
 class FairLimit {
   readonly countMax: number;
   readonly #waiting = new FairQueue<(isTurn: boolean) => void>();
@@ -151,7 +152,10 @@ class FairLimit {
     this.countMax = countMax;
   }
 
-  /** Runs `work` in its turn. When that does not come in time it is told so, and must do next to nothing. */
+  /**
+   * Runs `work` when it is its turn. If that does not happen in time, `work` is called with false, and must do almost
+   * nothing.
+   */
   async run<T>(limits: AskLimits, work: (isTurn: boolean) => Promise<T>): Promise<T> {
     let isTurn = true;
     if (this.#running < this.countMax) this.#running++;

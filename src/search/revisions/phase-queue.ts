@@ -1,9 +1,9 @@
 import type { SearchPhase } from "./revision-phases.js";
 
-/** The phases of a search after its first, each prepared while the one before it runs. */
+/** The phases of a search after its first, each prepared while the previous one runs. */
 export class PhaseQueue {
   readonly #phases: AsyncGenerator<SearchPhase, undefined>;
-  /** The phase after the one that runs; of undefined after the last one. */
+  /** The phase after the running one; resolves with undefined after the last one. */
   #next: Promise<SearchPhase | undefined>;
   #current: SearchPhase | undefined;
   #isEnded = false;
@@ -13,12 +13,14 @@ export class PhaseQueue {
     this.#next = this.#prepare();
   }
 
-  /** Releases the phase that ran, and resolves with the next one when it is ready; with undefined after the last. */
+  /**
+   * Releases the phase that has run, and resolves with the next one when it is ready; with undefined after the last.
+   */
   async take(): Promise<SearchPhase | undefined> {
     this.#current?.release();
     this.#current = undefined;
     const next = this.#next;
-    // What is awaited here is released here.
+    // The phase awaited here is released here.
     this.#next = Promise.resolve(undefined);
     const phase = await next;
     if (phase === undefined) return undefined;
@@ -31,7 +33,10 @@ export class PhaseQueue {
     return phase;
   }
 
-  /** Releases all phases, when nobody reads the current one any more. Reads for later ones end by the stop flag. */
+  /**
+   * Releases all phases, when the current one is no longer being read. Reads for later phases are ended by the stop
+   * flag.
+   */
   end(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
@@ -42,7 +47,7 @@ export class PhaseQueue {
 
   #prepare(): Promise<SearchPhase | undefined> {
     const next = this.#phases.next().then(({ value }) => value);
-    // Whoever takes the phase is told of an error; nobody may.
+    // The error is reported to the caller that takes the phase, if there is one.
     next.catch(() => undefined);
     return next;
   }

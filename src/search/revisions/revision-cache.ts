@@ -1,7 +1,7 @@
 import { assert } from "../../base/assert.js";
 import { BoundedMap } from "../../base/bounded-map.js";
 
-/** A shard in the cache's memory, made of documents that no live shard has. */
+/** A shard in the cache's memory, built from documents that no live shard has. */
 export interface CachedShard {
   readonly id: number;
   readonly repositoryId: number;
@@ -9,15 +9,15 @@ export interface CachedShard {
   readonly from: number;
   to: number;
   pinCount: number;
-  /** False while it is being made. */
+  /** False while it is being built. */
   isReady: boolean;
-  /** Whether it was used since the place for new shards last came by. */
+  /** Whether it was used since the write position last passed it. */
   isRecent: boolean;
-  /** Documents in it whose blob the mirror lacks. */
+  /** Number of its documents whose blob is missing from the mirror. */
   missingCount: number;
 }
 
-/** What was found out about commits of one repository: which documents of which shards they have. */
+/** Cached information about commits of one repository: which documents of which shards they have. */
 export interface RevisionBatch {
   readonly repositoryId: number;
   /** The number of a commit is its index. */
@@ -28,23 +28,23 @@ export interface RevisionBatch {
   readonly cached: readonly { readonly shard: CachedShard; readonly sets: Uint32Array }[];
 }
 
-/** Ids of kept shards begin here, far from those of live ones. */
+/** Ids of cached shards start here, far above those of live ones. */
 const firstCachedId = 2 ** 31;
 
-/** Waves take at most this part of the memory that shards may take, beside it. */
+/** Batches may use at most this fraction of the memory for shards, in addition to it. */
 const waveBytesShare = 1 / 8;
 
 /**
- * Documents of revisions that are not indexed, kept from one search to the next.
+ * Documents of revisions that are not indexed, cached between searches.
  *
- * Their shards lie in one piece of shared memory, whose size is the bound of this cache: workers read and write there,
- * the main thread only decides what lies where. A new shard goes to the next free place in a circle. What lies there is
- * dropped, unless a search has it pinned or it was used since the circle was last there. Memory that is given back and
- * taken again by the garbage collectors of many threads would have no bound that holds.
+ * Their shards are in one block of shared memory, whose size is the limit of this cache: workers read and write it, and
+ * the main thread only manages its layout. A new shard is placed in the next free space of a ring. Shards in that space
+ * are dropped, unless a search has pinned them or they were used since the write position last passed them. Memory
+ * allocated and freed through the garbage collectors of many threads would have no effective limit.
  */
 export class RevisionCache {
   readonly arena: SharedArrayBuffer;
-  /** In the order of their positions. */
+  /** Ordered by position. */
   #shards: CachedShard[] = [];
   #head = 0;
   #nextId = firstCachedId;
@@ -57,12 +57,12 @@ export class RevisionCache {
     this.#waves = new BoundedMap(byteCount * waveBytesShare, ({ bytes }) => bytes);
   }
 
-  /** Shards with documents of the repository, ready to be read. */
+  /** Shards with documents of the repository that are ready to be read. */
   cachedShards(repositoryId: number): CachedShard[] {
     return this.#shards.filter((shard) => shard.repositoryId === repositoryId && shard.isReady);
   }
 
-  /** Room for a shard of up to `byteCount` bytes, pinned once; undefined when what is there is all in use. */
+  /** Allocates space for a shard of up to `byteCount` bytes, pinned once; undefined if all space is in use. */
   reserve(repositoryId: number, byteCount: number): CachedShard | undefined {
     const size = Math.ceil(byteCount / 8) * 8;
     assert(size <= this.arena.byteLength, "a kept shard fits into the cache");
@@ -85,7 +85,7 @@ export class RevisionCache {
     return shard;
   }
 
-  /** The shard is made, and has this size. */
+  /** Records that the shard has been built, and its size. */
   settle(shard: CachedShard, byteCount: number): void {
     const end = shard.from + Math.ceil(byteCount / 8) * 8;
     if (this.#head === shard.to) this.#head = end;
@@ -100,7 +100,7 @@ export class RevisionCache {
     }
   }
 
-  /** A shard that was not made is dropped. */
+  /** A shard that has not been built is dropped. */
   unpin(shards: readonly CachedShard[]): void {
     for (const shard of shards) {
       shard.pinCount--;
@@ -116,8 +116,8 @@ export class RevisionCache {
   }
 
   /**
-   * What was found when these commits were asked for, if its shards are still there; `isLive` tells of those that are
-   * not in here.
+   * The information found earlier for these commits, if its shards still exist; `isLive` tells whether a live shard
+   * does.
    */
   wave(
     repositoryId: number,
@@ -135,13 +135,13 @@ export class RevisionCache {
     return undefined;
   }
 
-  /** `commits` are those that were asked for: the wave may cover fewer. */
+  /** `commits` are the requested ones: the batch may cover fewer. */
   keepWave(commits: readonly string[], wave: RevisionBatch): void {
     const key = batchKey(wave.repositoryId, commits);
     this.#waves.set(key, { wave, bytes: batchBytes(key, wave) });
   }
 
-  /** Goes round twice at most: the first time recently used shards stay, and are not recent any more. */
+  /** Goes around the ring at most twice: the first time, recently used shards are kept and marked as not recent. */
   #findRoom(size: number): number | undefined {
     let at = this.#head;
     for (let lap = 0; lap <= 2; ) {

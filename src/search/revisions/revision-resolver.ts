@@ -5,7 +5,7 @@ import type { RevisionChoice } from "../../protocol/search-options.js";
 import type { ResolvedRevisions, RevisionsOfRepository } from "../../protocol/read-messages.js";
 import type { ReadLimits, ReadPool } from "../../pool/read-pool.js";
 
-/** Revisions of one repository that only its mirror knows. */
+/** Revisions of one repository that only its mirror can resolve. */
 export interface OpenRevisions {
   readonly repository: Repository;
   readonly specs: readonly RevisionSpec[];
@@ -16,23 +16,23 @@ export interface MissingRevision {
   readonly revision: string;
 }
 
-/** What memory knows of the revisions that a filter asks for. */
+/** The revisions of a filter, as far as they can be resolved from memory. */
 export interface RevisionsInMemory {
   /** By repository id. */
   readonly revisions: ReadonlyMap<number, readonly RevisionChoice[]>;
   readonly open: readonly OpenRevisions[];
   readonly missing: readonly MissingRevision[];
-  /** Ids of the repositories that have none of them, as far as memory knows. */
+  /** Ids of the repositories that have none of them, as far as known in memory. */
   readonly without: ReadonlySet<number>;
 }
 
-/** Repositories whose revisions are asked for by one read: enough to be quick, few enough to stop soon. */
+/** Repositories per read: enough to be efficient, few enough to stop soon. */
 const repositoriesPerRead = 32;
 
-/** Revisions that are looked up in one step: a tenth of a millisecond. */
+/** Revisions looked up per step: a tenth of a millisecond. */
 const lookupsOfStep = 512;
 
-/** Revisions by repository: those that every include with revisions asks for. Yields between pieces of work. */
+/** Revisions by repository: those requested by every include that has revisions. Yields between steps. */
 export function* resolveInMemory(
   repositories: readonly Repository[],
   { include, index }: RepositoryFilter,
@@ -44,7 +44,7 @@ export function* resolveInMemory(
   const asked = include.filter((filter) => filter.revisions.length > 0).map((filter) => filter.revisions);
   if (asked.length === 0) return { revisions, open, missing, without };
   const common = commonRevisions(asked);
-  // A repository without a commit has no HEAD, and is chosen all the same: there is nothing in it to find.
+  // A repository without commits has no HEAD, but is chosen nevertheless: it contains nothing to find.
   const isHead = common.length > 0 && common.every(({ typed }) => typed === "HEAD");
   let lookupCount = 0;
   for (const repository of repositories) {
@@ -76,14 +76,16 @@ export function* resolveInMemory(
   return { revisions, open, missing, without };
 }
 
-/** Those that are in all lists, each once. */
+/** Elements that are in all lists, without duplicates. */
 function commonRevisions(asked: readonly (readonly RevisionSpec[])[]): readonly RevisionSpec[] {
   const others = asked.slice(1).map((specs) => new Set(specs.map(({ typed }) => typed)));
   const firsts = new Map(asked[0].map((spec) => [spec.typed, spec]).reverse() as [string, RevisionSpec][]);
   return asked[0].filter((spec) => firsts.get(spec.typed) === spec && others.every((typed) => typed.has(spec.typed)));
 }
 
-/** The indexed branch that a revision names: a branch, a full ref, HEAD, or the commit itself; -1 when none does. */
+/**
+ * The indexed branch to which a revision refers: by branch name, full ref, HEAD, or its commit; -1 if there is none.
+ */
 function bitOfRevision(repository: Repository, revision: string): number {
   if (revision === "" || revision === "HEAD") return defaultBranchBit(repository);
   const name = revision.replace(/^refs\/heads\//, "");
@@ -93,7 +95,7 @@ function bitOfRevision(repository: Repository, revision: string): number {
   return branch?.bit ?? -1;
 }
 
-/** Asks the mirrors, some repositories at a time. The limits are those of each read. */
+/** Resolves revisions from the mirrors, some repositories at a time. The limits apply to each read. */
 export async function readRevisions(
   open: readonly OpenRevisions[],
   pool: Pick<ReadPool, "run">,
@@ -108,14 +110,14 @@ export async function readRevisions(
       answers.push(await pool.run<"resolve-revisions">({ kind: "resolve-revisions", repositories }, limits));
     }
   };
-  // As many at a time as there are threads by default; more would only wait in the pool.
+  // As many concurrent reads as there are threads by default; more would only wait in the pool.
   await Promise.all([runChunks(), runChunks()]);
   return new Map(answers.flatMap(({ repositories }) => repositories).map((found) => [found.repositoryId, found]));
 }
 
 /**
- * The choices that a mirror's answer stands for. A branch that is indexed is searched as it is indexed, and a commit
- * that is an indexed one is searched there, whatever its name.
+ * The choices represented by a mirror's answer. An indexed branch is searched at its indexed commit, and a commit that
+ * is indexed on a branch is searched there, whatever its name.
  */
 export function revisionChoices(repository: Repository, { revisions }: RevisionsOfRepository): RevisionChoice[] {
   return revisions.map(({ typed, commit }) => {

@@ -3,12 +3,12 @@ import { rewriteQuery, type Rewrite } from "../../query/plan/rewrite.js";
 import type { ExcludedRepository } from "../preparation-context.js";
 import type { Resolution } from "../repositories/repository-resolver.js";
 
-/** A message to the user, as the stream carries it. */
+/** A message to the user, as sent in the stream. */
 export interface Alert {
   readonly title: string;
   readonly description?: string;
   readonly proposedQueries: readonly ProposedQuery[] | null;
-  /** The part of the query that is to blame, where the query cannot be run: UTF-8 bytes, `to` excluded. */
+  /** The erroneous part of an invalid query: UTF-8 bytes, `to` exclusive. */
   readonly place?: { readonly from: number; readonly to: number };
 }
 
@@ -19,23 +19,23 @@ export interface ProposedQuery {
 
 const listedRevisionsMax = 10;
 
-/** What the alert about a search that ran is chosen from. */
+/** The data from which the alert of a completed search is chosen. */
 export interface AlertSource {
   readonly queryText: string;
   readonly plan: SearchPlan;
   /** By basic query of the plan. */
   readonly resolutions: readonly Resolution[];
-  /** Repositories that were not searched, as something about them could not be found out. */
+  /** Repositories that were not searched, because information about them could not be obtained. */
   readonly leftOut: readonly ExcludedRepository[];
   /** Results of `select:file.owners` without an owner. */
   readonly unownedResults: number;
   readonly repositoryCount: number;
   readonly hasResults: boolean;
-  /** Milliseconds that the search took when its time ran out, else undefined. */
+  /** Milliseconds that the search took if it timed out, otherwise undefined. */
   readonly timedOutAfterMs: number | undefined;
 }
 
-/** The one alert to show: the first that applies, the most important before the others. */
+/** The alert to show: the first applicable one, in order of importance. */
 export function chooseAlert(source: AlertSource): Alert | undefined {
   return (
     missingRevisionsAlert(source) ??
@@ -48,7 +48,7 @@ export function chooseAlert(source: AlertSource): Alert | undefined {
   );
 }
 
-/** Of a query that proved to be none when it ran. */
+/** For a query that turned out to be invalid when it ran. */
 export function queryErrorAlert(sentence: string): Alert {
   return {
     title: "Unable To Process Query",
@@ -88,7 +88,7 @@ function missingRevisionsAlert({ resolutions }: AlertSource): Alert | undefined 
   };
 }
 
-/** No name of a repository holds an `@`. */
+/** Names of repositories contain no `@`. */
 function atFirst(name: string): readonly [string, string] {
   const at = name.indexOf("@");
   return [name.slice(0, at), name.slice(at + 1)];
@@ -101,7 +101,7 @@ function leftOutAlert({ leftOut }: AlertSource): Alert | undefined {
     title: "Some repositories could not be searched",
     proposedQueries: null,
     description: [
-      `What the query asks of histories or owners could not be found out for ${leftOut.length === 1 ? "a repository" : `${leftOut.length} repositories`}. Narrow the query with \`repo:\`, or give it a longer \`timeout:\`:`,
+      `Histories or owners that the query refers to could not be read for ${leftOut.length === 1 ? "one repository" : `${leftOut.length} repositories`}. Narrow the query with \`repo:\`, or use a longer \`timeout:\`:`,
       ...lines,
       ...(leftOut.length > listedRevisionsMax ? ["* ..."] : []),
     ].join("\n"),
@@ -113,7 +113,7 @@ function unownedAlert({ unownedResults }: AlertSource): Alert | undefined {
   return {
     title: "Some results have no owners",
     proposedQueries: null,
-    description: "For some results there is no CODEOWNERS file, or none of its rules names an owner.",
+    description: "For some results there is no CODEOWNERS file, or no matching rule in it names an owner.",
   };
 }
 
@@ -167,7 +167,7 @@ function noRepositoriesAlert(source: AlertSource): Alert | undefined {
 }
 
 /**
- * Ways to the forked and archived repositories that were left out, where no part of the query says something of these.
+ * Proposed queries that include the excluded forks or archived repositories, if no part of the query mentions these.
  */
 function excludingProposals(source: AlertSource): ProposedQuery[] {
   const filters = source.plan.basicQueries.map(({ repositories }) => repositories);
@@ -193,12 +193,12 @@ function excludingProposals(source: AlertSource): ProposedQuery[] {
   ];
 }
 
-/** Holes of structural queries: `:[x]`, `:[[x]]`, `:[x.]`, `:[x\\n]` and `:[ x]`. */
+/** Holes in structural queries: `:[x]`, `:[[x]]`, `:[x.]`, `:[x\\n]` and `:[ x]`. */
 const hole = /:\[\w+(?:\.|\\n)?\]|:\[\[\w+\]\]|:\[ +\w*\]/;
 
 /**
- * A hole is plain text here, and rarely what was meant when it finds nothing. The alert is the interface's: clients
- * know it by its words. What it proposes is answered with the reason why it is not searched.
+ * A hole is plain text here, which is rarely what was meant if it finds nothing. The alert is part of the interface:
+ * clients recognize it by its text. The query that it proposes is answered with the reason why it is not supported.
  */
 function structuralHint(source: AlertSource): Alert | undefined {
   if (source.hasResults || !hole.test(source.queryText)) return undefined;

@@ -4,13 +4,13 @@ import type { Alert } from "./alerts.js";
 import type { Filter } from "./filters.js";
 import type { Skipped } from "./progress.js";
 
-/** Between two flushes of what has gathered. */
+/** Interval between two flushes of accumulated matches. */
 const flushMs = 200;
 
-/** A progress event is sent at least this often, which also tells proxies that the stream lives. */
+/** A progress event is sent at least this often, which also shows proxies that the stream is alive. */
 const keepaliveMs = 5_000;
 
-/** Matches are sent at once when so many bytes have gathered. */
+/** Matches are sent immediately when this many bytes have accumulated. */
 const gatheredBytesMax = 32 * 1024;
 
 export interface Progress {
@@ -22,7 +22,7 @@ export interface Progress {
   readonly trace: string;
 }
 
-/** Where the stream gets what changes while a search runs. */
+/** State that changes while a search runs. */
 export interface StreamState {
   filters(final: boolean): readonly Filter[];
   progress(done: boolean): Progress;
@@ -31,9 +31,9 @@ export interface StreamState {
 const comma = Buffer.from(",");
 
 /**
- * Puts a search's results on a sink in the order and at the pace that clients expect: the first results at once,
- * filters before them; then every 200 ms what has gathered; a progress event when something changed, and every 5 s
- * in any case. `finish` sends the rest in its fixed order and ends the sink.
+ * Sends a search's results to a sink in the order and at the pace that clients expect: the first results immediately,
+ * preceded by filters; then every 200 ms what has accumulated; a progress event when something has changed, and every 5
+ * s in any case. `finish` sends the rest in its fixed order and ends the sink.
  */
 export class EventStream {
   readonly #sink: EventSink;
@@ -54,7 +54,7 @@ export class EventStream {
     sink.onClosed(() => this.#stopTimers());
   }
 
-  /** Bytes that wait here for the next flush. */
+  /** Bytes waiting for the next flush. */
   get gatheredBytes(): number {
     return this.#gatheredBytes;
   }
@@ -75,7 +75,7 @@ export class EventStream {
     this.end(alert, error);
   }
 
-  /** Ends without progress, as for a query that was not run. */
+  /** Ends without progress, as for a query that was not executed. */
   end(alert: Alert | undefined, error: string | undefined): void {
     this.#stopTimers();
     if (alert !== undefined) this.#sink.send("alert", [JSON.stringify(alert)]);
@@ -85,7 +85,7 @@ export class EventStream {
   }
 
   #tick(): void {
-    // A client that does not read gets no further statistics: they would only gather in memory.
+    // A client that does not read gets no further statistics: they would only accumulate in memory.
     if (this.#sink.pendingBytes > 0) return;
     if (this.#hasSentMatches) this.#sendFilters(false);
     this.#sendMatches();
@@ -131,9 +131,7 @@ export class EventStream {
   }
 }
 
-/**
- * Calls back after so many milliseconds of searching: time in which the client keeps the search waiting is left out.
- */
+/** Calls back after the given time of searching, which excludes the time in which the search waits for the client. */
 export class SearchClock {
   #leftMs: number;
   #sinceMs = performance.now();

@@ -2,18 +2,18 @@ import type { Tally } from "../../protocol/tally.js";
 import { fileKinds } from "../../model/file-kind.js";
 import { escapeRegexp } from "../../base/escape-regexp.js";
 
-/** One suggestion for narrowing a search, as the stream carries it. */
+/** One suggestion for narrowing a search, as sent in the stream. */
 export interface Filter {
   readonly value: string;
   readonly label: string;
   readonly count: number;
   readonly exhaustive: boolean;
-  /** The older name of the same: clients of either kind are alive. */
+  /** The older name of the same property: clients of either kind exist. */
   readonly limitHit: boolean;
   readonly kind: "utility" | "type" | "lang" | "repo" | "file";
 }
 
-/** At most so many repository filters, and so many others. */
+/** Maximum number of repository filters, and of other filters. */
 const filterCountMax = 1000;
 
 const importantKinds = new Set<Filter["kind"]>(["utility", "type"]);
@@ -26,7 +26,7 @@ export interface FilterSource {
   readonly nameOf: (repositoryId: number) => string;
 }
 
-/** The filters of what was found up to here: the important kinds first, then by count, then by value. */
+/** The filters for the results so far: important kinds first, then by count, then by value. */
 export function makeFilters(source: FilterSource, exhaustive: boolean): Filter[] {
   const all = [
     ...utilityFilters(source),

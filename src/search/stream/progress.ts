@@ -1,4 +1,4 @@
-/** One reason why the answer may be incomplete, as the stream carries it. */
+/** One reason why the results may be incomplete, as sent in the stream. */
 export interface Skipped {
   readonly reason: string;
   readonly title: string;
@@ -7,43 +7,43 @@ export interface Skipped {
   readonly suggested?: { readonly title: string; readonly queryExpression: string };
 }
 
-/** Names of repositories that were not, or not wholly, searched, by reason. */
+/** Names of repositories that were not searched, or not completely, by reason. */
 export interface NotSearched {
   readonly missing: readonly string[];
   readonly cloning: readonly string[];
   readonly timedOut: readonly string[];
 }
 
-/** Files that were left out, as the pattern takes too much work in them. */
+/** Files that were excluded because matching the pattern in them takes too much work. */
 export interface CostlyFiles {
   readonly count: number;
-  /** Each as a repository, a path and why. */
+  /** Each consists of a repository, a path and a reason. */
   readonly names: readonly string[];
 }
 
-/** What the skipped items are made from. */
+/** The data from which the skipped items are derived. */
 export interface SkippedSource extends NotSearched {
   readonly limitHit: boolean;
-  /** The limit that a larger `count:` would lift; undefined when the query has several. */
+  /** The limit that a larger `count:` would raise; undefined if the query has several. */
   readonly matchCountMax: number | undefined;
   /** Names of searched repositories with files whose contents a thread could not index. */
   readonly quarantined: readonly string[];
-  /** Names of searched repositories of which git objects are missing. */
+  /** Names of searched repositories with missing git objects. */
   readonly incomplete: readonly string[];
-  /** Sentences, one for each shard that could not be searched. */
+  /** Sentences, one per shard that could not be searched. */
   readonly shardFailures: readonly string[];
   /** Ids of shards that were still being searched when the search ended. */
   readonly unfinishedShards: readonly number[];
   readonly costlyFiles: CostlyFiles;
   readonly excludedForkCount: number;
   readonly excludedArchivedCount: number;
-  /** The display limit when it kept results back, else undefined. */
+  /** The display limit if it withheld results, otherwise undefined. */
   readonly displayLimitHit: number | undefined;
 }
 
 const listedNamesMax = 10;
 
-/** The reasons in their fixed order; those that don't apply are left out. */
+/** The reasons in their fixed order; those that do not apply are omitted. */
 export function makeSkipped(source: SkippedSource): Skipped[] {
   const skipped: Skipped[] = [];
   const { missing, cloning, timedOut, shardFailures } = source;
@@ -61,7 +61,7 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
       reason: "repository-cloning",
       title: `${number(cloning.length)} cloning`,
       severity: "info",
-      message: namesMessage(cloning, `could not be searched since ${still}`),
+      message: namesMessage(cloning, `could not be searched because ${still}`),
     });
   }
   if (source.limitHit) skipped.push(matchLimit(source.matchCountMax));
@@ -90,11 +90,11 @@ function partlyIndexed({ quarantined, incomplete }: SkippedSource): Skipped {
   const sentences = [
     [
       quarantined,
-      "Some files or commits could not be indexed in the time and memory that an ingest thread has; `trawl repo list` names them. They are of",
+      "Some files or commits could not be indexed within the time and memory limits; `trawl repo list` names them. They belong to",
     ],
     [
       incomplete,
-      "Some files or directories could not be read, as objects are missing from the repository or damaged; `trawl repo list` counts them. They are of",
+      "Some files or directories could not be read, because objects in the repository are missing or damaged; `trawl repo list` counts them. They belong to",
     ],
   ] as const;
   const message = sentences
@@ -105,14 +105,14 @@ function partlyIndexed({ quarantined, incomplete }: SkippedSource): Skipped {
     )
     .join("\n");
   const count = new Set([...quarantined, ...incomplete]).size;
-  return { reason: "document-skipped", title: `${number(count)} not indexed wholly`, severity: "warn", message };
+  return { reason: "document-skipped", title: `${number(count)} not indexed completely`, severity: "warn", message };
 }
 
 function lateRepositories(names: readonly string[], shardIds: readonly number[]): Skipped {
   const late =
     shardIds.length === 0
       ? ""
-      : `\nA search thread was still in ${shardIds.length === 1 ? "shard" : "shards"} ${shardIds.join(", ")}.`;
+      : `\nA search thread was still searching ${shardIds.length === 1 ? "shard" : "shards"} ${shardIds.join(", ")}.`;
   return {
     reason: "shard-timeout",
     title: `${number(names.length)} timed out`,
@@ -121,14 +121,14 @@ function lateRepositories(names: readonly string[], shardIds: readonly number[])
   };
 }
 
-/** A count for a title: plain below 1,000, with a comma below 10,000, then in thousands. */
+/** Formats a count for a title: plain below 1,000, with a comma below 10,000, then in thousands. */
 export function number(count: number): string {
   if (count < 1000) return String(count);
   if (count < 10_000) return `${Math.floor(count / 1000)},${String(count % 1000).padStart(3, "0")}`;
   return `${Math.floor(count / 1000)}k`;
 }
 
-/** The next larger limit that is worth a try. */
+/** The next larger limit to suggest. */
 function largerCount(limit: number): number {
   return Math.floor((limit + 1500) / 1000) * 1000;
 }
@@ -154,25 +154,25 @@ function failedShards(sentences: readonly string[]): Skipped {
     title,
     severity: "warn",
     message: [
-      "Part of the index was not searched, so the results are incomplete. What is damaged is rebuilt from the mirrors: try again later.",
+      "Part of the index was not searched, so the results are incomplete. Damaged shards are being rebuilt from the mirrors: try again later.",
       ...lines,
       ...rest,
     ].join("\n"),
   };
 }
 
-/** A reason that the clients of this interface know: it says that files may hold more results than are shown. */
+/** Uses a reason known to clients of this interface: it means that files may contain more results than are shown. */
 function leftOutFiles({ count, names }: CostlyFiles): Skipped {
   const files = count === 1 ? "1 file" : `${number(count)} files`;
   const lines = names.slice(0, listedNamesMax).map((name) => `* ${name}`);
   const rest = count > Math.min(names.length, listedNamesMax) ? ["* ..."] : [];
   return {
     reason: "document-match-limit",
-    title: `${files} left out`,
+    title: `${files} excluded`,
     severity: "warn",
     message: [
-      `${files} ${count === 1 ? "was" : "were"} left out, as this pattern takes too much work there. Use a pattern whose matches end soon,` +
-        " for example without an optional part that may go on to the end of the line or of the file.",
+      `${files} ${count === 1 ? "was" : "were"} excluded because matching this pattern there takes too much work. Use a pattern with shorter matches,` +
+        " for example without an optional part that can extend to the end of the line or of the file.",
       ...lines,
       ...rest,
     ].join("\n"),

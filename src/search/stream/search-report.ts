@@ -12,38 +12,36 @@ import type { SearchOutcome } from "../search-environment.js";
 import type { SearchLimits } from "../search-limits.js";
 import type { SearchResults } from "./search-results.js";
 
-/** What stays the same of the search that is reported on. */
+/** The constant properties of the reported search. */
 export interface ReportedSearch {
   readonly queryText: string;
   readonly plan: SearchPlan;
   readonly limits: SearchLimits;
   readonly results: SearchResults;
-  /** All that there is for this search. */
+  /** All repositories that exist for this search. */
   readonly repositories: () => RepositoryTable;
   readonly startedMs: number;
   readonly traceUrl: string;
 }
 
-/** What a search says beside its matches: how far it is, what it leaves out and why. */
+/** What a search reports in addition to its matches: progress, exclusions and their reasons. */
 export class SearchReport {
   #resolutions: readonly Resolution[];
-  /**
-   * What is counted or named of the resolutions, by what it is: a hundred basic queries may have all repositories each.
-   */
+  /** Counts and names derived from the resolutions, by kind: a hundred basic queries may each have all repositories. */
   #found = new Map<string, readonly string[] | number>();
-  /** Repositories of which something could not be found out. */
+  /** Repositories about which information could not be obtained. */
   readonly leftOut: ExcludedRepository[] = [];
-  /** Sentences, one for each thing that went wrong. */
+  /** Sentences, one per failure. */
   readonly failures: string[] = [];
-  /** Names of repositories of whose commits, beside those that are indexed, git objects are missing. */
+  /** Names of repositories in which git objects of commits that are not indexed are missing. */
   readonly incompleteRevisions = new Set<string>();
-  /** Files that take too much work, by shard and document, each once. */
+  /** Files that take too much work, by shard and document, without duplicates. */
   readonly #costlyFiles = new Map<string, string>();
   /** Shards that were still being searched when the search ended. */
   readonly unfinishedShards: number[] = [];
-  /** Why the query cannot be run; undefined when it can. */
+  /** Why the query cannot be executed; undefined if it can. */
   queryError: string | undefined;
-  /** Whether the time of the whole search is over. */
+  /** Whether the whole search has timed out. */
   isTimedOut = false;
   /** Result options, by index, whose timeout has expired. */
   readonly timedOutOptions = new Set<number>();
@@ -209,10 +207,10 @@ export class SearchReport {
 }
 
 export function describeExcluded({ repository, path, reason }: ExcludedFile): string {
-  return `\`${repository}\` ${path}: ${reason === "work" ? "looking for the pattern reads the text too often" : "too many matches on one line"}`;
+  return `\`${repository}\` ${path}: ${reason === "work" ? "matching the pattern takes too many passes over the text" : "too many matches on one line"}`;
 }
 
-/** The repositories of all resolutions together, each once. Alternatives that choose the same share their lists. */
+/** The union of the repositories of all resolutions. Alternatives with the same choice share their lists. */
 function repositoriesOfAll(resolutions: readonly Resolution[]): readonly Repository[] {
   const [first = [], ...others] = new Set(resolutions.map(({ repositories }) => repositories));
   if (others.length === 0) return first;
@@ -224,7 +222,7 @@ function repositoriesOfAll(resolutions: readonly Resolution[]): readonly Reposit
   return all;
 }
 
-/** How many different ids there are in the lists, in each of which an id is there once. */
+/** The number of distinct ids in the lists, each of which contains no duplicates. */
 function countIds(lists: readonly (readonly number[])[]): number {
   const [first = [], ...others] = new Set(lists);
   if (others.length === 0) return first.length;
@@ -234,10 +232,10 @@ function countIds(lists: readonly (readonly number[])[]): number {
   return count;
 }
 
-/** Marks by id, in pages: a set of numbers takes ten times as long, and there may be millions to look at. */
+/** Marks by id, in pages: a `Set` of numbers takes ten times as long, and there may be millions of ids. */
 const pageBits = 12;
 
-/** False for an id that is marked already. */
+/** Returns false if the id is already marked. */
 function markNew(pages: Uint8Array[], id: number): boolean {
   const page = (pages[id >>> pageBits] ??= new Uint8Array(1 << pageBits));
   const at = id & (page.length - 1);

@@ -9,12 +9,12 @@ import type { EventStream } from "./event-stream.js";
 import { NameHighlighter, repositoryMatch } from "../repositories/name-highlighter.js";
 import type { SearchLimits } from "../search-limits.js";
 
-/** The results of one search: those of workers and those of the main thread, counted against its limits and sent. */
+/** The results of one search, from workers and from the main thread, which are counted against its limits and sent. */
 export class SearchResults {
   readonly tally = emptyTally();
   /** Ids of the repositories that have a result. */
   readonly repositoryIds = new Set<number>();
-  /** Results that are repositories. */
+  /** Number of results that are repositories. */
   repositoryCount = 0;
 
   readonly #plan: SearchPlan;
@@ -25,10 +25,10 @@ export class SearchResults {
   /** Keys of the results that the main thread has counted, for the search and by result options. */
   readonly #seen = new Set<string>();
   readonly #seenByOptions = new Map<number, Set<string>>();
-  /** Made for the first repository result. */
+  /** Created for the first repository result. */
   #highlighter: NameHighlighter | undefined;
 
-  /** `repositories` tells all that there is for this search. */
+  /** `repositories` returns all repositories that exist for this search. */
   constructor(
     plan: SearchPlan,
     limits: SearchLimits,
@@ -47,12 +47,12 @@ export class SearchResults {
     return Math.min(this.#control.matchCount, this.#limits.matchCountMax);
   }
 
-  /** True when a match was left out because of the limit. */
+  /** True if a match was omitted because of the limit. */
   get isLimitHit(): boolean {
     return this.#control.isLimitHit;
   }
 
-  /** Takes what a worker has found; it has counted all but the results that several workers may find. */
+  /** Adds results found by a worker, which has counted them, except those that several workers may find. */
   addBatch(batch: ResultBatch, release: () => void): void {
     addTally(this.tally, batch.tally);
     for (const key of batch.tally.repositories.keys()) this.repositoryIds.add(Number(key.slice(0, key.indexOf("@"))));
@@ -72,13 +72,13 @@ export class SearchResults {
     if (this.#showOne()) this.#stream.addMatches(Buffer.from(json));
   }
 
-  /** Makes what the first repository result needs, in steps. */
+  /** Prepares, in steps, what the first repository result needs. */
   *prepareRepositories(): Generator<undefined, void> {
     const plans = this.#plan.basicQueries.flatMap(({ repositoryNames }) => repositoryNames ?? []);
     if (plans.length > 0) this.#highlighter ??= yield* NameHighlighter.make(plans);
   }
 
-  /** Takes a repository as result, unless it is one already. */
+  /** Adds a repository as a result, unless it is one already. */
   addRepository(repositoryId: number, revision: string | undefined, optionsIndex: number): void {
     const repository = this.#repositories().byId(repositoryId);
     if (repository === undefined || !this.#countNew(`${repositoryId}@${revision ?? ""}`, optionsIndex)) return;
@@ -92,8 +92,8 @@ export class SearchResults {
   }
 
   /**
-   * Counts a result of the main thread, first for its result options and then for the search; false when it is one that
-   * the search has already, or one too many.
+   * Counts a result of the main thread, first for its result options and then for the search; false if the search has
+   * it already, or if it exceeds a limit.
    */
   #countNew(key: string, optionsIndex: number): boolean {
     const { resultLimits } = this.#limits;
@@ -109,7 +109,7 @@ export class SearchResults {
     return this.#countOne();
   }
 
-  /** Counts one match that the main thread found; false when the limit was reached before it. */
+  /** Counts one match found by the main thread; false if the limit had been reached. */
   #countOne(): boolean {
     if (this.#control.addMatches(1) < this.#limits.matchCountMax) return true;
     this.#control.stopAtLimit();

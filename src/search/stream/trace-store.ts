@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { BoundedMap } from "../../base/bounded-map.js";
 import type { Viewer } from "../../model/viewer.js";
 
-/** Traces of the latest searches are cached, so many of them. */
+/** Number of cached traces of recent searches. */
 const traceCountMax = 256;
 
 /**
- * What recent searches did, as text. A trace is visible to the user who searched and to site admins; the trace of an
+ * Traces of recent searches, as text. A trace is visible to the user who searched and to site admins; the trace of an
  * anonymous search is visible to anyone who knows its id, which cannot be guessed.
  */
 export class TraceStore {

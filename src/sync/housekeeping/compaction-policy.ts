@@ -1,24 +1,24 @@
 import type { LiveShard } from "../../model/shard-record.js";
 
-/** Shards of one size class are merged when there are this many. */
+/** Number of shards in a size class that triggers a merge. */
 const shardsPerClass = 6;
 
-/** Size classes grow by this factor, from the smallest on. */
+/** The factor between size classes, starting from the smallest. */
 const classFactor = 4;
 const smallestClassBytes = 64 * 1024;
 
-/** A merged shard is no larger than this; larger shards are left alone unless much of them is dead. */
+/** Maximum size of a merged shard; larger shards are left alone unless many of their documents are dead. */
 const mergedBytesMax = 64 * 1024 * 1024;
 
-/** A shard is rewritten when more than this share of its documents is invisible. */
+/** A shard is rewritten if more than this share of its documents is invisible. */
 const deadShareMax = 0.4;
 
 /**
  * Chooses shards to merge, or none.
  *
- * Classes by size, as in a log-structured merge tree: six shards of a class become one of the next, so a document is
- * copied once per class (five times at most), and the number of shards below 64 MiB stays under thirty and some. A
- * shard with many dead documents is rewritten by itself. Shards that `isBusy` are left out.
+ * Size classes work as in a log-structured merge tree: six shards of a class become one of the next, so a document is
+ * copied once per class (at most five times), and the number of shards below 64 MiB stays at about thirty. A shard with
+ * many dead documents is rewritten on its own. Shards for which `isBusy` is true are excluded.
  */
 export function chooseCompaction(
   shards: readonly LiveShard[],

@@ -10,7 +10,7 @@ import { withOnly, type ShardFlips } from "./shard-flips.js";
 import type { ShardRepairs } from "./shard-repairs.js";
 import { reportStoreLoss, type SyncServices } from "../sync-settings.js";
 
-/** After a merge failed (no room on the disk, a damaged shard), the next waits this long. */
+/** After a failed merge (disk full, a damaged shard), the next one waits this long. */
 const retryMs = 60_000;
 
 /** Merges shards, one group at a time, while none of their repositories is in another task. */
@@ -20,10 +20,10 @@ export class Compaction {
   readonly #locks: RepositoryLocks;
   readonly #flips: ShardFlips;
   readonly #repairs: ShardRepairs;
-  /** Shards that a thread did not merge. They are left alone until the next start. */
+  /** Shards on which a thread failed to merge. They are left alone until the next start. */
   readonly #unmergeable = new Set<number>();
   #isRunning = false;
-  /** After a merge that failed, none is tried before this time on the monotonic clock. */
+  /** After a failed merge, none is tried before this time on the monotonic clock. */
   #againMs = 0;
 
   constructor(
@@ -40,7 +40,7 @@ export class Compaction {
     this.#repairs = repairs;
   }
 
-  /** False when there is nothing to merge now. */
+  /** Returns false if there is currently nothing to merge. */
   start(): boolean {
     if (this.#isRunning || monotonicMs() < this.#againMs) return false;
     const shards = chooseCompaction(

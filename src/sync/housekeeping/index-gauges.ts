@@ -5,7 +5,7 @@ import type { Quarantine } from "../../model/quarantine.js";
 import type { Repository } from "../../model/repository.js";
 import { repositoryState } from "../../model/repository-status.js";
 
-/** What the index is made of, as metrics. */
+/** Gauges that describe the index. */
 export class IndexGauges {
   readonly #catalog: Catalog;
   readonly #metrics: Metrics;
@@ -17,7 +17,7 @@ export class IndexGauges {
     this.#quarantineOf = quarantineOf;
   }
 
-  /** Counts in steps: 10,000 repositories take 5 ms. Called whenever somebody reads the metrics. */
+  /** Counts in steps: 10,000 repositories take 5 ms. Called whenever the metrics are read. */
   refresh(): Promise<void> {
     return resultWhileYielding(this.#count());
   }

@@ -20,7 +20,7 @@ export class MirrorFolders {
     return this.#delete(mirrorName(repositoryId));
   }
 
-  /** Deletes what a removal that was cut short left behind. */
+  /** Deletes what an interrupted removal left behind. */
   async removeUnknown(): Promise<void> {
     for (const name of await readdir(this.#folder)) {
       if (this.#services.catalog.repository(Number.parseInt(name, 10)) === undefined) await this.#delete(name);
@@ -31,7 +31,7 @@ export class MirrorFolders {
     await rm(join(this.#folder, name), { recursive: true, force: true }).catch((error: unknown) =>
       this.#services.log.warn(
         { mirror: name, error: errorMessage(error) },
-        "a mirror that is not needed could not be deleted; the next start tries again",
+        "an unused mirror could not be deleted; the next start will retry",
       ),
     );
   }

@@ -4,12 +4,12 @@ import type { RepositoryLocks } from "../queue/repository-locks.js";
 import { findFirst } from "../queue/sync-queue.js";
 import type { SyncServices } from "../sync-settings.js";
 
-/** Repacks mirrors that grew, one at a time, when there is nothing else to do. */
+/** Repacks mirrors that have grown, one at a time, when there is nothing else to do. */
 export class MirrorMaintenance {
   readonly #services: SyncServices;
   readonly #tasks: IndexTasks;
   readonly #locks: RepositoryLocks;
-  /** Repositories whose mirrors grew since they were last repacked. */
+  /** Repositories whose mirrors have grown since they were last repacked. */
   readonly #grown = new Set<number>();
 
   constructor(services: SyncServices, tasks: IndexTasks, locks: RepositoryLocks) {
@@ -22,7 +22,7 @@ export class MirrorMaintenance {
     this.#grown.add(repositoryId);
   }
 
-  /** False when there is nothing to repack now. */
+  /** Returns false if there is currently nothing to repack. */
   start(): boolean {
     const id = findFirst(this.#grown, (waiting) => !this.#locks.isBusy(waiting));
     if (id === undefined) return false;

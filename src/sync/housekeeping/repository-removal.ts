@@ -7,7 +7,7 @@ import type { ShardRepairs } from "./shard-repairs.js";
 import type { SyncQueue } from "../queue/sync-queue.js";
 import type { SyncServices } from "../sync-settings.js";
 
-/** What a removal has to clear. */
+/** The data that a removal deletes. */
 export interface RemovalParts {
   readonly tasks: IndexTasks;
   readonly locks: RepositoryLocks;
@@ -17,7 +17,7 @@ export interface RemovalParts {
   readonly secrets: RepositorySecrets;
 }
 
-/** Deletes repositories: on order, or when their grace period has ended. */
+/** Deletes repositories, on command or when their grace period has ended. */
 export class RepositoryRemoval {
   readonly #services: SyncServices;
   readonly #parts: RemovalParts;
@@ -39,7 +39,7 @@ export class RepositoryRemoval {
     });
     queue.remove(repository.id);
     await secrets.forget(repository.credential);
-    // A task may be writing to the mirror; it is deleted when that has ended.
+    // A task may be writing to the mirror; the mirror is deleted when the task has ended.
     if (!locks.isBusy(repository.id)) await mirrors.remove(repository.id);
     repairs.count();
   }
@@ -53,7 +53,7 @@ export class RepositoryRemoval {
       if (repository.removedAt === "" || Date.parse(repository.removedAt) + settings.removalGraceMs > nowMs) continue;
       log.info(
         { repository: repository.name, removedAt: repository.removedAt },
-        "a repository that was removed from the configuration is deleted",
+        "deleting a repository that was removed from the configuration",
       );
       await this.remove(repository);
     }

@@ -4,7 +4,7 @@ import type { ShardRecord } from "../../model/shard-record.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
 import { reportStoreLoss, type SyncServices } from "../sync-settings.js";
 
-/** Makes shards live, and deletes those that are not. */
+/** Makes shards live, and deletes shards that are not live. */
 export class ShardFlips {
   /** The next shard id, shared with the workers. */
   readonly shardIds = new Int32Array(new SharedArrayBuffer(4));
@@ -16,12 +16,12 @@ export class ShardFlips {
     this.#tasks = tasks;
   }
 
-  /** New shards get ids from this one on: something with a smaller one may still be stored. */
+  /** New shards get ids from this one on: smaller ids may still be in the store. */
   reserveShardIds(nextShardId: number): void {
     this.shardIds[0] = nextShardId;
   }
 
-  /** One catalog flip. Of the shards written for it, those that it does not use are deleted. */
+  /** One catalog flip. Shards written for it that it does not use are deleted. */
   async flip(written: readonly ShardRecord[], makeChange: () => CatalogChange): Promise<void> {
     let used: readonly ShardRecord[] = [];
     try {
@@ -40,14 +40,14 @@ export class ShardFlips {
         reportStoreLoss(settings, error);
         log.warn(
           { shards: shardIds, error: errorMessage(error) },
-          "retired shards could not be deleted; the next start tries again",
+          "retired shards could not be deleted; the next start will retry",
         );
       }),
     );
   }
 }
 
-/** The shards with all other repositories hidden; those that show none are left out. */
+/** The shards with all other repositories hidden, without shards in which no repository would be visible. */
 export function withOnly(shards: readonly ShardRecord[], isShown: (repositoryId: number) => boolean): ShardRecord[] {
   return shards
     .map((record) => ({ ...record, repositoryIds: record.repositoryIds.map((id) => (isShown(id) ? id : 0)) }))

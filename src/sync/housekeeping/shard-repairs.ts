@@ -5,12 +5,12 @@ import type { IndexTasks } from "../queue/index-tasks.js";
 import type { SyncQueue } from "../queue/sync-queue.js";
 import type { SyncServices } from "../sync-settings.js";
 
-/** Verifies shards, and has damaged ones built again from their mirrors. */
+/** Verifies shards, and has damaged ones rebuilt from their mirrors. */
 export class ShardRepairs {
   readonly #services: SyncServices;
   readonly #tasks: IndexTasks;
   readonly #queue: SyncQueue;
-  /** Live shards that failed their checks and wait to be built again. */
+  /** Live shards that failed verification and are waiting to be rebuilt. */
   readonly #damaged = new Set<number>();
   #scrubbed = 0;
 
@@ -20,7 +20,7 @@ export class ShardRepairs {
     this.#queue = queue;
   }
 
-  /** A shard failed its checks: its repositories are built again from their mirrors. */
+  /** A shard failed verification: its repositories are rebuilt from their mirrors. */
   repair(shardId: number): void {
     const shard = this.#services.catalog.shard(shardId);
     if (shard === undefined || this.#damaged.has(shardId)) return;
@@ -31,14 +31,14 @@ export class ShardRepairs {
     this.#tasks.pump();
   }
 
-  /** Builds a damaged shard's repositories again and waits for it. */
+  /** Rebuilds the repositories of a damaged shard, and waits for that. */
   async rebuild(shardId: number): Promise<void> {
     const ids = this.#services.catalog.shard(shardId)?.record.repositoryIds.filter((id) => id !== 0) ?? [];
     for (const id of ids) this.#queue.schedule(id).rebuild = true;
     await Promise.all(ids.map((id) => this.#queue.sync(id)));
   }
 
-  /** Verifies every live shard; yields what is damaged. */
+  /** Verifies every live shard; yields the damaged ones. */
   async *check(): AsyncGenerator<{ readonly shardId: number; readonly error: TrawlError | undefined }> {
     const { catalog, pool } = this.#services;
     for (const { record } of [...catalog.shards()]) {
@@ -62,7 +62,7 @@ export class ShardRepairs {
     if (shard !== undefined) this.#tasks.track(this.verify([shard], "whole"));
   }
 
-  /** Those that are missing, foreign or damaged are built again. */
+  /** Shards that are missing, foreign or damaged are rebuilt. */
   async verify(shards: readonly LiveShard[], part: CheckTask["part"]): Promise<void> {
     const { pool, log } = this.#services;
     const stored = shards.map(({ record: { id, checksum } }) => ({ id, checksum }));
@@ -73,7 +73,7 @@ export class ShardRepairs {
     }
   }
 
-  /** Counts those as repaired that are no longer live. To be called after each change of the live shards. */
+  /** Counts shards as repaired if they are no longer live. Must be called after each change of the live shards. */
   count(): void {
     const { catalog, metrics } = this.#services;
     for (const id of this.#damaged)

@@ -1,9 +1,9 @@
 import { errorMessage, type TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 
-/** The tasks of the index that run now, and the two orders that end them: `stop`, and `suspend` after a failure. */
+/** The index tasks that are running, and the two commands that end them: `stop`, and `suspend` after a failure. */
 export class IndexTasks {
-  /** Set to 1 when the daemon stops; workers look at it. */
+  /** Set to 1 when the daemon stops; workers check it. */
   readonly stopWord = new Int32Array(new SharedArrayBuffer(4));
   readonly #log: Log;
   readonly #running = new Set<Promise<void>>();
@@ -14,20 +14,20 @@ export class IndexTasks {
     this.#log = log;
   }
 
-  /** `startWaiting` starts what waits as long as there is room. It is called by `pump`. */
+  /** `startWaiting` starts waiting tasks as long as there is room. It is called by `pump`. */
   useStarter(startWaiting: () => void): void {
     this.#startWaiting = startWaiting;
   }
 
-  /** Called after anything was queued; the end of a task calls it too. */
+  /** Must be called after anything was queued; also called at the end of a task. */
   pump(): void {
     if (this.#suspended === undefined) this.#startWaiting();
   }
 
-  /** Counts a task until it ends. Its failure is logged. */
+  /** Counts a task until it ends. A failure is logged. */
   track(task: Promise<void>): void {
     const tracked = task
-      .catch((error: unknown) => this.#log.error({ error: errorMessage(error) }, "a task of the index failed"))
+      .catch((error: unknown) => this.#log.error({ error: errorMessage(error) }, "an index task failed"))
       .finally(() => {
         this.#running.delete(tracked);
         this.pump();
@@ -39,7 +39,7 @@ export class IndexTasks {
     return this.#running.size;
   }
 
-  /** Resolves when one of them ends. Caller guarantees: one runs. */
+  /** Resolves when one of them ends. Caller guarantees: at least one is running. */
   async oneEnded(): Promise<void> {
     await Promise.race(this.#running);
   }
@@ -49,7 +49,7 @@ export class IndexTasks {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
-  /** Why nothing that writes begins any more. */
+  /** Why no more work that writes is started. */
   get suspended(): TrawlError | undefined {
     return this.#suspended;
   }

@@ -4,7 +4,10 @@ import type { SyncActivities } from "../activity.js";
 import type { IndexTasks } from "./index-tasks.js";
 import type { MirrorFolders } from "../housekeeping/mirror-folders.js";
 
-/** Which repositories are in a task: each is in one at a time, which alone may touch its mirror and its shards. */
+/**
+ * Which repositories are in a task: each is in at most one at a time, and only that task may access its mirror and its
+ * shards.
+ */
 export class RepositoryLocks {
   readonly #catalog: Catalog;
   readonly #tasks: IndexTasks;
@@ -28,7 +31,7 @@ export class RepositoryLocks {
     for (const id of ids) this.#busy.add(id);
   }
 
-  /** The mirror of a repository that was removed meanwhile is deleted. */
+  /** The mirror of a repository that was removed in the meantime is deleted. */
   release(ids: readonly number[]): void {
     for (const id of ids) {
       this.#busy.delete(id);
@@ -38,7 +41,7 @@ export class RepositoryLocks {
   }
 
   /**
-   * Runs `work` while no task touches the repository or its mirror. Rejects with `shutting-down` when it comes to that
+   * Runs `work` while no task accesses the repository or its mirror. Rejects with `shutting-down` if the daemon stops
    * first.
    */
   async exclusively<T>(id: number, work: () => Promise<T>): Promise<T> {

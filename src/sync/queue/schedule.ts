@@ -8,20 +8,20 @@ interface Waiter {
   readonly reject: (error: TrawlError) => void;
 }
 
-/** When one repository is synced next, what of it, and who waits for that. */
+/** When one repository is synced next, which kind of sync is needed, and who is waiting for it. */
 export class Schedule {
-  /** Syncs in a row that changed nothing, or failed. */
+  /** Number of consecutive syncs that changed nothing, or failed. */
   quietCount = 0;
   timer: PendingCall | undefined = undefined;
-  /** True until all of it has been indexed anew. */
+  /** True until all of it has been indexed again. */
   rebuild = false;
-  /** True until a task has begun to fetch everything anew. */
+  /** True until a task that fetches everything again has started. */
   recreate = false;
-  /** Those who wait for the next task to begin, and those who wait for the running one to end. */
+  /** Callers that wait for the next task to start, and callers that wait for the running one to end. */
   readonly #waiters: Waiter[] = [];
   readonly #attending: Waiter[] = [];
 
-  /** Resolves when a task that begins after this call has ended. */
+  /** Resolves when a task that starts after this call has ended. */
   wait(): Promise<SyncResult> {
     return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
   }
@@ -30,12 +30,12 @@ export class Schedule {
     return this.#waiters.length > 0;
   }
 
-  /** A task begins: whoever waits is told how it ends. */
+  /** A task starts: waiting callers get its result. */
   attend(): void {
     this.#attending.push(...this.#waiters.splice(0));
   }
 
-  /** The task did not come to an end: they wait for the next one. */
+  /** The task was not completed: they wait for the next one. */
   waitAgain(): void {
     this.#waiters.push(...this.#attending.splice(0));
   }

@@ -6,21 +6,21 @@ import type { IndexTasks } from "./index-tasks.js";
 import type { RepositoryLocks } from "./repository-locks.js";
 import { Schedule, type SyncResult } from "./schedule.js";
 
-/** At most this many repositories are synced by one task. */
+/** Maximum number of repositories synced by one task. */
 const batchCountMax = 64;
 
-/** Repositories that wait for a sync, now or later, and which of them come next. */
+/** Repositories that are waiting for a sync, now or later, and their order. */
 export class SyncQueue {
   readonly #catalog: Catalog;
   readonly #tasks: IndexTasks;
   readonly #locks: RepositoryLocks;
   readonly #schedules = new Map<number, Schedule>();
-  /** Repositories that wait for a task: those that somebody waits for, and the rest. */
+  /** Repositories that are waiting for a task: those that a caller waits for, and the rest. */
   readonly #urgent = new Set<number>();
   readonly #queued = new Set<number>();
-  /** Repositories that get a task of their own until one succeeds: a thread was lost in their last one. */
+  /** Repositories that get a task of their own until one succeeds, because a thread was lost in their last one. */
   readonly #alone = new Set<number>();
-  /** Of those, the ones whose remote takes its time: they have threads of their own, so that nobody waits for it. */
+  /** Repositories with slow remotes: they use reserved threads, so that no other repository waits for them. */
   readonly #slow = new Set<number>();
 
   constructor(catalog: Catalog, tasks: IndexTasks, locks: RepositoryLocks) {
@@ -29,7 +29,7 @@ export class SyncQueue {
     this.#locks = locks;
   }
 
-  /** Repositories that wait for their sync. */
+  /** Number of repositories that are waiting for their sync. */
   get waitingCount(): number {
     return this.#urgent.size + this.#queued.size;
   }
@@ -43,7 +43,7 @@ export class SyncQueue {
     return schedule;
   }
 
-  /** Fetches and indexes now; resolves once what was fetched is searchable. */
+  /** Fetches and indexes now; resolves when the fetched state is searchable. */
   sync(id: number): Promise<SyncResult> {
     if (this.#tasks.suspended !== undefined) return Promise.reject(this.#tasks.suspended);
     if (this.#catalog.repository(id)?.removedAt !== "") return Promise.reject(wasRemoved());
@@ -54,8 +54,8 @@ export class SyncQueue {
   }
 
   /**
-   * Like `sync`, but returns immediately. However often it is asked for before it begins, it is done once; asked for
-   * while one runs, another one follows, since what is new may have come too late for the first.
+   * Like `sync`, but returns immediately. Several requests before it starts result in one sync; a request while one is
+   * running results in another, because the change may have come too late for the first.
    */
   request(id: number): void {
     if (this.#catalog.repository(id)?.removedAt !== "" || this.#tasks.isStopping) return;
@@ -81,7 +81,10 @@ export class SyncQueue {
     });
   }
 
-  /** Those who wait for it wait on. It is not released yet, so no task takes it before this one is over. */
+  /**
+   * Waiting callers continue to wait. The repository is not released yet, so no task takes it before the current one
+   * has ended.
+   */
   tryAgain(id: number, isAlone: boolean): void {
     if (this.#catalog.repository(id)?.removedAt !== "") return;
     const schedule = this.schedule(id);
@@ -95,19 +98,19 @@ export class SyncQueue {
     else this.#queued.add(id);
   }
 
-  /** Its remote takes its time: it goes on where nobody waits for it. */
+  /** Its remote is slow: its sync continues on a thread reserved for slow remotes. */
   defer(id: number): void {
     this.#slow.add(id);
     this.tryAgain(id, true);
   }
 
-  /** A task of it succeeded. */
+  /** A task of the repository succeeded. */
   recordSuccess(id: number): void {
     this.#alone.delete(id);
     this.#slow.delete(id);
   }
 
-  /** No task of this repository begins any more. */
+  /** No more tasks of this repository are started. */
   remove(id: number): void {
     const schedule = this.schedule(id);
     schedule.timer?.cancel();
@@ -120,8 +123,8 @@ export class SyncQueue {
   }
 
   /**
-   * The next repositories to sync: one that is waited for alone, of the rest as many as leave each worker several
-   * batches.
+   * The next repositories to sync: a repository that a caller waits for is alone; of the rest, the batch size leaves
+   * several batches for each worker.
    */
   takeBatch(workerCount: number): Repository[] {
     const urgent = this.#nextUrgent();
@@ -133,14 +136,14 @@ export class SyncQueue {
     return this.#take(together.slice(0, count));
   }
 
-  /** One that waits and whose remote is slow; undefined when there is none. */
+  /** A waiting repository with a slow remote; undefined if there is none. */
   takeSlow(): Repository[] | undefined {
     const isWaiting = (id: number): boolean => this.#urgent.has(id) || this.#queued.has(id);
     const id = findFirst(this.#slow, (slow) => !this.#locks.isBusy(slow) && isWaiting(slow));
     return id === undefined ? undefined : this.#take([id]);
   }
 
-  /** One that somebody waits for; undefined when there is none. */
+  /** A repository that a caller waits for; undefined if there is none. */
   takeUrgent(): Repository[] | undefined {
     const id = this.#nextUrgent();
     return id === undefined ? undefined : this.#take([id]);
@@ -160,12 +163,12 @@ export class SyncQueue {
     return repositories;
   }
 
-  /** Nothing begins any more; whoever waits for a task to begin is told why. */
+  /** No more tasks are started; callers that wait for one get the reason. */
   suspend(error: TrawlError): void {
     this.#endWaiting((schedule) => schedule.rejectWaiters(error));
   }
 
-  /** Rejects all waiters, also those of tasks that still run, because the daemon is stopping. */
+  /** Rejects all waiting callers, including those of running tasks, because the daemon is stopping. */
   close(): void {
     this.#endWaiting((schedule) => rejectAll(schedule, new TrawlError("shutting-down", "the daemon is stopping")));
   }
@@ -180,7 +183,7 @@ export class SyncQueue {
   }
 }
 
-/** There may be thousands of values, and the first of them will mostly do. */
+/** Iterates lazily, because there may be thousands of values, and usually one of the first is suitable. */
 export function findFirst(values: Iterable<number>, isGood: (value: number) => boolean): number | undefined {
   for (const value of values) if (isGood(value)) return value;
   return undefined;

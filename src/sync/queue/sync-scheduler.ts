@@ -6,7 +6,7 @@ import type { MirrorMaintenance } from "../housekeeping/mirror-maintenance.js";
 import type { SyncQueue } from "./sync-queue.js";
 import type { SyncRunner } from "../runner/sync-runner.js";
 
-/** Starts tasks while there is a worker for them: syncs first, then merges, then the repacking of mirrors. */
+/** Starts tasks while workers are available: syncs first, then merges, then the repacking of mirrors. */
 export class SyncScheduler {
   readonly #pool: IngestPool;
   readonly #tasks: IndexTasks;
@@ -14,7 +14,7 @@ export class SyncScheduler {
   readonly #runner: SyncRunner;
   readonly #compaction: Compaction;
   readonly #maintenance: MirrorMaintenance;
-  /** Tasks that run beside the others, on threads for slow remotes. */
+  /** Tasks that run in addition to the others, on threads reserved for slow remotes. */
   #slowTaskCount = 0;
 
   constructor(
@@ -40,8 +40,8 @@ export class SyncScheduler {
       if (batch.length > 0) this.#tasks.track(this.#runner.run(batch, false));
       else if (!this.#compaction.start() && !this.#maintenance.start()) return;
     }
-    // All other threads may be waiting for remotes that are not known to be slow yet: what somebody waits for goes
-    // beside them.
+    // All other threads may be waiting for remotes that are not known to be slow yet: syncs that a caller waits for run
+    // in addition to them.
     this.#startBeside(() => this.#queue.takeUrgent(), false);
   }
 

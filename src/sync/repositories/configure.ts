@@ -6,13 +6,13 @@ import type { SyncServices } from "../sync-settings.js";
 
 const dayMs = 86_400_000;
 
-/** A line of the log names this many repositories. */
+/** Maximum number of repositories named in a log line. */
 const namedRepositoriesMax = 20;
 
 /**
- * Makes the catalog hold exactly the configured repositories, beside those added by hand. Those that are new or differ
- * are queued; those that vanished are hidden. Rejects with `conflict` when most of them vanished, unless
- * `mayRemoveMost`. Caller guarantees: calls `pump` afterwards.
+ * Makes the catalog contain exactly the configured repositories, in addition to those added by hand. New or changed
+ * repositories are queued; those no longer configured are hidden. Rejects with `conflict` if most of them are no longer
+ * configured, unless `mayRemoveMost`. Caller guarantees: calls `pump` afterwards.
  */
 export async function configureRepositories(
   { catalog, settings, log }: SyncServices,
@@ -39,7 +39,7 @@ export async function configureRepositories(
 }
 
 const removalMessage =
-  "repositories that the configuration no longer lists are hidden, and deleted when the grace period ends unless they are listed again";
+  "repositories that are no longer listed in the configuration are hidden, and will be deleted after the grace period unless they are listed again";
 
 function describeRemovals(removed: readonly Repository[], graceMs: number): object {
   return {

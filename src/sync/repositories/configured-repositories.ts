@@ -2,17 +2,17 @@ import { TrawlError } from "../../base/errors.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { Repository, RepositoryConfig } from "../../model/repository.js";
 
-/** A list that names fewer than this share of the repositories that were configured is taken for a mistake. */
+/** A list that contains less than this share of the previously configured repositories is treated as a mistake. */
 const remainingShareMin = 0.5;
 
 const namedRepositoriesMax = 5;
 
 /**
- * The records to write so that the catalog holds the configured repositories.
+ * The records to write so that the catalog contains the configured repositories.
  *
- * A repository that vanished from the configuration is only marked as removed: nothing finds it any more, and its
- * mirror and its shards stay until the grace period ends. One that comes back in that time is whole again. A repository
- * with another URL stays searchable as it is until its new remote has been fetched.
+ * A repository that is no longer configured is only marked as removed: searches do not find it, and its mirror and its
+ * shards are kept until the grace period ends. If it is configured again within that time, it is restored completely. A
+ * repository with a changed URL stays searchable in its old state until its new remote has been fetched.
  */
 export function configuredRecords(
   catalog: Catalog,
@@ -25,7 +25,7 @@ export function configuredRecords(
   ];
 }
 
-/** Throws `conflict` when the configuration lacks most of the repositories that it had. */
+/** Throws `conflict` if most of the previously configured repositories are missing from the configuration. */
 export function requireFewRemovals(catalog: Catalog, configured: readonly RepositoryConfig[]): void {
   const gone = vanished(catalog, configured);
   const before = [...catalog.repositories()].filter(isConfigured).length;
@@ -36,7 +36,7 @@ export function requireFewRemovals(catalog: Catalog, configured: readonly Reposi
     .join(", ");
   throw new TrawlError(
     "conflict",
-    `this would remove ${gone.length} of ${before} configured repositories (${names}${gone.length > namedRepositoriesMax ? ", ..." : ""}). If that is meant, run \`trawl reload --yes\`.`,
+    `this would remove ${gone.length} of ${before} configured repositories (${names}${gone.length > namedRepositoriesMax ? ", ..." : ""}). If that is intended, run \`trawl reload --yes\`.`,
   );
 }
 
@@ -49,7 +49,7 @@ function isConfigured({ configured, removedAt }: Repository): boolean {
   return configured && removedAt === "";
 }
 
-/** Undefined when the catalog has it already. */
+/** Undefined if the catalog already has it. */
 function findRecord(catalog: Catalog, config: RepositoryConfig): Repository | undefined {
   const known = catalog.repositoryByName(config.name);
   const metadata = { ...known?.addedMetadata, ...config.metadata };
@@ -59,7 +59,7 @@ function findRecord(catalog: Catalog, config: RepositoryConfig): Repository | un
     : { ...(known ?? catalog.newRepository(config, true)), ...wanted, quarantine: undefined };
 }
 
-/** Whether the record says all that is wanted of it. */
+/** Whether the record already has all wanted properties. */
 function holds(record: Repository, wanted: Partial<Repository>): boolean {
   return Object.entries(wanted).every(([field, value]) => {
     const known: unknown = record[field as keyof Repository];

@@ -10,7 +10,7 @@ import type { RepositorySecrets } from "./repository-secrets.js";
 import type { SyncResult } from "../queue/schedule.js";
 import type { SyncQueue } from "../queue/sync-queue.js";
 
-/** What people order for one repository: add, change, sync, remove. */
+/** Commands for single repositories: add, change, sync, remove. */
 export class RepositoryCommands {
   readonly #catalog: Catalog;
   readonly #queue: SyncQueue;
@@ -33,11 +33,10 @@ export class RepositoryCommands {
   }
 
   /**
-   * Adds a repository and waits until it is searchable. Rejects with `conflict`, or with what its first sync failed
-   * with.
+   * Adds a repository and waits until it is searchable. Rejects with `conflict`, or with the error of its first sync.
    */
   async add(config: RepositoryConfig): Promise<Repository> {
-    // Before anything is kept of it: a name that is taken has a secret of its own.
+    // Before anything is stored: an existing repository of that name has its own secret.
     this.#catalog.requireFree(config.name);
     const { config: without } = await this.#secrets.moved(config);
     const {
@@ -47,14 +46,14 @@ export class RepositoryCommands {
     return this.#catalog.repository(repository.id) ?? repository;
   }
 
-  /** Changes what is said about a repository. Rejects with `conflict` where the configuration file says it. */
+  /** Changes attributes of a repository. Rejects with `conflict` if the configuration file sets them. */
   async setAttributes(name: string, attributes: Partial<RepositoryAttributes>): Promise<void> {
     await this.#catalog.commit(() => ({ repositories: [{ ...this.#addedByHand(name), ...attributes }] }));
   }
 
   /**
-   * What is searchable stays so until the new remote has been fetched. What is undefined stays, but for the secret of
-   * another host. Rejects like `setAttributes`, and with what the fetch failed with.
+   * The searchable state is kept until the new remote has been fetched. Undefined arguments leave their property
+   * unchanged, except for the secret of another host. Rejects like `setFacts`, and with the error of the fetch.
    */
   async setRemote(name: string, url: string | undefined, credential: string | undefined): Promise<SyncResult> {
     const known = this.#addedByHand(name);
@@ -74,8 +73,8 @@ export class RepositoryCommands {
   }
 
   /**
-   * Changes one pair of a repository's metadata. Rejects with `conflict` for one that the configuration file says, for
-   * a key that is added twice, and with `not-found` for a key that is not there.
+   * Changes one pair of a repository's metadata. Rejects with `conflict` if the configuration file sets the pair or an
+   * added key already exists, and with `not-found` if the key does not exist.
    */
   async changeMetadata(name: string, change: MetadataChange): Promise<void> {
     await this.#catalog.commit(() => {
@@ -88,7 +87,7 @@ export class RepositoryCommands {
     });
   }
 
-  /** Takes a name from the readers of repositories; those of the configuration file stay as it says. */
+  /** Removes a name from the readers of repositories; readers in the configuration file are not changed. */
   async removeReader(name: string): Promise<void> {
     const isOther = (reader: string): boolean => reader.toLowerCase() !== name.toLowerCase();
     await this.#catalog.commit(() => ({
@@ -103,7 +102,7 @@ export class RepositoryCommands {
     await this.#removal.remove(this.#named(name));
   }
 
-  /** Fetches and indexes now; resolves once what was fetched is searchable. */
+  /** Fetches and indexes now; resolves when the fetched state is searchable. */
   async sync(name: string): Promise<SyncResult> {
     return await this.#queue.sync(this.#named(name).id);
   }
@@ -113,14 +112,16 @@ export class RepositoryCommands {
     this.#queue.request(repositoryId);
   }
 
-  /** Indexes all of it anew, from its mirror. Does not wait, like `request`. */
+  /** Indexes all of it again from its mirror. Does not wait, like `request`. */
   requestIndexing(repositoryId: number): void {
     if (this.#catalog.repository(repositoryId) !== undefined) this.#queue.schedule(repositoryId).rebuild = true;
     this.#quarantines.lift(repositoryId);
     this.request(repositoryId);
   }
 
-  /** Empties its mirror and fetches everything; what can be searched stays meanwhile. Does not wait, like `request`. */
+  /**
+   * Empties its mirror and fetches everything; the searchable state is kept meanwhile. Does not wait, like `request`.
+   */
   requestCloning(repositoryId: number): void {
     if (this.#catalog.repository(repositoryId) !== undefined) this.#queue.schedule(repositoryId).recreate = true;
     this.#quarantines.lift(repositoryId);
@@ -141,7 +142,7 @@ export class RepositoryCommands {
     if (repository !== undefined) return repository;
     throw new TrawlError(
       "not-found",
-      `there is no repository named ${JSON.stringify(name)}; \`trawl repo list\` shows those there are`,
+      `there is no repository named ${JSON.stringify(name)}; \`trawl repo list\` lists the existing ones`,
     );
   }
 }

@@ -2,7 +2,7 @@ import type { RepositoryConfig } from "../../model/repository.js";
 import { splitSecret } from "../../git/mirror/url-secret.js";
 import { SecretFiles } from "../../store/secret-files.js";
 
-/** Moves the secrets of URLs to files, so that the catalog has none. */
+/** Moves the secrets of URLs to files, so that the catalog contains none. */
 export class RepositorySecrets {
   readonly #files: SecretFiles;
 
@@ -11,8 +11,8 @@ export class RepositorySecrets {
   }
 
   /**
-   * The same with a URL that holds no secret, whose credential says where it is; and whether that secret is another
-   * than before.
+   * The configuration with a URL that contains no secret, and a credential that names its location; and whether that
+   * secret differs from the previous one.
    */
   async moved<T extends Pick<RepositoryConfig, "name" | "url" | "credential">>(
     config: T,

@@ -5,7 +5,7 @@ import { repositoryState, type RepositoryStatus } from "../../model/repository-s
 import type { SyncActivities } from "../activity.js";
 import type { LossJudge } from "../runner/loss.js";
 
-/** What `trawl repo list` shows of a repository. */
+/** The status of a repository, as shown by `trawl repo list`. */
 export function repositoryStatus(
   repository: Repository,
   activities: SyncActivities,

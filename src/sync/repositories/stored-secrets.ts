@@ -5,7 +5,7 @@ import type { Catalog } from "../../catalog/catalog.js";
 import type { Repository } from "../../model/repository.js";
 import type { RepositorySecrets } from "./repository-secrets.js";
 
-/** Programs before this one kept the secrets of URLs in the catalog. Resolves when none is there. */
+/** Earlier versions stored the secrets of URLs in the catalog. Resolves when none is left there. */
 export async function moveStoredSecrets(catalog: Catalog, secrets: RepositorySecrets, log: Log): Promise<void> {
   const withSecret = await resultWhileYielding(
     filterInSteps([...catalog.repositories()], ({ url }) => url.includes("@")),
@@ -14,7 +14,7 @@ export async function moveStoredSecrets(catalog: Catalog, secrets: RepositorySec
     try {
       await moveStoredSecret(catalog, secrets, log, repository);
     } catch (error) {
-      // A URL that this program refuses costs its repository alone, whose fetches say the same.
+      // A URL that this version rejects affects only its repository, whose fetches report the same error.
       if (!(error instanceof TrawlError) || error.code !== "bad-config") throw error;
       log.warn({ repository: repository.name }, error.message);
     }
@@ -36,6 +36,6 @@ async function moveStoredSecret(
   }));
   log.warn(
     { repository: repository.name },
-    "the user and password of its URL are kept in the folder secrets of the data directory, and no longer in the catalog",
+    "the user and password of its URL are now stored in the folder secrets of the data directory, and no longer in the catalog",
   );
 }

@@ -2,27 +2,27 @@ import { noQuarantine, type Quarantine } from "../../model/quarantine.js";
 import type { Repository } from "../../model/repository.js";
 import type { IngestLoss } from "../../pool/ingest-pool.js";
 
-/** With more files than this in quarantine, the repository is not indexed as a whole until it changes. */
+/** With more quarantined files than this, the repository is not indexed at all until it changes. */
 const filesMax = 100;
 
-/** What is done about a repository whose sync took a thread with it. */
+/** What to do about a repository whose sync lost a thread. */
 export type LossVerdict =
-  /** It is tried again, alone. */
+  /** Try it again, alone. */
   | { readonly kind: "again" }
-  /** The same, without what the thread did not get past. */
+  /** Try it again, without the items on which the thread hung or crashed. */
   | { readonly kind: "quarantine"; readonly quarantine: Quarantine }
-  /** Nothing is known that could be left out: it fails, and is tried again after the usual delays. */
+  /** Nothing is known that could be excluded: it fails, and is retried after the usual delays. */
   | { readonly kind: "failed" };
 
 /**
- * Decides what follows from the loss of threads that synced repositories.
+ * Decides how to handle the loss of threads that were syncing repositories.
  *
- * A thread that hung did so because of what it was at. One that ended by itself may have been an accident, so that
- * counts the second time at the same thing.
+ * If a thread hung, what it was working on is the cause. If it exited unexpectedly, that may have been a coincidence,
+ * so it counts only the second time with the same item.
  */
 export class LossJudge {
   readonly #program: string;
-  /** What threads ended at by themselves, once each. */
+  /** Items on which threads have exited unexpectedly once. */
   readonly #ended = new Set<string>();
 
   constructor(program: string) {
@@ -30,16 +30,16 @@ export class LossJudge {
   }
 
   /**
-   * Which of the repositories of a task are to be suspected: the one that the thread was at, or all of them when it may
-   * have been any.
+   * Which repositories of a task are suspected: the one that the thread was working on, or all of them if it may have
+   * been any.
    */
   suspects(ids: readonly number[], { doing }: IngestLoss): readonly number[] {
-    // Repositories are fetched side by side, so the thread may have been at another one.
+    // Repositories are fetched concurrently, so the thread may have been working on another one.
     const isKnown = doing.state !== "" && ids.includes(doing.repositoryId);
     return isKnown ? [doing.repositoryId] : ids;
   }
 
-  /** Of the one repository that the task was about, or that is suspected. */
+  /** For the only repository of the task, or the suspected one. */
   judge(repository: Repository, loss: IngestLoss): LossVerdict {
     const { doing, reason } = loss;
     if (reason !== "stalled" && !this.#isSecond(`${repository.id} ${doing.state} ${doing.oid}`))
@@ -54,15 +54,12 @@ export class LossJudge {
     return { kind: "quarantine", quarantine: { ...before, state: doing.state, stateReason: describe(loss) } };
   }
 
-  /** The quarantine of a repository; undefined when there is none, or when it is another program's. */
+  /** The quarantine of a repository; undefined if there is none, or if another version created it. */
   current({ quarantine }: Repository): Quarantine | undefined {
     return quarantine?.program === this.#program ? quarantine : undefined;
   }
 
-  /**
-   * What is left of the quarantine after a sync that indexed the repository: its commits are not those that are left
-   * out.
-   */
+  /** The remaining quarantine after a sync that indexed the repository: its commits are not the excluded ones. */
   afterSync(repository: Repository): Quarantine | undefined {
     const quarantine = this.current(repository);
     return quarantine === undefined || quarantine.files.length === 0
@@ -81,10 +78,10 @@ function describe({ reason, doing }: IngestLoss): string {
   const where = doing.phase === "indexing" ? "indexing it" : doing.phase;
   switch (reason) {
     case "memory":
-      return `${where} took more memory than an ingest thread may have`;
+      return `${where} exceeded the memory limit of an ingest thread`;
     case "died":
-      return `the thread ended ${where}`;
+      return `the thread exited ${where}`;
     default:
-      return `${where} did not end`;
+      return `${where} did not finish`;
   }
 }

@@ -4,7 +4,10 @@ import type { Repository } from "../../model/repository.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
 import type { LossJudge } from "./loss.js";
 
-/** What is left out of repositories because threads did not get past it: writes it to the catalog and lifts it. */
+/**
+ * Items of repositories that are excluded because threads hung or crashed on them: records them in the catalog, and
+ * lifts the exclusion.
+ */
 export class Quarantines {
   readonly #catalog: Catalog;
   readonly #judge: LossJudge;
@@ -23,12 +26,12 @@ export class Quarantines {
     });
   }
 
-  /** Whoever ordered it wants all of it tried again. */
+  /** Called when a user has ordered the repository to be indexed again: everything is retried. */
   lift(id: number): void {
     if (this.#catalog.repository(id)?.quarantine !== undefined) this.#tasks.track(this.set(id, undefined));
   }
 
-  /** Whether another program left something out of it. */
+  /** Whether another version of the program excluded something of it. */
   isOutdated(repository: Repository): boolean {
     return repository.quarantine !== undefined && this.#judge.current(repository) === undefined;
   }

@@ -8,8 +8,8 @@ import { withOnly } from "../housekeeping/shard-flips.js";
 type ChangedOutcome = Extract<SyncOutcome, { kind: "changed" }>;
 
 /**
- * What a finished sync changes in the catalog. Repositories that failed, or were removed meanwhile, are hidden in the
- * shards that hold a part of them.
+ * The catalog change of a completed sync. Repositories that failed, or were removed in the meantime, are hidden in the
+ * shards that contain parts of them.
  */
 export function toCatalogChange(catalog: Catalog, judge: LossJudge, result: SyncTaskResult): CatalogChange {
   const changed = result.outcomes.filter(
@@ -25,7 +25,7 @@ export function toCatalogChange(catalog: Catalog, judge: LossJudge, result: Sync
   };
 }
 
-/** Shards that hold nothing but replaced repositories go; in the others these are hidden. */
+/** Shards that contain only replaced repositories are removed; in the others these are hidden. */
 function withoutReplaced(
   catalog: Catalog,
   replaced: ReadonlySet<number>,

@@ -9,8 +9,8 @@ import type { SyncQueue } from "../queue/sync-queue.js";
 import type { SyncServices } from "../sync-settings.js";
 
 /**
- * The thread of a sync is gone. Repositories that it was not about go on in another task; what it did not get past is
- * not tried again.
+ * Handles the loss of a sync's thread. Repositories that it was not working on continue in another task; the item on
+ * which it hung or crashed is not retried.
  */
 export class SyncLosses {
   readonly #services: SyncServices;

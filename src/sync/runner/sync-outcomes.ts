@@ -6,23 +6,26 @@ import type { MirrorMaintenance } from "../housekeeping/mirror-maintenance.js";
 import type { SyncQueue } from "../queue/sync-queue.js";
 import { reportStoreLoss, type SyncServices } from "../sync-settings.js";
 
-/** The error of a repository is no longer than this. */
+/** Maximum length of a repository's error. */
 const errorCharsMax = 1_000;
 
-/** After a failed sync the next try waits at least this long, and twice as long each time it fails again. */
+/** After a failed sync, the retry waits at least this long, and twice as long after each further failure. */
 const retryMsMin = 10_000;
 
 type DoneOutcome = Extract<SyncOutcome, { kind: "changed" | "unchanged" }>;
 type ChangedOutcome = Extract<SyncOutcome, { kind: "changed" }>;
 
-/** What follows from the end of a sync: who is told, what is recorded, and when the next one comes. */
+/** Handles the end of a sync: notifies waiting callers, records the result, and schedules the next sync. */
 export class SyncOutcomes {
   readonly #services: SyncServices;
   readonly #queue: SyncQueue;
   readonly #maintenance: MirrorMaintenance;
-  /** Repositories whose running task fetches everything anew. */
+  /** Repositories whose running task fetches everything again. */
   readonly #recreating = new Set<number>();
-  /** Repositories that were fetched anew because their mirrors lacked objects: once in the life of the process. */
+  /**
+   * Repositories that were fetched again because objects were missing from their mirrors: once in the lifetime of the
+   * process.
+   */
   readonly #refetched = new Set<number>();
 
   constructor(services: SyncServices, queue: SyncQueue, maintenance: MirrorMaintenance) {
@@ -31,7 +34,7 @@ export class SyncOutcomes {
     this.#maintenance = maintenance;
   }
 
-  /** A task begins to fetch everything of it anew. When it fails, the next one does so. */
+  /** A task starts to fetch everything of the repository again. If it fails, the next one does so. */
   recordRecreation(id: number): void {
     this.#recreating.add(id);
   }
@@ -88,16 +91,18 @@ export class SyncOutcomes {
     );
   }
 
-  /** Whether everything of it may be fetched anew because its mirror lacks objects. */
+  /** Whether everything of it may be fetched again because objects are missing from its mirror. */
   mayRefetch(id: number): boolean {
     return !this.#refetched.has(id);
   }
 
-  /** What was searchable stays so, with what could be read of the mirror; the rest may come from the remote. */
+  /**
+   * The searchable state is kept, together with what could be read of the mirror; the rest may come from the remote.
+   */
   #refetch(repository: Repository): void {
     this.#services.log.warn(
       { repository: repository.name, missing: repository.skippedCounts["missing"] },
-      "objects are missing from its mirror: everything is fetched anew",
+      "objects are missing from its mirror: everything is fetched again",
     );
     this.#refetched.add(repository.id);
     const schedule = this.#queue.schedule(repository.id);
@@ -107,7 +112,7 @@ export class SyncOutcomes {
 
   recordFailure(id: number, failure: TrawlError): void {
     const { catalog, settings, log, metrics } = this.#services;
-    // git's words have several lines, and may have characters that no terminal should get.
+    // git's messages have several lines, and may contain characters that must not be sent to a terminal.
     const error = new TrawlError(failure.code, oneLine(failure.message, errorCharsMax));
     const repository = catalog.repository(id);
     if (repository === undefined) return;
@@ -123,7 +128,7 @@ export class SyncOutcomes {
     this.#queue.enqueueAfter(repository, delayMs);
   }
 
-  /** Doubles with each sync that found nothing, unless the interval is fixed. */
+  /** Doubles after each sync without changes, unless the interval is fixed. */
   #intervalMs(repository: Repository, quietCount: number): number {
     if (repository.intervalSeconds > 0) return repository.intervalSeconds * 1000;
     const { intervalMsMin, intervalMsMax } = this.#services.settings;

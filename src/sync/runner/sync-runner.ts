@@ -14,7 +14,7 @@ import type { SyncOutcomes } from "./sync-outcomes.js";
 import type { SyncQueue } from "../queue/sync-queue.js";
 import type { SyncServices } from "../sync-settings.js";
 
-/** What a sync works with. */
+/** The components that a sync uses. */
 export interface SyncRunnerParts {
   readonly tasks: IndexTasks;
   readonly locks: RepositoryLocks;
@@ -26,7 +26,7 @@ export interface SyncRunnerParts {
   readonly quarantines: Quarantines;
 }
 
-/** One sync of some repositories: a worker fetches and indexes, then the catalog flips, then its outcomes are settled. */
+/** One sync of some repositories: a worker fetches and indexes, the catalog flips, and the outcome is handled. */
 export class SyncRunner {
   readonly #services: SyncServices;
   readonly #parts: SyncRunnerParts;

@@ -1,7 +1,7 @@
 /**
- * How long the thread may go without a beat: before its first file and between other steps, and at a file, to which
- * each MiB of text adds. A file of a MiB takes 0.05 s at most, a shard of 64 MiB 3 s; the rest is for a machine with
- * other work.
+ * How long the thread may run without a beat: before its first file and between other steps, and for a file, where each
+ * MiB of text adds time. A file of 1 MiB takes at most 0.05 s, a shard of 64 MiB 3 s; the rest allows for other load on
+ * the machine.
  */
 export const stepAllowanceMs = 60_000;
 const fileAllowanceMs = 8_000;

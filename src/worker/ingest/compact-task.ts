@@ -20,7 +20,7 @@ export function runCompact(thread: IngestThread, task: CompactTask): Promise<Com
   });
 }
 
-/** For work that looks at it at each step, and does not wait in between. */
+/** For work that checks it at each step, and does not wait in between. */
 function beatingStop(activity: TaskActivity, stop: Int32Array): () => boolean {
   return () => {
     activity.beat();

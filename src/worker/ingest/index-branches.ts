@@ -14,12 +14,15 @@ import { stepAllowanceMs } from "./allowances.js";
 import type { IngestThread } from "./ingest-thread.js";
 import { stateName } from "./wanted-branches.js";
 
-/** A change of more paths than this, and of more than this share of the documents, is indexed anew as a whole. */
+/**
+ * If more paths than this, and more than this share of the documents, have changed, the whole repository is indexed.
+ */
 const deltaPathCountMax = 1_000;
 const deltaPathShareMax = 0.3;
 
 /**
- * Errors of a comparison after which all is read from the mirror: no old commit any more, or a shard that is of no use.
+ * Errors of a comparison after which everything is read from the mirror: the old commit no longer exists, or a shard is
+ * unusable.
  */
 const repairedByReading: ReadonlySet<string> = new Set(["git", "not-found", "corrupt-shard", "format-version"]);
 
@@ -30,7 +33,7 @@ export interface IndexResult {
   readonly tombstones: ReadonlyMap<number, readonly number[]>;
 }
 
-/** Indexes what differs from the last generation; undefined when that is not possible, or not worth it. */
+/** Indexes the differences from the last generation; undefined if that is impossible or not worthwhile. */
 export async function indexChanges(
   { store, activity }: IngestThread,
   input: SyncInput,
@@ -58,7 +61,7 @@ export async function indexChanges(
 }
 
 /**
- * Undefined after a force-push that took the old commit away, or when a shard is damaged: all is then read from the
+ * Undefined after a force-push that removed the old commit, or if a shard is damaged: everything is then read from the
  * mirror.
  */
 async function findDeltaIfPossible(
@@ -94,7 +97,7 @@ function subtract(
   return Object.fromEntries(Object.entries(counts).map(([reason, count]) => [reason, count - (less[reason] ?? 0)]));
 }
 
-/** Indexes all of them anew. Undefined when nothing can be read. */
+/** Indexes all branches completely. Undefined if nothing can be read. */
 export async function indexWhole(
   { activity }: IngestThread,
   wanted: ReadonlyMap<string, string>,

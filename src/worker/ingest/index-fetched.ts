@@ -13,7 +13,7 @@ import { postProgress } from "./progress.js";
 import type { Fetched } from "./running-fetch.js";
 import { areIndexed, stateName, wantedBranches } from "./wanted-branches.js";
 
-/** Indexes what a fetch brought, if that differs from what is indexed. */
+/** Indexes the state after a fetch, if it differs from what is indexed. */
 export async function indexFetched(
   thread: IngestThread,
   given: SyncInput,
@@ -32,7 +32,7 @@ export async function indexFetched(
     repository.generation > 0 &&
     areIndexed(repository.indexedBranches, wanted, repository.defaultBranch, defaultBranch)
   ) {
-    // A restart may have come before all was fetched anew.
+    // A restart may have interrupted the complete fetch.
     if (mayRefetch && lacksObjects(repository, mirror)) return lacking;
     return { kind: "unchanged", repositoryId: repository.id, fetched: date };
   }
@@ -65,7 +65,7 @@ export async function indexFetched(
   };
 }
 
-/** Whether the mirror, and not its source, lacks what is missing. */
+/** Whether the objects are missing only from the mirror, and not from its source. */
 function lacksObjects({ skippedCounts }: Pick<Repository, "skippedCounts">, mirror: Mirror): boolean {
   return (skippedCounts["missing"] ?? 0) > 0 && !mirror.isIncomplete;
 }

@@ -7,14 +7,14 @@ import { TaskActivity } from "../../protocol/task-activity.js";
 import { ShardStore } from "../../store/shard-store.js";
 import { stepAllowanceMs, timeAllowance } from "./allowances.js";
 
-/** What the tasks of one ingest thread work with. */
+/** State and services for the tasks of one ingest thread. */
 export class IngestThread {
   readonly dataFolder: string;
   readonly kernel: Kernel;
   readonly store: ShardStore;
-  /** The store, in which this thread is not ended while it writes. */
+  /** The store; this thread is not terminated while it writes to it. */
   readonly guardedStore: ShardSink & Pick<ShardStore, "remove">;
-  /** What the running task does. */
+  /** The activity of the running task. */
   activity = new TaskActivity();
 
   constructor(settings: WorkerSettings) {

@@ -9,7 +9,7 @@ import { SecretFiles } from "../../store/secret-files.js";
 import { postProgress } from "./progress.js";
 import { mirrorName, mirrorsFolder } from "../../model/mirror-name.js";
 
-/** A remote must list its refs in this time. */
+/** Time limit for a remote to list its refs. */
 const listTimeoutMs = 60_000;
 
 export function openMirror(dataFolder: string, repository: Repository, fetch: FetchSettings): Promise<Mirror> {
@@ -39,7 +39,7 @@ export function openMirror(dataFolder: string, repository: Repository, fetch: Fe
   });
 }
 
-/** The secret is read at each fetch, so that a new one needs no restart. */
+/** The secret is read at each fetch, so that a new one takes effect without a restart. */
 function remoteUrl(dataFolder: string, { name, url, credential }: Repository): RemoteUrl {
   const remote = parseRemoteUrl(url);
   if (credential === "") return remote;

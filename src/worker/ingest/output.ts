@@ -1,7 +1,7 @@
 import { ShardOutput } from "../../indexer/shard-output.js";
 import type { IngestThread } from "./ingest-thread.js";
 
-/** When the work fails, the shards that it had written are deleted. */
+/** If the work fails, the shards that it has written are deleted. */
 export async function withOutput<T>(
   { kernel, guardedStore }: IngestThread,
   shardIds: Int32Array,
@@ -11,7 +11,7 @@ export async function withOutput<T>(
   try {
     return await work(output);
   } catch (error) {
-    // On a full disk this may fail as well; then the next start deletes what the catalog does not know.
+    // On a full disk this may fail as well; then the next start deletes the shards that the catalog does not know.
     await guardedStore.remove(output.records.map((record) => record.id)).catch(() => undefined);
     throw error;
   }

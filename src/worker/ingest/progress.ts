@@ -1,7 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import type { SyncProgress } from "../../protocol/messages.js";
 
-/** Tells the main thread how far a sync is. */
+/** Reports the progress of a sync to the main thread. */
 export function postProgress(progress: SyncProgress): void {
   parentPort?.postMessage(progress);
 }

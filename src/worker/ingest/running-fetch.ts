@@ -7,11 +7,11 @@ import { detachedName, type Repository } from "../../model/repository.js";
 import type { FetchSettings, SyncInput, SyncTask } from "../../protocol/messages.js";
 import { openMirror } from "./open-mirror.js";
 
-/** A repository whose mirror is as its remote was at a moment. */
+/** A repository with a mirror that reflects its remote at a certain time. */
 export interface Fetched {
   readonly mirror: Mirror;
   readonly state: RefState;
-  /** Whether the mirror may hold more of the same commits than before. */
+  /** Whether the mirror may have more objects of the same commits than before. */
   readonly remade: boolean;
   /** ISO 8601. */
   readonly date: string;
@@ -21,7 +21,7 @@ export type FetchOutcome =
   | { readonly kind: "fetched"; readonly fetched: Fetched }
   | { readonly kind: "failed"; readonly error: unknown };
 
-/** A fetch beside the indexing of other repositories. */
+/** A fetch that runs while other repositories are indexed. */
 export class RunningFetch {
   readonly #outcome: Promise<FetchOutcome>;
   readonly #startedMs = monotonicMs();
@@ -32,7 +32,7 @@ export class RunningFetch {
     this.#outcome = tryToFetch(dataFolder, input, task, () => this.#isOver || isStopped());
   }
 
-  /** Undefined when it has not ended so long after its start; then it is stopped. */
+  /** Undefined if it has not finished this long after its start; it is then stopped. */
   async within(patienceMs: number): Promise<FetchOutcome | undefined> {
     if (patienceMs === Infinity) return await this.#outcome;
     let timer: PendingCall | undefined;
@@ -45,7 +45,7 @@ export class RunningFetch {
     return outcome;
   }
 
-  /** Stops it; resolves when it touches the mirror no more. */
+  /** Stops it; resolves when it no longer accesses the mirror. */
   async end(): Promise<void> {
     this.#isOver = true;
     await this.#outcome;
@@ -80,8 +80,9 @@ async function fetchOne(
 }
 
 /**
- * The mirror as it is, so that a damaged shard is built again while the remote is away. Undefined when the mirror does
- * not know what is indexed: it was lost too and has just been made, and what it lacks must not be taken for deleted.
+ * The current state of the mirror, so that a damaged shard can be rebuilt while the remote is unavailable. Undefined if
+ * the mirror does not contain what is indexed: then it was lost as well and has just been recreated, and what it lacks
+ * must not be treated as deleted.
  */
 async function stateToRebuild(repository: Repository, mirror: Mirror, stop: StopSignal): Promise<RefState | undefined> {
   const state = await mirror.state(stop).catch((error: unknown) => {

@@ -8,21 +8,22 @@ import { withOutput } from "./output.js";
 import { RunningFetch, type FetchOutcome } from "./running-fetch.js";
 
 /**
- * Mirrors are fetched while repositories before them in the task are indexed, as a fetch mostly waits, for git and for
- * the network. Of small repositories on the same disk 50 a second are indexed, 38 without this.
+ * Number of mirrors that are fetched while earlier repositories of the task are indexed, because a fetch mostly waits,
+ * for git and for the network. With small repositories on the same disk, 50 per second are indexed, and 38 without
+ * this.
  */
 const fetchAheadCount = 3;
 
 /**
- * A fetch that takes longer keeps the other repositories of its task waiting: it is stopped, and done again in a task
- * of its own, on a thread for slow remotes. When some have done so, the rest get less, as has one that is alone in its
- * task, since it keeps the thread from other tasks and begins anew at little cost.
+ * A fetch that takes longer would delay the other repositories of its task: it is stopped, and repeated in a task of
+ * its own, on a thread for slow remotes. If several have done so, the rest get less time. A repository that is alone in
+ * its task also gets less, because it keeps the thread from other tasks and can be restarted cheaply.
  */
 const fetchPatienceMs = 10_000;
 const fetchPatienceMsMin = 3_000;
 const lateCountMax = 2;
 
-/** Syncs the repositories one after the other into common shards; one that fails does not touch the others. */
+/** Syncs the repositories one after another into common shards; a failure of one does not affect the others. */
 export function runSync(thread: IngestThread, task: SyncTask): Promise<SyncTaskResult> {
   return withOutput(thread, task.shardIds, async (output) => {
     const { repositories } = task;
@@ -43,7 +44,7 @@ export function runSync(thread: IngestThread, task: SyncTask): Promise<SyncTaskR
         );
       }
     } finally {
-      // Nothing touches a mirror after its task.
+      // Nothing accesses a mirror after its task has ended.
       await Promise.all(fetches.map((fetch) => fetch.end()));
     }
     await output.flush();
@@ -51,15 +52,16 @@ export function runSync(thread: IngestThread, task: SyncTask): Promise<SyncTaskR
   });
 }
 
-/** How long the next fetch of a task may take. */
+/** Time limit for the next fetch of a task. */
 function patience({ isPatient, repositories }: SyncTask, lateCount: number): number {
   if (isPatient) return Infinity;
   return repositories.length > 1 && lateCount < lateCountMax ? fetchPatienceMs : fetchPatienceMsMin;
 }
 
 /**
- * Documents of a repository that failed may lie in the open shard or in written ones: the main thread hides them. A
- * shard that could not be written is different, as it holds documents of others too: then the whole task fails.
+ * If a repository failed, documents of it may be in the open shard or in written shards: the main thread hides them. If
+ * a shard could not be written, the whole task fails, because the shard contains documents of other repositories as
+ * well.
  */
 async function tryToIndex(
   thread: IngestThread,

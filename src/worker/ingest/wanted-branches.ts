@@ -3,7 +3,7 @@ import { TrawlError } from "../../base/errors.js";
 import type { RefState } from "../../git/mirror/refs.js";
 import { branchCountMax, detachedName, type IndexedBranch } from "../../model/repository.js";
 
-/** The default branch and those configured, as far as they exist. */
+/** The default branch and the configured branches, if they exist. */
 export function wantedBranches(state: RefState, configured: readonly string[]): Map<string, string> {
   const wanted = new Map<string, string>();
   for (const name of [state.defaultBranch ?? "", ...configured]) {
@@ -14,13 +14,13 @@ export function wantedBranches(state: RefState, configured: readonly string[]): 
   if (wanted.size > branchCountMax) {
     throw new TrawlError(
       "bad-config",
-      `${wanted.size} branches are to be indexed; ${branchCountMax} is the most. Shorten \`branches\` of this repository.`,
+      `${wanted.size} branches would be indexed, but the limit is ${branchCountMax}. Reduce \`branches\` of this repository.`,
     );
   }
   return wanted;
 }
 
-/** Whether they are indexed as they are. */
+/** Whether they are already indexed at their current commits. */
 export function areIndexed(
   indexed: readonly IndexedBranch[],
   wanted: ReadonlyMap<string, string>,
@@ -34,7 +34,7 @@ export function areIndexed(
   );
 }
 
-/** Names the branches and their commits. */
+/** Identifies the branches and their commits. */
 export function stateName(wanted: ReadonlyMap<string, string>): string {
   return createHash("sha1")
     .update(JSON.stringify([...wanted]))

@@ -5,7 +5,7 @@ import type { GitReadAnswer, ReadBlame } from "../../protocol/git-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { blobOptions } from "./files.js";
 
-/** Where lines come from, and at which byte of the file they begin. */
+/** The origin of each line, and the byte offset in the file at which it begins. */
 export async function answerBlame(
   { repositoryId, blame }: ReadBlame,
   context: ReadContext,

@@ -16,10 +16,10 @@ import type { CacheDocuments, CachedDocuments } from "../../protocol/read-messag
 import { mirrorPath, type ReadContext } from "./context.js";
 import { decodeEntries, type MissingEntry } from "./missing-entries.js";
 
-/** git counts as hung when it takes longer for one step of reading. */
+/** git is considered hung if one step of reading takes longer than this. */
 const readSilenceMs = 120_000;
 
-/** A blob takes at most this part of the revision cache. */
+/** A blob may take at most one part in this many of the revision cache. */
 const arenaBytesPerBlob = 4;
 
 /** Larger blobs are not read for the revision cache; their documents are found by path. */
@@ -29,7 +29,8 @@ export function largestContentBytes(limits: IndexLimits, arena: SharedArrayBuffe
 }
 
 /**
- * Makes one shard of the entries. Each blob is taken from a live shard that has it, else read from the mirror, once.
+ * Builds one shard of the entries. Each blob is copied from a live shard that has it, or else read from the mirror,
+ * once.
  */
 export async function answerKeepDocuments(request: CacheDocuments, context: ReadContext): Promise<CachedDocuments> {
   const { from, to } = request.bytes;
@@ -49,7 +50,7 @@ export async function answerKeepDocuments(request: CacheDocuments, context: Read
   return { byteCount: shard.build(), readCount: entriesOf.size, sets: shard.sets, missingCount: shard.missingCount };
 }
 
-/** Takes what live shards have, and takes it out of `entriesOf`. */
+/** Copies the blobs that live shards have, and removes them from `entriesOf`. */
 function copyKnown(entriesOf: Map<string, MissingEntry[]>, shard: CachedShardBuilder, context: ReadContext): void {
   const known = [...entriesOf].filter(([, [{ source }]]) => source !== undefined);
   if (known.length === 0) return;
@@ -57,7 +58,7 @@ function copyKnown(entriesOf: Map<string, MissingEntry[]>, shard: CachedShardBui
   try {
     const shardIds = new Set(known.flatMap(([, [{ source }]]) => (source === undefined ? [] : [source.shardId])));
     for (const id of shardIds) {
-      // Without its shard a blob is read from the mirror like any other.
+      // If the shard cannot be read, the blob is read from the mirror like any other.
       const bytes = snapshot.get(id);
       if (bytes === undefined) continue;
       const reader = new ShardReader(id, bytes);
@@ -103,7 +104,7 @@ async function readOthers(
   );
 }
 
-/** A shard in the making, and the sets of its documents in the order in which the shard has them. */
+/** A shard under construction, and the sets of its documents in the shard's order. */
 class CachedShardBuilder {
   readonly #repositoryId: number;
   readonly #limits: ContentLimits;
@@ -122,7 +123,7 @@ class CachedShardBuilder {
     this.#builder = new ShardBuilder(context.kernel, buffer);
   }
 
-  /** The set of each document; those without content come last. */
+  /** The set of each document; documents without content come last. */
   get sets(): Uint32Array {
     const sets = [...this.#sets.flat(), ...this.#skippedSets];
     const words = new Uint32Array(new SharedArrayBuffer(sets.length * 4));

@@ -13,12 +13,12 @@ import type {
 import { mirrorPath, type ReadContext } from "./context.js";
 import { hasFile } from "./has-file.js";
 
-/** Paths of one history that are kept at most. */
+/** Limit on the paths stored for one history. */
 const pathCountMax = 2_000_000;
 
 type ContributorFilters = Extract<CommitQuestion, { kind: "contributors" }>["filters"];
 
-/** A request has few commits, and each takes a process or two, so all are asked at a time. */
+/** A request concerns few commits, and each takes a process or two, so all are handled concurrently. */
 export async function answerCommitAttributes(
   { question, commits }: ReadCommitAttributes,
   context: ReadContext,
@@ -67,7 +67,7 @@ async function answer(
   }
 }
 
-/** By path, with a byte for each character, the filters that some author of it matches. */
+/** By path, with one character per byte, the filters that match one of its authors. */
 async function findContributors(
   filters: ContributorFilters,
   directory: string,

@@ -1,4 +1,4 @@
-/** Sets of commits of one chain, each under a number from 1 on; 0 stands for the empty one. Set 1 is all of them. */
+/** Sets of commits of one chain, numbered from 1; 0 is the empty set, and set 1 contains all commits. */
 export class CommitSets {
   readonly #numberOf = new Map<string, number>();
   readonly #starts: number[] = [0, 0];
@@ -9,7 +9,7 @@ export class CommitSets {
     this.all = this.add([0, commitCount]);
   }
 
-  /** `ranges`: pairs from, to; ascending and disjoint. Equal sets get the same number. */
+  /** `ranges`: pairs (from, to), ascending and disjoint. Equal sets get the same number. */
   add(ranges: readonly number[]): number {
     if (ranges.length === 0) return 0;
     const key = ranges.join();
@@ -22,7 +22,7 @@ export class CommitSets {
     return number;
   }
 
-  /** As `FoundDocuments` holds them. */
+  /** In the form used by `FoundDocuments`. */
   encode(): { setStarts: Uint32Array; setRanges: Uint32Array } {
     return { setStarts: Uint32Array.from(this.#starts), setRanges: Uint32Array.from(this.#ranges) };
   }

@@ -5,17 +5,17 @@ import type { ReaderCache } from "../../shard/reader-cache.js";
 import type { ShardStore } from "../../store/shard-store.js";
 import { mirrorName, mirrorsFolder } from "../../model/mirror-name.js";
 
-/** What a handler of the read pool works with. */
+/** Services for the handlers of the read pool. */
 export interface ReadContext {
   readonly dataFolder: string;
   readonly kernel: Kernel;
   /** The memory of the revision cache. */
   readonly arena: SharedArrayBuffer;
-  /** Opened at the first call. Throws `corrupt-shard` once the store has lost a part under the running process. */
+  /** Opened on the first call. Throws `corrupt-shard` once the store has lost data under the running process. */
   readonly store: () => ShardStore;
-  /** Of live shards. */
+  /** Readers of live shards. */
   readonly readers: ReaderCache;
-  /** True when the caller has gone or time is over: to be looked at often. */
+  /** True if the caller is gone or the time is over: must be checked often. */
   readonly stop: StopSignal;
 }
 

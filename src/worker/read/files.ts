@@ -6,23 +6,23 @@ import type { FileAnswer, GitReadAnswer, ReadFiles, WantedFile } from "../../pro
 import { mirrorPath, type ReadContext } from "./context.js";
 import { HighlightTime, highlightText, plainLines } from "./highlight.js";
 
-/** Larger files are not read for GraphQL, whose answers are made in memory; their raw form streams. */
+/** Larger files are not read for GraphQL, whose responses are built in memory; their raw form is streamed. */
 export const fileBytesMax = 8 << 20;
 
-/** The text of one task's files together; files past it count as too large. */
+/** Limit on the total text of one task's files; further files are treated as too large. */
 const textBytesMax = 16 << 20;
 
-/** Without a sign of life from git for so long, a read fails. */
+/** A read fails if git shows no activity for this long. */
 const silenceMs = 60_000;
 
-/** HTML of one file at most, and what a line takes of it at least. */
+/** Limit on the HTML of one file, and the minimum size of a line in it. */
 const htmlUnitsMax = 16 << 20;
 const rowUnitsMin = 75;
 
 const headBytes = 8192;
 const lineFeed = 10;
 
-/** What is wanted of each file, in the order asked. */
+/** The requested form of each file, in the order of the request. */
 export async function answerReadFiles(
   { repositoryId, files }: ReadFiles,
   context: ReadContext,
@@ -49,7 +49,7 @@ export async function answerReadFiles(
   return { files: answers };
 }
 
-/** How blobs of a mirror are read for an answer. */
+/** Options for reading blobs of a mirror for a response. */
 export function blobOptions(mirror: string, { stop }: ReadContext): BlobReaderOptions {
   return { directory: mirror, contentBytesMax: fileBytesMax, silenceMs, stop };
 }
@@ -88,7 +88,7 @@ function answerFile(file: WantedFile, content: Buffer, time: HighlightTime): Fil
     : { ...shared, lineCount, text: rows, aborted };
 }
 
-/** A line feed at the end begins no further line. */
+/** A line feed at the end does not start another line. */
 function countLines(content: Buffer): number {
   let count = 0;
   for (let at = content.indexOf(lineFeed); at >= 0; at = content.indexOf(lineFeed, at + 1)) count++;
@@ -96,8 +96,8 @@ function countLines(content: Buffer): number {
 }
 
 /**
- * The first and the last line that are wanted. Bounds are clipped; a start past the end asks for everything, as clients
- * expect.
+ * The first and the last requested line. Bounds are clipped; if the start is past the end, all lines are returned, as
+ * clients expect.
  */
 function lineBounds({ startLine, endLine }: WantedFile, lineCount: number): [first: number, last: number] {
   const first = Math.max(1, startLine ?? 1);

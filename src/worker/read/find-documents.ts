@@ -12,32 +12,34 @@ import { largestContentBytes } from "./cache-documents.js";
 import { encodeEntries, type MissingEntry } from "./missing-entries.js";
 import { type WantedDocument, OidFilter, oidStart, startOfOid, WantedDocuments } from "./wanted-documents.js";
 
-/** States of paths that one chain may hold, beyond one comparison: some 200 bytes each. */
+/** Limit on path states in one chain, in addition to one comparison: about 200 bytes each. */
 const stateCountMax = 400_000;
 
 /**
- * A part ends at this much text, or so many documents: the first ones are small, so that results come soon and reading
- * and searching go side by side. Every other one is twice as large, for each costs a start of git.
+ * A part ends at this much text, or this many documents: the first parts are small, so that results arrive soon and
+ * reading and searching overlap. The size doubles after every second part, because each part requires starting git.
  */
 const firstPartTextBytes = 4 << 20;
 
-/** No part has more than this share of the revision cache, as several are there at a time. */
+/** No part exceeds this fraction of the revision cache, because several exist at the same time. */
 const arenaBytesPerPart = 8;
 
 const partDocumentCount = 20_000;
 
-/** What a document takes in a shard beside its text, its path and its oid; and a shard beside all documents. */
+/**
+ * Space for a document in a shard in addition to its text, path and oid; and for a shard in addition to all documents.
+ */
 const documentBytes = 64;
 
 const shardBytes = 16 * 1024;
 
 /**
- * Finds, for commits that are not indexed, which documents of shards they have.
+ * Determines, for commits that are not indexed, which documents in shards they have.
  *
- * A path that is the same at the base and at all commits has the base's document. Each other path has a sequence of
- * states; a document at that path with a state's oid has the commits of that state. A state for which there is no
+ * A path that is the same at the base and at all commits has the base's document. Every other path has a sequence of
+ * states; a document with that path and the oid of a state belongs to the commits of that state. A state without a
  * document in any shard is missing. Sound: a document of a live shard whose path did not change is the base's if it is
- * alive there and on the base's branch, and whatever else it is, it belongs to other commits.
+ * alive there and on the base's branch; any other document belongs to other commits.
  */
 export async function answerFindDocuments(request: FindDocuments, context: ReadContext): Promise<FoundDocuments> {
   const { chain, base } = await buildChain(request, context);
@@ -53,7 +55,7 @@ export async function answerFindDocuments(request: FindDocuments, context: ReadC
   };
 }
 
-/** The sets of all documents, and what no shard has. */
+/** The sets of all documents, and the documents that no shard has. */
 function findInShards(
   { repositoryId, live, cached: kept }: FindDocuments,
   context: ReadContext,
@@ -86,7 +88,7 @@ function findInShards(
   }
 }
 
-/** The reader is to be used before the next one is opened: small shards are copied to one place. */
+/** The reader must be used before the next one is opened, because small shards are copied to the same buffer. */
 function openLive(
   { id, checksum }: StoredShard,
   snapshot: ShardSnapshot,
@@ -99,7 +101,7 @@ function openLive(
   return reader;
 }
 
-/** Without the base when the mirror has lost its commit, after a force-push and a repack. */
+/** Without the base if its commit no longer exists in the mirror, after a force-push and a repack. */
 async function buildChain(
   { repositoryId, base, commits }: FindDocuments,
   context: ReadContext,
@@ -113,7 +115,7 @@ async function buildChain(
   }
 }
 
-/** Where live shards have the text of missing documents, at other paths; by oid. */
+/** Where live shards have the text of missing documents at other paths, by oid. */
 function findSources(
   missing: readonly WantedDocument[],
   openers: readonly (() => ShardReader)[],
@@ -170,7 +172,7 @@ function sharedWords(count: number): Uint32Array {
   return new Uint32Array(new SharedArrayBuffer(count * 4));
 }
 
-/** Cuts entries into parts. Entries of one blob are neighbours, so that it is read once for a part. */
+/** Divides entries into parts. Entries of the same blob are adjacent, so that it is read once per part. */
 async function splitParts(
   missing: Iterable<MissingEntry>,
   { repositoryId, limits }: FindDocuments,

@@ -28,7 +28,7 @@ import { answerReadFiles } from "./files.js";
 import { answerCountLanguages } from "./languages.js";
 import { answerReadSubmodules } from "./submodules.js";
 
-/** Answers what GraphQL asks of a mirror. */
+/** Handles GraphQL requests that read a mirror. */
 export async function answerGitRead(
   request: GitReadRequest,
   context: ReadContext,
@@ -108,7 +108,7 @@ async function directoryPage(
   const entries = (await listDirectory(mirror, commit, path, recursive, stop)).filter(
     ({ kind }) => entryKinds.length === 0 || entryKinds.includes(kind),
   );
-  // Directories first; each kind stays in git's order, which is that of the paths' bytes.
+  // Directories first; within each kind, git's order, which is the byte order of the paths.
   const ordered = recursive
     ? entries
     : [...entries.filter(({ kind }) => kind === "directory"), ...entries.filter(({ kind }) => kind !== "directory")];
@@ -129,7 +129,7 @@ async function printedDirectory(
   if (text.length <= byteCountMax) return { text };
   throw new TrawlError(
     "bad-request",
-    `the names in this directory have ${text.length} bytes together, more than ${byteCountMax}; ask for format=tar`,
+    `the names in this directory have ${text.length} bytes in total, more than ${byteCountMax}; use format=tar`,
   );
 }
 

@@ -7,15 +7,15 @@ import { untilStopped } from "../../regexp/match/match-work.js";
 import type { HasFile } from "../../protocol/read-messages.js";
 import type { ReadContext } from "./context.js";
 
-/** No larger content is read, whatever the limits say. */
+/** Larger contents are not read, regardless of the limits. */
 const contentBytesMax = 256 * 1024 * 1024;
 
-/** `git` that says nothing for this long is given up. */
+/** `git` is considered hung if it shows no activity for this long. */
 const silenceMs = 60_000;
 
 /**
- * Whether the commit has a file as the question says: what the index answers for indexed branches, by the same rules of
- * what counts as text. All paths are listed; texts are read one after the other until one matches.
+ * Whether the commit has a file that satisfies the condition: for indexed branches the index answers this, with the
+ * same rules for what counts as text. All paths are listed; texts are read one after another until one matches.
  */
 export async function hasFile(
   question: HasFile,
@@ -42,7 +42,7 @@ async function hasText(
   );
   const reader = new BlobReader({ directory, contentBytesMax, silenceMs, stop: context.stop });
   let isFound = false;
-  // No further text is asked for after the one that matches; what is asked for is thrown away.
+  // No further text is requested after the first match; texts already requested are discarded.
   const oids = function* (): Generator<string> {
     for (const { oid } of files) {
       if (isFound) return;
@@ -61,7 +61,7 @@ async function hasText(
   return isFound;
 }
 
-/** Throws when that takes too much work: the answer would be a guess. */
+/** Throws if that takes too much work, because the result would be a guess. */
 function hasMatch(source: string, content: Uint8Array, path: Buffer, context: ReadContext): boolean {
   let isFound = false;
   const isKnown = compileRegexp(source, true).findAll(
@@ -78,7 +78,7 @@ function hasMatch(source: string, content: Uint8Array, path: Buffer, context: Re
   if (!isKnown)
     throw new TrawlError(
       "bad-query",
-      `looking for \`${source}\` in ${path.toString()} takes too much work: use a pattern whose matches end sooner`,
+      `looking for \`${source}\` in ${path.toString()} takes too much work: use a pattern with shorter matches`,
     );
   return isFound;
 }

@@ -9,15 +9,15 @@ import type { HighlightedText, HighlightTexts, TextToHighlight } from "../../pro
 import type { ReadContext } from "./context.js";
 
 /**
- * Longer texts stay plain. The library takes 1 to 3 MB a second once it is warm, measured with TypeScript, JSON and
- * Markdown.
+ * Longer texts remain plain. The library processes 1 to 3 MB per second once warmed up, measured with TypeScript, JSON
+ * and Markdown.
  */
 const highlightedUnitsMax = 1_000_000;
 
-/** Longer lines are mostly made by programs, and stay plain unless somebody insists. */
+/** Longer lines are mostly generated, and remain plain unless highlighting them is requested explicitly. */
 const lineUnitsMax = 2_000;
 
-/** For all texts of one task: the thread does nothing else meanwhile. */
+/** Time limit for all texts of one task, because the thread does nothing else meanwhile. */
 const hastyMs = 1_000;
 const patientMs = 10_000;
 
@@ -30,7 +30,7 @@ export class HighlightTime {
   }
 }
 
-/** Each text as lines of HTML, in the order asked. */
+/** Each text as lines of HTML, in the order of the request. */
 export function answerHighlightTexts(
   { texts, patient }: HighlightTexts,
   { stop }: ReadContext,
@@ -45,8 +45,8 @@ export function answerHighlightTexts(
 }
 
 /**
- * A text as lines of HTML, without their ends: as many as it has, whatever happens. It is plain where no grammar is
- * known, and where the text is too long or `time` over.
+ * A text as lines of HTML, without line ends; the number of lines is always that of the text. It remains plain if no
+ * grammar is known, if the text is too long, or if `time` is over.
  */
 export function highlightText(
   { text, path, language, longLines }: TextToHighlight,
@@ -60,7 +60,7 @@ export function highlightText(
   const grammar = names.find((name) => library.getLanguage(name) !== undefined);
   if (grammar === undefined) return plain(false);
   const lines = splitLines(text);
-  // A line that is left out mostly leaves what surrounds it as it was; it comes back plain.
+  // Omitting a line usually does not change the highlighting of the surrounding lines; the omitted line remains plain.
   const shown = longLines ? lines : lines.map((line) => (line.length > lineUnitsMax ? "" : line));
   const html = withinTime(
     () => library.highlight(shown.join("\n"), { language: grammar, ignoreIllegals: true }).value,
@@ -71,17 +71,17 @@ export function highlightText(
   return { lines: rows.map((row, at) => (shown[at] === lines[at] ? row : escapeHtml(lines[at]))), aborted: false };
 }
 
-/** The same without a look at the language. */
+/** Like `highlightText`, but without highlighting. */
 export function plainLines(text: string): string[] {
   return splitLines(text).map(escapeHtml);
 }
 
-/** A line feed at the end begins no further line. */
+/** A line feed at the end does not start another line. */
 function splitLines(text: string): string[] {
   return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
 }
 
-/** Names that the library may know the language by, the best first; none when the language is not known. */
+/** Names by which the library may know the language, best first; none if the language is unknown. */
 function grammarNames(text: string, path: string, language: string): string[] {
   const known =
     language === ""
@@ -97,7 +97,7 @@ function grammarNames(text: string, path: string, language: string): string[] {
 
 const headUnits = 8192;
 
-/** Languages that the library knows by another name, or whose grammar is near enough. */
+/** Languages that the library knows by another name, or whose grammar is similar enough. */
 const grammarOfLanguage: ReadonlyMap<string, string> = new Map(
   Object.entries({
     shell: "bash",
@@ -133,7 +133,7 @@ const grammarOfLanguage: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** What we use of highlight.js, whose own types would make those of a browser's page known everywhere. */
+/** The part of highlight.js that is used here; its own types would make browser types available everywhere. */
 interface Highlighter {
   getLanguage(name: string): object | undefined;
   highlight(
@@ -144,13 +144,13 @@ interface Highlighter {
 
 let loaded: Highlighter | undefined;
 
-/** At the first use: it takes 0.3 s and 8 MB in each thread. */
+/** Loaded at the first use: it takes 0.3 s and 8 MB in each thread. */
 function loadLibrary(): Highlighter {
   loaded ??= createRequire(import.meta.url)("highlight.js") as Highlighter;
   return loaded;
 }
 
-/** The library's result; undefined when its time is over. Only the engine's own watchdog ends a loop in a regexp. */
+/** The library's result; undefined if it times out. Only the engine's own watchdog can end a loop in a regexp. */
 function withinTime(work: () => string, time: HighlightTime): string | undefined {
   const startMs = monotonicMs();
   try {
@@ -165,7 +165,7 @@ function withinTime(work: () => string, time: HighlightTime): string | undefined
 
 const callScript = new Script("work()");
 
-/** HTML whose only tags are spans, as lines: a span over several lines becomes one on each. */
+/** Splits HTML whose only tags are spans into lines: a span over several lines becomes one span on each. */
 function linesOfHtml(html: string): string[] {
   const open: string[] = [];
   const lines: string[] = [];

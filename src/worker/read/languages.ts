@@ -4,7 +4,7 @@ import { detectLanguage } from "../../indexer/detect-language.js";
 import type { CountLanguages, GitReadAnswer } from "../../protocol/git-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 
-/** Languages of a commit's files by their paths, that with most bytes first. */
+/** Languages of a commit's files, by their paths; the one with the most bytes first. */
 export async function answerCountLanguages(
   { repositoryId, commit, withLines }: CountLanguages,
   context: ReadContext,

@@ -1,6 +1,6 @@
 /** A document that no shard has yet. */
 export interface MissingEntry {
-  /** One byte a character. */
+  /** One character per byte. */
   readonly path: string;
   readonly oid: string;
   readonly isFile: boolean;
@@ -10,7 +10,7 @@ export interface MissingEntry {
   readonly source: { readonly shardId: number; readonly content: number } | undefined;
 }
 
-/** Entries as bytes: they pass through the main thread, which does not look at them. A NUL ends each. */
+/** Entries as bytes, each terminated by a NUL: they pass through the main thread, which does not decode them. */
 export function encodeEntries(entries: readonly MissingEntry[]): Uint8Array {
   const text = entries
     .map(

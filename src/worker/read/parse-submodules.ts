@@ -1,9 +1,9 @@
 import { splitOnce } from "../../base/text.js";
 
-/** Of a `.gitmodules` file that is read. 10,000 submodules take some 1 MiB. */
+/** Limit on the size of a `.gitmodules` file. 10,000 submodules take about 1 MiB. */
 export const submodulesBytesMax = 1 << 20;
 
-/** Sections with `path = …` and `url = …`, by path; what is quoted or continued otherwise is left out. */
+/** Sections with `path = …` and `url = …`, by path; values with other quoting or continuation lines are skipped. */
 export function parseSubmodules(text: string): Map<string, string> {
   const urls = new Map<string, string>();
   let section: Map<string, string> | undefined;
@@ -17,7 +17,7 @@ export function parseSubmodules(text: string): Map<string, string> {
   return urls;
 }
 
-/** The first of each name counts. */
+/** Only the first setting of each name counts. */
 function addSetting(section: Map<string, string> | undefined, name: string, value: string): void {
   if (section !== undefined && (name === "path" || name === "url") && value !== "" && !section.has(name))
     section.set(name, value);

@@ -5,7 +5,7 @@ import { mirrorPath, type ReadContext } from "./context.js";
 import { blobOptions } from "./files.js";
 import { parseSubmodules, submodulesBytesMax } from "./parse-submodules.js";
 
-/** Where `.gitmodules` says that submodules are, by path; a larger file than `submodulesBytesMax` says nothing. */
+/** The URLs of submodules according to `.gitmodules`, by path; a file larger than `submodulesBytesMax` is ignored. */
 export async function answerReadSubmodules(
   { repositoryId, commit }: ReadSubmodules,
   context: ReadContext,

@@ -5,23 +5,23 @@ import type { ShardReader } from "../../shard/shard-reader.js";
 import { skipReasons } from "../../model/skip-reason.js";
 import type { CommitSets } from "./commit-sets.js";
 
-/** An oid that lies at a path that differs somewhere: at the base, at some commits, or at both. */
+/** An oid at a path that differs somewhere: at the base, at some commits, or at both. */
 export interface WantedDocument {
   readonly path: string;
   readonly oid: string;
   readonly isFile: boolean;
-  /** The commits that have it there, as pairs from, to. */
+  /** The commits that have it there, as pairs (from, to). */
   readonly ranges: number[];
   set: number;
   isFound: boolean;
-  /** Another one with the same key. */
+  /** Another document with the same key. */
   readonly next: WantedDocument | undefined;
 }
 
-/** Bits of an oid by which those that cannot be wanted are told at once. */
+/** Number of oid bits used to rule out most unwanted documents quickly. */
 const filterBits = 22;
 
-/** Starts of oids, as a bit for each. */
+/** Prefixes of oids, one bit each. */
 export class OidFilter {
   readonly #words = new Uint32Array(2 ** (filterBits - 5));
 
@@ -54,10 +54,10 @@ function hashPath(bytes: Uint8Array, from: number, to: number): number {
 }
 
 /**
- * What the base and the commits have at the paths that differ somewhere.
+ * The documents that the base and the commits have at paths that differ somewhere.
  *
- * Documents are looked up by a number of oid and path, so that no text is made of those that are not in here: making it
- * took most of the time.
+ * Documents are looked up by a number derived from oid and path, so that no string is created for documents that are
+ * not in here: that took most of the time.
  */
 export class WantedDocuments {
   readonly #filter = new OidFilter();
@@ -81,7 +81,7 @@ export class WantedDocuments {
     }
   }
 
-  /** The same state may come again. */
+  /** The same state may occur again. */
   #wantedAt(path: string, hash: number, oid: string, isFile: boolean): WantedDocument {
     const start = startOfOid(oid);
     const key = start ^ hash;
@@ -95,7 +95,7 @@ export class WantedDocuments {
     return wanted;
   }
 
-  /** The set of a document; undefined when its path does not have its oid anywhere, or has it everywhere. */
+  /** The set of a document; undefined if its path has its oid nowhere, or everywhere. */
   findSet(reader: ShardReader, document: number): number | undefined {
     const start = oidStart(reader, document);
     if (!this.#filter.has(start)) return undefined;
@@ -109,13 +109,13 @@ export class WantedDocuments {
     while (wanted !== undefined && (wanted.path !== path || wanted.isFile !== isFile || !oid.startsWith(wanted.oid)))
       wanted = wanted.next;
     if (wanted === undefined) return undefined;
-    // A second document of a state would be a second result.
+    // A second document of the same state would be a duplicate result.
     if (wanted.isFound) return 0;
     wanted.isFound = true;
     return wanted.set;
   }
 
-  /** Those that commits have and no shard. */
+  /** Those that commits have but no shard. */
   get missing(): WantedDocument[] {
     return this.#all.filter(({ set, isFound }) => set !== 0 && !isFound);
   }

@@ -43,7 +43,7 @@ export class ShardOpener {
     if (bytes === undefined)
       throw new TrawlError(
         "corrupt-shard",
-        `shard ${id} is missing from the store. \`trawl check --repair\` builds it again.`,
+        `shard ${id} is missing from the store. \`trawl check --repair\` rebuilds it.`,
       );
     const reader = this.#readers.open(id, bytes, this.faultCount);
     reader.requireChecksum(table.checksum(row));
@@ -83,7 +83,7 @@ export class ShardOpener {
 
 /** The error of a shard that was read while the store had a fault. */
 export function lostPart(shardId: number): TrawlError {
-  return new TrawlError("corrupt-shard", `shard ${shardId} was read while a part of the shard store could not be read`);
+  return new TrawlError("corrupt-shard", `shard ${shardId} was read while part of the shard store could not be read`);
 }
 
 function fillColumnOnce(reader: ShardReader, column: number, filter: ShardFilter): void {

@@ -116,7 +116,7 @@ t.test("what cannot be recorded does not happen", async (t) => {
     site.failAudit = true;
     await t.rejects(
       act(site.accounts, annOf(site.accounts)),
-      { code: "storage", message: /^nothing was changed, as the audit log cannot be written: / },
+      { code: "storage", message: /^nothing was changed, because the audit log could not be written: / },
       event,
     );
     t.equal(stateOf(site), before, `${event}: nothing has changed`);

@@ -155,7 +155,7 @@ t.test("a configuration that names a secret for what takes none is refused", asy
   t.match(resolved({ url: "https://host/a", credential: "credential:a" }), { credential: "credential:a" });
   t.throws(
     () => resolved({ url: "git@host:a", credential: "credential:a" }),
-    /credential is for http\(s\): ssh takes its keys/,
+    /credential applies only to http\(s\): ssh uses the keys/,
   );
   t.throws(() => resolved({ url: "/srv/a", credential: "credential:a" }), /a local repository needs none/);
   t.throws(() => resolved({ url: "https://u:p@host/a", credential: "credential:a" }), /leave one of them out/);

@@ -74,7 +74,7 @@ async function answersOf(asked: DaemonProcess): Promise<unknown> {
 async function take(): Promise<number> {
   const { exitCode, out, err } = await runCommand("backup", backup, "--data", daemon.data);
   t.equal(exitCode, 0, out + err);
-  return Number(/, (\d+) bytes of them new\n$/.exec(out)![1]);
+  return Number(/, (\d+) bytes copied\n$/.exec(out)![1]);
 }
 
 function manifest(): Manifest {
@@ -179,12 +179,12 @@ t.test("what cannot be is refused", async (t) => {
   const data = dataDirectory(t);
   writeFileSync(join(data, "something"), "");
   const refusals: readonly (readonly [args: readonly string[], message: RegExp])[] = [
-    [["backup", data, "--data", daemon.data], /holds something else than a backup/],
+    [["backup", data, "--data", daemon.data], /contains something other than a backup/],
     [["backup", join(daemon.data, "inner"), "--data", daemon.data], /lie in one another/],
     [["backup", "/", "--data", daemon.data], /lie in one another/],
-    [["backup", backup, "--data", dataDirectory(t)], /no trawld runs/],
-    [["restore", backup, "--data", data], /is not empty: name an empty folder.*Nothing was changed/],
-    [["restore", data, "--data", dataDirectory(t)], /is no backup, or one that was not finished/],
+    [["backup", backup, "--data", dataDirectory(t)], /no trawld is running/],
+    [["restore", backup, "--data", data], /is not empty: use an empty folder.*Nothing was changed/],
+    [["restore", data, "--data", dataDirectory(t)], /is not a backup, or was not completed/],
     [["restore", backup, "--data", daemon.data], /is not empty/],
   ];
   for (const [args, message] of refusals) t.match(await runCommand(...args), { exitCode: 2, err: message }, args[0]!);
@@ -203,23 +203,23 @@ t.test("a damaged backup is not restored, and no daemon starts on a part of one"
   const data = join(dataDirectory(t), "restored");
   t.match(await runCommand("restore", copy, "--data", data), {
     exitCode: 2,
-    err: /the backup is damaged: "shards\/.*" cannot be read \(it has a wrong checksum\)\. Empty .* before the next try/,
+    err: /the backup is damaged: "shards\/.*" cannot be read \(it has a wrong checksum\)\. Empty .* before trying again/,
   });
   t.match(await runCommand("serve", "--data", data, "--listen", "127.0.0.1:0"), {
     exitCode: 2,
-    err: /the restore of a backup to .* has not ended: empty the directory/,
+    err: /the restore of a backup to .* was not completed: empty the directory/,
   });
   rmSync(path);
   t.match(await runCommand("restore", copy, "--data", dataDirectory(t)), { exitCode: 2, err: /the backup is damaged/ });
   writeFileSync(join(copy, "manifest.json"), JSON.stringify({ ...manifest(), dataVersion: 3 }));
   t.match(await runCommand("restore", copy, "--data", dataDirectory(t)), {
     exitCode: 2,
-    err: /of a data directory of version 3, and this program reads 2/,
+    err: /of a data directory of version 3, but this program supports 2/,
   });
   writeFileSync(join(copy, "manifest.json"), JSON.stringify({ ...manifest(), format: 2 }));
   t.match(await runCommand("restore", copy, "--data", dataDirectory(t)), {
     exitCode: 2,
-    err: /the backup has format 2, and this program reads 1/,
+    err: /the backup has format 2, but this program supports 1/,
   });
 });
 

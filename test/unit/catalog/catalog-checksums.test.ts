@@ -78,7 +78,7 @@ t.test("a record under another key, and one that no page leads to any more", asy
   await raw.close();
   t.match(await inspectStore("records", other.folder), {
     kind: "damaged",
-    reason: /it has 2 records, and not the 3 that were written last/,
+    reason: /it has 2 records instead of the 3 that were last written/,
   });
   const unsealed = open<Buffer, string>({ path: other.folder, maxDbs: 2, encoding: "binary" });
   await unsealed.openDB<Buffer, string>({ name: "records", encoding: "binary" }).remove("digest");
@@ -153,7 +153,7 @@ t.test(
     t.ok(flip(join(data, "catalog"), '"ann"', 1, "i") > 0);
     const again = await testDaemon(t, [], data);
     const lines = again.log.filter(({ msg }) =>
-      String(msg).startsWith("the catalog is damaged: it was restored from a snapshot"),
+      String(msg).startsWith("the catalog was damaged and has been restored from a snapshot"),
     );
     t.match(lines, [{ reason: /has a wrong checksum/ }]);
     t.match(JSON.stringify(await again.control("GET", "/.api/users")), /"ann"/);

@@ -86,7 +86,7 @@ const faults: readonly (readonly [
         bytes[bytes.indexOf("three") + 1]! ^= 1;
         await store.put([{ id, bytes }]);
       }),
-    [/^shard \d+ is damaged: section content has a wrong checksum\. `trawl check --repair` builds it again\.$/],
+    [/^shard \d+ is damaged: section content has a wrong checksum\. `trawl check --repair` rebuilds it\.$/],
   ],
   [
     "a shard is missing, and one is unknown",
@@ -97,14 +97,14 @@ const faults: readonly (readonly [
         await store.remove([id!]);
       }),
     [
-      /^shard \d+ is missing from the store: the next start builds it again/,
-      /^shard 1000 is in the store and not in the catalog: the next start deletes it$/,
+      /^shard \d+ is missing from the store: the next start rebuilds it/,
+      /^shard 1000 is in the store but not in the catalog: the next start deletes it$/,
     ],
   ],
   [
     "the shard store is cut",
     (data) => truncateSync(join(data, "shards", "data.mdb"), 8192),
-    [/^the shard store is damaged: .*; the next start builds all shards again/, /^3 shards of the catalog are missing/],
+    [/^the shard store is damaged: .*; the next start rebuilds all shards/, /^3 shards of the catalog are missing/],
   ],
   [
     "the catalog is cut",
@@ -127,7 +127,7 @@ const faults: readonly (readonly [
     },
     [
       /^mirrors\/77.git belongs to no repository: the next start deletes it$/,
-      /^mirrors\/1.git, the mirror of host\/a, is missing: the next start fetches it anew$/,
+      /^mirrors\/1.git, the mirror of host\/a, is missing: the next start fetches it again$/,
     ],
   ],
   [
@@ -147,9 +147,9 @@ const faults: readonly (readonly [
         record["indexedBranches"] = [{ name: "main", bit: 0, commit: source.a.git("rev-parse", "main~1") }];
       }),
     [
-      /^mirrors\/1.git, the mirror of host\/a: its branch main is at [0-9a-f]{40}, and [0-9a-f]{40} is indexed; the next sync indexes what it has$/,
-      /^2 files of host\/a are not in the index as they are in the mirror, the first "c.txt" \(blob [0-9a-f]{40}\): /,
-      /^the index has 1 files of host\/a that its commits do not have, the first "d\/b.txt"/,
+      /^mirrors\/1.git, the mirror of host\/a: its branch main is at [0-9a-f]{40}, and [0-9a-f]{40} is indexed; the next sync indexes its contents$/,
+      /^2 files of host\/a differ between the index and the mirror, the first is "c.txt" \(blob [0-9a-f]{40}\): /,
+      /^the index has 1 files of host\/a that are not in its commits, the first is "d\/b.txt"/,
     ],
   ],
   [
@@ -159,7 +159,7 @@ const faults: readonly (readonly [
         record["indexedBranches"] = [{ name: "main", bit: 0, commit: "1".repeat(40) }];
       }),
     [
-      /^mirrors\/2.git, the mirror of host\/b: it lacks the indexed commit 1{40} of main; delete it/,
+      /^mirrors\/2.git, the mirror of host\/b: the indexed commit 1{40} of main; delete it/,
       /^(the files of host\/b cannot be listed|the index has)/,
     ],
   ],
@@ -169,7 +169,7 @@ const faults: readonly (readonly [
       source.b.git(`--git-dir=${mirrorOf(data, 2)}`, "update-ref", "-d", "refs/heads/topic");
     },
     [
-      /^mirrors\/2.git, the mirror of host\/b: its branch topic is gone, and [0-9a-f]{40} is indexed; the next sync indexes what it has$/,
+      /^mirrors\/2.git, the mirror of host\/b: its branch topic is gone, and [0-9a-f]{40} is indexed; the next sync indexes its contents$/,
     ],
   ],
   [
@@ -189,7 +189,7 @@ const faults: readonly (readonly [
       changeRecord(data, "repository/2", (record) => {
         record["documentCount"] = 9;
       }),
-    [/^the catalog says that host\/b has 9 documents, and there are 4: /],
+    [/^the catalog records host\/b has 9, but there are 4: /],
   ],
 ];
 
@@ -209,14 +209,17 @@ for (const [what, damage, lines] of faults) {
 t.test("what cannot be checked is refused", async (t) => {
   t.match(await runCommand("check", "--data", dataDirectory(t)), {
     exitCode: 2,
-    err: /is no data directory of trawld/,
+    err: /is not a data directory of trawld/,
   });
   const data = copy(t);
   writeFileSync(join(data, "version"), "3\n");
   t.match(await runCommand("check", "--data", data), {
     exitCode: 2,
-    err: /has data of version 3, of a later program, and this program reads 2/,
+    err: /has data of version 3, of a later program, but this program supports 2/,
   });
-  t.match(await runCommand("check", "--repair", "--data", data), { exitCode: 2, err: /no trawld runs with the data/ });
+  t.match(await runCommand("check", "--repair", "--data", data), {
+    exitCode: 2,
+    err: /no trawld is running with the data/,
+  });
   t.notOk(existsSync(join(data, "control.sock")));
 });

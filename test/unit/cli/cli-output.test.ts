@@ -94,7 +94,7 @@ t.test("a repository whose first sync fails stays, and the message says so", asy
   t.equal(added.exitCode, 2);
   t.match(
     added.err,
-    /trawl: host\/nowhere stays in the list and is tried again; `trawl repo remove host\/nowhere` takes it out/,
+    /trawl: host\/nowhere stays in the list and will be retried; `trawl repo remove host\/nowhere` removes it/,
   );
   const { out } = await runCommand("repo", "list", "--data", data);
   t.equal(out.split("\n").length, 2, "one line, however many the error has");

@@ -209,7 +209,7 @@ t.test("exit codes and standard error", async (t) => {
   t.same([own.code, own.err], [0, ""], "a limit that was asked for is no surprise");
   await t.rejects(
     search(t, found, false, {}),
-    { message: /broke before the search was done/ },
+    { message: /lost before the search was complete/ },
     "a stream without done",
   );
 });
@@ -286,5 +286,5 @@ t.test("the command line", async (t) => {
   t.equal(await run(["node", "trawl", "serve", "--listen", "0.0.0.0:1"]), 2);
   t.equal(await run(["node", "trawl", "serve", "--set", "queue"]), 2);
   t.equal(await run(["node", "trawl", "repo", "list", "--data", t.testdir()]), 2);
-  t.match(written.join(""), /no trawld runs with the data in/);
+  t.match(written.join(""), /no trawld is running with the data in/);
 });

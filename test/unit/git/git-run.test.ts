@@ -104,12 +104,12 @@ t.test("limits end git and all it started", async (t) => {
 t.test("a limit of the kernel says which it was, and what to do", async (t) => {
   const loop = "while :; do :; done";
   const rows: readonly (readonly [name: string, script: string, bounds: Partial<ProcessLimits>, message: RegExp])[] = [
-    ["processor time", loop, { cpuSecondsMax: 1 }, /^git work used more than 1 s of processor time; ask for less/],
+    ["processor time", loop, { cpuSecondsMax: 1 }, /^git work used more than 1 s of CPU time; request less/],
     [
       "processor time of a descendant",
       `(${loop}); echo "error: index-pack died of signal 24" >&2; exit 128`,
       { cpuSecondsMax: 1 },
-      /used more than 1 s of processor time/,
+      /used more than 1 s of CPU time/,
     ],
     [
       "size of a file",
@@ -182,7 +182,7 @@ t.test("git whose input was not ended leaves no descriptor", async (t) => {
 t.test("output that comes while the thread is busy, after git is gone, is not lost", async (t) => {
   const running = runGit(fakeGit(t, "(sleep 0.6; head -c 100000 /dev/zero) & exit 0"));
   await sleep(300);
-  // From here the loop goes on with due timers, and only then reads.
+  // From here the loop continues with due timers, and only then reads.
   await new Promise((resolve) => setImmediate(resolve));
   const untilMs = monotonicMs() + 1_300;
   while (monotonicMs() < untilMs);

@@ -161,13 +161,13 @@ t.test("metadata beside the configuration file", async (t) => {
       'mutation ($id: ID!) { updateRepoMetadata(repo: $id, key: "team", value: "two") { alwaysNil } }',
       { id: configured },
     ),
-    /configuration file says/,
+    /configuration file sets/,
   );
   t.match(
     await errorOf("admin", 'mutation ($id: ID!) { deleteRepoMetadata(repo: $id, key: "team") { alwaysNil } }', {
       id: configured,
     }),
-    /configuration file says/,
+    /configuration file sets/,
   );
   await daemon.stop();
   daemon = await DaemonProcess.start(data, args);

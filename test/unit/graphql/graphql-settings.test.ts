@@ -209,7 +209,7 @@ t.test("organisations, teams, settings and saved searches", async (t) => {
       await site.refusal("bob", 'mutation ($id: ID!) { updateTeam(id: $id, parentTeamName: "indexing") { id } }', {
         id: searchId,
       }),
-      /part of itself/,
+      /its own ancestor/,
     );
     t.match(
       await site.refusal("bob", 'mutation { deleteTeam(name: "search") { alwaysNil } }'),
@@ -224,7 +224,7 @@ t.test("organisations, teams, settings and saved searches", async (t) => {
     );
     t.match(
       await site.refusal("bob", add, { t: "search", m: [{ username: "ann" }, { username: "nobody" }] }),
-      /no user is meant by .*nobody/,
+      /no user matches .*nobody/,
     );
     t.match(
       await site.data("bob", add, {
@@ -353,10 +353,10 @@ t.test("organisations, teams, settings and saved searches", async (t) => {
       user: { latestSettings: null },
     });
     t.equal(await site.refusal("bob", '{ user(username: "ann") { settingsCascade { final } } }'), notSelf);
-    t.match(await site.refusal("admin", overwrite, { s: idOf("Repository", 1), c: "{}" }), /nothing whose settings/);
+    t.match(await site.refusal("admin", overwrite, { s: idOf("Repository", 1), c: "{}" }), /does not have settings/);
     t.match(
       await site.refusal("admin", overwrite, { s: idOf("DefaultSettings", "singleton"), c: "{}" }),
-      /nothing whose settings/,
+      /does not have settings/,
     );
 
     const before = await read("ann", annId);

@@ -231,7 +231,7 @@ t.test("users", async (t) => {
       await site.refusal("admin", 'mutation ($u: ID!) { updateUser(user: $u, username: "other") { id } }', {
         u: eveId,
       }),
-      /names of users stay/,
+      /user names cannot be changed/,
     );
     t.match(
       await site.refusal("admin", "mutation ($u: ID!, $d: String) { updateUser(user: $u, displayName: $d) { id } }", {

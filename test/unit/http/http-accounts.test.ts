@@ -130,7 +130,7 @@ t.test("what is refused, and what organisations look like", async (t) => {
   const daemon = await testDaemon(t, ["--set", "auth.accessTokens=none"], data);
   const token = { user: "admin", scopes: ["user:all"], note: "", expires: "90d" };
   const refusals: readonly (readonly [method: "POST" | "DELETE", path: string, body: unknown, message: RegExp])[] = [
-    ["POST", "users", { name: "a b" }, /"a b" is no name/],
+    ["POST", "users", { name: "a b" }, /"a b" is not a valid name/],
     ["POST", "users", { name: 7 }, /"name" must be a text/],
     ["POST", "users", undefined, /"name" must be a text/],
     ["POST", "users", { name: "x", isSiteAdmin: "yes" }, /"isSiteAdmin" must be true or false/],
@@ -139,9 +139,9 @@ t.test("what is refused, and what organisations look like", async (t) => {
     ["DELETE", "users/eve", undefined, /there is no user named "eve"/],
     ["POST", "organisations", { name: "admin" }, /organisation name "admin" is already taken/],
     ["POST", "organisations/core", { user: "admin" }, /there is no organisation named "core"/],
-    ["POST", "tokens", token, /access tokens are switched off/],
+    ["POST", "tokens", token, /access tokens are disabled/],
     ["DELETE", "tokens/77", undefined, /there is no access token 77/],
-    ["DELETE", "tokens/x", undefined, /"x" is no id of an access token/],
+    ["DELETE", "tokens/x", undefined, /"x" is not the id of an access token/],
   ];
   for (const [method, path, body, message] of refusals)
     await t.rejects(daemon.control(method, `/.api/${path}`, body), { message }, path);
@@ -150,7 +150,7 @@ t.test("what is refused, and what organisations look like", async (t) => {
   const { exitCode, out, err } = await runCommand("token", "create", "admin", "--data", data);
   t.equal(exitCode, 2);
   t.equal(out, "");
-  t.match(err, /^trawl: access tokens are switched off/);
+  t.match(err, /^trawl: access tokens are disabled/);
   for (const header of ["token nonsense", `token sgp_local_${"0".repeat(40)}`]) {
     const { status, text } = await request(daemon, stream, header);
     t.equal(`${status} ${text}`, "401 Access token authorization is disabled.\n");

@@ -28,7 +28,7 @@ t.test("what is no address is told", async (t) => {
   for (const text of ["proxy", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/8/8", "::1/129", "10.0.0.0/-1", ""]) {
     t.throws(() => new ClientAddresses([text]), {
       code: "bad-config",
-      message: `trustedProxies: ${JSON.stringify(text)} is neither an address nor a network as in 10.0.0.0/8`,
+      message: `trustedProxies: ${JSON.stringify(text)} is neither an address nor a network such as 10.0.0.0/8`,
     });
   }
 });

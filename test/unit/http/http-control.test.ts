@@ -96,7 +96,7 @@ t.test("the socket", async (t) => {
   await server.close();
   await t.rejects(callDaemon(directory, { method: "GET", path: "/a", body: undefined, progress: noProgress }), {
     code: "not-found",
-    message: /no trawld runs with the data in/,
+    message: /no trawld is running with the data in/,
   });
 
   writeFileSync(path, "");

@@ -354,8 +354,8 @@ t.test("making an account", async (t) => {
     [{ username: "BOB" }, 409, /username "BOB" is already taken/],
     [{ username: "fay" }, 409, /username "fay" is already taken/],
     [{ username: "eve", email: "Ann@example.org" }, 409, /already taken/],
-    [{ username: "eve", email: "x" }, 400, /no e-mail address/],
-    [{ username: "e v e" }, 400, /is no name/],
+    [{ username: "eve", email: "x" }, 400, /not an e-mail address/],
+    [{ username: "e v e" }, 400, /is not a valid name/],
     [{ username: "eve", password: "short" }, 400, /too short/],
     [{ username: 1 }, 400, /"username" must be a text/],
   ];

@@ -131,7 +131,7 @@ t.test("a push is searchable soon", async (t) => {
 
 t.test("who does not know the secret is refused, and so is what is no delivery", async (t) => {
   const body = JSON.stringify({ repository: "git.example/team/one" });
-  const refused = { status: 401, text: "There is no such hook, or this is not its secret.\n" };
+  const refused = { status: 401, text: "There is no such webhook, or the secret is wrong.\n" };
   const rows: readonly (readonly [headers: Headers, id?: string])[] = [
     [{}],
     [{ authorization: "Bearer wrong" }],
@@ -144,7 +144,7 @@ t.test("who does not know the secret is refused, and so is what is no delivery",
     [{ authorization: `Bearer ${secret}` }, "__proto__"],
   ];
   for (const [headers, id] of rows) t.same(await send(body, headers, id), refused, JSON.stringify([headers, id]));
-  t.match(readFileSync(join(data, "audit.log"), "utf8"), /"event":"credential-refused".*not its secret/);
+  t.match(readFileSync(join(data, "audit.log"), "utf8"), /"event":"credential-refused".*wrong secret/);
   const good = { authorization: `Bearer ${secret}` };
   for (const text of ["", "{", "[]", "7", "\u0000"])
     t.equal((await send(text, good)).status, 400, JSON.stringify(text));
@@ -163,7 +163,7 @@ t.test("secrets that are none", async (t) => {
     [{ a: "short" }, /at least 16/],
     [{ a: null }, /at least 16/],
     [{ a: "file:/nonexistent/file" }, /cannot read its secret/],
-    [{ "a/b": secret }, /an id has/],
+    [{ "a/b": secret }, /an id must have/],
   ] as const) {
     t.throws(() => readWebhookSecrets(given), { code: "bad-config", message });
   }

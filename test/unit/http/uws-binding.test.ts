@@ -47,6 +47,6 @@ t.test("a request line may be as long as the longest query", async (t) => {
 t.test("the one for another release is refused with what to do", async (t) => {
   t.throws(() => loadBinding(otherAbi), {
     code: "bad-config",
-    message: /^uWebSockets\.js does not load in Node [\d.]+: run `make build`/,
+    message: /^uWebSockets\.js cannot be loaded in Node [\d.]+: run `make build`/,
   });
 });

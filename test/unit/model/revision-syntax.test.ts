@@ -31,23 +31,23 @@ const refused: readonly (readonly [name: string, texts: readonly string[], probl
   [
     "searches of messages",
     ["HEAD^{/a}", "HEAD^{/(((b{1,255}){1,255}){1,255})}", "main^{/}", "main^{/!-a}"],
-    /goes on with/,
+    /continues with/,
   ],
   ["the same from the start", [":/a", ":/(((b{1,255}){1,255}){1,255})"], /holds ":"/],
   ["paths", ["main:a.txt", ":0:a", "main:./a"], /holds ":"/],
   [
     "logs and upstreams",
     ["@{u}", "main@{upstream}", "@{-1}", "main@{1}", "main@{yesterday}", "HEAD@{2 days ago}"],
-    /log of a ref|blank/,
+    /reflog|space/,
   ],
   ["ranges", ["a..b", "a...b", "..", "a.."], /range/],
   ["sides of ranges", ["^main", "~1"], /does not begin/],
-  ["all parents", ["main^!", "main^@", "main^-", "main^-1"], /goes on with/],
+  ["all parents", ["main^!", "main^@", "main^-", "main^-1"], /continues with/],
   ["options", ["-x", "--all", "-", "--"], /minus/],
   [
     "control characters and blanks",
     ["\0", "main\0", "a\nb", "a b", "a\tb", "\x7f", "main^{commit} "],
-    /blank|control|goes on/,
+    /space|control|continues/,
   ],
   ["globs", ["*", "v?", "[a]", "a\\b"], /holds/],
   ["parts of a name", [".a", "a/.b", "a//b", "/a", "a/", "a.lock", "a.lock/b"], /part between/],
@@ -55,7 +55,7 @@ const refused: readonly (readonly [name: string, texts: readonly string[], probl
   [
     "steps without an end",
     ["a^{commit", "a^{blob}", "a^{ commit}", "a~x", "a~-1", "a~1x", "a^{commit}}"],
-    /goes on|blank/,
+    /continues|space/,
   ],
   ["numbers that git would count for long", ["a~1000000", "a^99999999999999999999"], /goes on/],
   ["too much", ["a".repeat(1025), `a${"^".repeat(65)}`, `a${"~1".repeat(65)}`], /more than/],
@@ -79,7 +79,7 @@ t.test("the error says what is wrong and what is allowed", (t) => {
   t.throws(() => checkRevision("HEAD^{/a}"), {
     code: "bad-request",
     message:
-      'the revision "HEAD^{/a}" goes on with "^{/a}": a revision is a branch, a tag, a full ref, or a commit or the start of one, and then any of ~N, ^N, ^{commit}, ^{tree} and ^{}',
+      'the revision "HEAD^{/a}" continues with "^{/a}": a revision is a branch, a tag, a full ref, a commit or a prefix of its id, optionally followed by ~N, ^N, ^{commit}, ^{tree} and ^{}',
   });
   t.end();
 });

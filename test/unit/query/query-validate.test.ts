@@ -368,14 +368,18 @@ bad("revisions", [
   ["-repo:a rev:c", "invalid syntax. The query contains `rev:` without `repo:`", "rev:c"],
   [
     "repo:a@b:^c",
-    `the revision "^c" leaves history out, which requires type:commit or type:diff in the query`,
+    `the revision "^c" excludes history, which requires type:commit or type:diff in the query`,
     "repo:a@b:^c",
   ],
   ["repo:a rev:*!main", `the revision "*!main" must begin with *!refs/`, "rev:*!main"],
   ["repo:a rev:b^{/c}", `the revision "b^{/c}" is none that can be searched`, "rev:b^{/c}"],
   ["repo:a@b^{/c}", `the revision "b^{/c}" is none that can be searched`, "repo:a@b^{/c}"],
   ["repo:a@b@{1}", `the revision "b@{1}" is none that can be searched`, "repo:a@b@{1}"],
-  ["repo:a rev:at.time(2030-01-01, b^{/c})", "the revision of at.time goes on with", "rev:at.time(2030-01-01, b^{/c})"],
+  [
+    "repo:a rev:at.time(2030-01-01, b^{/c})",
+    "the revision of at.time continues with",
+    "rev:at.time(2030-01-01, b^{/c})",
+  ],
   [
     "repo: rev:c",
     "invalid syntax. The query contains `rev:` but `repo:` is empty. Add a non-empty `repo:` filter and try again",

@@ -164,18 +164,18 @@ t.test("missing revisions", async (t) => {
 t.test("what mirrors could not say", async (t) => {
   const leftOut = Array.from({ length: 12 }, (_, i) => ({
     repository: `r${i}`,
-    reason: "there was not enough time",
+    reason: "there was not enough time to read it",
     isLate: true,
   }));
   const alert = alertFor("file:has.contributor(x)", { ...foundNothing, leftOut });
   t.match(alert, {
     title: "Some repositories could not be searched",
-    description: /could not be found out for 12 repositories/,
+    description: /could not be read for 12 repositories/,
   });
   t.equal(alert?.description?.split("\n")[1], "* r0: there was not enough time");
   t.equal(alert?.description?.split("\n").length, 12);
   t.match(alertFor("file:has.contributor(x)", { ...foundNothing, hasResults: true, leftOut: leftOut.slice(0, 1) }), {
-    description: /for a repository/,
+    description: /for one repository/,
   });
   t.match(alertFor("select:file.owners x", { ...foundNothing, hasResults: true, unownedResults: 1 }), {
     title: "Some results have no owners",
