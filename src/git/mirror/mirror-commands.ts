@@ -1,0 +1,227 @@
+import { errorMessage, TrawlError } from "../../base/errors.js";
+import { listLimits, readLimits, writeLimits } from "../run/child-limits.js";
+import { lackOfRoom } from "../run/disk-room.js";
+import { localEnvironment, remoteEnvironment, type RemoteAccess } from "../run/environment.js";
+import { withRemedy } from "../run/remedy.js";
+import { runGit, type RunOptions, type RunResult, type StopSignal } from "../run/run.js";
+import { saysDamaged } from "./damage.js";
+import { progressReader, type FetchProgress } from "./fetch-progress.js";
+import { FetchWatch } from "./fetch-watch.js";
+import { hasRefs, readHead, removeLeftovers, trustedSourceFile, unfinishedPackBytes } from "./mirror-directory.js";
+import { arePackedRefsSorted } from "./packed-refs.js";
+import { detachedHeadRef, localRefFormat, parseLocalRefs, parseRemoteRefs, type RefListing } from "./refs.js";
+import { isDetached, onlyMirrored } from "./remote-refs.js";
+import type { RemoteUrl } from "./remote-url.js";
+
+export interface MirrorOptions {
+  readonly access: RemoteAccess;
+  /** Milliseconds that listing the remote's references may take. */
+  readonly listTimeoutMs: number;
+  /** Milliseconds that one fetch may take in all. */
+  readonly fetchTimeoutMs: number;
+  /** Milliseconds without progress after which a fetch is abandoned; see `FetchWatch`. */
+  readonly silenceMs: number;
+  /** Size of each file that a fetch writes: a pack holds everything that was received. */
+  readonly fetchBytesMax: number;
+  /** Memory of each process that fetches or repacks. */
+  readonly memoryBytesMax: number;
+  /** A fetch or repack stops when less of the disk is free. */
+  readonly reserveBytes: number;
+  readonly onProgress: ((progress: FetchProgress) => void) | null;
+}
+
+const localTimeoutMs = 60_000;
+const maintainTimeoutMs = 3_600_000;
+
+/**
+ * Size of a list of references: 800,000 of them. The largest lists of public code hosts have 30 MB, nearly all of it
+ * for proposed changes.
+ */
+const refBytesMax = 64 << 20;
+
+/** The git commands that a mirror runs, with their limits. They throw `cancelled` when stopped. */
+export class MirrorCommands {
+  /** Of the mirror. */
+  readonly directory: string;
+  readonly url: RemoteUrl;
+  readonly #options: MirrorOptions;
+
+  constructor(directory: string, url: RemoteUrl, options: MirrorOptions) {
+    this.directory = directory;
+    this.url = url;
+    this.#options = options;
+  }
+
+  /** The refs whose objects exist in `directory`. */
+  async readableRefs(
+    directory: string,
+    refs: ReadonlyMap<string, string>,
+    peeled: ReadonlyMap<string, string>,
+    stop: StopSignal,
+  ): Promise<Map<string, string>> {
+    const rows = [...refs].map(([name, oid]) => ({ name, oid, target: peeled.get(name) ?? oid }));
+    const { stdout } = await runGit({
+      ...this.#localCommand(stop),
+      args: [`--git-dir=${directory}`, "cat-file", "--batch-check=%(objecttype)"],
+      stdin: rows.map(({ oid, target }) => `${oid}\n${target}\n`).join(""),
+    });
+    const kinds = stdout.toString("latin1").split("\n");
+    const isThere = (kind: string | undefined): boolean => kind === "commit" || kind === "tag";
+    return new Map(
+      rows.flatMap(({ name, oid }, i) => (isThere(kinds[2 * i]) && kinds[2 * i + 1] === "commit" ? [[name, oid]] : [])),
+    );
+  }
+
+  /** Whether everything that can be indexed exists: the trees and blobs of every branch and of a detached HEAD. */
+  async hasIndexable(directory: string, stop: StopSignal): Promise<boolean> {
+    const args = [
+      `--git-dir=${directory}`,
+      "rev-list",
+      "--objects",
+      "--quiet",
+      "--no-walk",
+      "--branches",
+      "--glob=refs/trawl/*",
+    ];
+    const { fetchTimeoutMs, memoryBytesMax } = this.#options;
+    // On a large repository this takes long and prints nothing.
+    const process = writeLimits(memoryBytesMax, 0, fetchTimeoutMs);
+    const { code } = await runGit({
+      args,
+      ...this.#localCommand(stop),
+      timeoutMs: fetchTimeoutMs,
+      process,
+      exitCodes: [1, 128],
+    });
+    return code === 0;
+  }
+
+  /** Fetches branches, tags and a detached HEAD into the repository `directory`. */
+  async fetch(directory: string, remote: RefListing, stop: StopSignal): Promise<void> {
+    const refspecs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
+    if (isDetached(remote)) refspecs.push(`+HEAD:${detachedHeadRef}`);
+    const flags = ["--prune", "--no-tags", "--update-shallow", "--update-head-ok", "--progress"];
+    const quiet = ["--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"];
+    const { fetchTimeoutMs, silenceMs, fetchBytesMax, memoryBytesMax, reserveBytes, onProgress } = this.#options;
+    const lack = lackOfRoom(directory, reserveBytes);
+    if (lack !== null) throw new TrawlError("git", `git fetch ${lack}`);
+    const watch = new FetchWatch(silenceMs);
+    const report = onProgress === null ? null : progressReader(onProgress);
+    await this.#cleanly(directory, () =>
+      this.#remote(
+        [`--git-dir=${directory}`, "fetch", ...flags, ...quiet],
+        [this.url.text, ...refspecs],
+        {
+          timeoutMs: fetchTimeoutMs,
+          process: writeLimits(memoryBytesMax, fetchBytesMax, fetchTimeoutMs),
+          guard: () => watch.complaint() ?? lackOfRoom(directory, reserveBytes),
+          onErrorLine: (line) => {
+            watch.note(line);
+            report?.(line);
+          },
+        },
+        stop,
+      ),
+    );
+  }
+
+  /**
+   * Runs a fetch, and deletes what it has received if it fails. For a pack that was too large, git only reports
+   * "invalid index-pack output".
+   */
+  async #cleanly(directory: string, fetch: () => Promise<unknown>): Promise<void> {
+    const { fetchBytesMax } = this.#options;
+    try {
+      await fetch();
+    } catch (error) {
+      const isTooLarge = unfinishedPackBytes(directory) >= fetchBytesMax;
+      removeLeftovers(this.directory);
+      if (!isTooLarge) throw error;
+      throw new TrawlError(
+        "git",
+        `git fetch received more than ${fetchBytesMax} bytes; raise git.maxFetchBytes if the repository is as large as that`,
+        { cause: error },
+      );
+    }
+  }
+
+  /** The references of the remote that a mirror keeps. Throws `git` when the remote cannot be reached or read. */
+  async listRemote(stop: StopSignal): Promise<RefListing> {
+    const limits = { timeoutMs: this.#options.listTimeoutMs, process: listLimits, onErrorLine: null };
+    const { stdout } = await this.#remote(["ls-remote", "--symref"], [this.url.text], limits, stop);
+    return onlyMirrored(parseRemoteRefs(stdout));
+  }
+
+  /**
+   * The references of the repository `directory`, or null when a ref is unreadable or the object it names is missing.
+   */
+  async listRefs(directory: string, stop: StopSignal): Promise<RefListing | null> {
+    if (!hasRefs(directory)) return parseLocalRefs(Buffer.alloc(0), readHead(directory));
+    if (!arePackedRefsSorted(directory)) return null;
+    const format = `--format=${localRefFormat}`;
+    const { stdout, stderr, code } = await runGit({
+      args: [`--git-dir=${directory}`, "for-each-ref", format, "refs/heads", "refs/tags", detachedHeadRef],
+      ...this.#localCommand(stop),
+      exitCodes: [128],
+    });
+    if (saysDamaged(stderr)) return null;
+    if (code !== 0) throw new TrawlError("git", `git for-each-ref failed: ${stderr}`);
+    return parseLocalRefs(stdout, readHead(directory));
+  }
+
+  /** Repacks the mirror on one thread, and drops unreachable objects older than two weeks. */
+  async repack(stop: StopSignal): Promise<void> {
+    const config = ["-c", "pack.threads=1", "-c", "pack.windowMemory=256m", "-c", "gc.bigPackThreshold=1g"];
+    await runGit({
+      args: [...config, `--git-dir=${this.directory}`, "gc", "--quiet", "--prune=2.weeks.ago"],
+      ...this.#localCommand(stop),
+      timeoutMs: maintainTimeoutMs,
+      process: writeLimits(this.#options.memoryBytesMax, Infinity, maintainTimeoutMs),
+      guard: () => lackOfRoom(this.directory, this.#options.reserveBytes),
+    });
+  }
+
+  /** Options of a command that does not contact the remote. */
+  #localCommand(stop: StopSignal) {
+    return {
+      environment: localEnvironment(),
+      directory: "/",
+      timeoutMs: localTimeoutMs,
+      silenceMs: Infinity,
+      outputBytesMax: refBytesMax,
+      process: readLimits,
+      stop,
+      stdin: null,
+      exitCodes: [],
+      onErrorLine: null,
+    };
+  }
+
+  /** Runs a command that contacts the remote. */
+  async #remote(
+    args: readonly string[],
+    operands: readonly string[],
+    limits: Pick<RunOptions, "timeoutMs" | "process" | "guard" | "onErrorLine">,
+    stop: StopSignal,
+  ): Promise<RunResult> {
+    const environment = remoteEnvironment(this.url, this.#options.access);
+    try {
+      return await runGit({
+        args: [...args, "--end-of-options", ...operands],
+        environment: { ...environment, GIT_CONFIG_GLOBAL: trustedSourceFile(this.directory) },
+        directory: "/",
+        silenceMs: Infinity,
+        ...limits,
+        outputBytesMax: refBytesMax,
+        stop,
+        stdin: null,
+        exitCodes: [],
+      });
+    } catch (error) {
+      if (error instanceof TrawlError && error.code === "cancelled") throw error;
+      throw new TrawlError("git", `cannot read ${this.url.text}: ${withRemedy(errorMessage(error), this.url)}`, {
+        cause: error,
+      });
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import { objectFormatFromOid, type ObjectFormat } from "./mirror-directory.js";
+import { headBranch, sameRefs, type RefListing } from "./refs.js";
+
+/** Whether `local` has all that `remote` has, HEAD's commit included where no branch holds it. */
+export function isCurrent(local: RefListing, remote: RefListing): boolean {
+  return sameRefs(local, remote) && (!isDetached(remote) || local.headOid === remote.headOid);
+}
+
+/** Whether HEAD is at a commit and not at a branch. */
+export function isDetached(listing: RefListing): boolean {
+  return headBranch(listing) === null && listing.headOid !== null;
+}
+
+/** Where HEAD points: at a branch, or at a commit. */
+export type Head = Pick<RefListing, "headTarget" | "headOid">;
+
+/** Where HEAD must point once `local` holds what was fetched from `remote`. */
+export function chooseHead(remote: RefListing, local: RefListing): Head {
+  // HEAD may have moved between the listing and the fetch; what was fetched is what the mirror has.
+  if (isDetached(remote)) return { headTarget: null, headOid: local.fetchedHead ?? remote.headOid };
+  const headTarget = headBranch({ ...local, headTarget: remote.headTarget, headOid: null });
+  return { headTarget, headOid: headTarget === null ? null : (local.refs.get(headTarget) ?? null) };
+}
+
+/** The object format of a remote, or null for an empty one, which does not reveal it. */
+export function remoteObjectFormat(remote: RefListing): ObjectFormat | null {
+  const oid = remote.headOid ?? remote.refs.values().next().value;
+  return oid === undefined ? null : objectFormatFromOid(oid);
+}
+
+/** Removes the references that a mirror does not keep, such as `refs/pull`. */
+export function onlyMirrored(listing: RefListing): RefListing {
+  const refs = new Map([...listing.refs].filter(([name]) => /^refs\/(heads|tags)\//.test(name)));
+  return { ...listing, refs };
+}
