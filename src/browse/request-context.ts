@@ -241,7 +241,9 @@ export class RequestContext {
   mayActFor(ownerId: number): boolean {
     const { userId, isSiteAdmin } = this.viewer;
     if (isSiteAdmin || userId === ownerId) return true;
-    return userId !== undefined && this.services.accounts.organisation(ownerId)?.memberIds.includes(userId) === true;
+    return (
+      userId !== undefined && this.services.accounts.organisations.get(ownerId)?.memberIds.includes(userId) === true
+    );
   }
 
   /** Throws `forbidden` unless the viewer may act for the user or organisation. */

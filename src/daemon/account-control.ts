@@ -41,20 +41,20 @@ export function accountHandlers(daemon: () => Controlled): ControlHandlers {
     "DELETE /.api/users/NAME": ({ params }) => daemon().accounts.deleteUser(params["NAME"] ?? "", operator),
     "GET /.api/organisations": () =>
       daemon()
-        .accounts.organisations()
+        .accounts.organisations.all()
         .map((organisation) => shownOrganisation(daemon().accounts, organisation)),
     "POST /.api/organisations": async ({ body }) => {
       const { accounts } = daemon();
       return shownOrganisation(
         accounts,
-        await accounts.createOrganisation({ name: textIn(body, "name"), displayName: "", memberIds: [] }, operator),
+        await accounts.organisations.create({ name: textIn(body, "name"), displayName: "", memberIds: [] }, operator),
       );
     },
     "POST /.api/organisations/NAME": async ({ params, body }) => {
       const { accounts } = daemon();
       return shownOrganisation(
         accounts,
-        await accounts.setMember(
+        await accounts.organisations.setMember(
           params["NAME"] ?? "",
           textIn(body, "user"),
           flagIn(body, "isMember") ?? true,
@@ -66,12 +66,12 @@ export function accountHandlers(daemon: () => Controlled): ControlHandlers {
       daemon().accounts.deleteOrganisation(params["NAME"] ?? "", operator),
     "GET /.api/tokens": () =>
       daemon()
-        .accounts.tokens()
+        .accounts.accessTokens.list()
         .map((token) => shownToken(daemon().accounts, token)),
     "POST /.api/tokens": (call) => createToken(daemon(), call),
     "DELETE /.api/tokens/ID": async ({ params }) => {
       const { accounts } = daemon();
-      return shownToken(accounts, await accounts.deleteToken(tokenId(params["ID"] ?? ""), operator));
+      return shownToken(accounts, await accounts.accessTokens.delete(tokenId(params["ID"] ?? ""), operator));
     },
   };
 }
@@ -103,7 +103,7 @@ async function createToken(
     note: textIn(body, "note"),
     lifetimeMs: tokenLifetimes.lifetimeMs(readLifetime(optionalTextIn(body, "expires") ?? "")),
   };
-  const { text } = await accounts.createToken(textIn(body, "user"), request, operator);
+  const { text } = await accounts.accessTokens.create(textIn(body, "user"), request, operator);
   return { text };
 }
 

@@ -56,7 +56,7 @@ export class AccountSite {
   }
 
   async token(user: string, request: TokenRequest = plainToken): Promise<string> {
-    return (await this.accounts.createToken(user, request, operator)).text;
+    return (await this.accounts.accessTokens.create(user, request, operator)).text;
   }
 
   /** Lines of the audit log, when all so far are written. */

@@ -114,7 +114,7 @@ export class Authenticator {
         break;
     }
     if (this.#settings.accessTokens === "none") return refused(401, "Access token authorization is disabled.");
-    const found = this.#accounts.findToken(credential.token, nowMs);
+    const found = this.#accounts.accessTokens.find(credential.token, nowMs);
     if (found === undefined) return refused(401, "Invalid access token.");
     const { token, user } = found;
     if (credential.kind === "sudo") return this.#enterAsAnother(token, user, credential.user, request, nowMs);

@@ -30,7 +30,7 @@ export function actingForUser(id: string, context: RequestContext): ActingFor<Us
 export function actingForOrganisation(id: string, context: RequestContext): ActingFor<Organisation> {
   const key = numericKey(id, "Org");
   const actor = context.requireActingFor(key);
-  const organisation = context.services.accounts.organisation(key);
+  const organisation = context.services.accounts.organisations.get(key);
   if (organisation === undefined) throw new TrawlError("not-found", "there is no such organisation (any more)");
   return { actor, of: organisation };
 }
@@ -90,6 +90,6 @@ export function ownerSource(
 ): UserSource | OrganisationSource | null {
   const user = accounts.user(id);
   if (user !== undefined) return new UserSource(user);
-  const organisation = accounts.organisation(id);
+  const organisation = accounts.organisations.get(id);
   return organisation === undefined ? null : new OrganisationSource(organisation);
 }

@@ -15,15 +15,15 @@ type Mutation = ResolversOf<"Mutation">;
 
 export const organisationQueries: Pick<Query, "organization" | "organizations" | "namespace" | "namespaceByName"> = {
   organization: (_, { name }, context) =>
-    organisationSource(context.services.accounts.organisationByName(name), context),
+    organisationSource(context.services.accounts.organisations.byName(name), context),
   organizations: async (_, { first, after, query }, context) => {
     context.requireSiteAdmin();
     const {
       work,
       services: { accounts },
     } = context;
-    const found = await work.once(work.cacheKey("organisations", { query }), accounts.organisationCount, () =>
-      filterInSteps(accounts.organisations(), namesHold(query)),
+    const found = await work.once(work.cacheKey("organisations", { query }), accounts.organisations.count, () =>
+      filterInSteps(accounts.organisations.all(), namesHold(query)),
     );
     const { nodes, totalCount } = paginate(found, first, after);
     await context.yieldAfter(nodes.length);
@@ -37,7 +37,7 @@ export const organisationQueries: Pick<Query, "organization" | "organizations" |
     const { accounts } = context.services;
     const user = accounts.userByName(name);
     return user === undefined
-      ? organisationSource(accounts.organisationByName(name), context)
+      ? organisationSource(accounts.organisations.byName(name), context)
       : userSource(user.id, context);
   },
 };
@@ -79,7 +79,7 @@ export const organisationMutations: Pick<
     const actor = context.requireSiteAdmin();
     const { id } = context.author;
     return new OrganisationSource(
-      await context.services.accounts.createOrganisation(
+      await context.services.accounts.organisations.create(
         { name, displayName: displayName ?? "", memberIds: [id] },
         actor,
       ),
@@ -88,7 +88,7 @@ export const organisationMutations: Pick<
   updateOrganization: async (_, { id, displayName }, context) => {
     const { actor, of } = actingForOrganisation(id, context);
     return new OrganisationSource(
-      await context.services.accounts.updateOrganisation(
+      await context.services.accounts.organisations.update(
         of.name,
         { displayName: displayName ?? of.displayName },
         actor,
@@ -102,7 +102,7 @@ export const organisationMutations: Pick<
   },
   addUserToOrganization: async (_, { organization, username }, context) => {
     const actor = context.requireSiteAdmin();
-    await context.services.accounts.setMember(
+    await context.services.accounts.organisations.setMember(
       actingForOrganisation(organization, context).of.name,
       username,
       true,
@@ -130,12 +130,12 @@ async function removeMember(userId: string, organisationId: string, context: Req
       `${JSON.stringify(user.name)} is the only member; a site admin can remove it, or delete the organisation`,
     );
   }
-  await context.services.accounts.setMember(name, user.name, false, actor);
+  await context.services.accounts.organisations.setMember(name, user.name, false, actor);
   return nothing;
 }
 
 function findNamespace(kind: string, key: number, context: RequestContext): UserSource | OrganisationSource | null {
   const { accounts } = context.services;
-  if (kind === "Org") return organisationSource(accounts.organisation(key), context);
+  if (kind === "Org") return organisationSource(accounts.organisations.get(key), context);
   return kind === "User" ? userSource(key, context) : null;
 }

@@ -88,7 +88,7 @@ async function findNode(id: string, context: RequestContext): Promise<SourceOf<"
     case "User":
       return userSource(numberIn(key), context);
     case "Org":
-      return organisationSource(context.services.accounts.organisation(numberIn(key)), context);
+      return organisationSource(context.services.accounts.organisations.get(numberIn(key)), context);
     case "Team":
       return teamSource(context.services.accounts.teams.get(numberIn(key)), context);
     case "AccessToken":
@@ -111,7 +111,7 @@ function numberIn(key: unknown): number {
 /** Tokens are for their user and site admins to know of. */
 function tokenById(id: number, context: RequestContext): TokenSource | null {
   const { accounts } = context.services;
-  const token = accounts.token(id);
+  const token = accounts.accessTokens.get(id);
   const user = token === undefined || !context.mayActFor(token.userId) ? undefined : accounts.user(token.userId);
   return token === undefined || user === undefined ? null : new TokenSource(token, user);
 }

@@ -161,7 +161,8 @@ function holding(text: string): (search: SavedSearch) => boolean {
 
 function isAffiliated(ownerId: number, { viewer: { userId }, services: { accounts } }: RequestContext): boolean {
   return (
-    userId !== undefined && (ownerId === userId || accounts.organisation(ownerId)?.memberIds.includes(userId) === true)
+    userId !== undefined &&
+    (ownerId === userId || accounts.organisations.get(ownerId)?.memberIds.includes(userId) === true)
   );
 }
 

@@ -87,7 +87,7 @@ export const site: ResolversOf<"Site"> = {
   settingsCascade: (source, _, context) => loadCascade(source, context),
   accessTokens: (_, { first, after }, context) => {
     context.requireSiteAdmin();
-    return tokenPage(context.services.accounts.tokens(), first, after, context);
+    return tokenPage(context.services.accounts.accessTokens.list(), first, after, context);
   },
   users: async (_, args, context) => {
     context.requireSiteAdmin();

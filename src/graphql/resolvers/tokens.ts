@@ -21,7 +21,7 @@ export const tokenMutations: Pick<ResolversOf<"Mutation">, "createAccessToken" |
     const actor = requireTokenMaker(numericKey(id, "User"), context);
     requireScopes(scopes, context);
     const { name } = requireUser(id, context);
-    const { token, text } = await context.services.accounts.createToken(
+    const { token, text } = await context.services.accounts.accessTokens.create(
       name,
       { scopes, note, lifetimeMs: lifetimeMs(durationSeconds, context) },
       actor,
@@ -34,7 +34,7 @@ export const tokenMutations: Pick<ResolversOf<"Mutation">, "createAccessToken" |
       throw new TrawlError("bad-request", "either byID or byToken must be given, and not both");
     const { id } =
       typeof byID === "string" ? requireOwnToken(byID, context) : requireTokenOfText(byToken ?? "", context);
-    await context.services.accounts.deleteToken(id, actor);
+    await context.services.accounts.accessTokens.delete(id, actor);
     return nothing;
   },
 };
@@ -100,7 +100,7 @@ function lifetimeMs(
 }
 
 function requireOwnToken(id: string, context: RequestContext): AccessToken {
-  const token = context.services.accounts.token(numericKey(id, "AccessToken"));
+  const token = context.services.accounts.accessTokens.get(numericKey(id, "AccessToken"));
   if (token !== undefined && context.mayActFor(token.userId)) return token;
   if (context.viewer.isSiteAdmin) throw new TrawlError("not-found", "there is no such access token (any more)");
   throw new TrawlError("forbidden", "must be authenticated as the authorized user or site admin");
@@ -108,7 +108,7 @@ function requireOwnToken(id: string, context: RequestContext): AccessToken {
 
 /** Who has the text could use the token, so it may end it too. */
 function requireTokenOfText(text: string, { services: { accounts } }: RequestContext): AccessToken {
-  const found = accounts.findToken(text, new Date().getTime());
+  const found = accounts.accessTokens.find(text, new Date().getTime());
   if (found === undefined) throw new TrawlError("not-found", "there is no such access token (any more)");
   return found.token;
 }

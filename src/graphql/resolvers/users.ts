@@ -65,7 +65,7 @@ export const user: ResolversOf<"User"> = {
     };
   },
   accessTokens: ({ user: { id } }, { first, after }, context) =>
-    tokenPage(context.services.accounts.tokens(id), first, after, context),
+    tokenPage(context.services.accounts.accessTokens.list(id), first, after, context),
   externalAccounts: () => emptyPage,
   teams: async ({ user: { id } }, { first, after, search }, context) => {
     const {
@@ -269,7 +269,7 @@ async function knownOrganisations(userId: number, context: RequestContext): Prom
   } = context;
   const isKnown = ({ id }: Organisation): boolean => viewer.userId === userId || context.mayActFor(id);
   const nodes = await work.once(`organisations of ${userId}`, 1, function* () {
-    const organisations = yield* filterInSteps(accounts.organisationsForUser(userId), isKnown);
+    const organisations = yield* filterInSteps(accounts.organisations.ofUser(userId), isKnown);
     return yield* mapInSteps(organisations, (organisation) => new OrganisationSource(organisation));
   });
   await context.takeItems(nodes.length, "organisations of users");

@@ -57,7 +57,7 @@ export async function loadCascade(subject: SubjectSource, context: RequestContex
       } = context;
       const { id } = subject.user;
       const organisations = await work.once(`subjects of ${id}`, 1, () =>
-        mapInSteps(accounts.organisationsForUser(id), (organisation) => new OrganisationSource(organisation)),
+        mapInSteps(accounts.organisations.ofUser(id), (organisation) => new OrganisationSource(organisation)),
       );
       await context.takeItems(organisations.length, "organisations of users");
       return { subjects: [...common, ...organisations, subject] };

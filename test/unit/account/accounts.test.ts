@@ -107,13 +107,13 @@ t.test("a token ends at once: revoked, or its user deleted", async (t) => {
   await site.user("root", true);
   await site.user("bob");
   const [first, second] = [await site.token("bob"), await site.token("bob")];
-  const [{ id }] = site.accounts.tokens();
-  await site.accounts.deleteToken(id, operator);
+  const [{ id }] = site.accounts.accessTokens.list();
+  await site.accounts.accessTokens.delete(id, operator);
   t.equal(authenticate(site.authenticator(true), `token ${first}`), "401 Invalid access token.");
   t.equal(authenticate(site.authenticator(true), `token ${second}`), "bob");
   await site.accounts.deleteUser("bob", operator);
   t.equal(authenticate(site.authenticator(true), `token ${second}`), "401 Invalid access token.");
-  t.same(site.accounts.tokens(), []);
+  t.same(site.accounts.accessTokens.list(), []);
   await site.user("bob");
   t.equal(
     authenticate(site.authenticator(true), `token ${second}`),
@@ -126,7 +126,7 @@ t.test("a token ends at once: revoked, or its user deleted", async (t) => {
     "401 Invalid access token.",
     "also after a restart",
   );
-  await t.rejects(site.accounts.deleteToken(id, operator), { code: "not-found" });
+  await t.rejects(site.accounts.accessTokens.delete(id, operator), { code: "not-found" });
 });
 
 t.test("expiry follows the wall clock, whichever way it jumps", async (t) => {
@@ -134,7 +134,7 @@ t.test("expiry follows the wall clock, whichever way it jumps", async (t) => {
   await site.user("bob");
   const text = await site.token("bob", { ...plainToken, lifetimeMs: dayMs });
   const now = new Date().getTime();
-  const isValid = (atMs: number): boolean => site.accounts.findToken(text, atMs) !== undefined;
+  const isValid = (atMs: number): boolean => site.accounts.accessTokens.find(text, atMs) !== undefined;
   t.ok(isValid(now + dayMs - 5000));
   t.notOk(isValid(now + dayMs + 5000));
   t.notOk(isValid(now + 40_000 * dayMs), "a clock that is far ahead");
@@ -147,11 +147,11 @@ t.test("the last use of a token, whichever way the clock jumps", async (t) => {
   const { id } = await site.user("bob");
   await site.token("bob");
   const now = new Date().getTime();
-  const [token] = site.accounts.tokens();
+  const [token] = site.accounts.accessTokens.list();
   const used = async (atMs: number): Promise<number> => {
     site.accounts.lastUses.note(token.id, atMs);
     await site.reopen();
-    return Date.parse(site.accounts.tokens()[0].lastUsedAt) - now;
+    return Date.parse(site.accounts.accessTokens.list()[0].lastUsedAt) - now;
   };
   t.equal(token.lastUsedAt, "");
   t.equal(await used(now + 5000), 5000, "it is written");
@@ -160,7 +160,7 @@ t.test("the last use of a token, whichever way the clock jumps", async (t) => {
   t.equal(await used(now + 9000), 9000, "one that was far ahead for a while does not stay");
   t.equal(site.accounts.lastUses.of(id), undefined);
   site.accounts.lastUses.note(id, now);
-  await site.accounts.deleteToken(token.id, operator);
+  await site.accounts.accessTokens.delete(token.id, operator);
   site.accounts.lastUses.note(token.id, now);
   await site.reopen();
   t.equal(site.accounts.lastUses.of(token.id), undefined, "nothing is kept of what is gone");
@@ -281,9 +281,9 @@ t.test("tokens that expired long ago are forgotten at a start", async (t) => {
   await site.token("root", { ...plainToken, lifetimeMs: -40 * dayMs });
   await site.token("root", { ...plainToken, lifetimeMs: -dayMs });
   await site.token("root");
-  t.equal(site.accounts.tokens().length, 3);
+  t.equal(site.accounts.accessTokens.list().length, 3);
   await site.accounts.start(operator, true);
-  t.equal(site.accounts.tokens().length, 2);
+  t.equal(site.accounts.accessTokens.list().length, 2);
 });
 
 t.test("only a hash is on the disk", async (t) => {
@@ -305,7 +305,7 @@ t.test("creating the same name at the same time: one is told that it is taken", 
   const names = ["bob", "BOB", "bob", "Bob"];
   const results = await Promise.allSettled([
     ...names.map((name) => site.user(name)),
-    site.accounts.createOrganisation({ name: "bob", displayName: "", memberIds: [] }, operator),
+    site.accounts.organisations.create({ name: "bob", displayName: "", memberIds: [] }, operator),
   ]);
   t.equal(results.filter(({ status }) => status === "fulfilled").length, 1);
   for (const result of results)
@@ -313,9 +313,9 @@ t.test("creating the same name at the same time: one is told that it is taken", 
   t.equal(site.accounts.userCount, 1);
   const tokens = await Promise.all(Array.from({ length: 20 }, () => site.token("bob")));
   t.equal(new Set(tokens).size, 20);
-  t.equal(new Set(site.accounts.tokens().map(({ id }) => id)).size, 20, "each with an id of its own");
+  t.equal(new Set(site.accounts.accessTokens.list().map(({ id }) => id)).size, 20, "each with an id of its own");
   await site.reopen();
-  t.equal(site.accounts.tokens().length, 20);
+  t.equal(site.accounts.accessTokens.list().length, 20);
 });
 
 t.test("what is refused", async (t) => {
@@ -384,16 +384,16 @@ t.test("a site admin acts as another one only where that is allowed", async (t) 
 t.test("organisations: a member reads what they read, and no longer", async (t) => {
   const site = new AccountSite(t);
   const bob = await site.user("Bob");
-  await site.accounts.createOrganisation({ name: "Core", displayName: "", memberIds: [] }, operator);
+  await site.accounts.organisations.create({ name: "Core", displayName: "", memberIds: [] }, operator);
   const names = (): readonly string[] => site.accounts.toViewer(bob).readerNames;
   t.same(names(), ["bob"]);
-  await site.accounts.setMember("core", "bob", true, operator);
-  await site.accounts.setMember("core", "bob", true, operator);
+  await site.accounts.organisations.setMember("core", "bob", true, operator);
+  await site.accounts.organisations.setMember("core", "bob", true, operator);
   t.same(names(), ["bob", "core"]);
-  t.same(site.accounts.organisations()[0].memberIds, [bob.id]);
+  t.same(site.accounts.organisations.all()[0].memberIds, [bob.id]);
   await site.reopen();
   t.same(names(), ["bob", "core"]);
-  await site.accounts.setMember("core", "bob", false, operator);
+  await site.accounts.organisations.setMember("core", "bob", false, operator);
   t.same(names(), ["bob"]);
 });
 
@@ -401,7 +401,7 @@ t.test("the audit log says who did what", async (t) => {
   const site = new AccountSite(t);
   const actor: Actor = { who: "bob", sudoBy: "root", from: "192.0.2.7" };
   await site.accounts.createUser({ name: "ann", displayName: "", isSiteAdmin: false }, actor);
-  await site.accounts.createToken("ann", { ...plainToken, note: "for a script" }, actor);
+  await site.accounts.accessTokens.create("ann", { ...plainToken, note: "for a script" }, actor);
   t.match(await site.audited(), [
     { event: "user-created", who: "bob", sudoBy: "root", from: "192.0.2.7", user: "ann", time: /^\d{4}-.*Z$/ },
     { event: "token-created", who: "bob", user: "ann", scopes: ["user:all"], note: "for a script" },

@@ -1,0 +1,162 @@
+import { timingSafeEqual } from "node:crypto";
+import { TrawlError } from "../../base/errors.js";
+import { auditEntry, type Actor } from "../records/audit-log.js";
+import { GroupIndex } from "../records/group-index.js";
+import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
+import type { TransactionQueue } from "../records/transaction-queue.js";
+import type { Leases } from "../sign-in/leases.js";
+import type { LastUses } from "./last-uses.js";
+import { hashOfToken, newTokenText } from "./token-text.js";
+import type { AccessToken, TokenRequest, User, UserFinder } from "./user.js";
+import { checkNote, checkScopes, requireRoom } from "./validation.js";
+
+interface StoredToken extends Omit<AccessToken, "lastUsedAt"> {
+  readonly hash: string;
+}
+
+interface KnownHash {
+  readonly id: number;
+  readonly hash: Uint8Array;
+  readonly expiresMs: number;
+}
+
+const tokensOfUserMax = 1000;
+
+/** The access tokens of users. Only hashes of their texts are stored. */
+export class AccessTokens {
+  readonly #changes: TransactionQueue;
+  readonly #users: UserFinder;
+  readonly #lastUses: LastUses;
+  readonly #table: RecordTable<StoredToken>;
+  /** Parsed once from the record, because every request needs it. */
+  readonly #byHash = new Map<string, KnownHash>();
+  readonly #idsOfUser = new GroupIndex<StoredToken>(({ userId }) => [userId]);
+
+  constructor(tables: RecordTables, changes: TransactionQueue, users: UserFinder, lastUses: LastUses, leases: Leases) {
+    this.#changes = changes;
+    this.#users = users;
+    this.#lastUses = lastUses;
+    this.#table = tables.add<StoredToken>("token/", (before, after) => {
+      if (before !== undefined) this.#byHash.delete(before.hash);
+      if (before !== undefined && after === undefined)
+        leases.end(`token/${before.id}`, "The access token was deleted.");
+      if (after !== undefined) {
+        const { id, hash } = after;
+        this.#byHash.set(hash, { id, hash: Buffer.from(hash), expiresMs: expiryMs(after) });
+      }
+      this.#idsOfUser.change(before, after);
+    });
+  }
+
+  /** The tokens of one user, or of all. */
+  list(userId?: number): readonly AccessToken[] {
+    const tokens = userId === undefined ? [...this.#table.values()].sort((a, b) => a.id - b.id) : this.#ofUser(userId);
+    return tokens.map((token) => this.#shown(token));
+  }
+
+  get(id: number): AccessToken | undefined {
+    const token = this.#table.get(id);
+    return token === undefined ? undefined : this.#shown(token);
+  }
+
+  /** Creates a token. Its text is returned to the caller, and is stored nowhere. */
+  async create(
+    userName: string,
+    { scopes, note, lifetimeMs }: TokenRequest,
+    actor: Actor,
+  ): Promise<{ readonly token: AccessToken; readonly text: string }> {
+    checkNote(note);
+    const text = newTokenText();
+    const token = await this.#changes.commit(
+      () => {
+        const user = this.#users.require(userName);
+        requireRoom(this.#idsOfUser.count(user.id), tokensOfUserMax, `access tokens of ${user.name}`);
+        const now = new Date();
+        const stored: StoredToken = {
+          id: this.#changes.newId(),
+          userId: user.id,
+          creator: actor.who,
+          note,
+          scopes: checkScopes(scopes, user.isSiteAdmin),
+          createdAt: now.toISOString(),
+          expiresAt: lifetimeMs === undefined ? "" : new Date(now.getTime() + lifetimeMs).toISOString(),
+          hash: hashOfToken(text) ?? "",
+        };
+        return { steps: [this.#table.put(stored)], result: stored };
+      },
+      ({ id, expiresAt }) => auditEntry("token-created", actor, { user: userName, token: id, scopes, note, expiresAt }),
+    );
+    return { token: this.#shown(token), text };
+  }
+
+  delete(id: number, actor: Actor): Promise<AccessToken> {
+    return this.#changes.commit(
+      () => {
+        const token = this.#table.get(id);
+        if (token === undefined)
+          throw new TrawlError(
+            "not-found",
+            `there is no access token ${id}; \`trawl token list\` shows those there are`,
+          );
+        return { steps: this.#removing(token), result: this.#shown(token) };
+      },
+      (token) => auditEntry("token-deleted", actor, { user: this.#users.get(token.userId)?.name, token: id }),
+    );
+  }
+
+  /**
+   * Returns the token with this text and its user, or undefined when the token is unknown, deleted, expired or
+   * malformed.
+   *
+   * Expiry is compared with the wall clock at each use, and the outcome is not remembered: a clock that was wrong for a
+   * while does no harm once it is right again.
+   */
+  find(text: string, nowMs: number): { readonly token: AccessToken; readonly user: User } | undefined {
+    const hash = hashOfToken(text);
+    const known = hash === undefined ? undefined : this.#byHash.get(hash);
+    if (
+      hash === undefined ||
+      known === undefined ||
+      !timingSafeEqual(Buffer.from(hash), known.hash) ||
+      known.expiresMs <= nowMs
+    )
+      return undefined;
+    const token = this.#table.get(known.id);
+    const user = token === undefined ? undefined : this.#users.get(token.userId);
+    return token === undefined || user === undefined ? undefined : { token: this.#shown(token), user };
+  }
+
+  /** Whether there is a token with this id. */
+  has(id: number): boolean {
+    return this.#table.get(id) !== undefined;
+  }
+
+  /** What deleting a user removes. */
+  removingUser(userId: number): readonly RecordWrite[] {
+    return this.#ofUser(userId).flatMap((token) => this.#removing(token));
+  }
+
+  /** Removes tokens that ended before `endedMs`. */
+  removingExpired(endedMs: number): readonly RecordWrite[] {
+    const expired = [...this.#table.values()].filter((token) => expiryMs(token) < endedMs);
+    return expired.flatMap((token) => this.#removing(token));
+  }
+
+  #removing(token: StoredToken): readonly RecordWrite[] {
+    return [this.#table.remove(token), ...this.#lastUses.removing(token.id)];
+  }
+
+  #ofUser(userId: number): readonly StoredToken[] {
+    return this.#idsOfUser.of(userId).flatMap((id) => this.#table.get(id) ?? []);
+  }
+
+  #shown(token: StoredToken): AccessToken {
+    const { hash, ...shown } = token;
+    const usedMs = this.#lastUses.of(token.id);
+    return { ...shown, lastUsedAt: usedMs === undefined ? "" : new Date(usedMs).toISOString() };
+  }
+}
+
+function expiryMs({ expiresAt }: StoredToken): number {
+  return expiresAt === "" ? Infinity : Date.parse(expiresAt);
+}
