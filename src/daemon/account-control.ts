@@ -6,7 +6,7 @@ import { TrawlError } from "../base/errors.js";
 import type { ControlCall, ControlHandlers } from "../http/server/control-server.js";
 import type { Controlled } from "./controlled.js";
 
-/** A token as the control interface shows it: with the name of its user, never with its text. */
+/** A token as the control interface shows it: with the name of its user, and without its text. */
 export interface ShownToken extends AccessToken {
   readonly user: string;
 }
@@ -22,7 +22,7 @@ export function accountHandlers(daemon: () => Controlled): ControlHandlers {
   return {
     "GET /.api/users": (): readonly User[] => daemon().accounts.users(),
     "POST /.api/users": ({ body }) => createUser(daemon(), body),
-    // Before the shorter pattern, which fits these paths too.
+    // Must precede the shorter pattern, which matches these paths too.
     "POST /.api/users/NAME/password": async ({ params, body }) => {
       await daemon().accounts.passwords.set(params["NAME"] ?? "", textIn(body, "password"), operator);
       return null;
@@ -83,7 +83,7 @@ async function createUser({ accounts }: Controlled, body: unknown): Promise<User
       name: textIn(body, "name"),
       displayName: "",
       isSiteAdmin: flagIn(body, "isSiteAdmin") ?? false,
-      // Whoever may open the control socket knows whose address it is.
+      // Whoever may open the control socket is trusted to know whose address it is.
       ...(address === undefined ? {} : { email: { address, isVerified: true } }),
       ...(password === undefined ? {} : { passwordHash: await accounts.passwords.hashed(password) }),
     },
@@ -91,7 +91,7 @@ async function createUser({ accounts }: Controlled, body: unknown): Promise<User
   );
 }
 
-/** The one answer that has a token's text in it. */
+/** The only response that contains a token's text. */
 async function createToken(
   { accounts, accessTokens, tokenLifetimes }: Controlled,
   { body }: ControlCall,

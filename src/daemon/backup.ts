@@ -25,7 +25,7 @@ import { dataVersion } from "./data-version.js";
 import { mirrorName, mirrorsFolder } from "../model/mirror-name.js";
 import { syncToDisk } from "../base/sync-to-disk.js";
 
-/** What the backups are of. */
+/** The data to back up, and the services needed for it. */
 export interface BackupSource {
   readonly dataFolder: string;
   readonly catalog: Catalog;
@@ -38,18 +38,18 @@ export interface BackupSource {
 export interface BackupResult {
   readonly shards: number;
   readonly mirrors: number;
-  /** What was not in the folder before. */
+  /** Data that was not in the folder before. */
   readonly copiedBytes: number;
-  /** Sentences: what could not be copied. A restore makes it anew from the mirrors, or from the remotes. */
+  /** Sentences that describe what could not be copied. A restore rebuilds it from the mirrors, or from the remotes. */
   readonly leftOut: readonly string[];
 }
 
 /**
- * Backups of the running daemon. The catalog is copied between two changes, and its shards are kept until they are
- * copied, too; a mirror is copied while no task touches it, and may be later than the catalog, as after any fetch.
+ * Backups of the running daemon. The catalog is copied between two changes, and its shards are pinned until they have
+ * been copied; a mirror is copied while no task accesses it, and may be newer than the catalog, as after any fetch.
  *
- * A folder takes one backup after the other: what it has is not copied again, and it holds the former backup until the
- * manifest of the new one is in its place. The copying is done by ingest workers.
+ * Backups to the same folder are incremental: existing contents are not copied again, and the folder contains the
+ * previous backup until the manifest of the new one has been written. The copying is done by ingest workers.
  */
 export class Backups {
   readonly #source: BackupSource;
@@ -60,7 +60,7 @@ export class Backups {
   }
 
   /**
-   * Rejects with `conflict` while another one runs, and for a folder that holds something else; with `storage` when a
+   * Rejects with `conflict` if another backup is running or the folder contains something else; with `storage` if a
    * write fails.
    */
   async take(target: string, progress: (line: string) => void): Promise<BackupResult> {
@@ -132,7 +132,7 @@ class RunningBackup {
     return { shards: count("shard"), mirrors: count("list"), copiedBytes: this.#copiedBytes, leftOut: this.#leftOut };
   }
 
-  /** The entries of the backup that is in the folder, by path. One that cannot be read is as good as none. */
+  /** The entries of the backup in the folder, by path. An unreadable backup is ignored. */
   async #earlier(): Promise<ReadonlyMap<string, ManifestEntry>> {
     try {
       const { entries } = parseManifest(await readFile(join(this.#target, manifestName), "utf8"));
@@ -142,7 +142,7 @@ class RunningBackup {
     }
   }
 
-  /** The catalog as it is at one moment, and the shards that it names, which stay until the view is released. */
+  /** The catalog as of one moment, and the shards that it names, which are kept until the view is released. */
   async #freeze(): Promise<{ view: CatalogView; ids: readonly number[]; folder: string }> {
     const { catalog, records } = this.#source;
     const folder = join(this.#target, "unfinished-catalog");
@@ -160,7 +160,7 @@ class RunningBackup {
     });
   }
 
-  /** The copy then has what the catalog holds, and nothing of what was deleted from it. */
+  /** Rewrites the copy so that it contains only the current contents of the catalog, and no deleted data. */
   async #rewrite(folder: string): Promise<void> {
     const state = await inspectStore("records", folder, "rewrite");
     if (state.kind === "damaged")
@@ -184,7 +184,7 @@ class RunningBackup {
     }
   }
 
-  /** The secrets of remotes and the audit log. A secret may go at any moment, with its repository. */
+  /** The secrets of remotes and the audit log. A secret may be deleted at any moment, with its repository. */
   async #copyFiles(): Promise<void> {
     const secrets = filesIn(join(this.#source.dataFolder, "secrets"), /^[0-9a-f]{1,64}$/).map(
       (name) => `secrets/${name}`,

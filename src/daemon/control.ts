@@ -68,7 +68,7 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
     },
     "POST /.api/sync": async () => {
       const { sync, catalog } = daemon();
-      // Each repository's own status says how its sync ended.
+      // The status of each repository shows the outcome of its sync.
       await Promise.allSettled([...catalog.repositories()].map((repository) => sync.commands.sync(repository.name)));
       return sync.statuses();
     },
@@ -101,7 +101,7 @@ function permissionsEntry(
   return auditEntry("readers-changed", operator, { repository, private: isPrivate, readers });
 }
 
-/** Shows what a sync is doing, each time it does something else. */
+/** Reports the activity of a sync each time it changes. */
 async function withActivity<T>(
   sync: SyncManager,
   name: string,
@@ -148,7 +148,10 @@ async function check(
   return { shards, faults };
 }
 
-/** What is left out stays. A relative path is refused: it would be one of the daemon's directory. */
+/**
+ * Omitted properties are left unchanged. A relative path is rejected, because it would be relative to the daemon's
+ * directory.
+ */
 function readRemote(body: unknown): { readonly url: string | undefined; readonly credential: string | undefined } {
   const { url, credential } =
     typeof body === "object" && body !== null ? (body as { url?: unknown; credential?: unknown }) : {};

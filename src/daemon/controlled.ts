@@ -7,7 +7,7 @@ import type { Searcher } from "../search/searcher.js";
 import type { SyncManager } from "../sync/sync-manager.js";
 import type { Backups } from "./backup.js";
 
-/** What the control interface commands. */
+/** The operations that the control interface uses. */
 export interface Controlled {
   readonly sync: SyncManager;
   readonly catalog: Catalog;
@@ -17,16 +17,16 @@ export interface Controlled {
   readonly accessTokens: AccessTokenPolicy;
   readonly tokenLifetimes: TokenLifetimes;
   readonly backups: Backups;
-  /** Reads the configuration again. Rejects with what is wrong, and then nothing has changed. */
+  /** Reloads the configuration. If it is invalid, rejects with the errors, and nothing has changed. */
   reload(mayRemoveMost: boolean): Promise<ReloadResult>;
-  /** Begins the URLs that are handed out; without a slash at the end. */
+  /** Base of the URLs in responses; without a trailing slash. */
   readonly externalUrl: string;
 }
 
 export interface ReloadResult {
-  /** How many the configuration lists. */
+  /** Number of repositories in the configuration. */
   readonly repositories: number;
   readonly contexts: number;
-  /** Options that differ from those in force, which only a restart changes. */
+  /** Options that differ from those in effect, and require a restart. */
   readonly needRestart: readonly string[];
 }

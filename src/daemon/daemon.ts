@@ -27,28 +27,33 @@ import { createGraphqlExecutor, createGraphqlServices } from "./parts/graphql-pa
 import { createHttpServer } from "./parts/http-parts.js";
 import { createParts, type DaemonParts } from "./parts/parts.js";
 
-/** Open streams get this long to end after the order to stop. */
+/** Time for open streams to end after the stop command. */
 const drainMs = 4_000;
 
-/** A line of the log names this many repositories. */
+/** Maximum number of repositories named in a log line. */
 const namedRepositoriesMax = 20;
 
-/** Once the port is open this long, what the first searches do not need is made before somebody asks for it. */
+/** When the port has been open this long, everything that the first searches do not need is prepared in advance. */
 const warmUpDelayMs = 1_000;
 
-/** What a socket may hold that its client has not taken: enough for any network, little enough to notice a slow one. */
+/**
+ * Limit on the data in a socket that its client has not read: enough for any network, small enough to detect a slow
+ * client.
+ */
 const unsentBytesMax = 128 * 1024;
 
 /**
- * At the end of the daemon a socket takes all that a search may hold for its client, and the kernel delivers it to the
- * slowest.
+ * At shutdown, a socket accepts everything that a search may hold for its client, and the kernel delivers it, however
+ * slow the client.
  */
 const lastBytesMax = 1024 * 1024;
 
-/** Who makes the first account. */
+/** The actor that creates the first account. */
 const programItself: Actor = { who: "trawld", sudoBy: undefined, from: "start" };
 
-/** One daemon: its start, its reload and its stop. Caller guarantees: the data directory is prepared, and `control` listens on it. */
+/**
+ * One daemon: start, reload and stop. Caller guarantees: the data directory is prepared, and `control` listens on it.
+ */
 export class Daemon implements Controlled {
   readonly #options: ResolvedOptions;
   readonly #parts: DaemonParts;
@@ -60,16 +65,16 @@ export class Daemon implements Controlled {
   readonly accessTokens: AccessTokenPolicy;
   readonly tokenLifetimes: TokenLifetimes;
   readonly backups: Backups;
-  /** Resolves with the reason when nobody knows any more what the disk has of a store. */
+  /** Resolves with the reason when the durable state of a store is unknown. */
   readonly storeLost: Promise<string>;
   readonly #server: HttpServer;
   readonly #control: ControlServer;
-  /** Reading the schema takes 0.1 s, which a start with searches waiting does not have. */
+  /** Created lazily: parsing the schema takes 0.1 s, which would delay the first searches. */
   readonly #graphql: () => GraphqlExecutor;
   #warmUpCall: PendingCall | undefined;
   #isStopping = false;
   #loopDelay: LoopDelayMeter | undefined;
-  /** 0 until it is open. */
+  /** 0 until the port is open. */
   #port = 0;
 
   constructor(
@@ -99,8 +104,8 @@ export class Daemon implements Controlled {
   }
 
   /**
-   * Reads what is stored, with the control socket and the watchdog served meanwhile: 10,000 repositories and as many
-   * users take half a second.
+   * Loads the stored data, while the control socket and the watchdog continue to be served: 10,000 repositories and as
+   * many users take half a second.
    */
   async load(): Promise<void> {
     await resultWhileYielding(this.catalog.load());
@@ -137,7 +142,7 @@ export class Daemon implements Controlled {
     return this.searcher.baseUrl;
   }
 
-  /** Opens the port, or takes the socket that listens already, and begins to sync; returns the address. */
+  /** Opens the port, or uses the socket that is already listening, and starts to sync; returns the address. */
   async start(listener: number | undefined): Promise<{ readonly url: string; readonly port: number }> {
     await this.accounts.start(programItself, !this.#options.auth.allowSignup);
     const port = this.#server.listen(
@@ -149,7 +154,8 @@ export class Daemon implements Controlled {
     this.#port = port;
     const url = `http://${urlHost(this.#options)}:${port}`;
     this.searcher.baseUrl = this.#options.externalUrl || url;
-    // Nobody can be asked at a start: what the configuration no longer lists is hidden, and can come back.
+    // Nobody can be asked for confirmation at startup: repositories that are no longer configured are hidden, and can
+    // be restored.
     await this.sync.moveSecrets();
     await this.#configureRepositories(this.#options, true);
     this.sync.start();
@@ -163,7 +169,7 @@ export class Daemon implements Controlled {
     this.#parts.registry.metrics.eventLoopDelayMaxSeconds.set(this.#loopDelay?.worstSeconds() ?? worstSeconds);
   }
 
-  /** In several turns of the event loop, as each of these takes some 10 ms. */
+  /** In several iterations of the event loop, because each of these takes about 10 ms. */
   async #warmUp(): Promise<void> {
     void this.#parts.snapshots.takeIfChanged();
     const parts = [
@@ -178,7 +184,7 @@ export class Daemon implements Controlled {
     }
   }
 
-  /** Reads the configuration again. Rejects with what is wrong, and then nothing has changed. */
+  /** Reloads the configuration. If it is invalid, rejects with the errors, and nothing has changed. */
   async reload(mayRemoveMost: boolean): Promise<ReloadResult> {
     try {
       const fresh = resolveOptions(this.#options.typed);
@@ -200,7 +206,10 @@ export class Daemon implements Controlled {
     }
   }
 
-  /** Without a configuration file and without repositories on the command line there is no list that could lack one. */
+  /**
+   * Without a configuration file and without repositories on the command line, there is no list from which one could be
+   * missing.
+   */
   async #configureRepositories({ typed, repositories }: ResolvedOptions, mayRemoveMost: boolean): Promise<void> {
     if (typed.configFile === undefined && typed.repositories.length === 0) return;
     await this.sync.configure(repositories, mayRemoveMost);
@@ -236,7 +245,7 @@ function urlHost({ listenHost }: ResolvedOptions): string {
   return listenHost.includes(":") ? `[${listenHost}]` : listenHost;
 }
 
-/** The largest repository id for which there is a mirror, 0 without one. */
+/** The largest repository id for which there is a mirror; 0 if there is none. */
 async function largestMirrorId(dataFolder: string): Promise<number> {
   return (await readdir(join(dataFolder, "mirrors"))).reduce(
     (max, folder) => Math.max(max, Number.parseInt(folder, 10) || 0),

@@ -17,7 +17,7 @@ import type { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import { inspectStore, type StoreState } from "../store/inspect-store.js";
 import { dataVersion, requireReadable, upgradingText } from "./data-version.js";
 
-/** Makes the data directory, or refuses one of another version. */
+/** Creates the data directory; rejects one of another version. */
 export function prepareData(dataFolder: string): void {
   const versionFile = join(dataFolder, "version");
   try {
@@ -34,12 +34,12 @@ export function prepareData(dataFolder: string): void {
   }
 }
 
-/** What a crash may leave of a file whose bytes were not on the disk yet: nothing, or zeros. */
+/** Whether a crash left the file without its data: empty, or zeros. */
 function isUnwritten(bytes: Buffer): boolean {
   return bytes.every((byte) => byte === 0);
 }
 
-/** The file is there when the disk has all of it. */
+/** The file exists only when all of it is durable. */
 function writeVersion(dataFolder: string, text: string): void {
   const versionFile = join(dataFolder, "version");
   const unfinished = `${versionFile}.tmp`;
@@ -51,12 +51,12 @@ function writeVersion(dataFolder: string, text: string): void {
 }
 
 /**
- * Looks at both stores before they are opened. A damaged one is renamed, so that nothing is lost: the shards are then
- * built again from the mirrors, and the catalog is restored from its newest good snapshot. Throws `storage` when there
- * is none: without a catalog the mirrors would be deleted as unknown. A whole catalog is rewritten, and one of an
+ * Checks both stores before they are opened. A damaged store is renamed, so that nothing is lost: the shards are then
+ * rebuilt from the mirrors, and the catalog is restored from its newest valid snapshot. Throws `storage` if there is
+ * none: without a catalog, the mirrors would be deleted as unknown. An intact catalog is rewritten, and one of an
  * earlier version is upgraded.
  *
- * Caller guarantees: the data directory is ours, and nobody has the stores open.
+ * Caller guarantees: the data directory belongs to this process, and nobody has the stores open.
  */
 export async function recoverStores(dataFolder: string, snapshots: CatalogSnapshots, log: Log): Promise<void> {
   const { isOlder } = requireReadable(dataFolder);
@@ -66,7 +66,7 @@ export async function recoverStores(dataFolder: string, snapshots: CatalogSnapsh
   try {
     await recover(dataFolder, snapshots, "upgrade", log);
   } catch (error) {
-    // Only a catalog that could neither be read nor restored leads here, and that was left as it is.
+    // Reached only if the catalog could neither be read nor restored, and was left unchanged.
     writeVersion(dataFolder, before);
     throw error;
   }
@@ -108,8 +108,8 @@ async function recover(
 }
 
 /**
- * Why a catalog without records cannot be the one of this data; undefined when it can. Once started, a daemon has
- * records.
+ * Why a catalog without records cannot be the one that belongs to this data; undefined if it can. After its first
+ * start, a daemon has records.
  */
 function findLoss(state: StoreState, dataFolder: string, snapshots: CatalogSnapshots): string | undefined {
   if (state.kind === "unknown" || (state.kind === "whole" && state.count > 0)) return undefined;
@@ -124,7 +124,7 @@ async function restoreCatalog(folder: string, reason: string, snapshots: Catalog
     if (existsSync(candidate)) await setAside(candidate);
     try {
       await snapshots.restore(name, candidate);
-      // The checksum of a snapshot vouches for it also where it is of an earlier version.
+      // The checksum of a snapshot is sufficient even if it is of an earlier version.
       const state = await inspectStore("records", candidate, "upgrade");
       if (state.kind === "damaged") throw new TrawlError("storage", state.reason);
       if (state.kind !== "whole" || state.unwritten !== undefined)
@@ -135,7 +135,7 @@ async function restoreCatalog(folder: string, reason: string, snapshots: Catalog
     }
     const movedTo = await setAside(folder);
     renameSync(candidate, folder);
-    // A power loss that took this back would take all that is written from here on.
+    // If a power loss reverted this, it would also revert everything written from now on.
     await syncToDisk([dirname(folder)]);
     log.error(
       { reason, movedTo, snapshot: name, badSnapshots: bad },
@@ -150,7 +150,7 @@ async function restoreCatalog(folder: string, reason: string, snapshots: Catalog
   );
 }
 
-/** Renames a folder, durably, so that it can be looked at later, and makes an empty one; returns the new name. */
+/** Renames a folder, durably, so that it can be examined later, and creates an empty one; returns the new name. */
 async function setAside(folder: string): Promise<string> {
   const date = new Date().toISOString().replaceAll(/[-:.]/g, "");
   let target = `${folder}-damaged-${date}`;

@@ -2,12 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { TrawlError } from "../base/errors.js";
 
-/**
- * Version of the data directory as a whole; a shard has its own. 1: first. 2: records of the catalog have checksums.
- */
+/** Version of the data directory as a whole; shards have their own. 1: first. 2: catalog records have checksums. */
 export const dataVersion = 2;
 
-/** Those that a start upgrades. */
+/** Versions that are upgraded at startup. */
 const olderVersions: readonly number[] = [1];
 
 /** Whether a backup of a directory of this version can be restored. */
@@ -16,16 +14,16 @@ export function isReadable(version: number): boolean {
 }
 
 /**
- * What the file holds while a start upgrades the directory: no other program may take it for one of the version before.
+ * Contents of the file while the directory is being upgraded: no other program may mistake it for the previous version.
  */
 export const upgradingText = "upgrading\n";
 
-/** What the file holds while a backup is being restored. */
+/** Contents of the file while a backup is being restored. */
 export const restoringText = "restoring\n";
 
 /**
- * Whether the directory is to be upgraded before it is used. Throws `format-version` when this program does not read
- * it. Caller guarantees: its file `version` is there.
+ * Whether the directory must be upgraded before it is used. Throws `format-version` if this program does not support
+ * it. Caller guarantees: its file `version` exists.
  */
 export function requireReadable(dataFolder: string): { isOlder: boolean } {
   const text = readFileSync(join(dataFolder, "version"), "latin1").trim();
@@ -52,7 +50,7 @@ export function requireReadable(dataFolder: string): { isOlder: boolean } {
   );
 }
 
-/** Throws `format-version` unless the directory is of this version. Caller guarantees: its file `version` is there. */
+/** Throws `format-version` unless the directory has this version. Caller guarantees: its file `version` exists. */
 export function requireDataVersion(dataFolder: string): void {
   if (!requireReadable(dataFolder).isOlder) return;
   throw new TrawlError(

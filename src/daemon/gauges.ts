@@ -4,7 +4,7 @@ import { diskRoom } from "../git/run/disk-room.js";
 import type { SliceScheduler } from "../search/slice-scheduler.js";
 import type { SyncManager } from "../sync/sync-manager.js";
 
-/** What the gauges of queues, of the disk and of the age of what is searchable are read from. */
+/** Sources of the gauges for queues, disk space and the age of the searchable data. */
 export interface Gauged {
   readonly catalog: Catalog;
   readonly sync: SyncManager;
@@ -18,7 +18,7 @@ export interface Gauged {
   readonly kernel: string;
 }
 
-/** Sets them whenever somebody reads the metrics, and not before. */
+/** Updates the gauges only when the metrics are read. */
 export function watchGauges({ metrics, onText }: MetricRegistry, gauged: Gauged): void {
   metrics.buildInfo.set({ version: gauged.version, node: process.versions.node, kernel: gauged.kernel }, 1);
   onText(async () => {

@@ -13,12 +13,12 @@ import type { ResolvedOptions } from "./options.js";
 import { ServiceManager } from "./service-manager.js";
 import { readWebhookSecrets } from "./webhook-secrets.js";
 
-/** After the order to stop, the process is gone within this time. */
+/** After the stop command, the process exits within this time. */
 const exitMs = 9_000;
 
 /**
- * Runs the daemon until SIGTERM or SIGINT; resolves with the exit code. SIGHUP reads the configuration again: its lists
- * of repositories and contexts take effect, other options need a new start and are named in the log.
+ * Runs the daemon until SIGTERM or SIGINT; resolves with the exit code. SIGHUP reloads the configuration: its lists of
+ * repositories and contexts take effect; changes to other options are logged and require a restart.
  */
 export async function runDaemon(options: ResolvedOptions): Promise<number> {
   collectAlone();
@@ -26,7 +26,7 @@ export async function runDaemon(options: ResolvedOptions): Promise<number> {
   const manager = ServiceManager.fromEnvironment(log);
   const secrets = readWebhookSecrets(options.webhooks.secrets);
   prepareData(options.data);
-  // The control socket is the lock on the data directory: nothing in there is touched before it is ours.
+  // The control socket is the lock on the data directory: nothing in it is accessed before the lock is held.
   let daemon: Daemon | undefined;
   const control = new ControlServer(
     controlHandlers(() => {
@@ -37,7 +37,7 @@ export async function runDaemon(options: ResolvedOptions): Promise<number> {
   );
   await control.listen(options.data);
   const snapshots = new CatalogSnapshots(join(options.data, "catalog-snapshots"));
-  // Whoever reads that it listens may signal at once.
+  // A process that reads that the daemon is listening may send a signal immediately.
   const stopped = stopSignal();
   manager.starting("Checking the stores");
   await recoverStores(options.data, snapshots, log);
@@ -55,7 +55,9 @@ export async function runDaemon(options: ResolvedOptions): Promise<number> {
   return lost === undefined ? await stop(started, log) : await stopAfterLoss(started, lost, log);
 }
 
-/** Clients that come while the daemon is started again wait at a socket that the service manager keeps; none is refused. */
+/**
+ * While the daemon is being restarted, clients wait at a socket that the service manager keeps open; none is refused.
+ */
 async function openPort(daemon: Daemon, manager: ServiceManager, listen: string): Promise<string> {
   const socketName = `listen-${listen.replaceAll(":", "_")}`;
   const { url, port } = await daemon.start(manager.takeBack(socketName));
@@ -64,7 +66,7 @@ async function openPort(daemon: Daemon, manager: ServiceManager, listen: string)
   return url;
 }
 
-/** The daemon logs what is wrong with the configuration. */
+/** The daemon logs errors in the configuration. */
 async function reload(daemon: Daemon): Promise<void> {
   await daemon.reload(false).catch(() => undefined);
 }
@@ -77,8 +79,8 @@ async function stop(daemon: Daemon, log: Log): Promise<number> {
 }
 
 /**
- * LMDB never answers a write that it could not begin: without the timer nothing would keep the process until it ends
- * with its code.
+ * LMDB never completes a write that it could not start: without the timer, nothing would keep the process alive until
+ * it exits with its code.
  */
 async function stopAfterLoss(daemon: Daemon, reason: string, log: Log): Promise<number> {
   log.error(

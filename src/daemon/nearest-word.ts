@@ -1,4 +1,4 @@
-/** The word that was probably meant: the one with the fewest changed letters, when those are few. */
+/** The word that was probably meant: the one with the fewest changed letters, if they are few. */
 export function nearestWord(typed: string, words: readonly string[]): string | undefined {
   let nearest: string | undefined;
   let fewest = Math.max(2, Math.floor(typed.length / 4)) + 1;
@@ -11,7 +11,7 @@ export function nearestWord(typed: string, words: readonly string[]): string | u
   return nearest;
 }
 
-/** Insertions, deletions and replacements that make `b` of `a`. */
+/** Number of insertions, deletions and replacements that turn `a` into `b`. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 0; i < a.length; i++) {

@@ -5,11 +5,11 @@ import type { RepositoryConfig } from "../model/repository.js";
 import type { SearchContext } from "../model/search-context.js";
 
 /**
- * The one table of options: each row is a key of the configuration file, of `--set KEY=VALUE`, of the JSON schema and
- * of the sample, which are all made from it. To add an option, add a row, run `make config`, and read it as
+ * The table of options: each row is a key of the configuration file, of `--set KEY=VALUE`, of the JSON schema and of
+ * the sample, which are all derived from it. To add an option, add a row, run `make config`, and read it as
  * `options.group.name`.
  *
- * The order is the order in the sample. Keys have one dot at most.
+ * The order is that of the sample. Keys contain at most one dot.
  */
 export const optionTable = {
   listen: {
@@ -410,7 +410,7 @@ export const optionTable = {
   },
 } as const satisfies Record<string, OptionRow>;
 
-/** What an item of `repositories` may hold, in the same form. */
+/** The properties of an item of `repositories`, in the same form. */
 export const repositoryTable = {
   name: {
     kind: "string",
@@ -468,7 +468,7 @@ export const repositoryTable = {
   metadata: {
     kind: "map",
     default: {},
-    description: "Keys with a text or null, shown with results, and found by repo:has.meta().",
+    description: "Keys with a string or null, shown with results, and found by repo:has.meta().",
   },
   interval: {
     kind: "integer",
@@ -494,7 +494,7 @@ export const attributeKeys = [
   "metadata",
 ] as const;
 
-/** What an item of `contexts` may hold beside its list of repositories. */
+/** The properties of an item of `contexts`, in addition to its list of repositories. */
 export const contextTable = {
   name: {
     kind: "string",
@@ -520,13 +520,13 @@ export const contextTable = {
     kind: "string",
     default: "",
     pattern: "",
-    allowed: "a text",
+    allowed: "a string",
     description:
       "Filters that define the context, such as repo:^github\\.com/acme/ -file:^vendor/, instead of a list of repositories.",
   },
 } as const satisfies Record<string, OptionRow>;
 
-/** What an item of a context's `repositories` may hold. */
+/** The properties of an item of a context's `repositories`. */
 export const contextRepositoryTable = {
   name: {
     kind: "string",
@@ -543,23 +543,23 @@ export const contextRepositoryTable = {
   },
 } as const satisfies Record<string, OptionRow>;
 
-/** The longest revision of a context's list, in characters. */
+/** Maximum length of a revision in a context's list, in characters. */
 export const contextRevisionLengthMax = 255;
 
 export type OptionRow = StringRow | IntegerRow | BooleanRow | ChoiceRow | StringsRow | MapRow;
 
 interface Described {
   readonly description: string;
-  /** Says the default in words where it differs from host to host. */
+  /** Describes the default in words if it depends on the host. */
   readonly defaultText?: string;
-  /** What the sample shows in place of the default. */
+  /** The value that the sample shows instead of the default. */
   readonly sample?: string | number;
 }
 
 interface StringRow extends Described {
   readonly kind: "string";
   readonly default: string;
-  /** What a value must match, and the same in words. */
+  /** What a value must match; `allowed` describes it in words. */
   readonly pattern: string;
   readonly allowed: string;
 }
@@ -567,7 +567,7 @@ interface StringRow extends Described {
 interface IntegerRow extends Described {
   readonly kind: "integer";
   readonly default: number;
-  /** Both are allowed themselves. */
+  /** Both limits are inclusive. */
   readonly min: number;
   readonly max: number;
   readonly unit: string;
@@ -611,7 +611,7 @@ export type OptionKey = keyof Table;
 type GroupOf<Key> = Key extends `${infer Group}.${string}` ? Group : never;
 type TopKey = Exclude<OptionKey, `${string}.${string}`>;
 
-/** Every option with the value that holds: `options.search.defaultCount`. */
+/** All options with their effective values: `options.search.defaultCount`. */
 export type OptionValues = { readonly [Key in TopKey]: ValueOf<Table[Key]> } & {
   readonly [Group in GroupOf<OptionKey>]: GroupValues<Group>;
 };
@@ -620,24 +620,27 @@ type GroupValues<Group extends string> = {
   readonly [Key in OptionKey as Key extends `${Group}.${infer Name}` ? Name : never]: ValueOf<Table[Key]>;
 };
 
-/** An item of `repositories` as it stands in the file, with every field. */
+/** An item of `repositories` in the file, with every property. */
 export type RepositoryOptions = {
   readonly [Key in keyof typeof repositoryTable]: ValueOf<(typeof repositoryTable)[Key]>;
 };
 
 /**
- * What was typed: the command line, with the configuration file by name. Kept, so that the same words can be resolved
- * again when the file has changed.
+ * The unresolved options: the command line, and the name of the configuration file. Kept so that they can be resolved
+ * again after the file has changed.
  */
 export interface TypedOptions {
   readonly configFile: string | undefined;
-  /** Values of `TRAWL_DATA`, `--data`, `--listen` and `--set`, by key: they win over the file, later over earlier. */
+  /**
+   * Values of `TRAWL_DATA`, `--data`, `--listen` and `--set`, by key: they override the file, and later ones override
+   * earlier ones.
+   */
   readonly overrides: readonly (readonly [key: string, text: string])[];
   /** Values of `--repository`: `NAME=URL` or a URL. */
   readonly repositories: readonly string[];
 }
 
-/** What holds: every option, paths made absolute. */
+/** The effective options, with absolute paths. */
 export type ResolvedOptions = OptionValues & {
   readonly typed: TypedOptions;
   readonly listenHost: string;
@@ -646,7 +649,7 @@ export type ResolvedOptions = OptionValues & {
   readonly contexts: readonly SearchContext[];
 };
 
-/** What a row allows, in words, for error messages and for the sample. */
+/** Describes the allowed values of a row, for error messages and for the sample. */
 export function allowedText(row: OptionRow): string {
   switch (row.kind) {
     case "string":
@@ -658,8 +661,8 @@ export function allowedText(row: OptionRow): string {
     case "choice":
       return row.choices.map((choice) => JSON.stringify(choice)).join(", ");
     case "strings":
-      return "a list of texts";
+      return "a list of strings";
     case "map":
-      return "an object whose values are texts or null";
+      return "an object whose values are strings or null";
   }
 }

@@ -1,13 +1,16 @@
 import { visibleError, type RepositoryStatus } from "../model/repository-status.js";
 import type { Viewer } from "../model/viewer.js";
 
-/** What those are told of a damaged store who are not site admins: the sentence names a path of the machine. */
+/**
+ * The error shown for a damaged store to viewers who are not site admins, because the original message contains a path
+ * of the machine.
+ */
 const damaged = "A store of the daemon was damaged while it was running. It is repaired at the next start.";
 
 /**
- * Whether no store is damaged and each repository is searchable or has failed, and how each of those stands that may be
- * named. A repository without progress is named with its state alone, so that the answer stays small with many. Errors
- * are told to site admins only.
+ * Whether no store is damaged and each repository is searchable or has failed, and the status of each repository that
+ * may be named. A repository without progress is listed with its state only, so that the response stays small. Errors
+ * are shown to site admins only.
  */
 export function readiness(
   damages: readonly string[],

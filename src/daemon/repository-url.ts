@@ -1,20 +1,20 @@
 import { resolve } from "node:path";
 import { trimEndChars, withoutSuffix } from "../base/text.js";
 
-/** A URL as it is, or an absolute path when it names a directory of this host. */
+/** Returns a URL unchanged; a name of a local directory becomes an absolute path. */
 export function absoluteUrl(url: string, base: string): string {
   const isRemote = /^[a-z][a-z0-9+.-]*:\/\//i.test(url) || /^[^/]+:/.test(url);
   return isRemote ? url : resolve(base, url);
 }
 
-/** The name for a repository of which only the URL is given: `host/path` of a remote one, the last part of a path. */
+/** The default name of a repository: `host/path` for a remote URL, the last component of a local path. */
 export function nameOfUrl(url: string): string {
   const isLocal = url.startsWith("/") || url.startsWith("file:");
   const name = (isLocal ? undefined : hostAndPath(url)) ?? trimEndChars(url, "/").split("/").at(-1) ?? "";
   return withoutSuffix(trimEndChars(name, "/"), ".git").replace(/[\s@:\\]+/g, "-");
 }
 
-/** Of `scheme://user@host:port/path` and `user@host:path`. */
+/** For `scheme://user@host:port/path` and `user@host:path`. */
 function hostAndPath(url: string): string | undefined {
   const addresses = [url.replace(/^[a-z][a-z0-9+.-]*:\/\//i, ""), url];
   return addresses

@@ -12,7 +12,7 @@ import {
 /** A JSON Schema (2020-12), as plain data. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The schema of the configuration file: what the daemon checks against, and what editors read. */
+/** The schema of the configuration file: the daemon validates against it, and editors can use it. */
 export function configSchema(): JsonSchema {
   const properties: Record<string, unknown> = { $schema: { type: "string" } };
   for (const { group, rows } of optionGroups()) {
@@ -61,7 +61,7 @@ export function repositorySchema(): JsonSchema {
   return objectSchema(repositoryTable, repositoryRequired);
 }
 
-/** The schema of what `trawl repo set` changes. */
+/** The schema of the properties that `trawl repo set` changes. */
 export function attributesSchema(): JsonSchema {
   return {
     type: "object",
@@ -70,7 +70,7 @@ export function attributesSchema(): JsonSchema {
   };
 }
 
-/** The commented sample: every option with its default, switched off by a comment. */
+/** The commented sample: every option with its default, commented out. */
 export function configSample(): string {
   const lines = [
     "// Configuration of trawld, generated from the table in src/daemon/options.ts. Each option is shown with its default;",
@@ -106,7 +106,7 @@ export function configSample(): string {
 }
 
 interface OptionGroup {
-  /** Undefined for the options without a dot. */
+  /** Undefined for options without a dot. */
   readonly group: string | undefined;
   readonly rows: readonly { readonly name: string; readonly row: OptionRow }[];
 }
@@ -143,7 +143,7 @@ function rowSchema(row: OptionRow): JsonSchema {
   }
 }
 
-/** The option as it would be written, under its description. */
+/** The option as it would be written, below its description. */
 function sampleLines(textIndent: string, valueIndent: string, name: string, row: OptionRow): string[] {
   const isRequired = row.sample !== undefined && row.defaultText === undefined;
   const standard = isRequired ? "Required" : `Default: ${row.defaultText ?? JSON.stringify(row.default)}`;
@@ -153,7 +153,7 @@ function sampleLines(textIndent: string, valueIndent: string, name: string, row:
   ];
 }
 
-/** Lines of at most 120 columns, each after the indent and a space. */
+/** Lines of at most 120 columns, each beginning with the indent and a space. */
 function wrapped(text: string, indent: string): string[] {
   const lines: string[] = [];
   let line = indent;

@@ -5,18 +5,22 @@ import { errorMessage } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import { sendDatagram } from "../native/socket/datagram.js";
 
-/** Variables in which systemd tells a service how to reach it. */
+/** Environment variables through which systemd tells a service how to contact it. */
 const variables = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] as const;
 
-/** How much longer a start may take once it has said so: opening the stores of 10,000 repositories takes a second. */
+/**
+ * How much longer startup may take after requesting an extension: opening the stores of 10,000 repositories takes a
+ * second.
+ */
 const startMs = 120_000;
 
 /**
- * Tells systemd how the daemon stands, by the protocol of sd_notify(3): `Type=notify` and `WatchdogSec=` of the unit.
- * Does nothing where systemd has not started it. A message that cannot be sent is logged, each reason once.
+ * Notifies systemd of the daemon's status, using the protocol of sd_notify(3): `Type=notify` and `WatchdogSec=` of the
+ * unit. Does nothing if the daemon was not started by systemd. A message that cannot be sent is logged, once per
+ * reason.
  *
- * The watchdog is told from the main thread's event loop, so a loop that stands still is found out, and systemd starts
- * the daemon anew.
+ * The watchdog is notified from the main thread's event loop, so a blocked loop is detected, and systemd restarts the
+ * daemon.
  */
 export class ServiceManager {
   readonly #address: string;
@@ -43,8 +47,8 @@ export class ServiceManager {
   }
 
   /**
-   * The one that the environment names, which then names it no longer: neither threads nor children are to speak for
-   * us.
+   * The manager named by the environment, from which the variables are removed: neither threads nor children may send
+   * notifications on our behalf.
    */
   static fromEnvironment(log: Log, environment: NodeJS.ProcessEnv = process.env): ServiceManager {
     const [address = "", period = "", pid = ""] = variables.map((name) => environment[name]);
@@ -55,8 +59,8 @@ export class ServiceManager {
   }
 
   /**
-   * The descriptor that was given away under this name before a restart; undefined without one. What was given away
-   * under other names is closed, here and there: it belongs to an earlier configuration.
+   * The descriptor stored under this name before a restart; undefined if there is none. Descriptors stored under other
+   * names are closed, here and by systemd: they belong to an earlier configuration.
    */
   takeBack(name: string): number | undefined {
     const descriptor = this.#kept.get(name);
@@ -69,12 +73,15 @@ export class ServiceManager {
     return descriptor;
   }
 
-  /** Gives systemd a descriptor to keep: it outlives this process, and the next one of this service gets it. */
+  /**
+   * Passes a descriptor to systemd to store: it outlives this process, and is passed to the next process of this
+   * service.
+   */
   keep(name: string, descriptor: number): void {
     this.#tell(["FDSTORE=1", `FDNAME=${name}`], descriptor);
   }
 
-  /** What was given away turned out to be of no use. */
+  /** Discards a stored descriptor that turned out to be useless. */
   discard(name: string, descriptor: number): void {
     this.#drop(name);
     closeSync(descriptor);
@@ -84,7 +91,7 @@ export class ServiceManager {
     this.#tell(["FDSTOREREMOVE=1", `FDNAME=${name}`]);
   }
 
-  /** What a long start is at. It may take longer from here than the unit says. */
+  /** Reports the progress of a long startup, and extends its timeout. */
   starting(status: string): void {
     this.#tell([`EXTEND_TIMEOUT_USEC=${startMs * 1000}`, `STATUS=${status}`]);
   }
@@ -104,7 +111,7 @@ export class ServiceManager {
     }
   }
 
-  /** The watchdog is told until the process ends. */
+  /** The watchdog is notified until the process exits. */
   stopping(): void {
     this.#tell(["STOPPING=1", "STATUS=Stopping"]);
   }
@@ -118,11 +125,11 @@ export class ServiceManager {
   }
 }
 
-/** Variables of sd_listen_fds(3), and the number of the first descriptor. */
+/** Environment variables of sd_listen_fds(3), and the number of the first descriptor. */
 const listenVariables = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] as const;
 const firstDescriptor = 3;
 
-/** Those that systemd has given to this process, by name; the environment names them no longer. */
+/** The descriptors that systemd has passed to this process, by name; the variables are removed from the environment. */
 function keptDescriptors(environment: NodeJS.ProcessEnv): ReadonlyMap<string, number> {
   const [pid, count = "0", names = ""] = listenVariables.map((name) => environment[name]);
   for (const name of listenVariables) delete environment[name];
@@ -134,7 +141,7 @@ function keptDescriptors(environment: NodeJS.ProcessEnv): ReadonlyMap<string, nu
   return new Map(entries);
 }
 
-/** Returns what is wrong; "" when nothing is. */
+/** Returns the error; "" if there is none. */
 type SendNotice = (address: string, message: string, descriptor: number | undefined) => string;
 
 function sendNotice(address: string, message: string, descriptor: number | undefined): string {
@@ -144,7 +151,7 @@ function sendNotice(address: string, message: string, descriptor: number | undef
   return descriptor === undefined ? startNotifier(address, message) : "";
 }
 
-/** The program of systemd that does the same; the unit has to accept what comes from it. */
+/** systemd's command-line program for notifications; the unit has to accept messages from it. */
 function startNotifier(address: string, message: string): string {
   const without = 'build the addon with "make build"';
   try {

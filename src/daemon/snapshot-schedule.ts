@@ -4,16 +4,19 @@ import type { Log } from "../base/log.js";
 import type { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import type { RecordStore } from "../store/record-store.js";
 
-/** A damaged catalog loses at most what has changed since; a snapshot of 10,000 repositories has some 20 MB. */
+/**
+ * If the catalog is damaged, only changes since the last snapshot are lost; a snapshot of 10,000 repositories has about
+ * 20 MB.
+ */
 const periodMs = 600_000;
 
-/** Takes snapshots of the catalog while it changes: soon after the start, every ten minutes, and at the end. */
+/** Takes snapshots of the catalog while it changes: soon after startup, every ten minutes, and at shutdown. */
 export class SnapshotSchedule {
   readonly #snapshots: CatalogSnapshots;
   readonly #store: RecordStore;
   readonly #log: Log;
   readonly #timer: PendingCall;
-  /** The store's count of changes at the last snapshot; none was taken by this process before the first. */
+  /** The store's change count at the last snapshot; undefined before the first snapshot by this process. */
   #changeCount: number | undefined;
   #running: Promise<void> = Promise.resolve();
 
@@ -24,13 +27,13 @@ export class SnapshotSchedule {
     this.#timer = callEvery(periodMs, () => void this.takeIfChanged());
   }
 
-  /** Resolves when the snapshot is on the disk, or when it has failed, which is logged. */
+  /** Resolves when the snapshot is durable, or when it has failed, which is logged. */
   takeIfChanged(): Promise<void> {
     this.#running = this.#running.then(() => this.#take());
     return this.#running;
   }
 
-  /** Takes the last one. The store stays open until it resolves. */
+  /** Takes the last snapshot. The store stays open until it resolves. */
   async close(): Promise<void> {
     this.#timer.cancel();
     await this.takeIfChanged();

@@ -4,7 +4,7 @@ import type { Log } from "../base/log.js";
 import { packFaults } from "../native/process/file-guard.js";
 import { damagedStore, type StoreGuard } from "../store/store-guard.js";
 
-/** What is read meanwhile is refused by its readers at once; this is when the rest of the daemon learns of it. */
+/** Readers reject affected data immediately; this is the interval after which the rest of the daemon notices. */
 const periodMs = 1_000;
 
 export interface WatchedStore {

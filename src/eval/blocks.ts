@@ -2,7 +2,7 @@ import { lowerBound } from "../base/sorted-search.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import type { ContentSet } from "./match/content-set.js";
 
-/** Divides the candidates of a shard into blocks: contents that are decided together. */
+/** Divides the candidates of a shard into blocks: contents that are evaluated together. */
 export class Blocks {
   readonly #reader: ShardReader;
   readonly #candidates: ContentSet;

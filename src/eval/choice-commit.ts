@@ -1,7 +1,7 @@
 import { commitAtBit, type RepositorySummary } from "../protocol/repository-summaries.js";
 import type { RevisionChoice } from "../protocol/search-options.js";
 
-/** The commit that a choice stands for; "" for none. */
+/** The commit that a choice refers to; "" if none. */
 export function commitOfChoice(card: RepositorySummary, { bit, unindexed }: RevisionChoice): string {
   return unindexed?.commit ?? commitAtBit(card, bit);
 }

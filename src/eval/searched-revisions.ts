@@ -19,7 +19,7 @@ export class SearchedRevisions {
   /** Indexed revisions by repository number; an element is computed when it is first needed. */
   readonly #indexed: (readonly RevisionChoice[] | undefined)[];
   readonly #cards: (RepositorySummary | undefined)[];
-  /** By commit set; an element is computed when it is first needed. The documents of a set are of one repository. */
+  /** By commit set; an element is computed when it is first needed. All documents of a set belong to one repository. */
   readonly #unindexedOfSet: (readonly RevisionChoice[] | undefined)[] = [];
 
   constructor(reader: ShardReader, visibility: ShardVisibility, selection: RepositorySelection) {
@@ -30,7 +30,7 @@ export class SearchedRevisions {
     this.#cards = new Array(reader.repositories.length);
   }
 
-  /** True when some repository of the shard is searched. */
+  /** True if some repository of the shard is searched. */
   get hasRepositories(): boolean {
     return this.#reader.repositories.some(
       (_, number) => this.#indexedRevisions(number).length > 0 || this.#unindexedRevisions(number).length > 0,
@@ -69,7 +69,7 @@ export class SearchedRevisions {
     return this.#card(this.#reader.documentRepository[document]) as RepositorySummary;
   }
 
-  /** Called for each document, so `hasBit` is inlined by hand: measured at 1.5 ns, with `hasBit` at 2.2 ns. */
+  /** Called for each document, so `hasBit` is inlined by hand: measured at 1.5 ns, and at 2.2 ns with `hasBit`. */
   #isDead(document: number): boolean {
     const { tombstones } = this.#visibility;
     return tombstones !== undefined && ((tombstones[document >>> 5] >>> (document & 31)) & 1) === 1;
@@ -79,7 +79,7 @@ export class SearchedRevisions {
     return ((this.#reader.documentBranches[document] >>> bit) & 1) === 1;
   }
 
-  /** The unindexed revisions that have the document. It may be dead: a tombstone is about indexed branches only. */
+  /** The unindexed revisions that have the document. It may be dead: a tombstone applies only to indexed branches. */
   #unindexedAt(document: number): readonly RevisionChoice[] {
     const { sets } = this.#visibility;
     const set = sets?.ofDocuments[document] ?? 0;
@@ -89,7 +89,7 @@ export class SearchedRevisions {
     ));
   }
 
-  /** The selected revisions of a repository that are not indexed; none when it is hidden or not selected. */
+  /** The selected revisions of a repository that are not indexed; none if it is hidden or not selected. */
   #unindexedRevisions(number: number): readonly RevisionChoice[] {
     if (this.#visibility.sets === undefined || this.#card(number) === undefined) return noChoices;
     return (
@@ -99,7 +99,7 @@ export class SearchedRevisions {
     );
   }
 
-  /** The selected revisions of a repository that are indexed; none when it is hidden or not selected. */
+  /** The selected revisions of a repository that are indexed; none if it is hidden or not selected. */
   #indexedRevisions(number: number): readonly RevisionChoice[] {
     return (this.#indexed[number] ??= this.#findIndexed(number));
   }

@@ -8,13 +8,14 @@ import type { ShardVisibility } from "./shard-visibility.js";
 import { Blocks } from "./blocks.js";
 import type { ExcludedReceiver } from "./shard-search.js";
 
-/** Bytes of text in a block: little, since one document is enough for each repository of the shard. */
+/** Bytes of text in a block: small, because one document per repository of the shard is enough. */
 const blockBytesMax = 256 * 1024;
 const blockContentCountMax = 1024;
 
 /**
- * Finds the repositories of one shard, by branch, that hold a document which satisfies a condition, and notes them in
- * `condition.found`, which other threads fill, too. What is found of a repository is looked for no further.
+ * Finds the repositories of one shard, by branch, that contain a document which satisfies a condition, and records them
+ * in `condition.found`, which other threads update as well. Once a repository has been found, it is not searched
+ * further.
  */
 export class ShardFind {
   readonly #reader: ShardReader;
@@ -23,12 +24,12 @@ export class ShardFind {
   readonly #found: Int32Array;
   readonly #checkContent: () => void;
   readonly #onLeftOut: ExcludedReceiver;
-  /** Numbers of the repositories that have a branch in which nothing is found. */
+  /** Numbers of the repositories with a branch in which nothing has been found. */
   #pending: readonly number[];
 
   /**
-   * `checkContent` is called before the first content is read; it throws when the content is damaged. `stop` ends the
-   * look, and `onLeftOut` is told of documents that are not looked at as that takes too much work.
+   * `checkContent` is called before the first content is read; it throws if the content is damaged. `stop` ends the
+   * search, and `onLeftOut` is called with documents that are excluded because they take too much work.
    */
   constructor(
     { file, selection, found }: FindCondition,
@@ -51,9 +52,9 @@ export class ShardFind {
   }
 
   /**
-   * Goes on from content `from` until no repository is left or the shard is done (undefined), or `pause` says so
-   * between blocks: then it returns the content to go on from. Throws `cancelled` when the search is stopped within a
-   * block.
+   * Continues from content `from` until no repository is left or the shard is finished (undefined), or until `pause`
+   * returns true between blocks: then it returns the content at which to continue. Throws `cancelled` if the search is
+   * stopped within a block.
    */
   run(from: number, stats: SearchStats, pause: () => boolean): number | undefined {
     if (this.#pending.length === 0) return undefined;
@@ -100,7 +101,7 @@ export class ShardFind {
     }
   }
 
-  /** The branches in which something is found. */
+  /** The branches in which something has been found. */
   #repositoryMask(number: number): number {
     const id = this.#reader.repositories[number];
     return id < this.#found.length ? Atomics.load(this.#found, id) : 0;

@@ -1,6 +1,6 @@
 import type { CommitSets } from "../protocol/search-options.js";
 
-/** What a search sees of a live shard, besides its bytes. */
+/** What a search sees of a live shard, apart from its bytes. */
 export interface ShardVisibility {
   readonly cards: Uint8Array;
   readonly tombstones: Uint32Array | undefined;

@@ -61,7 +61,7 @@ t.test("a file that hangs, and one that exhausts the heap, cost themselves only,
   const found = ["host/r0:a.txt:1", "host/r0:d.txt:1", ...others.map((_, i) => `host/r${i + 1}:a.txt:1`)];
   t.same((await daemon.search("needle")).found, found, "the rest of the repository, and the others");
   t.same((await daemon.search("type:path file:b.inc")).found, ["host/r0:b.inc"], "the file by its name");
-  t.match(await quarantineOf(daemon, "host/r0"), [/^b\.inc \(blob [0-9a-f]{40}\).*did not end/, /^c\.txt .*memory/]);
+  t.match(await quarantineOf(daemon, "host/r0"), [/^b\.inc \(blob [0-9a-f]{40}\).*did not finish/, /^c\.txt .*memory/]);
   t.match(
     (await daemon.search("needle")).progress?.skipped,
     [{ reason: "document-skipped", message: /host\/r0/ }],

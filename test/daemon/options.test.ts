@@ -168,7 +168,7 @@ t.test("mistakes in a file", async (t) => {
     [
       "metadata",
       '{"repositories": [{"name": "a", "url": "u", "metadata": {"k": 1}}]}',
-      "FILE:1: repositories[0].metadata.k: must be an object whose values are texts or null, not 1",
+      "FILE:1: repositories[0].metadata.k: must be an object whose values are strings or null, not 1",
     ],
     [
       "URL that is none",

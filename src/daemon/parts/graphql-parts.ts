@@ -8,7 +8,7 @@ import type { DaemonParts } from "./parts.js";
 import { siteId } from "./program.js";
 import { visibleConfiguration } from "./visible-configuration.js";
 
-/** What the resolvers of all requests share. */
+/** Services shared by the resolvers of all requests. */
 export function createGraphqlServices(options: ResolvedOptions, parts: DaemonParts): GraphqlServices {
   const { catalog, searcher, sync, accounts, audit, contexts, tokenLifetimes, threads, log } = parts;
   return {
@@ -30,7 +30,7 @@ export function createGraphqlServices(options: ResolvedOptions, parts: DaemonPar
   };
 }
 
-/** Reads the schema, which takes 0.1 s. */
+/** Parses the schema, which takes 0.1 s. */
 export function createGraphqlExecutor(
   { rateLimits, graphql }: ResolvedOptions,
   services: GraphqlServices,

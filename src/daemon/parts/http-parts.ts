@@ -22,14 +22,14 @@ const dayMs = 86_400_000;
 
 type Routes = Parameters<typeof addRoutes>[1];
 
-/** What the routes need beside the parts. */
+/** What the routes need in addition to the parts. */
 export interface RouteSources {
   readonly webhookSecrets: ReadonlyMap<string, string>;
   readonly services: GraphqlServices;
   readonly graphql: () => GraphqlExecutor;
 }
 
-/** The server with all of its routes; it does not listen yet. */
+/** The server with all of its routes; it is not listening yet. */
 export function createHttpServer(options: ResolvedOptions, parts: DaemonParts, sources: RouteSources): HttpServer {
   const { log, registry } = parts;
   const server = new HttpServer(log, (method, status) =>
@@ -121,7 +121,7 @@ function webhooks(
   };
 }
 
-/** Each search that runs or waits has a connection, which is a descriptor. */
+/** Each search that is running or waiting has a connection, which uses a file descriptor. */
 function countOpenAnswers({ search: { concurrent, queue } }: ResolvedOptions, log: Log): number {
   const count = openAnswersMax(descriptorLimit());
   if (concurrent + queue > count) {
@@ -137,7 +137,7 @@ function visibleNames(catalog: Catalog, viewer: Viewer | undefined): (name: stri
   return (name) => table?.byName(name) !== undefined;
 }
 
-/** Whether some repository names this user or organisation among its readers, whether there is one or not. */
+/** Whether some repository names this user or organisation among its readers, whether it exists or not. */
 function isReader(catalog: Catalog, name: string): boolean {
   const lower = name.toLowerCase();
   for (const { readers } of catalog.repositories())

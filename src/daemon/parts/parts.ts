@@ -28,7 +28,7 @@ import { programVersion } from "./program.js";
 import { Stores } from "./stores.js";
 import { createSync, indexLimits } from "./sync-parts.js";
 
-/** Whatever a daemon is made of, but for its server. */
+/** All components of a daemon except its server. */
 export interface DaemonParts {
   readonly log: Log;
   readonly registry: MetricRegistry;
@@ -52,17 +52,17 @@ interface Threads {
   readonly ingest: IngestPool;
 }
 
-/** Each part is made after those that it uses. */
+/** Each component is created after those that it uses. */
 export function createParts(options: ResolvedOptions, files: CatalogSnapshots, log: Log): DaemonParts {
   const registry = createMetrics();
   const { metrics } = registry;
   const settings = { dataFolder: options.data, kernel: options.kernel };
   const pools = { log, metrics };
-  // Its memory is taken as it is used.
+  // Its memory is allocated only as it is used.
   const cache = new RevisionCache(options.search.revisionCacheBytes);
   const pressure = new Int32Array(new SharedArrayBuffer(4));
   const searchSettings = { ...settings, pressure, arena: cache.arena };
-  // First of all: its threads start while this one reads the catalog.
+  // Created first: its threads start while the main thread loads the catalog.
   const search = new SearchPool(searchWorkerEntry, searchSettings, options.workers, pools);
   const stores = new Stores(options.data);
   const { records } = stores;

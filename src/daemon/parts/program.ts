@@ -9,7 +9,7 @@ export function programVersion(): string {
   return version;
 }
 
-/** The same for each start on this data. */
+/** Identical for each start with this data directory. */
 export function siteId(dataFolder: string): string {
   return createHash("sha256").update(`${hostname()}\0${dataFolder}`).digest("hex").slice(0, 32);
 }

@@ -2,11 +2,11 @@ import { join } from "node:path";
 import { RecordStore } from "../../store/record-store.js";
 import { ShardStore } from "../../store/shard-store.js";
 
-/** The two stores of the data directory, open. */
+/** The two stores of the data directory, opened. */
 export class Stores {
   readonly shards: ShardStore;
   readonly records: RecordStore;
-  /** Resolves with the reason when nobody knows any more what the disk has of a store. */
+  /** Resolves with the reason when the durable state of a store is unknown. */
   readonly lost: Promise<string>;
   readonly #lose: (reason: string) => void;
 
@@ -21,7 +21,7 @@ export class Stores {
     this.records.onLost = lose;
   }
 
-  /** A thread has found that a write failed in the middle. */
+  /** Called when a write in a thread has failed with an unknown outcome. */
   recordLoss(reason: string): void {
     this.#lose(reason);
   }

@@ -5,7 +5,7 @@ import { programVersion } from "./program.js";
 
 const dayMs = 86_400_000;
 
-/** What is indexed of a document. */
+/** The limits that determine which content is indexed. */
 export function indexLimits({ index }: ResolvedOptions): SyncSettings["limits"] {
   return {
     fileBytesMax: index.maxFileBytes,

@@ -1,10 +1,10 @@
 import { redactUrl } from "../../git/mirror/remote-url.js";
 import type { ResolvedOptions } from "../options.js";
 
-/** What a site admin may see of the options: all but passwords and secrets. */
+/** The options that a site admin may see: all except passwords and secrets. */
 export function visibleConfiguration({ typed: _, repositories, webhooks, ...options }: ResolvedOptions): string {
   const secrets = Object.fromEntries(Object.keys(webhooks.secrets).map((id) => [id, "REDACTED"]));
-  // Both are commands, and may hold the path of a key or a password.
+  // Both are commands, and may contain the path of a key or a password.
   const { sshCommand, credentialHelper } = options.git;
   const git = { ...options.git, sshCommand: redacted(sshCommand), credentialHelper: redacted(credentialHelper) };
   return JSON.stringify(

@@ -17,15 +17,15 @@ export interface BoundLeaf {
   readonly plan: LeafPlan;
   /** Whether the leaf is searched for in contents. */
   readonly inContent: boolean;
-  /** Whether its ranges are results. */
+  /** Whether its ranges are included in the results. */
   readonly highlighted: boolean;
-  /** Undefined when no content can match, or contents are not searched. */
+  /** Undefined if no content can match, or if contents are not searched. */
   readonly scan: LeafScan | undefined;
-  /** 1 for each document whose path matches; undefined when paths are not searched. */
+  /** 1 for each document whose path matches; undefined if paths are not searched. */
   readonly pathBits: Uint8Array | undefined;
-  /** One for each of the leaf's patterns. */
+  /** One per pattern of the leaf. */
   readonly finders: readonly PathFinder[];
-  /** By index in the block's contents: the first row, and the one past the last. */
+  /** By index in the block's contents: the first row, and the end (exclusive). */
   rowFrom: Uint32Array;
   rowTo: Uint32Array;
   /** 1 for each document of the block that satisfies the node; empty before the node is evaluated. */
@@ -109,7 +109,7 @@ function addLeafRows(leaf: BoundLeaf, contentIndex: number, rows: Rows): number 
   return Math.min(count, leaf.finders.length);
 }
 
-/** The same for the ranges in the document's path. */
+/** Like `addNodeRows`, for the ranges in the document's path. */
 export function addNodePathRows(node: BoundNode, i: number, document: number, rows: Rows): void {
   if (node.result[i] !== 1) return;
   switch (node.kind) {

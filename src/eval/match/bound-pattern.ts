@@ -16,7 +16,7 @@ import { intersect, unite, type ContentSet } from "./content-set.js";
 import type { LeafScan } from "./leaf-scan.js";
 import type { Rows } from "./rows.js";
 
-/** The documents that are decided together. */
+/** The documents that are evaluated together. */
 export interface DocumentBlock {
   /** Ascending. */
   readonly contents: Uint32Array;
@@ -29,10 +29,10 @@ export interface DocumentBlock {
 /**
  * The pattern tree of a basic query, bound to one shard.
  *
- * `evaluate` works on sets, not on documents: each node takes the documents that are still alive and returns those that
+ * `evaluate` works on sets of documents: each node takes the documents that are still alive and returns those that
  * satisfy it. *And* evaluates its cheapest child first and passes only the survivors on, *not* evaluates its child only
- * for documents that the other side left, and a leaf scans only the contents of documents that are alive. So text is
- * read only where no cheaper condition has decided.
+ * for documents that the other side left, and a leaf scans only the contents of documents that are alive. Therefore
+ * text is read only if no cheaper condition has decided.
  */
 export class BoundPattern {
   readonly #root: BoundNode;
@@ -52,12 +52,12 @@ export class BoundPattern {
     this.#root = this.#bind(pattern, (leaf) => bindLeaf(leaves[leaf], reader, kernel, useIndex, stop));
   }
 
-  /** True when deciding reads little more than the rows it finds: RE2 is not needed. */
+  /** True if evaluation reads little more than the rows it finds, because RE2 is not needed. */
   get isCheap(): boolean {
     return this.#leaves.every(({ plan }) => plan.method === "literals" && plan.candidates !== undefined);
   }
 
-  /** Contents that can hold a satisfying document; sound because each leaf's candidates are. */
+  /** Contents that may contain a satisfying document; sound because each leaf's candidates are. */
   candidates(): ContentSet {
     return this.#findCandidates(this.#root);
   }
@@ -70,8 +70,8 @@ export class BoundPattern {
   }
 
   /**
-   * Returns 1 for each document of the block that satisfies the pattern. What the other methods return is valid until
-   * the next call. Throws `cancelled` when the search is stopped.
+   * Returns 1 for each document of the block that satisfies the pattern. The results of the other methods are valid
+   * until the next call. Throws `cancelled` if the search is stopped.
    */
   evaluate(block: DocumentBlock): Uint8Array {
     this.#block = block;
@@ -83,7 +83,7 @@ export class BoundPattern {
     return block.documents.length === 0 ? alive : this.#evaluate(this.#root, alive);
   }
 
-  /** True when some content of the block takes too much work to search. */
+  /** True if some content of the block takes too much work to search. */
   get hasTooCostly(): boolean {
     return this.#leaves.some(({ scan }) => scan !== undefined && scan.tooCostly.size > 0);
   }
@@ -94,15 +94,15 @@ export class BoundPattern {
   }
 
   /**
-   * Adds to `rows` the ranges in the content of document `i` of the block: of all leaves that it satisfies and that no
-   * *not* is above. Returns the largest number of patterns that can have added some: with more than one, the ranges may
-   * overlap.
+   * Adds to `rows` the ranges in the content of document `i` of the block: those of all leaves that it satisfies and
+   * that are not below a *not*. Returns the largest number of patterns that can have added some: with more than one,
+   * the ranges may overlap.
    */
   addRows(i: number, rows: Rows): number {
     return addNodeRows(this.#root, i, this.#block.contentIndexes[i], rows);
   }
 
-  /** The same for the path of document `i` of the block. */
+  /** Like `addRows`, for the path of document `i` of the block. */
   addPathRows(i: number, rows: Rows): void {
     addNodePathRows(this.#root, i, this.#block.documents[i], rows);
   }
@@ -191,8 +191,7 @@ export class BoundPattern {
   }
 
   /**
-   * Scans the contents of living documents for the leaf, records the rows, and sets the bits of documents that have
-   * some.
+   * Scans the contents of live documents for the leaf, records the rows, and sets the bits of documents that have some.
    */
   #scanLeaf(leaf: BoundLeaf, scan: LeafScan, alive: Uint8Array, result: Uint8Array): void {
     const { contents, contentIndexes } = this.#block;

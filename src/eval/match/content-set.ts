@@ -1,6 +1,6 @@
 /**
- * A set of content numbers of one shard, ascending; `undefined` stands for all of them, which is what the index says
- * when it cannot rule anything out. The number past the last content stands for the documents without content.
+ * A set of content numbers of one shard, ascending; `undefined` stands for all of them, which is the result if the
+ * index cannot rule anything out. The number after the last content stands for the documents without content.
  */
 export type ContentSet = Uint32Array | undefined;
 

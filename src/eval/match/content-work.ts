@@ -2,23 +2,24 @@ import type { MatchWork } from "../../regexp/match/match-work.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 
 /**
- * Looking for a pattern in a content may read this many times its bytes; twice as many times, and more, where that is
- * little. A usual pattern reads a text 10 to 20 times by this count, which is of what RE2 may read at most. One such as
- * `\w(?s:.*zqz)?` reads the rest of the text for each of its matches: hours, for a file of 64 MiB.
+ * A search for a pattern in a content may examine this many times its bytes, and proportionally more in small contents.
+ * By this count, which is the number of bytes that RE2 may read at most, a typical pattern reads a text 10 to 20 times.
+ * A pattern such as `\w(?s:.*zqz)?` reads the rest of the text for each of its matches: that would take hours for a
+ * file of 64 MiB.
  *
- * It is bytes and not time that are counted, so that an answer does not depend on how busy the machine is, and a slice
- * that comes back to a block leaves out the same contents.
+ * Bytes are counted instead of time, so that results do not depend on the load of the machine, and a slice that returns
+ * to a block excludes the same contents.
  */
 const readsMax = 25;
 const freeBytes = 16 * 1024 * 1024;
 const doubledBytesMax = 200 * 1024 * 1024;
 
-/** Work on one content that is not to be exceeded. */
+/** Limit on the work for one content. */
 export function workBytesMax(contentBytes: number): number {
   return freeBytes + readsMax * contentBytes + Math.min(readsMax * contentBytes, doubledBytesMax);
 }
 
-/** Counts the work on one content after the other, and ends it when the search is stopped. */
+/** Counts the work on one content after another, and ends it when the search is stopped. */
 export class ContentWork implements MatchWork {
   readonly #stop: StopCheck;
   #leftBytes = 0;
@@ -38,7 +39,7 @@ export class ContentWork implements MatchWork {
   }
 }
 
-/** For texts that are short, such as paths: only a stop ends it. */
+/** For short texts, such as paths: only a stop ends it. */
 export class StoppableWork implements MatchWork {
   readonly #stop: StopCheck;
 

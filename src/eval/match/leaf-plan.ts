@@ -7,23 +7,23 @@ import { intersect, unite, type ContentSet } from "./content-set.js";
 import { lookUpLiteral, intersectUnits, type LiteralLists } from "./posting-lookup.js";
 import { gallop } from "../../base/sorted-search.js";
 
-/** A further clause is looked up only when its lists are at most this many times longer than the first clause's. */
+/** Another clause is looked up only if its lists are at most this many times longer than the first clause's. */
 const clauseCostFactor = 16;
 
 /**
- * Without the index, lines are only looked for by this many literals of two bytes or more: with more, or with one byte,
- * so many lines are candidates that a call of RE2 for each costs more than one for the whole content.
+ * Without the index, lines are located only by up to this many literals of two bytes or more: with more literals, or
+ * with one byte, so many lines are candidates that a call of RE2 for each costs more than one for the whole content.
  */
 const prefilterLiteralsMax = 4;
 
 /**
- * Lines are not looked for when that reads the candidates' text more often than this: RE2 reads it once, at a twentieth
+ * Lines are not located if that would scan the candidates' text more often than this: RE2 reads it once, at a twentieth
  * of the kernel's speed. `(a|b|…) *\(` with 100 identifiers, whose literals are cut to three bytes, takes 390 ms over
- * 120 MB in place of 1,600.
+ * 120 MB instead of 1,600 ms.
  */
 const scannedTimesMax = 8;
 
-/** One literal to scan for, with the units it can start in; no units: anywhere. */
+/** One literal to scan for, with the units in which it can start; no units: anywhere. */
 export interface LiteralScan {
   readonly needle: Buffer;
   readonly units: Uint32Array | undefined;
@@ -32,27 +32,31 @@ export interface LiteralScan {
 /**
  * How one leaf is found in the contents of one shard.
  *
- * - `literals`: exact literals, found by the kernel alone; of several, by start and the longer first, those that do not
- *   overlap an earlier one. Of an `or` of texts each by itself.
- * - `lines`: each match lies in a line that holds one of the literals; the kernel finds those lines, RE2 searches them.
+ * - `literals`: exact literals, found by the kernel alone; of several, ordered by start with the longer first, those
+ *   that do not overlap an earlier one. For an `or` of texts, each is found independently.
+ * - `lines`: each match lies in a line that contains one of the literals; the kernel finds those lines, RE2 searches
+ *   them.
  * - `contents`: RE2 searches whole contents.
  */
 export interface LeafPlan {
   readonly method: "literals" | "lines" | "contents";
   readonly scans: readonly LiteralScan[];
   /**
-   * Contents that the index cannot rule out. Sound, because a match holds, for each clause, one of its literals, a
-   * literal lies in the unit lists of all its trigrams, and the contents for which "ignore case" reaches outside ASCII
-   * (`foldExceptions`) are always among them.
+   * Contents that the index cannot rule out. Sound because a match contains at least one literal of each clause, a
+   * literal is in the unit lists of all its trigrams, and the contents for which ignoring case reaches outside ASCII
+   * (`foldExceptions`) are always included.
    */
   readonly candidates: ContentSet;
-  /** Contents that RE2 searches whole whatever the method says. Ascending. */
+  /** Contents that RE2 searches completely, regardless of the method. Ascending. */
   readonly exceptions: Uint32Array;
   /** Bytes of posting lists read. */
   readonly postingBytes: number;
 }
 
-/** Plans `leaf` on a shard. `useIndex` false makes every content a candidate, which tests the verification alone. */
+/**
+ * Plans `leaf` on a shard. If `useIndex` is false, every content is a candidate, which tests verification independently
+ * of the index.
+ */
 export function planLeaf(
   leaf: Leaf,
   reader: ShardReader,
@@ -111,7 +115,7 @@ function planWithoutIndex(leaf: Leaf, exact: readonly Buffer[] | undefined, exce
 
 interface ClauseLookup {
   readonly alternatives: readonly LiteralLists[];
-  /** Bytes of the shortest lists of all alternatives. */
+  /** Total size of the shortest lists of all alternatives. */
   readonly cost: number;
 }
 
@@ -149,7 +153,7 @@ function contentsOfUnits(units: Uint32Array, reader: ShardReader): Uint32Array {
   return out.subarray(0, count);
 }
 
-/** The content that unit `unit` belongs to, which is `from` or a later one. */
+/** The content to which unit `unit` belongs, which is `from` or a later one. */
 function nextContent(firstUnit: Uint32Array, from: number, unit: number, contentCount: number): number {
   return gallop(firstUnit, from, unit + 1, contentCount) - 1;
 }

@@ -2,24 +2,24 @@ import { computeBorders } from "../../native/kernel/borders.js";
 import type { ContentWork } from "./content-work.js";
 import type { Rows } from "./rows.js";
 
-/** The contents of a shard, and how needles compare with them. */
+/** The contents of a shard, and how needles are compared with them. */
 interface SearchedText {
   readonly content: Uint8Array;
   readonly contentStart: Uint32Array;
   readonly contentCount: number;
-  /** When true, needles are lower case, and A-Z in the text equal a-z. */
+  /** If true, needles are lower case, and A-Z in the text match a-z. */
   readonly foldCase: boolean;
 }
 
 /**
- * Adds the occurrences of `needle` that overlap one of its rows from `rowFrom` on, which are in the order of
+ * Adds the occurrences of `needle` that overlap one of its rows from `rowFrom` on; the rows are in the order of
  * `contents`.
  *
- * The kernel returns disjoint occurrences of each needle. When several needles are searched for, the rows of another
- * one may displace an occurrence and so make room for one that overlapped it. An occurrence that was left out begins
- * within a found row, at a distance at which the needle overlaps itself.
+ * The kernel returns disjoint occurrences of each needle. If several needles are searched for, the rows of another one
+ * may displace an occurrence and so make room for one that overlapped it. An omitted occurrence begins within a found
+ * row, at a distance at which the needle overlaps itself.
  *
- * Adds to `tooCostly` the contents where that takes too much work.
+ * Adds to `tooCostly` the contents for which that takes too much work.
  */
 export function addOverlappingRows(
   text: SearchedText,
@@ -48,7 +48,7 @@ export function addOverlappingRows(
   }
 }
 
-/** Returns false when that took too much work. */
+/** Returns false if that took too much work. */
 function addShifted(
   text: SearchedText,
   start: number,

@@ -22,7 +22,7 @@ export class PathFilters {
   readonly #reader: ShardReader;
   readonly #kernel: Kernel;
   readonly #stop: StopCheck;
-  /** By document: `undecided`, `passing` or `failing`. Empty without filters. */
+  /** By document: `undecided`, `passing` or `failing`. Empty if there are no filters. */
   readonly #verdicts: Uint8Array;
 
   constructor(filters: readonly PathFilter[], reader: ShardReader, kernel: Kernel, stop: StopCheck) {
@@ -40,12 +40,12 @@ export class PathFilters {
     return this.#filters.length === 0;
   }
 
-  /** True when some filter has ranges of paths to highlight. */
+  /** True if some filter has path ranges to highlight. */
   get hasHighlights(): boolean {
     return this.#filters.some(({ filter }) => filter.highlighted);
   }
 
-  /** Decides the filters for all paths at once, which is cheaper when every document will be asked about. */
+  /** Evaluates the filters for all paths at once, which is cheaper if every document will be tested. */
   decideAll(): void {
     this.#verdicts.fill(passing);
     for (const { filter, finder } of this.#filters) {
@@ -67,7 +67,7 @@ export class PathFilters {
     return this.#verdicts[document] === passing;
   }
 
-  /** Adds to `rows` the ranges in the document's path that the filters match, those that are highlighted. */
+  /** Adds to `rows` the highlighted ranges that the filters match in the document's path. */
   addRows(document: number, rows: Rows): void {
     for (const { filter, finder } of this.#filters)
       if (filter.highlighted && !filter.negated) finder.findAll(document, rows);

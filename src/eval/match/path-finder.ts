@@ -6,16 +6,16 @@ import type { ShardReader } from "../../shard/shard-reader.js";
 import type { Rows } from "./rows.js";
 
 /**
- * Finds one pattern in the paths of a shard, which are so short that calls of RE2 cost more than its search: a filter
- * on 3,654 results of Linux took 9 ms for their highlights, and `file:.` 380 ms. So in a plain path a plain regexp is
- * found without it, and so is `.`, which is every character by itself.
+ * Finds one pattern in the paths of a shard. Paths are so short that a call of RE2 costs more than the search itself:
+ * for a filter on 3,654 results in Linux the highlights took 9 ms, and for `file:.` 380 ms. Therefore plain regexps are
+ * found in plain paths without RE2, and so is `.`, which matches each character.
  */
 export class PathFinder {
   readonly #reader: ShardReader;
   readonly #source: string;
   readonly #foldCase: boolean;
   readonly #isDot: boolean;
-  /** Null before it is asked for. */
+  /** Null before it is needed. */
   #form: PlainForm | undefined | null = null;
   #compiled: Matcher | undefined;
 
@@ -35,7 +35,7 @@ export class PathFinder {
     return this.#isDot ? text.length > 0 : this.#plain?.test(text) === true;
   }
 
-  /** Adds the ranges of all matches that are not empty. */
+  /** Adds the ranges of all non-empty matches. */
   findAll(document: number, rows: Rows): void {
     const text = this.#isDot || this.#plain?.findsRanges === true ? this.#pathText(document) : undefined;
     if (text === undefined) this.#matcher.findAll(this.#reader.path(document), 0, rows, this.#work);
@@ -43,7 +43,7 @@ export class PathFinder {
     else this.#plain?.findAll(text, rows);
   }
 
-  /** The path as the plain form wants it; undefined where RE2 is to look. */
+  /** The path in the form that the plain form requires; undefined if RE2 must be used. */
   #pathText(document: number): string | undefined {
     const text = this.#isDot || this.#plain !== undefined ? this.#reader.plainPath(document) : undefined;
     return this.#foldCase ? text?.toLowerCase() : text;

@@ -9,21 +9,21 @@ export interface PathTester {
   test(document: number): boolean;
 }
 
-/** Above this many literals a pass over the paths for each costs more than testing every path. */
+/** With more literals than this, one pass over the paths per literal costs more than testing every path. */
 const scannedLiteralsMax = 8;
 
-/** The kernel returns after so much work, for a look at the stop flag. */
+/** The kernel returns after this much work, so that the stop flag can be checked. */
 const scanBytesMax = 4 * 1024 * 1024;
 
 const kelvinSign = Buffer.from("\u212a");
 const longS = Buffer.from("\u017f");
 
 /**
- * Bit per document whose path the regexp matches.
+ * One bit per document, set if the regexp matches its path.
  *
- * The kernel looks for the regexp's required literals in the list of paths, and RE2 tests the paths that hold one.
- * Sound, because a matching path holds a literal of each clause; where case folding could reach outside ASCII, every
- * path is tested. Throws `cancelled` when the search is stopped.
+ * The kernel searches the list of paths for the regexp's required literals, and RE2 tests the paths that contain one.
+ * Sound because a matching path contains a literal of each clause; if case folding could reach outside ASCII, every
+ * path is tested. Throws `cancelled` if the search is stopped.
  */
 export function matchPaths(
   reader: ShardReader,
@@ -65,7 +65,7 @@ export function matchPaths(
   return matches;
 }
 
-/** Whether some path holds a character that folds into ASCII from outside it. */
+/** Whether some path contains a character that folds into ASCII from outside ASCII. */
 export function holdsFoldException(paths: Buffer): boolean {
   return paths.includes(kelvinSign) || paths.includes(longS);
 }

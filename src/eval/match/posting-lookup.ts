@@ -4,24 +4,25 @@ import { overlapBytes } from "../../shard/format.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import { lowerBound } from "../../base/sorted-search.js";
 
-/** A further list is merged only while it has fewer bytes than this many times the units that are left. */
+/** Another list is intersected only while it has fewer bytes than this many times the number of remaining units. */
 const mergeBytesPerUnit = 64;
 
-/** At most this many lists are merged into the first: more rule out next to nothing. */
+/** At most this many lists are intersected with the first: more would rule out almost nothing. */
 const mergedListsMax = 5;
 
-/** The posting lists that a literal's trigrams have in one shard. */
+/** The posting lists of a literal's trigrams in one shard. */
 export interface LiteralLists {
   readonly literal: Buffer;
-  /** Places in `reader.keys`, the shortest list first; distinct. Empty when some trigram is absent. */
+  /** Indexes in `reader.keys`, the shortest list first; distinct. Empty if some trigram is absent. */
   readonly lists: readonly number[];
-  /** Bytes of the shortest list: what the literal costs, and a bound on its units. 0 when a trigram is absent. */
+  /** Bytes of the shortest list: the cost of the literal, and a bound on its units. 0 if a trigram is absent. */
   readonly cost: number;
 }
 
 /**
- * Finds the lists of `literal` (3 bytes or more). Only its first 64 bytes are looked up: those are all counted to
- * the unit that the literal starts in, which is why a plain AND of the lists keeps every unit it can start in.
+ * Finds the lists of `literal` (3 bytes or more). Only its first 64 bytes are looked up: their trigrams are all
+ * attributed to the unit in which the literal starts, which is why a plain intersection of the lists keeps every unit
+ * in which it can start.
  */
 export function lookUpLiteral(reader: ShardReader, literal: Buffer): LiteralLists {
   const positions = new Set<number>();
@@ -36,7 +37,7 @@ export function lookUpLiteral(reader: ShardReader, literal: Buffer): LiteralList
   return { literal, lists, cost: bytesOf(lists[0]) };
 }
 
-/** The units in which the literal can start, ascending. Every unit in which it does start is among them. */
+/** The units in which the literal can start, ascending. They include every unit in which it does start. */
 export function intersectUnits(reader: ShardReader, kernel: Kernel, found: LiteralLists): Uint32Array {
   if (found.lists.length === 0) return new Uint32Array(0);
   const units = new Uint32Array(found.cost);

@@ -1,4 +1,4 @@
-/** Fewer pairs are copied one by one, which is cheaper than to make a view of them. */
+/** Fewer pairs are copied one by one, which is cheaper than creating a view of them. */
 const copiedPairsMin = 16;
 
 /**
@@ -31,7 +31,7 @@ export class Rows {
     this.count += to - from;
   }
 
-  /** Doubles the capacity; the pairs stay. */
+  /** Doubles the capacity, keeping the pairs. */
   grow(): void {
     const grown = new Uint32Array(Math.max(this.words.length * 2, 64));
     grown.set(this.words.subarray(0, this.count * 2));
@@ -42,7 +42,7 @@ export class Rows {
     this.count = 0;
   }
 
-  /** Sorts pairs `[from, count)` by start, the longer first, and drops those that overlap an earlier one. */
+  /** Sorts pairs `[from, count)` by start, the longer first, and removes those that overlap an earlier one. */
   makeDisjoint(from: number): void {
     this.sort(from);
     const { words, count } = this;
@@ -60,8 +60,8 @@ export class Rows {
   }
 
   /**
-   * Sorts pairs `[from, count)` by start, the longer first. They come as sorted runs, one for each pattern, which are
-   * merged two by two until one is left.
+   * Sorts pairs `[from, count)` by start, the longer first. They consist of sorted runs, one per pattern, which are
+   * merged in pairs until one is left.
    */
   sort(from: number): void {
     let runs = this.#runsFrom(from);
@@ -81,7 +81,7 @@ export class Rows {
     if (source !== this.words) this.words.set(source.subarray(from * 2, this.count * 2), from * 2);
   }
 
-  /** Where each sorted run begins, and the end of the last. */
+  /** The start of each sorted run, and the end of the last. */
   #runsFrom(from: number): number[] {
     const runs = [from];
     for (let i = from + 1; i < this.count; i++) if (!isOrdered(this.words, i - 1, i)) runs.push(i);
@@ -96,7 +96,7 @@ function isOrdered(words: Uint32Array, a: number, b: number): boolean {
   return startA < startB || (startA === startB && words[a * 2 + 1] >= words[b * 2 + 1]);
 }
 
-/** Merges runs `[left, middle)` and `[middle, right)` of `source` into the same places of `target`. */
+/** Merges runs `[left, middle)` and `[middle, right)` of `source` into the same range of `target`. */
 function mergeRuns(source: Uint32Array, target: Uint32Array, left: number, middle: number, right: number): void {
   let a = left;
   let b = middle;

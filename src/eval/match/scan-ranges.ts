@@ -4,17 +4,17 @@ import type { ShardReader } from "../../shard/shard-reader.js";
 import type { LeafPlan } from "./leaf-plan.js";
 
 /**
- * The ranges of a shard's text that the kernel scans for one literal in one block of contents: the units that can hold
- * the literal, adjacent ones joined.
+ * The ranges of a shard's text that the kernel scans for one literal in one block of contents: the units that can
+ * contain the literal, with adjacent ones joined.
  *
  * Contract: `fill` is called for each scan of the plan with ascending contents, over all calls.
  */
 export class ScanRanges {
-  /** `width` words for each range: `from`, `to`, `end` of the content and, when `width` is 4, its start. */
+  /** `width` words per range: `from`, `to`, `end` of the content and, if `width` is 4, its start. */
   words = new Uint32Array(256);
-  /** Of ranges. */
+  /** Number of ranges. */
   count = 0;
-  /** Of all ranges, over all calls. */
+  /** Total size of all ranges, over all calls. */
   byteCount = 0;
   readonly #plan: LeafPlan;
   readonly #reader: ShardReader;
@@ -28,8 +28,8 @@ export class ScanRanges {
   }
 
   /**
-   * Makes the ranges of scan `scanNumber` in `contents`. Exceptions are excluded: they are searched as a whole. The
-   * ones before index `exceptionFrom` are before `contents`.
+   * Computes the ranges of scan `scanNumber` in `contents`. Exceptions are excluded, because they are searched
+   * completely. The ones before index `exceptionFrom` precede `contents`.
    */
   fill(contents: Uint32Array, scanNumber: number, width: 3 | 4, exceptionFrom: number): void {
     const reader = this.#reader;

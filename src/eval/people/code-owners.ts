@@ -1,33 +1,36 @@
 import { trimEndChars } from "../../base/text.js";
 import { OwnerPattern } from "./owner-pattern.js";
 
-/** Who owns a file: an account or team without its `@`, or an address. */
+/** The owner of a file: an account or team without its `@`, or an address. */
 export type Owner = { readonly kind: "handle" | "email"; readonly text: string };
 
 interface Rule {
   readonly pattern: OwnerPattern;
-  /** Empty for a rule that takes the owners away. */
+  /** Empty for a rule that removes the owners. */
   readonly owners: readonly Owner[];
 }
 
-/** So many rules are read, the last ones, which come first, and so many lines: no file that is meant well has more. */
+/**
+ * Limit on the rules read, which are the last ones because they take precedence, and on the lines: legitimate files
+ * have fewer.
+ */
 const ruleCountMax = 50_000;
 const lineCountMax = 100_000;
-/** In UTF-16 units; a longer line is skipped. */
+/** In UTF-16 code units; a longer line is skipped. */
 const lineLengthMax = 16_384;
 
 const nobody: readonly Owner[] = [];
 
 /**
- * The rules of a CODEOWNERS file. A line is a pattern and its owners; the last line that matches a file counts. As on
- * GitHub, a line that cannot be understood is skipped; headings of sections, as GitLab has them, are such lines.
+ * The rules of a CODEOWNERS file. A line consists of a pattern and its owners; the last line that matches a file
+ * applies. As on GitHub, invalid lines are skipped; this includes section headings as used by GitLab.
  */
 export class CodeOwners {
-  /** In the order of the file. */
+  /** In file order. */
   readonly #rules: readonly Rule[];
-  /** Places of the rules that can match a path with this first name only, ascending. */
+  /** Indexes of the rules that can only match paths with this first name, ascending. */
   readonly #placesOf = new Map<string, number[]>();
-  /** Places of the others. */
+  /** Indexes of the other rules. */
   readonly #placesOfAny: number[] = [];
 
   constructor(text: string) {
@@ -41,7 +44,7 @@ export class CodeOwners {
     });
   }
 
-  /** The owners of the file; none without a rule for it, or where its rule names none. */
+  /** The owners of the file; none if no rule matches it, or if its rule names none. */
   match(path: string): readonly Owner[] {
     const names = path.split("/");
     const own = this.#placesOf.get(names[0]) ?? [];
@@ -56,19 +59,19 @@ export class CodeOwners {
   }
 }
 
-/** The owner that `file:has.owner(text)` asks for. */
+/** Parses the owner in `file:has.owner(text)`. */
 export function readOwner(text: string): Owner {
   const trimmed = text.trim();
   if (!trimmed.startsWith("@") && trimmed.includes("@")) return { kind: "email", text: trimmed };
   return { kind: "handle", text: trimmed.replace(/^@/, "") };
 }
 
-/** Names of accounts and addresses are the same in any case. */
+/** Names of accounts and addresses are compared ignoring case. */
 export function isSameOwner(a: Owner, b: Owner): boolean {
   return a.kind === b.kind && a.text.toLowerCase() === b.text.toLowerCase();
 }
 
-/** The last lines of a text, without their ends. */
+/** The last lines of a text, without line ends. */
 function lastLines(text: string): string[] {
   const lines: string[] = [];
   let looked = 0;
@@ -89,7 +92,7 @@ function parseRule(line: string): Rule | undefined {
   return { pattern, owners: rest.map(readOwner) };
 }
 
-/** The words of a line up to a `#`; a backslash keeps a blank within a word. */
+/** The words of a line up to a `#`; a backslash escapes a space within a word. */
 function splitWords(line: string): string[] {
   const words: string[] = [];
   for (const [word] of line.matchAll(/(?:\\.|[^\s\\])+/g)) {

@@ -1,29 +1,31 @@
 import { trimEndChars } from "../../base/text.js";
 
-/** In UTF-16 units; a longer pattern is skipped. Few paths that are meant well have 300. */
+/** In UTF-16 code units; a longer pattern is skipped. Few legitimate paths have 300. */
 const patternLengthMax = 1024;
 
 /**
- * The pattern of one line of a CODEOWNERS file, by the rules of GitHub, which are those of `.gitignore` with a few of
- * their own:
+ * The pattern of one line of a CODEOWNERS file, by GitHub's rules, which are those of `.gitignore` with some
+ * differences:
  *
- * - `*` and `?` stand for characters of one name, `**` for any number of directories.
- * - With a slash at its start or within it the pattern begins at the root, else at any depth.
- * - It matches a file, or everything below a directory. A slash at its end leaves only the directory, and `*` as its
- *   last name only files: `docs/*` does not reach into `docs/api/`.
+ * - `*` and `?` match characters of one name, `**` any number of directories.
+ * - If it has a slash at its start or within it, the pattern is anchored at the root, otherwise it matches at any
+ *   depth.
+ * - It matches a file, or everything below a directory. With a slash at its end it matches only a directory, and with
+ *   `*` as its last name only files: `docs/*` does not match files in `docs/api/`.
  *
- * Matching is by hand, not by a regexp, and without backtracking over more than one star: the files are anybody's.
+ * Matching is implemented by hand, not with a regexp, and without backtracking over more than one star, because the
+ * files are untrusted.
  */
 export class OwnerPattern {
-  /** Names and `**`, from the root on, of the whole path. */
+  /** Names and `**` from the root, for the whole path. */
   readonly #names: readonly string[];
 
-  /** What the last name may be of a path: its own name only, a directory above it only, or either. */
+  /** What the last name may match in a path: only the path's own name, only a directory above it, or either. */
   private constructor(names: readonly string[], reach: "file" | "below" | "either") {
     this.#names = reach === "file" ? names : [...names, ...(reach === "below" ? ["*"] : []), "**"];
   }
 
-  /** Undefined for what GitHub does not take: negation, classes of characters, nothing at all. */
+  /** Undefined for patterns that GitHub does not accept: negation, character classes, empty patterns. */
   static parse(text: string): OwnerPattern | undefined {
     if (text.length > patternLengthMax || text.startsWith("!") || /[[\]]/.test(text)) return undefined;
     const endsInSlash = text.endsWith("/");
@@ -38,13 +40,13 @@ export class OwnerPattern {
     return new OwnerPattern(isAnywhere ? ["**", ...names] : names, reach);
   }
 
-  /** The first name of every path that it matches; undefined when these differ. */
+  /** The first name of every path that it matches; undefined if these differ. */
   get firstName(): string | undefined {
     const [first] = this.#names;
     return first === undefined || /[*?\\]/.test(first) ? undefined : first;
   }
 
-  /** Whether it matches the file; `path` is its names. The work is bounded by the product of both lengths. */
+  /** Whether it matches the file; `path` consists of its names. The work is bounded by the product of both lengths. */
   matches(path: readonly string[]): boolean {
     const names = this.#names;
     let at = 0;
@@ -70,7 +72,7 @@ export class OwnerPattern {
   }
 }
 
-/** One name against a pattern of `*`, `?` and plain characters; a backslash makes the next one plain. */
+/** Matches one name against a pattern of `*`, `?` and literal characters; a backslash escapes the next character. */
 function matchesName(pattern: string, name: string): boolean {
   let at = 0;
   let i = 0;

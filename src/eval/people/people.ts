@@ -4,7 +4,7 @@ import type { PathMasks } from "../../protocol/path-masks.js";
 import { contributorFilters, contributorKey, PeopleTable } from "../../protocol/people-table.js";
 import { CodeOwners, isSameOwner, readOwner, type Owner } from "./code-owners.js";
 
-/** Parsed files that are kept by one thread, of commits that were asked for last. */
+/** Maximum number of parsed files cached per thread, for the most recently used commits. */
 const codeOwnersKeptMax = 64;
 
 /** By repository and commit. */
@@ -12,16 +12,16 @@ const keptCodeOwners = new BoundedMap<string, CodeOwners>(codeOwnersKeptMax, () 
 
 const noRules = new CodeOwners("");
 
-/** The commit of one repository that a document is looked at in. */
+/** The commit of one repository at which a document is evaluated. */
 export interface CommitId {
   readonly repositoryId: number;
   readonly commit: string;
 }
 
-/** Who owns and who wrote the files of a search's commits. */
+/** Owners and authors of the files of a search's commits. */
 export class People {
   readonly #table: PeopleTable;
-  /** Bit of each contributor filter of the plan. */
+  /** The bit of each contributor filter of the plan. */
   readonly #bitOf: ReadonlyMap<string, number>;
   readonly #contributors = new Map<string, PathMasks | undefined>();
 
@@ -30,7 +30,7 @@ export class People {
     this.#bitOf = new Map(contributorFilters(plan).map((filter, bit) => [contributorKey(filter), bit]));
   }
 
-  /** The owners of a file, none where no rule names one. */
+  /** The owners of the file; none if no rule names one. */
   owners(position: CommitId, path: Buffer): readonly Owner[] {
     return this.#codeOwners(position).match(path.toString());
   }

@@ -1,4 +1,4 @@
-/** Values of `select:` that put something else in place of a document. */
+/** Values of `select:` that replace a document by something else. */
 const documentSelects = ["repo", "file.directory", "file.owners"] as const;
 
 export type DocumentSelect = (typeof documentSelects)[number];

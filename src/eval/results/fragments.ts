@@ -1,6 +1,6 @@
 import { uninitializedBytes } from "../../base/bytes.js";
 
-/** Byte strings one after the other in one growing buffer; a string is known by where it begins and ends. */
+/** Concatenated byte strings in one growing buffer; a string is identified by its start and end. */
 export class Fragments {
   #buffer: Buffer = uninitializedBytes(4096);
   length = 0;
@@ -10,14 +10,14 @@ export class Fragments {
     return this.#buffer;
   }
 
-  /** Returns where the string begins; it ends at `length`. */
+  /** Returns the start of the string; it ends at `length`. */
   add(string: Uint8Array): number {
     const from = this.#makeRoom(string.length);
     this.#buffer.set(string, from);
     return from;
   }
 
-  /** The same of a text in ASCII. */
+  /** Like `add`, for an ASCII text. */
   addAscii(text: string): number {
     const from = this.#makeRoom(text.length);
     this.#buffer.write(text, from, "latin1");

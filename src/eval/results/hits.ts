@@ -46,7 +46,7 @@ function groupHits(evaluators: readonly BasicQueryEvaluator[]): Map<number, Hit[
   return hitsByDocument;
 }
 
-/** The revisions at which some hit of a document is a result, each one once. */
+/** The revisions at which some hit of a document is a result, without duplicates. */
 export function mergeRevisions(hits: readonly Hit[]): readonly RevisionChoice[] {
   if (hits.length === 1) return hits[0].evaluator.revisions(hits[0].index);
   const revisions = new Map<string, RevisionChoice>();
@@ -56,7 +56,7 @@ export function mergeRevisions(hits: readonly Hit[]): readonly RevisionChoice[] 
   return [...revisions.values()];
 }
 
-/** Appends the ranges of all hits at this revision to `rows`, and makes `pathRows` those in the path. */
+/** Appends the ranges of all hits at this revision to `rows`, and sets `pathRows` to those in the path. */
 export function addHitRows(hits: readonly Hit[], revision: RevisionChoice, rows: Rows, pathRows: Rows): void {
   const rowFrom = rows.count;
   pathRows.clear();

@@ -1,14 +1,14 @@
 import type { ShardReader } from "../../shard/shard-reader.js";
 
-/** How match objects of each language of a shard end: tail i is `bytes[starts[i], starts[i + 1])`. */
+/** The last part of match objects, for each language of a shard: part i is `bytes[starts[i], starts[i + 1])`. */
 export interface LanguageEndings {
-  /** "" stands for unknown. */
+  /** "" means unknown. */
   readonly names: readonly string[];
   readonly bytes: Buffer;
   readonly starts: readonly number[];
 }
 
-/** Of each reader that is in use: a search goes through all shards, and most of them have few results to write. */
+/** By reader, as long as it is in use: a search processes all shards, and most of them have few results to write. */
 const known = new WeakMap<ShardReader, LanguageEndings>();
 
 export function makeLanguageEndings(reader: ShardReader): LanguageEndings {

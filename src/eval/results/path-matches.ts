@@ -1,13 +1,13 @@
 import { isAscii } from "node:buffer";
 import type { Rows } from "../match/rows.js";
 
-/** Up to this length, what is said of places in a path is at hand. */
+/** Up to this path length, the JSON of locations is precomputed. */
 const shortPathBytesMax = 256;
 
-/** Places in short paths of ASCII, where a column is an offset. */
+/** Locations in short ASCII paths, in which a column is an offset. */
 const locations = Array.from({ length: shortPathBytesMax + 1 }, (_, offset) => locationJson(offset, offset));
 
-/** Each byte of a short path as a range, with a comma behind it: `file:.` has so many that their JSON is copied. */
+/** Each byte of a short path as a range, followed by a comma: `file:.` has so many that their JSON is copied. */
 const bytesJson = Array.from(
   { length: shortPathBytesMax },
   (_, offset) => `${rangeJson(locations[offset], locations[offset + 1])},`,
@@ -24,8 +24,8 @@ export function pathMatches(path: Buffer, rows: Rows): string {
 }
 
 /**
- * A number for the ranges, equal only for equal ones, where they are one or all bytes of a plain path; else undefined.
- * What is said of such ranges depends on nothing else.
+ * A number for the ranges, equal only for equal ranges, if they are a single byte or all bytes of a plain path;
+ * otherwise undefined. The JSON of such ranges depends on nothing else.
  */
 export function keyOfPathRows({ words, count }: Rows): number | undefined {
   if (count === 1) return words[0] * 2 ** 20 + words[1];
@@ -42,7 +42,7 @@ function rangesInAscii(length: number, { words, count }: Rows): string {
   return json;
 }
 
-/** Whether the ranges, one or more, are single bytes side by side. */
+/** Whether the ranges, one or more, are adjacent single bytes. */
 function isOfSingleBytes(words: Uint32Array, count: number): boolean {
   for (let i = 0; i < count; i++)
     if (words[i * 2] !== words[0] + i || words[i * 2 + 1] !== words[0] + i + 1) return false;

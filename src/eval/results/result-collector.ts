@@ -13,11 +13,11 @@ import type { ResultCut } from "../../protocol/shard-position.js";
 export type SelectSink = (select: DocumentSelect, optionsIndex: number) => void;
 
 /**
- * Gathers the rows of a result when the basic queries of a search differ in their `select:` or their limit: each of
- * them selects first, then takes what its own limit leaves, and what all of them took makes one result.
+ * Collects the rows of a result if the basic queries of a search differ in their `select:` or their limit: each of them
+ * selects first, then takes what its own limit leaves, and what all of them took is combined into one result.
  *
- * A result that is gathered again, after a pause, must come out as it was counted: the cuts say where in the block a
- * limit was reached, and so what each basic query took of every result.
+ * A result that is collected again after a pause must be the same as when it was counted: the cuts record where in the
+ * block a limit was reached, and thus what each basic query took of every result.
  */
 export class ResultCollector {
   readonly #plan: SearchPlan;
@@ -38,7 +38,7 @@ export class ResultCollector {
     this.#optionsIndexes = optionsIndexes;
   }
 
-  /** The cuts of the block up to here. */
+  /** The cuts of the block so far. */
   get cuts(): readonly ResultCut[] {
     return this.#cuts;
   }

@@ -16,19 +16,19 @@ import {
 } from "./requirement.js";
 import type { ClassNode, LiteralNode, Regexp } from "../syntax/syntax.js";
 
-/** A class of more characters than this is not spelled out. */
+/** A class with more characters than this is not expanded. */
 const spelledClassMax = 5;
 
-/** An alternation of more texts, or of a text of more UTF-16 units, is searched by RE2. */
+/** An alternation of more texts, or with a text of more UTF-16 code units, is searched by RE2. */
 const alternativeCountMax = 1000;
 const alternativeUnitsMax = 200;
 
-/** Analyses a regexp in RE2 syntax; throws a `RegexpSyntaxError` when it is none. */
+/** Analyses a regexp in RE2 syntax; throws a `RegexpSyntaxError` if it is invalid. */
 export function analyseRegexp(source: string, foldCase: boolean): RegexpAnalysis {
   return analyseTree(parseRegexp(source, foldCase), foldCase);
 }
 
-/** Analyses the regexp that matches `text` and nothing else. `text` may hold any characters. */
+/** Analyses the regexp that matches exactly `text`, which may contain any characters. */
 export function analyseLiteral(text: string, foldCase: boolean): RegexpAnalysis {
   const wellFormed = text.replace(/\p{Surrogate}/gu, "\uFFFD");
   return analyseTree(
@@ -52,7 +52,7 @@ function analyseTree(tree: Regexp, foldCase: boolean): RegexpAnalysis {
   };
 }
 
-/** The text that a plain search would find in the same places; with `foldCase` a search that ignores ASCII case. */
+/** The text for which a plain search would give the same matches; with `foldCase`, a search that ignores ASCII case. */
 function soleLiteral(tree: Regexp, foldCase: boolean): string | undefined {
   if (tree.kind !== "literal") return undefined;
   if (tree.fold !== foldCase && !isCaseless(tree.text)) return undefined;
@@ -61,7 +61,8 @@ function soleLiteral(tree: Regexp, foldCase: boolean): string | undefined {
 }
 
 /**
- * A text that begins with one before it is left out: it is never matched, as where it stands the one before matches.
+ * A text that begins with an earlier one is dropped: it is never matched, because the earlier one matches at the same
+ * position.
  */
 function literalAlternatives(tree: Regexp, foldCase: boolean): readonly string[] | undefined {
   if (tree.kind !== "alternate" || tree.children.length > alternativeCountMax) return undefined;
@@ -79,8 +80,8 @@ function beginnings(text: string): string[] {
 }
 
 /**
- * With `foldCase`, literals are ASCII-lowered and anything outside of ASCII is unknown, because the index and the
- * kernel ignore the case of ASCII letters only.
+ * With `foldCase`, literals are lower-cased in ASCII and everything outside ASCII is unknown, because the index and the
+ * kernel ignore case only for ASCII letters.
  */
 function computeRequirement(tree: Regexp, foldCase: boolean): Requirement {
   switch (tree.kind) {
@@ -120,15 +121,15 @@ function literalRequirement({ text, fold }: LiteralNode, foldCase: boolean): Req
   return combined(characters, inSequence);
 }
 
-/** The literal cut at each character outside of ASCII. */
+/** The literal split at each character outside ASCII. */
 function asciiRuns(text: string): Requirement {
   const runs = text.split(/([^\0-\x7f]+)/).map((run, index) => (index % 2 === 0 ? requireOneOf([run]) : nothingKnown));
   return combined(runs, inSequence);
 }
 
 /**
- * The parts put together by halves. Sets are small at the bottom, so that only few steps are on sets as large as they
- * may get: 6,000 alternatives take 55 ms, against 560 ms when each is added to the set of all before it.
+ * Combines the parts by halving. Sets are small at the lower levels, so that only few steps operate on sets of the
+ * maximum size: 6,000 alternatives take 55 ms, and 560 ms if each is added to the set of all previous ones.
  */
 function combined(
   parts: readonly Requirement[],
@@ -157,7 +158,7 @@ function spellings(character: string, fold: boolean, foldCase: boolean): readonl
   return fold ? foldedVariants(character) : [character];
 }
 
-/** Conservative: a newline that the rest of the regexp rules out still counts. */
+/** Conservative: a newline counts even if the rest of the regexp rules it out. */
 function crossesLines(tree: Regexp): boolean {
   switch (tree.kind) {
     case "empty":
@@ -184,7 +185,7 @@ function classHasNewline({ ranges, named, negated }: ClassNode): boolean {
   return (rangesHold(ranges, 10) || named.some(namedClassHasNewline)) !== negated;
 }
 
-/** Whether a match may be empty at some place of some text: `^`, `$` and `\b` count as empty. */
+/** Whether a match may be empty at some position of some text: `^`, `$` and `\b` count as empty. */
 function matchesEmpty(tree: Regexp): boolean {
   switch (tree.kind) {
     case "empty":

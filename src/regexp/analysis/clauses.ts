@@ -1,21 +1,23 @@
 import { unionOfPrefixes, type LiteralSet } from "./literal-set.js";
 
-/** A text must hold one of the literals. Never empty, and no literal is "". */
+/** A text must contain one of the literals. Never empty, and no literal is "". */
 export type Clause = LiteralSet;
 
-/** Clauses kept of one regexp, and between the steps of its analysis. */
+/** Maximum number of clauses for one regexp, and between the steps of its analysis. */
 export const clauseCountMax = 8;
 
-/** A literal that all literals of a clause share replaces them when it is at least as long as this. */
+/** A literal shared by all literals of a clause replaces them if it is at least this long. */
 const sharedLengthMin = 3;
 
-/** The clause that a set of literals makes; undefined when it rules nothing out. */
+/** The clause for a set of literals; undefined if it rules nothing out. */
 export function makeClause(literals: LiteralSet): Clause | undefined {
   if (literals.includes("")) return undefined;
   return withoutShared(withoutLonger(literals));
 }
 
-/** What a text must hold that satisfies all clauses of `a` or all clauses of `b`: the best of each, by pairs. */
+/**
+ * What a text must contain that satisfies all clauses of `a` or all clauses of `b`: pairs of the best clauses of each.
+ */
 export function anyClauseOf(a: readonly Clause[], b: readonly Clause[]): Clause[] {
   const out: Clause[] = [];
   for (const first of mostSelective(a, 2)) {
@@ -28,8 +30,8 @@ export function anyClauseOf(a: readonly Clause[], b: readonly Clause[]): Clause[
 }
 
 /**
- * The most selective clauses first, without those that follow from another one, `count` at most: a longer shortest
- * literal is better, then fewer literals. Equal ones keep their order in the regexp.
+ * The most selective clauses first, without those implied by another one, at most `count`: a longer shortest literal is
+ * better, then fewer literals. Equal ones keep their order in the regexp.
  */
 export function mostSelective(clauses: readonly Clause[], count: number): Clause[] {
   const sorted = clauses.toSorted((a, b) => shortest(b) - shortest(a) || a.length - b.length);
@@ -41,7 +43,7 @@ export function mostSelective(clauses: readonly Clause[], count: number): Clause
   return kept;
 }
 
-/** Each literal of `a` holds some literal of `b`, so a text that satisfies `a` satisfies `b`. */
+/** Whether each literal of `a` contains some literal of `b`, so that a text that satisfies `a` satisfies `b`. */
 function implies(a: Clause, b: Clause): boolean {
   return a.every((longer) => b.some((literal) => longer.includes(literal)));
 }
@@ -52,7 +54,7 @@ function shortest(clause: Clause): number {
   return length;
 }
 
-/** Drops literals that hold another one: `err`, `error` is the same demand as `err`. */
+/** Removes literals that contain another one: `err`, `error` is the same requirement as `err`. */
 function withoutLonger(literals: LiteralSet): LiteralSet {
   if (literals.every(({ length }) => length === literals[0].length)) return literals;
   const byLength = literals.toSorted((a, b) => a.length - b.length);
@@ -64,8 +66,8 @@ function withoutLonger(literals: LiteralSet): LiteralSet {
 }
 
 /**
- * Looking for one literal is cheaper than for several, so `sprintf`, `tprintf` becomes `printf`: the beginning or end
- * that all share, where that costs the shortest of them one character at most.
+ * Searching for one literal is cheaper than for several, so `sprintf`, `tprintf` becomes `printf`: the shared prefix or
+ * suffix, if it is at most one character shorter than the shortest literal.
  */
 function withoutShared(literals: LiteralSet): LiteralSet {
   if (literals.length === 1) return literals;

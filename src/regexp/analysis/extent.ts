@@ -1,7 +1,9 @@
 import { unreachable } from "../../base/assert.js";
 import type { Regexp, RepeatNode } from "../syntax/syntax.js";
 
-/** Characters and sets of a regexp, with repetitions spelt out: what a compiled program grows with. */
+/**
+ * Number of characters and sets in a regexp, with repetitions expanded: determines the size of the compiled program.
+ */
 export function itemCount(tree: Regexp): number {
   switch (tree.kind) {
     case "empty":
@@ -22,8 +24,8 @@ export function itemCount(tree: Regexp): number {
 }
 
 /**
- * How many of the items are independent of each other: an automaton has up to two to the power of this many states, and
- * as many more as it has characters in a fixed order, of which the last ones that were read say all.
+ * How many of the items are independent of each other: an automaton has up to two to the power of this many states,
+ * plus as many as it has characters in a fixed order, for which the most recently read characters determine the state.
  */
 export function choiceCount(tree: Regexp): number {
   switch (tree.kind) {
@@ -44,11 +46,11 @@ export function choiceCount(tree: Regexp): number {
   }
 }
 
-/** Of one character, in UTF-8. */
+/** Maximum length of one character in UTF-8. */
 export const characterBytesMax = 4;
 
 /**
- * Bytes that a match has at most; Infinity without a bound. Case folding may lengthen a character, so each counts as
+ * Maximum length of a match in bytes; Infinity if unbounded. Case folding may lengthen a character, so each counts as
  * the longest.
  */
 export function matchBytesMax(tree: Regexp): number {
@@ -74,14 +76,14 @@ export function matchBytesMax(tree: Regexp): number {
   }
 }
 
-/** RE2's bound on one automaton; a search has one in each direction. */
+/** RE2's limit on one automaton; a search uses one per direction. */
 const automatonBytesMax = 2.7 * 1024 * 1024;
 
-/** What a regexp takes before it has searched, and a state of its automaton beside its items. */
+/** Memory of a regexp before it has searched, and of a state of its automaton in addition to its items. */
 const compiledBytes = 16 * 1024;
 const stateBytes = 512;
 
-/** An estimate of the memory that a regexp comes to take, which is right in its order of magnitude. */
+/** An estimate of the memory that a regexp will use, correct in its order of magnitude. */
 export function memoryBytes(tree: Regexp): number {
   const items = itemCount(tree);
   const states = 2 ** Math.min(choiceCount(tree), 30) + items;
@@ -93,8 +95,7 @@ function repeatCount({ min, max }: RepeatNode): number {
 }
 
 /**
- * Whether the repetition itself adds a choice: a single set has one already, and a text that is repeated so often has
- * none.
+ * Whether the repetition itself adds a choice: a single set already has one, and a fixed repetition of a text has none.
  */
 function isChoice({ child, min, max }: RepeatNode): boolean {
   if (child.kind === "class" || child.kind === "any") return false;

@@ -1,20 +1,20 @@
 /**
- * Sets of literals of bounded size: what a stretch of a match can be, begin with or end with. A set stands for "one of
- * these"; a set that holds "" says nothing, and is kept as `anything`. Sets are never empty.
+ * Sets of literals of bounded size: what a part of a match can be, begin with or end with. A set means "one of these";
+ * a set that contains "" says nothing, and is represented by `anything`. Sets are never empty.
  */
 export type LiteralSet = readonly string[];
 
 export const anything: LiteralSet = [""];
 
-/** More literals than this cost more to look for than they rule out. */
+/** With more literals than this, searching costs more than it rules out. */
 export const literalCountMax = 64;
-/** UTF-16 units of a whole set, for sets of two literals or more. */
+/** Limit on the UTF-16 code units of a whole set, for sets of two literals or more. */
 const literalUnitsMax = 4_096;
 
-/** The lengths to which the literals of a set that is too large are cut. */
+/** The lengths to which the literals of an oversized set are truncated. */
 const cutLengths = [8, 6, 4, 3, 2, 1] as const;
 
-/** Every literal of `a` followed by every one of `b`; undefined when that is too large. */
+/** Every literal of `a` followed by every literal of `b`; undefined if that is too large. */
 export function crossProduct(a: LiteralSet, b: LiteralSet): LiteralSet | undefined {
   if (a.length * b.length > literalCountMax) return undefined;
   if (a.length * b.length > 1 && a.length * units(b) + b.length * units(a) > literalUnitsMax) return undefined;
@@ -23,7 +23,7 @@ export function crossProduct(a: LiteralSet, b: LiteralSet): LiteralSet | undefin
   return [...out];
 }
 
-/** The literals of both; undefined when that is too large. */
+/** The literals of both; undefined if that is too large. */
 export function union(a: LiteralSet, b: LiteralSet): LiteralSet | undefined {
   const out = new Set(a);
   for (const literal of b) out.add(literal);
@@ -31,19 +31,19 @@ export function union(a: LiteralSet, b: LiteralSet): LiteralSet | undefined {
   return isSmall(all) ? all : undefined;
 }
 
-/** What texts that begin with a literal of `a` or of `b` begin with. */
+/** Prefixes of texts that begin with a literal of `a` or of `b`. */
 export function unionOfPrefixes(a: LiteralSet, b: LiteralSet): LiteralSet {
   return unionOfEnds(a, b, (literal, length) => literal.slice(0, length));
 }
 
-/** What texts that end with a literal of `a` or of `b` end with. */
+/** Suffixes of texts that end with a literal of `a` or of `b`. */
 export function unionOfSuffixes(a: LiteralSet, b: LiteralSet): LiteralSet {
   return unionOfEnds(a, b, (literal, length) => literal.slice(-length));
 }
 
 /**
- * Cutting keeps the promise: a text that begins with a literal begins with each shorter beginning of it. A cut through
- * a surrogate pair would break it, as the half has no UTF-8 form, so such a set says nothing.
+ * Truncation is sound: a text that begins with a literal also begins with each prefix of it. Truncation within a
+ * surrogate pair would not be, because half of it has no UTF-8 form; such a set says nothing.
  */
 function unionOfEnds(a: LiteralSet, b: LiteralSet, cut: (literal: string, length: number) => string): LiteralSet {
   const all = new Set([...a, ...b]);

@@ -4,14 +4,14 @@ import type { Regexp } from "../syntax/syntax.js";
 const textEnd: Regexp = { kind: "anchor", at: "text-end" };
 
 /**
- * The regexp that matches what `tree` matches, and at the end of the text every beginning of a match of `tree`, with
- * the same preferences: of `ab` that is `(?:a|\z)(?:b|\z)`.
+ * The regexp that matches what `tree` matches and, at the end of the text, every prefix of a match of `tree`, with the
+ * same preferences: for `ab` that is `(?:a|\z)(?:b|\z)`.
  *
- * So it tells in a window of a text which matches depend on what follows the window. RE2 follows all ways to match at
- * once, the preferred one first. A match of this regexp that ends before the end of the window is found by a way to
- * which no preferred one was left at the end; the same way then wins in the whole text. And where this regexp has no
- * match, no way that begins there reaches the end. Anchors are taken to hold at the end of the window, where the next
- * character is not in view.
+ * In a window of a text, it determines which matches depend on the text after the window. RE2 follows all ways to match
+ * at the same time, in order of preference. If a match of this regexp ends before the end of the window, no preferred
+ * way was left at the end; the same way then wins in the whole text. And if this regexp has no match, no way that
+ * begins there reaches the end. Anchors are assumed to hold at the end of the window, where the next character is
+ * unknown.
  */
 export function withOpenEnd(tree: Regexp): Regexp {
   switch (tree.kind) {

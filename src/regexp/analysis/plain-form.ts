@@ -5,15 +5,18 @@ import { isCaseless, lowerAscii } from "../syntax/folding.js";
 import { parseRegexp } from "../syntax/parse.js";
 import type { ClassNode, LiteralNode, Regexp } from "../syntax/syntax.js";
 
-/** A regexp that stands for more chains than this is RE2's: it tests a path in the time of some thirty of them. */
+/**
+ * A regexp that expands to more chains than this is left to RE2, which tests a path in the time of about thirty of
+ * them.
+ */
 const chainCountMax = 32;
 
 const classCharactersMax = 8;
 
-/** Of each thread; a form takes some hundred bytes, and a few KiB where the texts are long. */
+/** Per thread; a form takes a few hundred bytes, and a few KiB if the texts are long. */
 const cacheSizeMax = 256;
 
-/** Texts in their order, with at least `gaps[i]` characters between `texts[i]` and the next. */
+/** Texts in order, with at least `gaps[i]` characters between `texts[i]` and the next. */
 interface Chain {
   readonly atStart: boolean;
   readonly texts: readonly string[];
@@ -24,15 +27,15 @@ interface Chain {
 const emptyChain: Chain = { atStart: false, texts: [""], gaps: [], atEnd: false };
 
 /**
- * A regexp as a few chains of texts, which are found in a short text without RE2: a call of RE2 takes longer than the
- * search. `\.(c|h)$` is two chains, `^drivers/.*\.c$` is one.
+ * A regexp as a few chains of texts, which are found in a short text without RE2, because a call of RE2 takes longer
+ * than the search. `\.(c|h)$` is two chains, `^drivers/.*\.c$` is one.
  *
- * Contract: texts that are searched are ASCII without newlines, and in lower case if the regexp folds case. In them it
- * finds what RE2 finds: `^` and `$` are their ends, and no case reaches into ASCII from outside it.
+ * Contract: the searched texts are ASCII without newlines, and in lower case if the regexp folds case. In them it finds
+ * what RE2 finds: `^` and `$` are their ends, and no character folds into ASCII from outside it.
  */
 export class PlainForm {
   readonly #chains: readonly Chain[];
-  /** The match that `#next` found. */
+  /** The match found by `#next`. */
   #start = 0;
   #end = 0;
 
@@ -40,15 +43,15 @@ export class PlainForm {
     this.#chains = chains;
   }
 
-  /** Undefined for a regexp that is not so plain. */
+  /** Undefined for a regexp that has no plain form. */
   static of(tree: Regexp, foldCase: boolean): PlainForm | undefined {
     const chains = extend([emptyChain], tree, foldCase);
     return chains === undefined || chains.some(isEmpty) ? undefined : new PlainForm(chains);
   }
 
   /**
-   * Whether `findAll` may be asked. Of several alternatives with gaps the one that is tried first decides how far a gap
-   * goes, which the chains don't tell, unless all go to the end.
+   * Whether `findAll` may be called. With several alternatives with gaps, the one tried first determines how far a gap
+   * extends, which the chains do not represent, unless all extend to the end.
    */
   get findsRanges(): boolean {
     return (
@@ -63,12 +66,12 @@ export class PlainForm {
     return false;
   }
 
-  /** Gives every match that is not empty, leftmost first and without overlap. */
+  /** Passes every non-empty match to the sink, leftmost first and without overlap. */
   findAll(text: string, sink: RangeSink): void {
     for (let at = 0; at < text.length && this.#next(text, at); at = this.#end) sink.push(this.#start, this.#end);
   }
 
-  /** The leftmost match at or after `at`, and of those with one start that of the first chain. */
+  /** The leftmost match at or after `at`; of several with the same start, that of the first chain. */
   #next(text: string, at: number): boolean {
     let start = -1;
     let end = -1;
@@ -83,8 +86,8 @@ export class PlainForm {
   }
 
   /**
-   * The first place of the first text is where the leftmost match starts, if there is one, as what follows finds more
-   * room nowhere else. A gap takes all it can, so the match ends with the last place of the last text.
+   * If there is a match, the leftmost one starts at the first occurrence of the first text, because starting later
+   * leaves less room for the rest. A gap is greedy, so the match ends with the last occurrence of the last text.
    */
   #matches({ atStart, texts, gaps, atEnd }: Chain, text: string, at: number): boolean {
     const start = placeOfFirst(texts[0], text, at, atStart, atEnd && gaps.length === 0);
@@ -92,7 +95,7 @@ export class PlainForm {
     let from = start + texts[0].length;
     for (let i = 1; i < gaps.length; i++) {
       const position = text.indexOf(texts[i], from + gaps[i - 1]);
-      if (position < from + gaps[i - 1]) return false; // "" is found at the end of the text by a search from behind it, too.
+      if (position < from + gaps[i - 1]) return false; // A search for "" that starts past the end of the text also finds it at the end.
       from = position + texts[i].length;
     }
     if (gaps.length > 0) {
@@ -121,7 +124,7 @@ function placeAtEnd(last: string, text: string): number {
 
 const cache = new BoundedMap<string, { readonly form: PlainForm | undefined }>(cacheSizeMax, () => 1);
 
-/** The plain form of a regexp in RE2 syntax; undefined when it has none. The last ones are kept. */
+/** The plain form of a regexp in RE2 syntax; undefined if it has none. Recent results are cached. */
 export function toPlainForm(source: string, foldCase: boolean): PlainForm | undefined {
   const key = (foldCase ? "i" : "c") + source;
   let known = cache.get(key);
@@ -134,7 +137,7 @@ function isEmpty({ texts, gaps }: Chain): boolean {
   return gaps.length === 0 && texts[0] === "";
 }
 
-/** The chains with the regexp behind each, those of earlier alternatives first; undefined where it is not plain. */
+/** The chains extended by the regexp, those of earlier alternatives first; undefined if it is not plain. */
 function extend(chains: readonly Chain[], tree: Regexp, foldCase: boolean): readonly Chain[] | undefined {
   switch (tree.kind) {
     case "empty":
@@ -216,7 +219,9 @@ function textsOfClass({ ranges, named, negated, fold }: ClassNode, foldCase: boo
   return [...new Set(foldCase ? characters.map(lowerAscii) : characters)];
 }
 
-/** Whether the text is ASCII without newline, and a search of all of it in one case finds what the node matches. */
+/**
+ * Whether the text is ASCII without newlines, and a search of the text in a single case finds what the node matches.
+ */
 function isPlain(text: string, fold: boolean, foldCase: boolean): boolean {
   return /^[\x00-\x09\x0b-\x7f]*$/.test(text) && (fold === foldCase || isCaseless(text)); // eslint-disable-line no-control-regex
 }

@@ -2,34 +2,34 @@ import { clauseCountMax, makeClause, anyClauseOf, mostSelective, type Clause } f
 import { anything, crossProduct, union, unionOfPrefixes, unionOfSuffixes, type LiteralSet } from "./literal-set.js";
 
 /**
- * What is known of every match of a part of a regexp. It is put together from the leaves up:
+ * What is known about every match of a part of a regexp. It is computed bottom-up:
  *
- * - as long as the part can match only a few texts, they are all kept (`exact`);
- * - beyond that, what a match begins with and ends with, and the clauses met on the way.
+ * - as long as the part can match only a few texts, they are all stored (`exact`);
+ * - beyond that, the prefixes and suffixes of a match, and the clauses found so far.
  *
- * When two parts follow each other, the end of the first and the beginning of the second make a literal that no single
- * part has: that is how `[a-z]+_(lock|unlock)\s` yields `_lock`, `_unlock`. Each statement stays true when it is
- * weakened, so every limit may cut: a set may become `anything`, a clause may go.
+ * When one part follows another, the end of the first and the beginning of the second form a literal that neither part
+ * has: that is how `[a-z]+_(lock|unlock)\s` yields `_lock`, `_unlock`. Each statement remains true when it is weakened,
+ * so every limit may weaken it: a set may become `anything`, a clause may be dropped.
  */
 export interface Requirement {
-  /** A match is one of these; undefined when they are too many or unknown. */
+  /** A match is one of these; undefined if there are too many or they are unknown. */
   readonly exact: LiteralSet | undefined;
-  /** A match begins with one of these. The same as `exact` where that is known. */
+  /** A match begins with one of these. The same as `exact` if that is known. */
   readonly prefix: LiteralSet;
-  /** A match ends with one of these. The same as `exact` where that is known. */
+  /** A match ends with one of these. The same as `exact` if that is known. */
   readonly suffix: LiteralSet;
-  /** A match satisfies all of these. They do not say what `exact`, `prefix` and `suffix` say. */
+  /** A match satisfies all of these. They do not include what `exact`, `prefix` and `suffix` imply. */
   readonly clauses: readonly Clause[];
 }
 
-/** Copies of a repeated part that are laid out one behind the other; `x{5}` is taken as `x{4,}`. */
+/** Number of copies to which a repeated part is expanded; `x{5}` is treated as `x{4,}`. */
 const unrolledCountMax = 4;
 
 export function requireOneOf(literals: LiteralSet): Requirement {
   return { exact: literals, prefix: literals, suffix: literals, clauses: [] };
 }
 
-/** Of a part that can match nothing in particular, such as a large class or `x*`. */
+/** For a part about whose matches nothing is known, such as a large class or `x*`. */
 export const nothingKnown: Requirement = { exact: undefined, prefix: anything, suffix: anything, clauses: [] };
 
 export function inSequence(a: Requirement, b: Requirement): Requirement {
@@ -61,7 +61,7 @@ export function anyOf(a: Requirement, b: Requirement): Requirement {
   };
 }
 
-/** `min` times at least, in a row. */
+/** At least `min` consecutive repetitions. */
 export function repeated(part: Requirement, min: number, max: number): Requirement {
   if (min === 0) return max === 1 ? anyOf(part, requireOneOf(anything)) : nothingKnown;
   let row = part;
@@ -71,7 +71,7 @@ export function repeated(part: Requirement, min: number, max: number): Requireme
   return { exact: undefined, prefix: usable(row.prefix), suffix: usable(row.suffix), clauses: row.clauses };
 }
 
-/** All that is known, as clauses: the most selective first. */
+/** Everything that is known, as clauses: the most selective first. */
 export function collectClauses({ exact, prefix, suffix, clauses }: Requirement): Clause[] {
   const all = [...clauses];
   for (const literals of exact === undefined ? [prefix, suffix] : [exact]) {
@@ -81,12 +81,12 @@ export function collectClauses({ exact, prefix, suffix, clauses }: Requirement):
   return mostSelective(all, clauseCountMax);
 }
 
-/** A set that holds "" says nothing, whatever else it holds. */
+/** A set that contains "" says nothing, whatever else it contains. */
 function usable(literals: LiteralSet): LiteralSet {
   return literals.includes("") ? anything : literals;
 }
 
-/** Pruning is put off until there are twice as many, so that a long sequence takes linear time. */
+/** Pruning is deferred until there are twice as many, so that a long sequence takes linear time. */
 function bounded(clauses: readonly Clause[]): readonly Clause[] {
   return clauses.length <= 2 * clauseCountMax ? clauses : mostSelective(clauses, clauseCountMax);
 }

@@ -1,18 +1,18 @@
 import { TrawlError } from "../../base/errors.js";
 
-/** What a search for matches reports its work to. */
+/** Receives the amount of work of a search for matches. */
 export interface MatchWork {
   /**
-   * Counts bytes of text that are about to be looked at; a byte counts each time. False when they are too many: the
-   * search ends. Throws `cancelled` when its result is no longer wanted.
+   * Counts bytes of text that will be examined; a byte counts each time. Returns false if there are too many: the
+   * search ends. Throws `cancelled` if its result is no longer wanted.
    */
   spend(byteCount: number): boolean;
 }
 
-/** For texts whose size is bounded elsewhere. */
+/** For texts whose size is limited elsewhere. */
 export const unboundedWork: MatchWork = { spend: () => true };
 
-/** For texts of any size whose search may be ended, and is not bounded otherwise. */
+/** For texts of any size, where the search can be stopped but is not limited otherwise. */
 export function untilStopped(isStopped: () => boolean): MatchWork {
   return {
     spend: () => {

@@ -4,23 +4,23 @@ import { unboundedWork, type MatchWork } from "./match-work.js";
 import { withOpenEnd } from "../analysis/open-end.js";
 import type { Regexp } from "../syntax/syntax.js";
 
-/** Takes match after match, as byte offsets. A plain array of numbers is one. */
+/** Receives one match after another, as byte offsets. A plain array of numbers satisfies it. */
 export interface RangeSink {
   push(start: number, end: number): unknown;
 }
 
-/** How a text is cut into windows. */
+/** How a text is divided into windows. */
 export interface WindowSizes {
-  /** A text of so many bytes or fewer is one window, whatever it holds. */
+  /** A text of at most this many bytes is always a single window. */
   readonly wholeBytesMax: number;
-  /** 4 or more, which is the longest character. */
+  /** At least 4, the length of the longest character. */
   readonly bytesMin: number;
   readonly bytesFirst: number;
-  /** Bounds what is read between two looks at the stop flag, unless a match goes on past the window. */
+  /** Limits what is read between two checks of the stop flag, unless a match extends beyond the window. */
   readonly bytesMax: number;
-  /** Attempts to find a match in one window: each counts what follows in it as looked at. */
+  /** Number of attempts to find a match in one window: each counts the rest of the window as examined. */
   readonly attemptCountMax: number;
-  /** A window that is so many times as long as any match is far longer. */
+  /** A window this many times longer than any match is considered far longer. */
   readonly longTimes: number;
 }
 
@@ -33,57 +33,59 @@ export const usualWindows: WindowSizes = {
   longTimes: 64,
 };
 
-/** A part of a text; matches that begin in it are looked for. */
+/** A part of a text, in which matches that begin there are searched. */
 interface Window {
-  /** Its end. */
+  /** The end of the window. */
   readonly to: number;
-  /** The end of what the finder is given, at or behind `to`. */
+  /** The end of the text passed to the finder, at or after `to`. */
   readonly view: number;
   readonly finder: Finder;
 }
 
-/** With more choices the automaton may be too large for RE2's cache of its states: 4,096 of them take about 1.2 MiB. */
+/** With more choices, the automaton may be too large for RE2's state cache: 4,096 states take about 1.2 MiB. */
 const choiceCountMax = 12;
 
 /**
- * Then RE2 follows each item of the regexp by itself, at up to 25 ns for each item and byte: measured with
- * `(?s:.*[ab].{15}){60}z` on random text, 40 KB a second. So a window has so many bytes times items (13 ms at most),
- * and one that has to grow past the other bound (1 s) is too much work: a call of RE2 cannot be interrupted.
+ * In that case RE2 follows each item of the regexp separately, at up to 25 ns per item and byte: measured with
+ * `(?s:.*[ab].{15}){60}z` on random text, 40 KB per second. Therefore the product of bytes and items in a window is
+ * limited (13 ms at most), and a window that would have to exceed the other limit (1 s) is too much work: a call of RE2
+ * cannot be interrupted.
  */
 const windowWork = 512 * 1024;
 const windowWorkMax = 40 * 1024 * 1024;
 
 /**
- * A compiled regexp over UTF-8 bytes. Bytes that are not UTF-8 are matched by nothing, not even by `.`.
+ * A compiled regexp over UTF-8 bytes. Bytes that are not valid UTF-8 are matched by nothing, not even by `.`.
  *
- * RE2 reads on behind a match for as long as a better one may follow: with `\w(?s:.*zqz)?` up to the end of the text,
- * for each match, and one call of RE2 cannot be interrupted. So it is given a window of the text at a time, in which
- * the regexp with an open end says which matches do not depend on what follows; only for one that does, a larger window
- * is taken. With an open end RE2 does not jump from one place of the first characters to the next, which otherwise
- * makes it twice as fast where they are rare (22 November 2026). So where a window is far longer than any match, the
- * regexp itself is searched for, with as much more in view as a match that begins in the window may take.
+ * RE2 continues to read after a match as long as a better one may follow: with `\w(?s:.*zqz)?` it reads to the end of
+ * the text for each match, and a call of RE2 cannot be interrupted. Therefore it is given one window of the text at a
+ * time, in which the regexp with an open end determines which matches do not depend on the following text; only for a
+ * match that does, a larger window is used. With an open end, RE2 does not skip to occurrences of the first characters,
+ * which otherwise makes it twice as fast if they are rare (22 November 2026). Therefore, if a window is far longer than
+ * any match, the regexp itself is used, with as much additional text visible as a match that begins in the window may
+ * take.
  *
  * Each attempt to find a match is charged with the rest of the window as work. A window ends after 16 attempts, and the
- * next window has the size that 16 attempts took, so the work of usual patterns is 10 to 20 times the size of the text,
- * however dense the matches are.
+ * next window has the size that 16 attempts covered, so the work of typical patterns is 10 to 20 times the size of the
+ * text, however dense the matches are.
  */
 export class Matcher {
-  /** True when a line of a text has a match exactly where the line alone has one, but for matches that span lines. */
+  /**
+   * True if a match in a line of a text is always a match in the line alone and vice versa, apart from matches that
+   * span lines.
+   */
   readonly isLocal: boolean;
-  /** An estimate of the memory that it comes to take. */
+  /** An estimate of the memory that it will use. */
   readonly memoryBytes: number;
   readonly #tree: Regexp;
   readonly #foldCase: boolean;
   readonly #sizes: WindowSizes;
-  /** Of a window that a match goes on past. */
+  /** Maximum size of a window that was enlarged because a match extends beyond it. */
   readonly #grownBytesMax: number;
   readonly #whole: Finder;
-  /** Bytes from the start of a match to behind what its anchors look at, at most. */
+  /** Maximum distance from the start of a match to the end of what its anchors examine. */
   readonly #reach: number;
-  /**
-   * For windows; null before it is needed, undefined where that is too large for RE2: then the whole text is one
-   * window.
-   */
+  /** For windows; null before it is needed, undefined if it is too large for RE2: then the whole text is one window. */
   #windowed: Finder | undefined | null = null;
 
   constructor(tree: Regexp, foldCase: boolean, sizes: WindowSizes) {
@@ -106,20 +108,20 @@ export class Matcher {
     return this.#whole.test(text);
   }
 
-  /** RE2 is given so many bytes at a time, as one call of it cannot be interrupted. */
+  /** RE2 is given at most this many bytes at a time, because a call of RE2 cannot be interrupted. */
   get windowBytesMax(): number {
     return this.#sizes.bytesMax;
   }
 
-  /** Where the leftmost match at or after `from` starts, which may be empty; -1 without one. */
+  /** The start of the leftmost match at or after `from`, which may be empty; -1 if there is none. */
   startFrom(text: Uint8Array, from: number): number {
     return from < text.length ? this.#whole.search(text, from, text.length) : -1;
   }
 
   /**
-   * Gives `base` + start and `base` + end of every match that is not empty, leftmost first and without overlap; no more
-   * than `countMax`. False when it takes too much work, as `work` said or as a single match does, after some matches.
-   * Anchors see the whole text, and nothing beyond it.
+   * Passes `base` + start and `base` + end of every non-empty match to the sink, leftmost first and without overlap; at
+   * most `countMax`. Returns false, possibly after some matches, if it takes too much work, either according to `work`
+   * or for a single match. Anchors see the whole text, and nothing beyond it.
    */
   findAll(
     text: Uint8Array,
@@ -148,7 +150,7 @@ export class Matcher {
         }
         const end = finder.findEnd(text, start, view);
         if (end === view && view < text.length) {
-          // What begins at `start` goes on past the window, and nothing before it does.
+          // A match that begins at `start` extends beyond the window, and no earlier one does.
           at = start;
           break;
         }
@@ -162,7 +164,7 @@ export class Matcher {
     return true;
   }
 
-  /** The window of about so many bytes that begins at `from`. */
+  /** The window of about this many bytes that begins at `from`. */
   #windowAt(text: Uint8Array, from: number, bytes: number): Window {
     const rest: Window = { to: text.length, view: text.length, finder: this.#whole };
     if (from + bytes >= text.length) return rest;
@@ -176,7 +178,7 @@ export class Matcher {
   /** The size of the window after one of `bytes`, of which `doneBytes` are done. */
   #nextWindow(bytes: number, doneBytes: number, attempts: number): number {
     const { bytesMin, bytesMax, attemptCountMax } = this.#sizes;
-    // A match that goes on past the window needs a larger one, however large.
+    // A match that extends beyond the window needs a larger one, however large.
     if (doneBytes === 0) return bytes * 2;
     if (attempts >= attemptCountMax) return Math.max(bytesMin, doneBytes);
     return bytes > bytesMax ? Math.max(bytesMax, Math.ceil(bytes / 2)) : Math.min(bytes * 2, bytesMax);
@@ -196,14 +198,14 @@ function openFinder(tree: Regexp, foldCase: boolean): Finder | undefined {
   }
 }
 
-/** The place behind the character at `at`; a byte that is not UTF-8 counts as one. */
+/** The position after the character at `at`; a byte that is not valid UTF-8 counts as one. */
 function nextCharacter(text: Uint8Array, at: number): number {
   let next = at + 1;
   while (next < text.length && (text[next] & 0xc0) === 0x80) next++;
   return next;
 }
 
-/** The last position at or before `at` that does not part a character, unless it is not UTF-8 there anyway. */
+/** The last position at or before `at` that does not split a character, unless the text is not valid UTF-8 there. */
 function characterStart(text: Uint8Array, at: number): number {
   for (let back = 0; back < 4; back++) if ((text[at - back] & 0xc0) !== 0x80) return at - back;
   return at;

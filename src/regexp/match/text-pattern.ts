@@ -2,8 +2,8 @@ import RE2 from "re2";
 import { lazy } from "../../base/lazy.js";
 
 /**
- * A pattern of our own for text of others. RE2 takes time linear in the text, whatever both are; it knows no lookaround
- * and no references. Compiled when it is first asked.
+ * One of Trawl's own patterns, for matching untrusted text. RE2 takes time linear in the text, whatever both are; it
+ * supports neither lookaround nor back-references. Compiled at the first use.
  *
  * Where RE2 differs from JavaScript: only `\n` ends a line, `\s` is `[\t\n\f\r ]`.
  */
@@ -18,7 +18,7 @@ export class TextPattern {
     return this.#compiled().test(text);
   }
 
-  /** The groups of the leftmost match, the whole of it first. */
+  /** The groups of the leftmost match, beginning with the whole match. */
   exec(text: string): readonly (string | undefined)[] | undefined {
     return this.#compiled().exec(text) ?? undefined;
   }

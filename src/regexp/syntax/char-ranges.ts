@@ -1,6 +1,6 @@
 /** Sets of code points as flat arrays of pairs (first, last). */
 
-/** The same set with its pairs sorted, and those that touch or overlap united. */
+/** The same set with its pairs sorted, and adjacent or overlapping ones merged. */
 export function normalizeRanges(pairs: readonly number[]): number[] {
   const sorted: [number, number][] = [];
   for (let i = 0; i < pairs.length; i += 2) sorted.push([pairs[i], pairs[i + 1]]);
@@ -20,7 +20,7 @@ export function rangesHold(pairs: readonly number[], codePoint: number): boolean
   return false;
 }
 
-/** The characters of the set, or undefined when they are more than `limit`. */
+/** The characters of the set, or undefined if there are more than `limit`. */
 export function expandRanges(pairs: readonly number[], limit: number): string[] | undefined {
   const characters: string[] = [];
   for (let i = 0; i < pairs.length; i += 2) {

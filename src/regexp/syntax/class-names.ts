@@ -1,13 +1,13 @@
-/** The named character classes of RE2, and what the analysis must know of them. */
+/** RE2's named character classes, and their properties needed by the analysis. */
 
-/** Ranges of the Perl classes `\d`, `\s` and `\w`. `\s` has no vertical tab. */
+/** Ranges of the Perl classes `\d`, `\s` and `\w`. `\s` does not include the vertical tab. */
 export const perlClasses: ReadonlyMap<string, readonly number[]> = new Map([
   ["d", ranges("09")],
   ["s", ranges("\t\n\f\r  ")],
   ["w", ranges("09AZ__az")],
 ]);
 
-/** Ranges of the classes that are written `[:name:]` inside a class. */
+/** Ranges of the classes written as `[:name:]` inside a class. */
 export const posixClasses: ReadonlyMap<string, readonly number[]> = new Map([
   ["alnum", ranges("09AZaz")],
   ["alpha", ranges("AZaz")],
@@ -25,7 +25,7 @@ export const posixClasses: ReadonlyMap<string, readonly number[]> = new Map([
   ["xdigit", ranges("09AFaf")],
 ]);
 
-/** The Unicode general categories and scripts that RE2 knows. */
+/** The Unicode general categories and scripts that RE2 supports. */
 export const unicodeClasses: ReadonlySet<string> = new Set(
   `Any C Cc Cf Co Cs L Ll Lm Lo Lt Lu M Mc Me Mn N Nd Nl No P Pc Pd Pe Pf Pi Po Ps S Sc Sk Sm So Z Zl Zp Zs
   Adlam Ahom Anatolian_Hieroglyphs Arabic Armenian Avestan Balinese Bamum Bassa_Vah Batak Bengali Bhaiksuki Bopomofo
@@ -44,11 +44,11 @@ export const unicodeClasses: ReadonlySet<string> = new Set(
   Thai Tibetan Tifinagh Tirhuta Toto Ugaritic Vai Vithkuqi Wancho Warang_Citi Yezidi Yi Zanabazar_Square`.split(/\s+/),
 );
 
-/** The named sets, as `ClassNode.named` spells them, that hold a newline. The tests hold this list against RE2. */
+/** The named sets, as spelled in `ClassNode.named`, that contain a newline. A test compares this list with RE2. */
 const unicodeWithNewline: ReadonlySet<string> = new Set(["Any", "C", "Cc", "Common"]);
 const posixWithNewline: ReadonlySet<string> = new Set(["ascii", "cntrl", "space"]);
 
-/** Whether a set of `ClassNode.named` holds a newline. */
+/** Whether a set of `ClassNode.named` contains a newline. */
 export function namedClassHasNewline(named: string): boolean {
   if (named === "\\D" || named === "\\W") return true;
   if (named === "\\S") return false;

@@ -5,7 +5,7 @@ import type { SourceText } from "./syntax-error.js";
 import type { ClassNode } from "./syntax.js";
 import type { Parsed } from "./parsed.js";
 
-/** What a class holds, while it is read. */
+/** The contents of a class while it is being parsed. */
 interface ClassItems {
   readonly ranges: number[];
   readonly named: Set<string>;
@@ -14,14 +14,14 @@ interface ClassItems {
 const posixName = /\[:(\^?)(\w+):\]/y;
 const unicodeName = /\\([pP])(?:\{(\^?)(\w*)\}|([^{]))/uy;
 
-/** Reads the class whose `[` is at `at`. */
+/** Parses the class whose `[` is at `at`. */
 export function parseBracketClass(source: SourceText, at: number, fold: boolean): Parsed<ClassNode> {
   const { text } = source;
   const items: ClassItems = { ranges: [], named: new Set() };
   const negated = text[at + 1] === "^";
   const first = negated ? at + 2 : at + 1;
   let next = first;
-  // A `]` right behind the opening is an ordinary character.
+  // A `]` right after the opening bracket is an ordinary character.
   while (text[next] !== "]" || next === first) {
     if (next >= text.length) throw source.error("missing closing ]", at, text.length);
     next = addNamedClass(source, next, items) ?? addRange(source, at, next, items);
@@ -29,7 +29,7 @@ export function parseBracketClass(source: SourceText, at: number, fold: boolean)
   return { value: classNode(items, negated, fold), next: next + 1 };
 }
 
-/** Reads a class that stands outside of brackets (`\d`, `\pL`, `\P{Greek}`); undefined when there is none at `at`. */
+/** Parses a class outside brackets (`\d`, `\pL`, `\P{Greek}`); undefined if there is none at `at`. */
 export function parseEscapedClass(source: SourceText, at: number, fold: boolean): Parsed<ClassNode> | undefined {
   const items: ClassItems = { ranges: [], named: new Set() };
   const next = addNamedClass(source, at, items);
@@ -40,7 +40,7 @@ function classNode(items: ClassItems, negated: boolean, fold: boolean): ClassNod
   return { kind: "class", ranges: normalizeRanges(items.ranges), named: [...items.named].sort(), negated, fold };
 }
 
-/** Adds the named class at `at`, and returns the place behind it; undefined when there is none. */
+/** Adds the named class at `at`, and returns the position after it; undefined if there is none. */
 function addNamedClass(source: SourceText, at: number, items: ClassItems): number | undefined {
   const { text } = source;
   if (text[at] === "[") return addPosixClass(source, at, items);
@@ -56,8 +56,8 @@ function addNamedClass(source: SourceText, at: number, items: ClassItems): numbe
 }
 
 /**
- * Negations stay named instead of becoming ranges: under folding, RE2 folds the class before it negates, and the ranges
- * of a complement would be folded after.
+ * Negated classes stay named instead of becoming ranges: under folding, RE2 folds the class before it negates it, and
+ * the ranges of a complement would be folded afterwards.
  */
 function addPosixClass(source: SourceText, at: number, items: ClassItems): number | undefined {
   posixName.lastIndex = at;
@@ -83,7 +83,7 @@ function addUnicodeClass(source: SourceText, at: number, items: ClassItems): num
   return at + whole.length;
 }
 
-/** Adds the character or the range at `at`, and returns the place behind it. */
+/** Adds the character or the range at `at`, and returns the position after it. */
 function addRange(source: SourceText, open: number, at: number, items: ClassItems): number {
   const { text } = source;
   const low = parseClassCharacter(source, open, at);

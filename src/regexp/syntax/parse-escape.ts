@@ -11,13 +11,14 @@ const controlEscapes: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * `\0` with up to two further octal digits; a digit from 1 on needs a second one, alone it would be a back reference.
+ * `\0` with up to two more octal digits; a digit from 1 on requires a second one, because alone it would be a
+ * back-reference.
  */
 const octal = /\\(0[0-7]{0,2}|[1-7][0-7]{1,2})/y;
 const hexadecimal = /\\x(?:\{([0-9a-fA-F]+)\}|([0-9a-fA-F]{2}))/y;
 const escapeExcerpt = /\\(?:x(?:\{[0-9a-fA-F]*.?|[0-9a-fA-F]?.?)|.)/suy;
 
-/** Reads the escape sequence at `at`, which must stand for one character. */
+/** Parses the escape sequence at `at`, which must denote a single character. */
 export function parseEscapedCharacter(source: SourceText, at: number): Parsed<number> {
   const { text } = source;
   const letter = text.charAt(at + 1);
@@ -40,7 +41,7 @@ function parseNumber(text: string, at: number): Parsed<number> | undefined {
   return { value: Number.parseInt(sixteen[1] ?? sixteen[2], 16), next: at + sixteen[0].length };
 }
 
-/** No text in UTF-8 holds a surrogate, so naming one is a mistake. */
+/** UTF-8 text contains no surrogates, so a reference to one is an error. */
 function isSurrogate(codePoint: number): boolean {
   return codePoint >= 0xd800 && codePoint <= 0xdfff;
 }

@@ -1,4 +1,4 @@
-/** A node and the place behind it. */
+/** A node and the position after it. */
 export interface Parsed<T> {
   readonly value: T;
   readonly next: number;

@@ -2,15 +2,16 @@ import { unreachable } from "../../base/assert.js";
 import type { Anchor, ClassNode, LiteralNode, Regexp, RepeatNode } from "./syntax.js";
 
 /**
- * The source of a tree in a canonical form that RE2 and its JavaScript binding read alike: groups do not capture, no
- * flag is set but case within a group, and each character that could have a meaning is escaped. `foldCase` is the flag
- * the source will be compiled with, beside the one for line anchors. Parsing the result gives the same tree.
+ * The source of a tree in a canonical form that means the same to RE2 and its JavaScript binding: groups do not
+ * capture, no flag is set except case within a group, and each character that could have a special meaning is escaped.
+ * `foldCase` is the flag with which the source will be compiled, in addition to the one for line anchors. Parsing the
+ * result gives the same tree.
  */
 export function printSource(regexp: Regexp, foldCase: boolean): string {
   return printNode(regexp, foldCase, precedence.alternate);
 }
 
-/** How tightly a form binds; one that binds less than its place asks for is put into a group. */
+/** How tightly a form binds; a form that binds less tightly than its context requires is put into a group. */
 const precedence = { alternate: 0, concat: 1, repeat: 2, atom: 3 } as const;
 type Precedence = (typeof precedence)[keyof typeof precedence];
 
@@ -60,7 +61,7 @@ function caseGroup(source: string, fold: boolean): string {
 function literalSource({ text, fold }: LiteralNode, foldCase: boolean, context: Precedence): string {
   const characters = Array.from(text, characterSource);
   if (fold !== foldCase) return caseGroup(characters.join(""), fold);
-  // A run of characters is part of the sequence around it, hence needs a group only under a repetition.
+  // A run of characters is part of the surrounding sequence, so it needs a group only under a repetition.
   return context === precedence.atom && characters.length > 1 ? `(?:${characters.join("")})` : characters.join("");
 }
 
@@ -107,8 +108,8 @@ function repeatOperator(min: number, max: number): string {
 }
 
 /**
- * The short form for logs and tests: `seq("copy" or("_to" "_from") [a-z]+)`. An `i` marks what folds case, `()` is the
- * empty regexp, and `.n` is a dot that takes a newline.
+ * The short form for logs and tests: `seq("copy" or("_to" "_from") [a-z]+)`. An `i` marks nodes that fold case, `()` is
+ * the empty regexp, and `.n` is a dot that matches a newline.
  */
 export function printTree(regexp: Regexp): string {
   switch (regexp.kind) {

@@ -1,8 +1,8 @@
 import { TrawlError } from "../../base/errors.js";
 
-/** A regexp that does not parse. The message is the one that Go's regexp package gives, where there is one. */
+/** A regexp that does not parse. The message is that of Go's regexp package, if it has one. */
 export class RegexpSyntaxError extends TrawlError {
-  /** Where in the source the error lies, in bytes of its UTF-8 form. */
+  /** Offset of the error in the source, in bytes of its UTF-8 form. */
   readonly byteOffset: number;
 
   constructor(reason: string, excerpt: string, byteOffset: number) {
@@ -12,7 +12,7 @@ export class RegexpSyntaxError extends TrawlError {
   }
 }
 
-/** The source that an error is about, with the places in it counted as JavaScript does. */
+/** The source to which an error refers; positions in it are JavaScript string indexes. */
 export class SourceText {
   readonly text: string;
 
@@ -20,12 +20,12 @@ export class SourceText {
     this.text = text;
   }
 
-  /** The error about `text[from, to)`; places are UTF-16 units. */
+  /** The error about `text[from, to)`; positions are in UTF-16 code units. */
   error(reason: string, from: number, to: number): RegexpSyntaxError {
     return new RegexpSyntaxError(reason, this.text.slice(from, to), this.#byteOffset(from));
   }
 
-  /** The error about the source as a whole, at one place of it. */
+  /** The error about the source as a whole, at one position in it. */
   errorAt(reason: string, at: number): RegexpSyntaxError {
     return new RegexpSyntaxError(reason, this.text, this.#byteOffset(at));
   }

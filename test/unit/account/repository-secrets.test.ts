@@ -114,7 +114,7 @@ t.test("a catalog of an older program is relieved of its secrets", async (t) => 
   t.equal((await daemon.list())[0]?.url, `http://127.0.0.1:${port}/`);
   t.equal(filesWith(join(data, "secrets"), token).length, 1);
   t.ok(
-    daemon.log.some(({ msg }) => /are kept in the folder secrets/.test(String(msg))),
+    daemon.log.some(({ msg }) => /are now stored in the folder secrets/.test(String(msg))),
     "and says so",
   );
 });
@@ -158,7 +158,7 @@ t.test("a configuration that names a secret for what takes none is refused", asy
     /credential applies only to http\(s\): ssh uses the keys/,
   );
   t.throws(() => resolved({ url: "/srv/a", credential: "credential:a" }), /a local repository needs none/);
-  t.throws(() => resolved({ url: "https://u:p@host/a", credential: "credential:a" }), /leave one of them out/);
+  t.throws(() => resolved({ url: "https://u:p@host/a", credential: "credential:a" }), /remove one of them/);
   t.throws(
     () => resolved({ url: "https://host/a", credential: "stored:abc" }),
     /credential: must be file:\/PATH, or credential:NAME/,

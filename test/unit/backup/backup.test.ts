@@ -180,8 +180,8 @@ t.test("what cannot be is refused", async (t) => {
   writeFileSync(join(data, "something"), "");
   const refusals: readonly (readonly [args: readonly string[], message: RegExp])[] = [
     [["backup", data, "--data", daemon.data], /contains something other than a backup/],
-    [["backup", join(daemon.data, "inner"), "--data", daemon.data], /lie in one another/],
-    [["backup", "/", "--data", daemon.data], /lie in one another/],
+    [["backup", join(daemon.data, "inner"), "--data", daemon.data], /contain one another/],
+    [["backup", "/", "--data", daemon.data], /contain one another/],
     [["backup", backup, "--data", dataDirectory(t)], /no trawld is running/],
     [["restore", backup, "--data", data], /is not empty: use an empty folder.*Nothing was changed/],
     [["restore", data, "--data", dataDirectory(t)], /is not a backup, or was not completed/],

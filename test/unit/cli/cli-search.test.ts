@@ -230,7 +230,7 @@ t.test("a daemon that does not answer as hoped", async (t) => {
     response.write(event("matches", [repo]));
     setTimeout(() => response.destroy(), 20);
   });
-  await t.rejects(runSearch({ ...command, endpoint: broken.endpoint }, terminal), { message: /broke before/ });
+  await t.rejects(runSearch({ ...command, endpoint: broken.endpoint }, terminal), { message: /was lost before/ });
 });
 
 t.test("a reader that leaves ends the search quietly", async (t) => {

@@ -280,7 +280,7 @@ t.test("answers", async (t) => {
     });
     t.match(await file("large", "content"), {
       data: { repository: { commit: { blob: null } } },
-      errors: [{ message: /too many for this answer/ }],
+      errors: [{ message: /too many for this response/ }],
     });
     t.match(await file("empty", "content byteSize totalLines languages"), {
       data: { repository: { commit: { blob: { content: "", byteSize: 0, totalLines: 0, languages: [] } } } },

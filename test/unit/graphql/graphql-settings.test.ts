@@ -391,10 +391,10 @@ t.test("organisations, teams, settings and saved searches", async (t) => {
     const own = (await read("ann", annId))?.id;
     for (const [e, message] of [
       [{ keyPath: [{ property: "a" }, { property: "b" }, { property: "c" }], value: 1 }, /./],
-      [{ keyPath: [{}], value: 1 }, /property or an index/],
-      [{ keyPath: [{ index: -1 }], value: 1 }, /property or an index/],
+      [{ keyPath: [{}], value: 1 }, /property or a non-negative index/],
+      [{ keyPath: [{ index: -1 }], value: 1 }, /property or a non-negative index/],
       [{ keyPath: [{ property: "x" }], value: "{", valueIsJSONCEncodedString: true }, /must be JSON/],
-      [{ keyPath: [{ property: "x" }], value: 5, valueIsJSONCEncodedString: true }, /must be a text/],
+      [{ keyPath: [{ property: "x" }], value: 5, valueIsJSONCEncodedString: true }, /must be a string/],
       [{ keyPath: [], value: "[]", valueIsJSONCEncodedString: true }, /must be a JSON object/],
       [{ keyPath: [], value: 1 }, /must be a JSON object/],
     ] as const)

@@ -131,8 +131,8 @@ t.test("what is refused, and what organisations look like", async (t) => {
   const token = { user: "admin", scopes: ["user:all"], note: "", expires: "90d" };
   const refusals: readonly (readonly [method: "POST" | "DELETE", path: string, body: unknown, message: RegExp])[] = [
     ["POST", "users", { name: "a b" }, /"a b" is not a valid name/],
-    ["POST", "users", { name: 7 }, /"name" must be a text/],
-    ["POST", "users", undefined, /"name" must be a text/],
+    ["POST", "users", { name: 7 }, /"name" must be a string/],
+    ["POST", "users", undefined, /"name" must be a string/],
     ["POST", "users", { name: "x", isSiteAdmin: "yes" }, /"isSiteAdmin" must be true or false/],
     ["POST", "users", { name: "Admin" }, /username "Admin" is already taken/],
     ["DELETE", "users/admin", undefined, /is the only site admin/],

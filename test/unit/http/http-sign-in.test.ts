@@ -279,8 +279,8 @@ t.test("who is not let in", async (t) => {
     ["[]", 400, "the body must be a JSON object in UTF-8\n"],
     ["null", 400, "the body must be a JSON object in UTF-8\n"],
     [`{"email":"bob","password":"${password}"`, 400, "the body must be a JSON object in UTF-8\n"],
-    [{ email: "bob" }, 400, '"password" must be a text\n'],
-    [{ email: 7, password }, 400, '"email" must be a text\n'],
+    [{ email: "bob" }, 400, '"password" must be a string\n'],
+    [{ email: 7, password }, 400, '"email" must be a string\n'],
     [{ email: "bob", password: "x".repeat(20_000) }, 413, "body too large\n"],
   ];
   for (const [body, status, text] of rows) {
@@ -357,7 +357,7 @@ t.test("making an account", async (t) => {
     [{ username: "eve", email: "x" }, 400, /not an e-mail address/],
     [{ username: "e v e" }, 400, /is not a valid name/],
     [{ username: "eve", password: "short" }, 400, /too short/],
-    [{ username: 1 }, 400, /"username" must be a text/],
+    [{ username: 1 }, 400, /"username" must be a string/],
   ];
   for (const [given, status, text] of refusals) {
     const answer = await post(open, "/-/sign-up", { email: "", password, ...given });

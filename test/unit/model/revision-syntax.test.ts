@@ -50,7 +50,7 @@ const refused: readonly (readonly [name: string, texts: readonly string[], probl
     /space|control|continues/,
   ],
   ["globs", ["*", "v?", "[a]", "a\\b"], /holds/],
-  ["parts of a name", [".a", "a/.b", "a//b", "/a", "a/", "a.lock", "a.lock/b"], /part between/],
+  ["parts of a name", [".a", "a/.b", "a//b", "/a", "a/", "a.lock", "a.lock/b"], /path component/],
   ["a dot at the end", ["a."], /dot/],
   [
     "steps without an end",

@@ -57,7 +57,7 @@ table("operators", "standard", [
   ["a group in a group", "((a or b))", `or("a" "b")`],
   ["filters come first", "a repo:b c", `and(repo:"b" "a c")`],
   ["a group of filters", "(repo:a or repo:b) c", `and(or(repo:"a" repo:"b") "c")`],
-  ["filters only", "repo:a file:b", `and(repo:"a" file:"b")`],
+  ["only filters", "repo:a file:b", `and(repo:"a" file:"b")`],
   ["nothing is said twice by groups", "(repo:a)", `repo:"a"`],
 ]);
 

@@ -372,9 +372,9 @@ bad("revisions", [
     "repo:a@b:^c",
   ],
   ["repo:a rev:*!main", `the revision "*!main" must begin with *!refs/`, "rev:*!main"],
-  ["repo:a rev:b^{/c}", `the revision "b^{/c}" is none that can be searched`, "rev:b^{/c}"],
-  ["repo:a@b^{/c}", `the revision "b^{/c}" is none that can be searched`, "repo:a@b^{/c}"],
-  ["repo:a@b@{1}", `the revision "b@{1}" is none that can be searched`, "repo:a@b@{1}"],
+  ["repo:a rev:b^{/c}", `the revision "b^{/c}" cannot be searched`, "rev:b^{/c}"],
+  ["repo:a@b^{/c}", `the revision "b^{/c}" cannot be searched`, "repo:a@b^{/c}"],
+  ["repo:a@b@{1}", `the revision "b@{1}" cannot be searched`, "repo:a@b@{1}"],
   [
     "repo:a rev:at.time(2030-01-01, b^{/c})",
     "the revision of at.time continues with",

@@ -172,7 +172,7 @@ t.test("what mirrors could not say", async (t) => {
     title: "Some repositories could not be searched",
     description: /could not be read for 12 repositories/,
   });
-  t.equal(alert?.description?.split("\n")[1], "* r0: there was not enough time");
+  t.equal(alert?.description?.split("\n")[1], "* r0: there was not enough time to read it");
   t.equal(alert?.description?.split("\n").length, 12);
   t.match(alertFor("file:has.contributor(x)", { ...foundNothing, hasResults: true, leftOut: leftOut.slice(0, 1) }), {
     description: /for one repository/,

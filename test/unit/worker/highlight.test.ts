@@ -161,7 +161,7 @@ t.test("over GraphQL", async (t) => {
     errors: [{ message: "cannot render binary file" }],
   });
   t.match(await file("lines", "highlight(disableTimeout: false) { html }"), {
-    errors: [{ message: /too many for this answer/ }],
+    errors: [{ message: /too many for this response/ }],
   });
   t.match(await ask('{ highlightCode(code: "x = \'<i>\'\\n", fuzzyLanguage: "python", disableTimeout: false) }'), {
     data: { highlightCode: /^<table><tbody><tr><td class="line" data-line="1">.*hljs-string.*&lt;i&gt;/ },
