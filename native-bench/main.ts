@@ -1,12 +1,10 @@
 import { Command, CommanderError } from "commander";
-import { errorMessage } from "../src/base/errors.js";
 import { addCorpusCommand } from "./corpus/command.js";
 import { addLoadCommand } from "./load/command.js";
 import { addCompareCommand } from "./run/compare-command.js";
-import { addReportCommand } from "./run/report-command.js";
-import { addRunCommands, exitCodes } from "./run/run-commands.js";
-import { graphqlSuite } from "./suites/graphql.js";
-import { indexSuite } from "./suites/index-build.js";
+import { addReportCommand, addRunCommands, exitCodes } from "./run/run-commands.js";
+import { graphqlSuite } from "./suites/graphql-history.js";
+import { indexSuite } from "./suites/indexing.js";
 import { loadScaleSuite } from "./suites/load-scale.js";
 import { manySuite } from "./suites/many.js";
 import { microSuite } from "./suites/micro.js";
@@ -14,6 +12,7 @@ import { peersSuite } from "./suites/peers.js";
 import { revisionsSuite } from "./suites/revisions.js";
 import { sizeScaleSuite } from "./suites/size-scale.js";
 import type { Suite } from "./suites/suite.js";
+import { errorMessage } from "../src/base/errors.js";
 
 /** Every suite, in the order of a whole run: the most important results come first. */
 const suites: readonly Suite[] = [

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
-import { table } from "../report/build.js";
-import { terminalTable } from "../report/render-table.js";
-import type { Table } from "../report/run-report.js";
 import { defaultCacheFolder, openCorpus, readManifest } from "./corpus.js";
 import { corpora } from "./table.js";
+import { terminalTable } from "../report/numbers.js";
+import type { Table } from "../report/run-report.js";
+import { table } from "../report/views.js";
 
 const description = `Lists the corpora; makes those that are named, in $XDG_CACHE_HOME/trawl-bench (~/.cache/trawl-bench).
 Where the variable BENCH_CORPUS names a repository, it replaces the Linux source.`;

@@ -2,11 +2,10 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join, resolve } from "node:path";
-import { TrawlError } from "../../src/base/errors.js";
-import { run } from "../system/processes.js";
-import { singleManifest, type Manifest } from "./manifest.js";
-import { readHead } from "./repositories.js";
+import { type Manifest, readHead, singleManifest } from "./repositories.js";
 import { corpora, type CorpusDefinition } from "./table.js";
+import { run } from "../system/processes.js";
+import { TrawlError } from "../../src/base/errors.js";
 
 /** What is searched: a repository whose work tree equals its commit, or a set of bare repositories. */
 export interface Corpus {

@@ -1,9 +1,16 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { randomFrom, type Random } from "../system/random.js";
-import { FastImport, firstCommitSeconds, type FileChange } from "./fast-import.js";
-import type { Manifest, ManifestRepository } from "./manifest.js";
-import { initBare, moveNewest, readSource, smallFiles, type Source } from "./repositories.js";
+import { FastImport, type FileChange, firstCommitSeconds } from "./fast-import.js";
+import {
+  initBare,
+  type Manifest,
+  type ManifestRepository,
+  moveNewest,
+  readSource,
+  smallFiles,
+  type Source,
+} from "./repositories.js";
+import { type Random, randomFrom } from "../system/random.js";
 
 const filesEach = 20;
 const fileBytesMax = 16 * 1024;

@@ -1,7 +1,7 @@
-import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { FastImport, type FileChange, firstCommitSeconds } from "./fast-import.js";
 import { run } from "../system/processes.js";
-import { FastImport, firstCommitSeconds, type FileChange } from "./fast-import.js";
 
 /** A file of a repository at HEAD. */
 export interface TreeFile {
@@ -77,12 +77,6 @@ export function moveNewest(from: string, to: string): void {
   renameSync(join(from, "refs/heads/main"), join(to, "refs/heads/main"));
 }
 
-/** Gives a repository the packs of another one without using disk space. */
-export function linkPacks(from: string, to: string): void {
-  const folder = join(from, "objects/pack");
-  for (const name of readdirSync(folder)) linkSync(join(folder, name), join(to, "objects/pack", name));
-}
-
 /** The commit of a bare repository that was made here. */
 export function readHead(directory: string): string {
   return readFileSync(join(directory, "refs/heads/main"), "utf8").trim();
@@ -141,4 +135,25 @@ const folderSettings = [
 export async function cloneBare(source: Source, directory: string): Promise<string> {
   await run("git", ["clone", "-q", "--bare", source.path, directory], "");
   return directory;
+}
+
+/** What a corpus consists of. */
+export interface Manifest {
+  readonly repositories: readonly ManifestRepository[];
+  /** Regular files at the heads of all repositories, and their bytes. */
+  readonly fileCount: number;
+  readonly textBytes: number;
+}
+
+export interface ManifestRepository {
+  readonly name: string;
+  /** Within the folder of the corpus; "" for the folder itself. */
+  readonly directory: string;
+}
+
+/** The manifest of a corpus that is one repository. */
+export async function singleManifest(name: string, folder: string): Promise<Manifest> {
+  const files = (await treeFiles({ path: folder })).filter(isRegular);
+  const textBytes = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  return { repositories: [{ name, directory: "" }], fileCount: files.length, textBytes };
 }

@@ -1,11 +1,6 @@
-import { makeAdversarial } from "./adversarial.js";
-import { makeCommits } from "./commits.js";
-import { makeForks } from "./forks.js";
-import { archiveChecksum, makeHistory, makeLinux } from "./linux.js";
-import type { Manifest } from "./manifest.js";
+import { archiveChecksum, installedChecksum, makeCommits, makeHistory, makeLinux, makeModules } from "./sources.js";
 import { makeMany } from "./many.js";
-import { installedChecksum, makeModules } from "./modules.js";
-import type { Source } from "./repositories.js";
+import type { Manifest, Source } from "./repositories.js";
 
 /** A corpus, how it is made, and its properties once it is. */
 export interface CorpusDefinition {
@@ -106,17 +101,6 @@ export const corpora: readonly CorpusDefinition[] = [
     make: (folder, source, progress) => makeMany(folder, source, 200, progress),
   },
   {
-    name: "forks",
-    what: "a repository of every 32nd file of the Linux source, and 50 forks that differ in six files",
-    cost: "some seconds, 0.02 GB",
-    cutFrom: "linux",
-    version: makers,
-    checksum: "1232d2400adab135eec6013d8a4da3a5db2d68943b14ed490df4cbcef2df682a",
-    fileCount: 121_736,
-    textBytes: 1_546_710_711,
-    make: makeForks,
-  },
-  {
     name: "commits",
     what: "10,000 commits that change a hundred small files, and every 20th of them a file of 2,000 lines",
     cost: "some seconds, 0.04 GB",
@@ -125,15 +109,5 @@ export const corpora: readonly CorpusDefinition[] = [
     fileCount: 101,
     textBytes: 100_865,
     make: single(makeCommits),
-  },
-  {
-    name: "adversarial",
-    what: "four spaces everywhere, a line of 200 MB, a million empty lines, random bytes, one trigram over and over",
-    cost: "half a minute, 0.5 GB",
-    version: makers,
-    checksum: "bfc53757d413eb3c3a26ece53fdc158472aef999",
-    fileCount: 6,
-    textBytes: 282_883_279,
-    make: single(makeAdversarial),
   },
 ];

@@ -1,16 +1,12 @@
 import { writeFileSync } from "node:fs";
-import { InvalidArgumentError, Option, type Command } from "commander";
-import { renderPlot } from "../report/plot.js";
-import { terminalTable } from "../report/render-table.js";
-import { loadBounds, type BoundName } from "./bounds.js";
-import { LiveView } from "./live-view.js";
-import { clientKinds, parseMix } from "./mix.js";
-import type { LoadOptions } from "./options.js";
-import type { Pace } from "./pace.js";
-import { generatorNotes, loadPlots, loadTables } from "./present.js";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { type BoundName, clientKinds, loadBounds, type LoadOptions, type Pace, parseMix } from "./options.js";
+import { generatorNotes, LiveView, loadPlots, loadTables } from "./present.js";
 import { readQueriesFile } from "./queries-file.js";
 import type { LoadResult } from "./result.js";
 import { runLoad } from "./run-load.js";
+import { terminalTable } from "../report/numbers.js";
+import { renderPlot } from "../report/plot.js";
 
 /** What was typed; numbers are numbers, but not yet within their bounds. */
 interface Typed {

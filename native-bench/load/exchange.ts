@@ -1,10 +1,9 @@
 import type { Client, Dispatcher } from "undici";
+import { type AnswerCheck, connectionFailure, type Failure, statusFailure } from "./answer-check.js";
+import type { Reader } from "./options.js";
+import type { Exchangeable } from "./request.js";
 import { callAfter, monotonicMs, type PendingCall } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
-import type { AnswerCheck } from "./answer-check.js";
-import { connectionFailure, statusFailure, type Failure } from "./failure.js";
-import type { Reader } from "./reader.js";
-import type { Exchangeable } from "./request.js";
 
 /** How an exchange ended. */
 export type Outcome =

@@ -1,9 +1,6 @@
-import { TrawlError } from "../../src/base/errors.js";
-import { requireWithin } from "./bounds.js";
-import type { Pace } from "./pace.js";
-import type { Reader } from "./reader.js";
-import type { LoadRequest } from "./request.js";
+import { exhaustive, type LoadRequest } from "./request.js";
 import type { SecondRow } from "./result.js";
+import { TrawlError } from "../../src/base/errors.js";
 
 /** What a run of the generator sends, how, and for how long. */
 export interface LoadOptions {
@@ -66,4 +63,122 @@ export function requireLoadOptions({ url, token = "", classes, pace, connections
   requireWithin("requests", limits.requestsMax);
   requireWithin("timeout", limits.timeoutSeconds);
   requireWithin("drain", limits.drainSeconds);
+}
+
+/** When requests begin. */
+export type Pace =
+  /**
+   * Requests begin at a constant rate, whether earlier ones were answered or not, and latency counts from when a
+   * request was due: like users who are independent of each other. A request that would exceed `inFlightMax` is not
+   * sent and counts as a failure.
+   */
+  | { readonly kind: "open"; readonly ratePerSecond: number; readonly inFlightMax: number }
+  /** Clients that each ask again as soon as they have their answer. A server that stalls is asked less meanwhile. */
+  | { readonly kind: "closed"; readonly concurrency: number };
+
+/** How a client reads its answer. */
+export type Reader =
+  | { readonly kind: "steady" }
+  /** Reads no more than this on average. */
+  | { readonly kind: "slow"; readonly bytesPerSecond: number }
+  /** Stops reading once, after the first event, and then continues. */
+  | { readonly kind: "paused"; readonly pauseMs: number }
+  /** Closes the connection after the first event. */
+  | { readonly kind: "leaving" };
+
+/**
+ * Slow and paused clients of the `load` command's mix. A server notices them only once its own buffers are full.
+ */
+export const usualSlow: Reader = { kind: "slow", bytesPerSecond: 256 * 1024 };
+export const usualPause: Reader = { kind: "paused", pauseMs: 2000 };
+
+interface Bound {
+  readonly min: number;
+  readonly max: number;
+  readonly isWhole: boolean;
+  readonly unit: string;
+}
+
+/**
+ * The limits of one generator. Beyond them the figures would describe the generator and not the server: a small request
+ * costs it 80 µs of its one core (measured by overhead.ts, in each run of the harness). Connections and clients stay
+ * below the usual limits of open files and of ports to one address.
+ */
+export const loadBounds = {
+  rate: { min: 0.01, max: 10_000, isWhole: false, unit: "requests a second" },
+  concurrency: { min: 1, max: 10_000, isWhole: true, unit: "clients" },
+  connections: { min: 1, max: 10_000, isWhole: true, unit: "connections" },
+  "in-flight": { min: 1, max: 20_000, isWhole: true, unit: "requests" },
+  duration: { min: 0.1, max: 3600, isWhole: false, unit: "seconds" },
+  requests: { min: 1, max: 10_000_000, isWhole: true, unit: "requests" },
+  timeout: { min: 0.1, max: 600, isWhole: false, unit: "seconds" },
+  drain: { min: 0, max: 60, isWhole: false, unit: "seconds" },
+} as const satisfies Readonly<Record<string, Bound>>;
+
+export type BoundName = keyof typeof loadBounds;
+
+/** Throws `bad-config` unless the value is within its bounds. */
+export function requireWithin(name: BoundName, value: number): void {
+  const { min, max, isWhole, unit } = loadBounds[name];
+  if (value >= min && value <= max && (!isWhole || Number.isInteger(value))) return;
+  const range = `${isWhole ? "a whole number " : ""}from ${min} to ${max} ${unit}`;
+  throw new TrawlError("bad-config", `${name} ${value}: must be ${range}`);
+}
+
+interface ClientKind {
+  readonly meaning: string;
+  readonly reader: Reader;
+  /** Which of the queries such a client asks, and in which form. */
+  readonly requests: (queries: readonly LoadRequest[]) => readonly LoadRequest[];
+}
+
+const steady: Reader = { kind: "steady" };
+
+const asWritten: ClientKind["requests"] = (queries) => queries.filter(({ kind }) => kind !== "graphql");
+const forAll: ClientKind["requests"] = (queries) =>
+  queries.flatMap((query) => (query.kind === "stream" ? [exhaustive(query)] : []));
+const graphqlOnly: ClientKind["requests"] = (queries) => queries.filter(({ kind }) => kind === "graphql");
+
+/** The clients that a mix is made of. */
+export const clientKinds = {
+  interactive: { meaning: "asks a query as it is written", reader: steady, requests: asWritten },
+  exhaustive: { meaning: "asks for every match, with count:all", reader: steady, requests: forAll },
+  graphql: { meaning: "sends a GraphQL operation", reader: steady, requests: graphqlOnly },
+  slow: { meaning: "reads 256 KiB a second", reader: usualSlow, requests: asWritten },
+  paused: { meaning: "reads nothing for 2 s after the first event", reader: usualPause, requests: asWritten },
+  leaving: { meaning: "leaves after the first event", reader: { kind: "leaving" }, requests: asWritten },
+} as const satisfies Readonly<Record<string, ClientKind>>;
+
+type ClientKindName = keyof typeof clientKinds;
+
+/**
+ * `interactive=9,exhaustive=1` as classes that ask these queries; undefined asks each query as it is written, equally
+ * often.
+ */
+export function parseMix(mix: string | undefined, queries: readonly LoadRequest[]): LoadClass[] {
+  if (mix === undefined) return plainClasses(queries);
+  const classes = mix.split(",").map((part) => {
+    const [, name = "", weight = ""] = /^\s*([a-z]+)=([0-9.]+)\s*$/.exec(part) ?? [];
+    if (isClientKind(name)) return newClass(name, Number(weight), queries);
+    const names = Object.keys(clientKinds).join(", ");
+    throw new TrawlError("bad-config", `mix ${JSON.stringify(part)}: must be NAME=SHARE with one of ${names}`);
+  });
+  if (new Set(classes.map(({ name }) => name)).size === classes.length) return classes;
+  throw new TrawlError("bad-config", `mix ${mix}: a name comes twice`);
+}
+
+function plainClasses(queries: readonly LoadRequest[]): LoadClass[] {
+  const classes = (["interactive", "graphql"] as const).map((name) => newClass(name, 1, queries));
+  return classes
+    .map((each) => ({ ...each, weight: each.requests.length }))
+    .filter(({ requests }) => requests.length > 0);
+}
+
+function newClass(name: ClientKindName, weight: number, queries: readonly LoadRequest[]): LoadClass {
+  const { reader, requests } = clientKinds[name];
+  return { name, weight, reader, requests: requests(queries) };
+}
+
+function isClientKind(name: string): name is ClientKindName {
+  return Object.hasOwn(clientKinds, name);
 }

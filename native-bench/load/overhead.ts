@@ -1,23 +1,11 @@
 import type { ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { TrawlError } from "../../src/base/errors.js";
+import type { Results } from "../report/results.js";
 import { firstLine, start } from "../system/processes.js";
-import type { Distribution } from "./distribution.js";
-import type { Pace } from "./pace.js";
+import type { Pace } from "./options.js";
 import type { ClassResult, LoadResult } from "./result.js";
 import { runLoad } from "./run-load.js";
-
-/** The cost of the generator itself, measured against a server that does nothing. */
-export interface Overhead {
-  /** 32 clients that ask for a stream of one event as fast as they can. */
-  readonly requestsPerSecond: number;
-  readonly cpuMicrosecondsPerRequest: number;
-  /** Of the same requests at a constant rate: what the clock, the client and the loopback add to each latency. */
-  readonly ratePerSecond: number;
-  readonly latency: Distribution;
-  /** Of a stream of 150 MB whose grammar is checked. */
-  readonly megabytesPerSecond: number;
-}
 
 const ratePerSecond = 500;
 const streamBytes = 150_000_000;
@@ -28,8 +16,11 @@ export function startNullServer(): ChildProcess {
   return start(process.execPath, [program], { stdio: ["ignore", "pipe", "inherit"] });
 }
 
-/** Takes about `4 * seconds`. The first quarter only warms up both sides. */
-export async function measureOverhead(seconds: number): Promise<Overhead> {
+/**
+ * Records the cost of the generator itself, measured against a server that does nothing. Takes about `4 * seconds`. The
+ * first quarter only warms up both sides.
+ */
+export async function measureOverhead(seconds: number, results: Results): Promise<void> {
   const server = startNullServer();
   try {
     const url = await firstLine(server);
@@ -38,14 +29,14 @@ export async function measureOverhead(seconds: number): Promise<Overhead> {
     const small = await load(url, full, "x", seconds);
     const paced = await load(url, { kind: "open", ratePerSecond, inFlightMax: 1000 }, "x", seconds);
     const bulk = await load(url, { kind: "closed", concurrency: 1 }, `bytes:${streamBytes}`, seconds);
-    const { cpuShare } = small.result.generator;
-    return {
-      requestsPerSecond: small.of.goodPerSecond,
-      cpuMicrosecondsPerRequest: (cpuShare * small.result.seconds * 1e6) / small.of.whole,
-      ratePerSecond,
-      latency: paced.of.latency,
-      megabytesPerSecond: bulk.of.bytesPerSecond / 1e6,
-    };
+    const cpuMicroseconds = small.result.generator.cpuShare * small.result.seconds * 1e6;
+    const task = "the generator itself, against a server that does nothing";
+    results.list("The generator itself");
+    results.more(task, "small streams, 32 clients", "/s", small.of.goodPerSecond);
+    results.less(task, "the generator's time for each", "µs of a core", cpuMicroseconds / small.of.whole);
+    results.less(task, `a small stream at ${ratePerSecond} a second, p50`, "ms", paced.of.latency.p50Ms);
+    results.less(task, `a small stream at ${ratePerSecond} a second, p99`, "ms", paced.of.latency.p99Ms);
+    results.more(task, "a stream of 150 MB, its grammar checked", "MB/s", bulk.of.bytesPerSecond / 1e6);
   } finally {
     server.kill();
   }

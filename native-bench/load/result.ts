@@ -1,6 +1,6 @@
-import type { CurvePoint, Distribution } from "./distribution.js";
-import type { FailureKind } from "./failure.js";
-import type { Pace } from "./pace.js";
+import type { FailureKind } from "./answer-check.js";
+import type { CurvePoint, Distribution } from "./class-recorder.js";
+import type { Pace } from "./options.js";
 
 /** The result of a run, as plain data. */
 export interface LoadResult {

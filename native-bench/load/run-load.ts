@@ -1,16 +1,14 @@
 import type { Client } from "undici";
+import type { FailureKind } from "./answer-check.js";
+import { ClassRecorder, Latencies } from "./class-recorder.js";
+import { Connections } from "./connections.js";
+import { Exchange, type Outcome } from "./exchange.js";
+import { type LoadClass, type LoadOptions, requireLoadOptions } from "./options.js";
+import { type Exchangeable, toExchangeable } from "./request.js";
+import type { LoadResult, SecondRow } from "./result.js";
+import { type Random, randomFrom } from "../system/random.js";
 import { callEvery, monotonicMs, sleep } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
-import { randomFrom, type Random } from "../system/random.js";
-import { ClassRecorder } from "./class-recorder.js";
-import { Connections } from "./connections.js";
-import { Latencies } from "./distribution.js";
-import { DueQueue } from "./due-queue.js";
-import { Exchange, type Outcome } from "./exchange.js";
-import type { FailureKind } from "./failure.js";
-import { requireLoadOptions, type LoadClass, type LoadOptions } from "./options.js";
-import { toExchangeable, type Exchangeable } from "./request.js";
-import type { LoadResult, SecondRow } from "./result.js";
 
 /**
  * Puts a load on a server and measures how it performs. Throws `bad-config` for options beyond `loadBounds`; whatever
@@ -55,7 +53,7 @@ class LoadRun {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #random: Random;
   readonly #inFlightExchanges = new Set<Exchange>();
-  readonly #waiting = new DueQueue<Due>();
+  readonly #waiting: Due[] = [];
   readonly #lateness = new Latencies();
   readonly #timeline: SecondRow[] = [];
   #startMs = 0;

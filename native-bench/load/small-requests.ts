@@ -1,6 +1,6 @@
-import { TrawlError } from "../../src/base/errors.js";
-import { compileProgram } from "../system/compile.js";
+import { compileProgram } from "../system/folders.js";
 import { ended, start } from "../system/processes.js";
+import { TrawlError } from "../../src/base/errors.js";
 
 /** A request that is sent over and over. */
 export interface SmallRequest {

@@ -1,5 +1,4 @@
-import { breach, parseObject, type AnswerCheck } from "./answer-check.js";
-import type { Failure } from "./failure.js";
+import { type AnswerCheck, breach, type Failure, parseObject } from "./answer-check.js";
 
 /**
  * Checks the grammar of a search stream while it arrives.

@@ -1,7 +1,8 @@
+import type { ChildProcess } from "node:child_process";
 import { monotonicMs } from "../../src/base/deadline.js";
-import { more, ratio, table, type Column } from "../report/build.js";
-import { short } from "../report/numbers.js";
-import type { Sample, Table } from "../report/run-report.js";
+import { TrawlError } from "../../src/base/errors.js";
+import type { Results } from "../report/results.js";
+import { start } from "../system/processes.js";
 
 /** One piece of work, done in several ways. */
 export interface MicroBench {
@@ -15,10 +16,7 @@ export interface MicroBench {
 /** One way to do it. */
 export interface Subject {
   readonly name: string;
-  /**
-   * What it finds or writes, compared with the others' before any time counts. After the first one, a subject without a
-   * result is a limit: the most that the machine can do.
-   */
+  /** What it finds, compared with the others' before any time counts; undefined for a limit of the machine. */
   readonly result: (() => Promise<string> | string) | undefined;
   /** Does the work once. */
   readonly run: () => Promise<Trial> | Trial;
@@ -29,66 +27,43 @@ export interface Trial {
   readonly seconds: number;
 }
 
-export interface BenchGroup {
-  readonly title: string;
-  readonly benches: readonly MicroBench[];
-  /** Ends what the benches started, after they were measured. */
-  readonly close: () => Promise<void>;
-}
-
-/** What was measured of one bench. */
-export interface BenchResult {
-  readonly bench: MicroBench;
-  /** By subject, in its order: a rate for each round. */
-  readonly rates: readonly (readonly number[])[];
-  /** What the subjects found, where they do not agree; then there is no ratio. */
-  readonly disagreement: string | undefined;
-}
-
-/** Times work that returns its amount. */
-export function timed(work: () => number): Trial {
-  const fromMs = monotonicMs();
-  const amount = work();
-  return { amount, seconds: (monotonicMs() - fromMs) / 1000 };
-}
-
-export async function timedAsync(work: () => Promise<number>): Promise<Trial> {
-  const fromMs = monotonicMs();
-  const amount = await work();
-  return { amount, seconds: (monotonicMs() - fromMs) / 1000 };
-}
-
-/** A subject's work that always has the same amount; `find` returns what is compared. */
-export function working(amount: number, find: () => number | string): Omit<Subject, "name"> {
-  const run = (): Trial =>
-    timed(() => {
-      find();
-      return amount;
-    });
-  return { result: () => String(find()), run };
+/** A subject whose work always has the same amount; `find` returns what is compared. */
+export function working(name: string, amount: number, find: () => number | string): Subject {
+  const run = (): Trial => {
+    const fromMs = monotonicMs();
+    find();
+    return { amount, seconds: (monotonicMs() - fromMs) / 1000 };
+  };
+  return { name, result: () => String(find()), run };
 }
 
 /**
  * Compares what the subjects find, then measures them in turn, round after round, so that other load on the machine
  * affects each alike. The first round does not count. In a round each subject works once, and until `roundMs` are over.
  */
-export async function measureBench(bench: MicroBench, rounds: number, roundMs: number): Promise<BenchResult> {
-  const disagreement = await compareResults(bench.subjects);
-  const rates = bench.subjects.map((): number[] => []);
+export async function measureBench(
+  group: string,
+  { task, unit, subjects }: MicroBench,
+  { rounds, roundMs }: { readonly rounds: number; readonly roundMs: number },
+  results: Results,
+): Promise<void> {
+  const name = `${group}: ${task}`;
+  const found: { readonly subject: string; readonly result: string }[] = [];
+  for (const { name: subject, result } of subjects)
+    if (result !== undefined) found.push({ subject, result: await result() });
+  if (found.some(({ result }) => result !== found[0]?.result)) {
+    const all = found.map(({ subject, result }) => `${subject}: ${result}`).join(", ");
+    results.note(`${name}: the results differ (${all}), so there is no ratio.`);
+    for (const { name: subject } of subjects) results.setIncomparable(name, subject);
+  }
+  const rates = subjects.map((): number[] => []);
   for (let round = 0; round <= rounds; round++) {
-    for (const [i, subject] of bench.subjects.entries()) {
+    for (const [i, subject] of subjects.entries()) {
       const rate = await measureRate(subject, roundMs);
       if (round > 0) rates[i]?.push(rate);
     }
   }
-  return { bench, rates, disagreement };
-}
-
-async function compareResults(subjects: readonly Subject[]): Promise<string | undefined> {
-  const results: { name: string; result: string }[] = [];
-  for (const { name, result } of subjects) if (result !== undefined) results.push({ name, result: await result() });
-  if (results.every(({ result }) => result === results[0]?.result)) return undefined;
-  return results.map(({ name, result }) => `${name}: ${result}`).join(", ");
+  for (const [i, { name: subject }] of subjects.entries()) results.more(name, subject, `${unit}/s`, rates[i] ?? []);
 }
 
 async function measureRate(subject: Subject, roundMs: number): Promise<number> {
@@ -102,60 +77,52 @@ async function measureRate(subject: Subject, roundMs: number): Promise<number> {
   return amount / seconds;
 }
 
-export function toSamples(group: string, results: readonly BenchResult[]): Sample[] {
-  return results.flatMap(({ bench: { task, unit, subjects }, rates }) =>
-    subjects.map(({ name }, i) => more(`${group}: ${task}`, name, `${unit}/s`, rates[i] ?? [])),
-  );
-}
+/** The machine's limits for one file: a running limits.c. */
+export class MachineLimits {
+  readonly #child: ChildProcess;
+  readonly #waiting: ((line: string) => void)[] = [];
+  #text = "";
 
-/**
- * A row for each bench, with a dash where a subject is not part of it. Ratios are those of medians. The last column is
- * the share that the first subject reaches of the limit: a row has at most one limit.
- */
-export function benchTable(title: string, results: readonly BenchResult[]): Table {
-  const subjects = results.flatMap(({ bench }) => bench.subjects);
-  const names = [...new Set(subjects.map(({ name }) => name))];
-  const hasResult = (name: string): boolean => subjects.some((each) => each.name === name && each.result !== undefined);
-  const limit: Column<BenchResult> = ["of the limit", (row) => shareText(row)];
-  return table(title, results, [
-    ["", ({ bench }) => bench.task],
-    ["unit", ({ bench }) => `${bench.unit}/s`],
-    ...names.map((name): Column<BenchResult> => [name, (row) => (hasSubject(row, name) ? findRates(row, name) : "–")]),
-    ...names
-      .slice(1)
-      .filter(hasResult)
-      .map((name): Column<BenchResult> => [`${names[0] ?? ""} ÷ ${name}`, (row) => ratioText(row, name)]),
-    ...(results.some(({ bench }) => limitName(bench) !== undefined) ? [limit] : []),
-  ]);
-}
+  constructor(program: string, textPath: string) {
+    this.#child = start(program, [textPath], { stdio: ["pipe", "pipe", "inherit"] });
+    this.#child.stdin?.on("error", () => {});
+    this.#child.stdout?.on("data", (bytes: Buffer) => this.#take(bytes));
+    this.#child.on("close", () => this.#waiting.splice(0).forEach((answer) => answer("")));
+  }
 
-function hasSubject({ bench }: BenchResult, name: string): boolean {
-  return bench.subjects.some((subject) => subject.name === name);
-}
+  /** A bare limit: a command of limits.c whose result, times `unitsPerResult`, is a trial's amount. */
+  limit(name: string, command: string, unitsPerResult: number): Subject {
+    const run = async (): Promise<Trial> => {
+      const { seconds, result } = await this.#ask(command);
+      return { amount: result * unitsPerResult, seconds };
+    };
+    return { name, result: undefined, run };
+  }
 
-/** The name of the bench's limit. */
-export function limitName({ subjects }: MicroBench): string | undefined {
-  return subjects.slice(1).find(({ result }) => result === undefined)?.name;
-}
+  /** A command that does the same work as the other subjects, and must find the same. */
+  peer(name: string, command: string, amount: number): Subject {
+    const run = async (): Promise<Trial> => ({ amount, seconds: (await this.#ask(command)).seconds });
+    return { name, result: async () => String((await this.#ask(command)).result), run };
+  }
 
-/** The rates of a subject; [] when it is not part of the bench. */
-export function findRates({ bench, rates }: BenchResult, name: string): readonly number[] {
-  return rates[bench.subjects.findIndex((subject) => subject.name === name)] ?? [];
-}
+  close(): void {
+    this.#child.stdin?.end();
+  }
 
-/** Our rate as a multiple of that subject's; undefined when it is not part of the bench or the results differ. */
-export function ratioTo(row: BenchResult, name: string): number | undefined {
-  if (!hasSubject(row, name) || row.disagreement !== undefined) return undefined;
-  return ratio(findRates(row, row.bench.subjects[0]?.name ?? ""), findRates(row, name));
-}
+  async #ask(command: string): Promise<{ readonly seconds: number; readonly result: number }> {
+    const line = await new Promise<string>((resolve) => {
+      this.#waiting.push(resolve);
+      this.#child.stdin?.write(`${command}\n`);
+    });
+    const [nanoseconds, result] = line.split(" ").map(Number);
+    if (nanoseconds === undefined || result === undefined)
+      throw new TrawlError("internal", `limits.c does not answer ${command}`);
+    return { seconds: nanoseconds / 1e9, result };
+  }
 
-function shareText(row: BenchResult): string {
-  const share = ratioTo(row, limitName(row.bench) ?? "");
-  return share === undefined ? "–" : `${short(100 * share)} %`;
-}
-
-function ratioText(row: BenchResult, name: string): string {
-  if (row.disagreement !== undefined) return "differs";
-  const value = ratioTo(row, name);
-  return value === undefined ? "–" : `${short(value)}x`;
+  #take(bytes: Buffer): void {
+    const lines = (this.#text + bytes.toString()).split("\n");
+    this.#text = lines.pop() ?? "";
+    for (const line of lines) this.#waiting.shift()?.(line);
+  }
 }

@@ -9,6 +9,7 @@ import { firstLine, start } from "../system/processes.js";
  * documents, and a server library.
  */
 export const graphqlWays = ["graphql-js", "graphql-js, documents kept", "graphql-yoga"] as const;
+
 export type GraphqlWay = (typeof graphqlWays)[number];
 
 /** What they answer with. */

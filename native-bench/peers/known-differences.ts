@@ -1,9 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Corpus } from "../corpus/corpus.js";
-import type { Answer, Peer } from "./peer.js";
+import { type Answer, type LineId, type Peer, ResultSet } from "./peer.js";
 import type { BenchQuery } from "./queries.js";
-import { ResultSet, type LineId } from "./result-set.js";
 import type { Ripgrep } from "./ripgrep.js";
 
 /** What a peer has found. */

@@ -1,9 +1,8 @@
 import type { Corpus, CorpusContext } from "../corpus/corpus.js";
-import { codesearchVersion, openCodesearch } from "./codesearch.js";
-import { openGitGrep } from "./git-grep.js";
+import { codesearchVersion, openCodesearch, openGitGrep } from "./command-line-tools.js";
 import type { Found, Peer } from "./peer.js";
-import { openRipgrep, ripgrepVersion, type Ripgrep } from "./ripgrep.js";
-import { openZoekt, zoektVersion, type Zoekt } from "./zoekt.js";
+import { openRipgrep, type Ripgrep, ripgrepVersion } from "./ripgrep.js";
+import { openZoekt, type Zoekt, zoektVersion } from "./zoekt.js";
 
 /** The installed peers, and those that are missing. */
 export interface Peers {

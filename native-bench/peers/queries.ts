@@ -37,31 +37,31 @@ export const queries: readonly BenchQuery[] = [
   literal("amdgpu_vcn_idle_work", rare),
   literal("qqzzxxjjvvww", rare),
   literal("return", { must: { rg: 1.2, csearch: 7, zoekt: 5 }, aim: { rg: 2, zoekt: 10 } }),
-  { ...literal("kmalloc", untargeted), ignoreCase: true },
+  { ...literal("kmalloc"), ignoreCase: true },
   { ...literal("dma", { must: { rg: 1.5, zoekt: 5 }, aim: { rg: 3, zoekt: 10 } }), ignoreCase: true },
   regexp("(copy|move)_to_user", anchored),
   regexp("[a-z]+_lock_irqsave", anchored),
-  regexp("kmalloc\\(.*GFP_ATOMIC", untargeted),
-  { ...regexp("err(or)?\\s*=\\s*-E[A-Z]+", untargeted), spansLines: true },
+  regexp("kmalloc\\(.*GFP_ATOMIC"),
+  { ...regexp("err(or)?\\s*=\\s*-E[A-Z]+"), spansLines: true },
   regexp("[a-z]+[0-9]+_[a-z]+\\(", { must: { rg: 0.6, zoekt: 5 }, aim: { rg: 1, zoekt: 10 } }),
   { ...literal("    ", { must: { timesReturn: 3 }, aim: {} }), isHuge: true },
 ];
 
 /** For the sources of JavaScript packages. */
 export const quickQueries: readonly BenchQuery[] = [
-  literal("TODO", untargeted),
-  literal("createHash", untargeted),
-  literal("qqzzxxjjvvww", untargeted),
-  literal("return", untargeted),
-  { ...literal("error", untargeted), ignoreCase: true },
-  regexp("create(Hash|Hmac|Server)", untargeted),
+  literal("TODO"),
+  literal("createHash"),
+  literal("qqzzxxjjvvww"),
+  literal("return"),
+  { ...literal("error"), ignoreCase: true },
+  regexp("create(Hash|Hmac|Server)"),
 ];
 
-export function literal(pattern: string, targets: QueryTargets): BenchQuery {
+export function literal(pattern: string, targets: QueryTargets = untargeted): BenchQuery {
   return { pattern, kind: "literal", ignoreCase: false, spansLines: false, isHuge: false, ...targets };
 }
 
-export function regexp(pattern: string, targets: QueryTargets): BenchQuery {
+export function regexp(pattern: string, targets: QueryTargets = untargeted): BenchQuery {
   return { ...literal(pattern, targets), kind: "regexp" };
 }
 

@@ -1,11 +1,9 @@
 import { join } from "node:path";
 import type { Corpus } from "../corpus/corpus.js";
-import { timeCommand } from "../system/processes.js";
-import { readLineOutput } from "./line-output.js";
-import type { Answer, Found, Peer } from "./peer.js";
+import { findTool, findTools, readLineOutput, readVersionLine } from "./tools.js";
+import { type Answer, type Found, type LineId, type Peer, ResultSet } from "./peer.js";
 import type { BenchQuery } from "./queries.js";
-import { ResultSet, type LineId } from "./result-set.js";
-import { findTool, findTools, readVersionLine } from "./tools.js";
+import { timeCommand } from "../system/processes.js";
 
 /** ripgrep over all files of the work tree, with two threads. */
 export async function openRipgrep(corpus: Corpus): Promise<Found<Ripgrep>> {

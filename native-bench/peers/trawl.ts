@@ -1,17 +1,16 @@
+import type { ChildProcess } from "node:child_process";
 import { openSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { ChildProcess } from "node:child_process";
+import { type Answer, type Peer, ResultSet } from "./peer.js";
+import { streamParams } from "./queries.js";
+import { curlMs, openAnswer } from "./tools.js";
+import { ended, start } from "../system/processes.js";
 import { monotonicMs } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
 import { callDaemon } from "../../src/cli/control-client.js";
 import { SseDecoder } from "../../src/cli/sse-decoder.js";
 import type { RepositoryStatus } from "../../src/model/repository-status.js";
-import { ended, start } from "../system/processes.js";
-import { curlMs, openAnswer } from "./http.js";
-import type { Answer, Peer } from "./peer.js";
-import { streamParams } from "./queries.js";
-import { ResultSet } from "./result-set.js";
 
 const command = fileURLToPath(new URL("../../../bin/trawl", import.meta.url));
 
@@ -19,17 +18,17 @@ const command = fileURLToPath(new URL("../../../bin/trawl", import.meta.url));
 export class Trawl {
   readonly pid: number;
   readonly url: string;
+  readonly dataFolder: string;
   /** Milliseconds from the start of the process until it accepted requests. */
   readonly startMs: number;
   readonly #process: ChildProcess;
-  readonly #dataFolder: string;
 
   private constructor(process: ChildProcess, dataFolder: string, url: string, startMs: number) {
     this.pid = process.pid ?? 0;
     this.url = url;
     this.startMs = startMs;
     this.#process = process;
-    this.#dataFolder = dataFolder;
+    this.dataFolder = dataFolder;
   }
 
   /** The daemon's log goes to a file beside its data. */
@@ -139,7 +138,7 @@ export class Trawl {
   }
 
   async #control(path: string, body: unknown, progress: (text: string) => void): Promise<unknown> {
-    return await callDaemon(this.#dataFolder, {
+    return await callDaemon(this.dataFolder, {
       method: "POST",
       path,
       body,

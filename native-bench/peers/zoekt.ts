@@ -1,17 +1,16 @@
 import type { ChildProcess } from "node:child_process";
-import { createServer, type AddressInfo } from "node:net";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
-import { monotonicMs, sleep } from "../../src/base/deadline.js";
-import { TrawlError } from "../../src/base/errors.js";
 import type { Corpus, CorpusContext } from "../corpus/corpus.js";
 import { treeFiles } from "../corpus/repositories.js";
+import { type Answer, declineHuge, type Found, type Peer, ResultSet } from "./peer.js";
+import { type BenchQuery, escaped } from "./queries.js";
+import { curlMs, findTool, findTools, fingerprint, type HttpSearch, openAnswer } from "./tools.js";
+import { diskBytes, watchMemory } from "../system/measure.js";
 import { ended, run, start } from "../system/processes.js";
-import { curlMs, openAnswer, type HttpSearch } from "./http.js";
-import { declineHuge, type Answer, type Found, type Peer } from "./peer.js";
-import { escaped, type BenchQuery } from "./queries.js";
-import { findTool, findTools, fingerprint } from "./tools.js";
-import { ZoektAnswerReader } from "./zoekt-answer.js";
-import { buildZoektIndex, type ZoektBuild } from "./zoekt-index.js";
+import { monotonicMs, sleep } from "../../src/base/deadline.js";
+import { TrawlError } from "../../src/base/errors.js";
 
 /** zoekt's `SearchOptions` by their Go names. */
 export type ZoektOptions = Readonly<Record<string, number>>;
@@ -163,4 +162,89 @@ export async function zoektVersion(): Promise<string | undefined> {
   const details = findTool("go") === undefined ? "" : await run("go", ["version", "-m", server], "").catch(() => "");
   const revision = /vcs\.revision=(\w{12})/.exec(details)?.[1] ?? /\tmod\t\S+\t(v\S+)/.exec(details)?.[1];
   return `zoekt ${revision ?? `SHA-256 ${await fingerprint(server)}`}`;
+}
+
+/** Longer than a path and than every other value that is read. */
+const tailLength = 16_384;
+
+/**
+ * Reads an answer of zoekt's `/api/search` with line matches as it arrives: the whole JSON text can exceed the longest
+ * string. Only a file's `FileName` has a text as its value (a line's has a boolean), and it precedes the lines of the
+ * file. The counters come first.
+ */
+export class ZoektAnswerReader {
+  readonly #lines = new ResultSet();
+  #bytes = 0;
+  #head = "";
+  #tail = "";
+  #path = "";
+
+  push(part: Buffer): void {
+    this.#bytes += part.length;
+    const text = this.#tail + part.toString("latin1");
+    if (this.#head.length < headLength) this.#head = (this.#head + part.toString("latin1")).slice(0, headLength);
+    const pattern = /"FileName":"((?:[^"\\]|\\.)*)"|"LineNumber":(\d+)(?=[,}])/g;
+    let end = 0;
+    for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+      const [, path, line] = match;
+      if (path !== undefined) this.#path = JSON.parse(Buffer.from(`"${path}"`, "latin1").toString()) as string;
+      else this.#lines.add(this.#path, Number(line));
+      end = pattern.lastIndex;
+    }
+    this.#tail = text.slice(Math.max(end, text.length - tailLength));
+  }
+
+  /** Throws when the answer ended early or zoekt left something out. */
+  end(): Answer {
+    if (!this.#tail.trimEnd().endsWith("}}")) throw new TrawlError("cancelled", "the answer of zoekt ended early");
+    const left = /"(ShardFilesSkipped|FilesSkipped|ShardsSkipped|Crashes)":([1-9]\d*)/.exec(this.#head);
+    if (left !== null) throw new TrawlError("cancelled", `the answer of zoekt is not whole: ${left[1]} ${left[2]}`);
+    return { lines: this.#lines, bytes: this.#bytes };
+  }
+}
+
+const headLength = 2000;
+
+/** The cost of building zoekt's index. */
+export interface ZoektBuild {
+  /** ISO 8601. The index is kept for later runs, so it may be of an earlier one. */
+  readonly date: string;
+  readonly seconds: number;
+  readonly peakBytes: number;
+  readonly diskBytes: number;
+}
+
+/**
+ * Indexes what zoekt leaves out by default (files above 2 MB or with more than 20,000 different trigrams), as the
+ * others do; without ctags, as no other tool here finds symbols.
+ */
+const flags = ["-incremental=false", "-submodules=false", "-disable_ctags"];
+const limits = ["-file_limit", "1000000000", "-max_trigram_count", "100000000"];
+
+const timeoutMs = 3_600_000;
+
+/** Builds the index unless it exists, and stores its cost beside it. */
+export async function buildZoektIndex(
+  indexer: string,
+  folder: string,
+  corpus: Corpus,
+  progress: (text: string) => void,
+): Promise<ZoektBuild> {
+  const buildFile = `${folder}.json`;
+  if (existsSync(buildFile)) return JSON.parse(readFileSync(buildFile, "utf8")) as ZoektBuild;
+  progress("building zoekt's index (four minutes for the Linux source, once)");
+  const unfinished = `${folder}.unfinished`;
+  for (const old of [folder, unfinished]) rmSync(old, { recursive: true, force: true });
+  mkdirSync(unfinished);
+  const date = new Date().toISOString();
+  const startedMs = monotonicMs();
+  const child = start(indexer, [...flags, ...limits, "-index", unfinished, corpus.path], { stdio: "ignore" });
+  const memory = watchMemory(child.pid ?? 0);
+  const code = await ended(child, timeoutMs);
+  const seconds = (monotonicMs() - startedMs) / 1000;
+  if (code !== 0) throw new TrawlError("internal", `zoekt-git-index ended with ${code}`);
+  const build: ZoektBuild = { date, seconds, peakBytes: memory().peak.residentBytes, diskBytes: diskBytes(unfinished) };
+  renameSync(unfinished, folder);
+  writeFileSync(buildFile, JSON.stringify(build));
+  return build;
 }

@@ -1,5 +1,5 @@
 import { quantile } from "../system/measure.js";
-import { table } from "./build.js";
+import { table } from "./views.js";
 import { short } from "./numbers.js";
 import type { RunReport, Sample, Table } from "./run-report.js";
 

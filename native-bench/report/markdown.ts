@@ -1,9 +1,8 @@
-import { quietShareMax } from "../system/quiet.js";
-import { rowTable } from "./build.js";
-import { durationText, grouped, short } from "./numbers.js";
-import { markdownTable } from "./render-table.js";
+import { durationText, grouped, markdownTable, short } from "./numbers.js";
 import type { RunReport, SuiteReport, Table } from "./run-report.js";
 import { targetsSummary, targetsTable } from "./targets.js";
+import { table } from "./views.js";
+import { quietShareMax } from "../system/measure.js";
 
 /** A run that did not measure the share in use was on a busy machine when the load average was above this. */
 const quietLoadMax = 0.5;
@@ -32,23 +31,23 @@ function interruptionText({ notRun = [] }: RunReport): string {
 
 function environmentBlocks({ date, environment: { machine, versions } }: RunReport): string[] {
   const { processor, cores, memoryBytes, kernel, loadBefore, busyBefore, pageCacheBytes } = machine;
-  const table = rowTable(
-    "",
-    ["what", "value"],
-    [
-      ["begun", date],
-      ["processor", `${processor}, ${cores} ${cores === 1 ? "core" : "cores"}`],
-      ["memory", `${short(memoryBytes / 1e9)} GB`],
-      ["kernel", kernel],
-      ["load before", loadBefore],
-      ...(busyBefore === undefined ? [] : [["in use before", `${short(busyBefore * 100)} %`]]),
-      ["page cache before", `${short(pageCacheBytes / 1e9)} GB`],
-      ...Object.entries(versions),
-    ],
-  );
+  const rows: (readonly [what: string, value: string])[] = [
+    ["begun", date],
+    ["processor", `${processor}, ${cores} ${cores === 1 ? "core" : "cores"}`],
+    ["memory", `${short(memoryBytes / 1e9)} GB`],
+    ["kernel", kernel],
+    ["load before", short(loadBefore)],
+    ...(busyBefore === undefined ? [] : ([["in use before", `${short(busyBefore * 100)} %`]] as const)),
+    ["page cache before", `${short(pageCacheBytes / 1e9)} GB`],
+    ...Object.entries(versions),
+  ];
+  const environment = table("", rows, [
+    ["what", ([what]) => what],
+    ["value", ([, value]) => value],
+  ]);
   const isBusy = busyBefore === undefined ? loadBefore > quietLoadMax : busyBefore > quietShareMax;
   const warning = isBusy ? "The machine was busy when the run began: trust the ratios, not the times." : "";
-  return ["## Environment", markdownTable(table), warning];
+  return ["## Environment", markdownTable(environment), warning];
 }
 
 function suiteBlocks({ suite, title, seconds, notes, samples, tables, plots }: SuiteReport): string[] {

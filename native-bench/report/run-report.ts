@@ -1,6 +1,6 @@
 /**
  * What a run leaves behind, as plain data. The written report and the comparison of two runs read nothing else: a suite
- * states its tables and plots here, and only this folder renders them.
+ * records samples ([Results](results.ts)), and only this folder makes tables and plots of them and renders those.
  */
 export interface RunReport {
   /** ISO 8601, when the run began. */
@@ -41,7 +41,7 @@ export interface SuiteReport {
   readonly targets: readonly Target[];
 }
 
-/** What a suite itself returns; the runner adds the rest, and drops notes that are "". */
+/** What a suite itself has found; the runner adds the rest. */
 export type Findings = Omit<SuiteReport, "suite" | "title" | "seconds">;
 
 /** Every measured value of one subject at one task, in the order of measurement. Two runs are compared by these. */
@@ -51,6 +51,8 @@ export interface Sample {
   readonly unit: string;
   readonly better: "less" | "more";
   readonly values: readonly number[];
+  /** Its position on the x axis of a plot, such as a number of clients. */
+  readonly at?: number;
 }
 
 export interface Table {
@@ -92,17 +94,14 @@ export interface PlotPoint {
 }
 
 /** One figure, and the limits it is held to. */
-export interface Target extends Limits {
+export interface Target {
   readonly what: string;
   readonly unit: string;
   /** Undefined where it could not be measured; the note says why. */
   readonly value: number | undefined;
   readonly better: "less" | "more";
   readonly note: string;
-}
-
-/** Undefined where there is no such limit. */
-export interface Limits {
+  /** Undefined where there is no such limit. */
   readonly must: number | undefined;
   readonly aim: number | undefined;
 }

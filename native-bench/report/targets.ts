@@ -1,5 +1,5 @@
 import { grouped, short } from "./numbers.js";
-import type { Limits, SuiteReport, Table, Target } from "./run-report.js";
+import type { SuiteReport, Table, Target } from "./run-report.js";
 
 export type Verdict = "meets aim" | "meets must" | "MISSES MUST" | "misses aim" | "not measured" | "";
 
@@ -47,22 +47,4 @@ function limitText({ better, unit }: Target, limit: number | undefined): string 
 /** `3x` and `90%`, but `3 ms`. */
 function withUnit(value: string, unit: string): string {
   return unit === "x" || unit === "%" ? `${value}${unit}` : `${value} ${unit}`;
-}
-
-/** A figure without limits. */
-export const noLimits: Limits = { must: undefined, aim: undefined };
-
-/** The limits of a figure: those of the full corpora, so a quick run has none. */
-export function limits(isQuick: boolean, must: number | undefined, aim: number | undefined): Limits {
-  return isQuick ? noLimits : { must, aim };
-}
-
-type Value = number | undefined;
-
-export function atMost(what: string, unit: string, value: Value, { must, aim }: Limits, note: string): Target {
-  return { what, unit, value, better: "less", must, aim, note };
-}
-
-export function atLeast(what: string, unit: string, value: Value, { must, aim }: Limits, note: string): Target {
-  return { what, unit, value, better: "more", must, aim, note };
 }

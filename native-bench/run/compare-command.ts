@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs";
-import { Option, type Command } from "commander";
-import { TrawlError } from "../../src/base/errors.js";
-import { compareRuns, comparisonTable, noiseRule, type Comparison } from "../report/compare.js";
-import { terminalTable } from "../report/render-table.js";
+import { type Command, Option } from "commander";
+import { compareRuns, type Comparison, comparisonTable, noiseRule } from "../report/compare.js";
+import { terminalTable } from "../report/numbers.js";
 import { isRunFolder, readRun } from "../report/run-folder.js";
-import type { Suite } from "../suites/suite.js";
-import { resolveCommit, measureRevisions } from "./revisions.js";
+import { measureRevisions, resolveCommit } from "./revisions.js";
 import { onlyOption, parseRounds } from "./run-commands.js";
+import type { Suite } from "../suites/suite.js";
+import { TrawlError } from "../../src/base/errors.js";
 
 interface CompareOptions {
   readonly only?: readonly string[];

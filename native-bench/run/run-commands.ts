@@ -1,9 +1,10 @@
 import { resolve } from "node:path";
-import { Option, type Command } from "commander";
-import { TrawlError } from "../../src/base/errors.js";
+import { type Command, Option } from "commander";
 import { peerVersions } from "../peers/peers.js";
+import { readRun, renderRun } from "../report/run-folder.js";
+import { type RunSettings, runSuites } from "./runner.js";
 import type { Suite } from "../suites/suite.js";
-import { runSuites, type RunSettings } from "./runner.js";
+import { TrawlError } from "../../src/base/errors.js";
 
 export const exitCodes = { suiteFailed: 1, failed: 2 } as const;
 
@@ -17,7 +18,7 @@ const suiteCommands: readonly (readonly [name: string, suites: readonly string[]
   ["revisions", ["revisions"], "Commits that are not indexed, one and 200 of them."],
   ["graphql", ["graphql"], "GraphQL beside other servers, on a long history, and beside streams."],
   ["many", ["many"], "10,000 small repositories."],
-  ["micro", ["micro"], "Native parts one by one, beside what the machine can do."],
+  ["micro", ["micro"], "The kernel's loops one by one, beside what the machine can do."],
   [
     "scale",
     ["size-scale", "load-scale"],
@@ -107,4 +108,15 @@ function parseNames(text: string, all: readonly string[]): readonly string[] {
   if (unknown === undefined && names.length > 0) return names;
   const typed = JSON.stringify(unknown ?? text);
   throw new TrawlError("bad-request", `there is no suite ${typed}; there are ${all.join(", ")}`);
+}
+
+export function addReportCommand(program: Command): void {
+  program
+    .command("report")
+    .description("Writes the report and the plots of a run again.")
+    .argument("<run>", "the folder of a run")
+    .action((folder: string) => {
+      renderRun(folder, readRun(folder));
+      console.log(`Written: ${folder}/report.md`);
+    });
 }

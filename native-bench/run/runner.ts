@@ -1,18 +1,19 @@
+import { readdirSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { errorMessage } from "../../src/base/errors.js";
 import { defaultCacheFolder } from "../corpus/corpus.js";
-import { durationText } from "../report/numbers.js";
-import { terminalTable } from "../report/render-table.js";
+import { durationText, terminalTable } from "../report/numbers.js";
+import { Results } from "../report/results.js";
 import { newRunFolder, withReplaced, writeRun } from "../report/run-folder.js";
 import type { Findings, RunReport, SuiteReport } from "../report/run-report.js";
-import { targetsSummary, targetsTable, judge } from "../report/targets.js";
-import type { Suite, SuiteContext } from "../suites/suite.js";
-import { checkoutFolder, makeWorkFolder } from "../system/folders.js";
-import { endAll } from "../system/processes.js";
-import { waitForQuiet } from "../system/quiet.js";
+import { judge, targetsSummary, targetsTable } from "../report/targets.js";
 import { readEnvironment } from "./environment.js";
 import { Progress } from "./progress.js";
+import type { Suite, SuiteContext } from "../suites/suite.js";
+import { checkoutFolder, makeWorkFolder } from "../system/folders.js";
+import { waitForQuiet } from "../system/measure.js";
+import { endAll } from "../system/processes.js";
+import { errorMessage } from "../../src/base/errors.js";
 
 export interface RunSettings {
   /** As a person would type it again, without folders of this machine. */
@@ -48,6 +49,7 @@ export async function runSuites(suites: readonly Suite[], settings: RunSettings)
   for (const { name, title, measure } of suites) {
     progress.begin(title);
     const { findings, isFailed } = await attempt(measure, context);
+    emptyFolder(workFolder);
     const seconds = progress.end();
     reports.push({ suite: name, title, seconds, ...findings });
     if (isFailed) failed.push(name);
@@ -62,21 +64,25 @@ export async function runSuites(suites: readonly Suite[], settings: RunSettings)
   return failed;
 }
 
-interface Attempt {
-  readonly findings: Findings;
-  readonly isFailed: boolean;
-}
-
-async function attempt(measure: Suite["measure"], context: SuiteContext): Promise<Attempt> {
+async function attempt(
+  measure: Suite["measure"],
+  context: SuiteContext,
+): Promise<{ readonly findings: Findings; readonly isFailed: boolean }> {
+  const results = new Results(context.isQuick);
   try {
-    const findings = await measure(context);
-    return { findings: { ...findings, notes: findings.notes.filter((note) => note !== "") }, isFailed: false };
+    await measure(context, results);
+    return { findings: results.findings(), isFailed: false };
   } catch (error) {
     const notes = [`This suite failed: ${errorMessage(error)}`];
     return { findings: { notes, samples: [], tables: [], plots: [], targets: [] }, isFailed: true };
   } finally {
     await endAll();
   }
+}
+
+/** Data of daemons and copies of corpora take gigabytes, and the next suite makes its own. */
+function emptyFolder(folder: string): void {
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
 }
 
 /** What replaces folders of this machine in what is written. */

@@ -1,61 +1,49 @@
-import { rmSync } from "node:fs";
-import { join } from "node:path";
-import { TrawlError } from "../../src/base/errors.js";
-import { commitCount, ledgerLines, ledgerPath } from "../corpus/commits.js";
-import { openCorpus, type Corpus } from "../corpus/corpus.js";
+import { type Corpus, openCorpus } from "../corpus/corpus.js";
 import { cloneBare } from "../corpus/repositories.js";
-import type { SmallRequest, SmallRequests, SmallResult } from "../load/small-requests.js";
-import { curlMs } from "../peers/http.js";
-import { Trawl } from "../peers/trawl.js";
+import { commitCount, ledgerLines, ledgerPath } from "../corpus/sources.js";
+import { type SmallRequest, SmallRequests, type SmallResult } from "../load/small-requests.js";
+import { curlMs } from "../peers/tools.js";
+import type { Trawl } from "../peers/trawl.js";
+import { grouped } from "../report/numbers.js";
+import type { Results } from "../report/results.js";
+import {
+  connections,
+  curlRequest,
+  fetchData,
+  measureWide,
+  percentiles,
+  ratePerSecond,
+  smallRequest,
+  userOperation,
+} from "./graphql-servers.js";
+import { startDaemon, type Suite, type SuiteContext } from "./suite.js";
 import { alternateWarm } from "../system/measure.js";
 import { run, timeCommand } from "../system/processes.js";
-import { connections, curlRequest, fetchData, ratePerSecond, smallRequest, userOperation } from "./graphql-requests.js";
-import type { SuiteContext } from "./suite.js";
+import { TrawlError } from "../../src/base/errors.js";
 
-/** What was measured of a daemon with a long history and with much to stream. */
-export interface DeepOutcome {
-  readonly git: GitOutcome;
-  readonly beside: BesideOutcome;
-}
+const streamCount = 8;
 
-/** Milliseconds of what reads a mirror, and of git's own commands. */
-interface GitOutcome {
-  readonly ancestorsMs: readonly number[];
-  readonly logMs: readonly number[];
-  readonly blameMs: readonly number[];
-  readonly gitBlameMs: readonly number[];
-}
-
-/** GraphQL clients alone, and beside clients that read everything there is, over and over. */
-interface BesideOutcome {
-  readonly idle: readonly SmallResult[];
-  readonly beside: readonly SmallResult[];
-  readonly streamMegabytes: readonly number[];
-}
-
-export const streamCount = 8;
-
-export async function measureDeep(generator: SmallRequests, context: SuiteContext): Promise<DeepOutcome> {
+/** A daemon with a long history and with much to stream. */
+export async function measureDeep(generator: SmallRequests, context: SuiteContext, results: Results): Promise<void> {
   const { workFolder, rounds, progress } = context;
   const history = await openCorpus("commits", context);
   const modules = await openCorpus("modules", context);
-  const dataFolder = join(workFolder, "graphql-deep");
-  const trawl = await Trawl.start(dataFolder, []);
+  const trawl = await startDaemon(context, "graphql-deep");
   await trawl.add("commits", history.path, progress);
   progress("ancestors and blame of 10,000 commits");
-  const git = await measureGit(trawl, history, rounds);
-  const clone = await cloneBare(modules, join(workFolder, "graphql-modules.git"));
-  await trawl.add("modules", clone, progress);
-  rmSync(clone, { recursive: true });
+  results.list("One request at a time, 10,000 commits");
+  await measureGit(trawl, history, rounds, results);
+  await trawl.add("modules", await cloneBare(modules, `${workFolder}/graphql-modules.git`), progress);
   progress("GraphQL beside exhaustive streams");
-  const beside = await measureBeside(trawl, generator, context);
+  await measureBeside(trawl, generator, context, results);
   await trawl.stop();
-  rmSync(dataFolder, { recursive: true });
-  return { git, beside };
 }
 
+const ancestorsTask = "ancestors(first: 100)";
+const blameTask = "blame of 2,000 lines";
+
 /** Each round asks for another commit, so that no earlier read answers. */
-async function measureGit(trawl: Trawl, corpus: Corpus, rounds: number): Promise<GitOutcome> {
+async function measureGit(trawl: Trawl, corpus: Corpus, rounds: number, results: Results): Promise<void> {
   const commits = (await run("git", ["-C", corpus.path, "rev-list", "--first-parent", "HEAD"], "")).trim().split("\n");
   if (commits.length !== commitCount)
     throw new TrawlError("internal", `the history has ${commits.length} commits, not ${commitCount}`);
@@ -65,13 +53,25 @@ async function measureGit(trawl: Trawl, corpus: Corpus, rounds: number): Promise
   // Both sides of a round ask for the same commit.
   const next = (): string => commits[1 + 7 * Math.floor(asked++ / 4)] ?? "";
   const git = ["git", "-C", corpus.path];
-  const [ancestorsMs = [], logMs = [], blameMs = [], gitBlameMs = []] = await alternateWarm(rounds, [
+  const [ancestors = [], log = [], blame = [], gitBlame = []] = await alternateWarm(rounds, [
     () => curlMs(curlRequest(trawl.url, ancestorsQuery(next()))),
     () => timeCommand([...git, "log", "-100", "--format=%H %s %an %ae %aI", next()], {}),
     () => curlMs(curlRequest(trawl.url, blameQuery(next()))),
     () => timeCommand([...git, "blame", "--porcelain", next(), "--", ledgerPath], {}),
   ]);
-  return { ancestorsMs, logMs, blameMs, gitBlameMs };
+  results.less(ancestorsTask, "trawl", "ms", ancestors);
+  results.less(ancestorsTask, "git log -100", "ms", log);
+  results.less(blameTask, "trawl", "ms", blame);
+  results.less(blameTask, "git", "ms", gitBlame);
+  results.atMost("ancestors(first: 100) of 10,000 commits", "ms", results.median(ancestorsTask, "trawl"), { must: 30 });
+  const note = results.text(blameTask, "trawl", "ms");
+  results.atMost(
+    "blame of 2,000 lines ÷ git blame",
+    "x",
+    results.ratio(blameTask, "trawl", "git"),
+    { must: 1.5 },
+    note,
+  );
 }
 
 function ancestorsQuery(commit: string): string {
@@ -107,11 +107,13 @@ async function requireSameBlame(trawl: Trawl, head: string, corpus: Corpus): Pro
     throw new TrawlError("internal", "blame differs from git's");
 }
 
+/** GraphQL clients alone, and beside clients that read everything there is, over and over. */
 async function measureBeside(
   trawl: Trawl,
   generator: SmallRequests,
   { rounds, isQuick }: SuiteContext,
-): Promise<BesideOutcome> {
+  results: Results,
+): Promise<void> {
   const small = smallRequest(userOperation.query, await trawl.createToken("admin"));
   const params = new URLSearchParams({ q: "repo:^modules$ type:file count:all return", t: "literal" });
   const path = `/.api/search/stream?${params.toString()}`;
@@ -131,5 +133,49 @@ async function measureBeside(
     beside.push(loaded);
     streamMegabytes.push(read.bytesPerSecond / 1e6);
   }
-  return { idle, beside, streamMegabytes };
+  results.list(
+    `${connections} connections at ${grouped(ratePerSecond)} a second beside ${streamCount} exhaustive streams`,
+  );
+  const [aloneTask, besideTask] = ["GraphQL alone", "GraphQL beside exhaustive streams"];
+  for (const [task, all] of [
+    [aloneTask, idle],
+    [besideTask, beside],
+  ] as const) {
+    results.more(
+      task,
+      "trawl",
+      "/s",
+      all.map(({ perSecond }) => perSecond),
+    );
+    for (const [percentile, field] of percentiles)
+      results.less(
+        `${task}, ${percentile}`,
+        "trawl",
+        "ms",
+        all.map((result) => result[field]),
+      );
+  }
+  results.more("exhaustive streams beside GraphQL", "trawl", "MB/s", streamMegabytes);
+  const [loaded, alone] = [`${besideTask}, p99`, `${aloneTask}, p99`];
+  results.atMost(
+    `p99 beside ${streamCount} exhaustive streams ÷ idle`,
+    "x",
+    results.median(loaded, "trawl") / results.median(alone, "trawl"),
+    { must: 3 },
+    `${results.text(loaded, "trawl", "ms and")} ${results.text(alone, "trawl", "ms")}`,
+  );
+}
+
+/** GraphQL: beside other servers, on many repositories, on a long history, and beside streams. */
+export const graphqlSuite: Suite = {
+  name: "graphql",
+  title: "GraphQL beside other servers",
+  estimateSeconds: { quick: 60, full: 140 },
+  measure,
+};
+
+async function measure(context: SuiteContext, results: Results): Promise<void> {
+  const generator = await SmallRequests.compile(context.workFolder);
+  await measureWide(generator, context, results);
+  await measureDeep(generator, context, results);
 }

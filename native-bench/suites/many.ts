@@ -1,16 +1,14 @@
-import { rmSync } from "node:fs";
-import { join } from "node:path";
 import { monotonicMs, sleep } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
-import { openCorpus, type Corpus } from "../corpus/corpus.js";
+import { openCorpus } from "../corpus/corpus.js";
 import { repositoryMarker } from "../corpus/many.js";
-import { Trawl } from "../peers/trawl.js";
-import { axis, less, line, memoryPlot, sampleTable } from "../report/build.js";
+import type { Trawl } from "../peers/trawl.js";
 import { grouped, short } from "../report/numbers.js";
-import type { Findings, PlotPoint, Sample, Target } from "../report/run-report.js";
-import { atMost, limits } from "../report/targets.js";
-import { readMemory, watchMemory, type WatchedMemory } from "../system/measure.js";
-import type { Suite, SuiteContext } from "./suite.js";
+import type { Results } from "../report/results.js";
+import type { PlotPoint } from "../report/run-report.js";
+import { axis, line, memoryPlot } from "../report/views.js";
+import { readMemory, watchMemory } from "../system/measure.js";
+import { startDaemon, type Suite, type SuiteContext } from "./suite.js";
 
 /** A daemon with many small repositories. */
 export const manySuite: Suite = {
@@ -20,97 +18,83 @@ export const manySuite: Suite = {
   measure,
 };
 
-interface Measured extends WatchedMemory, IndexProgress {
-  readonly repositoryCount: number;
-  readonly seconds: number;
-  /** From the start of a process with everything indexed until a search has found something. */
-  readonly firstAnswerMs: number;
-  /** Anonymous memory per repository beyond an empty daemon's, after the index run and after the restart. */
-  readonly bytesEach: { readonly afterIndex: number; readonly afterRestart: number };
-}
-
-interface IndexProgress {
-  readonly failedCount: number;
-  /** How many repositories were indexed after how many seconds. */
-  readonly done: readonly PlotPoint[];
-}
-
-/** With so many repositories some are always being checked, so the daemon never idles; it is given this long. */
+/** With this many repositories some are always being checked, so the daemon never idles; it is given this long. */
 const idleMs = 8_000;
 
 /** Far above the target; a daemon that is slower still is not waited for. */
 const indexLimitMs = 3_600_000;
 
-async function measure(context: SuiteContext): Promise<Findings> {
-  const corpus = await openCorpus(context.isQuick ? "many-quick" : "many", context);
-  const measured = await measureMany(corpus, context);
-  const samples = toSamples(measured);
-  const { repositoryCount, failedCount, history, done } = measured;
-  return {
-    notes: [
-      `${grouped(repositoryCount)} bare repositories on the same disk, ${short(corpus.textBytes / 1e6)} MB of text in all, named in the configuration of a daemon without data.`,
-      failedCount === 0 ? "" : `${failedCount} repositories failed.`,
-      corpus.note,
-    ],
-    samples,
-    tables: [sampleTable(samples)],
-    plots: [
-      {
-        name: "many-index",
-        title: "Repositories indexed since the start of a daemon without data",
-        x: axis("time, s", "linear"),
-        y: axis("repositories indexed", "linear"),
-        series: [line("repositories", done)],
-      },
-      memoryPlot("many-memory", "Memory of the daemon while it fetches and indexes many repositories", history),
-    ],
-    targets: toTargets(measured, context.isQuick),
-  };
-}
-
-async function measureMany(corpus: Corpus, { isQuick, workFolder, progress }: SuiteContext): Promise<Measured> {
+async function measure(context: SuiteContext, results: Results): Promise<void> {
+  const { isQuick, progress } = context;
+  const corpus = await openCorpus(isQuick ? "many-quick" : "many", context);
   const repositoryCount = corpus.repositories.length;
-  const dataFolder = join(workFolder, "many-data");
-  const emptyBytes = await emptyDaemonBytes(join(workFolder, "many-empty"));
-  const bytesEach = async (trawl: Trawl): Promise<number> => {
+  const emptyBytes = await emptyDaemonBytes(context);
+  const kilobytesEach = async (trawl: Trawl): Promise<number> => {
     progress("the daemon without searches");
     await sleep(isQuick ? 3_000 : idleMs);
-    return (readMemory(trawl.pid).anonymousBytes - emptyBytes) / repositoryCount;
+    return (readMemory(trawl.pid).anonymousBytes - emptyBytes) / repositoryCount / 1000;
   };
   const startedMs = monotonicMs();
-  const first = await Trawl.start(dataFolder, ["--config", corpus.config]);
+  const first = await startDaemon(context, "many-data", "--config", corpus.config);
   const memory = watchMemory(first.pid);
-  const indexed = await waitUntilReady(first, repositoryCount, startedMs, progress);
+  const { failedCount, done } = await waitUntilReady(first, repositoryCount, startedMs, progress);
   const seconds = (monotonicMs() - startedMs) / 1000;
-  const watched = memory();
-  const afterIndex = await bytesEach(first);
+  const { peak, history } = memory();
+  const indexed = await kilobytesEach(first);
   await first.stop();
-  const again = await Trawl.start(dataFolder, ["--config", corpus.config]);
+  const again = await startDaemon(context, "many-data", "--config", corpus.config);
   const marker = new URLSearchParams({ q: `${repositoryMarker(repositoryCount - 1)} type:file`, t: "literal" });
   const answerMs = await again.firstMatchMs(marker);
   if (answerMs === undefined)
     throw new TrawlError("internal", "the restarted daemon does not find what it had indexed");
-  const afterRestart = await bytesEach(again);
+  const restarted = await kilobytesEach(again);
   await again.stop();
-  rmSync(dataFolder, { recursive: true });
   const firstAnswerMs = again.startMs + answerMs;
-  return { ...watched, ...indexed, repositoryCount, seconds, firstAnswerMs, bytesEach: { afterIndex, afterRestart } };
+
+  const what = `${grouped(repositoryCount)} repositories`;
+  results.note(
+    `${grouped(repositoryCount)} bare repositories on the same disk, ${short(corpus.textBytes / 1e6)} MB of text in all, named in the configuration of a daemon without data.`,
+    failedCount === 0 ? "" : `${failedCount} repositories failed.`,
+    corpus.note,
+  );
+  results.less(what, "index", "s", seconds);
+  results.less(what, "peak anonymous memory", "MB", peak.anonymousBytes / 1e6);
+  results.less(what, "peak memory of git's processes", "MB", peak.childrenBytes / 1e6);
+  results.less(what, "first answer after a start", "ms", firstAnswerMs);
+  results.less(what, "memory of each after indexing", "KB", indexed);
+  results.less(what, "memory of each after a restart", "KB", restarted);
+  const both = `${short(indexed)} after indexing, ${short(restarted)} after a restart`;
+  const rate = `${short(repositoryCount / seconds)} a second`;
+  results.atMost(`${what}: index`, "min", seconds / 60, { must: 15, aim: 5 }, rate);
+  results.atMost(`${what}: first answer after a start`, "s", firstAnswerMs / 1000, { must: 2, aim: 1 });
+  results.atMost(`${what}: memory of each`, "KB", Math.max(indexed, restarted), { must: 60, aim: 31 }, both);
+  results.plot({
+    name: "many-index",
+    title: "Repositories indexed since the start of a daemon without data",
+    x: axis("time, s", "linear"),
+    y: axis("repositories indexed", "linear"),
+    series: [line("repositories", done)],
+  });
+  results.plot(
+    memoryPlot("many-memory", "Memory of the daemon while it fetches and indexes many repositories", history),
+  );
 }
 
-async function emptyDaemonBytes(dataFolder: string): Promise<number> {
-  const trawl = await Trawl.start(dataFolder, []);
+async function emptyDaemonBytes(context: SuiteContext): Promise<number> {
+  const trawl = await startDaemon(context, "many-empty");
   await sleep(3_000);
   const { anonymousBytes } = readMemory(trawl.pid);
   await trawl.stop();
   return anonymousBytes;
 }
 
+/** Returns how many repositories were indexed after how many seconds. */
 async function waitUntilReady(
   trawl: Trawl,
   repositoryCount: number,
   startedMs: number,
   progress: (text: string) => void,
-): Promise<IndexProgress> {
+): Promise<{ readonly failedCount: number; readonly done: readonly PlotPoint[] }> {
   const done: PlotPoint[] = [];
   for (;;) {
     const { ready, repositories } = await trawl.readiness();
@@ -125,30 +109,4 @@ async function waitUntilReady(
     // The answer names every repository, so frequent polling would slow down what is measured.
     await sleep(seconds < 30 ? 1_000 : 5_000);
   }
-}
-
-function toSamples({ seconds, repositoryCount, peak, firstAnswerMs, bytesEach }: Measured): Sample[] {
-  const sample = (subject: string, unit: string, value: number): Sample =>
-    less(`${grouped(repositoryCount)} repositories`, subject, unit, [value]);
-  return [
-    sample("index", "s", seconds),
-    sample("peak anonymous memory", "MB", peak.anonymousBytes / 1e6),
-    sample("peak memory of git's processes", "MB", peak.childrenBytes / 1e6),
-    sample("first answer after a start", "ms", firstAnswerMs),
-    sample("memory of each after indexing", "KB", bytesEach.afterIndex / 1000),
-    sample("memory of each after a restart", "KB", bytesEach.afterRestart / 1000),
-  ];
-}
-
-/** The limits are those of 10,000 repositories. */
-function toTargets({ seconds, repositoryCount, firstAnswerMs, bytesEach }: Measured, isQuick: boolean): Target[] {
-  const what = `${grouped(repositoryCount)} repositories`;
-  const [indexed, restarted] = [bytesEach.afterIndex / 1000, bytesEach.afterRestart / 1000];
-  const both = `${short(indexed)} after indexing, ${short(restarted)} after a restart`;
-  const rate = `${short(repositoryCount / seconds)} a second`;
-  return [
-    atMost(`${what}: index`, "min", seconds / 60, limits(isQuick, 15, 5), rate),
-    atMost(`${what}: first answer after a start`, "s", firstAnswerMs / 1000, limits(isQuick, 2, 1), ""),
-    atMost(`${what}: memory of each`, "KB", Math.max(indexed, restarted), limits(isQuick, 60, 31), both),
-  ];
 }

@@ -1,30 +1,18 @@
-import { rmSync } from "node:fs";
-import { join } from "node:path";
-import { openMainCorpus } from "../corpus/corpus.js";
-import type { LoadRequest } from "../load/request.js";
+import { type Corpus, openMainCorpus } from "../corpus/corpus.js";
 import { KnownDifferences } from "../peers/known-differences.js";
-import type { Peer } from "../peers/peer.js";
-import { openPeers } from "../peers/peers.js";
-import { queryName, queries, quickQueries, trawlQuery, type BenchQuery } from "../peers/queries.js";
-import { Trawl, trawlPeer } from "../peers/trawl.js";
-import { firstResults, type Zoekt } from "../peers/zoekt.js";
-import { short } from "../report/numbers.js";
-import type { Findings } from "../report/run-report.js";
-import { alternateWarm, median } from "../system/measure.js";
-import {
-  clientCount,
-  interactiveQueries,
-  measureClients,
-  resultsWanted,
-  trawlRequests,
-  zoektRequests,
-  type ClientRound,
-} from "./clients.js";
-import { measureIndex } from "./indexing.js";
-import type { ClientsOf, FirstResults } from "./peers-measured.js";
-import { reportPeers } from "./peers-report.js";
-import { measureSearch, type SearchOutcome } from "./searches.js";
-import type { Suite, SuiteContext } from "./suite.js";
+import { compare, type Difference, type Peer } from "../peers/peer.js";
+import { openPeers, type Peers } from "../peers/peers.js";
+import { type BenchQuery, queries, type QueryLimits, queryName, quickQueries } from "../peers/queries.js";
+import { trawlPeer } from "../peers/trawl.js";
+import { grouped, short } from "../report/numbers.js";
+import type { Results } from "../report/results.js";
+import type { Sample } from "../report/run-report.js";
+import { type Column, table, taskPlot } from "../report/views.js";
+import { type IndexRun, measureIndex } from "./indexing.js";
+import { measureFirst, measureFloors, measureServers, reportIndex } from "./peer-servers.js";
+import { longSearches, startDaemon, type Suite, type SuiteContext } from "./suite.js";
+import { alternate } from "../system/measure.js";
+import { TrawlError } from "../../src/base/errors.js";
 
 /** Every query on every installed tool, and the two servers under the same load. */
 export const peersSuite: Suite = {
@@ -34,98 +22,170 @@ export const peersSuite: Suite = {
   measure,
 };
 
-const singleRounds = 20;
+const ours = "trawl";
 
-async function measure(context: SuiteContext): Promise<Findings> {
-  const { isQuick, workFolder, progress } = context;
+async function measure(context: SuiteContext, results: Results): Promise<void> {
+  const { isQuick, rounds, progress } = context;
   const corpus = await openMainCorpus(context);
   const peers = await openPeers(corpus, context);
-  const dataFolder = join(workFolder, "peers-data");
-  const trawl = await Trawl.start(dataFolder, ["--set", "search.maxTimeoutSeconds=300"]);
-  const index = await measureIndex(trawl, corpus.name, corpus.path, dataFolder, progress);
-  const table = isQuick ? quickQueries : queries;
+  const trawl = await startDaemon(context, "peers-data", ...longSearches);
+  const index = await measureIndex(trawl, corpus.name, corpus.path, progress);
+  addNotes(results, corpus, peers, index);
+  const asked = isQuick ? quickQueries : queries;
   // The clients come first because single searches are measured on servers that have answered thousands, as in use:
   // code that is still being compiled takes three times as long.
-  const clients = await measureBothClients(trawl, peers.zoekt, interactiveQueries(table), context);
+  await measureServers(trawl, peers.zoekt, asked, context, results);
   progress("HTTP answers without a search, and the first results");
-  const floors = await measureFloors(trawl, peers.zoekt);
-  const first = await measureFirst(trawl, peers.zoekt, table);
+  results.list("Answers without a search, and to the end of an answer with the first results, default limits");
+  await measureFloors(trawl, peers.zoekt, results);
+  await measureFirst(trawl, peers.zoekt, asked, results);
+  results.grid('Searches: whole answers; "vs": how many times as long as trawl the others take', ours);
   const differences = new KnownDifferences(corpus, peers.ripgrep);
-  const searches = await measureSearches([...peers.found, trawlPeer(trawl)], differences, table, context);
+  const outcomes: SearchOutcome[] = [];
+  for (const query of asked) {
+    progress(`${queryName(query)}: everyone's results, then ${rounds} rounds`);
+    const outcome = await measureSearch([...peers.found, trawlPeer(trawl)], differences, query, rounds, results);
+    outcomes.push(outcome);
+    progress(`${queryName(query)}: ${outcome.lineCount} lines; trawl ${results.text(searchTask(query), ours, "ms")}`);
+  }
   await peers.zoekt?.stop();
   await trawl.stop();
-  rmSync(dataFolder, { recursive: true });
-  return reportPeers({ corpus, peers, isQuick, index, searches, floors, first, clients });
+  reportSearches(results, outcomes, peers);
+  reportIndex(results, peers, index);
 }
 
-async function measureSearches(
-  all: readonly Peer[],
+function addNotes(results: Results, corpus: Corpus, { missing, zoekt }: Peers, index: IndexRun): void {
+  results.note(
+    `The corpus is ${corpus.name}, ${short(corpus.textBytes / 1e6)} MB in ${grouped(corpus.fileCount)} files, ${corpus.checksum}.`,
+    corpus.note,
+    ...missing.map(({ name, reason }) => `${name} is not measured: ${reason}.`),
+    "Times are of whole answers, written to /dev/null. For rg, git grep and csearch: a whole process, timed by the shell that starts it. For the servers, zoekt and trawl: curl from before it connects, limits lifted. Everyone is warm: both servers had answered thousands of searches of many clients, and result sets were read and compared first.",
+    "A ratio is that of two medians. It is given only where both found the lines that the first tool found, apart from differences with a known cause.",
+    zoekt === undefined
+      ? ""
+      : `zoekt's index was built once, at ${zoekt.build.date}, and is kept for later runs; ours was built in this run, ${short(index.seconds)} s.`,
+  );
+}
+
+/** What the peers found for one query. */
+export interface SearchOutcome {
+  readonly query: BenchQuery;
+  /** The peer that the others' results are compared with, and how many lines it found. */
+  readonly reference: string;
+  readonly lineCount: number;
+  /** By name, of the peers that were asked: the size of the answer, and how its lines differ from the reference's. */
+  readonly peers: ReadonlyMap<string, { readonly bytes: number; readonly difference: Difference }>;
+}
+
+function searchTask(query: BenchQuery): string {
+  return `search ${queryName(query)}`;
+}
+
+/**
+ * Asks every peer for its result set, compares each with that of the first one, and then measures them in turn. Reading
+ * the result sets is the warm-up round, so they may be read concurrently.
+ */
+export async function measureSearch(
+  peers: readonly Peer[],
   differences: KnownDifferences,
-  table: readonly BenchQuery[],
-  { rounds, progress }: SuiteContext,
-): Promise<SearchOutcome[]> {
-  const outcomes: SearchOutcome[] = [];
-  for (const query of table) {
-    progress(`${queryName(query)}: everyone's results, then ${rounds} rounds`);
-    const outcome = await measureSearch(all, differences, query, rounds);
-    outcomes.push(outcome);
-    const times = [...outcome.peers].map(([name, { timesMs }]) => `${name} ${short(median(timesMs))}`);
-    progress(`${queryName(query)}: ${outcome.lineCount} lines; ms: ${times.join(", ")}`);
+  query: BenchQuery,
+  rounds: number,
+  results: Results,
+): Promise<SearchOutcome> {
+  for (const { name, declines } of peers) {
+    const reason = declines(query);
+    if (reason !== undefined) results.note(`${name} is not asked for ${queryName(query)}: ${reason}.`);
   }
-  return outcomes;
+  const asked = peers.filter((peer) => peer.declines(query) === undefined);
+  const [first, ...others] = await Promise.all(asked.map(async (peer) => ({ peer, ...(await peer.results(query)) })));
+  if (first === undefined) throw new TrawlError("internal", "there is no peer to ask");
+  const reference = { name: first.peer.name, lines: first.lines };
+  const same: Difference = { explained: {}, unexplained: 0, examples: [] };
+  const outcomes = new Map([[reference.name, { bytes: first.bytes, difference: same }]]);
+  for (const other of others) {
+    const { peer, lines, bytes } = other;
+    const difference = compare({ name: peer.name, lines }, reference, await differences.of(query, other, first));
+    if (difference.unexplained > 0) results.setIncomparable(searchTask(query), peer.name);
+    outcomes.set(peer.name, { bytes, difference });
+  }
+  const measures = asked.map((peer) => () => peer.time(query));
+  const times = await alternate(rounds, measures);
+  for (const [i, { name }] of asked.entries()) results.less(searchTask(query), name, "ms", times[i] ?? []);
+  return { query, reference: reference.name, lineCount: first.lines.count, peers: outcomes };
 }
 
-async function measureFloors(trawl: Trawl, zoekt: Zoekt | undefined): Promise<Map<string, readonly number[]>> {
-  const servers = [{ name: "trawl", floorMs: () => trawl.floorMs() }];
-  if (zoekt !== undefined) servers.push({ name: "zoekt", floorMs: () => zoekt.floorMs() });
-  const measures = servers.map(({ floorMs }) => floorMs);
-  const times = await alternateWarm(singleRounds, measures);
-  return new Map(servers.map(({ name }, i) => [name, times[i] ?? []]));
-}
-
-/** `return` is everywhere, so each server has more than it is asked for. */
-async function measureFirst(
-  trawl: Trawl,
-  zoekt: Zoekt | undefined,
-  table: readonly BenchQuery[],
-): Promise<FirstResults[]> {
-  const query = table.find(({ pattern }) => pattern === "return");
-  if (query === undefined) return [];
-  const wanted = resultsWanted;
-  const ask = (q: string, more: Record<string, string>) => () =>
-    trawl.curlMs(new URLSearchParams({ q, t: query.kind, ...more }));
-  const counted = trawlQuery(query, wanted);
-  const usual = counted.replace(`count:${wanted} `, "");
-  const ways: { readonly server: "trawl" | "zoekt"; readonly asked: string; readonly time: () => Promise<number> }[] = [
-    { server: "trawl", asked: `count:${wanted}`, time: ask(counted, {}) },
-    { server: "trawl", asked: `display=${wanted}, the usual count`, time: ask(usual, { display: String(wanted) }) },
+/** Tables, plots and targets of all searches. */
+export function reportSearches(results: Results, outcomes: readonly SearchOutcome[], { found }: Pick<Peers, "found">) {
+  const size = (name: string): Column<SearchOutcome> => [
+    `${name}, MB`,
+    ({ peers }) => {
+      const bytes = peers.get(name)?.bytes;
+      return bytes === undefined ? undefined : bytes / 1e6;
+    },
   ];
-  if (zoekt !== undefined) {
-    const ask = (options: Record<string, number>) => () => zoekt.timeWith(query, options);
-    ways.push({ server: "zoekt", asked: `${wanted} matches`, time: ask(firstResults(wanted)) });
-    ways.push({ server: "zoekt", asked: `${wanted} files`, time: ask({ MaxDocDisplayCount: wanted }) });
-  }
-  const measures = ways.map(({ time }) => time);
-  const times = await alternateWarm(singleRounds, measures);
-  return ways.map(({ server, asked }, i) => ({ server, asked, timesMs: times[i] ?? [] }));
+  const compared = outcomes.flatMap(({ query, reference, peers }) =>
+    [...peers].map(([name, { difference }]) => ({ query, name, reference, ...difference })),
+  );
+  const causes = (explained: Difference["explained"]): string =>
+    Object.entries(explained)
+      .map(([cause, count]) => `${grouped(count)}: ${cause}`)
+      .join("; ");
+  results.table(
+    table("Answers: lines, and sizes", outcomes, [
+      ["query", ({ query }) => `\`${queryName(query)}\``],
+      ["lines", ({ lineCount }) => lineCount],
+      ...[...found.map(({ name }) => name), ours].map(size),
+    ]),
+  );
+  results.table(
+    table(
+      "Lines that only one of two has found",
+      compared.filter(({ unexplained, explained }) => unexplained > 0 || causes(explained) !== ""),
+      [
+        ["query", ({ query }) => `\`${queryName(query)}\``],
+        ["compared", ({ name, reference }) => `${name} with ${reference}`],
+        ["lines without a known cause", ({ unexplained }) => unexplained],
+        ["known causes", ({ explained }) => causes(explained)],
+        ["such as", ({ examples }) => examples.join(", ")],
+      ],
+    ),
+  );
+  const searches = results.samples.filter(({ task }) => task.startsWith("search "));
+  const ratios = searches.flatMap(({ task, subject }): Sample[] => {
+    const ratio = subject === ours ? undefined : results.ratio(task, subject, ours);
+    return ratio === undefined ? [] : [{ task, subject, unit: "x", better: "more", values: [ratio] }];
+  });
+  const label = (task: string): string => task.replace(/^search /, "");
+  const title = "Time of a whole answer, with all results: median, minimum and maximum";
+  results.plot(taskPlot({ name: "peers-times", title, x: "query", y: "time, ms" }, "points", searches, label));
+  const ratioTitle = "How many times as long as trawl the others take, where the results are equal";
+  const ratioText = { name: "peers-ratios", title: ratioTitle, x: "query", y: "time ÷ trawl's" };
+  results.plot(taskPlot(ratioText, "points", ratios, label));
+  for (const { query } of outcomes) addSearchTargets(results, query);
 }
 
-async function measureBothClients(
-  trawl: Trawl,
-  zoekt: Zoekt | undefined,
-  table: readonly BenchQuery[],
-  { isQuick, rounds, progress }: SuiteContext,
-): Promise<ClientsOf[]> {
-  const servers: (ClientsOf & { readonly url: string; readonly requests: LoadRequest[]; rounds: ClientRound[] })[] = [
-    { server: "trawl", url: trawl.url, requests: trawlRequests(table), rounds: [] },
-  ];
-  if (zoekt !== undefined)
-    servers.push({ server: "zoekt", url: zoekt.url, requests: zoektRequests(table), rounds: [] });
-  for (let round = 1; round <= rounds; round++) {
-    for (const { server, url, requests, rounds: measured } of servers) {
-      progress(`${clientCount} clients of ${server}, round ${round} of ${rounds}`);
-      measured.push(await measureClients(url, requests, isQuick ? 1 : 2));
-    }
+/** The limits are those of the table of queries. */
+function addSearchTargets(results: Results, query: BenchQuery): void {
+  const task = searchTask(query);
+  const name = queryName(query);
+  const limits = (key: keyof QueryLimits) => ({ must: query.must[key], aim: query.aim[key] });
+  const isHeld = (key: keyof QueryLimits): boolean => query.must[key] !== undefined || query.aim[key] !== undefined;
+  const time = results.median(task, ours);
+  for (const peer of (["rg", "csearch", "zoekt"] as const).filter(isHeld)) {
+    const value = results.ratio(task, peer, ours);
+    const isMeasured = results.values(task, peer).length > 0;
+    const times = `${results.text(task, peer, "ms")} against ${short(time)}`;
+    const note = !isMeasured ? `${peer} is not measured` : value === undefined ? "the results differ" : times;
+    results.atLeast(`${name}: time of ${peer} ÷ ours`, "x", value, limits(peer), note);
   }
-  return servers;
+  if (isHeld("ms")) results.atMost(`${name}: time`, "ms", time, limits("ms"));
+  const dense = results.median("search return", ours);
+  if (isHeld("timesReturn"))
+    results.atMost(
+      `${name}: time ÷ that of return`,
+      "x",
+      time / dense,
+      limits("timesReturn"),
+      `${short(time)} ms against ${short(dense)}`,
+    );
 }

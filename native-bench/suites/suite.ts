@@ -1,4 +1,6 @@
-import type { Findings } from "../report/run-report.js";
+import { join } from "node:path";
+import { Trawl } from "../peers/trawl.js";
+import type { Results } from "../report/results.js";
 
 /** What every suite is given. */
 export interface SuiteContext {
@@ -6,7 +8,7 @@ export interface SuiteContext {
   readonly isQuick: boolean;
   /** Rounds that count, at least 5 unless quick. */
   readonly rounds: number;
-  /** Emptied when the run ends. */
+  /** Emptied when the suite ends. */
   readonly workFolder: string;
   /** Kept for the next run: corpora, indexes of peers. */
   readonly cacheFolder: string;
@@ -20,5 +22,13 @@ export interface Suite {
   readonly title: string;
   /** Its usual duration on two cores, for the estimate of the time left. */
   readonly estimateSeconds: { readonly quick: number; readonly full: number };
-  readonly measure: (context: SuiteContext) => Promise<Findings>;
+  readonly measure: (context: SuiteContext, results: Results) => Promise<void>;
 }
+
+/** Starts a daemon whose data is in the work folder; the same name gives the data of an earlier one. */
+export function startDaemon({ workFolder }: SuiteContext, name: string, ...options: readonly string[]): Promise<Trawl> {
+  return Trawl.start(join(workFolder, name), options);
+}
+
+/** For searches of everything, which take longer than the default allows. */
+export const longSearches = ["--set", "search.maxTimeoutSeconds=300"];

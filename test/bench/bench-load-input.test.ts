@@ -1,8 +1,11 @@
 import t from "tap";
-import { loadBounds } from "../../native-bench/load/bounds.js";
-import { parseMix } from "../../native-bench/load/mix.js";
-import { requireLoadOptions, type LoadOptions } from "../../native-bench/load/options.js";
-import type { Pace } from "../../native-bench/load/pace.js";
+import {
+  loadBounds,
+  type LoadOptions,
+  type Pace,
+  parseMix,
+  requireLoadOptions,
+} from "../../native-bench/load/options.js";
 import { parseQueries } from "../../native-bench/load/queries-file.js";
 import { SseCheck } from "../../native-bench/load/sse-check.js";
 

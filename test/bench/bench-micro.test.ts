@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { measureBench, ratioTo, benchTable, timed, type MicroBench } from "../../native-bench/micro/bench.js";
-import { Fixture } from "../../native-bench/micro/fixture.js";
-import { scanGroup } from "../../native-bench/micro/scan.js";
-import { sampleText, type MicroText } from "../../native-bench/micro/text.js";
+import { measureBench, type MicroBench } from "../../native-bench/micro/bench.js";
+import { Fixture, sampleText, type MicroText } from "../../native-bench/micro/fixture.js";
+import { scanGroup } from "../../native-bench/micro/kernel-benches.js";
+import { Results } from "../../native-bench/report/results.js";
 import { measureMicro } from "../../native-bench/suites/micro.js";
 
 const words = [
@@ -54,62 +54,64 @@ function folderFor(t: Test): string {
 }
 
 t.test("every group measures, and its subjects find the same", async (t) => {
-  const text = makeText(60);
-  const record = await measureMicro(text, {
-    workFolder: join(folderFor(t), "work"),
-    rounds: 2,
-    roundMs: 0,
-    progress: () => {},
-  });
+  const results = new Results(true);
+  const settings = { workFolder: join(folderFor(t), "work"), rounds: 2, roundMs: 0, progress: () => {} };
+  await measureMicro(makeText(60), settings, results);
+  const { notes, samples, tables, plots } = results.findings();
   t.same(
-    record.notes.filter((note) => note.includes("differ")),
+    notes.filter((note) => note.includes("differ")),
     [],
   );
-  t.ok(record.samples.length > 60, `${record.samples.length} samples`);
-  for (const { task, subject, values } of record.samples) {
+  t.ok(samples.length >= 34, `${samples.length} samples`);
+  for (const { task, subject, values } of samples) {
     t.ok(
       values.length === 2 && values.every((value) => value > 0 && Number.isFinite(value)),
       `${task}, ${subject}: ${values.join(", ")}`,
     );
   }
-  const subjects = new Set(record.samples.map(({ subject }) => subject));
-  const withoutCompiler = ["ts", "RE2", "V8 on strings", "lent", "Piscina", "trawl"];
-  const withCompiler = record.notes.some((note) => note.includes("not measured"))
-    ? []
-    : ["native", "memory", "copying", "plain sums", "C library"];
-  for (const name of [...withoutCompiler, ...withCompiler]) t.ok(subjects.has(name), name);
-  t.equal(record.tables.length, 9);
-  for (const { head, rows } of record.tables) t.ok(rows.length > 0 && rows.every((row) => row.length === head.length));
-  for (const { name, series } of record.plots)
+  const subjects = new Set(samples.map(({ subject }) => subject));
+  const hasCompiler = !notes.some((note) => note.includes("not measured"));
+  const names = ["ts", ...(hasCompiler ? ["native", "memory", "copying", "plain sums", "C library"] : [])];
+  for (const name of names) t.ok(subjects.has(name), name);
+  t.same(
+    tables.map(({ title }) => title),
+    ["Finding literals", "Posting lists", "Building shards"],
+  );
+  for (const { head, rows } of tables) t.ok(rows.length > 0 && rows.every((row) => row.length === head.length));
+  for (const { name, series } of hasCompiler ? plots : [])
     t.ok(series.length > 1 && series.every(({ points }) => points.length > 0), name);
 });
 
 t.test("no ratio where the results differ", async (t) => {
+  const results = new Results(false);
   const bench: MicroBench = {
     task: "count",
     unit: "M",
     subjects: [
-      { name: "right", result: () => "3", run: () => timed(() => 1) },
-      { name: "wrong", result: () => "4", run: () => timed(() => 1) },
+      { name: "right", result: () => "3", run: () => ({ amount: 1, seconds: 1 }) },
+      { name: "wrong", result: () => "4", run: () => ({ amount: 1, seconds: 1 }) },
       { name: "limit", result: undefined, run: () => ({ amount: 2, seconds: 1 }) },
     ],
   };
-  const result = await measureBench(bench, 5, 0);
-  t.equal(result.disagreement, "right: 3, wrong: 4");
-  t.equal(ratioTo(result, "wrong"), undefined);
-  t.same(benchTable("T", [result]).rows[0]?.slice(-2), ["differs", "–"]);
+  results.grid("T", "right");
+  await measureBench("group", bench, { rounds: 5, roundMs: 0 }, results);
+  const { notes, tables } = results.findings();
+  t.same(notes, ["group: count: the results differ (right: 3, wrong: 4), so there is no ratio."]);
+  t.equal(results.ratio("group: count", "right", "wrong"), undefined);
+  t.same(tables[0]?.rows[0]?.slice(-2), ["differs", "differs"]);
 });
 
 t.test("the first round does not count, and a round lasts as long as asked", async (t) => {
   let runs = 0;
+  const results = new Results(false);
   const bench: MicroBench = {
     task: "t",
     unit: "M",
     subjects: [{ name: "s", result: undefined, run: () => ({ amount: ++runs, seconds: 0.01 }) }],
   };
-  const { rates } = await measureBench(bench, 2, 30);
+  await measureBench("group", bench, { rounds: 2, roundMs: 30 }, results);
   t.equal(runs, 9, "three trials in each of three rounds");
-  t.same(rates[0]?.map(Math.round), [500, 800]);
+  t.same(results.values("group: t", "s").map(Math.round), [500, 800]);
 });
 
 t.test("without a compiler the rest is measured", async (t) => {
@@ -121,9 +123,9 @@ t.test("without a compiler the rest is measured", async (t) => {
   });
   const fixture = await Fixture.open(makeText(4), join(folderFor(t), "work"));
   t.match(fixture.notes, [/limits are not measured: .*\/nonexistent\/cc/]);
-  const group = await scanGroup(fixture);
+  const group = scanGroup(fixture);
   t.ok(group.benches.every(({ subjects }) => subjects.every(({ name }) => ["native", "ts"].includes(name))));
-  await fixture.close();
+  fixture.close();
 });
 
 t.test("the machine's limits count right", async (t) => {
@@ -140,7 +142,7 @@ t.test("the machine's limits count right", async (t) => {
   if (byte !== undefined) t.equal(await byte.result?.(), "5");
   if (string !== undefined) t.equal(await string.result?.(), "2");
   for (const limit of limits) t.equal((await limit.run()).amount, 10, limit.name);
-  await fixture.close();
+  fixture.close();
 });
 
 t.test("a sample is spread over the list and stops at its size", async (t) => {

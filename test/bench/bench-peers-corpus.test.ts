@@ -6,8 +6,7 @@ import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
 import { readManifest, openCorpus, openRepository } from "../../native-bench/corpus/corpus.js";
 import { corpusTable } from "../../native-bench/corpus/command.js";
-import { forkMarker, makeForks } from "../../native-bench/corpus/forks.js";
-import { makeHistory } from "../../native-bench/corpus/linux.js";
+import { makeHistory } from "../../native-bench/corpus/sources.js";
 import { makeMany, repositoryMarker } from "../../native-bench/corpus/many.js";
 import { commitFolder, readHead, type Source } from "../../native-bench/corpus/repositories.js";
 import { makeScaled, makeSize, scaledMarker } from "../../native-bench/corpus/scaled.js";
@@ -82,16 +81,6 @@ t.test("many repositories differ from each other and are the same each time", as
   );
 });
 
-t.test("a fork has one commit more that changes few files", async (t) => {
-  const folder = temporaryFolder(t);
-  const { repositories } = await makeForks(folder, source);
-  t.equal(repositories.length, 51);
-  const [base, fork] = [join(folder, "base.git"), join(folder, "fork-7.git")];
-  t.equal(git(fork, "rev-parse", "HEAD^"), readHead(base));
-  t.equal(git(fork, "grep", "-l", forkMarker(7), "HEAD").split("\n").length, 6);
-  t.ok(isWhole(fork));
-});
-
 t.test("sizes share nothing but what a fraction shares with a larger one", async (t) => {
   const folder = temporaryFolder(t);
   const scaled = await makeScaled(join(folder, "scaled"), source, [1 / 4, 1, 3], () => {});
@@ -124,19 +113,19 @@ t.test("a corpus is made once, checked, and made again when its source has chang
     },
   };
   t.equal((await openCorpus("linux", context)).path, given.path, "the given one stands for linux");
-  const made = await openCorpus("forks", context);
-  t.match(said, [/^making the corpus forks/]);
-  t.match(made.note, /another version of its source/, "a figure of it cannot be put beside the committed ones");
-  t.equal((JSON.parse(readFileSync(made.config, "utf8")) as { repositories: unknown[] }).repositories.length, 51);
-  t.equal(readManifest("forks", context.cacheFolder)?.checksum, made.checksum);
-  t.equal((await openCorpus("forks", context)).checksum, made.checksum);
+  const made = await openCorpus("linux-history", context);
+  t.match(said, [/^making the corpus linux-history/]);
+  t.match(made.note, /another version of its source/, "its figures do not compare with the committed ones");
+  t.equal((JSON.parse(readFileSync(made.config, "utf8")) as { repositories: unknown[] }).repositories.length, 1);
+  t.equal(readManifest("linux-history", context.cacheFolder)?.checksum, made.checksum);
+  t.equal((await openCorpus("linux-history", context)).checksum, made.checksum);
   t.equal(said.length, 1, "it is there");
   writeFileSync(join(given.path, "new.txt"), "new\n");
   await commitFolder(given.path);
-  await openCorpus("forks", context);
+  await openCorpus("linux-history", context);
   t.equal(said.length, 2, "its source has changed");
-  writeFileSync(join(made.path, "fork-1.git/refs/heads/main"), `${readHead(join(made.path, "base.git"))}\n`);
-  await t.rejects(openCorpus("forks", context), /is not what was made there/);
+  git(made.path, "update-ref", "refs/heads/main", "refs/heads/main^");
+  await t.rejects(openCorpus("linux-history", context), /is not what was made there/);
 });
 
 t.test("a work tree that is not its commit is refused", async (t) => {

@@ -3,23 +3,21 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
-import { openRepository, type Corpus } from "../../native-bench/corpus/corpus.js";
+import { type Corpus, openRepository } from "../../native-bench/corpus/corpus.js";
 import { commitFolder } from "../../native-bench/corpus/repositories.js";
 import { NullServer } from "../../native-bench/load/null-server.js";
-import { measureClients, trawlRequests } from "../../native-bench/suites/clients.js";
-import { fitExponent } from "../../native-bench/suites/exponent.js";
-import type { PeersMeasured } from "../../native-bench/suites/peers-measured.js";
-import { reportPeers } from "../../native-bench/suites/peers-report.js";
-import { areComparable, measureSearch, type SearchOutcome } from "../../native-bench/suites/searches.js";
 import { KnownDifferences } from "../../native-bench/peers/known-differences.js";
-import { LineReader } from "../../native-bench/peers/line-output.js";
-import type { Found, Peer } from "../../native-bench/peers/peer.js";
+import { type Found, type LineId, type Peer, ResultSet } from "../../native-bench/peers/peer.js";
 import { openPeers } from "../../native-bench/peers/peers.js";
-import { trawlQuery, type BenchQuery, type QueryLimits } from "../../native-bench/peers/queries.js";
-import { ResultSet, type LineId } from "../../native-bench/peers/result-set.js";
+import { type BenchQuery, type QueryLimits, trawlQuery } from "../../native-bench/peers/queries.js";
 import { openRipgrep } from "../../native-bench/peers/ripgrep.js";
-import { ZoektAnswerReader } from "../../native-bench/peers/zoekt-answer.js";
-import { zoektQuery } from "../../native-bench/peers/zoekt.js";
+import { LineReader } from "../../native-bench/peers/tools.js";
+import { ZoektAnswerReader, zoektQuery } from "../../native-bench/peers/zoekt.js";
+import { fitExponent } from "../../native-bench/suites/size-scale.js";
+import { measureServers } from "../../native-bench/suites/peer-servers.js";
+import { measureSearch, reportSearches, type SearchOutcome } from "../../native-bench/suites/peers.js";
+import { Results } from "../../native-bench/report/results.js";
+import type { Findings } from "../../native-bench/report/run-report.js";
 
 const files = {
   "a.txt": "one\ntwo kmalloc\nthree kmalloc(x)\n",
@@ -80,42 +78,27 @@ function foundOf<T>(found: Found<T>): T {
   return found.peer;
 }
 
-async function outcomeOf(
-  t: Test,
-  peers: readonly Peer[],
-  must: QueryLimits = {},
-): Promise<{ readonly outcome: SearchOutcome; readonly measured: PeersMeasured }> {
+interface Searched extends Findings {
+  readonly outcome: SearchOutcome;
+  readonly results: Results;
+}
+
+/** Of a search for `kmalloc`; its samples are in the first table, and the differences in the third. */
+async function search(t: Test, peers: readonly Peer[], must: QueryLimits = {}): Promise<Searched> {
   const corpus = await corpusOf(t);
-  const outcome = await measureSearch(peers, new KnownDifferences(corpus, undefined), queryOf("kmalloc", { must }), 3);
-  const memory = { residentBytes: 1, anonymousBytes: 1, childrenBytes: 0 };
-  const measured: PeersMeasured = {
-    corpus,
-    isQuick: false,
-    searches: [outcome],
-    floors: new Map(),
-    first: [],
-    clients: [],
-    peers: {
-      found: peers.filter(({ name }) => name !== "trawl"),
-      missing: [{ name: "zoekt", reason: "it is not there" }],
-      ripgrep: undefined,
-      zoekt: undefined,
-    },
-    index: { fetchSeconds: 1, seconds: 1, dataBytes: 1, peak: memory, history: [{ ...memory, seconds: 0 }] },
-  };
-  return { outcome, measured };
+  const results = new Results(false);
+  results.grid("Searches", "trawl");
+  const query = queryOf("kmalloc", { must });
+  const outcome = await measureSearch(peers, new KnownDifferences(corpus, undefined), query, 3, results);
+  reportSearches(results, [outcome], { found: peers.filter(({ name }) => name !== "trawl") });
+  return { ...results.findings(), outcome, results };
 }
 
 t.test("equal results give a ratio", async (t) => {
-  const { outcome, measured } = await outcomeOf(
-    t,
-    [fakePeer("rg", "a:1 b:2"), fakePeer("csearch", "a:1 b:2"), fakePeer("trawl", "a:1 b:2")],
-    { rg: 3, zoekt: 2 },
-  );
-  t.ok(areComparable(outcome, "rg", "trawl"));
-  t.same(outcome.peers.get("trawl")?.timesMs, [2, 2, 2]);
-  const { tables, targets, plots, notes } = reportPeers(measured);
-  t.same(tables[1]?.rows, [["`kmalloc`", "5x", "5x", ""]], "the column of a peer that is missing is empty");
+  const peers = [fakePeer("rg", "a:1 b:2"), fakePeer("csearch", "a:1 b:2"), fakePeer("trawl", "a:1 b:2")];
+  const { results, tables, targets, plots } = await search(t, peers, { rg: 3, zoekt: 2 });
+  t.same(results.values("search kmalloc", "trawl"), [2, 2, 2]);
+  t.same(tables[0]?.rows[0]?.slice(-2), ["5x", "5x"]);
   t.match(targets, [
     { what: "kmalloc: time of rg ÷ ours", value: 5, must: 3 },
     { value: undefined, note: "zoekt is not measured" },
@@ -125,82 +108,48 @@ t.test("equal results give a ratio", async (t) => {
     [
       ["rg", [{ x: 0, y: 5 }]],
       ["csearch", [{ x: 0, y: 5 }]],
-      ["zoekt", []],
     ],
   );
-  t.ok(notes.includes("zoekt is not measured: it is not there."), "a missing peer is named");
 });
 
 t.test("a wrong result is caught, and gives no ratio", async (t) => {
-  const rows: readonly {
-    readonly name: string;
-    readonly wrong: Peer;
-    readonly ratios: readonly string[];
-    readonly example: string;
-  }[] = [
-    {
-      name: "a place too many",
-      wrong: fakePeer("csearch", "a:1 b:2 b:7"),
-      ratios: ["5x", "differs", ""],
-      example: "b:7 only in csearch",
-    },
-    {
-      name: "a place too few",
-      wrong: fakePeer("csearch", "a:1"),
-      ratios: ["5x", "differs", ""],
-      example: "b:2 only in rg",
-    },
-    {
-      name: "another line",
-      wrong: fakePeer("csearch", "a:1 b:3"),
-      ratios: ["5x", "differs", ""],
-      example: "b:3 only in csearch, b:2 only in rg",
-    },
+  const rows: readonly { readonly name: string; readonly found: string; readonly example: string }[] = [
+    { name: "a place too many", found: "a:1 b:2 b:7", example: "b:7 only in csearch" },
+    { name: "a place too few", found: "a:1", example: "b:2 only in rg" },
+    { name: "another line", found: "a:1 b:3", example: "b:3 only in csearch, b:2 only in rg" },
   ];
-  for (const { name, wrong, ratios, example } of rows) {
-    const { outcome, measured } = await outcomeOf(t, [fakePeer("rg", "a:1 b:2"), wrong, fakePeer("trawl", "a:1 b:2")], {
-      csearch: 2,
-    });
-    t.notOk(areComparable(outcome, "csearch", "trawl"), name);
-    const { tables, targets } = reportPeers(measured);
-    t.same(tables[1]?.rows, [["`kmalloc`", ...ratios]], name);
+  for (const { name, found, example } of rows) {
+    const peers = [fakePeer("rg", "a:1 b:2"), fakePeer("csearch", found), fakePeer("trawl", "a:1 b:2")];
+    const { results, tables, targets } = await search(t, peers, { csearch: 2 });
+    t.notOk(results.isComparable("search kmalloc", "csearch"), name);
+    t.same(tables[0]?.rows[0]?.slice(-2), ["5x", "differs"], name);
     t.match(tables[2]?.rows, [["`kmalloc`", "csearch with rg", /^[12]$/, "", example]], name);
     t.match(targets, [{ value: undefined, note: "the results differ" }], name);
   }
 });
 
 t.test("a wrong result of ours leaves no ratio at all", async (t) => {
-  const { measured } = await outcomeOf(
-    t,
-    [fakePeer("rg", "a:1 b:2"), fakePeer("csearch", "a:1 b:2"), fakePeer("trawl", "a:1")],
-    { rg: 2 },
-  );
-  const { tables, targets, plots } = reportPeers(measured);
-  t.same(tables[1]?.rows, [["`kmalloc`", "differs", "differs", ""]]);
+  const peers = [fakePeer("rg", "a:1 b:2"), fakePeer("csearch", "a:1 b:2"), fakePeer("trawl", "a:1")];
+  const { tables, targets, plots } = await search(t, peers, { rg: 2 });
+  t.same(tables[0]?.rows[0]?.slice(-2), ["differs", "differs"]);
   t.match(targets, [{ value: undefined }]);
-  t.same(
-    plots[1]?.series.flatMap(({ points }) => points),
-    [],
-  );
+  t.same(plots[1]?.series, []);
 });
 
 t.test("a difference with a known cause is counted by it and allowed", async (t) => {
   const explain = ({ path }: LineId): string | undefined => (path === "b" ? "file that it skips" : undefined);
   const skipping = fakePeer("csearch", "a:1", { explain });
-  const { outcome, measured } = await outcomeOf(t, [
-    fakePeer("rg", "a:1 b:2 b:3"),
-    skipping,
-    fakePeer("trawl", "a:1 b:2 b:3"),
-  ]);
-  t.ok(areComparable(outcome, "csearch", "trawl"));
-  t.same(reportPeers(measured).tables[2]?.rows, [["`kmalloc`", "csearch with rg", "0", "2: file that it skips", ""]]);
+  const found = "a:1 b:2 b:3";
+  const { results, tables } = await search(t, [fakePeer("rg", found), skipping, fakePeer("trawl", found)]);
+  t.ok(results.isComparable("search kmalloc", "csearch"));
+  t.same(tables[2]?.rows, [["`kmalloc`", "csearch with rg", "0", "2: file that it skips", ""]]);
 });
 
 t.test("a peer that declines is not asked, and the report says why", async (t) => {
   const huge = fakePeer("csearch", "", { declines: () => "too much" });
-  const { outcome, measured } = await outcomeOf(t, [fakePeer("rg", "a:1"), huge, fakePeer("trawl", "a:1")]);
+  const { outcome, notes } = await search(t, [fakePeer("rg", "a:1"), huge, fakePeer("trawl", "a:1")]);
   t.notOk(outcome.peers.has("csearch"));
-  t.ok(reportPeers(measured).notes.includes("csearch is not asked for kmalloc: too much."));
+  t.ok(notes.includes("csearch is not asked for kmalloc: too much."));
 });
 
 t.test("files with a NUL byte and matches over lines explain a difference", async (t) => {
@@ -352,9 +301,15 @@ t.test("the same query in two languages", async (t) => {
 t.test("many clients are counted, and so is what fails", async (t) => {
   const server = new NullServer({ delayMs: () => 5, stall: undefined });
   t.teardown(() => server.stop());
-  const good = await measureClients(server.url, trawlRequests([queryOf("x")]), 0.3);
-  t.equal(good.failedCount, 0, good.failure);
-  t.ok(good.requestsPerSecond > 0 && good.p50Ms >= 5 && good.p99Ms >= good.p50Ms);
+  const results = new Results(true);
+  const settings = { isQuick: true, rounds: 1, progress: () => {} };
+  await measureServers(server, server, [queryOf("kmalloc")], settings, results);
+  for (const name of ["trawl", "zoekt"]) {
+    t.equal(results.median("32 clients, failed", name), 0, results.findings().notes.join());
+    const [p50, p99] = ["p50", "p99"].map((of) => results.median(`32 clients, ${of}`, name));
+    t.ok(results.median("32 clients", name) > 0 && p50 !== undefined && p50 >= 5 && p99 !== undefined && p99 >= p50);
+  }
+  t.match(results.findings().targets, [{ what: "32 clients: our requests/s ÷ zoekt's, at equal or better p99" }]);
 });
 
 t.test("the exponent of a power is found, whatever its factor", async (t) => {

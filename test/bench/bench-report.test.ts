@@ -1,32 +1,41 @@
 /** What the harness makes of a run's record: pictures, report, comparison; and what its command refuses. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
-import { TrawlError } from "../../src/base/errors.js";
 import { run } from "../../native-bench/main.js";
-import type { Suite } from "../../native-bench/suites/suite.js";
-import { judge } from "../../native-bench/report/targets.js";
-import { compareRuns, mergeRuns, type Change } from "../../native-bench/report/compare.js";
+import { type Change, compareRuns, mergeRuns } from "../../native-bench/report/compare.js";
 import { renderReport } from "../../native-bench/report/markdown.js";
+import { markdownTable, terminalTable } from "../../native-bench/report/numbers.js";
+import { Results } from "../../native-bench/report/results.js";
+import { curvePlot, taskPlot } from "../../native-bench/report/views.js";
 import { renderPlot } from "../../native-bench/report/plot.js";
+import {
+  machineSlug,
+  newRunFolder,
+  readRun,
+  renderRun,
+  withReplaced,
+  writeRun,
+} from "../../native-bench/report/run-folder.js";
 import type {
   Axis,
-  Findings,
-  Target,
-  SuiteReport,
   Plot,
   RunReport,
   Sample,
   Series,
+  SuiteReport,
+  Target,
 } from "../../native-bench/report/run-report.js";
-import { markdownTable, terminalTable } from "../../native-bench/report/render-table.js";
-import { machineSlug, newRunFolder, readRun, withReplaced, writeRun } from "../../native-bench/report/run-folder.js";
+import { judge } from "../../native-bench/report/targets.js";
+import { pageCacheBytes } from "../../native-bench/run/environment.js";
 import { secondsLeft } from "../../native-bench/run/progress.js";
 import { runSuites } from "../../native-bench/run/runner.js";
-import { pageCacheBytes } from "../../native-bench/run/environment.js";
+import type { Suite } from "../../native-bench/suites/suite.js";
 import { makeWorkFolder } from "../../native-bench/system/folders.js";
-import { waitForQuiet } from "../../native-bench/system/quiet.js";
+import { waitForQuiet } from "../../native-bench/system/measure.js";
+import { TrawlError } from "../../src/base/errors.js";
 
 const axis = (label: string, scale: Axis["scale"], ...categories: string[]): Axis => ({ label, scale, categories });
 
@@ -181,6 +190,80 @@ t.test("tables", async (t) => {
   t.equal(terminalTable(table), "T\n───────────\nname     ms\n───────────\na|b       3\nc     1,200");
 });
 
+t.test("tables and plots are made of samples", async (t) => {
+  const results = new Results(false);
+  results.grid("Searches", "trawl");
+  results.less("search a", "rg", "ms", [9, 10, 12], 1);
+  results.less("search a", "trawl", "ms", 2, 1);
+  results.less("search b", "rg", "ms", 3, 10);
+  results.less("search b", "trawl", "ms", 3, 10);
+  results.less("search c", "trawl", "ms", 7);
+  results.setIncomparable("search b", "rg");
+  results.grid("Clients");
+  results.more("8 clients", "answered", "/s", 100);
+  results.less("8 clients", "p50", "ms", 3);
+  results.list("One by one");
+  results.less("index", "wall time", "s", [1, 2]);
+  results.atMost("a", "x", results.ratio("search a", "trawl", "rg"), { must: 1 });
+  results.atMost("b", "x", results.ratio("search b", "trawl", "rg"), { must: 1 });
+  const { tables, targets, samples } = results.findings();
+  t.same(tables, [
+    {
+      title: "Searches",
+      head: ["task", "unit", "rg", "trawl", "vs rg"],
+      rows: [
+        ["search a", "ms", "10 (9..12)", "2", "5x"],
+        ["search b", "ms", "3", "3", "differs"],
+        ["search c", "ms", "", "7", ""],
+      ],
+    },
+    { title: "Clients", head: ["task", "answered, /s", "p50, ms"], rows: [["8 clients", "100", "3"]] },
+    {
+      title: "One by one",
+      head: ["task", "subject", "unit", "median (min..max)", "values"],
+      rows: [["index", "wall time", "s", "2 (1..2)", "2"]],
+    },
+  ]);
+  t.match(targets, [{ value: 0.2 }, { value: undefined }]);
+  const searches = samples.filter(({ task }) => task.startsWith("search "));
+  const text = { name: "n", title: "T", x: "x", y: "y" };
+  const rows = taskPlot(text, "bars", searches, (task) => task.slice(7));
+  t.same(rows.x.categories, ["a", "b", "c"]);
+  t.same(rows.series, [
+    {
+      name: "rg",
+      kind: "bars",
+      points: [
+        { x: 0, y: 10, low: 9, high: 12 },
+        { x: 1, y: 3 },
+      ],
+    },
+    { name: "trawl", kind: "bars", points: [2, 3, 7].map((y, x) => ({ x, y })) },
+  ]);
+  t.same(
+    curvePlot(text, searches.slice(0, 4)).series.map(({ name, points }) => [name, points.map(({ x, y }) => [x, y])]),
+    [
+      [
+        "rg",
+        [
+          [1, 10],
+          [10, 3],
+        ],
+      ],
+      [
+        "trawl",
+        [
+          [1, 2],
+          [10, 3],
+        ],
+      ],
+    ],
+  );
+  const quick = new Results(true);
+  quick.atMost("a", "x", 3, { must: 1 });
+  t.match(quick.findings().targets, [{ must: undefined, aim: undefined }], "a quick run has no limits");
+});
+
 t.test("verdicts", async (t) => {
   const rows: readonly (readonly [Partial<Target>, string])[] = [
     [{ value: 2 }, "meets aim"],
@@ -222,6 +305,25 @@ t.test("a run is written, read and written again: report, pictures, record", asy
   t.match(newRunFolder(join(folder, ".."), record, ""), /2core-2$/, "the next run of the day gets a folder of its own");
 });
 
+/** The ids in a plot count the plots that the process has drawn. */
+function withoutIds(text: string): string {
+  return text.replace(/\bzr\d+-[a-z]+-?\d+/g, "zr");
+}
+
+t.test("the report of the newest committed run comes out the same", async (t) => {
+  const runs = new URL("../../../native-bench/runs/", import.meta.url);
+  const [newest] = readdirSync(runs).sort().reverse();
+  const committed = new URL(`${newest}/`, runs);
+  const folder = temporaryFolder(t);
+  renderRun(folder, readRun(fileURLToPath(committed)));
+  for (const file of readdirSync(committed).filter((name) => name !== "run.json"))
+    t.equal(
+      withoutIds(readFileSync(join(folder, file), "utf8")),
+      withoutIds(readFileSync(new URL(file, committed), "utf8")),
+      file,
+    );
+});
+
 t.test("an interrupted run keeps the suites that it has measured, and says what is missing", async (t) => {
   const [cache, out] = [temporaryFolder(t), join(temporaryFolder(t), "run")];
   const former = process.env["XDG_CACHE_HOME"];
@@ -230,15 +332,15 @@ t.test("an interrupted run keeps the suites that it has measured, and says what 
     if (former === undefined) delete process.env["XDG_CACHE_HOME"];
     else process.env["XDG_CACHE_HOME"] = former;
   });
-  const suiteNamed = (name: string, measure: () => Findings): Suite => ({
+  const suiteNamed = (name: string, measure: (results: Results) => void): Suite => ({
     name,
     title: name,
     estimateSeconds: { quick: 1, full: 1 },
-    measure: async () => measure(),
+    measure: async (_, results) => measure(results),
   });
   let between: RunReport | undefined;
   const parts = [
-    suiteNamed("one", () => suiteOf([sampleOf("search", "less", 1)])),
+    suiteNamed("one", (results) => results.less("search", "trawl", "ms", 1)),
     suiteNamed("two", () => {
       between = readRun(out);
       throw new TrawlError("internal", "two cannot be measured");

@@ -1,10 +1,8 @@
 import { createHash } from "node:crypto";
-import { createReadStream, existsSync } from "node:fs";
+import { copyFileSync, createReadStream, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { TrawlError } from "../../src/base/errors.js";
-import { run } from "../system/processes.js";
-import { hashFraction } from "../system/random.js";
-import { FastImport, firstCommitSeconds, type FileChange } from "./fast-import.js";
+import { FastImport, type FileChange, firstCommitSeconds } from "./fast-import.js";
 import {
   borrowObjects,
   commitFolder,
@@ -12,10 +10,14 @@ import {
   isRegular,
   ownObjects,
   readSource,
-  treeFiles,
   type Source,
   type TreeFile,
+  treeFiles,
 } from "./repositories.js";
+import { checkoutFolder } from "../system/folders.js";
+import { run } from "../system/processes.js";
+import { hashFraction, randomFrom } from "../system/random.js";
+import { TrawlError } from "../../src/base/errors.js";
 
 const archive = "/usr/src/linux-source-6.1.tar.xz";
 
@@ -36,7 +38,7 @@ export async function makeLinux(folder: string): Promise<void> {
   await commitFolder(folder);
 }
 
-const commitCount = 200;
+const historyLength = 200;
 
 /** The share of subtrees that the first commit has. */
 const firstShare = 0.5;
@@ -61,7 +63,7 @@ export async function makeHistory(folder: string, source: Source): Promise<void>
     changes.push(change);
   };
   for (const file of files) for (const [commit, change] of changesTo(file, source)) add(commit, change);
-  for (let i = 0; i < commitCount; i++) {
+  for (let i = 0; i < historyLength; i++) {
     const seconds = firstCommitSeconds + i * 3600;
     await importer.commit("main", { kind: i === 0 ? "none" : "previous" }, seconds, byCommit.get(i) ?? []);
   }
@@ -74,12 +76,12 @@ function* changesTo(file: TreeFile, source: Source): Generator<[number, FileChan
   const whole: FileChange = { kind: "object", path: file.path, mode: file.mode, oid: file.oid };
   const place = hashFraction(subtree(file.path));
   if (place >= firstShare)
-    return yield [1 + Math.floor(((place - firstShare) / (1 - firstShare)) * (commitCount - 1)), whole];
+    return yield [1 + Math.floor(((place - firstShare) / (1 - firstShare)) * (historyLength - 1)), whole];
   const finish = hashFraction(file.path) / unfinishedShare;
   const half = finish < 1 && isRegular(file) ? firstHalf(readSource(source, file.path).text) : undefined;
   if (half === undefined) return yield [0, whole];
   yield [0, { kind: "bytes", path: file.path, bytes: half }];
-  yield [1 + Math.floor(finish * (commitCount - 1)), whole];
+  yield [1 + Math.floor(finish * (historyLength - 1)), whole];
 }
 
 /** The folder of a file, and no deeper than three: `drivers/net/ethernet`. */
@@ -91,4 +93,64 @@ function subtree(path: string): string {
 function firstHalf(text: Buffer): Buffer | undefined {
   const end = text.indexOf(10, text.length >> 1);
   return end === -1 || end === text.length - 1 ? undefined : text.subarray(0, end + 1);
+}
+
+const modulesFolder = join(checkoutFolder, "node_modules");
+
+const isText = /\.(c|cc|cjs|cmake|cpp|css|cts|h|html|js|json|jsx|md|mjs|mts|py|sh|ts|tsx|txt|yml)$/;
+
+/** Changes with what is installed: npm keeps a list of it beside the packages. */
+export async function installedChecksum(): Promise<string> {
+  const list = readFileSync(join(modulesFolder, ".package-lock.json"));
+  return createHash("sha256").update(list).digest("hex");
+}
+
+/** The text files of the installed packages, without those compiled here, whose sources include the compiler's output. */
+export async function makeModules(folder: string): Promise<void> {
+  for (const path of textFiles("")) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    copyFileSync(join(modulesFolder, path), join(folder, path));
+  }
+  await commitFolder(folder);
+}
+
+function* textFiles(folder: string): Generator<string> {
+  for (const entry of readdirSync(join(modulesFolder, folder), { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.name.startsWith(".")) continue;
+    if (entry.isFile() && isText.test(entry.name)) yield path;
+    if (entry.isDirectory() && !existsSync(join(modulesFolder, path, "binding.gyp"))) yield* textFiles(path);
+  }
+}
+
+/** The file that is blamed. */
+export const ledgerPath = "ledger.txt";
+export const ledgerLines = 2000;
+
+export const commitCount = 10_000;
+
+/** Every `ledgerPeriod`th commit changes `linesEach` lines of the ledger. */
+const ledgerPeriod = 20;
+const linesEach = 8;
+const smallFiles = 100;
+
+/** A long history: each commit writes one of a hundred small files, and every 20th some lines of one with 2,000. */
+export async function makeCommits(folder: string): Promise<void> {
+  const random = randomFrom(1);
+  const ledger = Array.from({ length: ledgerLines }, (_, line) => `entry ${line} of the ledger, from the beginning`);
+  initBare(folder);
+  const importer = new FastImport(folder);
+  for (let i = 0; i < commitCount; i++) {
+    const changes: FileChange[] = [
+      { kind: "bytes", path: `notes/${i % smallFiles}.txt`, bytes: Buffer.from(`note ${i}\n`) },
+    ];
+    if (i % ledgerPeriod === 0) {
+      for (let k = 0; i > 0 && k < linesEach; k++)
+        ledger[random(ledgerLines)] = `entry of commit ${i}, number ${k}, with amount ${random(1_000_000)}`;
+      changes.push({ kind: "bytes", path: ledgerPath, bytes: Buffer.from(`${ledger.join("\n")}\n`) });
+    }
+    await importer.commit("main", { kind: i === 0 ? "none" : "previous" }, firstCommitSeconds + i * 60, changes);
+  }
+  await importer.end();
+  await ownObjects(folder);
 }

@@ -1,2 +1,0 @@
-/** A task that does nothing. */
-export function echo(): void {}
