@@ -3,7 +3,7 @@ import { TrawlError } from "../base/errors.js";
 import type { ShownOrganisation, ShownToken } from "../daemon/account-control.js";
 import { callDaemon } from "./control-client.js";
 
-/** What was typed for a new token. */
+/** Command-line arguments for a new token. */
 export interface TypedToken {
   /** Separated by commas. */
   readonly scope: string;
@@ -11,16 +11,17 @@ export interface TypedToken {
   readonly note: string;
 }
 
-/** What was typed for a new user. */
+/** Command-line arguments for a new user. */
 export interface TypedUser {
   readonly admin: boolean;
   readonly email?: string;
-  /** Whether its password comes on standard input. */
+  /** Whether its password is read from standard input. */
   readonly passwordStdin: boolean;
 }
 
 /**
- * The `trawl user`, `trawl org` and `trawl token` commands: each asks the daemon that runs with this data directory.
+ * The `trawl user`, `trawl org` and `trawl token` commands: each calls the daemon that is running with this data
+ * directory.
  */
 export class AccountCommands {
   readonly #dataDirectory: string;
@@ -48,7 +49,7 @@ export class AccountCommands {
     this.#print(`the password of ${name} was set, and its sessions were ended`);
   }
 
-  /** Prints the link and nothing else. */
+  /** Prints only the link. */
   async linkPassword(name: string): Promise<void> {
     const { url } = (await this.#call("POST", `/.api/users/${encodeURIComponent(name)}/password-link`, undefined)) as {
       url: string;
@@ -99,7 +100,7 @@ export class AccountCommands {
     this.#print(`deleted ${name}`);
   }
 
-  /** Prints the token and nothing else, for `TOKEN=$(trawl token create NAME)`. */
+  /** Prints only the token, for `TOKEN=$(trawl token create NAME)`. */
   async createToken(user: string, { scope, expires, note }: TypedToken): Promise<void> {
     const { text } = (await this.#call("POST", "/.api/tokens", { user, scopes: scope.split(","), expires, note })) as {
       text: string;
@@ -107,7 +108,7 @@ export class AccountCommands {
     this.#print(text);
   }
 
-  /** Those of one user, or all. */
+  /** The tokens of one user, or all. */
   async listTokens(user: string | undefined, json: boolean): Promise<void> {
     for (const token of (await this.#call("GET", "/.api/tokens", undefined)) as ShownToken[]) {
       if (user !== undefined && token.user.toLowerCase() !== user.toLowerCase()) continue;
@@ -140,10 +141,10 @@ export class AccountCommands {
   }
 }
 
-/** Longer than any password that is taken. */
+/** Longer than any accepted password. */
 const passwordBytesMax = 4096;
 
-/** The first line of standard input. A terminal shows what is typed, so there it is refused. */
+/** Reads the first line of standard input. Refused on a terminal, which would display what is typed. */
 async function readPassword(): Promise<string> {
   if (process.stdin.isTTY)
     throw new TrawlError(

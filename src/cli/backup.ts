@@ -14,7 +14,7 @@ interface BackupResult {
   readonly leftOut: readonly string[];
 }
 
-/** Lets the running daemon take a backup. Returns the exit code: 1 when a part of it was left out. */
+/** Makes the running daemon take a backup. Returns the exit code: 1 if part of the data was left out. */
 export async function backup(folder: string, data: string, print: (line: string) => void): Promise<number> {
   const target = resolve(folder);
   const result = await callDaemon(data, {
@@ -29,7 +29,7 @@ export async function backup(folder: string, data: string, print: (line: string)
   return leftOut.length === 0 ? 0 : 1;
 }
 
-/** Makes a data directory of a backup. */
+/** Creates a data directory from a backup. */
 export async function restoreBackup(folder: string, data: string, print: (line: string) => void): Promise<void> {
   const [source, target] = [resolve(folder), resolve(data)];
   const manifest = await readManifest(source);
@@ -51,7 +51,7 @@ export async function restoreBackup(folder: string, data: string, print: (line: 
       await writeMarker(versionFile, restoringText);
     },
     async () => {
-      // The first start upgrades an older one.
+      // The first start upgrades an older directory.
       await writeMarker(versionFile, `${manifest.dataVersion}\n`);
     },
   ).finally(() => lock.close());

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { TrawlError, deserializeError, type SerializedError } from "../base/errors.js";
 import { controlSocketPath } from "../http/server/control-server.js";
 
-/** Asks the daemon that runs with this data directory; resolves with the result, throws the daemon's error. */
+/** Calls the daemon that is running with this data directory; resolves with the result, throws the daemon's error. */
 export async function callDaemon(dataDirectory: string, call: DaemonCall): Promise<unknown> {
   const response = await send(dataDirectory, call);
   for await (const line of createInterface({ input: response, crlfDelay: Infinity })) {
@@ -16,14 +16,14 @@ export async function callDaemon(dataDirectory: string, call: DaemonCall): Promi
   throw new TrawlError("internal", "the daemon closed the connection without responding");
 }
 
-/** Whether somebody answers on the control socket of the data directory. */
+/** Whether a process answers on the control socket of the data directory. */
 export function isDaemonRunning(dataDirectory: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(controlSocketPath(dataDirectory), () => {
       socket.destroy();
       resolve(true);
     });
-    // One that may not be opened is somebody's.
+    // A socket that may not be opened is in use.
     socket.on("error", (error: NodeJS.ErrnoException) =>
       resolve(error.code !== "ENOENT" && error.code !== "ECONNREFUSED"),
     );
@@ -32,13 +32,13 @@ export function isDaemonRunning(dataDirectory: string): Promise<boolean> {
 
 export interface DaemonCall {
   readonly method: "GET" | "POST" | "DELETE";
-  /** With names percent-encoded. */
+  /** Names in it are percent-encoded. */
   readonly path: string;
   readonly body: unknown;
   readonly progress: (value: unknown) => void;
 }
 
-/** One line of an answer; exactly one of the three is there. */
+/** One line of a response; exactly one of the three is present. */
 interface ControlLine {
   readonly progress?: unknown;
   readonly result?: unknown;
@@ -48,7 +48,7 @@ interface ControlLine {
 function send(dataDirectory: string, call: DaemonCall): Promise<IncomingMessage> {
   const socketPath = controlSocketPath(dataDirectory);
   return new Promise((resolve, reject) => {
-    // A connection that is kept may have been closed by a daemon that ended, or that waited long for the next call.
+    // A cached connection may have been closed by a daemon that exited, or that waited too long for the next call.
     const sent = request({ socketPath, method: call.method, path: call.path, agent: false }, resolve);
     sent.on("error", (cause) => reject(unreachableDaemon(dataDirectory, cause)));
     sent.end(call.body === undefined ? undefined : JSON.stringify(call.body));

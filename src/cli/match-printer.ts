@@ -1,9 +1,9 @@
 /** The parts of a match object that are printed; see the `matches` event. */
 export interface StreamMatch {
   readonly type: string;
-  /** Undefined for a person. */
+  /** Undefined for an owner. */
   readonly repository?: string;
-  /** Of a person: an account or team, or an address. */
+  /** For an owner: an account or team, or an address. */
   readonly handle?: string;
   readonly email?: string;
   readonly path?: string;
@@ -19,10 +19,10 @@ export interface LineMatch {
   readonly offsetAndLengths: readonly (readonly [start: number, length: number])[];
 }
 
-/** Turns a match into the text that is written, with its line ends. */
+/** Formats a match as output text, including line ends. */
 export type MatchPrinter = (match: StreamMatch) => string;
 
-/** For programs: `repo:path:line:text`, `repo:path`, `repo` or an owner, one line each. */
+/** For programs: `repo:path:line:text`, `repo:path`, `repo` or an owner, one per line. */
 export function plainPrinter(match: StreamMatch): string {
   const location = printLocation(match, ":");
   if (match.lineMatches === undefined) return `${location}\n`;
@@ -33,7 +33,7 @@ export function jsonPrinter(match: StreamMatch): string {
   return `${JSON.stringify(match)}\n`;
 }
 
-/** For people: a heading for each file, line numbers, matches highlighted; colours as ripgrep's. */
+/** For people: a heading per file, line numbers, highlighted matches; the colours are ripgrep's. */
 export function terminalPrinter(colours: boolean): MatchPrinter {
   const paint = (code: string, text: string) => (colours ? `\u001b[${code}m${text}\u001b[0m` : text);
   let previousHadLines = false;
@@ -71,14 +71,14 @@ function highlighted(match: LineMatch, paint: (text: string) => string): string 
   return text + visible(slice(done, line.length));
 }
 
-/** `slice` by code points, where JavaScript's counts UTF-16 units. */
+/** `slice` by code points, because JavaScript's counts UTF-16 code units. */
 function codePointSlicer(text: string): (from: number, to: number) => string {
   if (!/[\ud800-\udfff]/.test(text)) return (from, to) => text.slice(from, to);
   const codePoints = Array.from(text);
   return (from, to) => codePoints.slice(from, to).join("");
 }
 
-/** Control characters as pictures: what stands in a repository must not steer the terminal. */
+/** Shows control characters as symbols: repository content must not control the terminal. */
 function visible(text: string): string {
   return text.replace(/[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g, (character) => {
     const code = character.charCodeAt(0);

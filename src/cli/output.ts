@@ -1,21 +1,21 @@
 import { TrawlError } from "../base/errors.js";
 
-/** Thrown when results could not be written where they were to go: a full disk, for example. */
+/** Thrown if results could not be written, for example because the disk is full. */
 export class OutputError extends TrawlError {
   constructor(cause: NodeJS.ErrnoException) {
     super("storage", `the output could not be written: ${cause.message}`, { cause });
   }
 }
 
-/** Whether the reader of a pipe has gone, as `head` has after its last line. That is no failure. */
+/** Whether the reader of a pipe has exited, as `head` does after its last line. That is not an error. */
 export function isReaderGone(error: NodeJS.ErrnoException): boolean {
   return error.code === "EPIPE";
 }
 
 /**
- * A stream that commands write results to.
+ * A stream to which commands write results.
  *
- * It writes no faster than the reader reads. When the reader has gone, `closed` becomes true and later writes do
+ * It writes no faster than the reader reads. When the reader has exited, `closed` becomes true and later writes do
  * nothing; any other failure makes the next `write` and `finish` throw an `OutputError`.
  */
 export class Output {
@@ -44,7 +44,7 @@ export class Output {
     this.#check();
   }
 
-  /** Resolves when all has been written. */
+  /** Resolves when everything has been written. */
   async finish(): Promise<void> {
     if (this.#error === undefined)
       await new Promise<void>((resolve) => {

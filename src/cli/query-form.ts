@@ -4,8 +4,8 @@ import { parseQuery } from "../query/syntax/parse.js";
 import { choosePatternType } from "../query/fields/pattern-type.js";
 
 /**
- * Whether filters stand on both sides of an `or`. False for what is not a query, too: the daemon says what is wrong
- * with it.
+ * Whether both sides of an `or` contain filters. Also false for an invalid query: the daemon reports what is wrong with
+ * it.
  */
 export function isUnion(query: string, patternType: string): boolean {
   try {

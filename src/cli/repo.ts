@@ -4,9 +4,7 @@ import type { RepositoryStatus } from "../model/repository-status.js";
 import type { RepositoryAttributes } from "../model/repository.js";
 import { callDaemon } from "./control-client.js";
 
-/**
- * What is said about a repository on the command line; undefined where nothing is, false where it is to be taken away.
- */
+/** Attributes of a repository given on the command line; undefined if not given, false to remove the attribute. */
 export interface TypedAttributes {
   readonly fork?: boolean;
   readonly archived?: boolean;
@@ -19,7 +17,9 @@ export interface TypedAttributes {
   readonly meta?: readonly string[] | false;
 }
 
-/** The `trawl repo` commands: each asks the daemon that runs with this data directory, and prints what it says. */
+/**
+ * The `trawl repo` commands: each calls the daemon that is running with this data directory, and prints its response.
+ */
 export class RepoCommands {
   readonly #dataDirectory: string;
   readonly #print: (line: string) => void;
@@ -29,7 +29,7 @@ export class RepoCommands {
     this.#print = print;
   }
 
-  /** A relative path is one of this directory, not of the daemon's. */
+  /** A relative path is relative to the current directory, not to the daemon's. */
   async add(
     name: string,
     url: string,
@@ -78,7 +78,7 @@ export class RepoCommands {
     this.#print(`removed ${name}`);
   }
 
-  /** One repository, or all of them; resolves when what was fetched can be searched. */
+  /** Syncs one repository, or all of them; resolves when the fetched state is searchable. */
   async sync(name: string | undefined): Promise<void> {
     if (name === undefined) {
       for (const status of (await this.#call("POST", "/.api/sync", undefined)) as RepositoryStatus[])
@@ -107,12 +107,12 @@ export class RepoCommands {
   }
 }
 
-/** Control characters, line ends among them, as blanks: each repository is one line. */
+/** Replaces control characters, including line ends, by spaces, so that each repository is one line. */
 function oneLine(text: string): string {
   return Array.from(text, (character) => (character < " " || character === "\u007f" ? " " : character)).join("");
 }
 
-/** The attributes that are given, as the daemon takes and checks them. */
+/** The given attributes, in the form that the daemon accepts and validates. */
 function parseAttributes({
   fork,
   archived,
@@ -128,7 +128,7 @@ function parseAttributes({
     ...(archived === undefined ? {} : { archived }),
     ...(isPrivate === undefined ? {} : { private: isPrivate }),
     ...(reader === undefined ? {} : { readers: reader || [] }),
-    // What is no number goes as it is, for the daemon to name.
+    // Text that is not a number is passed on unchanged, so that the daemon can report it.
     ...(stars === undefined ? {} : { stars: /^[0-9]+$/.test(stars) ? Number(stars) : (stars as unknown as number) }),
     ...(description === undefined ? {} : { description }),
     ...(topic === undefined ? {} : { topics: topic || [] }),

@@ -11,32 +11,32 @@ export interface SearchCommand {
   readonly query: string;
   /** `http://HOST:PORT` of the daemon. */
   readonly endpoint: string;
-  /** Undefined asks without an account. */
+  /** Undefined for an anonymous request. */
   readonly token: string | undefined;
   readonly json: boolean;
-  /** A number or "all"; undefined leaves it to the query. */
+  /** A number or "all"; if undefined, the query determines it. */
   readonly count: string | undefined;
   readonly patternType: string | undefined;
 }
 
-/** Where a command writes; `process.stdout` and `process.stderr`, or a test's. */
+/** Where a command writes; `process.stdout` and `process.stderr`, or those of a test. */
 export interface Terminal {
   readonly out: NodeJS.WriteStream | NodeJS.WritableStream;
   readonly err: NodeJS.WritableStream;
-  /** True when people read `out`. */
+  /** True if `out` is a terminal. */
   readonly isTerminal: boolean;
   readonly colours: boolean;
 }
 
-/** `incomplete`: something was left out, and standard error says what. `unwritten`: results could not be written. */
+/** `incomplete`: something was excluded, and standard error says what. `unwritten`: results could not be written. */
 export const exitCodes = { matches: 0, noMatches: 1, failed: 2, incomplete: 3, unwritten: 4 } as const;
 
-/** What is left out unless the query asks for it: an answer without it is complete. */
+/** What is excluded unless the query asks for it: results without it are complete. */
 const completeWithout: ReadonlySet<string> = new Set(["repository-fork", "excluded-archive", "display"]);
 
 /**
- * Prints results as they stream. Resolves with the exit code; throws when the daemon cannot be asked, or the results
- * not be written.
+ * Prints results as they stream. Resolves with the exit code; throws if the daemon cannot be reached, or the results
+ * cannot be written.
  */
 export async function runSearch(command: SearchCommand, terminal: Terminal): Promise<number> {
   const query = await readQuery(command);
@@ -71,10 +71,10 @@ function searchUrl(command: SearchCommand, query: string): URL {
   return url;
 }
 
-/** The query as it is sent. A count holds for all of it, also where filters stand on both sides of an `or`. */
+/** The query as it is sent. A count applies to all of it, even if both sides of an `or` contain filters. */
 async function readQuery({ query, count, patternType }: SearchCommand): Promise<string> {
   if (count === undefined) return query;
-  // Loading the query language takes longer than most searches, so only who needs it does.
+  // Loading the query language takes longer than most searches, so it is loaded only when needed.
   const { isUnion } = await import("./query-form.js");
   return `${isUnion(query, patternType ?? "") ? `(${query})` : query} count:${count}`;
 }
@@ -117,12 +117,12 @@ function brokenStream(cause: unknown): TrawlError {
   });
 }
 
-/** What the events of one search mean for the person who waits for it. */
+/** Interprets the events of one search for the user. */
 class SearchView {
   readonly #query: string;
   readonly #print: MatchPrinter;
   readonly #terminal: Terminal;
-  /** Whether the limit of matches was given on the command line: then reaching it is what was asked for. */
+  /** Whether the limit on matches was given on the command line: reaching it then counts as complete. */
   readonly #hasOwnLimit: boolean;
   #matches = false;
   #failed = false;
@@ -163,7 +163,10 @@ class SearchView {
     }
   }
 
-  /** Tells what was left out and why; returns the exit code. An alert without any progress: the query did not run. */
+  /**
+   * Reports what was excluded and why; returns the exit code. An alert without any progress means that the query was
+   * not executed.
+   */
   finish(): number {
     const progress = this.#progress;
     const skipped = (progress?.skipped ?? []).filter(
@@ -212,7 +215,7 @@ function skippedText({ title, message, suggested }: Skipped): string {
   return `${title}: ${message}${hint}`;
 }
 
-/** A query that cannot be run is shown with a caret under the part that is to blame. */
+/** An invalid query is shown with a caret below the erroneous part. */
 function alertText({ title, description, proposedQueries, place }: Alert, query: string): string {
   const caret = place === undefined ? "" : `\n\n${printCaret(query, placeOfBytes(query, place.from, place.to))}`;
   const proposals = (proposedQueries ?? []).map((proposed) => `\n  try: ${proposed.query}`);

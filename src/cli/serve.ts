@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { TrawlError } from "../base/errors.js";
 import { resolveOptions } from "../daemon/config.js";
 
-/** The options of `trawl serve` as the command line gives them. */
+/** The options of `trawl serve`, as given on the command line. */
 export interface ServeArguments {
   readonly config?: string;
   readonly data?: string;
@@ -11,7 +11,7 @@ export interface ServeArguments {
   readonly set: readonly string[];
 }
 
-/** Runs the daemon until it is told to stop; resolves with the exit code. The daemon's code is loaded only here. */
+/** Runs the daemon until it is stopped; resolves with the exit code. The daemon's code is loaded only here. */
 export async function serve(typed: ServeArguments): Promise<number> {
   const options = resolveOptions({
     configFile: typed.config,

@@ -9,11 +9,11 @@ export interface StreamEvent {
 const newline = 10;
 
 /**
- * Event-stream bytes to events, wherever the network cut them. Takes what the search stream sends: two lines and an
- * empty one, with line feeds only.
+ * Decodes event-stream bytes into events, regardless of how the network splits them. Accepts the format of the search
+ * stream: two lines and an empty one, with line feeds only.
  */
 export class SseDecoder {
-  /** What came of the event that is not whole yet; no part is empty. */
+  /** The parts of the incomplete event; none is empty. */
   #parts: Uint8Array[] = [];
 
   /** The events that these bytes complete. */
@@ -30,7 +30,7 @@ export class SseDecoder {
     return events;
   }
 
-  /** Where the event that goes on at `from` ends, after its empty line; -1 when that is not in this chunk. */
+  /** The end of the event that continues at `from`, after its empty line; -1 if it is not in this chunk. */
   #eventEnd(chunk: Buffer, from: number): number {
     if (this.#parts.at(-1)?.at(-1) === newline && chunk[0] === newline) return 1;
     const at = chunk.indexOf("\n\n", from);

@@ -5,15 +5,15 @@ import type { SearchContexts } from "../../query/plan/search-contexts.js";
 import type { Accounts } from "../identity/accounts.js";
 import type { OwnContext } from "./own-contexts.js";
 
-/** A context as queries name it: `spec` is what `context:` takes. */
+/** A context that queries can refer to: `spec` is the value of `context:`. */
 export interface KnownContext {
   readonly spec: string;
   readonly context: SearchContext;
-  /** Undefined for those of the configuration file, and for the global one, which nobody changes. */
+  /** Undefined for contexts of the configuration file, and for the global one, which cannot be changed. */
   readonly own: OwnContext | undefined;
 }
 
-/** All repositories; always there. */
+/** All repositories; always exists. */
 const globalContext: SearchContext = {
   name: globalContextName,
   description: "All repositories",
@@ -23,12 +23,13 @@ const globalContext: SearchContext = {
 };
 
 /**
- * The search contexts that there are for a viewer: those of the configuration file, which win over others of their
- * name, and those that people made, where the viewer may use them. One that may not be used is as good as absent.
+ * The search contexts that exist for a viewer: those of the configuration file, which take precedence over others of
+ * the same name, and those that users have created, if the viewer may use them. A context that may not be used does not
+ * exist for the viewer.
  */
 export class ContextDirectory {
   readonly #accounts: Accounts;
-  /** Those of the configuration file; a search that runs keeps what it began with. */
+  /** Those of the configuration file; a running search keeps those it began with. */
   configured: readonly SearchContext[];
 
   constructor(accounts: Accounts, configured: readonly SearchContext[]) {
@@ -36,7 +37,7 @@ export class ContextDirectory {
     this.configured = configured;
   }
 
-  /** What a query of the viewer may name. */
+  /** The contexts that a query of the viewer may use. */
   contextsForViewer(viewer: Viewer): SearchContexts {
     return { get: (spec) => this.find(spec, viewer)?.context };
   }
@@ -49,12 +50,15 @@ export class ContextDirectory {
     return own !== undefined && (own.public || this.owns(viewer, own.ownerId)) ? known(spec, own) : undefined;
   }
 
-  /** At most so many does `listFor` look at. */
+  /** Upper limit on the contexts that `listFor` examines. */
   get count(): number {
     return this.configured.length + this.#accounts.contexts.count;
   }
 
-  /** The global one, then those whose spec tells whose they are; a configured one that is not public is not told of. */
+  /**
+   * The global one, then the others ordered by spec, which begins with their owner; a configured context that is not
+   * public is not listed.
+   */
   *listFor(viewer: Viewer): Generator<void, readonly KnownContext[]> {
     const configured = this.configured
       .filter((context) => context.public)
@@ -68,12 +72,12 @@ export class ContextDirectory {
     return [this.global, ...others];
   }
 
-  /** All repositories; always there. */
+  /** All repositories; always exists. */
   get global(): KnownContext {
     return { spec: globalContextName, context: globalContext, own: undefined };
   }
 
-  /** The one that a user's mark means, where the viewer may use it and is told of it. */
+  /** The context to which a user's mark refers, if the viewer may use it and it is listed for the viewer. */
   marked(mark: string, viewer: Viewer): KnownContext | undefined {
     const own = this.#accounts.contexts.marked(mark);
     const spec = own === undefined ? mark : this.#contextSpec(own);
@@ -82,7 +86,9 @@ export class ContextDirectory {
     return found !== undefined && found.own === undefined && found.context.public ? found : undefined;
   }
 
-  /** Whether the viewer is this owner of contexts, or a member of it; the instance's are a site admin's. */
+  /**
+   * Whether the viewer is this owner of contexts, or a member of it; contexts of the instance belong to site admins.
+   */
   owns({ userId, isSiteAdmin }: Viewer, ownerId: number): boolean {
     if (ownerId === 0) return isSiteAdmin;
     return (
@@ -91,7 +97,7 @@ export class ContextDirectory {
     );
   }
 
-  /** Whether a context of this name would never be found, as the configuration file has one. */
+  /** Whether a context of this name could never be found, because the configuration file has one. */
   isConfigured(ownerId: number, name: string): boolean {
     return ownerId === 0 && (name === globalContextName || this.configured.some((context) => context.name === name));
   }
@@ -111,7 +117,7 @@ export class ContextDirectory {
     return owner === undefined ? undefined : `@${owner.name}/${name}`;
   }
 
-  /** The context as it stands after a change. */
+  /** The context in its state after a change. */
   of(own: OwnContext): KnownContext {
     return known(this.#contextSpec(own) ?? own.name, own);
   }

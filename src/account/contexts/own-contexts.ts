@@ -7,7 +7,7 @@ import type { TransactionQueue } from "../records/transaction-queue.js";
 import { GroupIndex } from "../records/group-index.js";
 import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
 
-/** A search context that somebody made, beside those of the configuration file. */
+/** A search context created by a user, in addition to those of the configuration file. */
 export interface OwnContext {
   readonly id: number;
   /** Id of a user or an organisation; 0 for the instance. */
@@ -15,7 +15,7 @@ export interface OwnContext {
   /** Without its owner. */
   readonly name: string;
   readonly description: string;
-  /** Whether others than its owner may use it. */
+  /** Whether users other than its owner may use it. */
   readonly public: boolean;
   readonly query: string;
   readonly repositories: readonly ContextRepository[];
@@ -23,10 +23,10 @@ export interface OwnContext {
   readonly updatedAt: string;
 }
 
-/** What of a context its author chooses. */
+/** The properties that the author of a context chooses. */
 export type ContextText = Pick<OwnContext, "name" | "description" | "public" | "query" | "repositories">;
 
-/** Which contexts a user has marked: each by `contextMark`. `id` is the user's. */
+/** The contexts that a user has marked, each identified by `contextMark`. `id` is the user's. */
 interface ContextPreferences {
   readonly id: number;
   readonly starred: readonly string[];
@@ -44,15 +44,15 @@ const queryCharsMax = 10_000;
 const revisionCharsMax = 255;
 
 /**
- * What a user's marks call a context: one that was made by its id, as its name may change; one that is configured by
- * its name.
+ * Identifies a context in a user's marks: a user-created one by its id, because its name may change; a configured one
+ * by its name.
  */
 export function contextMark(context: { readonly id?: number; readonly name: string }): string {
   return context.id === undefined ? context.name : `#${context.id}`;
 }
 
 /**
- * Search contexts that people made, and which ones they marked; in memory for reading, in the record store for keeping.
+ * Search contexts created by users, and which ones they have marked; held in memory and persisted in the record store.
  */
 export class OwnContexts {
   readonly #changes: TransactionQueue;
@@ -84,7 +84,7 @@ export class OwnContexts {
     return this.#contexts.count;
   }
 
-  /** The one that a mark of `contextMark` names. */
+  /** The context to which a mark from `contextMark` refers. */
   marked(mark: string): OwnContext | undefined {
     return mark.startsWith("#") ? this.#contexts.get(Number(mark.slice(1))) : undefined;
   }
@@ -93,7 +93,7 @@ export class OwnContexts {
     return this.#contexts.get(this.#idOf.get(contextKey({ ownerId, name })) ?? 0);
   }
 
-  /** Rejects with `conflict` when the owner has one of this name, with `bad-request` for what can be none. */
+  /** Rejects with `conflict` if the owner already has one of this name, with `bad-request` if it is invalid. */
   create(ownerId: number, text: ContextText, actor: Actor): Promise<OwnContext> {
     checkText(text);
     return this.#changes.commit(
@@ -143,7 +143,7 @@ export class OwnContexts {
     return this.#marks.get(userId ?? 0)?.starred.includes(mark) === true;
   }
 
-  /** What the user searches by itself; "" is the global context. */
+  /** The user's default context; "" is the global context. */
   preferredContext(userId: number | undefined): string {
     return this.#marks.get(userId ?? 0)?.preferred ?? "";
   }
@@ -161,7 +161,7 @@ export class OwnContexts {
     return this.#mark(userId, (marks) => ({ ...marks, preferred: mark }));
   }
 
-  /** What removes the contexts and marks of a user or organisation that is deleted. */
+  /** The writes that remove the contexts and marks of a deleted user or organisation. */
   removing(owner: { readonly id: number }): RecordWrite[] {
     const owned = [...this.#contexts.values()].filter(({ ownerId }) => ownerId === owner.id);
     const marks = this.#marks.get(owner.id);

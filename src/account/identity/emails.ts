@@ -7,7 +7,7 @@ import { checkEmail, requireRoom } from "./validation.js";
 
 export interface Email {
   readonly address: string;
-  /** Whether a site admin says that it is the user's. */
+  /** Whether a site admin has confirmed that it belongs to the user. */
   readonly isVerified: boolean;
   /** RFC 3339. */
   readonly addedAt: string;
@@ -22,8 +22,8 @@ interface StoredEmails {
 const emailsOfUserMax = 20;
 
 /**
- * E-mail addresses of users. Each address belongs to one user at most, and case does not count. A user's first one is
- * primary until another one is made so.
+ * E-mail addresses of users. Each address belongs to at most one user, and comparisons ignore case. A user's first
+ * address is primary until another one is made primary.
  */
 export class Emails {
   readonly #changes: TransactionQueue;
@@ -44,12 +44,12 @@ export class Emails {
     return this.#table.get(userId)?.emails ?? [];
   }
 
-  /** Whose address it is; undefined for nobody's. */
+  /** The owner of an address; undefined if there is none. */
   findOwner(address: string): number | undefined {
     return this.#userIdOfAddress.get(address.toLowerCase());
   }
 
-  /** Whose verified address it is; undefined for nobody's. */
+  /** The owner of a verified address; undefined if there is none. */
   findVerifiedOwner(address: string): number | undefined {
     const owner = this.findOwner(address);
     const found =
@@ -59,7 +59,7 @@ export class Emails {
     return found?.isVerified === true ? owner : undefined;
   }
 
-  /** Rejects with `conflict` when somebody has the address. */
+  /** Rejects with `conflict` if the address is taken. */
   add(userName: string, address: string, isVerified: boolean, actor: Actor): Promise<Email> {
     checkEmail(address);
     return this.#changes.commit(
@@ -101,7 +101,7 @@ export class Emails {
     );
   }
 
-  /** The step of a change that gives the user one more address. Throws `conflict` when somebody has it. */
+  /** The write that adds an address to the user. Throws `conflict` if the address is taken. */
   adding(user: User, email: Email): RecordWrite {
     if (this.findOwner(email.address) !== undefined)
       throw new TrawlError("conflict", `the e-mail address ${JSON.stringify(email.address)} is already taken`);
@@ -110,13 +110,13 @@ export class Emails {
     return this.#table.put({ id: user.id, emails: [...emails, email] });
   }
 
-  /** The steps of a change that leave the user without addresses. */
+  /** The writes that remove all addresses of the user. */
   removing(user: User): readonly RecordWrite[] {
     const stored = this.#table.get(user.id);
     return stored === undefined ? [] : [this.#table.remove(stored)];
   }
 
-  /** `decide` is given the address, the user's others and all of them in order; it returns what they are to be. */
+  /** `decide` receives the address, the user's other addresses and all of them in order; it returns the new list. */
   async #change(
     userName: string,
     address: string,

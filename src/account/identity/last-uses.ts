@@ -5,35 +5,35 @@ import type { TransactionQueue } from "../records/transaction-queue.js";
 import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
 
 interface StoredUse {
-  /** Of a token, or of a user: ids of records are never those of another kind. */
+  /** Id of a token or of a user: ids are unique across all kinds of records. */
   readonly id: number;
   /** RFC 3339. */
   readonly usedAt: string;
 }
 
-/** Times are written this often, all at once. */
+/** Interval at which times are written, all at once. */
 const writeMs = 60_000;
 
-/** A time that lies so much ahead of a later use was told by a wrong clock. */
+/** A time this much later than a subsequent use came from a wrong clock. */
 const clockErrorMs = 86_400_000;
 
 /**
- * When each access token was last used, and each user last sent a request, with a token or signed in. A time reaches
- * the disk within a minute.
+ * When each access token was last used, and when each user last sent a request, with a token or signed in. A time is
+ * written to disk within a minute.
  *
- * Times are those of the wall clock, which may jump: one that went back takes no later use away, and one that was far
- * ahead for a while is forgotten with the next use.
+ * Times are those of the wall clock, which may jump: if it went back, a later time is kept, and a time that was far
+ * ahead is replaced at the next use.
  */
 export class LastUses {
   readonly #changes: TransactionQueue;
   readonly #log: Log;
   readonly #exists: (id: number) => boolean;
   readonly #table: RecordTable<StoredUse>;
-  /** Milliseconds of the wall clock, by id: what is not written yet. */
+  /** Milliseconds of the wall clock, by id, that have not been written yet. */
   readonly #unwritten = new Map<number, number>();
   readonly #timer: PendingCall;
 
-  /** `exists` says whether there is a token or a user with this id: of others nothing is kept. */
+  /** `exists` tells whether there is a token or a user with this id: for others nothing is stored. */
   constructor(tables: RecordTables, changes: TransactionQueue, log: Log, exists: (id: number) => boolean) {
     this.#changes = changes;
     this.#log = log;
@@ -47,7 +47,7 @@ export class LastUses {
     if (knownMs <= nowMs || knownMs > nowMs + clockErrorMs) this.#unwritten.set(id, nowMs);
   }
 
-  /** Milliseconds of the wall clock; undefined for never. */
+  /** Milliseconds of the wall clock; undefined if never used. */
   of(id: number): number | undefined {
     const unwritten = this.#unwritten.get(id);
     if (unwritten !== undefined) return unwritten;
@@ -55,13 +55,13 @@ export class LastUses {
     return stored === undefined ? undefined : Date.parse(stored.usedAt);
   }
 
-  /** The steps of a change that forget the last use of what is removed. */
+  /** The writes that delete the last use of a removed record. */
   removing(id: number): readonly RecordWrite[] {
     const stored = this.#table.get(id);
     return stored === undefined ? [] : [this.#table.remove(stored)];
   }
 
-  /** Writes what is not written yet. Idempotent. */
+  /** Writes pending times. Idempotent. */
   async close(): Promise<void> {
     this.#timer.cancel();
     await this.#write();

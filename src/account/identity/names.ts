@@ -1,7 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import type { RecordObserver } from "../records/record-table.js";
 
-/** What a name may belong to. */
+/** The kinds of objects that have names. */
 export type NameKind = "user" | "organisation" | "team";
 
 const takenWords: Readonly<Record<NameKind, string>> = {
@@ -10,7 +10,7 @@ const takenWords: Readonly<Record<NameKind, string>> = {
   team: "team name",
 };
 
-/** The names in use: those of users, organisations and teams are one set, in which case does not count. */
+/** The names in use: users, organisations and teams share one namespace, which ignores case. */
 export class Names {
   readonly #owners = new Map<string, { readonly kind: NameKind; readonly id: number }>();
 
@@ -24,7 +24,7 @@ export class Names {
     return this.#owners.has(name.toLowerCase());
   }
 
-  /** Throws `conflict` when anything has this name. Clients know the words for a team by heart. */
+  /** Throws `conflict` if the name is in use. Clients match the message for a team literally. */
   requireFree(kind: NameKind, name: string): void {
     if (!this.isTaken(name)) return;
     throw new TrawlError(
@@ -35,7 +35,7 @@ export class Names {
     );
   }
 
-  /** Keeps the names of one kind of record. */
+  /** Maintains the names of one kind of record. */
   observer(kind: NameKind): RecordObserver<{ readonly id: number; readonly name: string }> {
     return (before, after) => {
       if (before !== undefined) this.#owners.delete(before.name.toLowerCase());

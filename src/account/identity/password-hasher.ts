@@ -3,33 +3,38 @@ import { randomBytes } from "node:crypto";
 import { TrawlError } from "../../base/errors.js";
 
 /**
- * argon2id with 19 MiB and two passes, the least that OWASP recommends: 20 ms on one core. `algorithm` 2 is argon2id.
+ * argon2id with 19 MiB and two passes, the minimum that OWASP recommends: 20 ms on one core. `algorithm` 2 is argon2id.
  */
 const cost = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 
-/** Passwords that wait to be checked; a further one is refused. 100 of them take two seconds. */
+/** Limit on passwords waiting to be checked; a further one is refused. 100 of them take two seconds. */
 const waitingMax = 100;
 
-/** More of those who come from where they have signed in before: who floods the others does not keep them out. */
+/**
+ * Additional limit for users signing in from a network from which they have signed in before: a flood of other attempts
+ * does not lock them out.
+ */
 const waitingOfKnownMax = 50;
 
 /**
- * Hashes of passwords, made and compared one at a time on a thread beside the main one: many who sign in at once take
- * one core and 19 MiB, and wait for each other.
+ * Computes and compares password hashes one at a time, on a thread other than the main thread: many simultaneous
+ * sign-ins use one core and 19 MiB, and wait for each other.
  */
 export class PasswordHasher {
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
-  /** A hash of no password, for those who have none: they are told so as late as those who have one. */
+  /**
+   * A hash that matches no password, for users without one: they are refused after the same time as users who have one.
+   */
   readonly #ofNothing =
     `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$${unpadded(16)}$${unpadded(32)}`;
 
-  /** The text that is kept of a password: parameters, salt and hash. */
+  /** The stored form of a password: parameters, salt and hash. */
   hash(password: string): Promise<string> {
     return this.#inTurn(() => hash(password, cost), waitingMax);
   }
 
-  /** Whether the hash is that of the password; undefined is nobody's. */
+  /** Whether the hash matches the password; undefined stands for a user without a password. */
   matches(kept: string | undefined, password: string, isKnown: boolean): Promise<boolean> {
     return this.#inTurn(
       () => verify(kept ?? this.#ofNothing, password),
@@ -47,7 +52,7 @@ export class PasswordHasher {
   }
 }
 
-/** Random bytes in the base64 of argon2's text. */
+/** Random bytes in the base64 variant of argon2's text format. */
 function unpadded(byteCount: number): string {
   return randomBytes(byteCount).toString("base64").replaceAll("=", "");
 }

@@ -12,11 +12,11 @@ import type { Sessions } from "../sign-in/sessions.js";
 /** The password of the user with this id. */
 interface StoredPassword {
   readonly id: number;
-  /** As argon2 writes it, with its parameters. */
+  /** As written by argon2, with its parameters. */
   readonly hash: string;
 }
 
-/** The link by which the user with this id may set a password; only the hash of its code is kept. */
+/** The link with which the user with this id may set a password; only the hash of its code is stored. */
 interface StoredReset {
   readonly id: number;
   readonly hash: string;
@@ -25,7 +25,7 @@ interface StoredReset {
 }
 
 export interface ResetLink {
-  /** To be put behind the address of the site. */
+  /** To be appended to the address of the site. */
   readonly path: string;
   /** RFC 3339. */
   readonly expiresAt: string;
@@ -34,10 +34,10 @@ export interface ResetLink {
 const resetLifetimeMs = 24 * 3_600_000;
 
 /**
- * Passwords of users, and the links by which they set one. A user has none at first, and then cannot sign in.
+ * Passwords of users, and the links with which they set one. A new user has no password, and cannot sign in.
  *
- * Whoever's password changes is signed out everywhere. A link is made by a site admin, who hands it over; it is good
- * once, for a day, and until another one is made or a password is set.
+ * Changing a password ends all sessions of the user. A link is created by a site admin, who passes it on; it is valid
+ * once, for a day, and until another one is created or a password is set.
  */
 export class Passwords {
   readonly #changes: TransactionQueue;
@@ -59,17 +59,17 @@ export class Passwords {
     return this.#table.get(userId) !== undefined;
   }
 
-  /** Differs from what it was before when the password has changed. */
+  /** Changes whenever the password changes. */
   stamp(userId: number): string | undefined {
     return this.#table.get(userId)?.hash;
   }
 
-  /** Whether it is the user's password. It takes as long for those who have none, and for nobody. */
+  /** Whether it is the user's password. It takes as long for users without a password, and for unknown users. */
   matches(userId: number | undefined, password: string, isKnown = false): Promise<boolean> {
     return this.#hasher.matches(userId === undefined ? undefined : this.#table.get(userId)?.hash, password, isKnown);
   }
 
-  /** What is kept of a password. Throws `bad-request` when it is too short or too long. */
+  /** The stored form of a password. Throws `bad-request` if it is too short or too long. */
   async hashed(password: string): Promise<string> {
     checkPassword(password);
     return this.#hasher.hash(password);
@@ -82,7 +82,7 @@ export class Passwords {
     await this.#commitNew(() => this.#users.require(userName), kept, actor);
   }
 
-  /** Sets one's own password. Rejects with `forbidden` when the old one is wrong. */
+  /** Changes the user's own password. Rejects with `forbidden` if the old one is wrong. */
   async change(userName: string, oldPassword: string, newPassword: string, actor: Actor): Promise<void> {
     const user = this.#users.require(userName);
     checkPassword(newPassword);
@@ -100,12 +100,15 @@ export class Passwords {
     );
   }
 
-  /** Makes a link by which the user sets a password, in place of an earlier one. The password there is stays. */
+  /**
+   * Creates a link with which the user can set a password, replacing an earlier link. The existing password remains
+   * valid.
+   */
   newReset(userName: string, actor: Actor): Promise<ResetLink> {
     return this.#newReset(userName, () => [], actor);
   }
 
-  /** Takes the password away, ends the user's sessions, and makes a link by which the user sets another one. */
+  /** Removes the password, ends the user's sessions, and creates a link with which the user can set a new one. */
   randomize(userName: string, actor: Actor): Promise<ResetLink> {
     return this.#newReset(
       userName,
@@ -114,7 +117,7 @@ export class Passwords {
     );
   }
 
-  /** Sets the password by a link. Rejects with `forbidden` when it is none, was used or has expired. */
+  /** Sets the password with a link. Rejects with `forbidden` if the link is invalid, used or expired. */
   async useReset(userId: number, code: string, password: string, from: string): Promise<User> {
     const codeHash = hashOfSecretText(code);
     const requireOwner = (): User => this.#requireOwner(userId, codeHash);
@@ -123,12 +126,12 @@ export class Passwords {
     return this.#commitNew(requireOwner, kept, { who: name, sudoBy: undefined, from });
   }
 
-  /** The steps of a change that give the user a password that was hashed before. */
+  /** The writes that give the user a password that has already been hashed. */
   adding({ id }: User, kept: string): readonly RecordWrite[] {
     return [this.#table.put({ id, hash: kept })];
   }
 
-  /** The steps of a change that leave the user without password and link. */
+  /** The writes that remove the user's password and link. */
   removing(user: User): readonly RecordWrite[] {
     return [...this.#withoutPassword(user), ...this.#withoutReset(user)];
   }

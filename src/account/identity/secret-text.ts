@@ -2,12 +2,12 @@ import { hash, randomBytes } from "node:crypto";
 
 const secretBytes = 32;
 
-/** A random text that stands for somebody, in a cookie or a link: 64 hex digits. */
+/** A random identifying text for a cookie or a link: 64 hex digits. */
 export function newSecretText(): string {
   return randomBytes(secretBytes).toString("hex");
 }
 
-/** What is kept of such a text. It is random and 256 bits long: there is nothing that a slow hash would protect. */
+/** The stored form of such a text. It is random and 256 bits long, so a slow hash would add no protection. */
 export function hashOfSecretText(text: string): string {
   return hash("sha256", text, "hex");
 }

@@ -6,14 +6,14 @@ import type { Names } from "./names.js";
 import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
 import { checkDisplayName, checkName, requireRoom } from "./validation.js";
 
-/** Users who own code together. A team gives access to nothing; organisations do. */
+/** Users who own code together. Teams give no access rights; organisations do. */
 export interface Team {
   readonly id: number;
   readonly name: string;
   readonly displayName: string;
-  /** The team that it is a part of; 0 for none. */
+  /** The parent team; 0 for none. */
   readonly parentId: number;
-  /** Only site admins change it. */
+  /** If true, only site admins may change it. */
   readonly isReadonly: boolean;
   readonly creatorId: number;
   readonly createdAt: string;
@@ -49,7 +49,7 @@ export class Teams {
     return [...this.#table.values()];
   }
 
-  /** Those that are a direct part of the team with this id; with 0, of none. */
+  /** The direct children of the team with this id; of id 0, the root teams. */
   childTeams(id: number): readonly Team[] {
     return this.#idsOfParent.of(id).flatMap((part) => this.#table.get(part) ?? []);
   }
@@ -85,7 +85,7 @@ export class Teams {
     );
   }
 
-  /** Changes what is given. Rejects with `conflict` rather than make a team a part of itself. */
+  /** Changes the given properties. Rejects with `conflict` if the team would become its own ancestor. */
   update(id: number, changes: Partial<Pick<Team, "name" | "displayName" | "parentId">>, actor: Actor): Promise<Team> {
     if (changes.name !== undefined) checkName(changes.name);
     if (changes.displayName !== undefined) checkDisplayName(changes.displayName);
@@ -102,7 +102,7 @@ export class Teams {
     );
   }
 
-  /** Rejects with `conflict` while other teams are parts of it. */
+  /** Rejects with `conflict` if the team has children. */
   delete(id: number, actor: Actor): Promise<Team> {
     return this.#changes.commit(
       () => {
@@ -119,7 +119,7 @@ export class Teams {
     );
   }
 
-  /** `choose` is given the members and answers those who are to be. */
+  /** `choose` receives the members and returns the new ones. */
   setMembers(id: number, choose: (memberIds: readonly number[]) => readonly number[], actor: Actor): Promise<Team> {
     return this.#changes.commit(
       () => {
@@ -131,7 +131,7 @@ export class Teams {
     );
   }
 
-  /** The steps of a change that take a user out of all teams. */
+  /** The writes that remove a user from all teams. */
   removingUser(userId: number): readonly RecordWrite[] {
     return this.ofUser(userId).map((team) =>
       this.#table.put({ ...team, memberIds: team.memberIds.filter((id) => id !== userId) }),
@@ -144,7 +144,7 @@ export class Teams {
     return team;
   }
 
-  /** The way up from any team ends, since no change makes a circle. */
+  /** Following the parents always ends, because no change creates a cycle. */
   #requireOutside(team: Team, parentId: number): void {
     for (
       let above: Team | undefined = this.#require(parentId);

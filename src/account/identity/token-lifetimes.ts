@@ -3,14 +3,14 @@ import { TrawlError } from "../../base/errors.js";
 const dayMs = 86_400_000;
 
 export interface LifetimeSettings {
-  /** Of a token for which nothing else is asked. */
+  /** The lifetime of a token if none is requested. */
   readonly defaultDays: number;
   readonly longestDays: number;
-  /** Whether a token may be asked for that never ends. */
+  /** Whether tokens without expiry may be requested. */
   readonly allowsNever: boolean;
 }
 
-/** How long access tokens live: each ends by itself unless that is allowed and asked for. */
+/** Lifetimes of access tokens: each expires unless a token without expiry is allowed and requested. */
 export class TokenLifetimes {
   readonly #settings: LifetimeSettings;
 
@@ -23,8 +23,8 @@ export class TokenLifetimes {
   }
 
   /**
-   * Milliseconds until a new token ends, undefined for never; `asked` is undefined where nothing was asked. Throws
-   * `bad-request` for what is not allowed.
+   * Milliseconds until a new token expires, undefined for never; `asked` is undefined if nothing was requested. Throws
+   * `bad-request` if the request is not allowed.
    */
   lifetimeMs(asked: number | "never" | undefined): number | undefined {
     const { defaultDays, longestDays, allowsNever } = this.#settings;

@@ -10,10 +10,11 @@ export function newTokenText(): string {
 }
 
 /**
- * SHA-256, in hex, of the secret in a token; undefined for what has not the form of one. Only this hash is ever kept.
+ * SHA-256, in hex, of the secret in a token; undefined if the text does not have the format of a token. Only this hash
+ * is ever stored.
  */
 export function hashOfToken(text: string): string | undefined {
   const secret = tokenPattern.exec(text)?.[1];
-  // The secret is random and 160 bits long: there is nothing that a slow hash would protect.
+  // The secret is random and 160 bits long, so a slow hash would add no protection.
   return secret === undefined ? undefined : hash("sha256", Buffer.from(secret, "hex"), "hex");
 }

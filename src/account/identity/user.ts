@@ -9,15 +9,15 @@ export interface User {
   readonly createdAt: string;
 }
 
-/** What a new user is to be. */
+/** The properties of a new user. */
 export interface NewUser extends Pick<User, "name" | "displayName" | "isSiteAdmin"> {
   /** Absent for a user without an address. */
   readonly email?: { readonly address: string; readonly isVerified: boolean };
-  /** As `Passwords.hashed` makes it; absent for one who cannot sign in. */
+  /** As created by `Passwords.hashed`; absent for a user who cannot sign in. */
   readonly passwordHash?: string;
 }
 
-/** How parts of the accounts find users. */
+/** How other parts of the accounts look up users. */
 export interface UserFinder {
   get(id: number): User | undefined;
   /** Throws `not-found`. */
@@ -34,23 +34,23 @@ export interface Organisation {
 
 export interface AccessToken {
   readonly id: number;
-  /** The user whom it stands for. */
+  /** The user that the token authenticates. */
   readonly userId: number;
-  /** Name of who made it. */
+  /** Name of its creator. */
   readonly creator: string;
   readonly note: string;
   readonly scopes: readonly TokenScope[];
   readonly createdAt: string;
-  /** RFC 3339; "" when it never does. */
+  /** RFC 3339; "" if it never expires. */
   readonly expiresAt: string;
   /** RFC 3339; "" before the first use. */
   readonly lastUsedAt: string;
 }
 
-/** What a new token is to be. */
+/** The properties of a new token. */
 export interface TokenRequest {
   readonly scopes: readonly string[];
   readonly note: string;
-  /** Undefined when it never expires. */
+  /** Undefined if it never expires. */
   readonly lifetimeMs: number | undefined;
 }

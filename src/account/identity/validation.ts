@@ -1,6 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
 
-/** What a token permits. Each has `user:all`, all that its user may do. */
+/** Permissions of a token. Every token has `user:all`, which includes everything that its user may do. */
 const tokenScopes = ["user:all", "site-admin:sudo"] as const;
 export type TokenScope = (typeof tokenScopes)[number];
 
@@ -11,7 +11,7 @@ const namePattern = /^\w(?:[.-]?\w)*-?$/;
 
 const emailCharsMax = 320;
 
-/** Something, an at sign, something: who has an address is known by those who send to it. */
+/** Some text, an at sign, some text: whether an address exists only shows when mail is sent to it. */
 const emailPattern = /^[^\s@\u0000-\u001f\u007f"<>]+@[^\s@\u0000-\u001f\u007f"<>]+$/;
 
 /** In Unicode code points. */
@@ -20,12 +20,12 @@ const passwordCharsMax = 72;
 
 const noteCharsMax = 1000;
 
-/** The longest life of a token that has an end. */
+/** The maximum lifetime of a token that expires. */
 const lifetimeDaysMax = 36_500;
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
 
-/** Throws `bad-request` for what is no name of a user or organisation. */
+/** Throws `bad-request` for an invalid name of a user or organisation. */
 export function checkName(name: string): void {
   if (name.length <= nameCharsMax && namePattern.test(name)) return;
   throw new TrawlError(
@@ -35,7 +35,7 @@ export function checkName(name: string): void {
   );
 }
 
-/** Throws `bad-request` for what is not an e-mail address. */
+/** Throws `bad-request` for an invalid e-mail address. */
 export function checkEmail(address: string): void {
   if (address.length <= emailCharsMax && emailPattern.test(address)) return;
   throw new TrawlError("bad-request", `${JSON.stringify(address.slice(0, emailCharsMax))} is not an e-mail address`);
@@ -54,7 +54,7 @@ export function checkPassword(password: string): void {
 }
 
 /**
- * The scopes of a new token. Throws `bad-request` for those that cannot be together, and where `mayHaveSudo` is wanted.
+ * The scopes of a new token. Throws `bad-request` for an invalid combination, or for sudo if `mayHaveSudo` is false.
  */
 export function checkScopes(scopes: readonly string[], mayHaveSudo: boolean): readonly TokenScope[] {
   for (const [at, scope] of scopes.entries()) {
@@ -90,8 +90,8 @@ export function checkNote(note: string): void {
 }
 
 /**
- * Milliseconds that `90d`, `12h`, `30m` or `4w` is; undefined for "", which asks for nothing. Throws `bad-request` for
- * other texts.
+ * Converts `90d`, `12h`, `30m` or `4w` to milliseconds; undefined for "", which means the default. Throws `bad-request`
+ * for other texts.
  */
 export function readLifetime(text: string): number | "never" | undefined {
   if (text === "never") return text;
@@ -105,7 +105,7 @@ export function readLifetime(text: string): number | "never" | undefined {
   );
 }
 
-/** Throws `overloaded` when there are as many of `what` as are kept. */
+/** Throws `overloaded` if the limit on the number of `what` has been reached. */
 export function requireRoom(count: number, max: number, what: string): void {
   if (count >= max)
     throw new TrawlError("overloaded", `there are ${count} ${what}, and the limit is ${max}; delete some first`);

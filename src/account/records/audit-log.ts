@@ -2,11 +2,11 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import { RefusalLines } from "../sign-in/refusal-lines.js";
 
-/** Who does something, and from where. */
+/** The originator of an action. */
 export interface Actor {
-  /** Name of the user who acts. */
+  /** Name of the acting user. */
   readonly who: string;
-  /** The site admin behind it, who acts as that user. */
+  /** The site admin who is acting as that user. */
   readonly sudoBy: string | undefined;
   /** Address of the client. */
   readonly from: string;
@@ -14,7 +14,7 @@ export interface Actor {
   readonly via?: string | undefined;
 }
 
-/** A user who writes something that bears its name. */
+/** A user whose name is recorded as the author of something. */
 export interface Author {
   readonly id: number;
   readonly actor: Actor;
@@ -60,20 +60,20 @@ export type AuditEvent =
   | "saved-search-changed"
   | "saved-search-deleted";
 
-/** A change that is about to be made, or another thing that is about to be done. */
+/** A change that is about to be made, or another action that is about to begin. */
 export interface AuditEntry {
   readonly event: AuditEvent;
   readonly actor: Actor;
-  /** To whom or what, and how. */
+  /** The object of the action, and its details. */
   readonly what: Readonly<Record<string, unknown>>;
 }
 
-/** For `Changes.commit`: what a line says of the change. */
+/** For `TransactionQueue.commit`: the audit-log entry of the change. */
 export function auditEntry(event: AuditEvent, actor: Actor, what: AuditEntry["what"]): AuditEntry {
   return { event, actor, what };
 }
 
-/** Where lines go; each is on the disk when its promise resolves. */
+/** The destination of lines; each is durable when its promise resolves. */
 export interface AuditFile {
   append(line: string): Promise<void>;
   settled(): Promise<void>;
@@ -81,8 +81,9 @@ export interface AuditFile {
 }
 
 /**
- * Who did what to accounts, tokens and permissions: a line for each act, on the disk before the act begins. An act
- * whose line cannot be written is refused. One that fails after its line has a second one, with `"outcome": "failed"`.
+ * Records actions on accounts, tokens and permissions: one line per action, on disk before the action begins. An action
+ * whose line cannot be written is refused. One that fails after its line has been written gets a second line, with
+ * `"outcome": "failed"`.
  */
 export class AuditLog {
   readonly #file: AuditFile;
@@ -95,7 +96,7 @@ export class AuditLog {
     this.#refusals = new RefusalLines((event, fields) => this.#try(formatLine(event, fields)));
   }
 
-  /** Resolves when the act may begin. Rejects with `storage` or `overloaded`. */
+  /** Resolves when the action may begin. Rejects with `storage` or `overloaded`. */
   async record(entry: AuditEntry): Promise<void> {
     try {
       await this.#file.append(formatLine(entry.event, toFields(entry)));
@@ -115,12 +116,12 @@ export class AuditLog {
     }
   }
 
-  /** An act that was recorded came to nothing. */
+  /** Records that an action that had been recorded failed. */
   recordFailure(entry: AuditEntry, error: unknown): void {
     this.#try(formatLine(entry.event, { ...toFields(entry), outcome: "failed", reason: errorMessage(error) }));
   }
 
-  /** Records, then acts. */
+  /** Records the action, then runs it. */
   async around<T>(entry: AuditEntry, act: () => Promise<T> | T): Promise<T> {
     await this.record(entry);
     try {
@@ -131,22 +132,22 @@ export class AuditLog {
     }
   }
 
-  /** A credential that was not accepted. */
+  /** Records a credential that was not accepted. */
   recordRefusal(from: string, reason: string): void {
     this.#refusals.note("credential-refused", { from, reason });
   }
 
-  /** Somebody who was not signed in; `user` is undefined for a name that nobody has. */
+  /** Records a failed sign-in; `user` is undefined if the name is unknown. */
   recordSignInRefusal(from: string, what: { readonly user: string | undefined; readonly reason: string }): void {
     this.#refusals.note("sign-in-refused", { from, ...what });
   }
 
-  /** Resolves when the lines so far are written or lost. */
+  /** Resolves when all lines so far have been written or lost. */
   settled(): Promise<void> {
     return this.#file.settled();
   }
 
-  /** Writes what is not written yet. Idempotent. */
+  /** Writes pending lines. Idempotent. */
   async close(): Promise<void> {
     this.#refusals.flush();
     await this.#file.close();

@@ -1,4 +1,4 @@
-/** The ids of records by the ids of those that they belong to, as of organisations by their members. */
+/** The ids of records by the ids of their owners or members, such as organisations by member. */
 export class GroupIndex<T extends { readonly id: number }> {
   readonly #ownersOf: (record: T) => readonly number[];
   readonly #ids = new Map<number, Set<number>>();
@@ -7,7 +7,7 @@ export class GroupIndex<T extends { readonly id: number }> {
     this.#ownersOf = ownersOf;
   }
 
-  /** In the order of their ids. */
+  /** Ordered by id. */
   of(owner: number): readonly number[] {
     return [...(this.#ids.get(owner) ?? [])].sort((a, b) => a - b);
   }
@@ -16,7 +16,7 @@ export class GroupIndex<T extends { readonly id: number }> {
     return this.#ids.get(owner)?.size ?? 0;
   }
 
-  /** A record has come, changed or gone, as an observer of its table is told. */
+  /** Called when a record was added, changed or removed, with the arguments of a table observer. */
   change(before: T | undefined, after: T | undefined): void {
     if (before !== undefined) for (const owner of this.#ownersOf(before)) this.#remove(owner, before.id);
     if (after !== undefined) for (const owner of this.#ownersOf(after)) this.#add(owner, after.id);

@@ -1,15 +1,15 @@
 import type { RecordChange, RecordStore } from "../../store/record-store.js";
 
-/** A change to a table: what is written, and what makes it visible once the disk has it. */
+/** A change to a table: the record to write, and the function that makes it visible once it is durable. */
 export interface RecordWrite {
   readonly record: RecordChange;
   readonly show: () => void;
 }
 
-/** Told of each record that comes, changes or goes. */
+/** Called for each record that is added, changed or removed. */
 export type RecordObserver<T> = (before: T | undefined, after: T | undefined) => void;
 
-/** Records of one kind, under their ids: in memory for reading, in the record store for keeping. */
+/** Records of one kind, by id: held in memory and persisted in the record store. */
 export class RecordTable<T extends { readonly id: number | string }> {
   readonly #prefix: string;
   readonly #observe: RecordObserver<T>;
@@ -20,10 +20,10 @@ export class RecordTable<T extends { readonly id: number | string }> {
     this.#observe = observe;
   }
 
-  /** Reads what is stored, in steps. */
+  /** Loads the stored records, in steps. */
   *load(store: RecordStore): Generator<void, void> {
     for (const batch of store.batchesWithPrefix(this.#prefix)) {
-      // Records are our own writing, checked by LMDB's transaction, so their shape is taken as it was written.
+      // Records were written by this program and are protected by LMDB's transactions, so their structure is trusted.
       for (const { value } of batch) this.#set(JSON.parse(value.toString()) as T);
       yield;
     }
@@ -64,7 +64,7 @@ export class RecordTable<T extends { readonly id: number | string }> {
   }
 }
 
-/** The tables of one record store. All are made first, and then loaded in that order. */
+/** The tables of one record store. All are created first, and then loaded in that order. */
 export class RecordTables {
   readonly #store: RecordStore;
   readonly #unloaded: { load(store: RecordStore): Generator<void, void> }[] = [];
@@ -73,20 +73,20 @@ export class RecordTables {
     this.#store = store;
   }
 
-  /** An empty table; `observe` is told of what is loaded into it, too. */
+  /** Adds an empty table; `observe` is also called for the records loaded into it. */
   add<T extends { readonly id: number | string }>(prefix: string, observe: RecordObserver<T>): RecordTable<T> {
     const table = new RecordTable<T>(prefix, observe);
     this.#unloaded.push(table);
     return table;
   }
 
-  /** Reads what is stored, in steps. */
+  /** Loads the stored records, in steps. */
   *load(): Generator<void, void> {
     for (const table of this.#unloaded.splice(0)) yield* table.load(this.#store);
   }
 }
 
-/** Keeps an index of what is found by other keys than its id, by an observer of the table. */
+/** Maintains an index by other keys than the id, using a table observer. */
 export function reindex<T extends { readonly id: number }>(
   index: Map<string, number>,
   before: T | undefined,

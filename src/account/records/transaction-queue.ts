@@ -2,7 +2,7 @@ import type { RecordStore } from "../../store/record-store.js";
 import type { AuditEntry, AuditLog } from "./audit-log.js";
 import type { RecordWrite } from "./record-table.js";
 
-/** What a change does, and what its caller gets. */
+/** The writes of a change, and the result for its caller. */
 export interface Transaction<T> {
   readonly steps: readonly RecordWrite[];
   readonly result: T;
@@ -11,17 +11,17 @@ export interface Transaction<T> {
 const countersKey = "account-counters";
 
 /**
- * Changes to the records of accounts, applied one after the other: each is decided on what is visible when those before
- * it are done, is durable, and then visible at once. So of two that create the same name at the same time one is
- * refused.
+ * Applies changes to account records one after another: each is decided on the state after all earlier ones, becomes
+ * durable, and is then visible immediately. Therefore, of two callers that create the same name at the same time, one
+ * is refused.
  *
- * Ids are shared by all kinds of records and are never used again.
+ * Ids are shared by all kinds of records and are never reused.
  */
 export class TransactionQueue {
   readonly #store: RecordStore;
   readonly #audit: AuditLog;
   #nextId = 1;
-  /** The next id that the disk knows of. */
+  /** The next id, as stored on disk. */
   #storedNextId = 1;
   #changes: Promise<unknown> = Promise.resolve();
 
@@ -33,14 +33,14 @@ export class TransactionQueue {
     this.#storedNextId = this.#nextId;
   }
 
-  /** An id for a new record. Caller guarantees: it is deciding a change, whose steps store that record. */
+  /** An id for a new record. Caller guarantees: it is deciding a change whose writes store that record. */
   newId(): number {
     return this.#nextId++;
   }
 
   /**
-   * Decides a change when all earlier ones are visible, records it, makes it durable, and shows it. Rejects without any
-   * change when it cannot be recorded; `entryOf` returns undefined for what needs no record.
+   * Decides a change when all earlier ones are visible, records it, makes it durable, and makes it visible. Rejects
+   * without any change if it cannot be recorded; `entryOf` returns undefined for changes that need no record.
    */
   commit<T>(decide: () => Transaction<T>, entryOf: (result: T) => AuditEntry | undefined): Promise<T> {
     const done = this.#changes.then(async () => {
@@ -54,7 +54,7 @@ export class TransactionQueue {
     return done;
   }
 
-  /** Resolves when all changes so far are done or refused. */
+  /** Resolves when all changes so far have been applied or refused. */
   async settled(): Promise<void> {
     await this.#changes;
   }

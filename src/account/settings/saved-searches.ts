@@ -5,7 +5,7 @@ import { GroupIndex } from "../records/group-index.js";
 import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
 import { requireRoom } from "../identity/validation.js";
 
-/** A query that somebody wants to find again. */
+/** A query stored for later use. */
 export interface SavedSearch {
   readonly id: number;
   /** The id of a user or an organisation. */
@@ -13,7 +13,7 @@ export interface SavedSearch {
   readonly description: string;
   readonly query: string;
   readonly isDraft: boolean;
-  /** Whether others than its owner, or the owner's members, see it. */
+  /** Whether it is visible to users other than its owner or the owner's members. */
   readonly isPublic: boolean;
   readonly createdBy: number;
   readonly createdAt: string;
@@ -21,7 +21,7 @@ export interface SavedSearch {
   readonly updatedAt: string;
 }
 
-/** What of a saved search its author chooses. */
+/** The properties that the author of a saved search chooses. */
 export type SavedSearchText = Pick<SavedSearch, "description" | "query" | "isDraft">;
 
 const ofOwnerMax = 1000;
@@ -111,7 +111,7 @@ export class SavedSearches {
     );
   }
 
-  /** The steps of a change that forget what belongs to who is gone. */
+  /** The writes that delete the saved searches of a deleted owner. */
   removing(ownerId: number): readonly RecordWrite[] {
     return this.#idsOfOwner
       .of(ownerId)

@@ -5,11 +5,11 @@ import type { RecordTable, RecordTables, RecordWrite } from "../records/record-t
 import { requireRoom } from "../identity/validation.js";
 import { checkSettings, mergedSettings, settingsValues, type SettingsValues } from "./settings-text.js";
 
-/** Settings as somebody wrote them. */
+/** Settings as written by their author. */
 export interface WrittenSettings {
-  /** Whose they are: the id of a user or an organisation, or `siteSubject`. */
+  /** The subject: the id of a user or an organisation, or `siteSubject`. */
   readonly id: number;
-  /** Grows with each change. */
+  /** Incremented with each change. */
   readonly version: number;
   readonly authorId: number;
   /** RFC 3339: when this version was written. */
@@ -18,13 +18,16 @@ export interface WrittenSettings {
   readonly contents: string;
 }
 
-/** The settings of the site are everybody's. */
+/** The settings of the site apply to everyone. */
 export const siteSubject = 0;
 
-/** Texts of settings that are kept altogether. */
+/** Limit on the total size of all settings. */
 const totalCharactersMax = 256 << 20;
 
-/** The settings of the site, of organisations and of users: the latest of each, in memory and in the record store. */
+/**
+ * The settings of the site, of organisations and of users: the latest version of each, in memory and in the record
+ * store.
+ */
 export class SettingsTable {
   readonly #changes: TransactionQueue;
   readonly #hasSubject: (id: number) => boolean;
@@ -44,7 +47,7 @@ export class SettingsTable {
     return this.#table.get(subject);
   }
 
-  /** What holds where these subjects have settings, the least important first. */
+  /** The effective settings of these subjects, given in increasing precedence. */
   merged(subjects: readonly number[]): SettingsValues {
     return mergedSettings(
       subjects.flatMap((subject) => {
@@ -55,8 +58,8 @@ export class SettingsTable {
   }
 
   /**
-   * Changes settings: `edit` is given the text so far, `{}` when there is none. Rejects with `conflict` unless
-   * `lastVersion` is the version so far, undefined for none: two who edit at the same time must not undo each other.
+   * Changes settings: `edit` receives the current text, `{}` if there is none. Rejects with `conflict` unless
+   * `lastVersion` is the current version (undefined for none), so that concurrent edits do not overwrite each other.
    */
   change(
     subject: number,
@@ -96,7 +99,7 @@ export class SettingsTable {
     );
   }
 
-  /** The steps of a change that forget the settings of who is gone. */
+  /** The writes that delete the settings of a deleted subject. */
   removing(subject: number): readonly RecordWrite[] {
     const written = this.#table.get(subject);
     return written === undefined ? [] : [this.#table.remove(written)];

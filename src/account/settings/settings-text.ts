@@ -11,13 +11,13 @@ import {
 } from "jsonc-parser";
 import { TrawlError } from "../../base/errors.js";
 
-/** Settings as a program reads them. */
+/** Parsed settings. */
 export type SettingsValues = Readonly<Record<string, unknown>>;
 
-/** Where a value is: keys of objects, and places in lists. */
+/** The path of a value: object keys and list indexes. */
 export type JsonPath = (string | number)[];
 
-/** What to put in place of one value of settings: nothing, a value, or a text with its comments. */
+/** The replacement for one value of settings: nothing, a value, or a text with comments. */
 export type SettingsEdit =
   | { readonly kind: "remove" }
   | { readonly kind: "value"; readonly value: unknown }
@@ -28,7 +28,8 @@ const depthMax = 100;
 const format = { tabSize: 2, insertSpaces: true, eol: "\n" };
 
 /**
- * Throws `bad-request` for what is no settings: an object in JSON, with comments and trailing commas where one likes.
+ * Throws `bad-request` for invalid settings; they must be an object in JSON, optionally with comments and trailing
+ * commas.
  */
 export function checkSettings(text: string): void {
   if (Buffer.byteLength(text) > settingsBytesMax)
@@ -39,12 +40,12 @@ export function checkSettings(text: string): void {
   throw new TrawlError("bad-request", 'settings must be a JSON object, as in { "search.contextLines": 3 }');
 }
 
-/** The values in a text that `checkSettings` let pass. */
+/** The values in a text that `checkSettings` has accepted. */
 export function settingsValues(text: string): SettingsValues {
   return jsonValue(parseTree(text, [], { allowTrailingComma: true })) as SettingsValues;
 }
 
-/** `parse` assigns to the keys of objects, and so loses a `__proto__`. */
+/** `parse` assigns object keys, and so loses a `__proto__`. */
 function jsonValue(node: Node | undefined): unknown {
   const children = node?.children ?? [];
   switch (node?.type) {
@@ -57,10 +58,10 @@ function jsonValue(node: Node | undefined): unknown {
   }
 }
 
-/** The text with one value changed; an empty path stands for all of it. What is around it stays as it is. */
+/** The text with one value changed; an empty path means the whole text. The surrounding text is preserved. */
 export function editedSettings(text: string, path: JsonPath, edit: SettingsEdit): string {
   if (path.length === 0) return wholeText(edit);
-  // jsonc-parser writes values only, so a text takes the place of a value that occurs nowhere else.
+  // jsonc-parser writes only values, so the text is substituted for a placeholder value that occurs nowhere else.
   const placeholder = randomUUID();
   const value = edit.kind === "text" ? placeholder : edit.kind === "value" ? edit.value : undefined;
   if (edit.kind === "text") checkSettingsValue(edit.text);
@@ -83,7 +84,7 @@ function changed(text: string, path: JsonPath, value: unknown): string {
   try {
     return applyEdits(text, modify(text, path, value, { formattingOptions: format }));
   } catch {
-    // It throws where the path leads through what is no object or list.
+    // It throws if the path leads through something other than an object or list.
     throw new TrawlError("bad-request", `there is no path ${JSON.stringify(path)} in these settings`);
   }
 }
@@ -93,7 +94,7 @@ function checkSettingsValue(text: string): void {
   readJsonc(text, "the value");
 }
 
-/** The parser calls itself for each level, and so does whatever writes the values again. */
+/** The parser is recursive, and so is any code that writes the values. */
 function checkDepth(text: string): void {
   const scanner = createScanner(text, true);
   let depth = 0;
@@ -120,7 +121,8 @@ function readJsonc(text: string, what: string): unknown {
 }
 
 /**
- * Lists that every subject adds to, and objects to which every subject adds keys; of all others the last one counts.
+ * Lists to which every subject adds items, and objects to which every subject adds keys; of all other values the last
+ * one applies.
  */
 const addedLists: ReadonlySet<string> = new Set([
   "search.scopes",
@@ -131,7 +133,7 @@ const addedLists: ReadonlySet<string> = new Set([
 ]);
 const addedObjects: ReadonlySet<string> = new Set(["experimentalFeatures", "extensions", "search.repositoryGroups"]);
 
-/** What holds where several have settings, the least important first. */
+/** The effective settings of several subjects, given in increasing precedence. */
 export function mergedSettings(all: readonly SettingsValues[]): SettingsValues {
   const merged = new Map<string, unknown>();
   for (const values of all) {

@@ -6,20 +6,20 @@ import { readCredential, readSession, type Credential } from "./credential.js";
 import type { LeaseKey, LeaseTerms } from "./leases.js";
 import type { Origins } from "./origins.js";
 
-/** Who may make access tokens; with `none` they don't count either. */
+/** Who may create access tokens; with `none`, existing tokens are not accepted either. */
 export type AccessTokenPolicy = "all-users-create" | "site-admin-create" | "none";
 
 export interface AuthenticatorSettings {
-  /** Whether those without a credential are let in. */
+  /** Whether requests without a credential are accepted. */
   readonly isPublic: boolean;
   readonly accessTokens: AccessTokenPolicy;
-  /** Whether a site admin may act as another one. */
+  /** Whether a site admin may act as another site admin. */
   readonly allowsSudoToSiteAdmins: boolean;
 }
 
-/** What of a request says who sends it. */
+/** The parts of a request that identify its sender. */
 export interface AuthRequest {
-  /** What follows the question mark, as sent. */
+  /** The query string, as sent. */
   readonly query: string;
   readonly path: string;
   readonly headers: ReadonlyMap<string, string>;
@@ -31,28 +31,29 @@ export type AuthResult =
       readonly kind: "viewer";
       readonly viewer: Viewer;
       /**
-       * Calls back, with a sentence, when what the viewer was let in on ends: the token, the session, the user or one
-       * of its rights. The returned function ends that.
+       * Registers a callback that is called with a sentence when the basis of the authentication ends: the token, the
+       * session, the user or one of its permissions. The returned function unregisters it.
        */
       readonly watch: (onEnd: (reason: string) => void) => () => void;
       /**
-       * Where somebody acts as another: resolves when that is recorded. Nothing is done for the viewer before, and
-       * nothing at all when it rejects.
+       * If the viewer is acting as another user: resolves when that has been recorded. Nothing may be done for the
+       * viewer before, and nothing at all if it rejects.
        */
       readonly recorded?: Promise<void>;
     }
-  /** An HTTP status, and a sentence; whether there was no credential, so that signing in is what helps. */
+  /** An HTTP status and a sentence; and whether there was no credential, so that signing in would help. */
   | { readonly kind: "refused"; readonly status: 401 | 403; readonly message: string; readonly wantsSignIn: boolean };
 
 /**
- * The one place that decides who sends a request.
+ * The only place that determines the sender of a request.
  *
- * A credential that is wrong is refused, also where none is needed: its sender would take the answer of somebody
- * without an account for its own. Unknown, revoked and expired tokens and those of deleted users get one answer.
+ * A wrong credential is refused even if none is required, because its sender would otherwise mistake the response for
+ * an authenticated one. Unknown, revoked and expired tokens and those of deleted users get the same response.
  *
- * The cookie of a session is sent by a browser whoever wrote the page that makes the request, so it counts only where
- * the page is known to be ours or of a trusted origin: by the `Origin` that the browser sends, and under `/.api/` where
- * there is none by a header that pages elsewhere cannot send. A session that is over is none, and not refused.
+ * A browser sends the session cookie regardless of who wrote the page that makes the request, so it is accepted only if
+ * the page is known to belong to us or to a trusted origin: according to the `Origin` header or, under `/.api/` if
+ * there is none, a header that pages of other origins cannot send. An expired session is treated as absent, and not
+ * refused.
  */
 export class Authenticator {
   readonly #accounts: Accounts;
@@ -102,7 +103,7 @@ export class Authenticator {
     switch (credential.kind) {
       case "none":
         return this.#enterBySession(request, nowMs);
-      // A proxy in front of a private instance may ask for a password of its own.
+      // A proxy in front of a private instance may use its own password.
       case "unrecognised":
         return this.#settings.isPublic
           ? refused(401, "Invalid Authorization header.")
@@ -148,14 +149,14 @@ export class Authenticator {
     return { kind: "viewer", viewer: terms.viewer, watch: (onEnd) => this.#accounts.leases.open(terms, onEnd) };
   }
 
-  /** Who acts as somebody else is here; the other one is not. */
+  /** The user who acts as another is recorded as active; the other user is not. */
   #recordUse(tokenId: number, userId: number, nowMs: number): void {
     this.#accounts.lastUses.note(tokenId, nowMs);
     this.#accounts.lastUses.note(userId, nowMs);
   }
 }
 
-/** What a request with the token rests on: the token, and the users for whom it is sent. */
+/** What the authentication with a token depends on: the token, and the users for whom it is sent. */
 function leaseTerms({ id, scopes, expiresAt }: AccessToken, viewer: Viewer, users: readonly User[]): LeaseTerms {
   return {
     viewer: { ...viewer, credential: { kind: "token", id, scopes } },

@@ -1,15 +1,15 @@
-/** What a request says of who sends it. */
+/** The credential in a request. */
 export type Credential =
   | { readonly kind: "none" }
   | { readonly kind: "token"; readonly token: string }
   /** A site admin's token, and the user to act as. */
   | { readonly kind: "sudo"; readonly token: string; readonly user: string }
-  /** A scheme of ours, and then not what it takes. */
+  /** One of our schemes, with invalid parameters. */
   | { readonly kind: "malformed" }
-  /** A header that is not for us. */
+  /** A header for someone else, such as a proxy. */
   | { readonly kind: "unrecognised" };
 
-/** The credential in `?token=`, which wins, or in the `Authorization` header. */
+/** The credential in `?token=`, which takes precedence, or in the `Authorization` header. */
 export function readCredential(rawQuery: string, authorization: string | undefined): Credential {
   const inQuery = rawQuery.includes("token=") ? new URLSearchParams(rawQuery).get("token") : null;
   if (inQuery !== null && inQuery !== "") return { kind: "token", token: inQuery };
@@ -47,15 +47,15 @@ function readSudo(rest: string): Credential {
   return token === "" ? { kind: "malformed" } : { kind: "sudo", token, user: pairs.get("user") ?? "" };
 }
 
-/** The user name is the token, as in `https://TOKEN@host/`; the password does not count. */
+/** The user name is the token, as in `https://TOKEN@host/`; the password is ignored. */
 function readBasic(rest: string): Credential {
   const [token = ""] = Buffer.from(rest, "base64").toString().split(":");
   return token === "" ? { kind: "unrecognised" } : { kind: "token", token };
 }
 
 /**
- * `key="value", key=value`, with keys in any case, as a map; "none" for what is no such list, "repeated" for a key
- * given twice.
+ * Parses `key="value", key=value`, ignoring the case of keys, into a map; "none" if it is not such a list, "repeated"
+ * if a key occurs twice.
  */
 function readPairs(text: string): ReadonlyMap<string, string> | "none" | "repeated" {
   const pairs = new Map<string, string>();
@@ -73,7 +73,8 @@ function readPairs(text: string): ReadonlyMap<string, string> | "none" | "repeat
 }
 
 /**
- * `key=value` from this index on, with blanks around each part; `end` is the index of the comma or of the text's end.
+ * Parses `key=value` from this index on, with optional spaces around each part; `end` is the index of the comma or of
+ * the end of the text.
  */
 function readPair(
   text: string,
@@ -93,7 +94,7 @@ function readPair(
     : undefined;
 }
 
-/** Text in quotes, in which a backslash makes the next character plain; undefined without a closing quote. */
+/** Parses text in quotes, in which a backslash escapes the next character; undefined without a closing quote. */
 function readQuoted(text: string, from: number): { readonly text: string; readonly end: number } | undefined {
   let value = "";
   for (let at = from + 1; at < text.length; at++) {

@@ -1,10 +1,10 @@
 import { callEvery, type PendingCall } from "../../base/deadline.js";
 import type { Viewer } from "../../model/viewer.js";
 
-/** What the right of a request rests on. */
+/** What the authorization of a request depends on. */
 export type LeaseKey = `token/${number}` | `session/${string}` | `user/${number}`;
 
-/** On what a request was let in. */
+/** The basis on which a request was authorized. */
 export interface LeaseTerms {
   readonly viewer: Viewer;
   readonly keys: readonly LeaseKey[];
@@ -16,15 +16,15 @@ interface Lease extends LeaseTerms {
   readonly onEnd: (reason: string) => void;
 }
 
-/** How often running requests are looked at for credentials that have expired. */
+/** How often running requests are checked for expired credentials. */
 const expiryCheckMs = 250;
 
 /**
- * The requests that are being answered, and on what each was let in. A credential is checked once, when its request
- * comes; what ends it later ends the answers that rest on it.
+ * The requests in progress, and the basis on which each was authorized. A credential is checked once, when its request
+ * arrives; when it ends later, the responses that depend on it are ended.
  *
- * There are as many as the server has open responses. Ends that come together, as of a user and its tokens, take one
- * look at all of them.
+ * There are as many as the server has open responses. Ends that occur together, as of a user and its tokens, are
+ * handled in one pass over all of them.
  */
 export class Leases {
   readonly #open = new Set<Lease>();
@@ -42,14 +42,14 @@ export class Leases {
     return () => this.#open.delete(lease);
   }
 
-  /** Ends what rests on the key, in the next microtask. */
+  /** Ends the requests that depend on the key, in the next microtask. */
   end(key: LeaseKey, reason: string): void {
     if (this.#open.size === 0) return;
     if (this.#ended.size === 0) queueMicrotask(() => this.#endAll());
     this.#ended.set(key, reason);
   }
 
-  /** Ends the requests of all viewers of whom the test holds. */
+  /** Ends the requests of all viewers for which the test is true. */
   endMatching(test: (viewer: Viewer) => boolean, reason: string): void {
     for (const lease of [...this.#open]) if (test(lease.viewer)) this.#end(lease, reason);
   }

@@ -1,11 +1,11 @@
 /**
- * Which web pages may act with the cookie of whoever looks at them: our own, and those of origins that the
- * configuration trusts. A browser says where a page is from in a header that the page cannot set.
+ * Which web pages may use the session cookie: our own, and those of origins that the configuration trusts. A browser
+ * sends the origin of a page in a header that the page cannot set.
  */
 export class Origins {
   readonly #trusted: ReadonlySet<string>;
 
-  /** Origins as browsers write them, in `trusted`: `https://host`, with a port that is not the usual one. */
+  /** `trusted` contains origins as browsers send them: `https://host`, with a port unless it is the default. */
   constructor(externalUrl: string, trusted: readonly string[]) {
     this.#trusted = new Set([externalUrl, ...trusted].map(parseOrigin).filter((origin) => origin !== undefined));
   }
@@ -18,7 +18,7 @@ export class Origins {
   }
 }
 
-/** Undefined for what has none. */
+/** Undefined if the URL has no origin. */
 function parseOrigin(url: string): string | undefined {
   const origin = URL.canParse(url) ? new URL(url).origin : "null";
   return origin === "null" ? undefined : origin;

@@ -6,28 +6,28 @@ interface Tries {
   lastMs: number;
 }
 
-/** Keys that are remembered; what was longest not tried is forgotten. 100 bytes each. */
+/** Limit on stored keys, about 100 bytes each; the least recently used is dropped. */
 const keysMax = 100_000;
 
 export interface RateLimitPolicy {
-  /** Attempts without any wait. */
+  /** Number of attempts without a wait. */
   readonly freeCount: number;
-  /** After them one waits so long, and after each further one twice as long as before, up to the longest. */
+  /** The wait after these attempts; it doubles with each further attempt, up to the longest. */
   readonly firstWaitMs: number;
   readonly longestWaitMs: number;
-  /** So long after the first one the count begins anew. */
+  /** This long after the first attempt, counting starts again. */
   readonly periodMs: number;
 }
 
-/** So many attempts in a period; after the last of them one waits for a period. */
+/** Allows this many attempts per period; after the last of them, the next must wait for a period. */
 export function attemptsIn(periodMs: number, count: number): RateLimitPolicy {
   return { freeCount: count, firstWaitMs: periodMs, longestWaitMs: periodMs, periodMs };
 }
 
 /**
- * Slows down what somebody tries and should not try often: after some attempts the time to the next one grows, up to a
- * limit. An attempt counts from its begin, so many at the same time are no way around it. One that comes too early does
- * not count, so nobody who asks often waits longer.
+ * Slows down repeated attempts: after some attempts, the wait before the next one grows, up to a limit. An attempt
+ * counts from its beginning, so concurrent attempts do not bypass the limit. An attempt that comes too early does not
+ * count, so trying often does not extend the wait.
  */
 export class RateLimiter {
   readonly #policy: RateLimitPolicy;
@@ -38,7 +38,7 @@ export class RateLimiter {
   }
 
   /**
-   * Zero when an attempt may begin, and then it is counted; otherwise the milliseconds until one may. `nowMs` is
+   * Zero if an attempt may begin, which is then counted; otherwise the milliseconds until one may. `nowMs` is
    * monotonic.
    */
   begin(key: string, nowMs: number): number {
@@ -51,21 +51,21 @@ export class RateLimiter {
     return 0;
   }
 
-  /** The attempt was a good one, and does not count. */
+  /** The attempt was successful, and does not count. */
   forgive(key: string): void {
     const known = this.#tries.get(key);
     if (known !== undefined) known.count--;
   }
 
-  /** None counts any more. */
+  /** Forgets all attempts. */
   forget(key: string): void {
     this.#tries.delete(key);
   }
 
-  /** After the last of so many. */
+  /** The wait after the last of `count` attempts. */
   #waitMs(count: number): number {
     const { freeCount, firstWaitMs, longestWaitMs } = this.#policy;
-    // 2^40 times any wait is longer than the longest.
+    // 2^40 times any wait exceeds the longest.
     return count < freeCount ? 0 : Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(40, count - freeCount));
   }
 }

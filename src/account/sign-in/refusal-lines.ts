@@ -3,12 +3,12 @@ import { networkPrefix } from "./network.js";
 
 const minuteMs = 60_000;
 
-/** Lines of one kind from one sender in a minute; further ones are counted. */
+/** Lines of one kind per sender and minute; further ones are only counted. */
 const linesOfKindMax = 3;
 
 /**
- * Senders, and kinds of each, that are told apart in a minute; the others share what is left. So a minute has at most
- * some 3,600 lines, 0.7 MB.
+ * Limit on senders, and on kinds for each, that are distinguished within a minute; the others share the rest. Therefore
+ * a minute has at most about 3,600 lines, 0.7 MB.
  */
 const sendersMax = 100;
 const kindsOfSenderMax = 8;
@@ -16,23 +16,23 @@ const kindsOfSenderMax = 8;
 interface Refusals {
   readonly event: string;
   readonly reason: string;
-  /** All, and those that have no line of their own. */
+  /** The total number, and the number without a line. */
   count: number;
   untold: number;
-  /** Of those without a line. */
+  /** The first of those without a line. */
   first: string;
   last: string;
 }
 
 type Sender = Map<string, Refusals>;
 
-/** What a line says. */
+/** The contents of a line. */
 export type RefusalFields = Readonly<Record<string, unknown>> & { readonly from: string; readonly reason: string };
 
 /**
- * Lines about refused credentials and passwords. Whoever sends many must neither fill the disk nor hide those of
- * others, so each sender, an address or a network of IPv6, has a few lines of each kind in a minute; the rest is one
- * line, with their number and the times of the first and the last.
+ * Lines about refused credentials and passwords. A sender of many of them must neither fill the disk nor hide those of
+ * others. Therefore each sender, which is an address or an IPv6 network, has a few lines of each kind per minute; the
+ * rest are summarized in one line, with their number and the times of the first and the last.
  */
 export class RefusalLines {
   readonly #write: (event: string, fields: Readonly<Record<string, unknown>>) => void;
@@ -51,7 +51,7 @@ export class RefusalLines {
     else countUntold(refusals);
   }
 
-  /** Ends the minute: writes what was only counted. */
+  /** Ends the minute: writes the summaries. */
   flush(): void {
     this.#minute?.cancel();
     this.#minute = undefined;

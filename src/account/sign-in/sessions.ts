@@ -6,13 +6,14 @@ import type { Leases } from "./leases.js";
 import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
 import { hashOfSecretText, newSecretText } from "../identity/secret-text.js";
 
-/** That a browser is signed in. Its cookie holds a random text, and this only the hash of it. */
+/** A signed-in browser. Its cookie contains a random text, of which only the hash is stored. */
 interface StoredSession {
   /** The hash. */
   readonly id: string;
   readonly userId: number;
   /**
-   * Greater than that of each session opened before: the wall clock, which may go back, does not tell which is older.
+   * Greater than that of each session opened before: the wall clock may go back, so it does not determine which is
+   * older.
    */
   readonly number: number;
   /** RFC 3339. */
@@ -20,15 +21,15 @@ interface StoredSession {
   readonly expiresAt: string;
 }
 
-/** A further one ends the oldest. */
+/** A further session ends the oldest. */
 const sessionsOfUserMax = 20;
 const sessionCountMax = 100_000;
 
 const textPattern = /^[0-9a-f]{64}$/;
 
 /**
- * Who is signed in: sessions outlive the process, and end when they expire, at sign-out, and with the user's password
- * or the user.
+ * Sessions survive a restart of the process, and end when they expire, at sign-out, when the user's password changes,
+ * and when the user is deleted.
  */
 export class Sessions {
   readonly #changes: TransactionQueue;
@@ -48,8 +49,8 @@ export class Sessions {
   }
 
   /**
-   * Opens a session; its text is known to the caller alone. `isStillAllowed` is asked when nothing can come between: a
-   * password that was changed while it was checked lets nobody in. `entry` tells who comes in, and from where.
+   * Opens a session; only the caller knows its text. `isStillAllowed` is called when nothing can happen in between: a
+   * password that was changed while it was being checked lets nobody in. `entry` records who signs in, and from where.
    */
   async open(user: User, lifetimeMs: number, isStillAllowed: () => boolean, entry: AuditEntry): Promise<string> {
     const text = newSecretText();
@@ -72,17 +73,17 @@ export class Sessions {
     return text;
   }
 
-  /** Who is signed in with this text; undefined for nobody. */
+  /** The user who is signed in with this text; undefined if nobody is. */
   find(text: string, nowMs: number): User | undefined {
     return this.lookUp(text, nowMs)?.user;
   }
 
-  /** The same with the session's id and end. Expiry follows the wall clock, as that of access tokens. */
+  /** Like `find`, with the session's id and expiry. Expiry is checked against the wall clock, as for access tokens. */
   lookUp(
     text: string,
     nowMs: number,
   ): { readonly id: string; readonly user: User; readonly expiresMs: number } | undefined {
-    // What is looked up is the hash, so the time it takes says nothing of the text.
+    // The look-up uses the hash, so its duration reveals nothing about the text.
     const session = textPattern.test(text) ? this.#table.get(hashOfSecretText(text)) : undefined;
     const user = session === undefined || isOver(session, nowMs) ? undefined : this.#users.get(session.userId);
     return session === undefined || user === undefined
@@ -90,7 +91,7 @@ export class Sessions {
       : { id: session.id, user, expiresMs: Date.parse(session.expiresAt) };
   }
 
-  /** Ends a session; it may have ended before. */
+  /** Ends a session, if it has not ended yet. */
   close(text: string, entry: AuditEntry): Promise<void> {
     return this.#changes.commit(
       () => {
@@ -109,12 +110,12 @@ export class Sessions {
     );
   }
 
-  /** The steps of a change that end all sessions of the user. */
+  /** The writes that end all sessions of the user. */
   removing({ id }: User): readonly RecordWrite[] {
     return this.#ofUser(id).map((session) => this.#table.remove(session));
   }
 
-  /** The steps of a change that forget sessions that were over at this time. */
+  /** The writes that delete sessions that had expired at this time. */
   removingExpired(atMs: number): readonly RecordWrite[] {
     return [...this.#table.values()]
       .filter((session) => isOver(session, atMs))
@@ -133,7 +134,7 @@ export class Sessions {
     return sessions.sort((a, b) => a.number - b.number);
   }
 
-  /** Ends the user's sessions that are over and its oldest ones, and the oldest of all when there are too many. */
+  /** Ends the user's expired and oldest sessions, and the oldest of all if there are too many. */
   #makingRoom(userId: number, nowMs: number): readonly RecordWrite[] {
     const sessions = this.#ofUser(userId);
     const kept = new Set(sessions.filter((session) => !isOver(session, nowMs)).slice(-sessionsOfUserMax + 1));

@@ -8,10 +8,13 @@ import { auditEntry, type AuditLog, type Actor } from "../records/audit-log.js";
 import { networkPrefix } from "./network.js";
 
 export interface SignInSettings {
-  /** Whether anybody may make an account. */
+  /** Whether anyone may create an account. */
   readonly allowSignup: boolean;
   readonly sessionLifetimeMs: number;
-  /** Whether a name means something already, as one among the readers of a repository: nobody gets it by asking. */
+  /**
+   * Whether a name already has a meaning, such as being listed among the readers of a repository: it cannot be claimed
+   * by signing up.
+   */
   readonly isReserved: (name: string) => boolean;
 }
 
@@ -20,7 +23,7 @@ export type SignInOutcome =
   | { readonly kind: "wrong" }
   | { readonly kind: "locked"; readonly waitMs: number };
 
-/** Who wants an account. */
+/** The data of a sign-up. */
 export interface SignUp {
   readonly name: string;
   /** "" for none. */
@@ -28,35 +31,35 @@ export interface SignUp {
   readonly password: string;
 }
 
-/** Of a name that nobody has, this much is remembered. */
+/** Of an unknown name, this much is stored. */
 const nameCharsMax = 320;
 
 const hourMs = 3_600_000;
 
-/** Of one name from one network: 70 guesses in an hour. */
+/** For one name from one network: 70 guesses per hour. */
 const limitOfPair: RateLimitPolicy = { freeCount: 5, firstWaitMs: 5000, longestWaitMs: 60_000, periodMs: hourMs };
 
-/** Of all names from one network, which may be a proxy that many are behind: so the wait stays short. */
+/** For all names from one network, which may be a proxy with many users: so the wait stays short. */
 const limitOfNetwork: RateLimitPolicy = { freeCount: 50, firstWaitMs: 100, longestWaitMs: 2000, periodMs: hourMs };
 
-/** Accounts made from one network. */
+/** For accounts created from one network. */
 const limitOfSignUp: RateLimitPolicy = { freeCount: 50, firstWaitMs: 1000, longestWaitMs: 60_000, periodMs: hourMs };
 
-/** Passwords from one network that are checked or wait for it, of the 100 that may: 0.4 s of a core. */
+/** Limit on passwords from one network that are being or waiting to be checked, out of 100: 0.4 s of a core. */
 const checksOfNetworkMax = 20;
 
-/** Users and networks from which they have signed in, since the start. */
+/** Limit on stored pairs of a user and a network from which the user has signed in since startup. */
 const knownPairsMax = 100_000;
 
 /**
- * How somebody gets a session: by name and password, by making an account, or by a link.
+ * How a session is obtained: with name and password, by creating an account, or with a link.
  *
- * A wrong name and a wrong password are answered alike and equally late. Limits hold for names that nobody has as well,
- * so they tell nothing either.
+ * A wrong name and a wrong password get the same response after the same time. Limits also apply to unknown names, so
+ * they reveal nothing.
  *
- * Who guesses is slowed down by network, an address of IPv4 or 64 bits of IPv6, and no account is ever locked: attempts
- * from elsewhere have no effect on its owner. Where the owner has signed in before, attempts at other names have none
- * either.
+ * Guessing is slowed down by network (an IPv4 address, or 64 bits of IPv6), and accounts are never locked: attempts
+ * from elsewhere do not affect the owner. Where the owner has signed in before, attempts at other names from the same
+ * network do not either.
  */
 export class SignIn {
   readonly #accounts: Accounts;
@@ -67,7 +70,7 @@ export class SignIn {
   readonly #ofNetwork = new RateLimiter(limitOfNetwork);
   readonly #ofSignUp = new RateLimiter(limitOfSignUp);
   readonly #knownPairs = new BoundedMap<string, true>(knownPairsMax, () => 1);
-  /** Checks that run or wait, by network. */
+  /** Checks that are running or waiting, by network. */
   readonly #checks = new Map<string, number>();
 
   constructor(accounts: Accounts, audit: AuditLog, settings: SignInSettings, now: () => number = monotonicMs) {
@@ -81,7 +84,7 @@ export class SignIn {
     return this.#settings.allowSignup;
   }
 
-  /** `nameOrEmail` is of the user, `from` the address of the client. */
+  /** `nameOrEmail` identifies the user, `from` is the address of the client. */
   async signIn(nameOrEmail: string, password: string, from: string): Promise<SignInOutcome> {
     const user = this.#find(nameOrEmail);
     const network = networkPrefix(from);
@@ -104,18 +107,19 @@ export class SignIn {
     }
     const session = await this.#open(user, () => passwords.stamp(user.id) === stamp, from);
     this.#ofPair.forget(pair);
-    // Who is known was not counted; else one who has an account could guess at others without end.
+    // Attempts by known users were not counted; otherwise a user with an account could guess others' passwords without
+    // limit.
     if (!isKnown) this.#ofNetwork.forgive(network);
     this.#knownPairs.set(pair, true);
     return { kind: "signed-in", session };
   }
 
-  /** Makes an account, the first one that of a site admin. Rejects with `not-found` where nobody may. */
+  /** Creates an account; the first one becomes a site admin. Rejects with `not-found` if sign-up is disabled. */
   async signUp(given: SignUp, from: string): Promise<SignInOutcome> {
     if (!this.#settings.allowSignup)
       throw new TrawlError("not-found", "Sign-up is not enabled: ask a site admin for an account.");
     if (this.#accounts.userCount > 0 && this.#settings.isReserved(given.name)) {
-      // Told as any other name that is not to be had: who may read what is nobody's business.
+      // The same message as for any other unavailable name, because the readers of repositories are confidential.
       throw new TrawlError("conflict", `username ${JSON.stringify(given.name)} is already taken`);
     }
     return this.#create(given, from, (user, actor) =>
@@ -125,13 +129,13 @@ export class SignIn {
     );
   }
 
-  /** Makes the first account, that of a site admin. Rejects with `forbidden` when there is one. */
+  /** Creates the first account, a site admin. Rejects with `forbidden` if there already is one. */
   async initialise(given: SignUp, from: string): Promise<SignInOutcome> {
     if (this.#accounts.userCount > 0) throw new TrawlError("forbidden", "Site is already initialized.");
     return this.#create(given, from, (user, actor) => this.#accounts.createFirstUser(user, actor));
   }
 
-  /** Ends the session; it may have ended before. */
+  /** Ends the session, if it has not ended yet. */
   async signOut(session: string, from: string): Promise<void> {
     const user = this.#accounts.sessions.find(session, new Date().getTime());
     if (user === undefined) return;
@@ -141,7 +145,7 @@ export class SignIn {
     );
   }
 
-  /** Sets a password by a link, after which its user may try to sign in at once. */
+  /** Sets a password with a link, after which its user may immediately try to sign in. */
   async useReset(userId: number, code: string, password: string, from: string): Promise<void> {
     const { id } = await this.#accounts.passwords.useReset(userId, code, password, from);
     this.#ofPair.forget(attemptKey(id, networkPrefix(from)));
@@ -168,7 +172,7 @@ export class SignIn {
     return { kind: "signed-in", session: await this.#open(user, () => true, from) };
   }
 
-  /** How long the attempt must wait; it is counted when that is zero. */
+  /** How long the attempt must wait; it is counted if that is zero. */
   #waitMs(pair: string, network: string, isKnown: boolean): number {
     const nowMs = this.#now();
     if (!isKnown && (this.#checks.get(network) ?? 0) >= checksOfNetworkMax) return limitOfNetwork.longestWaitMs;
@@ -198,7 +202,7 @@ export class SignIn {
   }
 }
 
-/** What a name, known by its user's id, and a network are remembered by. */
+/** The key under which attempts are stored, for a user (by id if known) and a network. */
 function attemptKey(user: number | string, network: string): string {
   return `${network} ${user}`;
 }

@@ -1,7 +1,7 @@
 import type { Catalog } from "../../catalog/catalog.js";
 import { otherRemedy } from "./shard-faults.js";
 
-/** Where the catalog contradicts itself. */
+/** Inconsistencies within the catalog. */
 export function* catalogFaults(catalog: Catalog): Generator<string> {
   const byName = new Map<string, number>();
   for (const { id, name } of catalog.repositories()) {

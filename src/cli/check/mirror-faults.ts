@@ -47,7 +47,7 @@ export async function* mirrorFaults(
   }
 }
 
-/** Whether the mirror has all that the catalog says is indexed. */
+/** Whether the mirror has everything that is indexed according to the catalog. */
 async function objectFault(
   directory: string,
   { indexedBranches, skippedCounts }: Repository,
@@ -59,7 +59,7 @@ async function objectFault(
   const lost = indexedBranches.filter((_, i) => kinds[i] !== "commit");
   if (lost.length > 0) return `the indexed commit ${lost[0].commit} of ${lost[0].name} is missing`;
   if (isKnown) return undefined;
-  // Reads every object: their names follow from their content.
+  // Reads every object: object names are derived from their content.
   const {
     code,
     stdout: told,
@@ -70,10 +70,7 @@ async function objectFault(
   return line === undefined ? undefined : `objects are missing or damaged (git fsck: ${line})`;
 }
 
-/**
- * Branches that are elsewhere than what is indexed of them, as after a daemon that ended between a fetch and its
- * indexing.
- */
+/** Branches that differ from their indexed commits, as after a daemon exited between a fetch and its indexing. */
 async function branchFaults(directory: string, { indexedBranches }: Repository): Promise<string[]> {
   const named = indexedBranches.filter(({ name }) => name !== detachedName);
   const tips = await readBranchTips(
@@ -90,12 +87,15 @@ async function branchFaults(directory: string, { indexedBranches }: Repository):
 
 const lossWords = ["missing", "corrupt", "mismatch", "unable", "broken", "garbage", "fatal", "truncated"];
 
-/** Of what git objects to in the form of an object, which old repositories are full of, nothing is lost. */
+/**
+ * Whether a line of `git fsck` reports a missing object: other complaints are about the format of objects, are common
+ * in old repositories, and lose nothing.
+ */
 function saysLost(line: string): boolean {
   return !/^(error|warning) in [a-z]+ /.test(line) && lossWords.some((word) => line.includes(word));
 }
 
-/** All objects of a large mirror take some minutes to read. */
+/** Reading all objects of a large mirror takes some minutes. */
 const timeoutMs = 3_600_000;
 
 function git(directory: string, args: readonly string[], stdin: string | null) {
@@ -129,7 +129,7 @@ async function* documentFaults(
   for (const shard of shards)
     isWhole =
       withShard(store, shard, (reader) => void collect(reader, shard, repository.id, found)) === undefined && isWhole;
-  // Shards that cannot be read are told as such.
+  // Unreadable shards are reported separately.
   if (!isWhole) return;
   const lacking = [...wanted].filter(([key, mask]) => found.get(key) !== mask).map(([key]) => key);
   const strange = [...found.keys()].filter((key) => !wanted.has(key));

@@ -15,7 +15,7 @@ import { catalogFaults } from "./catalog-faults.js";
 import { mirrorFaults } from "./mirror-faults.js";
 import { shardFaults } from "./shard-faults.js";
 
-/** A line of a fault is no longer than this. */
+/** Maximum length of a reported problem. */
 const faultCharsMax = 500;
 
 export interface CheckedData {
@@ -25,19 +25,19 @@ export interface CheckedData {
 }
 
 /**
- * Compares everything in a data directory with everything, without a daemon: the stores with LMDB's rules, the catalog
- * with itself, each shard with its checksums and with the catalog, each mirror with what the catalog says is indexed,
- * and the files of its commits with the documents of the shards. `tell` gets a line for each fault, with its remedy.
- * Nothing is changed.
+ * Checks the consistency of everything in a data directory, without a daemon: the stores against LMDB's rules, the
+ * catalog against itself, each shard against its checksums and the catalog, each mirror against what is indexed
+ * according to the catalog, and the files of its commits against the documents of the shards. `tell` receives one line
+ * per problem, with its remedy. Nothing is changed.
  *
- * Throws `conflict` when a daemon runs on the data, and `not-found` or `format-version` when it is none that this
- * program reads.
+ * Throws `conflict` if a daemon is running with the data, and `not-found` or `format-version` if this program does not
+ * support the directory.
  */
 export async function checkOffline(dataFolder: string, tell: (fault: string) => void): Promise<CheckedData> {
   if (!existsSync(join(dataFolder, "version")))
     throw new TrawlError("not-found", `${dataFolder} is not a data directory of trawld`);
   requireDataVersion(dataFolder);
-  // The control socket is the lock: no daemon starts while this reads.
+  // The control socket is the lock: no daemon starts while the check is reading.
   const lock = new ControlServer({}, createLog("error"));
   await lock.listen(dataFolder);
   try {
@@ -74,7 +74,7 @@ class OfflineCheck {
     return { shards: catalog.shards().length, repositories: catalog.repositoryCount, faults: this.#faults };
   }
 
-  /** Returns the name of the newest snapshot that a start would restore. */
+  /** Returns the name of the newest snapshot that would be restored at startup. */
   async #checkSnapshots(): Promise<string | undefined> {
     const good: string[] = [];
     for (const name of this.#snapshots.names()) {

@@ -6,12 +6,12 @@ import type { ShardStore } from "../../store/shard-store.js";
 
 const remedy = "the next start rebuilds it from the mirrors";
 
-/** Where checksums are right and the start sees nothing. */
+/** The remedy if checksums are correct, so that a start detects nothing. */
 export const otherRemedy = "delete the folder shards before the next start, which rebuilds everything from the mirrors";
 
 /**
- * Shards that are missing, damaged, others than the catalog means, or unknown to it. Without a store nothing is told
- * that its damage does not say.
+ * Shards that are missing, damaged, different from those in the catalog, or unknown to it. If the store cannot be read,
+ * only that is reported.
  */
 export function* shardFaults(catalog: Catalog, store: ShardStore | undefined): Generator<string> {
   if (store === undefined) {
@@ -29,7 +29,7 @@ export function* shardFaults(catalog: Catalog, store: ShardStore | undefined): G
   }
 }
 
-/** What is wrong with the shard, else undefined; `look` gets its reader when that can be made. */
+/** What is wrong with the shard; otherwise undefined. `look` receives its reader if one can be created. */
 export function withShard(
   store: ShardStore,
   { record: { id, checksum } }: LiveShard,

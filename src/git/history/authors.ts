@@ -5,26 +5,26 @@ import { localEnvironment } from "../run/environment.js";
 import { isOid } from "../mirror/refs.js";
 import { GitChild, type StopSignal } from "../run/run.js";
 
-/** No name and no path of a commit is longer. */
+/** Limit on a name or path in a commit. */
 const textBytesMax = 1 << 20;
 
 const nul = 0;
 const lineFeed = 10;
 
-/** Told of a history, commit by commit, each before its paths. */
+/** Receives a history, commit by commit, each before its paths. */
 export interface HistoryVisitor {
-  /** False when the paths of this commit are not wanted. */
+  /** Returns false if the paths of this commit are not needed. */
   commit(authorName: string, authorEmail: string): boolean;
-  /** A path that the commit changed, byte by byte a character. */
+  /** A path that the commit changed, with one character per byte. */
   path(path: string): void;
 }
 
 /**
- * Tells of each commit that `commit` reaches who wrote it and which paths it changed. Merges change nothing; a file
- * that was renamed is another one before. One `git log` is read as it comes, so memory does not depend on the length of
- * the history.
+ * Reports author and changed paths of each commit reachable from `commit`. Merges count as changing nothing; a renamed
+ * file is a different file before the rename. The output of one `git log` is parsed as it arrives, so memory does not
+ * depend on the length of the history.
  *
- * Throws `git`, `cancelled`, and what the visitor throws.
+ * Throws `git`, `cancelled`, and the visitor's exceptions.
  */
 export async function visitHistory(
   directory: string,
@@ -65,12 +65,12 @@ export async function visitHistory(
 }
 
 /**
- * Reads `\0NAME\0EMAIL\0`, then `\nPATH\0` and further `PATH\0` for each commit. An empty path is where the next
- * begins.
+ * Parses `\0NAME\0EMAIL\0`, then `\nPATH\0` and further `PATH\0` for each commit. An empty path precedes the next
+ * commit.
  */
 export class LogParser {
   readonly #visitor: HistoryVisitor;
-  /** The start of a text whose end has not come. */
+  /** The beginning of a text that is still incomplete. */
   #rest: Buffer = Buffer.alloc(0);
   #state: "start" | "name" | "email" | "first-path" | "path" = "start";
   #name = "";

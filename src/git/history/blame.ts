@@ -3,18 +3,18 @@ import { localCommand } from "../objects/objects.js";
 import { isOid } from "../mirror/refs.js";
 import { runGit, type StopSignal } from "../run/run.js";
 
-/** Lines in a row that come from the same commit. Lines count from 1. */
+/** Consecutive lines from the same commit. Lines are 1-based. */
 export interface BlameHunk {
   readonly startLine: number;
   readonly lineCount: number;
-  /** Bytes of its lines, line feeds included. */
+  /** Size of its lines, including line feeds. */
   readonly byteCount: number;
   readonly commit: string;
   /** The file's path in that commit. */
   readonly path: string;
 }
 
-/** Which lines of which file. Both lines are included. */
+/** Which lines of which file. Both lines are inclusive. */
 export interface BlameRequest {
   readonly commit: string;
   readonly path: string;
@@ -24,8 +24,8 @@ export interface BlameRequest {
 }
 
 /**
- * Where lines come from. Lines past the end of the file are left out. Throws `git` when there is no such file,
- * `cancelled` when stopped.
+ * The origin of lines. Lines past the end of the file are omitted. Throws `git` if there is no such file, `cancelled`
+ * if stopped.
  */
 export async function readBlame(directory: string, request: BlameRequest, stop: StopSignal): Promise<BlameHunk[]> {
   const { commit, path, startLine, endLine, ignoreWhitespace } = request;
@@ -45,12 +45,12 @@ export async function readBlame(directory: string, request: BlameRequest, stop: 
     ],
     exitCodes: [128],
   });
-  // git refuses lines past the end, which asks for nothing.
+  // git rejects lines past the end, for which the result is empty.
   if (code !== 0 && /has only \d+ lines?/.test(stderr)) return [];
   return parseBlame(stdout);
 }
 
-/** A header for each line, the attributes of a commit at its first line, then the line itself behind a tab. */
+/** Parses a header per line, the attributes of a commit at its first line, then the line itself after a tab. */
 export function parseBlame(output: Buffer): BlameHunk[] {
   const hunks: BlameHunk[] = [];
   const pathOf = new Map<string, string>();

@@ -6,15 +6,15 @@ import { PackedObjects } from "../objects/packed-objects.js";
 import { isOid } from "../mirror/refs.js";
 import { runGit, type StopSignal } from "../run/run.js";
 
-/** Where a CODEOWNERS file may be; of several the first counts. */
+/** Possible locations of a CODEOWNERS file; the first that exists counts. */
 const codeOwnersPaths = ["CODEOWNERS", ".github/CODEOWNERS", ".gitlab/CODEOWNERS", "docs/CODEOWNERS"];
 
-/** A larger file is as good as none, which is GitHub's limit, too. */
+/** A larger file is ignored; this is also GitHub's limit. */
 export const codeOwnersBytesMax = 3 * 1024 * 1024;
 
 /**
- * When the commit was committed, in seconds since 1970. Mostly reads the mirror without a process: less than 1 ms,
- * where git takes 12 ms. Throws `git`, `cancelled`.
+ * The commit date, in seconds since 1970. Usually reads the mirror without a process: less than 1 ms, where git takes
+ * 12 ms. Throws `git`, `cancelled`.
  */
 export async function readCommitDate(directory: string, commit: string, stop: StopSignal): Promise<number> {
   assert(isOid(commit), "a commit is read by oid");
@@ -41,7 +41,7 @@ async function readDateByGit(directory: string, commit: string, stop: StopSignal
   return Number.parseInt(stdout.toString("latin1"), 10);
 }
 
-/** The content of the commit's CODEOWNERS file; null when it has none that counts. Throws `git`, `cancelled`. */
+/** The content of the commit's CODEOWNERS file; null if it has none. Throws `git`, `cancelled`. */
 export async function readCodeOwners(directory: string, commit: string, stop: StopSignal): Promise<Buffer | null> {
   assert(isOid(commit), "a tree is read by oid");
   const list = ["ls-tree", "--long", "-z", "--full-tree", "--end-of-options", commit, ...codeOwnersPaths];

@@ -1,4 +1,4 @@
-/** What the head of a commit says. */
+/** The header of a commit. */
 export interface CommitHeader {
   /** Hex oid. */
   readonly tree: string;
@@ -9,8 +9,8 @@ export interface CommitHeader {
 const dateDigitsMax = 12;
 
 /**
- * Reads a commit, one byte a character; undefined when it is not as git writes one: git, which reads more, is then to
- * be asked. Each character is looked at a constant number of times.
+ * Parses a commit, with one character per byte; undefined if it is not in the format that git writes: git accepts more
+ * formats, and must then be used instead. Each character is examined a constant number of times.
  */
 export function parseCommitHeader(text: string): CommitHeader | undefined {
   const tree = /^tree ([0-9a-f]{40,64})$/.exec(text.slice(0, Math.max(0, text.indexOf("\n"))))?.[1];

@@ -4,7 +4,7 @@ import { localCommand } from "../objects/objects.js";
 import { isOid } from "../mirror/refs.js";
 import { runGit, type StopSignal } from "../run/run.js";
 
-/** Who made a commit, and when. */
+/** The author or committer of a commit, and the time. */
 export interface Identity {
   readonly name: string;
   readonly email: string;
@@ -12,7 +12,7 @@ export interface Identity {
   readonly date: string;
 }
 
-/** A commit without its tree. Text that is not UTF-8 was converted, or shows U+FFFD. */
+/** A commit without its tree. Text that is not UTF-8 has been converted, or contains U+FFFD. */
 export interface CommitData {
   readonly oid: string;
   readonly parents: readonly string[];
@@ -21,13 +21,13 @@ export interface CommitData {
   readonly message: string;
 }
 
-/** Which commits of a history are wanted. */
+/** Which commits of a history to return. */
 export interface HistoryRequest {
-  /** Oids of commits whose history it is. */
+  /** Oids of the commits where the history starts. */
   readonly from: readonly string[];
-  /** Oids of commits whose history is left out. */
+  /** Oids of commits whose history is excluded. */
   readonly without: readonly string[];
-  /** Text that the message must hold, in any case; "" for all. */
+  /** Text that the message must contain, ignoring case; "" for all. */
   readonly messageText: string;
   /** The address of the author; "" for all. */
   readonly author: string;
@@ -35,20 +35,20 @@ export interface HistoryRequest {
   readonly path: string;
   /** Follow the path through renames. */
   readonly follow: boolean;
-  /** Dates as git reads them; "" for none. */
+  /** Dates in git's syntax; "" for none. */
   readonly after: string;
   readonly before: string;
   readonly skipCount: number;
   readonly countMax: number;
 }
 
-/** Nine fields, each ended by a zero byte, which none of them can hold. */
+/** Nine fields, each terminated by a zero byte, which none of them can contain. */
 const format = "--format=%H%x00%P%x00%an%x00%ae%x00%at%x00%cn%x00%ce%x00%ct%x00%B%x00";
 const fieldCount = 9;
 
 /**
- * Those commits that the mirror has, in the order asked. Throws `git` when the mirror is damaged, `cancelled` when
- * stopped.
+ * The requested commits that the mirror has, in the order of the request. Throws `git` if the mirror is damaged,
+ * `cancelled` if stopped.
  */
 export async function readCommits(directory: string, oids: readonly string[], stop: StopSignal): Promise<CommitData[]> {
   assert(oids.every(isOid), "a commit is read by oid");
@@ -71,7 +71,7 @@ export async function readCommits(directory: string, oids: readonly string[], st
   return parseCommits(stdout);
 }
 
-/** Commits of a history, the newest first. Throws as `readCommits`. */
+/** Commits of a history, newest first. Throws like `readCommits`. */
 export async function readHistory(directory: string, request: HistoryRequest, stop: StopSignal): Promise<CommitData[]> {
   assert([...request.from, ...request.without].every(isOid), "a history is read by oid");
   const { stdout } = await runGit({
@@ -127,13 +127,13 @@ export function parseCommits(output: Buffer): CommitData[] {
   return commits;
 }
 
-/** A commit may claim a time that no calendar has. */
+/** A commit may have an invalid time. */
 function formatDate(unixSeconds: string): string {
   const date = new Date(Number(unixSeconds) * 1000);
   return Number.isNaN(date.getTime()) ? "1970-01-01T00:00:00Z" : date.toISOString().replace(".000Z", "Z");
 }
 
-/** The newest commit that both have; null when there is none. Throws as `readCommits`. */
+/** The newest common ancestor; null if there is none. Throws like `readCommits`. */
 export async function mergeBase(
   directory: string,
   one: string,
@@ -150,7 +150,7 @@ export async function mergeBase(
   return code === 0 && isOid(oid) ? oid : null;
 }
 
-/** How many commits each has that the other has not. Throws as `readCommits`. */
+/** How many commits each history has that the other does not. Throws like `readCommits`. */
 export async function countDifference(
   directory: string,
   one: string,
@@ -167,7 +167,7 @@ export async function countDifference(
   return { onlyOne, onlyOther };
 }
 
-/** The oldest commit without parents that leads to this one. Walks all of the history. Throws as `readCommits`. */
+/** The oldest ancestor without parents. Traverses the whole history. Throws like `readCommits`. */
 export async function firstCommit(directory: string, commit: string, stop: StopSignal): Promise<string | null> {
   assert(isOid(commit), "a history is read by oid");
   const { stdout } = await runGit({
@@ -178,14 +178,14 @@ export async function firstCommit(directory: string, commit: string, stop: StopS
   return stdout.toString("latin1").trim().split("\n").at(-1) || null;
 }
 
-/** Somebody who wrote commits. */
+/** An author of commits. */
 export interface Contributor {
   readonly name: string;
   readonly email: string;
   readonly commitCount: number;
 }
 
-/** Who wrote the commits of a history, those with most first. Throws as `readCommits`. */
+/** The authors of the commits of a history, most commits first. Throws like `readCommits`. */
 export async function listContributors(
   directory: string,
   { from, without, path, after }: Pick<HistoryRequest, "from" | "without" | "path" | "after">,
@@ -216,7 +216,7 @@ export async function listContributors(
     .flatMap((line) => parseContributor(line) ?? []);
 }
 
-/** A line of `git shortlog`: a count, a tab, and `name <address>`, where the address holds no `>`. */
+/** A line of `git shortlog`: a count, a tab, and `name <address>`, where the address contains no `>`. */
 export function parseContributor(line: string): Contributor | undefined {
   const [count = "", person = ""] = splitOnce(line, "\t") ?? [];
   const nameLength = person.lastIndexOf(" <");

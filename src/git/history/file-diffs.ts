@@ -3,7 +3,7 @@ import { localCommand } from "../objects/objects.js";
 import { isOid } from "../mirror/refs.js";
 import { runGit, type StopSignal } from "../run/run.js";
 
-/** Lines in a row that differ, with lines around them. */
+/** Consecutive changed lines, with context lines. */
 export interface HunkData {
   readonly oldStart: number;
   readonly oldCount: number;
@@ -12,11 +12,11 @@ export interface HunkData {
   /** Whether the old file ends here without a line feed. */
   readonly oldNoNewline: boolean;
   readonly section: string;
-  /** Lines that begin with a blank, plus or minus. */
+  /** Lines that begin with a space, plus or minus. */
   readonly body: string;
 }
 
-/** What differs in one file. */
+/** The changes in one file. */
 export interface FileDiffData {
   /** Null for a new file. */
   readonly oldPath: string | null;
@@ -29,13 +29,13 @@ export interface FileDiffData {
   readonly deletedCount: number;
 }
 
-/** A difference as text, and file by file in the same order. */
+/** A diff as text, and by file in the same order. */
 export interface DiffData {
   readonly files: readonly FileDiffData[];
   readonly patch: string;
 }
 
-/** Larger differences are refused. */
+/** Larger diffs are refused. */
 const diffBytesMax = 32 << 20;
 
 const emptyTrees: Readonly<Record<number, string>> = {
@@ -44,8 +44,8 @@ const emptyTrees: Readonly<Record<number, string>> = {
 };
 
 /**
- * The difference between two commits, renames recognised; all of `head` when there is no base. Throws `git` when the
- * mirror is damaged or the difference too large, `cancelled` when stopped.
+ * The diff between two commits, with renames detected; all of `head` if there is no base. Throws `git` if the mirror is
+ * damaged or the diff is too large, `cancelled` if stopped.
  */
 export async function readDiff(
   directory: string,
@@ -85,7 +85,7 @@ export async function readDiff(
   return parseDiff(stdout);
 }
 
-/** Reads the list of changed files, a zero byte, and their patches. */
+/** Parses the list of changed files, a zero byte, and their patches. */
 export function parseDiff(output: Buffer): DiffData {
   const rawEnd = endOfRaw(output);
   const files = parseRaw(output.toString("utf8", 0, rawEnd));
@@ -101,7 +101,7 @@ function endOfRaw(output: Buffer): number {
   return end < 0 ? output.length : end + 1;
 }
 
-/** Reads `:MODE MODE OID OID STATUS\0PATH\0`, with a second path for a rename. */
+/** Parses `:MODE MODE OID OID STATUS\0PATH\0`, with a second path for a rename. */
 function parseRaw(text: string): ChangedFile[] {
   const records = text.split("\0");
   const files: ChangedFile[] = [];
@@ -113,7 +113,7 @@ function parseRaw(text: string): ChangedFile[] {
       at++;
       continue;
     }
-    // A change of type, from file to link for one, is shown as a deletion and an addition.
+    // A change of type, for example from file to symbolic link, is shown as a deletion and an addition.
     files.push({
       oldPath: status === "A" ? null : path,
       oldOid,
@@ -125,7 +125,7 @@ function parseRaw(text: string): ChangedFile[] {
   return files;
 }
 
-/** Each patch begins with a line that no line of a hunk can be, as those begin with a blank or a sign. */
+/** Each patch begins with a line that cannot be a line of a hunk, because those begin with a space or a sign. */
 function withHunks(files: readonly ChangedFile[], patch: string): FileDiffData[] {
   const patches = patch.split(/^(?=diff --git )/m);
   let at = patches[0]?.startsWith("diff --git ") ? 0 : 1;
@@ -164,7 +164,10 @@ function countLines(hunks: readonly HunkData[], sign: string): number {
   return hunks.reduce((sum, { body }) => sum + body.split("\n").filter((line) => line.startsWith(sign)).length, 0);
 }
 
-/** Lines of each text file of a commit, by path; files that git takes for binary are left out. Throws as `readDiff`. */
+/**
+ * Line counts of each text file of a commit, by path; files that git considers binary are omitted. Throws like
+ * `readDiff`.
+ */
 export async function countFileLines(
   directory: string,
   commit: string,

@@ -6,20 +6,20 @@ import { excludeGlob, includeGlob } from "../mirror/ref-glob.js";
 import { isOid } from "../mirror/refs.js";
 import { runGit, type StopSignal } from "../run/run.js";
 
-/** What became of revisions that were asked for. */
+/** The result of resolving revisions. */
 export interface RevisionResolution {
-  /** In the order asked, those of globs last; each `typed` once. */
+  /** In the order of the request, those of globs last; each `typed` occurs once. */
   readonly revisions: readonly ResolvedRevision[];
   /** As typed: the mirror has no such commit. */
   readonly missing: readonly string[];
-  /** As typed: git is not asked for it, see `revisionProblem`. */
+  /** As typed: not passed to git, see `revisionProblem`. */
   readonly malformed: readonly string[];
 }
 
 /**
- * The commits that the specs stand for. A glob that matches nothing, and a HEAD without a commit, are no error.
+ * The commits to which the specs resolve. A glob that matches nothing, and a HEAD without a commit, are not errors.
  *
- * Throws `git` when the mirror is damaged or not there, `cancelled` when stopped.
+ * Throws `git` if the mirror is damaged or does not exist, `cancelled` if stopped.
  */
 export async function resolveRevisions(
   directory: string,
@@ -48,7 +48,7 @@ export async function resolveRevisions(
   return { revisions: [...found].map(([typed, commit]) => ({ typed, commit })), missing, malformed };
 }
 
-/** The text of the spec that git is asked about. */
+/** The text of the spec that is passed to git. */
 function printRevision(spec: RevisionSpec): string {
   switch (spec.kind) {
     case "name":
@@ -64,7 +64,7 @@ function isWellFormed(spec: RevisionSpec): boolean {
   return (spec.kind === "glob" ? refGlobProblem : revisionProblem)(printRevision(spec)) === null;
 }
 
-/** The commit of each name through one process; names without one are left out. */
+/** The commit of each name, using one process; names without a commit are omitted. */
 async function commitsOfNames(
   directory: string,
   names: readonly string[],
@@ -81,7 +81,7 @@ async function commitsOfNames(
   return commits;
 }
 
-/** Null when git ended before it had answered all. */
+/** Null if git exited before it had answered all requests. */
 async function askAll(
   directory: string,
   names: readonly string[],
@@ -122,7 +122,7 @@ async function commitAtTime(
 /** Linux has 900 tags; some repositories have a branch for each change that was ever proposed. */
 const globRefCountMax = 10_000;
 
-/** A ref is taken when the last glob that matches it is no exclusion. */
+/** A ref is included if the last glob that matches it is not an exclusion. */
 async function commitsOfGlobs(
   directory: string,
   specs: readonly RevisionSpec[],
@@ -146,7 +146,7 @@ async function commitsOfGlobs(
   return taken.map(({ typed, commit }) => ({ typed: typed.replace(/^refs\/heads\//, ""), commit }));
 }
 
-/** Full names of branches and tags that stand for a commit, with it. */
+/** Full names of the branches and tags that resolve to a commit, with the commit. */
 async function listCommitRefs(directory: string, stop: StopSignal): Promise<ResolvedRevision[]> {
   const format =
     "%(if)%(*objecttype)%(then)%(*objecttype) %(*objectname)%(else)%(objecttype) %(objectname)%(end) %(refname)";

@@ -2,16 +2,16 @@ import type { Repository } from "nodegit";
 
 type Nodegit = typeof import("nodegit");
 
-/** What libgit2 answers for a name that no reference has. */
+/** libgit2's error code for an unknown reference name. */
 const notFound = -3;
 
 /**
- * The commits that branches of a mirror name, in the order of `branches`; null for one that is not there. Undefined
- * where libgit2 does not read the mirror: one of SHA-256, or a damaged one.
+ * The commits of a mirror's branches, in the order of `branches`; null for a branch that does not exist. Undefined if
+ * libgit2 cannot read the mirror, because it uses SHA-256 or is damaged.
  *
- * It is libgit2 that reads them, through nodegit, and not git, which wrote them: a check has more worth when it does
- * not trust the writer. Only references are read. An object of a remote is never read this way, as libgit2 unpacks it
- * whole before its size is known.
+ * They are read with libgit2, through nodegit, and not with git, which wrote them: a check is more meaningful if it
+ * does not rely on the program that wrote the data. Only references are read. Objects from a remote are never read this
+ * way, because libgit2 unpacks an object completely before its size is known.
  */
 export async function readBranchTips(
   directory: string,

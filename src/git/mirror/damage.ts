@@ -1,6 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
 
-/** What git says when the repository, not the remote or the network, is broken. */
+/** git's messages if the repository is damaged, as opposed to problems of the remote or the network. */
 const damagePattern =
   /missing object|broken ref|bad object|bad ref|unresolved deltas?|is corrupt|not a git repository: |unable to read (tree|[0-9a-f]{40})|does not point to a valid object|loose object|did not send all necessary objects|invalid sha1 pointer|(unterminated|unexpected) line in |packed refname is dangerous/;
 
@@ -12,8 +12,8 @@ export function saysDamaged(text: string): boolean {
 }
 
 /**
- * Whether a reading git ended by itself, as it does at an object that it cannot read, and not at a limit or because it
- * was stopped.
+ * Whether a git process that was reading exited by itself, as it does at an unreadable object, and not because of a
+ * limit or a stop.
  */
 export function endedByItself(error: unknown): boolean {
   return error instanceof TrawlError && error.code === "git" && error.message.includes(" failed: ");

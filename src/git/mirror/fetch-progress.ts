@@ -1,21 +1,24 @@
 import { monotonicMs } from "../../base/deadline.js";
 
-/** How far a fetch is, in git's own words. */
+/** The progress of a fetch, as reported by git. */
 export interface FetchProgress {
-  /** Such as `Receiving objects`. */
+  /** For example `Receiving objects`. */
   readonly phase: string;
-  /** 0 to 100; null where git only counts. */
+  /** 0 to 100; null if git only counts. */
   readonly percent: number | null;
-  /** Of what the phase counts. */
+  /** The count of the phase. */
   readonly count: number;
-  /** Whether the remote says so: then it may be anything. */
+  /** Whether it was reported by the remote: then it may be false. */
   readonly isRemote: boolean;
 }
 
-/** At most this often a listener hears of progress within one phase. */
+/** Minimum interval between progress reports within one phase. */
 const periodMs = 200;
 
-/** Returns a reader for lines of git's standard error that reports progress: each new phase, then 5 times a second. */
+/**
+ * Returns a function that parses lines of git's standard error and reports progress: each new phase immediately, then 5
+ * times a second.
+ */
 export function progressReader(listener: (progress: FetchProgress) => void): (line: string) => void {
   let phase = "";
   let reportedMs = 0;
@@ -30,7 +33,7 @@ export function progressReader(listener: (progress: FetchProgress) => void): (li
   };
 }
 
-/** Reads `remote: Counting objects:  40% (4/10)` or `Enumerating objects: 12, done.`; null for any other line. */
+/** Parses `remote: Counting objects:  40% (4/10)` or `Enumerating objects: 12, done.`; null for any other line. */
 export function parseProgress(line: string): FetchProgress | null {
   const parts = /^(remote: )?([A-Z][A-Za-z ]{0,80}): {1,4}(?:(\d{1,3})% \()?(\d{1,15})/.exec(line);
   if (parts === null) return null;

@@ -1,24 +1,24 @@
 import { monotonicMs } from "../../base/deadline.js";
 import { parseProgress } from "./fetch-progress.js";
 
-/** A transfer below this rate counts as standing still, over http(s) as elsewhere. */
+/** A slower transfer is considered stalled, over http(s) and otherwise. */
 export const lowSpeedBytesPerSecond = 1000;
 
-/** A remote may make up phases; of more than this, which no git has, none counts. */
+/** A remote may invent phases; beyond this number, which git never reaches, they do not count. */
 const remotePhaseCountMax = 16;
 
-/** git checks in silence that all objects are there, for 100 s of a repository like Linux. */
+/** git verifies without output that all objects exist, which takes 100 s for a repository like Linux. */
 const checkingFactor = 4;
 
-/** Phases in which objects come in: their number says little, as one may have any size, so their bytes count. */
+/** Phases in which objects are received: an object may have any size, so bytes are counted instead of objects. */
 const transferPhases: ReadonlySet<string> = new Set(["Receiving objects", "Unpacking objects"]);
 
 const unitBytes: Readonly<Record<string, number>> = { bytes: 1, KiB: 1 << 10, MiB: 1 << 20, GiB: 1 << 30 };
 
 /**
- * Whether a fetch goes on, by what git says of it. Lines alone prove nothing: a remote can send them for ever. What
- * counts is a phase that begins, a count that grows, and while objects come in, bytes: at least
- * `lowSpeedBytesPerSecond` on average.
+ * Whether a fetch makes progress, according to git's output. Output alone proves nothing, because a remote can send it
+ * forever. What counts is the start of a phase, an increasing count and, while objects are received, bytes: on average
+ * at least `lowSpeedBytesPerSecond`.
  */
 export class FetchWatch {
   readonly #stillMsMax: number;
@@ -34,7 +34,7 @@ export class FetchWatch {
     this.#progressMs = now();
   }
 
-  /** To be called with each line of git's standard error. */
+  /** Must be called with each line of git's standard error. */
   note(line: string): void {
     const progress = parseProgress(line);
     if (progress === null) return;
@@ -48,7 +48,9 @@ export class FetchWatch {
       this.#progressMs = this.#now();
   }
 
-  /** Why the fetch is given up, as the end of a sentence that begins with its name; null while it goes on. */
+  /**
+   * Why the fetch should be aborted, as the end of a sentence that begins with its name; null while it makes progress.
+   */
   complaint(): string | null {
     const stillMs = this.#now() - this.#progressMs;
     if (stillMs <= this.#stillMsMax * (this.#isReceived ? checkingFactor : 1)) return null;

@@ -6,15 +6,15 @@ import type { RemoteUrl } from "./remote-url.js";
 import { syncToDisk } from "../../base/sync-to-disk.js";
 
 /**
- * The files of a mirror that we handle without git: its configuration, HEAD, and what a killed git leaves behind.
+ * The files of a mirror that are handled without git: its configuration, HEAD, and leftovers of a killed git.
  *
- * A mirror is a bare repository. Nothing in it comes from the remote but objects and the refs under `refs/heads`
- * and `refs/tags`; a detached HEAD is held by `refs/trawl/head`.
+ * A mirror is a bare repository. Only its objects and the refs under `refs/heads` and `refs/tags` come from the remote;
+ * a detached HEAD is stored in `refs/trawl/head`.
  */
 
 export type ObjectFormat = "sha1" | "sha256";
 
-/** The format that makes oids of this length. */
+/** The format with oids of this length. */
 export function objectFormatFromOid(oid: string): ObjectFormat {
   return oid.length === 64 ? "sha256" : "sha1";
 }
@@ -28,7 +28,7 @@ const configFile = "config";
 const headFile = "HEAD";
 const incompletenessFile = "incomplete-source";
 
-/** Where a replacement of the mirror is made before it takes the mirror's name. */
+/** Where a replacement of the mirror is built before it is renamed. */
 function stagingPath(directory: string): string {
   return `${directory}.new`;
 }
@@ -37,12 +37,12 @@ function retiredPath(directory: string): string {
   return `${directory}.old`;
 }
 
-/** The file whose safe directories let `git upload-pack` read a local source that belongs to somebody else. */
+/** The file with the safe directories that allow `git upload-pack` to read a local source owned by another user. */
 export function trustedSourceFile(directory: string): string {
   return join(directory, "trusted-source.config");
 }
 
-/** The object format of the mirror; null when the directory is no mirror of ours, or not a whole one. */
+/** The object format of the mirror; null if the directory is not one of our mirrors, or incomplete. */
 export function mirrorFormat(directory: string): ObjectFormat | null {
   if (!isDirectory(join(directory, "objects")) || !isDirectory(join(directory, "refs"))) return null;
   const head = readTextOrNull(join(directory, headFile));
@@ -52,7 +52,7 @@ export function mirrorFormat(directory: string): ObjectFormat | null {
   return config === configs.sha256 ? "sha256" : null;
 }
 
-/** Replaces whatever configuration git wrote by ours, and names the local source as trusted. */
+/** Replaces the configuration written by git, and marks the local source as trusted. */
 export function writeMirrorConfig(directory: string, format: ObjectFormat, url: RemoteUrl): void {
   for (const [path, content] of configFiles(directory, format, url))
     if (readTextOrNull(path) !== content) writeWhole(path, content);
@@ -69,7 +69,7 @@ function configFiles(
   ];
 }
 
-/** The text of HEAD, one byte a character. */
+/** The text of HEAD, one character per byte. */
 export function readHead(directory: string): string {
   return readFileSync(join(directory, headFile), "latin1");
 }
@@ -83,8 +83,8 @@ export function writeHead(directory: string, target: { branch: string } | { comm
 }
 
 /**
- * Gives the finished repository in the staging path the mirror's name, once the disk has its files. A crash or a power
- * loss on the way leaves no mirror or a whole one; leftovers are removed by `removeLeftovers`.
+ * Renames the complete repository in the staging path to the mirror, once its files are durable. A crash or a power
+ * loss in between leaves either no mirror or a complete one; leftovers are removed by `removeLeftovers`.
  */
 export async function adoptStaging(directory: string): Promise<void> {
   const staging = stagingPath(directory);
@@ -98,8 +98,8 @@ export async function adoptStaging(directory: string): Promise<void> {
 }
 
 /**
- * Makes an empty repository in the staging path, and returns that path. Written by hand, as `git init` takes longer
- * than copying a small repository.
+ * Creates an empty repository in the staging path, and returns that path. Implemented by hand, because `git init` takes
+ * longer than copying a small repository.
  */
 export function createStaging(directory: string, format: ObjectFormat, url: RemoteUrl): string {
   const staging = stagingPath(directory);
@@ -112,19 +112,19 @@ export function createStaging(directory: string, format: ObjectFormat, url: Remo
 }
 
 /**
- * What a source that lacks objects looked like when the mirror got what it had; null in a mirror that lacks nothing
- * that its source has.
+ * The fingerprint of a source with missing objects when the mirror was copied from it; null if the mirror has
+ * everything that its source has.
  */
 export function readIncompleteness(directory: string): string | null {
   return readTextOrNull(join(directory, incompletenessFile));
 }
 
-/** Of a staging directory. */
+/** For a staging directory. */
 export function writeIncompleteness(staging: string, fingerprint: string): void {
   writeFileSync(join(staging, incompletenessFile), fingerprint, "latin1");
 }
 
-/** Whether the mirror has any ref: git keeps them in one file, or as one file each. */
+/** Whether the mirror has any ref: git stores them in one file, or in one file each. */
 export function hasRefs(directory: string): boolean {
   const holdsFile = (folder: Buffer): boolean =>
     readdirSync(folder, { withFileTypes: true, encoding: "buffer" }).some(
@@ -135,8 +135,8 @@ export function hasRefs(directory: string): boolean {
 }
 
 /**
- * Writes all refs of a staging directory, which has none: full names, one byte a character, with what annotated tags
- * stand for.
+ * Writes all refs of a staging directory, which has none: full names, one character per byte, with the peeled oids of
+ * annotated tags.
  */
 export function writeRefs(
   staging: string,
@@ -154,8 +154,8 @@ export function writeRefs(
 }
 
 /**
- * Removes what killed commands left: staging directories, locks, half-written packs and objects, keep marks.
- * Caller guarantees that no command is writing to the mirror.
+ * Removes leftovers of killed commands: staging directories, locks, incomplete packs and objects, keep files. Caller
+ * guarantees: no command is writing to the mirror.
  */
 export function removeLeftovers(directory: string): void {
   for (const path of [stagingPath(directory), retiredPath(directory)]) rmSync(path, { recursive: true, force: true });
@@ -179,13 +179,13 @@ export function objectStoreSize(directory: string): ObjectStoreSize {
   return { packCount: filesIn(join(objects, "pack"), /\.pack$/).length, looseCount };
 }
 
-/** The size of the largest pack that a command has begun and not finished; 0 when there is none. */
+/** The size of the largest incomplete pack; 0 if there is none. */
 export function unfinishedPackBytes(directory: string): number {
   const packs = join(directory, "objects", "pack");
   return Math.max(0, ...filesIn(packs, /^tmp_pack_/).map((name) => statSync(join(packs, name)).size));
 }
 
-/** A ref cannot end in `.lock`, so every such file is a lock. Names are bytes: refs need not be UTF-8. */
+/** A ref name cannot end in `.lock`, so every such file is a lock. Names are bytes, because refs need not be UTF-8. */
 function lockedRefs(directory: Buffer): Buffer[] {
   return readdirSync(directory, { withFileTypes: true, encoding: "buffer" }).flatMap((entry) => {
     const name = entry.name as unknown as Buffer;
@@ -213,7 +213,7 @@ export function fanOut(objects: string): string[] {
   return filesIn(objects, /^[0-9a-f]{2}$/);
 }
 
-/** The names that match, of whatever is in the directory; none when there is no such directory. */
+/** The names in the directory that match; none if there is no such directory. */
 export function filesIn(directory: string, pattern: RegExp): string[] {
   return isDirectory(directory) ? readdirSync(directory).filter((name) => pattern.test(name)) : [];
 }
@@ -226,7 +226,7 @@ function readTextOrNull(path: string): string | null {
   return existsSync(path) ? readFileSync(path, "latin1") : null;
 }
 
-/** Writes a file so that a reader, also one after a crash or a power loss, sees the old content or the new one. */
+/** Writes a file so that a reader, even after a crash or a power loss, sees either the old or the new content. */
 function writeWhole(path: string, content: string): void {
   const temporary = `${path}.tmp`;
   writeFileSync(temporary, content, { encoding: "latin1", flush: true });

@@ -8,8 +8,8 @@ const space = " ".charCodeAt(0);
 const peeledMark = "^".charCodeAt(0);
 
 /**
- * Whether the file of packed refs has the order that it says it has. git searches it by halves and complains of lines
- * that it cannot read, but not of a name that is out of place, which hides others.
+ * Whether the file of packed refs is sorted, as it claims to be. git uses binary search in it, and reports lines that
+ * it cannot parse, but not a misplaced name, which hides others.
  */
 export function arePackedRefsSorted(directory: string): boolean {
   const path = join(directory, packedRefsFile);
@@ -17,7 +17,7 @@ export function arePackedRefsSorted(directory: string): boolean {
   const bytes = readFileSync(path);
   const headerEnd = bytes.indexOf(newline) + 1;
   const header = bytes.toString("latin1", 0, headerEnd);
-  // git itself sorts what does not say that it is.
+  // git itself sorts a file that does not claim to be sorted.
   if (!header.startsWith("#") || !header.includes(" sorted")) return true;
   let [lastStart, lastEnd] = [0, 0];
   for (let at = headerEnd; at < bytes.length; ) {

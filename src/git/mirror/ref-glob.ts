@@ -2,12 +2,12 @@ import { TrawlError } from "../../base/errors.js";
 import { escapeRegexp } from "../../base/escape-regexp.js";
 import { compileRegexp } from "../../regexp/match/compile.js";
 
-/** Whether a full ref name is matched. */
+/** Whether a full ref name matches. */
 export type RefTest = (ref: string) => boolean;
 
 /**
- * A glob over refs, by the rules of `git log --glob`: `refs/` is put before it where it is missing, `*` crosses
- * slashes, and a glob without `?`, `*` and `[` stands for all refs below it, and for the ref of that name.
+ * A glob over refs, by the rules of `git log --glob`: `refs/` is prepended if it is missing, `*` also matches slashes,
+ * and a glob without `?`, `*` and `[` matches the ref of that name and all refs below it.
  */
 export function includeGlob(glob: string): RefTest {
   const full = glob.startsWith("refs/") ? glob : `refs/${glob}`;
@@ -16,7 +16,7 @@ export function includeGlob(glob: string): RefTest {
   return (ref) => ref === full || ref.startsWith(below);
 }
 
-/** A glob by the rules of `git log --exclude`: taken as it is. */
+/** A glob by the rules of `git log --exclude`: used unchanged. */
 export function excludeGlob(glob: string): RefTest {
   return compileGlob(glob);
 }
@@ -26,7 +26,7 @@ function compileGlob(glob: string): RefTest {
     const matcher = compileRegexp(`^(?s:${globSource(glob)})$`, false);
     return (ref) => matcher.test(Buffer.from(ref));
   } catch (error) {
-    // A class that is not closed, or a range that runs backwards: as in git, nothing matches.
+    // An unclosed class, or a reversed range: as in git, nothing matches.
     if (error instanceof TrawlError && error.code === "bad-query") return () => false;
     throw error;
   }
@@ -34,7 +34,7 @@ function compileGlob(glob: string): RefTest {
 
 function globSource(glob: string): string {
   let source = "";
-  // Once no class closes, none does that begins later.
+  // If a class is not closed, no later one is.
   const lastClose = glob.lastIndexOf("]");
   for (let at = 0; at < glob.length; ) {
     const piece = at < lastClose && glob[at] === "[" ? classAt(glob, at) : pieceAt(glob, at);
@@ -49,7 +49,7 @@ interface GlobPiece {
   readonly end: number;
 }
 
-/** A character, an escaped one, or a star. A `[` without its end stays, and the regexp is refused. */
+/** A character, an escaped one, or a star. An unclosed `[` is kept, so that the regexp is rejected. */
 function pieceAt(glob: string, at: number): GlobPiece {
   const isEscaped = glob[at] === "\\" && at + 1 < glob.length;
   const character = String.fromCodePoint(glob.codePointAt(isEscaped ? at + 1 : at) ?? 0);
@@ -76,7 +76,7 @@ function classAt(glob: string, at: number): GlobPiece {
   return { source: `[${isNegated ? "^" : ""}${classSource(glob.slice(from, close))}]`, end: close + 1 };
 }
 
-/** Members of a class; ranges stay, all else stands for itself. */
+/** Members of a class; ranges are kept, everything else is literal. */
 function classSource(members: string): string {
   return members.replace(/\\([^])|[\\[\]^&~]/g, (part, escaped?: string) => {
     const character = escaped ?? part;

@@ -4,18 +4,18 @@ import { runGit, type StopSignal } from "../run/run.js";
 
 /** A branch or tag of a mirror. */
 export interface RefData {
-  /** As in `refs/heads/main`. */
+  /** For example `refs/heads/main`. */
   readonly name: string;
-  /** What it holds, and that for an annotated tag. */
+  /** The oid of its object, which for an annotated tag is the tag object. */
   readonly oid: string;
   readonly type: string;
-  /** The commit that it stands for; null when it is none. */
+  /** The commit to which it resolves; null if it is not a commit. */
   readonly commit: string | null;
-  /** When it was made, or committed. */
+  /** When the tag was created, or the commit committed. */
   readonly unixSeconds: number;
 }
 
-/** All branches and tags by name. Throws `git` when the mirror is damaged, `cancelled` when stopped. */
+/** All branches and tags, by name. Throws `git` if the mirror is damaged, `cancelled` if stopped. */
 export async function listRefs(directory: string, stop: StopSignal): Promise<RefData[]> {
   const format = "%(objectname) %(objecttype) %(*objectname) %(*objecttype) %(creatordate:unix) %(refname)";
   const { stdout } = await runGit({

@@ -1,17 +1,17 @@
 import { TrawlError } from "../../base/errors.js";
 
-/** What a repository's references look like at one moment. */
+/** The references of a repository at one moment. */
 export interface RefState {
   /**
    * The branch that HEAD names; if there is no such branch, `main`, `master` or the first branch by name. Null when
    * the repository has no branch, or when HEAD names a commit instead (a detached checkout).
    */
   readonly defaultBranch: string | null;
-  /** The commit of HEAD, or of the default branch where HEAD names none. Null when there is no commit at all. */
+  /** The commit of HEAD, or of the default branch if HEAD has none. Null if there is no commit. */
   readonly headCommit: string | null;
-  /** Branch name without `refs/heads/` → oid of its commit. Names that are not UTF-8 are left out. */
+  /** Branch name without `refs/heads/` → oid of its commit. Names that are not UTF-8 are omitted. */
   readonly branches: ReadonlyMap<string, string>;
-  /** Tag name without `refs/tags/` → oid of what the tag stands for: nearly always a commit. */
+  /** Tag name without `refs/tags/` → oid of the tagged object, nearly always a commit. */
   readonly tags: ReadonlyMap<string, string>;
 }
 
@@ -20,22 +20,22 @@ export interface RefState {
  * whatever their encoding.
  */
 export interface RefListing {
-  /** What HEAD names, such as `refs/heads/main`; null when it is detached or unknown. */
+  /** The ref to which HEAD points, such as `refs/heads/main`; null if it is detached or unknown. */
   readonly headTarget: string | null;
   /** The commit of HEAD; null when it names a branch that does not exist. */
   readonly headOid: string | null;
-  /** The commit that `detachedHeadRef` holds: what was fetched for a detached HEAD. Null in a remote's listing. */
+  /** The commit in `detachedHeadRef`: what was fetched for a detached HEAD. Null in a remote's listing. */
   readonly fetchedHead: string | null;
-  /** Full name → oid of the very object the reference holds: an annotated tag's is that of the tag object. */
+  /** Full name → oid of the object to which the reference points: for an annotated tag, that of the tag object. */
   readonly refs: ReadonlyMap<string, string>;
-  /** Full name of an annotated tag → oid it stands for. */
+  /** Full name of an annotated tag → oid of the tagged object. */
   readonly peeled: ReadonlyMap<string, string>;
 }
 
-/** The format for `git for-each-ref` that `parseLocalRefs` reads. */
+/** The format for `git for-each-ref` that `parseLocalRefs` parses. */
 export const localRefFormat = "%(objectname) %(*objectname) %(refname)";
 
-/** Where a mirror keeps the commit of a remote's detached HEAD. */
+/** Where a mirror stores the commit of a remote's detached HEAD. */
 export const detachedHeadRef = "refs/trawl/head";
 
 const oidPattern = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
@@ -47,7 +47,7 @@ export function isOid(text: string): boolean {
   return oidPattern.test(text);
 }
 
-/** Reads the output of `git ls-remote --symref`. Throws `git` when it is something else. */
+/** Parses the output of `git ls-remote --symref`. Throws `git` if it is invalid. */
 export function parseRemoteRefs(output: Buffer): RefListing {
   let headTarget: string | null = null;
   let headOid: string | null = null;
@@ -69,7 +69,7 @@ export function parseRemoteRefs(output: Buffer): RefListing {
   return { headTarget, headOid, fetchedHead: null, refs, peeled };
 }
 
-/** Reads the output of `git for-each-ref --format=localRefFormat`; HEAD comes from the file of that name. */
+/** Parses the output of `git for-each-ref --format=localRefFormat`; HEAD comes from the file of that name. */
 export function parseLocalRefs(output: Buffer, head: string): RefListing {
   const refs = new Map<string, string>();
   const peeled = new Map<string, string>();
@@ -94,7 +94,7 @@ export function sameRefs(a: RefListing, b: RefListing): boolean {
   return true;
 }
 
-/** The full name of the branch to which the mirror's HEAD shall point; null for a detached HEAD or no branch. */
+/** The full name of the branch to which the mirror's HEAD should point; null for a detached HEAD or no branch. */
 export function headBranch(listing: RefListing): string | null {
   if (listing.headTarget !== null && listing.refs.has(listing.headTarget)) return listing.headTarget;
   if (listing.headTarget === null && listing.headOid !== null) return null;
@@ -102,7 +102,7 @@ export function headBranch(listing: RefListing): string | null {
   return ["refs/heads/main", "refs/heads/master"].find((name) => listing.refs.has(name)) ?? branches[0] ?? null;
 }
 
-/** The listing in the caller's terms. */
+/** Converts the listing for callers. */
 export function refState(listing: RefListing): RefState {
   const head = headBranch(listing);
   const branches = new Map<string, string>();
@@ -125,7 +125,7 @@ function splitLines(output: Buffer): string[] {
     .filter((line) => line !== "");
 }
 
-/** The text of a name held one byte a character, or null when its bytes are not UTF-8. */
+/** The text of a name stored with one character per byte; null if its bytes are not UTF-8. */
 function utf8OrNull(name: string): string | null {
   const bytes = Buffer.from(name, "latin1");
   const text = bytes.toString("utf8");

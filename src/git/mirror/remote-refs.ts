@@ -1,12 +1,12 @@
 import { objectFormatFromOid, type ObjectFormat } from "./mirror-directory.js";
 import { headBranch, sameRefs, type RefListing } from "./refs.js";
 
-/** Whether `local` has all that `remote` has, HEAD's commit included where no branch holds it. */
+/** Whether `local` has everything that `remote` has, including the commit of HEAD if no branch contains it. */
 export function isCurrent(local: RefListing, remote: RefListing): boolean {
   return sameRefs(local, remote) && (!isDetached(remote) || local.headOid === remote.headOid);
 }
 
-/** Whether HEAD is at a commit and not at a branch. */
+/** Whether HEAD points at a commit and not at a branch. */
 export function isDetached(listing: RefListing): boolean {
   return headBranch(listing) === null && listing.headOid !== null;
 }
@@ -16,7 +16,7 @@ export type Head = Pick<RefListing, "headTarget" | "headOid">;
 
 /** Where HEAD must point once `local` holds what was fetched from `remote`. */
 export function chooseHead(remote: RefListing, local: RefListing): Head {
-  // HEAD may have moved between the listing and the fetch; what was fetched is what the mirror has.
+  // HEAD may have moved between the listing and the fetch; the mirror has what was fetched.
   if (isDetached(remote)) return { headTarget: null, headOid: local.fetchedHead ?? remote.headOid };
   const headTarget = headBranch({ ...local, headTarget: remote.headTarget, headOid: null });
   return { headTarget, headOid: headTarget === null ? null : (local.refs.get(headTarget) ?? null) };

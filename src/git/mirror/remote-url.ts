@@ -1,10 +1,10 @@
 import { TrawlError } from "../../base/errors.js";
 import { trimEndChars } from "../../base/text.js";
 
-/** Where a repository comes from, checked and without secrets in `text`. */
+/** The location of a repository, validated and without secrets in `text`. */
 export type RemoteUrl = LocalUrl | SshUrl | HttpUrl;
 
-/** A repository or working tree on this machine. `text` is the absolute path, which is what git is given. */
+/** A repository or working tree on this machine. `text` is the absolute path, which is passed to git. */
 export interface LocalUrl {
   readonly kind: "local";
   readonly text: string;
@@ -22,19 +22,20 @@ export interface HttpUrl {
   readonly scheme: "http" | "https";
   /** The URL without user and password. */
   readonly text: string;
-  /** `https://host:port`, without a slash at its end. */
+  /** `https://host:port`, without a trailing slash. */
   readonly origin: string;
-  /** Value of the Authorization header for user and password of the URL; null without them. Secret. */
+  /** Value of the Authorization header for user and password of the URL; null if there are none. Secret. */
   readonly authorization: string | null;
 }
 
 /**
- * Checks the URL of a repository: an absolute path, `file://`, `http(s)://`, `ssh://` or `user@host:path`.
+ * Validates the URL of a repository: an absolute path, `file://`, `http(s)://`, `ssh://` or `user@host:path`.
  *
- * All else is refused, above all `ext::command` and its like, which make git run commands, and what git could take
- * for an option. A relative path is made absolute by the caller, who knows relative to what.
+ * Everything else is rejected, in particular `ext::command` and similar forms, which make git run commands, and texts
+ * that git could interpret as an option. The caller must make a relative path absolute, because only the caller knows
+ * its base.
  *
- * Throws `bad-config`, with a message that shows no password.
+ * Throws `bad-config`, with a message that contains no password.
  */
 export function parseRemoteUrl(text: string): RemoteUrl {
   if (text === "") throw refused(text, "it is empty");
@@ -59,16 +60,16 @@ export function parseRemoteUrl(text: string): RemoteUrl {
 }
 
 /**
- * The text with the user and password of every URL in it replaced by `***`, fit for logs and messages. Also takes
- * text that is no URL, such as what git wrote to standard error.
+ * Replaces the user and password of every URL in a text by `***`, for logs and messages. Also accepts text that is not
+ * a URL, such as git's standard error.
  */
 export function redactUrl(text: string): string {
   return redactUserInfo(text).replace(/\b(Authorization:\s*)(Basic|Bearer)\s+\S+/gi, "$1***");
 }
 
 /**
- * Of each `://…@` what stands between. What comes before does not matter: a URL with a broken scheme may still hold a
- * password.
+ * Redacts the part between `://` and `@`. What precedes it does not matter: a URL with an invalid scheme may still
+ * contain a password.
  */
 function redactUserInfo(text: string): string {
   const words = text.split(/([\s'"]+)/);
@@ -90,8 +91,8 @@ function redactWord(word: string, endsText: boolean): string {
 }
 
 /**
- * The index behind the `@` that ends user and password: the last one before a slash, or, where a colon is not followed
- * by a port, the last one of all, since a password may hold anything. `from` without one.
+ * The index after the `@` that ends user and password: the last one before a slash or, if a colon is not followed by a
+ * port, the last one of all, because a password may contain any character. `from` if there is none.
  */
 function endOfUserInfo(word: string, from: number, last: number, endsText: boolean): number {
   const slash = /[/?#]/g;
@@ -103,7 +104,7 @@ function endOfUserInfo(word: string, from: number, last: number, endsText: boole
   return from;
 }
 
-/** Digits up to a slash, or up to the end of all. */
+/** Whether there are digits up to a slash, or up to the end. */
 function isPortAt(text: string, from: number, endsText: boolean): boolean {
   let end = from;
   while (/\d/.test(text.charAt(end))) end++;
@@ -148,7 +149,7 @@ function sshUrl(text: string): SshUrl {
   return { kind: "ssh", text };
 }
 
-/** `[user@]host:path`, as git reads it: the colon comes before any slash. */
+/** `[user@]host:path`, as git parses it: the colon comes before any slash. */
 function scpAddress(text: string): SshUrl {
   const parts = /^(?:([^@:/\s]+)@)?(\[[0-9a-f:.]+\]|[^@:/\s]+):(.+)$/i.exec(text);
   if (parts === null) {
@@ -158,7 +159,7 @@ function scpAddress(text: string): SshUrl {
   return { kind: "ssh", text };
 }
 
-/** ssh would take a name that starts with a dash for an option. */
+/** ssh would interpret a name that starts with a dash as an option. */
 function checkSshNames(text: string, user: string, host: string): void {
   if (user.startsWith("-") || host.startsWith("-")) throw refused(text, "user and host cannot start with a dash");
   if (/\s/.test(user + host)) throw refused(text, "user and host cannot contain spaces");

@@ -1,11 +1,12 @@
 import { TrawlError } from "../../base/errors.js";
 import { parseRemoteUrl, type RemoteUrl } from "./remote-url.js";
 
-/** What a code host is told for a name when there is only a token: those that take tokens take any. */
+/** The user name sent to a code host if there is only a token: hosts that accept tokens accept any name. */
 const nameOfToken = "git";
 
 /**
- * A URL without what stands before its `@`, and that: `user:password`; undefined where there is none, or no http(s).
+ * Splits a URL into the URL without user info, and the user info `user:password`; undefined if there is none, or if it
+ * is not http(s).
  */
 export function splitSecret(text: string): { readonly url: string; readonly secret: string | undefined } {
   const remote = parseRemoteUrl(text);
@@ -16,14 +17,14 @@ export function splitSecret(text: string): { readonly url: string; readonly secr
   };
 }
 
-/** The URL with the authorization that a secret means: `user:password`, or a token alone. */
+/** The URL with the authorization for a secret: `user:password`, or a token alone. */
 export function withSecret(remote: RemoteUrl, secret: string): RemoteUrl {
   if (remote.kind !== "http") return remote;
   const credentials = secret.includes(":") ? secret : `${nameOfToken}:${secret}`;
   return { ...remote, authorization: `Basic ${Buffer.from(credentials).toString("base64")}` };
 }
 
-/** Throws `bad-config` for a credential that a URL has no use for. */
+/** Throws `bad-config` for a credential that does not apply to a URL. */
 export function checkCredential(url: string, credential: string): void {
   const remote = parseRemoteUrl(url);
   if (credential === "") return;
@@ -39,7 +40,7 @@ export function checkCredential(url: string, credential: string): void {
     );
 }
 
-/** Whether what is for the one may be shown to the other. */
+/** Whether secrets for one URL may be sent to the other. */
 export function isSameOrigin(a: string, b: string): boolean {
   const [one, other] = [parseRemoteUrl(a), parseRemoteUrl(b)];
   return one.kind === "http" && other.kind === "http" && one.origin === other.origin;

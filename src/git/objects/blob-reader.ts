@@ -6,47 +6,48 @@ import { OutputReader } from "../run/output-reader.js";
 import { isOid } from "../mirror/refs.js";
 import { GitChild, type StopSignal } from "../run/run.js";
 
-/** What became of one blob that was asked for. */
+/** The result for one requested blob. */
 export type BlobOutcome =
-  /** `content` is valid until the call, or the promise it returns, is over: its memory is used again. */
+  /** `content` is valid until the call, or the promise it returns, has completed: its memory is then reused. */
   | { readonly kind: "content"; readonly content: Buffer }
   /** Larger than `contentBytesMax`; was not read. */
   | { readonly kind: "too-large"; readonly contentBytes: number }
-  /** The mirror has no such object, or it is no blob. */
+  /** The mirror has no such object, or it is not a blob. */
   | { readonly kind: "missing" };
 
-/** `index` counts the oids of one `read` from 0. A returned promise holds the reader until it settles. */
+/** `index` counts the oids of one `read` from 0. The reader waits for a returned promise. */
 export type OnBlob = (index: number, outcome: BlobOutcome) => void | Promise<void>;
 
 export interface BlobReaderOptions {
   /** Directory of the mirror. */
   readonly directory: string;
-  /** Larger blobs are told by their size alone and never unpacked. At most 1 GiB. */
+  /** For larger blobs only the size is reported, and they are never unpacked. At most 1 GiB. */
   readonly contentBytesMax: number;
-  /** Milliseconds that git may take for any one step before it counts as hung. */
+  /** Milliseconds that git may take for any one step before it is considered hung. */
   readonly silenceMs: number;
   readonly stop: StopSignal;
 }
 
 /**
- * Blobs per request. Two requests are under way at a time, so git always has work; the answers that wait for us are
- * bounded by the pipe.
+ * Blobs per request. Two requests are in progress at a time, so git always has work; output that waits to be read is
+ * limited by the pipe.
  */
 const windowBlobs = 512;
 
 /**
- * Reads many blobs in the order asked, through one long-lived `git cat-file --batch-command --buffer`.
+ * Reads many blobs in the order of the request, through one long-lived `git cat-file --batch-command --buffer`.
  *
- *     ask the sizes of windows 0 and 1
- *     receive the sizes of window 0; ask its contents, and the sizes of window 2
+ *     request the sizes of windows 0 and 1
+ *     receive the sizes of window 0; request its contents, and the sizes of window 2
  *     for each window i:
- *         receive the sizes of window i + 1; ask its contents, and the sizes of window i + 3
- *         receive the contents of window i, telling the caller of every blob in order
+ *         receive the sizes of window i + 1; request its contents, and the sizes of window i + 3
+ *         receive the contents of window i, and report every blob to the caller in order
  *
- * Sizes come first, so that a huge blob is never unpacked; for Linux that costs 0.18 s of 5 s.
+ * Sizes come first, so that a huge blob is never unpacked; for Linux that takes 0.18 s of 5 s.
  *
- * Contract: memory is bounded by the largest content plus a few megabytes. One `read` at a time; more may follow on
- * the same reader. After a rejected `read` or `close` the reader is dead. `close` is idempotent and kills git at once.
+ * Contract: memory is limited to the largest content plus a few megabytes. One `read` at a time; more may follow on the
+ * same reader. After a rejected `read`, or `close`, the reader cannot be used any more. `close` is idempotent and kills
+ * git immediately.
  */
 export class BlobReader {
   readonly #contentBytesMax: number;
@@ -71,8 +72,8 @@ export class BlobReader {
   }
 
   /**
-   * Tells `onBlob` of each oid, in order. Throws `git` when git fails or hangs, `cancelled` when stopped or closed,
-   * and whatever `onBlob` throws.
+   * Calls `onBlob` for each oid, in order. Throws `git` if git fails or hangs, `cancelled` if stopped or closed, and
+   * whatever `onBlob` throws.
    */
   async read(oids: Iterable<string>, onBlob: OnBlob): Promise<void> {
     assert(!this.#isReading, "one read at a time");
@@ -88,7 +89,7 @@ export class BlobReader {
     }
   }
 
-  /** Whether git ended, or was ended, by what it may take of memory or of the processor. */
+  /** Whether git was ended by its memory or CPU limit. */
   get hasHitLimit(): boolean {
     return this.#child.limitHit !== null;
   }
@@ -144,7 +145,7 @@ export class BlobReader {
     }
   }
 
-  /** Reads `OID blob SIZE\n`, the content, and a line feed. */
+  /** Parses `OID blob SIZE\n`, the content, and a line feed. */
   async #outcome(contentBytes: number): Promise<BlobOutcome> {
     if (contentBytes < 0) return missing;
     if (contentBytes > this.#contentBytesMax) return { kind: "too-large", contentBytes };
@@ -157,7 +158,7 @@ export class BlobReader {
 
 interface Size {
   readonly oid: string;
-  /** -1 when there is no such blob. */
+  /** -1 if there is no such blob. */
   readonly contentBytes: number;
 }
 
@@ -178,7 +179,7 @@ function* splitWindows(oids: Iterable<string>): Generator<string[], undefined> {
   return undefined;
 }
 
-/** Size in a line `OID TYPE SIZE`; -1 for `OID missing` and for what is no blob. */
+/** The size in a line `OID TYPE SIZE`; -1 for `OID missing` and for objects that are not blobs. */
 function blobSize(line: string): number {
   const parts = /^[0-9a-f]+ blob (\d+)$/.exec(line);
   return parts === null ? -1 : Number(parts[1]);

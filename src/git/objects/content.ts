@@ -6,24 +6,25 @@ import { GitChild, neverStop } from "../run/run.js";
 
 export type ArchiveFormat = "zip" | "tar";
 
-/** git counts as hung when it is to write and does not for this long. */
+/** git is considered hung if it could write but does not for this long. */
 const silenceMs = 60_000;
 
 /**
- * The bytes of a blob, as the standard output of a child. A blob beyond `core.bigFileThreshold` is never held whole.
+ * The bytes of a blob, as the standard output of a child process. A blob beyond `core.bigFileThreshold` is never held
+ * in memory completely.
  */
 export function openBlob(directory: string, oid: string): GitChild {
   assert(isOid(oid), "a blob is read by oid");
   return open(directory, ["cat-file", "blob", oid]);
 }
 
-/** An archive of a commit, or of what is at one path of it; "" is all. Paths in it begin at the root. */
+/** An archive of a commit, or of one path in it; "" means all. Paths in the archive begin at the root. */
 export function openArchive(directory: string, commit: string, format: ArchiveFormat, path: string): GitChild {
   assert(isOid(commit), "a tree is read by oid");
   return open(directory, ["archive", `--format=${format}`, commit, "--", ...(path === "" ? [] : [path])]);
 }
 
-/** Lives until its output has ended or it is killed: the reader's pace is nobody's business here. */
+/** Runs until its output has ended or it is killed: the reader's pace is not limited here. */
 function open(directory: string, args: readonly string[]): GitChild {
   const command = {
     args: [`--git-dir=${directory}`, "--literal-pathspecs", ...args],

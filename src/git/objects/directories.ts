@@ -10,7 +10,7 @@ export interface EntryData {
   readonly kind: "directory" | "file" | "submodule";
   readonly mode: number;
   readonly oid: string;
-  /** Bytes of a file; 0 for others. */
+  /** Size of a file; 0 for other entries. */
   readonly byteCount: number;
 }
 
@@ -18,8 +18,8 @@ export interface EntryData {
 const rootEntry: EntryData = { path: "", kind: "directory", mode: 0o040000, oid: "", byteCount: 0 };
 
 /**
- * The entries at these paths, null where there is none, in the order asked. A path has no slash at its ends; "" is the
- * root. Throws `git` when the mirror is damaged, `cancelled` when stopped.
+ * The entries at these paths, null if there is none, in the order of the request. A path has no leading or trailing
+ * slash; "" is the root. Throws `git` if the mirror is damaged, `cancelled` if stopped.
  */
 export async function readEntries(
   directory: string,
@@ -35,7 +35,8 @@ export async function readEntries(
 }
 
 /**
- * What is in a directory, "" for the root, and with `recursive` all below it; in git's order. Throws as `readEntries`.
+ * The entries of a directory, "" for the root; with `recursive`, everything below it; in git's order. Throws like
+ * `readEntries`.
  */
 export async function listDirectory(
   directory: string,
@@ -51,7 +52,7 @@ export async function listDirectory(
   );
 }
 
-/** The paths of all files, submodules among them, in git's order. Throws as `readEntries`. */
+/** The paths of all files, including submodules, in git's order. Throws like `readEntries`. */
 export async function listFileNames(directory: string, commit: string, stop: StopSignal): Promise<string[]> {
   assert(isOid(commit), "a tree is read by oid");
   const { stdout } = await runGit({
@@ -62,7 +63,7 @@ export async function listFileNames(directory: string, commit: string, stop: Sto
   return stdout.toString("utf8").split("\0").slice(0, -1);
 }
 
-/** Whether it can be a path in a tree: no steps up, no empty steps, nothing git cannot be handed. */
+/** Whether it can be a path in a tree: no `..`, no empty components, nothing that cannot be passed to git. */
 function isPlain(path: string): boolean {
   return (
     path === "" ||

@@ -2,15 +2,15 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { inflateSync } from "node:zlib";
 
-/** A larger commit is left to git, before and after inflating. */
+/** A commit that is larger, before or after decompression, is left to git. */
 const commitBytesMax = 1 << 20;
 
 /** `commit SIZE` and a zero byte. */
 const headBytesMax = 32;
 
 /**
- * What a commit says that is no part of a pack yet, one byte a character; undefined when there is no such file, or git
- * is to look at it.
+ * The text of a commit that is not in a pack yet, one character per byte; undefined if there is no such file, or if it
+ * must be read with git.
  */
 export function readLooseCommit(directory: string, oid: string): string | undefined {
   const packed = readSmallFile(join(directory, "objects", oid.slice(0, 2), oid.slice(2)));
@@ -29,7 +29,7 @@ function readSmallFile(path: string): Buffer | undefined {
     const bytes = Buffer.alloc(size);
     return bytes.subarray(0, readSync(file, bytes));
   } catch {
-    // It is in a pack, or nowhere.
+    // It is in a pack, or does not exist.
     return undefined;
   } finally {
     if (file !== undefined) closeSync(file);
@@ -40,7 +40,7 @@ function inflated(packed: Buffer): Buffer | undefined {
   try {
     return inflateSync(packed, { maxOutputLength: commitBytesMax + headBytesMax });
   } catch {
-    // Damaged, or larger: git says which.
+    // Damaged or larger: git determines which.
     return undefined;
   }
 }

@@ -11,24 +11,27 @@ export const fileMode = {
   regular: 0o100644,
   executable: 0o100755,
   symlink: 0o120000,
-  /** A submodule: the oid is a commit of another repository, and no object of this one. */
+  /** A submodule: the oid is a commit of another repository, and not an object of this one. */
   gitlink: 0o160000,
 } as const;
 
 /** One file of a commit. Directories are not listed. */
 export interface TreeEntry {
-  /** See `fileMode`; old repositories hold others, such as 0o100664. */
+  /** See `fileMode`; old repositories contain others, such as 0o100664. */
   readonly mode: number;
   readonly oid: string;
-  /** Size of the blob in bytes; -1 when it was not asked for, and for a gitlink. */
+  /** Size of the blob in bytes; -1 if it was not requested, and for a gitlink. */
   readonly size: number;
-  /** From the root, with slashes; bytes as they are in the repository. Shares memory with its siblings. */
+  /** From the root, with slashes; the bytes as they are in the repository. Shares memory with other entries. */
   readonly path: Buffer;
 }
 
 /** A path whose content or mode differs between two commits. */
 export interface TreeChange {
-  /** `modified` includes a change of type, from file to symlink for one. Renames are a deletion and an addition. */
+  /**
+   * `modified` includes a change of type, for example from file to symbolic link. Renames are a deletion and an
+   * addition.
+   */
   readonly status: "added" | "modified" | "deleted";
   /** 0 when added. */
   readonly oldMode: number;
@@ -42,17 +45,18 @@ export interface TreeChange {
 }
 
 /**
- * Linux has 78,635 files and lists in 5.6 MB; this is room for 1.8 million files, which the heap of a thread is not.
- * Trees that hold one another list without end. While a list is put together, it is in memory twice.
+ * The listing of Linux, with 78,635 files, has 5.6 MB; this limit allows 1.8 million files, which exceed the heap of a
+ * thread. Trees that contain one another produce endless listings. While a listing is being joined, it is in memory
+ * twice.
  */
 const listingBytesMax = 128 << 20;
 const listingTimeoutMs = 300_000;
 
 /**
- * All files of a commit (or tree), in the order of their paths' bytes. With sizes the list of Linux takes 250 ms,
- * without 120 ms, as git then opens each object.
+ * All files of a commit (or tree), in the byte order of their paths. Listing Linux takes 250 ms with sizes, and 120 ms
+ * without, because git opens each object for its size.
  *
- * Throws `git` when the mirror or the commit is damaged or missing, `cancelled` when stopped.
+ * Throws `git` if the mirror or the commit is damaged or missing, `cancelled` if stopped.
  */
 export async function listTree(
   directory: string,
@@ -66,9 +70,7 @@ export async function listTree(
   return parseTree(await readListing(directory, args, stop));
 }
 
-/**
- * What changed between two commits (or trees), in the order of their paths' bytes. Throws as `listTree`.
- */
+/** The changes between two commits (or trees), in the byte order of their paths. Throws like `listTree`. */
 export async function diffTrees(
   directory: string,
   oldCommit: string,
@@ -82,8 +84,8 @@ export async function diffTrees(
 }
 
 /**
- * The commit that a revision stands for: a branch, tag, full ref, oid or its start, `HEAD~2` and the like. Null when
- * there is none, and for what `revisionProblem` refuses. Throws `git` when the mirror is damaged, `cancelled` when
+ * The commit to which a revision resolves: a branch, tag, full ref, oid or its prefix, `HEAD~2` and similar. Null if
+ * there is none, and for texts that `revisionProblem` rejects. Throws `git` if the mirror is damaged, `cancelled` if
  * stopped.
  */
 export async function resolveRevision(directory: string, revision: string, stop: StopSignal): Promise<string | null> {
@@ -120,7 +122,7 @@ const tab = 9;
 const space = 32;
 const nul = 0;
 
-/** Reads `MODE TYPE OID[ SIZE]\tPATH\0` records. */
+/** Parses `MODE TYPE OID[ SIZE]\tPATH\0` records. */
 export function parseTree(output: Buffer): TreeEntry[] {
   const entries: TreeEntry[] = [];
   const modes = new ModeReader(output);
@@ -129,7 +131,7 @@ export function parseTree(output: Buffer): TreeEntry[] {
     const end = output.indexOf(nul, tabAt);
     if (tabAt < 0 || end < 0) throw malformed("ls-tree");
     const oidAt = output.indexOf(space, start + 7) + 1;
-    // Without this a text that is no list is read to its end for each record.
+    // Otherwise, text that is not a listing would be scanned to its end for each record.
     if (oidAt === 0 || oidAt > tabAt) throw malformed("ls-tree");
     const spaceAt = output.indexOf(space, oidAt);
     const oidEnd = spaceAt < 0 || spaceAt > tabAt ? tabAt : spaceAt;
@@ -141,7 +143,7 @@ export function parseTree(output: Buffer): TreeEntry[] {
   return entries;
 }
 
-/** Reads `:OLDMODE NEWMODE OLDOID NEWOID STATUS\0PATH\0` records. */
+/** Parses `:OLDMODE NEWMODE OLDOID NEWOID STATUS\0PATH\0` records. */
 export function parseChanges(output: Buffer): TreeChange[] {
   const changes: TreeChange[] = [];
   for (let start = 0; start < output.length; ) {
@@ -178,7 +180,7 @@ function treeChange(
   }
 }
 
-/** Reads octal modes; nearly all files of a repository have the same one. */
+/** Parses octal modes, remembering the last one, because nearly all files of a repository have the same mode. */
 class ModeReader {
   readonly #output: Buffer;
   readonly #known = new Map<string, number>();
@@ -198,7 +200,7 @@ class ModeReader {
   }
 }
 
-/** A gitlink has `-` for its size. */
+/** The size of a gitlink is `-`. */
 function parseSize(text: string): number {
   const trimmed = text.trim();
   return trimmed === "-" ? -1 : Number(trimmed);

@@ -4,12 +4,12 @@ import { uninitializedBytes } from "../../base/bytes.js";
 import type { StopSignal } from "../../base/stop-signal.js";
 import { objectKinds, Packs, type PackFiles } from "../../native/packs/packs.js";
 
-/** What a comparison of trees is handed out in. */
+/** Size of the pieces in which a tree comparison is returned. */
 const pieceBytes = 256 << 10;
 
 /**
- * What one mirror's packs take of memory beside the texts asked for. The largest tree of Linux has 60 KB; texts whose
- * deltas need more are left to git, a process with a limit of its own.
+ * Memory limit for reading the packs of one mirror, in addition to the requested texts. The largest tree of Linux has
+ * 60 KB; texts whose deltas need more are left to git, which runs in a process with its own limit.
  */
 const memoryBytesMax = 64 << 20;
 
@@ -17,11 +17,11 @@ const memoryBytesMax = 64 << 20;
 const commitBytesMax = 1 << 20;
 
 /**
- * The packed objects of a mirror, without starting git. The texts of Linux take three quarters of git's time, and no
- * pipe; a comparison of half of its paths a third.
+ * The packed objects of a mirror, read without starting git. Reading the texts of Linux takes three quarters of git's
+ * time and no pipe; comparing half of its paths takes a third.
  *
- * What is not found is loose, came after this was opened, is damaged, or is nowhere: git is to be asked about it.
- * To be closed; nothing may be called after that.
+ * Objects that are not found are loose, were added after this was opened, are damaged, or do not exist: they must be
+ * requested from git. Must be closed; nothing may be called after that.
  */
 export class PackedObjects {
   readonly #packs: Packs;
@@ -31,8 +31,8 @@ export class PackedObjects {
   }
 
   /**
-   * `oidLength` is that of a hex oid. Undefined where the kernel's addon is not built, and without packs. All methods
-   * throw `cancelled` when stopped.
+   * `oidLength` is that of a hex oid. Undefined if the kernel's addon is not built, or if there are no packs. All
+   * methods throw `cancelled` if stopped.
    */
   static open(directory: string, oidLength: number, stop: StopSignal): PackedObjects | undefined {
     const files = listPackFiles(join(directory, "objects", "pack"));
@@ -40,18 +40,18 @@ export class PackedObjects {
     return packs === undefined ? undefined : new PackedObjects(packs);
   }
 
-  /** Sizes of blobs in the order asked; -1 for what is not found or no blob. */
+  /** Sizes of blobs in the order of the request; -1 if an object is not found or not a blob. */
   blobSizes(oids: readonly string[]): number[] {
     const found = this.#packs.describe(Buffer.from(oids.join(""), "hex"), oids.length);
     return oids.map((_, i) => (found[2 * i] === objectKinds.blob ? found[2 * i + 1] : -1));
   }
 
-  /** Unpacks a blob into `out`, which has its size; false when that is not possible. */
+  /** Unpacks a blob into `out`, which has its size; false if that is not possible. */
   readBlob(oid: string, out: Uint8Array): boolean {
     return this.#packs.read(Buffer.from(oid, "hex"), out);
   }
 
-  /** What a commit says; undefined when it is not found, or larger than a commit is. */
+  /** The text of a commit; undefined if it is not found, or is larger than a commit should be. */
   readCommit(oid: string): string | undefined {
     const bytes = Buffer.from(oid, "hex");
     const [kind, size] = this.#packs.describe(bytes, 1);
@@ -61,8 +61,8 @@ export class PackedObjects {
   }
 
   /**
-   * Gives to `take` what `git diff-tree` writes of two trees, in pieces, until that returns false. Undefined stands for
-   * an empty tree. Returns false when some tree is not found.
+   * Passes the output of `git diff-tree` for two trees to `take`, in pieces, until it returns false. Undefined stands
+   * for an empty tree. Returns false if a tree is not found.
    */
   diffTrees(before: string | undefined, after: string, take: (piece: Buffer) => boolean): boolean {
     const nothing = "0".repeat(after.length);
@@ -83,7 +83,7 @@ function listPackFiles(folder: string): PackFiles[] {
   try {
     names = readdirSync(folder);
   } catch {
-    // Without the folder there are no packs; git says what is wrong with the mirror.
+    // Without the folder there are no packs; git reports what is wrong with the mirror.
   }
   return names
     .filter((name) => name.endsWith(".idx"))

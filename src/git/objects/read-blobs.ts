@@ -9,7 +9,10 @@ import { runGit, type StopSignal } from "../run/run.js";
 /** A larger scratch buffer is not kept for the next content. */
 const scratchBytesKept = 4 << 20;
 
-/** Sizes of blobs in the order asked, -1 for what is missing or no blob. Throws `git`, and `cancelled` when stopped. */
+/**
+ * Sizes of blobs in the order of the request, -1 if a blob is missing or not a blob. Throws `git`, and `cancelled` if
+ * stopped.
+ */
 export async function blobSizes(directory: string, oids: readonly string[], stop: StopSignal): Promise<number[]> {
   if (oids.length === 0) return [];
   const packs = PackedObjects.open(directory, oids[0].length, stop);
@@ -50,8 +53,8 @@ async function blobSizesByGit(directory: string, oids: readonly string[], stop: 
 }
 
 /**
- * Tells `onBlob` of each oid: those in packs first, without starting git, then the others, which git reads. So the
- * thread is busy all the time: for where nothing else waits for it. Throws as `BlobReader`.
+ * Calls `onBlob` for each oid: first those in packs, without starting git, then the others, which git reads. This keeps
+ * the thread busy, so it is only for threads on which nothing else waits. Throws like `BlobReader`.
  */
 export async function readBlobs(options: BlobReaderOptions, oids: readonly string[], onBlob: OnBlob): Promise<void> {
   const packs = oids.length === 0 ? undefined : PackedObjects.open(options.directory, oids[0].length, options.stop);

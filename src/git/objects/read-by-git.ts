@@ -2,21 +2,26 @@ import { TrawlError } from "../../base/errors.js";
 import { BlobReader, type BlobOutcome, type BlobReaderOptions, type OnBlob } from "./blob-reader.js";
 import { endedByItself } from "../mirror/damage.js";
 
-/** So many objects may end git. */
+/** Maximum number of objects that may crash git. */
 const endCountMax = 1_000;
 
-/** So many by a limit, as each costs all the memory, or the time, that git may take. */
+/**
+ * Maximum number of objects that may exceed a limit, because each uses all the memory, or the time, that git may use.
+ */
 const limitCountMax = 16;
 
-/** git is asked for so many objects ahead, at most, that the one that ended it is among the next of this number. */
+/**
+ * At most this many objects are requested from git in advance, so the one that ended it is among the next of this
+ * number.
+ */
 const singleCount = 2_048;
 
 /**
- * Tells `onBlob` of each oid, in order, by git. An object that ends git, such as one that claims to unpack to more
- * memory than git may have, costs itself only: git is started anew, and asked for one object after the other for a
- * while, so that it is known which it was. It counts as too large where git ran into a limit, otherwise as missing.
+ * Calls `onBlob` for each oid, in order, using git. An object that ends git, for example because it claims to unpack to
+ * more memory than git may use, affects only itself: git is restarted, and objects are requested one by one for a
+ * while, to determine which it was. It is reported as too large if git exceeded a limit, otherwise as missing.
  *
- * Throws as `BlobReader`, `git` only when git ends again and again.
+ * Throws like `BlobReader`, but `git` only if git keeps exiting.
  */
 export async function readByGit(options: BlobReaderOptions, oids: readonly string[], onBlob: OnBlob): Promise<void> {
   const reading = new Reading(options, oids, onBlob);
@@ -36,7 +41,7 @@ class Reading {
   readonly #options: BlobReaderOptions;
   readonly #oids: readonly string[];
   readonly #onBlob: OnBlob;
-  /** Of the next oid to tell of. */
+  /** Index of the next oid to report. */
   next = 0;
   limitCount = 0;
   #hasHitLimit = false;
@@ -52,7 +57,7 @@ class Reading {
     return this.next >= this.#oids.length;
   }
 
-  /** Reads at most `countMax` of what is left, so many at a time; returns what ended git before. */
+  /** Reads at most `countMax` of the remaining objects, `count` at a time; returns the error if git exited early. */
   async goOn(count: number, countMax: number): Promise<TrawlError | undefined> {
     const reader = new BlobReader(this.#options);
     const end = this.next + countMax;
@@ -79,7 +84,7 @@ class Reading {
     );
   }
 
-  /** What the caller throws is not git's. */
+  /** An exception of the caller is not an error of git. */
   async #tell(index: number, outcome: BlobOutcome): Promise<void> {
     this.next = index + 1;
     this.#isOurs = true;

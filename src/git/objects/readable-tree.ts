@@ -8,45 +8,50 @@ import { OutputReader } from "../run/output-reader.js";
 import { isOid } from "../mirror/refs.js";
 import { GitChild, type StopSignal } from "../run/run.js";
 
-/** What can be read of a commit. */
+/** The readable part of a commit. */
 export interface ReadableTree {
-  /** As of `listTree`. */
+  /** As returned by `listTree`. */
   readonly entries: readonly TreeEntry[];
-  /** Directories that cannot be read, the root among them. Nothing is known of what they hold. */
+  /** Number of directories that cannot be read, including the root. Their contents are unknown. */
   readonly missingCount: number;
 }
 
-/** Trees asked for at a time. */
+/** Number of trees requested at a time. */
 const windowTrees = 256;
 
-/** Paths of all files together; as many as `listTree` takes. Trees that hold one another list without end. */
+/**
+ * Limit on the total size of all paths; the same as for `listTree`. Trees that contain one another produce endless
+ * listings.
+ */
 const pathBytesMax = 128 << 20;
 
-/** So many objects may end git, which is then started anew. */
+/** Maximum number of objects that may end git, which is then restarted. */
 const restartCountMax = 1_000;
 
 const silenceMs = 120_000;
 const treeBytesMax = 256 << 20;
 
-/** The files of a commit, as far as its trees can be read. Throws `git` at a limit, `cancelled` when stopped. */
+/**
+ * The files of a commit, as far as its trees can be read. Throws `git` if a limit is exceeded, `cancelled` if stopped.
+ */
 export async function listReadable(directory: string, commit: string, stop: StopSignal): Promise<ReadableTree> {
   try {
     return { entries: await listTree(directory, commit, "without-sizes", stop), missingCount: 0 };
   } catch (error) {
-    // `git ls-tree` ends at the first tree that it cannot read.
+    // `git ls-tree` stops at the first tree that it cannot read.
     if (!endedByItself(error)) throw error;
   }
   return await new TreeWalk(directory, stop).walk(commit);
 }
 
 interface WantedTree {
-  /** With a slash at its end; empty for the root. */
+  /** With a trailing slash; empty for the root. */
   readonly path: Buffer;
-  /** What git is asked for. */
+  /** The name to request from git. */
   readonly name: string;
 }
 
-/** Reads tree after tree, through one `git cat-file` where none of them ends it. */
+/** Reads one tree after another, through a single `git cat-file` unless a tree ends it. */
 class TreeWalk {
   readonly #directory: string;
   readonly #stop: StopSignal;
@@ -71,7 +76,7 @@ class TreeWalk {
     return { entries: this.#entries.sort((a, b) => Buffer.compare(a.path, b.path)), missingCount: this.#missingCount };
   }
 
-  /** Until nothing waits, or a tree ended git: that one is missing. */
+  /** Returns when none is left, or when a tree ended git: that tree is missing. */
   async #readUntilEnd(): Promise<void> {
     const command = {
       args: [`--git-dir=${this.#directory}`, "cat-file", "--batch-command", "--buffer"],
@@ -101,7 +106,7 @@ class TreeWalk {
     }
   }
 
-  /** Reads `OID tree SIZE\n`, the content, and a line feed; another line says that there is no such tree. */
+  /** Parses `OID tree SIZE\n`, the content, and a line feed; any other line means that there is no such tree. */
   async #take({ path }: WantedTree, output: OutputReader): Promise<void> {
     const [oid, kind, size] = (await output.line()).split(" ");
     const byteCount = Number(size);
@@ -114,7 +119,7 @@ class TreeWalk {
     if (kind !== "tree" || !this.#parse(content, path, oid.length / 2)) this.#missingCount++;
   }
 
-  /** Reads `MODE NAME\0` and an oid, for each entry. False when it is no tree from some place on. */
+  /** Parses `MODE NAME\0` and an oid, for each entry. Returns false if the content becomes invalid at some position. */
   #parse(content: Buffer, path: Buffer, oidBytes: number): boolean {
     const subtrees: WantedTree[] = [];
     for (let at = 0; at < content.length; ) {

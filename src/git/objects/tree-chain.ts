@@ -6,23 +6,23 @@ import { PackedObjects } from "./packed-objects.js";
 import { isOid } from "../mirror/refs.js";
 import { GitChild, runGit, type StopSignal } from "../run/run.js";
 
-/** What lies at a path from one commit of a chain on, until the next state of that path. */
+/** The state of a path from one commit of a chain on, until its next state. */
 export interface PathState {
-  /** Place of the commit in the chain; -1 for the base. */
+  /** Index of the commit in the chain; -1 for the base. */
   readonly from: number;
-  /** Null where there is nothing. */
+  /** Null if there is nothing. */
   readonly oid: string | null;
   /** False for a symbolic link or a submodule. */
   readonly isFile: boolean;
 }
 
-/** Commits in the order of their dates, and where they differ from the base and from each other. */
+/** Commits ordered by date, and how they differ from the base and from each other. */
 export interface TreeChain {
-  /** The commits that are covered, the oldest first; at least one. */
+  /** The commits covered, oldest first; at least one. */
   readonly commits: readonly string[];
   /**
-   * By path, one byte a character: its states, ascending, the base's first. Paths that are alike everywhere are left
-   * out.
+   * By path, one character per byte: its states, ascending, the base's first. Paths that are the same everywhere are
+   * omitted.
    */
   readonly paths: ReadonlyMap<string, readonly PathState[]>;
 }
@@ -32,21 +32,22 @@ const emptyTrees = {
   64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 } as const;
 
-/** Two trees that are compared; undefined stands for an empty one. */
+/** Two trees to compare; undefined stands for an empty one. */
 interface TreePair {
   readonly before: string | undefined;
   readonly after: string;
 }
 
 /**
- * Compares `base` (nothing when undefined) with the oldest of the commits, that one with the next, and so on. Commits
- * of one history mostly differ little from their neighbours by date, so that many cost little more than one.
+ * Compares `base` (an empty tree if undefined) with the oldest of the commits, that one with the next, and so on.
+ * Commits of the same history usually differ little from their neighbours by date, so many commits cost little more
+ * than one.
  *
- * Trees are read from the packs, where all of them are there; else git compares all. For half of Linux the one takes a
- * third of the other's time.
+ * Trees are read from the packs if all of them are there; otherwise git compares all. For half of Linux, the former
+ * takes a third of the time.
  *
- * Ends after a commit with which `stateCountMax` is passed: memory is bounded by that and by one comparison.
- * Throws `git` when a commit is missing, `cancelled` when stopped.
+ * Stops after a commit with which `stateCountMax` is exceeded: memory is limited by that and by one comparison. Throws
+ * `git` if a commit is missing, `cancelled` if stopped.
  */
 export async function compareAlong(
   directory: string,
@@ -75,7 +76,7 @@ export async function compareAlong(
   }
 }
 
-/** Undefined when some tree is not in the packs. */
+/** Undefined if a tree is not in the packs. */
 function chainInPacks(
   packs: PackedObjects | undefined,
   pairs: readonly TreePair[],
@@ -113,7 +114,7 @@ async function chainByGit(
   return chain;
 }
 
-/** Trees by commit, the youngest commit first; undefined when some commit is not in the packs. */
+/** Trees by commit, youngest commit first; undefined if a commit is not in the packs. */
 function treesInPacks(packs: PackedObjects | undefined, commits: readonly string[]): Map<string, string> | undefined {
   const found: { commit: string; tree: string; committedSeconds: number }[] = [];
   for (const commit of commits) {
@@ -125,7 +126,7 @@ function treesInPacks(packs: PackedObjects | undefined, commits: readonly string
   return new Map(found.map(({ commit, tree }) => [commit, tree]));
 }
 
-/** Reads while git compares, and ends it when the chain takes no more. */
+/** Reads git's output as it compares, and stops git when the chain is full. */
 async function readPairs(directory: string, pairs: string, chain: ChainBuilder, stop: StopSignal): Promise<void> {
   const command = {
     ...localCommand(stop),
@@ -161,7 +162,7 @@ async function readPairs(directory: string, pairs: string, chain: ChainBuilder, 
   if (!chain.isFull) chain.end();
 }
 
-/** Trees by commit, the youngest commit first. */
+/** Trees by commit, youngest commit first. */
 async function readRootTrees(
   directory: string,
   commits: readonly string[],
@@ -186,29 +187,29 @@ const colon = 58;
 const lineFeed = 10;
 const nul = 0;
 
-/** `:MODE MODE OID OID LETTER`: where the parts begin that follow the modes, apart from the oids' lengths. */
+/** Offsets of the fields after the modes in `:MODE MODE OID OID LETTER`, excluding the lengths of the oids. */
 const oldModeAt = 1;
 const newModeAt = 8;
 const oldOidAt = 15;
 
 /**
- * One comparison may differ in so many paths, some 350 bytes each: trees that hold one another many times over make any
- * number of paths of a few kilobytes. Linux has 80,000 files, Chromium 450,000.
+ * Limit on the paths in which one comparison may differ, about 350 bytes each: trees that contain one another many
+ * times expand a few kilobytes to any number of paths. Linux has 80,000 files, Chromium 450,000.
  */
 const pathsPerPairMax = 500_000;
 
-/** A record that is longer is no path. */
+/** A longer record is not a valid path. */
 const recordBytesMax = 1 << 20;
 
 /**
- * Takes what `git diff-tree` writes in pieces of any size: `TREE TREE\n` for each pair,
+ * Parses the output of `git diff-tree`, in pieces of any size: `TREE TREE\n` for each pair,
  * `:MODE MODE OID OID LETTER\0PATH\0` for each difference.
  */
 export class ChainBuilder {
   readonly paths = new Map<string, PathState[]>();
-  /** Commits whose differences are whole. */
+  /** Number of commits whose differences are complete. */
   commitCount = 0;
-  /** True when no further commit fits: what comes is not wanted. */
+  /** True if no further commit fits: further output is not needed. */
   isFull = false;
   readonly #oidLength: number;
   readonly #stateCountMax: number;
@@ -230,7 +231,7 @@ export class ChainBuilder {
     if (this.#rest.length > recordBytesMax && !this.isFull) throw malformed();
   }
 
-  /** What comes next are the differences of the next commit. */
+  /** The differences of the next commit follow. */
   beginPair(): void {
     this.commitCount = ++this.#commit;
     this.#stateCountBefore = this.#stateCount;
@@ -242,7 +243,7 @@ export class ChainBuilder {
     this.commitCount = this.#commit + 1;
   }
 
-  /** Takes the record at `at`, and returns where the next one begins: the same place when it is not whole yet. */
+  /** Parses the record at `at`, and returns the start of the next one, or `at` if it is still incomplete. */
   #take(bytes: Buffer, at: number): number {
     if (at === bytes.length) return at;
     if (bytes[at] !== colon) {

@@ -1,11 +1,11 @@
 import { statfsSync, type StatsFs } from "node:fs";
 import { statfs } from "node:fs/promises";
 
-/** The reserve is never more than this share of the disk, so that a small disk can be used at all. */
+/** The reserve is never more than this share of the disk, so that small disks remain usable. */
 const reserveShareMax = 1 / 20;
 
 /**
- * Why nothing more may be written to the disk of `directory`, as the end of a sentence that begins with who writes;
+ * Why nothing more may be written to the disk of `directory`, as the end of a sentence that begins with the writer;
  * null while more than the reserve is free.
  */
 export function lackOfRoom(directory: string, reserveBytes: number): string | null {
@@ -17,7 +17,7 @@ export function lackOfRoom(directory: string, reserveBytes: number): string | nu
 export interface DiskRoom {
   readonly freeBytes: number;
   readonly sizeBytes: number;
-  /** What has to stay free. */
+  /** Bytes that must remain free. */
   readonly reserve: number;
 }
 

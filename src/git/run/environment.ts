@@ -3,18 +3,20 @@ import { lowSpeedBytesPerSecond } from "../mirror/fetch-watch.js";
 import type { RemoteUrl } from "../mirror/remote-url.js";
 
 /**
- * How the operator lets `git` reach remotes. Nothing of it applies to reading a mirror.
+ * The operator's settings for access to remotes. They do not apply to reading a mirror.
  *
- * ssh keys need no setting: ssh looks for them in the home directory of the account, whatever `HOME` says.
+ * ssh keys need no setting: ssh looks for them in the home directory of the account, regardless of `HOME`.
  */
 export interface RemoteAccess {
   /** `HOME` for network commands: where libcurl finds `.netrc` and a credential helper its store. Null: none. */
   readonly home: string | null;
-  /** What git runs in place of `ssh` (`core.sshCommand`). Null: `ssh` in batch mode, with a connect timeout. */
+  /**
+   * The command that git runs instead of `ssh` (`core.sshCommand`). Null: `ssh` in batch mode, with a connect timeout.
+   */
   readonly sshCommand: string | null;
   /** git's `credential.helper` for http(s), such as `store`. Null: none. */
   readonly credentialHelper: string | null;
-  /** Whether an http(s) remote may redirect the first request elsewhere, which may be a host of the inner network. */
+  /** Whether an http(s) remote may redirect the first request elsewhere, possibly to a host of the internal network. */
   readonly followRedirects: boolean;
 }
 
@@ -27,21 +29,21 @@ export const strictRemoteAccess: RemoteAccess = {
 };
 
 /**
- * Keepalives end a silent connection after a minute. No control socket: the master process that ssh would leave
- * behind holds our pipes open.
+ * Keepalives end a silent connection after a minute. No control socket, because the master process that ssh would leave
+ * behind keeps our pipes open.
  */
 const defaultSshCommand =
   "ssh -o BatchMode=yes -o ConnectTimeout=15 -o ServerAliveInterval=15 -o ServerAliveCountMax=4 -o ControlPath=none";
 
-/** An http(s) transfer slower than `lowSpeedBytesPerSecond` for this many seconds is given up. */
+/** An http(s) transfer slower than `lowSpeedBytesPerSecond` for this many seconds is aborted. */
 const lowSpeedSeconds = 60;
 
-/** What git keeps of the objects that deltas build on, where `blobEnvironment` says so; 96 MiB otherwise. */
+/** Size of git's cache of delta bases with `blobEnvironment`; otherwise 96 MiB. */
 export const deltaBaseCacheBytes = 32 << 20;
 
 const noHome = "/nonexistent";
 
-/** The operator's proxies, certificates and ssh agent; passed on to network commands only. */
+/** The operator's proxies, certificates and ssh agent; passed to network commands only. */
 const networkVariables = [
   "http_proxy",
   "https_proxy",
@@ -60,8 +62,8 @@ const networkVariables = [
 type ConfigEntry = readonly [key: string, value: string];
 
 /**
- * Configuration of every command. It travels in the environment, where it outranks the configuration of the
- * repository and stays out of the process list.
+ * Configuration of every command. It is passed in the environment, where it overrides the configuration of the
+ * repository and is not visible in the process list.
  */
 const fixedConfig: readonly ConfigEntry[] = [
   ["core.hooksPath", "/dev/null"],
@@ -70,11 +72,11 @@ const fixedConfig: readonly ConfigEntry[] = [
   ["core.attributesFile", "/dev/null"],
   ["core.excludesFile", "/dev/null"],
   ["core.alternateRefsCommand", "true"],
-  // The default syncs packs only: a power loss may then tear refs, and loose objects that they name.
+  // By default git syncs only packs: a power loss may then corrupt refs, and the loose objects to which they point.
   ["core.fsync", "committed"],
-  // A blob beyond this size is streamed rather than held in git's memory, where the object store permits it.
+  // A blob beyond this size is streamed rather than held in git's memory, if the object store permits it.
   ["core.bigFileThreshold", "16m"],
-  // Each thread of index-pack has a cache of 96 MiB; without this git starts one for each core, up to 20.
+  // Each thread of index-pack has a cache of 96 MiB; by default git starts one per core, up to 20.
   ["pack.threads", "2"],
   ["gc.auto", "0"],
   ["maintenance.auto", "false"],
@@ -84,16 +86,15 @@ const fixedConfig: readonly ConfigEntry[] = [
 ];
 
 /**
- * The environment of a command that reads or maintains a mirror: no transport is allowed, no configuration but ours
- * is read, nothing asks a question. The mirror is named by `--git-dir`, for which git does not ask who owns it.
+ * The environment of a command that reads or maintains a mirror: no transport is allowed, only our configuration is
+ * used, and there are no prompts. The mirror is specified by `--git-dir`, for which git does not check the owner.
  */
 export function localEnvironment(): Record<string, string> {
   return { ...fixedVariables(""), ...configVariables(fixedConfig) };
 }
 
 /**
- * The same for a command that reads blobs: each is read once, so that a small cache of what deltas build on serves as
- * well.
+ * Like `localEnvironment`, for a command that reads blobs: each is read once, so a small cache of delta bases suffices.
  */
 export function blobEnvironment(): Record<string, string> {
   return {
@@ -103,8 +104,8 @@ export function blobEnvironment(): Record<string, string> {
 }
 
 /**
- * The environment of a command that talks to `url`: only the transport of that URL is allowed. A local source needs
- * `safeDirectoryConfig` too.
+ * The environment of a command that contacts `url`: only the transport of that URL is allowed. A local source also
+ * needs `safeDirectoryConfig`.
  */
 export function remoteEnvironment(url: RemoteUrl, access: RemoteAccess): Record<string, string> {
   const config = [...fixedConfig];
@@ -123,8 +124,8 @@ export function remoteEnvironment(url: RemoteUrl, access: RemoteAccess): Record<
 /**
  * The text of a global configuration file that makes git accept the repository at `path`, whoever owns it.
  *
- * Fetching from a path starts `git upload-pack` there, and git clears configuration in the environment for that
- * child. A global file is the one protected configuration that reaches it.
+ * Fetching from a path starts `git upload-pack` there, and git removes configuration from the environment of that
+ * child. A global file is the only protected configuration that it reads.
  */
 export function safeDirectoryConfig(path: string): string {
   const lines = [path, `${path}/.git`].map((directory) => `\tdirectory = ${quoteConfig(directory)}\n`);
@@ -170,7 +171,8 @@ function httpConfig(url: RemoteUrl & { kind: "http" }, access: RemoteAccess): Co
     ["http.followRedirects", access.followRedirects ? "initial" : "false"],
   ];
   if (access.credentialHelper !== null) config.push(["credential.helper", access.credentialHelper]);
-  // Credentials go as a header of that one host: in the URL they would show in the process list and in messages.
+  // Credentials are sent as a header to that host only: in the URL they would be visible in the process list and in
+  // messages.
   if (url.authorization !== null) {
     config.push([`http.${url.origin}/.extraHeader`, `Authorization: ${url.authorization}`]);
   }
@@ -186,7 +188,7 @@ function configVariables(entries: readonly ConfigEntry[]): Record<string, string
   return variables;
 }
 
-/** The paths are free of control characters, see `parseRemoteUrl`. */
+/** Paths contain no control characters, see `parseRemoteUrl`. */
 function quoteConfig(value: string): string {
   return `"${value.replace(/[\\"]/g, "\\$&")}"`;
 }

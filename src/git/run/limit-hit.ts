@@ -1,6 +1,6 @@
 import type { ProcessLimits } from "../../native/process/process.js";
 
-/** What git and the C library write when memory is refused. Each is a plain text. */
+/** Messages of git and the C library for failed allocations. Each is a plain text. */
 const outOfMemoryTexts = [
   "out of memory",
   "memory exhausted",
@@ -8,21 +8,21 @@ const outOfMemoryTexts = [
   "unable to create thread",
   "failed to allocate",
   "virtual memory exhausted",
-  // What xdiff and zlib make of it.
+  // Messages of xdiff and zlib for the same.
   "unable to generate diff",
   "zlib: out of memory",
   "inflateinit: out of memory",
 ];
 
-/** How git tells of a process of its own that was killed; 9 is the kernel's last word after 24. Linux numbers. */
+/** How git reports a child process that was killed; 9 is the signal that the kernel sends after 24. Linux numbers. */
 const diedOf = {
   cpu: ["died of signal 24", "killed by signal 24"],
   file: ["died of signal 25", "killed by signal 25"],
 };
 
 /**
- * Which limit ended git, as the end of a sentence that begins with git's name, with what to do about it. Null when git
- * ended for another reason, as far as its signal and its last words (`errorText`) tell.
+ * Which limit ended git, as the end of a sentence that begins with git's name, with a remedy. Null if git ended for
+ * another reason, as far as its signal and its last messages (`errorText`) reveal.
  */
 export function limitHit(signal: string | null, errorText: string, limits: ProcessLimits): string | null {
   const text = errorText.toLowerCase();

@@ -2,7 +2,7 @@ import { uninitializedBytes } from "../../base/bytes.js";
 import { TrawlError } from "../../base/errors.js";
 import type { GitChild } from "./run.js";
 
-/** Output that waits for us beyond this pauses the pipe, and so git. */
+/** When more output than this is waiting to be read, the pipe is paused, and git blocks. */
 const queuedBytesMax = 1 << 20;
 const scratchBytesStart = 256 << 10;
 /** A larger scratch buffer is not kept for the next content. */
@@ -11,8 +11,8 @@ const lineBytesMax = 4096;
 const lineFeed = 10;
 
 /**
- * Standard output of git as a sequence of lines and byte runs, asked for one at a time. Copies only what does not lie
- * in one chunk. Bytes handed out are valid until the next call.
+ * Standard output of git as a sequence of lines and byte runs, requested one at a time. Copies only data that spans
+ * chunks. Returned bytes are valid until the next call.
  */
 export class OutputReader {
   readonly #child: GitChild;
@@ -35,7 +35,7 @@ export class OutputReader {
     child.stdout.on("close", () => this.#wake?.());
   }
 
-  /** The next line without its end, one byte a character. */
+  /** The next line without its end, one character per byte. */
   async line(): Promise<string> {
     let start = "";
     for (;;) {
@@ -78,7 +78,7 @@ export class OutputReader {
     return this.#scratch.subarray(0, byteCount);
   }
 
-  /** Waits for git. Throws why it ended, if it did. */
+  /** Waits for output of git. Throws the reason if git has exited. */
   async #nextChunk(): Promise<void> {
     if (this.#queue.length === 0 && !this.#child.stdout.destroyed) {
       this.#child.watchSilence(true);

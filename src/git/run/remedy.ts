@@ -1,8 +1,8 @@
 import type { RemoteUrl } from "../mirror/remote-url.js";
 
 /**
- * What git, ssh and libcurl say, each in words of a message as they write it with `LC_ALL=C`, and what helps. The first
- * that fits counts.
+ * Messages of git, ssh and libcurl, each as part of a message in the locale `LC_ALL=C`, and their remedies. The first
+ * that matches is used.
  */
 const remedies: readonly (readonly [
   says: readonly string[],
@@ -71,10 +71,9 @@ const remedies: readonly (readonly [
 const wordsLengthMax = 600;
 
 /**
- * One line that begins with what to do, and has git's own words behind it; the words alone where nothing is known to
- * help.
+ * One line that begins with the remedy, followed by git's own message; only the message if no remedy is known.
  *
- * A remote chooses some of the words, so a remedy is advice to a person and nothing acts on it.
+ * A remote controls part of the message, so a remedy is advice for people, and no code acts on it.
  */
 export function withRemedy(words: string, url: RemoteUrl): string {
   const line = words

@@ -7,15 +7,15 @@ import { limitHit } from "./limit-hit.js";
 import { parseProgress } from "../mirror/fetch-progress.js";
 import { redactUrl } from "../mirror/remote-url.js";
 
-/** Asked every 50 ms while git runs. */
+/** Called every 50 ms while git runs. */
 export { neverStop, type StopSignal } from "../../base/stop-signal.js";
 
 export interface GitCommand {
   /** Arguments after `git`. References and URLs come after `--end-of-options`. */
   readonly args: readonly string[];
-  /** The whole environment, from `localEnvironment` or `remoteEnvironment`. */
+  /** The complete environment, from `localEnvironment` or `remoteEnvironment`. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Working directory. git writes nothing there unless told to by `args`. */
+  /** Working directory. git writes nothing there unless `args` says so. */
   readonly directory: string;
 }
 
@@ -25,20 +25,21 @@ export interface RunLimits {
   /** Milliseconds without output of any kind after which git is killed; use Infinity where silence is normal. */
   readonly silenceMs: number;
   readonly outputBytesMax: number;
-  /** What the kernel lets git, and each process that it starts, take. */
+  /** The resource limits of git and of each process that it starts. */
   readonly process: ProcessLimits;
   readonly stop: StopSignal;
   /**
-   * Asked once a second while git runs. A text is the end of a sentence that begins with git's name: why git is killed.
+   * Called once a second while git runs. A text is the end of a sentence that begins with git's name: why git is
+   * killed.
    */
   readonly guard?: () => string | null;
 }
 
 export interface RunOptions extends GitCommand, RunLimits {
   readonly stdin: string | Uint8Array | null;
-  /** Exit codes that are an answer rather than a failure. */
+  /** Exit codes that are a result rather than a failure. */
   readonly exitCodes: readonly number[];
-  /** Sees each line of standard error, progress lines included, as soon as it is complete. */
+  /** Called with each line of standard error, including progress lines, as soon as it is complete. */
   readonly onErrorLine: ((line: string) => void) | null;
 }
 
@@ -50,17 +51,17 @@ export interface RunResult {
 
 const pollMs = 50;
 const guardMs = 1_000;
-/** From the polite signal to the deadly one. */
+/** Time between SIGTERM and SIGKILL. */
 const killGraceMs = 2_000;
-/** How long we wait for pipes to close after git itself is gone: some descendant may hold them open. */
+/** How long to wait for pipes to close after git itself has exited: a descendant may hold them open. */
 const closeGraceMs = 1_000;
 const keptErrorLines = 20;
 
 /**
- * Runs git to its end.
+ * Runs git until it exits.
  *
- * On a timeout, silence, too much output or a stop, git and all its descendants get SIGTERM, then SIGKILL.
- * Throws `cancelled` when stopped, `git` when git fails, cannot be started or exceeds a limit.
+ * On a timeout, silence, too much output or a stop, git and all its descendants get SIGTERM, then SIGKILL. Throws
+ * `cancelled` if stopped, `git` if git fails, cannot be started or exceeds a limit.
  */
 export async function runGit(options: RunOptions): Promise<RunResult> {
   const child = new GitChild(options, options, options.onErrorLine);
@@ -78,12 +79,12 @@ export async function runGit(options: RunOptions): Promise<RunResult> {
 }
 
 /**
- * One running `git`, with its own process group, watched for stop, timeout and silence.
+ * One running `git` in its own process group, monitored for stop, timeout and silence.
  *
  * `ended` settles once: with the exit code, or with the reason why git was killed or never started.
  */
 export class GitChild {
-  /** What messages call it: `git fetch`. */
+  /** Its name in messages: `git fetch`. */
   readonly name: string;
   readonly ended: Promise<number>;
   readonly #process: StartedProcess;
@@ -111,7 +112,7 @@ export class GitChild {
     this.#errorLines = new LineCollector(onErrorLine);
     this.#process = start(this.name, command, limits.process);
     this.ended = this.#end();
-    // A caller that only reads the output learns of a failure there; nobody need await `ended`.
+    // A caller that only reads the output gets the error there; nobody needs to await `ended`.
     this.ended.catch(() => undefined);
     this.#watch = callEvery(pollMs, () => this.#check());
   }
@@ -124,23 +125,26 @@ export class GitChild {
     return this.#process.stdin;
   }
 
-  /** The last lines git wrote to standard error, without passwords. */
+  /** The last lines that git wrote to standard error, without passwords. */
   get errorText(): string {
     return redactUrl(this.#errorLines.text);
   }
 
-  /** Which limit of the kernel ended git or a process that it started, as the end of a sentence; null when none did. */
+  /** Which resource limit ended git or a process that it started, as the end of a sentence; null if none did. */
   get limitHit(): string | null {
     return limitHit(this.#signal, this.errorText, this.#limits.process);
   }
 
-  /** Switches the watch for silence, which starts switched on: a caller that neither asks nor reads switches it off. */
+  /**
+   * Switches the monitoring for silence, which is on initially: a caller that neither requests nor reads output
+   * switches it off.
+   */
   watchSilence(watch: boolean): void {
     this.#heardMs = monotonicMs();
     this.#watchesSilence = watch;
   }
 
-  /** Kills git; `ended` rejects with `error`, unless it is settled. */
+  /** Kills git; `ended` rejects with `error`, unless it has settled. */
   fail(error: TrawlError): void {
     if (this.#failure !== null || this.#exitCode !== null) return;
     this.#failure = error;
@@ -148,7 +152,7 @@ export class GitChild {
     this.#harderSignal = callAfter(killGraceMs, () => this.#send("SIGKILL"));
   }
 
-  /** Kills git at once. Idempotent. */
+  /** Kills git immediately. Idempotent. */
   kill(): void {
     this.#failure ??= new TrawlError("cancelled", `${this.name} was closed`);
     this.#send("SIGKILL");
@@ -169,7 +173,7 @@ export class GitChild {
         if (this.#failure !== null) reject(this.#failure);
         else resolve(this.#exitCode ?? -1);
       };
-      // git may end before it has read all its input; the exit code tells the story.
+      // git may exit before it has read all its input; the exit code is sufficient.
       stdin.on("error", () => undefined);
       stdout.on("data", () => (this.#heardMs = monotonicMs()));
       stderr.on("data", (part: Buffer) => {
@@ -180,7 +184,7 @@ export class GitChild {
     });
   }
 
-  /** A process closes its streams right before it ends. */
+  /** A process closes its streams right before it exits. */
   #streamClosed(): void {
     if (--this.#openStreamCount === 0) this.#awaitEnding(1);
   }
@@ -201,7 +205,8 @@ export class GitChild {
     this.#signal = signal;
     this.#harderSignal?.cancel();
     this.#watch.cancel();
-    // A pipe for writing tells nobody that its reader is gone: what was not ended would keep its descriptor.
+    // A pipe for writing does not report that its reader has exited: if it were not destroyed, its descriptor would
+    // leak.
     this.#process.stdin.destroy();
     if (signal !== null)
       this.#failure ??= new TrawlError("git", `${this.name} ${this.limitHit ?? `was killed by ${signal}`}`);
@@ -209,11 +214,11 @@ export class GitChild {
     this.#closeWhenQuiet();
   }
 
-  /** Ends the wait for "close" once a second passes without output that somebody is ready to read. */
+  /** Ends the wait for "close" once a second passes without output that can be read. */
   #closeWhenQuiet(): void {
     const heardMs = this.#heardMs;
     callAfter(closeGraceMs, () => {
-      // After a long synchronous task the timer fires before waiting output is read; the immediate comes after it.
+      // After a long synchronous task the timer fires before waiting output is read; the immediate runs after that.
       setImmediate(() => {
         if (this.#heardMs !== heardMs || this.stdout.isPaused()) return this.#closeWhenQuiet();
         this.stdout.destroy();
@@ -242,17 +247,19 @@ export class GitChild {
     if (reason !== null) this.fail(new TrawlError("git", `${this.name} ${reason}`));
   }
 
-  /** Signals the whole process group, so that ssh, index-pack and the like go too. */
+  /** Signals the whole process group, including ssh, index-pack and others. */
   #send(signal: "SIGTERM" | "SIGKILL"): void {
     try {
       process.kill(-this.#process.pid, signal);
     } catch {
-      // The group is gone already.
+      // The group no longer exists.
     }
   }
 }
 
-/** Throws `git` where git cannot even be started: it is not there, no descriptor is left, a NUL is in an argument. */
+/**
+ * Throws `git` if git cannot be started: it does not exist, no file descriptor is left, or an argument contains a NUL.
+ */
 function start(name: string, { args, environment, directory }: GitCommand, limits: ProcessLimits): StartedProcess {
   try {
     return startProcess({ name: "git", args, environment, directory, limits });
@@ -261,9 +268,7 @@ function start(name: string, { args, environment, directory }: GitCommand, limit
   }
 }
 
-/**
- * Splits standard error into lines at LF and CR (progress), hands them on and keeps the last ones that say something.
- */
+/** Splits standard error into lines at LF and CR (progress), passes them on and keeps the last meaningful ones. */
 class LineCollector {
   readonly #onLine: ((line: string) => void) | null;
   readonly #kept: string[] = [];
@@ -290,7 +295,7 @@ class LineCollector {
   }
 }
 
-/** The first argument that is no global option: `--git-dir=…` precedes the subcommand. */
+/** The first argument that is not a global option: `--git-dir=…` precedes the subcommand. */
 function subcommand(args: readonly string[]): string {
   return args.find((argument) => !argument.startsWith("-")) ?? "";
 }

@@ -1,25 +1,25 @@
 import { BlockList, isIP } from "node:net";
 import { TrawlError } from "../../base/errors.js";
 
-/** Of one header; a client may write as many addresses into it as fit into its head. */
+/** Addresses examined in one header; a client may write as many as fit. */
 const hopsMax = 20;
 
 /**
- * Where a request comes from when proxies stand before the daemon.
+ * The address of the client when there are proxies in front of the daemon.
  *
- * Each proxy adds whom it has heard from at the end of `X-Forwarded-For`. What a trusted proxy has added is true, so
- * from the end of the list the first address that is none of a trusted proxy is the client's. What stands before it the
- * client may have made up.
+ * Each proxy appends the address of its peer to `X-Forwarded-For`. What a trusted proxy has appended is true, so the
+ * client's address is the last one in the list that does not belong to a trusted proxy. The client may have made up
+ * everything before it.
  */
 export class ClientAddresses {
   readonly #proxies = new BlockList();
 
-  /** Addresses, or networks as in `10.0.0.0/8`, of trusted proxies. Throws `bad-config` for other texts. */
+  /** Addresses, or networks such as `10.0.0.0/8`, of trusted proxies. Throws `bad-config` for invalid ones. */
   constructor(proxies: readonly string[]) {
     for (const text of proxies) this.#trust(text);
   }
 
-  /** `peer` is who has opened the connection. Addresses of IPv6 are given in eight groups of four digits. */
+  /** `peer` is the address that opened the connection. IPv6 addresses are given in eight groups of four digits. */
   of(peer: string, forwardedFor: string | undefined): string {
     let address = peer;
     if (forwardedFor === undefined) return address;
@@ -51,7 +51,10 @@ export class ClientAddresses {
   }
 }
 
-/** As the sockets' addresses come: the part of an address that stands for its network is then its first half. */
+/**
+ * Expands an address to the format of the sockets' addresses, in which the first half of an IPv6 address is its
+ * network.
+ */
 function expanded(address: string): string {
   const [withoutZone = ""] = address.split("%");
   const [head = "", tail] = inGroups(withoutZone).split("::");
@@ -61,7 +64,7 @@ function expanded(address: string): string {
   return [...before, ...zeros, ...after].map((group) => group.toLowerCase().padStart(4, "0")).join(":");
 }
 
-/** With the last four bytes as two groups, where they are written as an address of IPv4. */
+/** Converts the last four bytes to two groups if they are written as an IPv4 address. */
 function inGroups(address: string): string {
   const from = address.lastIndexOf(":") + 1;
   const [a, b, c, d] = address.slice(from).split(".");

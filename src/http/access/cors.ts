@@ -3,7 +3,9 @@ import type { Origins } from "../../account/sign-in/origins.js";
 import type { Headers } from "../server/headers.js";
 import type { RequestHead } from "../server/request.js";
 
-/** No answer may be framed, taken for another type, or loaded by a page of another site as an image or a script. */
+/**
+ * No response may be framed, interpreted as another type, or loaded by a page of another site as an image or a script.
+ */
 const securityHeaders: Headers = {
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
@@ -11,7 +13,7 @@ const securityHeaders: Headers = {
   "Cross-Origin-Resource-Policy": "same-origin",
 };
 
-/** What a browser shows: nothing of it may load or run anything, so content of a repository stays text. */
+/** For content that a browser displays: it may not load or run anything, so repository content remains text. */
 const pageHeaders: Headers = {
   ...securityHeaders,
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
@@ -26,15 +28,15 @@ const trustedHeaders = `${anyHeaders}, X-Requested-With, X-Sourcegraph-Client`;
 
 type TrustedOrigins = Pick<Origins, "trusts">;
 
-/** The headers of every answer. A handler's own win. */
+/** The headers of every response. A handler's own headers take precedence. */
 export function headersOfEvery(origins: TrustedOrigins): (request: RequestHead) => Headers {
   return (request) => (request.path.startsWith("/.api/") ? corsHeaders(origins, request) : pageHeaders);
 }
 
 /**
- * Which web pages may read what is under `/.api/`: those of trusted origins, and of any origin, `null` included, one
- * that sends a token, as the web views of editors do. Without a token it would read in the name of whoever looks at the
- * page what only that person's network can reach. Only trusted origins may send the header that makes a cookie count.
+ * Which web pages may read what is under `/.api/`: those of trusted origins, and pages of any origin, including `null`,
+ * that send a token, as the web views of editors do. Without a token, a page could read everything that its viewer's
+ * network can reach. Only trusted origins may send the header that makes a cookie valid.
  */
 function corsHeaders(origins: TrustedOrigins, request: RequestHead): Headers {
   const origin = request.headers.get("origin");
@@ -55,8 +57,8 @@ function corsHeaders(origins: TrustedOrigins, request: RequestHead): Headers {
 }
 
 /**
- * A preflight has no token itself: it says that the request has an `Authorization`. One that then lacks it cannot be
- * read.
+ * A preflight contains no token: it only announces an `Authorization` header. If the request then lacks a token, its
+ * response is not readable.
  */
 function bringsToken({ method, query, headers }: RequestHead): boolean {
   if (method === "OPTIONS" && namesAuthorization(headers.get("access-control-request-headers"))) return true;

@@ -9,10 +9,10 @@ import { plainText } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 
-/** A handler that is told who asks. */
+/** A handler that receives the viewer. */
 export type ViewerHandler = (request: HttpRequest, response: HttpResponse, viewer: Viewer) => Promise<void> | void;
 
-/** Authenticates the request before the handler runs; a refusal is answered with a line of plain text. */
+/** Authenticates the request before the handler runs; a refusal is a line of plain text. */
 export function guarded(authenticator: Pick<Authenticator, "authenticate">, handler: ViewerHandler): Handler {
   return (request, response) => {
     const entry = authenticator.authenticate(request);
@@ -22,7 +22,7 @@ export function guarded(authenticator: Pick<Authenticator, "authenticate">, hand
   };
 }
 
-/** The same for a page, where who has sent no credential is led to sign in. */
+/** Like `guarded`, for a page: a request without a credential is redirected to sign-in. */
 export function guardedPage(authenticator: Pick<Authenticator, "authenticate">, handler: ViewerHandler): Handler {
   return (request, response) => {
     const entry = authenticator.authenticate(request);
@@ -33,8 +33,8 @@ export function guardedPage(authenticator: Pick<Authenticator, "authenticate">, 
 }
 
 /**
- * The same for a route with a body: who may not send one, or has too many requests at work already, is answered before
- * any of it is read.
+ * Like `guarded`, for a route with a body: a sender who may not send one, or has too many requests in progress, gets a
+ * response before any of it is read.
  */
 export function guardedBody(
   authenticator: Pick<Authenticator, "authenticate">,
@@ -49,7 +49,7 @@ export function guardedBody(
     const client = clientKey(viewer, request.remoteAddress);
     const full = permits.refusal(client);
     if (full !== undefined) return void replyRefusal(response, refusalError(full, what), {});
-    // A body may take long: the right to send it can end before it does.
+    // A body may take long: the right to send it may end before the body does.
     endWithRight(entry, response);
     return { client, handler: (whole, answer) => whenRecorded(entry, answer, () => handler(whole, answer, viewer)) };
   };
@@ -59,8 +59,8 @@ type Refused = AuthResult & { readonly kind: "refused" };
 type Admitted = AuthResult & { readonly kind: "viewer" };
 
 /**
- * Acts for a request that was authenticated, once what must be recorded is; what cannot be is refused. When the right to the answer
- * ends, the answer does.
+ * Handles an authenticated request once any required record has been written; if it cannot be written, the request is
+ * refused. When the authorization ends, the response does.
  */
 export function admit(entry: Admitted, response: HttpResponse, act: () => Promise<void> | void): Promise<void> | void {
   endWithRight(entry, response);

@@ -3,11 +3,11 @@ import type { TrawlError } from "../../base/errors.js";
 import { plainText, type Headers } from "../server/headers.js";
 import type { HttpResponse } from "../server/response.js";
 
-/** How long a refused client is asked to wait. */
+/** How long a refused client should wait. */
 export const retryAfter: Headers = { "Retry-After": "1" };
 
 /**
- * A permit, when the client's turn comes; undefined when it left before, or was refused and has its answer. `what` is a
+ * Waits for a permit; undefined if the client disconnected before, or was refused and has its response. `what` is a
  * plural, as in "archives".
  */
 export async function takePermit(

@@ -4,24 +4,22 @@ import type { Log } from "../../base/log.js";
 import type { TrustedHosts } from "./trusted-hosts.js";
 import type { RequestHead } from "../server/request.js";
 
-/**
- * Readers of paths and headers work in the main thread, so what they get is short. A query text has a limit of its own.
- */
+/** Paths and headers are parsed on the main thread, so their length is limited. Query strings have their own limit. */
 const pathLengthMax = 16 << 10;
 const headerLengthMax = 16 << 10;
 const headersLengthMax = 64 << 10;
 
-/** Refused names that the log tells, so that whoever sends many does not fill it. */
+/** Limit on logged refusals, so that a sender of many cannot fill the log. */
 const loggedRefusals = attemptsIn(60_000, 10);
 const loggedLength = 200;
 
-/** Answers a request before anything reads it. */
+/** The response to a request that is refused before it is processed. */
 export interface HeadRefusal {
   readonly status: 414 | 421 | 431;
   readonly message: string;
 }
 
-/** What is wrong with a request, whatever it asks; undefined when nothing is. */
+/** What is wrong with a request, regardless of its route; undefined if nothing is. */
 export function requestCheck(
   hosts: Pick<TrustedHosts, "has">,
   log: Log,
@@ -33,7 +31,7 @@ export function requestCheck(
     const long = tooLong(headers);
     if (long !== undefined) return { status: 431, message: long };
     const host = headers.get("host");
-    // A load balancer may probe by a name of its own, and the answer tells nothing.
+    // A load balancer may use its own host name for probes, and the response reveals nothing.
     if (hosts.has(host) || path === "/healthz") return undefined;
     const name = (host ?? "").slice(0, loggedLength);
     if (logged.begin("", monotonicMs()) === 0)

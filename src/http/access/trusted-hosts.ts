@@ -5,24 +5,24 @@ export interface HostNames {
   /** The host of `listen`. */
   readonly listenHost: string;
   readonly externalUrl: string;
-  /** Further names, without a port. */
+  /** Additional names, without a port. */
   readonly trustedHosts: readonly string[];
-  /** The name of the machine. */
+  /** The host name of the machine. */
   readonly machine: string;
 }
 
 /**
  * The names by which clients may reach this server.
  *
- * A page of another site can give its own name our address (DNS rebinding): its scripts then have our origin as far as
- * the browser knows, and may read all that the user of the browser can reach. The request still bears the name of that
- * site in its `Host` header, so a request with a name that is not ours is refused. An address and `localhost` cannot be
- * rebound, and are always good. Ports are not compared, because forwarding changes them.
+ * A page of another site can make its own name resolve to our address (DNS rebinding): for the browser, its scripts
+ * then have our origin, and may read everything that the user of the browser can reach. The request still contains the
+ * name of that site in its `Host` header, so a request with an unknown name is refused. IP addresses and `localhost`
+ * cannot be rebound, and are always accepted. Ports are not compared, because forwarding changes them.
  */
 export class TrustedHosts {
   readonly #names: ReadonlySet<string>;
 
-  /** Throws `bad-config` for a trusted host that is no name. */
+  /** Throws `bad-config` for an invalid trusted host. */
   constructor({ listenHost, externalUrl, trustedHosts, machine }: HostNames) {
     const isLoopback =
       listenHost === "::1" || listenHost.startsWith("127.") || listenHost.toLowerCase() === "localhost";
@@ -49,10 +49,10 @@ function requireName(text: string): string {
   );
 }
 
-/** Without the port, the brackets of an IPv6 address and the dot of the root; in lower case. */
+/** Without the port, the brackets of an IPv6 address and the trailing dot; in lower case. */
 function hostName(host: string): string {
   const end = host.startsWith("[") ? host.indexOf("]") : host.indexOf(":");
-  // An address of IPv6 without brackets is no `Host` header, but it can be the host of `listen`.
+  // An IPv6 address without brackets is not a valid `Host` header, but it can be the host of `listen`.
   if (!host.startsWith("[") && host.indexOf(":") !== host.lastIndexOf(":") && isIP(host) === 6)
     return host.toLowerCase();
   const name = host.startsWith("[") ? host.slice(1, end < 0 ? 1 : end) : end < 0 ? host : host.slice(0, end);

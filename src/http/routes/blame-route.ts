@@ -10,18 +10,18 @@ import { plainText } from "../server/headers.js";
 
 const root = "/.api/blame";
 
-/** The path of each such request; what it names is read from the path as sent. */
+/** The pattern of these requests; the name is parsed from the path as sent. */
 export const blamePattern = `${root}/NAME`;
 
-/** Of events that wait for their client, so many bytes are made at a time. */
+/** Limit on the events produced in advance of the client, in bytes. */
 const pendingBytesMax = 256 << 10;
 
-/** Past the end of every file. */
+/** Greater than the last line of any file. */
 const lastLine = 2 ** 31 - 1;
 
 /**
- * `GET /.api/blame/NAME[@REVISION]/-/stream/PATH`: where the lines of a file come from, an event for each run of lines
- * from the same commit, then `done`. What is not there is a plain 404.
+ * `GET /.api/blame/NAME[@REVISION]/-/stream/PATH`: the origin of the lines of a file, one event per run of lines from
+ * the same commit, then `done`. A missing file is a plain 404.
  */
 export function blameHandler(content: ContentServices, events: EventServices): ViewerHandler {
   return async (request, response, viewer) => {
@@ -44,7 +44,7 @@ export function blameHandler(content: ContentServices, events: EventServices): V
   };
 }
 
-/** No faster than the client takes them. */
+/** No faster than the client reads. */
 function sendHunks(hunks: readonly BlamedLines[], sink: EventSink): void {
   let sent = 0;
   const goOn = (): void => {
@@ -59,7 +59,7 @@ function sendHunks(hunks: readonly BlamedLines[], sink: EventSink): void {
   goOn();
 }
 
-/** The names of the author's fields are written as clients of this interface know them. */
+/** The names of the author's properties are those that clients of this interface know. */
 function shownHunk({ startLine, endLine, commit, data: { author, message, parents }, path }: BlamedLines) {
   return {
     commitID: commit.oid,

@@ -7,7 +7,7 @@ import { plainText, type Headers } from "../server/headers.js";
 import type { HttpResponse } from "../server/response.js";
 import type { HttpServer } from "../server/uws.js";
 
-/** The release of the `src` command that this interface was tried with. */
+/** The release of the `src` command with which this interface was tested. */
 const srcVersion = "7.6.0";
 const srcReleases = "https://github.com/sourcegraph/src-cli/releases/download";
 const srcFiles: ReadonlySet<string> = new Set([
@@ -22,19 +22,21 @@ const srcFiles: ReadonlySet<string> = new Set([
 const json: Headers = { "Content-Type": "application/json; charset=utf-8", "X-Content-Type-Options": "nosniff" };
 const noUploads = "Trawl does not accept code intelligence indexes: it searches text.\n";
 
-/** What the small routes ask. */
+/** Services used by these routes. */
 export interface ClientServices {
   readonly authenticator: Pick<Authenticator, "authenticate">;
-  /** Has the repository fetched soon. False when there is none of this name that the viewer may see. */
+  /**
+   * Schedules a fetch of the repository. Returns false if there is no repository of this name that the viewer may see.
+   */
   readonly refresh: (name: string, viewer: Viewer) => boolean;
-  /** Begins absolute URLs; without a slash at the end. */
+  /** Base of absolute URLs; without a trailing slash. */
   readonly externalUrl: () => string;
 }
 
 /**
- * Small things that existing clients, browsers and crawlers ask for. `guard` lets only those whom the authenticator admits.
- * Open are the version, which is asked for as health is, and what goes with the page to sign in: its icon, and what
- * crawlers may read.
+ * Small resources that existing clients, browsers and crawlers request. `guard` admits only authenticated requests. The
+ * version, which is requested like a health check, and the resources of the sign-in page (its icon, and the rules for
+ * crawlers) are public.
  */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: it is a table of routes, which is read in one piece.
 export function addClientRoutes(
@@ -72,13 +74,13 @@ export function addClientRoutes(
       return response.reply(200, json, "{}");
     }),
   );
-  // How many projects use a repository is not known here.
+  // The number of projects that use a repository is unknown here.
   server.route(
     "GET",
     "/.api/repos/NAME/-/shield",
     guard((_, response) => response.reply(200, json, JSON.stringify({ value: " 0 projects" }))),
   );
-  // A client that finds no such path falls back to an older one.
+  // A client that gets a 404 for this path falls back to an older one.
   server.route(
     "GET",
     "/.api/scip/upload",

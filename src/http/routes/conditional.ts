@@ -2,7 +2,7 @@ import fresh from "fresh";
 import Negotiator from "negotiator";
 import type { ArchiveFormat } from "../../git/objects/content.js";
 
-/** What of a file a request wants. `to` is the place behind the last byte. */
+/** The part of a file that a request asks for. `to` is the offset after the last byte. */
 export type WantedBytes =
   | { readonly kind: "all" }
   | { readonly kind: "part"; readonly from: number; readonly to: number }
@@ -13,11 +13,11 @@ type Headers = ReadonlyMap<string, string>;
 const all: WantedBytes = { kind: "all" };
 
 /**
- * The range that a request asks for: one of bytes, if `If-Range` does not name another state of the file. Several
- * ranges, and what is no range, mean all of it, as the protocol has it.
+ * The range that a request asks for: a single byte range, unless `If-Range` names another state of the file. Several
+ * ranges, and an invalid range, mean the whole file, as the protocol specifies.
  *
- * The package range-parser 1.3.0 is not used: it calls `bytes=-20` of a file of 10 bytes and `bytes=5-2` unsatisfiable,
- * where RFC 9110 (14.1.2, 14.1.1) requires the whole file.
+ * The package range-parser 1.3.0 is not used: it reports `bytes=-20` for a file of 10 bytes and `bytes=5-2` as
+ * unsatisfiable, where RFC 9110 (14.1.2, 14.1.1) requires the whole file.
  */
 export function wantedBytes(headers: Headers, etag: string, byteCount: number): WantedBytes {
   const ifRange = headers.get("if-range");
@@ -33,7 +33,7 @@ export function wantedBytes(headers: Headers, etag: string, byteCount: number): 
   return Number(first) < byteCount ? { kind: "part", from: Number(first), to } : { kind: "unsatisfiable" };
 }
 
-/** Whether the client has this state already: `If-None-Match` names it, weakly or not. */
+/** Whether the client already has this state: `If-None-Match` contains its tag, weak or strong. */
 export function isKnown(headers: Headers, etag: string): boolean {
   return fresh({ "if-none-match": headers.get("if-none-match") }, { etag });
 }
@@ -44,7 +44,7 @@ const formatOfType: ReadonlyMap<string, ArchiveFormat | "text"> = new Map([
   ["application/x-tar", "tar"],
 ]);
 
-/** What an `Accept` header prefers of text, zip and tar; text when it accepts none of them. */
+/** The format that an `Accept` header prefers among text, zip and tar; text if it accepts none of them. */
 export function acceptedFormat(accept: string | undefined): ArchiveFormat | "text" {
   const type = new Negotiator({ headers: { accept } }).mediaType([...formatOfType.keys()]);
   return formatOfType.get(type ?? "") ?? "text";

@@ -12,23 +12,23 @@ import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 import { mirrorName } from "../../model/mirror-name.js";
 
-/** What is needed to show repositories. */
+/** Services for showing repositories. */
 export interface ContentServices {
-  /** Reads for one request of the viewer, from this address, of the repositories that it may see. */
+  /** Creates the reads of one request of the viewer, from this address, for the repositories that it may see. */
   readonly contextFor: (viewer: Viewer, from: string) => RequestContext;
   readonly mirrorsFolder: string;
-  /** A client that takes no byte for this long is cut. */
+  /** A client that reads nothing for this long is disconnected. */
   readonly stallMs: number;
 }
 
-/** A request, its answer, and who asks. */
+/** A request, its response, and its viewer. */
 export interface Visit {
   readonly request: HttpRequest;
   readonly response: HttpResponse;
   readonly viewer: Viewer;
 }
 
-/** A commit, or what is at a path of one. */
+/** A commit, or the entry at a path in one. */
 export interface FoundEntry {
   readonly commit: CommitSource;
   readonly entry: EntryData;
@@ -39,8 +39,8 @@ export function mirrorPath({ mirrorsFolder }: ContentServices, { repository }: C
 }
 
 /**
- * The repository of this name. Throws `not-found`, with the same words for one that is hidden from the viewer as for
- * one that is nowhere.
+ * The repository with this name. Throws `not-found`, with the same message for a repository hidden from the viewer as
+ * for one that does not exist.
  */
 export function findRepository(context: RequestContext, name: string): RepositorySource {
   const record = context.repositories.byName(name);
@@ -66,7 +66,7 @@ export async function resolveCommit(
   );
 }
 
-/** What is at the path of a URL. Throws `not-found`. */
+/** The entry at the path of a URL. Throws `not-found`. */
 export async function findEntry(context: RequestContext, { name, revision, path }: PagePath): Promise<FoundEntry> {
   const repository = findRepository(context, name);
   const commit = await resolveCommit(context, repository, revision);
@@ -79,8 +79,8 @@ export async function findEntry(context: RequestContext, { name, revision, path 
 }
 
 /**
- * Runs `answer` with the reads of one request. They end when the client leaves; what it throws for good reasons is
- * answered with its status and a line.
+ * Runs `answer` with the reads of one request. They end when the client disconnects; an expected error is answered with
+ * its status and a line of text.
  */
 export async function withContext(
   services: ContentServices,
@@ -95,7 +95,7 @@ export async function withContext(
   } catch (error) {
     if (response.closed) return;
     if (!(error instanceof TrawlError) || error.code === "internal") throw error;
-    // 499 is for logs: who is told has not left.
+    // 499 is for logs only: a client that receives a status has not disconnected.
     const status = error.code === "cancelled" ? 503 : error.httpStatus;
     response.reply(
       status,

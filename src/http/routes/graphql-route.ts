@@ -13,24 +13,26 @@ import { plainText, type Headers } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 
-/** A request's body, before and after gzip. Reading 1 MiB of JSON takes 3 to 10 ms of the main thread. */
+/**
+ * Limit on a request's body, before and after decompression. Parsing 1 MiB of JSON takes 3 to 10 ms of the main thread.
+ */
 export const graphqlBytesMax = 1 << 20;
 
-/** Requests that may be answered at the same time, and those that may wait; a further one is refused. */
+/** Limit on concurrent requests, and on queued ones; a further one is refused. */
 const concurrentMax = 256;
 const waitingMax = 1024;
 
 const requests = "GraphQL requests";
 
-/** Shorter answers are sent as they are. */
+/** Shorter responses are not compressed. */
 const gzipBytesMin = 1024;
 
 const jsonHeaders: Headers = { "Content-Type": "application/json", "Cache-Control": "no-cache, max-age=0" };
 const zippedHeaders: Headers = { ...jsonHeaders, "Content-Encoding": "gzip" };
 
 /**
- * `POST /.api/graphql`. The content type is not looked at, as clients send any, and the query string is only a name for
- * the request. Whatever was executed is answered with 200, errors of its fields included.
+ * `POST /.api/graphql`. The content type is ignored, because clients send various ones, and the query string is only a
+ * label of the request. Every executed request is answered with 200, even if fields have errors.
  */
 export function graphqlAdmission(
   authenticator: Pick<Authenticator, "authenticate">,
@@ -59,7 +61,7 @@ async function answer(
   viewer: Viewer,
 ): Promise<void> {
   const graphql = readRequest(await inflated(request));
-  // Nobody waits for the answer, or may have it.
+  // The response is no longer wanted, or no longer allowed.
   if (response.closed) return;
   const { status, json } = await executor.answer(graphql, viewer, request.remoteAddress, (running) => {
     response.onClosed(() => running.cancel());
@@ -72,7 +74,7 @@ async function answer(
   else response.reply(status, jsonHeaders, json);
 }
 
-/** Inflating stops at the limit, so a small body that would become a huge one costs no more than another. */
+/** Decompression stops at the limit, so a small body that would expand to a huge one costs no more than any other. */
 async function inflated({ headers, body }: HttpRequest): Promise<Uint8Array> {
   const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
   if (encoding === "identity" || encoding === "") return body;
@@ -107,7 +109,7 @@ function gzipped(json: string | Uint8Array): Promise<Uint8Array> {
   );
 }
 
-/** Throws `bad-request` for what is no request. */
+/** Throws `bad-request` for an invalid request. */
 function readRequest(body: Uint8Array): GraphqlRequest {
   const sent = parseJson(body);
   if (Array.isArray(sent))
@@ -131,7 +133,7 @@ function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
-/** Making one costs more than reading a small body with it. */
+/** Shared, because creating one costs more than decoding a small body with it. */
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 function parseJson(body: Uint8Array): unknown {

@@ -1,19 +1,20 @@
-/** What a URL of a repository names: `/NAME[@REVISION][/-/PAGE[/PATH]]`. */
+/** The parts of a repository URL: `/NAME[@REVISION][/-/PAGE[/PATH]]`. */
 export interface PagePath {
   readonly name: string;
-  /** As typed; "" when there is none, which means the default branch. */
+  /** As typed; "" if there is none, which means the default branch. */
   readonly revision: string;
   /** "" is the repository's own page. */
   readonly page: string;
-  /** What stands behind the page, without slashes at its end: a path, a commit, two revisions. */
+  /** What follows the page, without trailing slashes: a path, a commit, two revisions. */
   readonly path: string;
 }
 
 const separator = "/-/";
 
 /**
- * Reads the path of a URL. Names hold no `@`, and neither names nor revisions have a part that is a lone `-`, so the
- * first of each divides. Undefined for a broken percent-encoding and for a zero byte, which no name in git holds.
+ * Parses the path of a URL. Names contain no `@`, and neither names nor revisions have a component that is a single
+ * `-`, so the first occurrence of each is the separator. Undefined for invalid percent-encoding and for a zero byte,
+ * which no name in git contains.
  */
 export function readPagePath(urlPath: string): PagePath | undefined {
   const text = decoded(urlPath);

@@ -12,33 +12,33 @@ import { plainText, type Headers } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 
-/** Files that are sent at the same time. Each is a child, and 64 KiB here. */
+/** Limit on files sent concurrently. Each uses a child process, and 64 KiB in the daemon. */
 const filesMax = 64;
 
 /**
- * Archives, likewise; half of them for one client. Each keeps a core busy, at most 16 MiB of a file in git, and 64 KiB
- * here.
+ * Limit on archives sent concurrently; one client may have half of them. Each uses one core, up to 16 MiB in git, and
+ * 64 KiB in the daemon.
  */
 const archivesMax = 8;
 const archivesOfClientMax = 4;
 
-/** Requests for files, or for archives, that wait; a further one is refused. */
+/** Limit on queued requests for files, or for archives; a further one is refused. */
 const waitingMax = 1024;
 
-/** The longest list of a directory. */
+/** Limit on the size of a directory listing. */
 const listingBytesMax = 4 << 20;
 
 const whole: OutputRange = { from: 0, to: Infinity };
 
-/** Answers for what is in a repository at a path. */
+/** Responds with the repository content at a path. */
 export type RawHandler = (visit: Visit, pagePath: PagePath) => Promise<void>;
 
-/** One answer in the making. */
+/** A response under construction. */
 interface Answer {
   readonly request: HttpRequest;
   readonly response: HttpResponse;
   readonly client: string;
-  /** Headers of every status. */
+  /** Headers for every status. */
   readonly headers: Headers;
   readonly context: RequestContext;
 }
@@ -46,9 +46,10 @@ interface Answer {
 /**
  * `GET /NAME[@REVISION]/-/raw[/PATH]`: a file's bytes, a directory's names, or an archive of either.
  *
- * Bytes come from a child of git and go to the client at its pace, so no file is held whole. A link is its own text and
- * is never followed; a submodule has nothing to show. Nothing is taken for a page of ours: all files are plain text,
- * whatever they hold. A tag says the state of each answer, so a client that has it already gets 304.
+ * Bytes are written by a git child process and sent at the client's pace, so no file is held in memory completely. A
+ * symbolic link is returned as its own text and never followed; a submodule has no content. Nothing is interpreted as a
+ * page: all files are served as plain text, whatever they contain. A tag identifies the state of each response, so a
+ * client that already has it gets 304.
  */
 export function rawHandler(services: ContentServices, sharePercent: number): RawHandler {
   const files = new FairSemaphore(shareLimits(filesMax, waitingMax, sharePercent));
@@ -58,7 +59,7 @@ export function rawHandler(services: ContentServices, sharePercent: number): Raw
   });
   return (visit, pagePath) => {
     const { request, response } = visit;
-    // Who may read it can change, so whoever keeps it asks again.
+    // Permissions can change, so caches must revalidate.
     const headers = { "Cache-Control": "private, no-cache", Vary: "Accept, Authorization, Cookie, Origin" };
     return withContext(services, visit, headers, async (context) => {
       const found = await findEntry(context, pagePath);
@@ -78,7 +79,7 @@ export function rawHandler(services: ContentServices, sharePercent: number): Raw
   };
 }
 
-/** `format=` wins over what the client accepts. */
+/** `format=` takes precedence over what the client accepts. */
 function negotiateFormat(request: HttpRequest): ArchiveFormat | "text" {
   const named = new URLSearchParams(request.query).get("format");
   return named === "zip" || named === "tar" ? named : acceptedFormat(request.headers.get("accept"));
@@ -164,7 +165,7 @@ function readingLimits({ stallMs }: ContentServices, permits: FairSemaphore): Re
   return { stallMs, isContended: () => permits.waitingCount > 0 };
 }
 
-/** A tree is known by its oid, but for the root, whose oid nobody has read: the commit's stands for it. */
+/** A tree is identified by its oid, except for the root, whose oid has not been read: the commit's is used instead. */
 function tagOfTree(commit: CommitSource, oid: string, format: ArchiveFormat | "text"): string {
   return `"${oid === "" ? commit.oid : oid}-${format}"`;
 }
@@ -188,7 +189,7 @@ function lastPart(name: string): string {
   return name.slice(name.lastIndexOf("/") + 1);
 }
 
-/** Other than plain names are written so that no reader takes a part of one for something else. */
+/** Names with special characters are encoded so that no client misinterprets part of a name. */
 function disposition(fileName: string): string {
   return /^[\w.+-]+$/.test(fileName)
     ? `Attachment; filename=${fileName}`

@@ -30,10 +30,10 @@ import type { HttpRequest } from "../server/request.js";
 import type { HttpServer } from "../server/uws.js";
 import { WriteBudget } from "../stream/write-budget.js";
 
-/** Bodies of requests that are received or answered, together. */
+/** Limit on the total size of request bodies that are being received or processed. */
 const bodiesBytesMax = 64 << 20;
 
-/** Puts the daemon's routes on the server. */
+/** Adds the daemon's routes to the server. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: it is a table of routes, which is read in one piece.
 export function addRoutes(server: HttpServer, services: Services): void {
   server.setCheck(requestCheck(services.hosts, services.log));
@@ -68,7 +68,7 @@ export function addRoutes(server: HttpServer, services: Services): void {
   );
   server.route("GET", blamePattern, guard(blameHandler(services.content, events)));
   server.route("GET", "/healthz", (_request, response) => response.reply(200, plainText, "ok\n"));
-  // Health checks come without a credential. What a viewer may not see is not named, and counts all the same.
+  // Health checks have no credential. Repositories that the viewer may not see are counted, but not named.
   server.route("GET", "/readyz", (request, response) => {
     const entry = services.authenticator.authenticate(request);
     const { ready, body } = services.readiness(entry.kind === "viewer" ? entry.viewer : undefined);
@@ -101,12 +101,12 @@ export function addRoutes(server: HttpServer, services: Services): void {
   );
 }
 
-/** What the routes are plugged into. */
+/** The services that the routes use. */
 export interface Services {
   readonly authenticator: Pick<Authenticator, "authenticate">;
   readonly origins: Pick<Origins, "trusts">;
   readonly hosts: Pick<TrustedHosts, "has">;
-  /** What one client may have of each limit, in percent. */
+  /** The share of each limit that one client may use, in percent. */
   readonly sharePercent: number;
   readonly signIn: SignInServices["signIn"];
   readonly cookies: SignInServices["cookies"];
@@ -114,8 +114,8 @@ export interface Services {
   readonly search: SearchHandler;
   readonly graphql: Pick<GraphqlExecutor, "answer">;
   /**
-   * For `/readyz`: whether each repository is searchable or has failed, and the progress of each that the viewer may
-   * see as JSON; undefined may see none.
+   * For `/readyz`: whether each repository is searchable or has failed, and the progress of each repository visible to
+   * the viewer as JSON; undefined sees none.
    */
   readonly readiness: (viewer: Viewer | undefined) => Readiness;
   /** Whether no repository is hidden from the viewer. */
@@ -126,7 +126,7 @@ export interface Services {
   readonly refresh: ClientServices["refresh"];
   readonly externalUrl: () => string;
   readonly webhooks: WebhookServices;
-  /** A client that takes no byte for this long is cut. */
+  /** A client that reads nothing for this long is disconnected. */
   readonly stallMs: number;
 }
 
@@ -136,11 +136,14 @@ export interface Readiness {
 }
 
 export interface SearchHandler {
-  /** Asked before the stream starts: a refusal makes the answer a plain 429 or 503. */
+  /** Called before the stream starts: a refusal makes the response a plain 429 or 503. */
   admit(client: string): Refusal | undefined;
   /** Sends every event of the search, `done` last, and ends the sink; stops when the sink is closed. */
   run(request: SearchRequest, sink: EventSink): void;
-  /** The text behind a `trace` URL, `/.api/search/trace/ID`; undefined when it is not kept, or not for this viewer. */
+  /**
+   * The text behind a `trace` URL, `/.api/search/trace/ID`; undefined if it is no longer available, or not visible to
+   * this viewer.
+   */
   trace(id: string, viewer: Viewer): string | undefined;
 }
 
@@ -150,7 +153,10 @@ export interface Refusal {
   readonly retryAfterSeconds: number;
 }
 
-/** Bad parameters are events in a stream that begins well: clients of this interface show them only so. */
+/**
+ * Invalid parameters are reported as events in a stream with status 200: clients of this interface display them only in
+ * this form.
+ */
 function streamHandler(services: Services & EventServices): ViewerHandler {
   const { search, log } = services;
   return (request, response, viewer) => {
@@ -173,7 +179,7 @@ function streamHandler(services: Services & EventServices): ViewerHandler {
   };
 }
 
-/** What assistants in editors ask before they begin: all that they could do beside search is off. */
+/** What assistants in editors request at startup: all features other than search are off. */
 const clientConfig = {
   chatEnabled: false,
   autoCompleteEnabled: false,

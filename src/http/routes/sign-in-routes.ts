@@ -10,7 +10,7 @@ import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 import type { HttpServer } from "../server/uws.js";
 
-/** What signing in asks. */
+/** Services for signing in. */
 export interface SignInServices {
   readonly authenticator: Pick<Authenticator, "authenticate">;
   readonly origins: Pick<Origins, "trusts">;
@@ -30,9 +30,10 @@ const bodyBytesMax = 16 << 10;
 type FormHandler = (form: Form, request: HttpRequest, response: HttpResponse) => Promise<void>;
 
 /**
- * Getting a session and giving it back, as the interface has it: JSON in, a cookie or a line of text out.
+ * Starting and ending a session, with the existing interface: JSON in, a cookie or a line of text out.
  *
- * A page elsewhere must not sign anybody in or out, so what a browser sends from an origin that is not ours is refused.
+ * A page of another site must not sign anyone in or out, so requests from a browser with an untrusted origin are
+ * refused.
  */
 export function addSignInRoutes(server: HttpServer, services: SignInServices): void {
   const { signIn, cookies } = services;
@@ -47,7 +48,7 @@ export function addSignInRoutes(server: HttpServer, services: SignInServices): v
   post("/-/site-init", async (form, { remoteAddress }, response) =>
     answer(response, cookies, await signIn.initialise(parseSignUp(form), remoteAddress)),
   );
-  // There is no way to send a letter: a site admin makes the link.
+  // Trawl cannot send mail: a site admin creates the link.
   post("/-/reset-password-init", async (_, __, response) =>
     response.reply(404, plainText, "Trawl sends no e-mail. Ask a site admin for a link to set a password.\n"),
   );
@@ -67,7 +68,7 @@ export function addSignInRoutes(server: HttpServer, services: SignInServices): v
     if (isForeign(services.origins, request)) return refuseForeign(response);
     return response.reply(200, await signOut(request), "");
   });
-  // Whoever may make an account may know which names are left, and nobody else who is not signed in.
+  // Anyone who may create an account may learn which names are available; other anonymous users may not.
   server.route("GET", "/-/check-username-taken/NAME", (request, response) => {
     const entry = services.authenticator.authenticate(request);
     const isKnown = entry.kind === "viewer" && entry.viewer.userId !== undefined;
@@ -99,7 +100,7 @@ function cookieText(session: string, { areSecure, lifetimeMs }: CookieSettings):
   return `${sessionCookie}=${session}; Path=/; Max-Age=${Math.floor(lifetimeMs / 1000)}; HttpOnly; SameSite=Lax${areSecure ? "; Secure" : ""}`;
 }
 
-/** Reads the body, and answers what the handler throws of the world's mistakes. */
+/** Parses the body, and responds to expected errors thrown by the handler. */
 function formHandler(origins: Pick<Origins, "trusts">, handler: FormHandler): Handler {
   return async (request, response) => {
     if (isForeign(origins, request)) return refuseForeign(response);
@@ -129,7 +130,7 @@ function parseSignUp(form: Form): { readonly name: string; readonly email: strin
   return { name: form.text("username"), email: form.text("email"), password: form.text("password") };
 }
 
-/** The fields of a JSON object. Each throws `bad-request` for a value of another type. */
+/** The fields of a JSON object. Each accessor throws `bad-request` for a value of another type. */
 class Form {
   readonly #fields: Readonly<Record<string, unknown>>;
 
@@ -156,7 +157,7 @@ function readObject(body: Uint8Array): Readonly<Record<string, unknown>> {
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return value as Readonly<Record<string, unknown>>;
   } catch {
-    // Told below, without what was sent: it holds a password.
+    // Reported below, without the received data, which contains a password.
   }
   throw new TrawlError("bad-request", "the body must be a JSON object in UTF-8");
 }

@@ -8,17 +8,17 @@ import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 import type { HttpServer } from "../server/uws.js";
 
-/** The longest delivery. Reading so much JSON takes 3 to 10 ms of the main thread. */
+/** Limit on the size of a delivery. Parsing this much JSON takes 3 to 10 ms of the main thread. */
 const deliveryBytesMax = 1 << 20;
 
-/** Deliveries of one hook, and refusals of one address. */
+/** Limit on deliveries per hook, and on refusals per address. */
 const deliveryLimit = attemptsIn(60_000, 600);
 const refusalLimit = attemptsIn(60_000, 60);
 
-/** Repositories that one plain delivery may name. */
+/** Limit on repositories named in one plain delivery. */
 const namedMax = 100;
 
-/** What code hosts call a change of branches or tags. */
+/** The names that code hosts use for changes of branches or tags. */
 const pushEvents: ReadonlySet<string> = new Set([
   "push",
   "create",
@@ -34,18 +34,18 @@ const pushEvents: ReadonlySet<string> = new Set([
 export interface WebhookServices {
   /** By the id in the URL. */
   readonly webhookSecrets: ReadonlyMap<string, string>;
-  /** Has the repositories that any of these addresses means fetched soon; returns their names. */
+  /** Schedules a fetch of the repositories that match any of these addresses; returns their names. */
   readonly requestByAddress: (addresses: readonly string[]) => readonly string[];
-  /** Notes a delivery that was refused. */
+  /** Records a refused delivery. */
   readonly recordRefusal: (from: string, reason: string) => void;
 }
 
 /**
- * `POST /.api/webhooks/ID`: a code host tells of a push, and what it names is fetched at once rather than at its next
- * turn.
+ * `POST /.api/webhooks/ID`: a code host announces a push, and the repositories that it names are fetched immediately
+ * rather than at their next scheduled time.
  *
- * The sender shows that it knows the secret of the hook: by a signature of the body (GitHub, Gitea, Forgejo), as a
- * token (GitLab), or as `Authorization: Bearer`. Many deliveries for a repository that waits are one fetch.
+ * The sender proves that it knows the secret of the hook: by a signature of the body (GitHub, Gitea, Forgejo), as a
+ * token (GitLab), or as `Authorization: Bearer`. Several deliveries for a repository that is waiting cause one fetch.
  */
 export function addWebhookRoute(server: HttpServer, services: WebhookServices): void {
   server.routeWithBody("POST", "/.api/webhooks/ID", deliveryBytesMax, webhookHandler(services));
@@ -54,7 +54,7 @@ export function addWebhookRoute(server: HttpServer, services: WebhookServices): 
 function webhookHandler({ webhookSecrets, requestByAddress, recordRefusal }: WebhookServices): Handler {
   const deliveries = new RateLimiter(deliveryLimit);
   const refusals = new RateLimiter(refusalLimit);
-  // A hook that is not there is checked like one that is, so its answer takes as long.
+  // An unknown hook is checked like an existing one, so its response takes as long.
   const nobodysSecret = randomBytes(32).toString("hex");
   return (request, response) => {
     const id = request.params["ID"] ?? "";
@@ -79,7 +79,7 @@ function tooMany(response: HttpResponse): void {
   response.reply(429, { ...plainText, "Retry-After": "60" }, "Too many deliveries within one minute.\n");
 }
 
-/** Both sides are hashed to one length first, so the comparison tells nothing of the secret. */
+/** Both sides are hashed to the same length first, so the comparison reveals nothing about the secret. */
 function isGenuine({ headers, body }: HttpRequest, secret: string): boolean {
   const signature =
     headers.get("x-hub-signature-256")?.replace(/^sha256=/, "") ??
@@ -96,9 +96,7 @@ function isEqual(one: string, other: string): boolean {
   return timingSafeEqual(hash(one), hash(other));
 }
 
-/**
- * Names of the repositories that are fetched for it; none for an event that changes no branch. Throws `bad-request`.
- */
+/** Names of the repositories that will be fetched; none for an event that changes no branch. Throws `bad-request`. */
 function deliver(request: HttpRequest, requestByAddress: WebhookServices["requestByAddress"]): readonly string[] {
   const { headers } = request;
   const event =
@@ -114,7 +112,10 @@ function deliver(request: HttpRequest, requestByAddress: WebhookServices["reques
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** JSON, or a form with JSON in its field `payload`. JSON that says it is a form is JSON, as `curl -d` sends it. */
+/**
+ * JSON, or a form with JSON in its field `payload`. JSON with the content type of a form is treated as JSON, because
+ * `curl -d` sends it like that.
+ */
 function readPayload({ headers, body }: HttpRequest): Fields {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
@@ -129,7 +130,7 @@ function readPayload({ headers, body }: HttpRequest): Fields {
   throw new TrawlError("bad-request", 'the delivery must be a JSON object with a "repository"');
 }
 
-/** All that the delivery calls its repository. */
+/** All addresses and names that the delivery gives for its repository. */
 function addressesIn(payload: Fields): string[] {
   const repository = toFields(payload["repository"]);
   const project = toFields(payload["project"]);

@@ -9,14 +9,12 @@ export const tooLarge = "body too large\n";
 const tooManyPieces = "the body arrives in too many small pieces; send larger chunks\n";
 const tooSlow = "the body did not arrive in time\n";
 
-/**
- * A whole body comes within this time. uWebSockets.js cuts one that comes at less than 16 KB/s for 10 to 12 s before.
- */
+/** Time limit for a whole body. uWebSockets.js disconnects earlier if less than 16 KB/s arrive for 10 to 12 s. */
 const bodyMsMax = 60_000;
 
 /**
- * Reads a body and calls `done` when it is whole; what is wrong with it is answered here. Each chunk is copied: its
- * memory is uWebSockets.js' own again when the callback returns.
+ * Reads a body and calls `done` when it is complete; errors are answered here. Each chunk is copied, because its memory
+ * belongs to uWebSockets.js again when the callback returns.
  */
 export function readBody(res: NativeResponse, body: RequestBody, response: HttpResponse, done: () => void): void {
   const cut = callAfter(bodyMsMax, () => response.reply(408, plainText, tooSlow));

@@ -4,13 +4,16 @@ import type { NativeResponse } from "./uws-binding.js";
 
 const noBytes = new Uint8Array(0);
 
-/** The answer that a body belongs to. */
+/** The response to which a body belongs. */
 interface Closable {
   readonly closed: boolean;
   onClosed(callback: () => void): void;
 }
 
-/** What both kinds of body have: the head that goes out with the first block, and who waits for the socket. */
+/**
+ * Common parts of both kinds of body: the head, which is sent with the first block, and the callback that waits for the
+ * socket.
+ */
 abstract class BodyStream implements ByteStream {
   protected readonly res: NativeResponse;
   protected readonly ended: () => void;
@@ -50,14 +53,14 @@ abstract class BodyStream implements ByteStream {
     this.#writable?.();
   }
 
-  /** Within a cork. */
+  /** Must be called within a cork. */
   protected writeHeadOnce(): void {
     this.#writeHead?.();
     this.#writeHead = undefined;
   }
 }
 
-/** A body whose length is not known before its end. */
+/** A body whose length is not known in advance. */
 export class NativeStream extends BodyStream {
   write(block: Uint8Array): boolean {
     if (this.closed) return false;
@@ -79,8 +82,8 @@ export class NativeStream extends BodyStream {
   }
 
   /**
-   * uWebSockets.js leaves the tail of the block that met a full socket in its own buffer, and moves it on only with the
-   * next write: a stream with nothing to say would keep it for ever. An empty cork moves it.
+   * When the socket is full, uWebSockets.js keeps the tail of the block in its own buffer, and sends it only with the
+   * next write: in a stream with nothing more to send it would remain there forever. An empty cork sends it.
    */
   protected override resume(): true {
     if (this.closed) return true;
@@ -91,8 +94,8 @@ export class NativeStream extends BodyStream {
 }
 
 /**
- * A body of known length. uWebSockets.js takes as much of a block as the socket does and no more, so the rest of a
- * block waits here, copied.
+ * A body of known length. uWebSockets.js accepts only as much of a block as the socket does, so the rest of a block
+ * waits here, copied.
  */
 export class SizedStream extends BodyStream {
   readonly #byteCount: number;
@@ -113,7 +116,7 @@ export class SizedStream extends BodyStream {
     return this.#send(block);
   }
 
-  /** The last byte ends the answer. One that lacks some can only be cut. */
+  /** The last byte ends the response. An incomplete one can only be disconnected. */
   end(): void {
     if (this.#givenCount < this.#byteCount) this.cut();
   }

@@ -1,18 +1,18 @@
 /**
- * The body of a streamed answer.
+ * The body of a streamed response.
  *
  * Contract:
- * - `write` takes the block in any case. When it returns false the socket is full: the caller writes no more until
- *   `onWritable` calls back. The bytes are copied, so the block is the caller's again when `write` returns.
- * - After `closed` every method does nothing, and `write` returns false.
+ * - `write` always accepts the block. If it returns false, the socket is full: the caller must not write until
+ *   `onWritable` calls back. The bytes are copied, so the caller may reuse the block when `write` returns.
+ * - After `closed`, every method does nothing, and `write` returns false.
  *
  * Caller guarantees: a block has 1 to `blockBytesMax` bytes.
  */
 export interface ByteStream {
   write(block: Uint8Array): boolean;
-  /** Ends the answer; blocks that were written still arrive. */
+  /** Ends the response; blocks already written are still sent. */
   end(): void;
-  /** Cuts the connection: the client sees an answer that is not whole. */
+  /** Closes the connection: the client sees an incomplete response. */
   cut(): void;
   readonly closed: boolean;
   onWritable(callback: () => void): void;
@@ -21,12 +21,12 @@ export interface ByteStream {
 
 /**
  * The largest block. Over TLS, blocks of 16,384 bytes and more leave uWebSockets.js with broken chunk framing
- * (uNetworking/uWebSockets.js#1249), and blocks near 16 KB in a cork of their own are the fastest on plain sockets:
- * 4,050 MB/s against 60 MB/s for 1 KB writes.
+ * (uNetworking/uWebSockets.js#1249), and blocks of almost 16 KB, each in its own cork, are the fastest on plain
+ * sockets: 4,050 MB/s, and 60 MB/s with writes of 1 KB.
  */
 export const blockBytesMax = 15_000;
 
-/** The body of an answer that is closed already. */
+/** The body of a response that is already closed. */
 export const closedStream: ByteStream = {
   closed: true,
   write: () => false,

@@ -8,11 +8,11 @@ import type { Log } from "../../base/log.js";
 import { Router } from "./router.js";
 
 /**
- * The control interface: JSON over HTTP on a socket in the data directory that only its owner may open, so whoever
- * reaches it needs no token.
+ * The control interface: JSON over HTTP on a socket in the data directory that only its owner may open, so callers need
+ * no token.
  *
- * An answer is JSON lines: any number of `{"progress": …}`, then one `{"result": …}` or `{"error": {code, message}}`.
- * The status is that of the error when it came before any progress, else 200.
+ * A response consists of JSON lines: any number of `{"progress": …}`, then one `{"result": …}` or
+ * `{"error": {code, message}}`. The status is that of the error if it occurred before any progress, otherwise 200.
  */
 export class ControlServer {
   readonly #log: Log;
@@ -29,7 +29,10 @@ export class ControlServer {
     this.#server = createServer((request, response) => void this.#accept(request, response));
   }
 
-  /** Refuses with `conflict` when another daemon answers on this data directory; a socket left by a dead one goes. */
+  /**
+   * Rejects with `conflict` if another daemon answers on this data directory; a socket left by a crashed one is
+   * removed.
+   */
   async listen(dataDirectory: string): Promise<void> {
     const path = controlSocketPath(dataDirectory);
     if (Buffer.byteLength(path) > socketPathBytesMax) {
@@ -47,7 +50,7 @@ export class ControlServer {
     this.#path = path;
   }
 
-  /** Closes the socket, and the connections too. Idempotent. */
+  /** Closes the socket and all connections. Idempotent. */
   async close(): Promise<void> {
     if (this.#path === undefined) return;
     this.#path = undefined;
@@ -56,7 +59,7 @@ export class ControlServer {
     await closed;
   }
 
-  /** The socket is made under a narrow umask, so there is no moment in which another user could open it. */
+  /** The socket is created with a restrictive umask, so there is no moment at which another user could open it. */
   #bind(path: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", (cause) => {
@@ -101,16 +104,16 @@ export class ControlServer {
 /** Handlers by method and pattern, as in `"POST /.api/repos/NAME/sync"`; see `Router` for patterns. */
 export type ControlHandlers = Readonly<Record<string, ControlHandler>>;
 
-/** What it returns is the result, as JSON; what it throws is the error. */
+/** The return value is the result, as JSON; an exception is the error. */
 export type ControlHandler = (call: ControlCall) => unknown;
 
 export interface ControlCall {
   readonly params: Readonly<Record<string, string>>;
-  /** The JSON that came with the request; undefined when there was none. Not checked: that is the handler's to do. */
+  /** The JSON in the request; undefined if there was none. The handler must validate it. */
   readonly body: unknown;
-  /** Shows the client something before the result. */
+  /** Sends progress to the client before the result. */
   readonly progress: (value: unknown) => void;
-  /** Aborted when the client left, and after the answer. */
+  /** Aborted when the client disconnects, and after the response. */
   readonly signal: AbortSignal;
 }
 
@@ -118,12 +121,12 @@ export function controlSocketPath(dataDirectory: string): string {
   return join(dataDirectory, "control.sock");
 }
 
-/** Linux keeps 108 bytes for the path of a socket, the last one for a zero. */
+/** Linux limits the path of a socket to 108 bytes, including a terminating zero. */
 const socketPathBytesMax = 107;
 
 const bodyBytesMax = 1 << 20;
 
-/** True when somebody listens on the socket. */
+/** True if a process is listening on the socket. */
 function answers(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);

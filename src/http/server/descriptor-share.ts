@@ -1,17 +1,20 @@
 import { readFileSync } from "node:fs";
 
-/** For the stores, threads, children of git and connections without a request, which uWebSockets.js ends after 10 s. */
+/**
+ * Reserved for the stores, threads, git children and connections without a request, which uWebSockets.js closes after
+ * 10 s.
+ */
 const reservedMax = 1_024;
 
 /**
- * Answers that may be open at a time, each on a connection of its own, so that descriptors are left for what else the
- * daemon does: without any, no repository is fetched and nobody can be told why. Of few descriptors it is half.
+ * Limit on open responses, each on its own connection, which leaves descriptors for everything else that the daemon
+ * does: without any, no repository can be fetched and no error can be sent. If there are few descriptors, half of them.
  */
 export function openAnswersMax(descriptorLimit: number): number {
   return Math.max(1, descriptorLimit - Math.min(reservedMax, Math.ceil(descriptorLimit / 2)));
 }
 
-/** How many descriptors the system lets this process have; Infinity where it does not tell. */
+/** The descriptor limit of this process; Infinity if the system does not report it. */
 export function descriptorLimit(): number {
   try {
     return limitIn(readFileSync("/proc/self/limits", "utf8"));
@@ -20,7 +23,7 @@ export function descriptorLimit(): number {
   }
 }
 
-/** The soft limit in the text of `/proc/self/limits`, to which Node has raised it as far as it may. */
+/** The soft limit in the text of `/proc/self/limits`, which Node has raised as far as possible. */
 export function limitIn(limits: string): number {
   return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
 }

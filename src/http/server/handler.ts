@@ -6,8 +6,8 @@ export type Method = "GET" | "POST" | "PUT" | "DELETE" | "OPTIONS";
 export type Handler = (request: HttpRequest, response: HttpResponse) => Promise<void> | void;
 
 /**
- * Asked before a body is read: who receives it, and whose share it takes. Undefined when the response is answered
- * already, as where the sender may not send it.
+ * Called before a body is read: determines who receives it, and whose share it uses. Undefined if the response has
+ * already been sent, for example because the sender may not send it.
  */
 export type BodyAdmission = (request: HttpRequest, response: HttpResponse) => BodyReceiver | undefined;
 
@@ -16,8 +16,10 @@ export interface BodyReceiver {
   readonly handler: Handler;
 }
 
-/** Told once for each request, when its response ended: `status` is 499 when the client left before an answer. */
+/**
+ * Called once per request, when its response has ended: `status` is 499 if the client disconnected before a response.
+ */
 export type RequestObserver = (method: string, status: number) => void;
 
-/** A status and a sentence for a request that is refused; undefined for another. */
+/** A status and a sentence if the request is refused; otherwise undefined. */
 export type RequestCheck = (request: RequestHead) => { readonly status: number; readonly message: string } | undefined;

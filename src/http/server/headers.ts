@@ -3,7 +3,7 @@ export type Headers = Readonly<Record<string, string>>;
 
 export const plainText: Headers = { "Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff" };
 
-/** The reason phrases of the statuses that answers have. */
+/** The reason phrases of the statuses in use. */
 export const statusText: Readonly<Record<number, string>> = {
   200: "OK",
   202: "Accepted",

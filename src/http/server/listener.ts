@@ -3,7 +3,7 @@ import type { Log } from "../../base/log.js";
 import { replaceListener } from "../../native/socket/socket.js";
 import type { ListenSocket, NativeApp, NativeModule } from "./uws-binding.js";
 
-/** The port that the server listens on. */
+/** The port on which the server listens. */
 export class Listener {
   readonly #native: NativeModule;
   readonly #app: NativeApp;
@@ -16,7 +16,7 @@ export class Listener {
     this.#log = log;
   }
 
-  /** Opens the port, or takes the socket `given`, and returns its number. See `HttpServer.listen`. */
+  /** Opens the port, or uses the socket `given`, and returns its number. See `HttpServer.listen`. */
   open(host: string, port: number, given: number | undefined): number {
     return (given === undefined ? undefined : this.#take(host, given)) ?? this.#open(host, port);
   }

@@ -1,7 +1,7 @@
 import { uninitializedBytes } from "../../base/bytes.js";
 import type { FullShare } from "../../base/fair-semaphore.js";
 
-/** Bytes of all bodies that are received or worked on, together and of one client. */
+/** Limits the bytes of all bodies that are being received or processed, in total and per client. */
 export class ByteBudget {
   readonly #bytesMax: number;
   readonly #clientBytesMax: number;
@@ -17,7 +17,7 @@ export class ByteBudget {
     return this.#bytes;
   }
 
-  /** Takes so many bytes, or nothing and returns whose bound is reached. */
+  /** Takes this many bytes; otherwise takes none and returns which limit is reached. */
   take(client: string, byteCount: number): FullShare | undefined {
     const taken = (this.#bytesOf.get(client) ?? 0) + byteCount;
     if (taken > this.#clientBytesMax) return "client";
@@ -36,19 +36,19 @@ export class ByteBudget {
 }
 
 /**
- * Pieces that a body may come in whatever their length; with more, they have `pieceBytesMin` bytes on average.
- * uWebSockets.js makes an object for each: 200,000 pieces of one byte took 67 MiB and kept the main thread away for 280
- * ms.
+ * Limit on the pieces of a body, whatever their length; with more pieces, their average size must be `pieceBytesMin`
+ * bytes. uWebSockets.js creates an object for each: 200,000 pieces of one byte took 67 MiB and blocked the main thread
+ * for 280 ms.
  */
 const piecesMax = 4096;
 const pieceBytesMin = 64;
 
-/** A body that comes in pieces does not begin with a smaller buffer. */
+/** Minimum size of the buffer for a body that arrives in pieces. */
 const piecedBytesMin = 4096;
 
 /**
- * A body on its way: one buffer that doubles, so bytes that come in small pieces cost no more than others. What it has
- * allocated is taken from the budget until `release`.
+ * A body being received, in one buffer that is doubled as needed, so bytes that arrive in small pieces cost no more
+ * than others. Its allocations are charged to the budget until `release`.
  */
 export class RequestBody {
   readonly #bytesMax: number;
@@ -64,12 +64,12 @@ export class RequestBody {
     this.#client = client;
   }
 
-  /** What has come. It is written to no more, and is valid as long as somebody holds it. */
+  /** The received bytes. They are no longer written to, and remain valid as long as they are referenced. */
   get bytes(): Uint8Array {
     return this.#buffer.subarray(0, this.#length);
   }
 
-  /** Copies the chunk; returns why it is not taken, and then the body is worth nothing. */
+  /** Copies the chunk; returns why it is not accepted, in which case the body is unusable. */
   push(chunk: Uint8Array, isLast: boolean): "too-large" | "too-many-pieces" | FullShare | undefined {
     const length = this.#length + chunk.length;
     if (length > this.#bytesMax) return "too-large";

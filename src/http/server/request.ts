@@ -3,27 +3,27 @@ import type { NativeModule, NativeRequest, NativeResponse } from "./uws-binding.
 
 const forwardedForHeader = "x-forwarded-for";
 
-/** A copy of what the client sent: valid for as long as someone holds it. */
+/** A copy of what the client sent; it remains valid as long as it is referenced. */
 export interface HttpRequest extends RequestHead {
-  /** Decoded parts of the path, by the name they have in the route's pattern. */
+  /** Decoded captures of the path, by their name in the route's pattern. */
   readonly params: Readonly<Record<string, string>>;
-  /** Empty when the route takes none. */
+  /** Empty if the route has no body. */
   readonly body: Uint8Array;
 }
 
 export interface RequestHead {
   readonly method: string;
-  /** As sent, percent-encoding included. */
+  /** As sent, with percent-encoding. */
   readonly path: string;
-  /** What follows the question mark, as sent. */
+  /** The query string, as sent. */
   readonly query: string;
-  /** Names are in lower case. The first one counts when a header comes twice. */
+  /** Names are in lower case. If a header occurs twice, the first one counts. */
   readonly headers: ReadonlyMap<string, string>;
-  /** The client's, also where it comes through proxies that are trusted. */
+  /** The client's address, even if it connects through trusted proxies. */
   readonly remoteAddress: string;
 }
 
-/** Field by field: to spread one takes longer than the rest of a small request's way to its handler. */
+/** Copies each property, because spreading takes longer than all other handling of a small request. */
 export function withBody(
   { method, path, query, headers, remoteAddress }: RequestHead,
   params: HttpRequest["params"],
@@ -32,7 +32,7 @@ export function withBody(
   return { method, path, query, headers, remoteAddress, params, body };
 }
 
-/** The query is read once and raw: reading one key of it would decode the rest in place. */
+/** The query is read once and raw: reading a single key of it would decode the rest in place. */
 export function copyRequest(
   native: NativeModule,
   res: NativeResponse,
@@ -44,7 +44,7 @@ export function copyRequest(
   native.eachHeader(req, (name, value) => {
     const earlier = headers.get(name);
     if (earlier === undefined) headers.set(name, value);
-    // A proxy may add a header of its own behind the one that a client has sent.
+    // A proxy may append its own header after one sent by the client.
     else if (name === forwardedForHeader) headers.set(name, `${earlier},${value}`);
   });
   return {

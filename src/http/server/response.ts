@@ -3,12 +3,12 @@ import { closedStream, type ByteStream } from "./byte-stream.js";
 import { plainText, statusText, type Headers } from "./headers.js";
 import type { NativeResponse } from "./uws-binding.js";
 
-/** What the client left before has this status, in the counts alone. */
+/** The status counted for a request whose client disconnected before the response. */
 const clientClosedStatus = 499;
 
 /**
- * One answer: exactly one `reply` or one `startStream`, or nothing when the client left first. Every method does
- * nothing once `closed`.
+ * One response: exactly one `reply` or one `startStream`, or nothing if the client disconnected first. Every method
+ * does nothing once `closed`.
  */
 export class HttpResponse {
   readonly #res: NativeResponse;
@@ -21,7 +21,7 @@ export class HttpResponse {
   #status: number | undefined;
   #closed = false;
 
-  /** Where `isLast` says so when the answer ends, the connection ends with it. */
+  /** If `isLast` returns true when the response ends, the connection is closed. */
   constructor(res: NativeResponse, bodyless: boolean, ended: (status: number) => void, isLast: () => boolean) {
     this.#res = res;
     this.#isLast = isLast;
@@ -30,23 +30,23 @@ export class HttpResponse {
     res.onAborted(() => this.#close(clientClosedStatus));
   }
 
-  /** Headers that the answer has, whatever it is. */
+  /** Sets headers that the response will have in any case. */
   setHeaders(headers: Headers): void {
     this.#headers = headers;
   }
 
-  /** True when the answer is whole, or the client left. */
+  /** True if the response is complete, or the client has disconnected. */
   get closed(): boolean {
     return this.#closed;
   }
 
-  /** Calls back once, when `closed` becomes true; at once when it is. */
+  /** Calls back once, when `closed` becomes true; immediately if it already is. */
   onClosed(callback: () => void): void {
     if (this.#closed) callback();
     else this.#closedCallbacks.push(callback);
   }
 
-  /** The whole answer in one go. */
+  /** Sends the whole response at once. */
   reply(status: number, headers: Headers, body: string | Uint8Array): void {
     if (this.#closed || this.#status !== undefined) return;
     this.#status = status;
@@ -59,8 +59,8 @@ export class HttpResponse {
   }
 
   /**
-   * An answer that is only a head. `byteCount` is what a whole one would say of its length; undefined when that is not
-   * known.
+   * Sends a response that consists only of a head. `byteCount` is the length that a complete response would state;
+   * undefined if that is unknown.
    */
   replyHead(status: number, headers: Headers, byteCount: number | undefined): void {
     if (this.#closed || this.#status !== undefined) return;
@@ -73,8 +73,8 @@ export class HttpResponse {
   }
 
   /**
-   * As `startStream`, for a body of this many bytes, at least one: the answer says its length, and ends with its last
-   * byte.
+   * Like `startStream`, for a body of this many bytes, at least one: the response states its length, and ends with its
+   * last byte.
    */
   startSizedStream(status: number, headers: Headers, byteCount: number): ByteStream {
     if (this.#closed || this.#status !== undefined) return closedStream;
@@ -88,7 +88,10 @@ export class HttpResponse {
     );
   }
 
-  /** An answer in blocks. The head goes out with the first block, so a stream that sends nothing yet costs nothing. */
+  /**
+   * Starts a response in blocks. The head is sent with the first block, so a stream that has sent nothing costs
+   * nothing.
+   */
   startStream(status: number, headers: Headers): ByteStream {
     if (this.#closed || this.#status !== undefined) return closedStream;
     this.#status = status;
@@ -100,14 +103,14 @@ export class HttpResponse {
     );
   }
 
-  /** Says how an answer ends whose client has lost its right to it. */
+  /** Sets how the response ends if its client loses its authorization. */
   onRevoked(callback: (reason: string) => void): void {
     this.#revoked = callback;
   }
 
   /**
-   * The client has lost its right to the answer: what has not begun is a 401, and what has is cut, unless `onRevoked`
-   * said otherwise.
+   * The client has lost its authorization: a response that has not started becomes a 401, and one that has is
+   * disconnected, unless `onRevoked` has set something else.
    */
   revoke(reason: string): void {
     if (this.#closed) return;
@@ -116,7 +119,10 @@ export class HttpResponse {
     else this.#res.close();
   }
 
-  /** Answers 500; an answer that has begun is cut, so that the client cannot take it for a whole one. */
+  /**
+   * Responds with 500; a response that has started is disconnected, so that the client cannot mistake it for a complete
+   * one.
+   */
   fail(): void {
     if (this.#closed) return;
     if (this.#status === undefined) this.reply(500, plainText, "internal error\n");

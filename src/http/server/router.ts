@@ -1,8 +1,8 @@
 import { assert } from "../../base/assert.js";
 
 /**
- * Finds the route of a request. A pattern is a path in which words in capitals stand for any text that is not empty,
- * slashes included, as repository names have them: `/.api/repos/NAME/sync`. Captured text is percent-decoded.
+ * Finds the route of a request. A pattern is a path in which words in capitals match any non-empty text, including
+ * slashes, because repository names contain them: `/.api/repos/NAME/sync`. Captured text is percent-decoded.
  */
 export class Router<Route> {
   readonly #entries: Entry<Route>[] = [];
@@ -15,7 +15,7 @@ export class Router<Route> {
     this.#entries.push({ method, path: pattern, texts, names: parts.filter((_, at) => at % 2 === 1), route });
   }
 
-  /** The first route that fits, in the order they were added. */
+  /** The first matching route, in the order in which they were added. */
   find(method: string, path: string): Found<Route> {
     const methods: string[] = [];
     for (const entry of this.#entries) {
@@ -36,7 +36,7 @@ export type Found<Route> =
 interface Entry<Route> {
   readonly method: string;
   readonly path: string;
-  /** What stands before, between and after the captures; only the path itself without captures. */
+  /** The texts before, between and after the captures; only the path itself if there are no captures. */
   readonly texts: readonly string[];
   readonly names: readonly string[];
   readonly route: Route;
@@ -44,7 +44,7 @@ interface Entry<Route> {
 
 const noParams: Readonly<Record<string, string>> = {};
 
-/** The captures, or undefined when the path is another one or holds a broken percent-encoding. */
+/** The captures, or undefined if the path does not match or has invalid percent-encoding. */
 function match<Route>(
   { path: pattern, texts, names }: Entry<Route>,
   path: string,
@@ -59,7 +59,7 @@ function match<Route>(
   }
 }
 
-/** What stands between the texts, each as long as those before it leave it; undefined where it is none. */
+/** The texts between the fixed texts, matched from left to right; undefined if one would be empty. */
 function captures(texts: readonly string[], path: string): readonly string[] | undefined {
   const [first = "", last = ""] = [texts[0], texts.at(-1)];
   if (!path.startsWith(first) || !path.endsWith(last)) return undefined;

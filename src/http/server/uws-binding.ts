@@ -23,7 +23,7 @@ export interface NativeApp {
   close(): void;
 }
 
-/** The names that differ in the package for newer releases of Node, which are those of uWebSockets.js itself. */
+/** The names that differ in the package for newer Node releases, which are those of uWebSockets.js itself. */
 interface NewerModule extends Pick<NativeModule, "App" | "LIBUS_LISTEN_EXCLUSIVE_PORT"> {
   us_listen_socket_close(socket: ListenSocket): void;
   us_socket_local_port(socket: ListenSocket): number;
@@ -33,25 +33,25 @@ interface NewerRequest {
   forEach(callback: (name: string, value: string) => void): void;
 }
 
-/** The last ABI, of Node 20, that the package of the lockfile has a binary for: it runs with glibc 2.27. */
+/** The last ABI (Node 20) for which the package in the lockfile has a binary; it runs with glibc 2.27. */
 const lastOlderAbi = 115;
 
-/** For newer releases there is one that needs glibc 2.38; make installs it where they run. */
+/** For newer releases there is a package that needs glibc 2.38; make installs it if required. */
 const newerPackage = "../../../uws/node_modules/uWebSockets.js";
 
 /**
- * The newer one refuses a longer request line with its headers, and 4 KiB unless this variable says otherwise; the
- * older one takes as much.
+ * The newer package rejects longer request lines with headers; its limit is 4 KiB unless this variable is set. The
+ * older one accepts this much.
  */
 const headBytesMax = 128 * 1024;
 const headBytesVariable = "UWS_HTTP_MAX_HEADERS_SIZE";
 
-/** uWebSockets.js for the release of Node that runs. Throws `bad-config` where there is none. */
+/** Loads uWebSockets.js for the running Node release. Throws `bad-config` if there is none. */
 export function loadBinding(abi = Number(process.versions.modules)): NativeModule {
   const require = createRequire(import.meta.url);
   try {
     if (abi <= lastOlderAbi) return olderBinding(require("uWebSockets.js") as Omit<NativeModule, "eachHeader">);
-    // It reads the variable while it loads.
+    // It reads the variable while it is being loaded.
     process.env[headBytesVariable] = String(headBytesMax);
     return newerBinding(require(newerPackage) as NewerModule);
   } catch (error) {

@@ -14,12 +14,12 @@ import { Router } from "./router.js";
 import { loadBinding, type NativeApp, type NativeRequest, type NativeResponse } from "./uws-binding.js";
 
 /**
- * The HTTP server, and with uws-binding.ts the only file that knows uWebSockets.js.
+ * The HTTP server and, with uws-binding.ts, the only file that uses uWebSockets.js.
  *
- * That library kills the process when a handler throws or returns without an answer, when a response is touched after
- * its client left, and it answers a request that is read after the first `await` with another request's bytes. So a
- * handler here gets a copy of the request and a `HttpResponse` that does nothing once it is closed, and whatever it
- * throws becomes a plain 500 and a line in the log.
+ * That library crashes the process if a handler throws or returns without a response, or if a response is used after
+ * its client has disconnected, and a request that is read after the first `await` contains another request's bytes.
+ * Therefore handlers get a copy of the request and an `HttpResponse` that does nothing once it is closed, and
+ * exceptions become a plain 500 and a log line.
  */
 export class HttpServer {
   readonly #log: Log;
@@ -46,41 +46,45 @@ export class HttpServer {
     this.#app.any("/*", (res, req) => this.#accept(res, req));
   }
 
-  /** Says which headers every answer has, those without a route included; what a handler says of the same name wins. */
+  /**
+   * Sets the headers of every response, including those without a route; a handler's headers of the same name take
+   * precedence.
+   */
   setHeaders(headersOf: (request: RequestHead) => Headers): void {
     this.#headersOf = headersOf;
   }
 
-  /** Says what refuses a request before anything else reads it, whatever its path and method. */
+  /** Sets the check that may refuse a request before it is processed, whatever its path and method. */
   setCheck(check: RequestCheck): void {
     this.#check = check;
   }
 
-  /** Says how many bytes the bodies of all requests, and of one client, may take together. */
+  /** Sets the limits on the bodies of all requests, and of one client. */
   setBodyBudget(budget: ByteBudget): void {
     this.#budget = budget;
   }
 
   /**
-   * Says how many answers may be open; a further request is refused with 503, and its connection ends. How we are is
-   * told all the same.
+   * Sets the limit on open responses; a further request is refused with 503, and its connection is closed. Monitoring
+   * requests are still answered.
    */
   setOpenMax(count: number): void {
     this.#openMax = count;
   }
 
-  /** Says which proxies are believed when they tell whom they stand for. */
+  /** Sets the proxies that are trusted to report their clients' addresses. */
   setClientAddresses(addresses: ClientAddresses): void {
     this.#addresses = addresses;
   }
 
-  /** Adds a route without a body; see `Router` for patterns. A GET route answers HEAD too, without the body. */
+  /** Adds a route without a body; see `Router` for patterns. A GET route also handles HEAD, without the body. */
   route(method: Method, pattern: string, handler: Handler): void {
     this.#router.add(method, pattern, { kind: "plain", handler });
   }
 
   /**
-   * Adds a route whose handler is called with the whole body, at most `bodyBytesMax` long; more is refused with 413.
+   * Adds a route whose handler is called with the complete body of at most `bodyBytesMax`; a longer one is refused with
+   * 413.
    */
   routeWithBody(method: Method, pattern: string, bodyBytesMax: number, handler: Handler): void {
     this.routeWithAdmission(method, pattern, bodyBytesMax, ({ remoteAddress }) => ({
@@ -89,24 +93,27 @@ export class HttpServer {
     }));
   }
 
-  /** The same for a body that not everybody may send: `admission` is asked before any of it is read. */
+  /**
+   * Like `routeWithBody`, for a body that not every client may send: `admission` is called before any of it is read.
+   */
   routeWithAdmission(method: Method, pattern: string, bodyBytesMax: number, admission: BodyAdmission): void {
     this.#router.add(method, pattern, { kind: "body", admission, bodyBytesMax });
   }
 
-  /** What answers requests for paths of no route, whatever their method; without it they get 404. */
+  /** Sets the handler of requests that match no route, whatever their method; without it they get 404. */
   otherwise(handler: Handler): void {
     this.#fallback = handler;
   }
 
   /**
-   * Opens the port, 0 for a free one, and returns its number. `tuneListener` gets the number of the listening
-   * port before a client does, to set socket options that accepted sockets inherit.
+   * Opens the port, 0 for a free one, and returns its number. `tuneListener` gets the number of the listening port
+   * before a client does, to set socket options that accepted sockets inherit.
    *
-   * The port is opened exclusively: without that, a second daemon would share it silently.
+   * The port is opened exclusively: otherwise a second daemon would share it silently.
    *
-   * `given` is the descriptor of a socket that listens already, at which clients may wait; it becomes the server's own.
-   * uWebSockets.js takes none, so it opens a free port, whose socket is exchanged before the event loop looks at it.
+   * `given` is the descriptor of a socket that is already listening, on which clients may be waiting; the server takes
+   * ownership of it. uWebSockets.js cannot use an existing socket, so it opens a free port, whose socket is replaced
+   * before the event loop polls it.
    */
   listen(host: string, port: number, tuneListener: (port: number) => void, given?: number): number {
     const bound = this.#listener.open(host, port, given);
@@ -114,14 +121,14 @@ export class HttpServer {
     return bound;
   }
 
-  /** Requests that have no whole answer yet. */
+  /** Requests without a complete response. */
   get openResponses(): number {
     return this.#responses.size;
   }
 
   /**
-   * Takes no further connections, waits until the open responses have ended, at most `graceMs`, and cuts the rest. A
-   * connection that was taken just before may still send its request. Each connection ends with its next answer.
+   * Accepts no more connections, waits at most `graceMs` until the open responses have ended, and disconnects the rest.
+   * A connection accepted just before may still send its request. Each connection is closed after its next response.
    * Idempotent.
    */
   async stop(graceMs: number): Promise<void> {
@@ -135,7 +142,7 @@ export class HttpServer {
     this.#app.close();
   }
 
-  /** Runs in uWebSockets.js' callback: nothing may be thrown from here. */
+  /** Runs in a callback of uWebSockets.js: nothing may be thrown from here. */
   #accept(res: NativeResponse, req: NativeRequest): void {
     const method = req.getCaseSensitiveMethod();
     const response = new HttpResponse(
@@ -160,7 +167,7 @@ export class HttpServer {
     }
   }
 
-  /** One line a minute says how often. */
+  /** Logs the number of refusals once a minute. */
   #refuse(response: HttpResponse): void {
     response.reply(
       503,
@@ -178,7 +185,7 @@ export class HttpServer {
   }
 
   #dispatch(res: NativeResponse, request: RequestHead, response: HttpResponse): void {
-    // What a browser asks before it lets a page of another origin ask: the headers are the answer.
+    // The preflight that a browser sends before a request from a page of another origin: the headers are the response.
     if (request.method === "OPTIONS" && request.path.startsWith("/.api/")) return response.reply(200, {}, "");
     const found = this.#router.find(request.method === "HEAD" ? "GET" : request.method, request.path);
     switch (found.kind) {
@@ -203,8 +210,8 @@ export class HttpServer {
   }
 
   /**
-   * What is refused here, or by the admission, is answered at once: uWebSockets.js drops the rest of the body, so the client
-   * sees the answer.
+   * Requests refused here or by the admission are answered immediately: uWebSockets.js discards the rest of the body,
+   * so the client receives the response.
    */
   #receive(
     res: NativeResponse,
@@ -237,11 +244,11 @@ interface BodyRoute {
 
 const native = loadBinding();
 const drainPollMs = 20;
-/** What an operator looks at in just that moment; none of them stays open. */
+/** Requests that operators need in just this situation; none of them stays open. */
 const monitoringPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
 const refusalLogMs = 60_000;
 
-/** A request follows its connection within this time, but for a client that only keeps one ready. */
+/** A request follows its connection within this time, unless a client only keeps a connection ready. */
 const lastRequestMs = 100;
 const noBytes = new Uint8Array(0);
 

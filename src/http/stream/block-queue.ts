@@ -1,21 +1,21 @@
 import { uninitializedBytes, utf8Bytes } from "../../base/bytes.js";
 import { blockBytesMax } from "../server/byte-stream.js";
 
-/** Of one UTF-16 unit. */
+/** For one UTF-16 code unit. */
 const utf8BytesPerUnitMax = 3;
 
 /**
- * A queue of bytes that go in as pieces of any size and come out as blocks of `blockBytesMax`, the last one shorter.
- * Of a large piece only the beginning that completes a block and the end that does not fill one are copied.
+ * A queue of bytes that are added in pieces of any size and removed in blocks of `blockBytesMax`, the last one shorter.
+ * Of a large piece, only the beginning that completes a block and the end that does not fill one are copied.
  */
 export class BlockQueue {
   #blocks: Uint8Array[] = [];
   #head = 0;
   #bytes = 0;
-  /** Blocks taken since the queue was made, and what to call when so many are written. */
+  /** Number of blocks taken since the queue was created, and callbacks for when that many have been written. */
   #takenCount = 0;
   #givebacks: { readonly takenCount: number; readonly release: () => void }[] = [];
-  /** The block that small pieces are gathered in, filled up to `#tailBytes`. */
+  /** The block in which small pieces are collected, filled up to `#tailBytes`. */
   #tail: Buffer | undefined;
   #tailBytes = 0;
 
@@ -23,9 +23,7 @@ export class BlockQueue {
     return this.#bytes;
   }
 
-  /**
-   * Short texts are written where they belong: bytes of their own for each took a third of the time of small events.
-   */
+  /** Short texts are encoded in place: allocating bytes for each took a third of the time for small events. */
   appendText(text: string): void {
     if (text.length * utf8BytesPerUnitMax > blockBytesMax - this.#tailBytes) return this.append(utf8Bytes(text));
     this.#tail ??= uninitializedBytes(blockBytesMax);
@@ -34,7 +32,10 @@ export class BlockQueue {
     this.#fillTail(length);
   }
 
-  /** `release` is called when the piece is needed no more: it was copied, or what was taken of it is written. */
+  /**
+   * `release` is called when the piece is no longer needed: it has been copied, or the part that was taken has been
+   * written.
+   */
   append(piece: Uint8Array, release?: () => void): void {
     this.#bytes += piece.length;
     let at = this.#tail === undefined ? 0 : this.#gather(piece);
@@ -46,7 +47,7 @@ export class BlockQueue {
       this.#givebacks.push({ takenCount: this.#takenCount + this.#blocks.length - this.#head, release });
   }
 
-  /** The next block, or undefined when the queue is empty. Those taken before are written by now. */
+  /** The next block, or undefined if the queue is empty. Blocks taken before must have been written. */
   take(): Uint8Array | undefined {
     this.releaseTaken();
     if (this.#head === this.#blocks.length) this.#closeTail();
@@ -69,7 +70,7 @@ export class BlockQueue {
     return blocks;
   }
 
-  /** Gives back the pieces of which all blocks were taken, and are written or copied. */
+  /** Releases the pieces of which all blocks have been taken, and written or copied. */
   releaseTaken(): void {
     const due = this.#givebacks.findIndex(({ takenCount }) => takenCount > this.#takenCount);
     for (const { release } of this.#givebacks.splice(0, due < 0 ? this.#givebacks.length : due)) release();

@@ -3,34 +3,34 @@ import type { GitChild } from "../../git/run/run.js";
 import { ReadingPace } from "./reading-pace.js";
 import { blockBytesMax, type ByteStream } from "../server/byte-stream.js";
 
-/** How often it is looked whether a client reads, in the time after which one that does not is cut. */
+/** Number of checks whether a client reads within the time after which it is disconnected. */
 const stallChecks = 4;
 
-/** When a client is cut that does not take what there is. */
+/** When a client that does not read available data is disconnected. */
 export interface ReadingLimits {
-  /** It takes no byte for this long; noticed after at most 1/4 more than this time. */
+  /** If it reads nothing for this long; detected after at most 1/4 more than this time. */
   readonly stallMs: number;
   /**
-   * Whether others wait for what it holds: then it is also cut when it takes next to nothing in this time, see
+   * Whether others wait for its permit: then it is also disconnected if it reads almost nothing in this time, see
    * `ReadingPace`.
    */
   readonly isContended: () => boolean;
 }
 
-/** Bytes of the output, from the first to before the second. */
+/** A range of bytes of the output; the end is exclusive. */
 export interface OutputRange {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * Sends what a child writes to a client, at the client's pace: while the socket is full the pipe is not read, and the
- * child waits. Of the output at most one read of the pipe, 64 KiB, is held here.
+ * Forwards the output of a child process to a client, at the client's pace: while the socket is full the pipe is not
+ * read, and the child blocks. At most one read of the pipe, 64 KiB, is held here.
  *
- * `open` is called with the first byte, so a child that fails before it can still be answered with a status: the
- * promise then rejects with its error. One that fails later has its answer cut, so that nobody takes it for a whole
- * one. Resolves when the answer has ended; the child is gone by then, or killed. An output without any byte in the
- * range never calls `open`, and resolves with false.
+ * `open` is called with the first byte, so if a child fails before that, the response can still have an error status:
+ * the promise then rejects with the error. If it fails later, the client is disconnected, so that a truncated response
+ * cannot be mistaken for a complete one. Resolves when the response has ended; by then the child has exited or been
+ * killed. If there is no output in the range, `open` is not called, and it resolves with false.
  */
 export async function sendOutput(
   child: GitChild,
@@ -56,7 +56,7 @@ class Sending {
   readonly #limits: ReadingLimits;
   readonly #pace: ReadingPace;
   #stream: ByteStream | undefined;
-  /** What of the last read the socket has not taken. */
+  /** The part of the last read that the socket has not accepted. */
   #rest: Uint8Array = Buffer.alloc(0);
   #readCount = 0;
   #isFull = false;
@@ -98,7 +98,7 @@ class Sending {
     this.#send();
   }
 
-  /** Called from events, so what it throws would end the daemon. */
+  /** Called from event handlers, so an exception would end the daemon. */
   #send(): void {
     try {
       this.#sendRest();
@@ -140,7 +140,7 @@ class Sending {
     this.#child.stdout.resume();
   }
 
-  /** The pipe is read to its end by now, but for what the socket has not taken. */
+  /** The pipe has been read completely, except for what the socket has not accepted. */
   async #childEnded(isGood: boolean): Promise<void> {
     if (this.#stream === undefined) {
       if (!isGood) throw this.#child.exitError(await this.#child.ended);

@@ -9,13 +9,13 @@ import type { WriteBudget } from "./write-budget.js";
 export interface EventServices {
   readonly metrics: MetricRegistry;
   readonly log: Log;
-  /** A client that takes no byte for this long is cut. */
+  /** A client that reads nothing for this long is disconnected. */
   readonly stallMs: number;
-  /** One for all streams of a server. */
+  /** Shared by all streams of a server. */
   readonly budget: WriteBudget;
 }
 
-/** Begins an answer of events, compressed where the client takes that, and counts it. */
+/** Starts an event-stream response, compressed if the client accepts that, and counts it. */
 export function startEvents(
   request: HttpRequest,
   response: HttpResponse,
@@ -34,7 +34,7 @@ export function startEvents(
   return stream;
 }
 
-/** A stream has no length and no end that could be told without it. */
+/** A stream has neither a length nor an end that could be known in advance. */
 export function refuseHead(response: HttpResponse): void {
   response.reply(405, { ...plainText, Allow: "GET, OPTIONS" }, "method not allowed\n");
 }

@@ -1,19 +1,19 @@
 /**
- * Bytes that a client takes of an answer in a minute while others wait for its permit: 17 KB/s, about the pace at which
- * uWebSockets.js cuts those who send.
+ * Bytes that a client must read per minute while others wait for its permit: 17 KB/s, about the pace below which
+ * uWebSockets.js disconnects senders.
  */
 const bytesPerMinuteMin = 1 << 20;
 
 /**
- * Whether a client reads so slowly that it only holds what others wait for. It is looked at from time to time, and only
- * time in which the client keeps the answer waiting counts: a client that takes all that there is is never slow.
+ * Whether a client reads so slowly that it merely holds what others wait for. It is checked periodically, and only time
+ * in which the response waits for the client counts: a client that reads everything available is never slow.
  */
 export class ReadingPace {
   readonly #periodMs: number;
   #sinceMs: number;
   #bytes = 0;
 
-  /** The pace is that of `periodMs` each. */
+  /** The check interval is `periodMs`. */
   constructor(periodMs: number, nowMs: number) {
     this.#periodMs = periodMs;
     this.#sinceMs = nowMs;
@@ -23,7 +23,7 @@ export class ReadingPace {
     this.#bytes += byteCount;
   }
 
-  /** `isFull` says that the client could take more at once and does not. */
+  /** `isFull`: data is available that the client has not read. */
   isTooSlow(nowMs: number, isFull: boolean): boolean {
     const elapsedMs = nowMs - this.#sinceMs;
     if (isFull && elapsedMs < this.#periodMs) return false;

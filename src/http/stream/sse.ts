@@ -9,20 +9,20 @@ import type { Headers } from "../server/headers.js";
 import type { WriteBudget } from "./write-budget.js";
 
 /**
- * Events to the bytes of an event stream, with backpressure.
+ * Writes events as an event stream, with backpressure.
  *
- * An event is `event: NAME`, `data: JSON` and an empty line; clients of this interface accept nothing else, no comment,
- * no `id:`. `send` only queues; the queue is written once the calling code has run to its end, so events sent together
- * share a block and a system call. Blocks go to the socket until it is full and go on when it is writable; what is more
- * than fits into a turn of the event loop waits for the next one.
+ * An event is `event: NAME`, `data: JSON` and an empty line; clients of this interface accept nothing else, neither
+ * comments nor `id:`. `send` only queues; the queue is written once the calling code has run to completion, so events
+ * sent together share a block and a system call. Blocks are written to the socket until it is full, and writing
+ * continues when it is writable; what exceeds the budget of an event-loop iteration waits for the next one.
  *
- * Large parts are not copied: the caller gives them up with `send` and must not write to them before they are given
- * back.
+ * Large parts are not copied: the caller transfers ownership with `send` and must not write to them before they are
+ * released.
  *
- * The bytes that this object holds are `pendingBytes`; who fills it keeps the bound. On the socket's side one block at
- * most is held by uWebSockets.js. A client that takes no byte for `stallMs` is cut. uWebSockets.js does the same by
- * itself after 10 to 12 s without room in the socket's buffer, so a longer `stallMs` has effect only for a client that
- * keeps making a little room.
+ * The bytes held by this object are `pendingBytes`; the producer enforces the limit. uWebSockets.js holds at most one
+ * block for the socket. A client that reads nothing for `stallMs` is disconnected. uWebSockets.js does the same after
+ * 10 to 12 s without room in the socket's buffer, so a longer `stallMs` has an effect only for a client that keeps
+ * making a little room.
  */
 export class SseStream implements EventSink {
   readonly #stream: ByteStream;
@@ -34,7 +34,7 @@ export class SseStream implements EventSink {
   readonly #stallCheck: PendingCall;
   readonly #drainCallbacks: (() => void)[] = [];
   readonly #closedCallbacks: (() => void)[] = [];
-  /** Bytes of the block that met a full socket. */
+  /** Bytes of the block that was written when the socket became full. */
   #blockedBytes = 0;
   #socketReady = true;
   #waitsForTurn = false;
@@ -107,7 +107,7 @@ export class SseStream implements EventSink {
     else this.#closedCallbacks.push(callback);
   }
 
-  /** What was sent still arrives; then the response ends. */
+  /** Data sent before is still delivered; then the response ends. */
   end(): void {
     if (this.#closed) return;
     this.#ending = true;
@@ -116,8 +116,8 @@ export class SseStream implements EventSink {
   }
 
   /**
-   * Ends the stream with an `error` event. What was sent before still arrives, as a part of an event is of no use; a
-   * client that has not taken it after a second is cut.
+   * Ends the stream with an `error` event. Data sent before is still delivered, because part of an event is useless; a
+   * client that has not read it after a second is disconnected.
    */
   fail(message: string): void {
     this.send("error", [JSON.stringify({ message })]);
@@ -135,7 +135,7 @@ export class SseStream implements EventSink {
     });
   }
 
-  /** Everything queued so far becomes a batch: with gzip it is compressed up to a point where a client can read it. */
+  /** Everything queued so far becomes a batch: with gzip it is flushed so that a client can decode it. */
   #flush(): void {
     if (this.#stream.closed) return;
     if (this.#gzip) {
@@ -161,7 +161,7 @@ export class SseStream implements EventSink {
     else if (this.#filled) this.#scheduleDrain();
   }
 
-  /** Otherwise the stream goes on in the next turn, behind those that wait already. */
+  /** Otherwise the stream continues in the next iteration, after those that are already waiting. */
   #hasTurn(): boolean {
     if (this.#waitsForTurn) return false;
     if (this.#budget.hasRoom || this.pendingBytes === 0) return true;
@@ -225,16 +225,16 @@ export interface StreamObserver {
   stalled(): void;
 }
 
-/** The size that the readers of existing clients can hold; the searcher splits its events long before. */
+/** The largest event that existing clients can read; the searcher splits its events long before that. */
 export const eventBytesMax = 10 * 1024 * 1024;
 
-/** A client may take so long to read the end of a stream that failed. */
+/** Time for a client to read the end of a failed stream. */
 const failedMs = 1000;
 
-/** A stall is noticed after at most 1/4 more than its time. */
+/** A stall is detected after at most 1/4 more than its time. */
 const stallChecks = 4;
 
-/** Two of the headers matter to intermediaries: nothing may keep the stream back to cache or to buffer it. */
+/** Two of the headers are for intermediaries: the stream must be neither cached nor buffered. */
 export function sseHeaders(encoding: StreamEncoding): Headers {
   return {
     "Content-Type": "text/event-stream",
@@ -246,7 +246,7 @@ export function sseHeaders(encoding: StreamEncoding): Headers {
   };
 }
 
-/** The encoding that an `Accept-Encoding` header prefers; identity when there is none. */
+/** The encoding that an `Accept-Encoding` header prefers; identity if there is no header. */
 export function acceptedEncoding(header: string | undefined): StreamEncoding {
   if (header === undefined) return "identity";
   const accepted = new Negotiator({ headers: { "accept-encoding": header } }).encoding(["gzip", "identity"]);

@@ -1,7 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import { lineBytesUnlimited, type SearchRequest } from "../../model/search-request.js";
 
-/** A request, but for who sends it. */
+/** A request without its sender. */
 export type RequestedSearch = Omit<SearchRequest, "viewer" | "client">;
 
 export type StreamParams =
@@ -9,12 +9,12 @@ export type StreamParams =
   | { readonly kind: "bad"; readonly message: string };
 
 /**
- * The parameters of the stream endpoint, from the raw query string.
+ * Parses the parameters of the stream endpoint from the raw query string.
  *
- * An empty value counts as absent, of a repeated parameter the first one counts. Parameters of other names are ignored:
- * clients send `sm`, `dl`, `dk`, `dc`, `zoekt-search-opts`, `trace` and `feat`, which mean nothing here. Which pattern
- * type `v` and `t` ask for is for the query language to say. The first bad value gives the message; clients look at the
- * beginning of these texts, odd as one or two are.
+ * An empty value counts as absent; of a repeated parameter, the first one counts. Unknown parameters are ignored:
+ * clients send `sm`, `dl`, `dk`, `dc`, `zoekt-search-opts`, `trace` and `feat`, which have no meaning here. The query
+ * language determines the pattern type from `v` and `t`. The first invalid value determines the message; clients
+ * compare the beginning of these texts, although one or two are odd.
  */
 export function parseStreamParams(rawQuery: string): StreamParams {
   const given = new URLSearchParams(rawQuery);
@@ -45,7 +45,7 @@ function readRequest(given: (name: string) => string): RequestedSearch {
   };
 }
 
-/** A decimal integer of 64 bits, with an optional sign. */
+/** A decimal 64-bit integer, with an optional sign. */
 function readInteger(name: string, text: string, absent: number): number {
   if (text === "") return absent;
   if (!/^[+-]?[0-9]+$/.test(text) || !fitsInt64(BigInt(text.replace(/^\+/, "")))) {
@@ -82,7 +82,7 @@ function readBoolean(text: string): boolean {
 
 const contextLinesDefault = 1;
 
-/** The message says boolean where it means a number, as the interface has it. */
+/** The message says boolean although it means a number, because the existing interface does. */
 function readContextLines(text: string): number {
   if (text === "") return contextLinesDefault;
   if (!/^[0-9]+$/.test(text) || Number(text) > 0xffff_ffff) {

@@ -1,19 +1,17 @@
 /**
- * Bytes that all event streams together write in one turn of the event loop: one or two milliseconds. Eight streams
- * that each have 512 KiB to write take 17 ms, and whatever else the main thread serves would wait for them.
+ * Bytes that all event streams together write in one event-loop iteration: one or two milliseconds. Eight streams that
+ * each have 512 KiB to write take 17 ms, during which the main thread would serve nothing else.
  */
 const turnBytesMax = 256 * 1024;
 
-/**
- * Turns of the event loop, in each of which the streams of one server write no more than `turnBytesMax` and one block.
- */
+/** Limits the streams of one server to `turnBytesMax` plus one block per event-loop iteration. */
 export class WriteBudget {
   #leftBytes = turnBytesMax;
-  /** In the order in which they came. */
+  /** In order of arrival. */
   #waiting: (() => void)[] = [];
   #endsTurn = false;
 
-  /** Whether a stream may write in this turn. */
+  /** Whether a stream may write in this iteration. */
   get hasRoom(): boolean {
     return this.#leftBytes > 0;
   }
@@ -23,13 +21,13 @@ export class WriteBudget {
     this.#scheduleEnd();
   }
 
-  /** Calls back in the next turn; the caller may find no room even then, and asks again. */
+  /** Calls back in the next iteration; if there is no room even then, the caller must wait again. */
   wait(goOn: () => void): void {
     this.#waiting.push(goOn);
     this.#scheduleEnd();
   }
 
-  /** Sockets are looked at between two calls of `setImmediate`. */
+  /** Sockets are polled between two calls of `setImmediate`. */
   #scheduleEnd(): void {
     if (this.#endsTurn) return;
     this.#endsTurn = true;

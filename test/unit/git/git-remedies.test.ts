@@ -51,20 +51,20 @@ t.test("over http", async (t) => {
     new RegExp(`${place} rejects the user and password.*\\(git`),
   );
   t.match(await failure(t, "http://127.0.0.1:1/a.git"), /127\.0\.0\.1:1 (cannot be reached|: )|127\.0\.0\.1:1/);
-  t.match(await failure(t, "http://nowhere.invalid/a.git"), /the name nowhere\.invalid is not known here/);
+  t.match(await failure(t, "http://nowhere.invalid/a.git"), /the host name nowhere\.invalid cannot be resolved/);
 });
 
 t.test("over ssh", async (t) => {
   const rows: readonly (readonly [says: string, remedy: string])[] = [
-    ["Host key verification failed.", "host key of code.example.org is not known: put it in ~/.ssh/known_hosts"],
+    ["Host key verification failed.", "the host key of code.example.org is not known: put it in ~/.ssh/known_hosts"],
     [
       "@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification failed.",
-      "host key of code.example.org is not the one that is known",
+      "the host key of code.example.org differs from the known one",
     ],
-    ["git@code.example.org: Permission denied (publickey).", "code.example.org takes no key of the daemon's account"],
+    ["git@code.example.org: Permission denied (publickey).", "code.example.org accepts no key of the daemon's account"],
     [
       "ssh: Could not resolve hostname code.example.org: Name or service not known",
-      "the name code.example.org is not known here",
+      "the host name code.example.org cannot be resolved",
     ],
     [
       "ssh: connect to host code.example.org port 22: Connection timed out",
