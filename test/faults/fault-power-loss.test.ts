@@ -17,6 +17,8 @@ import { randomFrom } from "../support/random.js";
 
 const lossCount = scaled(6, 400);
 const callsMax = 250;
+/** A start makes 23, as it writes the catalog to a new file. */
+const startCallsMax = 25;
 const models: readonly NameModel[] = ["ordered", "loose"];
 
 t.test(
@@ -82,11 +84,24 @@ for (const model of models) {
     // Long enough to be told of a change that the disk does not have yet, if that were done.
     layer.delaySyncs(5);
     const options = ["--set", "workers=1", "--set", "index.workers=1"];
-    const lost = { count: 0, pages: 0, sizes: 0, names: 0, unsynced: 0 };
+    const lost = { count: 0, starts: 0, pages: 0, sizes: 0, names: 0, unsynced: 0 };
+    /** Loses power, and lets the system boot again. */
+    const losePart = (): void => {
+      // All of it, nothing, and any part are to be expected.
+      const style = random(4);
+      const keepOf = (count: number): number => (style === 0 ? 0 : style === 1 ? count : random(count + 1));
+      const { pages, sizes, names, unsynced } = losePower(layer.journal, data, model, keepOf);
+      lost.pages += pages;
+      lost.sizes += sizes;
+      lost.names += names;
+      lost.unsynced += unsynced;
+      layer.heal();
+      layer.reboot();
+    };
     site.hide();
     let daemon = await DaemonProcess.start(data, options, layer.environment);
     t.teardown(() => daemon.kill());
-    for (const point of rounds(lossCount / 2)) {
+    for (const round of rounds(lossCount / 2)) {
       await site.crash(daemon, async (daemon, _, ended) => {
         layer.killAt(
           daemon.pid,
@@ -98,21 +113,18 @@ for (const model of models) {
         layer.killAt(daemon.pid, 1, "killBefore");
         await daemon.kill();
       });
-      // All of it, nothing, and any part are to be expected.
-      const style = random(4);
-      const keepOf = (count: number): number => (style === 0 ? 0 : style === 1 ? count : random(count + 1));
-      const { pages, sizes, names, unsynced } = losePower(layer.journal, data, model, keepOf);
-      Object.assign(lost, {
-        count: point + 1,
-        pages: lost.pages + pages,
-        sizes: lost.sizes + sizes,
-        names: lost.names + names,
-        unsynced: lost.unsynced + unsynced,
-      });
-      layer.heal();
-      layer.reboot();
+      losePart();
+      lost.count++;
+      if (random(3) === 0) {
+        layer.killAt(0, 1 + random(startCallsMax), "killBefore");
+        const started = await DaemonProcess.start(data, options, layer.environment).catch(() => undefined);
+        layer.killAt(0, 1, "killBefore");
+        await started?.kill();
+        losePart();
+        lost.starts++;
+      }
       daemon = await DaemonProcess.start(data, options, layer.environment);
-      await site.check(t, daemon, `loss ${point}`);
+      await site.check(t, daemon, `loss ${round}`);
     }
     t.ok(lost.unsynced > 0, "something could be lost");
     if (isFull) t.ok(lost.pages > 0 && lost.names > 0, "something was lost each way");
@@ -122,7 +134,7 @@ for (const model of models) {
     record(
       7,
       `power loss, names ${model === "ordered" ? "reverted in one global order, as the journals of ext4 and XFS preserve it" : "reverted per directory, as POSIX allows"}`,
-      `${lost.count} power losses reverted ${figures}: 0 acknowledged changes lost, 0 mixed states`,
+      `${lost.count} power losses, and ${lost.starts} more during startup, reverted ${figures}: 0 acknowledged changes lost, 0 mixed states`,
     );
     t.equal(await daemon.stop(), 0);
   });

@@ -43,7 +43,7 @@ struct control {
   int64_t until;      /* FAIL ends before this number; 0 is never */
   int64_t action;
   int64_t error;      /* errno of FAIL */
-  int64_t daemon;     /* process to kill */
+  int64_t daemon;     /* process to kill with the one that calls; 0 is none: each process is killed at its own next call */
   int64_t hit;        /* calls that were failed, or 1 when the daemon was killed */
   int64_t syncs;      /* calls of fsync and fdatasync, which count as calls that change something, too */
   int64_t delay;      /* microseconds that a sync takes: who does not wait for it is seen to be ahead of the disk */
@@ -145,7 +145,7 @@ static void unlock(void) {
 
 static void killAll(void) {
   control->hit = 1;
-  kill((pid_t)control->daemon, SIGKILL);
+  if (control->daemon > 0) kill((pid_t)control->daemon, SIGKILL);
   raise(SIGKILL);
   for (;;) pause();
 }

@@ -118,8 +118,8 @@ export class FaultLayer {
   }
 
   /**
-   * Kills the daemon before or after its `count`-th further call that changes something; its children die at their next
-   * one.
+   * Kills the daemon before or after its `count`-th further call that changes something, be it its own or a child's;
+   * its children die at their next one. With 0 for the daemon, as while it starts, it dies at its next one, too.
    */
   killAt(daemon: number, count: number, when: "killBefore" | "killAfter"): void {
     this.#set({ at: 0, hit: 0, until: 0, daemon, action: actions[when] });
