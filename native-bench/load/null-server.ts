@@ -1,10 +1,9 @@
-import { silentLog } from "../../src/base/log.js";
 import { callAfter, monotonicMs } from "../../src/base/deadline.js";
-import { sseHeaders } from "../../src/http/stream/sse.js";
-import type { ByteStream } from "../../src/http/server/byte-stream.js";
+import { silentLog } from "../../src/base/log.js";
 import { plainText } from "../../src/http/server/headers.js";
 import type { HttpResponse } from "../../src/http/server/response.js";
 import { HttpServer } from "../../src/http/server/uws.js";
+import { sseHeaders } from "../../src/http/stream/sse.js";
 
 /** How long answers take. */
 export interface NullBehaviour {
@@ -14,12 +13,15 @@ export interface NullBehaviour {
   readonly stall: { readonly everyMs: number; readonly forMs: number } | undefined;
 }
 
+const bodyBytesMax = 64 * 1024;
+const json = { "Content-Type": "application/json" };
+
 /**
  * A server that searches nothing and answers with a given delay. A generator should measure exactly that delay; whatever
  * it measures beyond is its own cost.
  *
  * It has the routes that the generator knows. Words of a query choose the answer: `bytes:N` for at least N bytes of
- * matches, `status:N`, and `end:` with one of `endings`.
+ * matches, `status:N`, and `end:` with one of errors, no-done, cut, hang, breach, alert, error and partial.
  */
 export class NullServer {
   readonly url: string;
@@ -34,12 +36,9 @@ export class NullServer {
     this.#server.route("GET", "/.api/search/stream", (request, response) => {
       this.#later(new URLSearchParams(request.query).get("q") ?? "", response, streamAnswer);
     });
-    this.#server.routeWithBody("POST", "/.api/graphql", bodyBytesMax, ({ body }, response) =>
-      this.#later(field(body, "query"), response, graphqlAnswer),
-    );
-    this.#server.routeWithBody("POST", "/api/search", bodyBytesMax, ({ body }, response) =>
-      this.#later(field(body, "Q"), response, zoektAnswer),
-    );
+    this.#postJson("/.api/graphql", "query", '{"data":{}}', '{"errors":[{"message":"as you wish"}]}');
+    const zoektAnswer = '{"Result":{"FileCount":0,"Files":[{}]}}\n';
+    this.#postJson("/api/search", "Q", zoektAnswer, '{"Error":"as you wish"}\n');
     this.#server.route("GET", "/PATH", ({ path }, response) =>
       this.#later(decodeURIComponent(path.slice(1)), response, () => response.reply(200, plainText, "ok\n")),
     );
@@ -54,12 +53,20 @@ export class NullServer {
     return this.#server.stop(0);
   }
 
-  #later(words: string, response: HttpResponse, answer: (wish: Wish, response: HttpResponse) => void): void {
-    const wish = readWish(words);
+  /** A route whose query is a member of a JSON body. */
+  #postJson(path: string, member: string, good: string, bad: string): void {
+    this.#server.routeWithBody("POST", path, bodyBytesMax, ({ body }, response) => {
+      const query = (JSON.parse(Buffer.from(body).toString()) as Record<string, unknown>)[member];
+      this.#later(String(query), response, (words) => response.reply(200, json, wished(words, "end") ? bad : good));
+    });
+  }
+
+  #later(words: string, response: HttpResponse, answer: (words: string, response: HttpResponse) => void): void {
     const delayMs = this.#stalledUntil(this.#behaviour.delayMs(this.#requestCount++));
     const act = (): void => {
-      if (wish.status === 200) answer(wish, response);
-      else response.reply(wish.status, plainText, "as you wish\n");
+      const status = Number(wished(words, "status") ?? 200);
+      if (status === 200) answer(words, response);
+      else response.reply(status, plainText, "as you wish\n");
     };
     if (delayMs <= 0) act();
     else callAfter(delayMs, act);
@@ -74,76 +81,34 @@ export class NullServer {
   }
 }
 
-/** How an answer ends. All but the first two are for streams. */
-export const endings = ["done", "errors", "no-done", "cut", "hang", "breach", "alert", "error", "partial"] as const;
-type Ending = (typeof endings)[number];
-
-interface Wish {
-  readonly status: number;
-  readonly bytes: number;
-  readonly ending: Ending;
+function wished(words: string, name: string): string | undefined {
+  return new RegExp(`\\b${name}:([\\w-]+)`).exec(words)?.[1];
 }
-
-function readWish(words: string): Wish {
-  const wished = (name: string): string | undefined => new RegExp(`\\b${name}:([\\w-]+)`).exec(words)?.[1];
-  const ending = endings.find((name) => name === wished("end")) ?? "done";
-  return { status: Number(wished("status") ?? 200), bytes: Number(wished("bytes") ?? 0), ending };
-}
-
-const bodyBytesMax = 64 * 1024;
-
-function field(body: Uint8Array, name: string): string {
-  return String((JSON.parse(Buffer.from(body).toString()) as Record<string, unknown>)[name]);
-}
-
-function graphqlAnswer({ ending }: Wish, response: HttpResponse): void {
-  response.reply(200, json, ending === "errors" ? '{"errors":[{"message":"as you wish"}]}' : '{"data":{}}');
-}
-
-function zoektAnswer({ ending }: Wish, response: HttpResponse): void {
-  response.reply(
-    200,
-    json,
-    ending === "errors" ? '{"Error":"as you wish"}\n' : '{"Result":{"FileCount":0,"Files":[{}]}}\n',
-  );
-}
-
-const json = { "Content-Type": "application/json" };
 
 /** At least one `matches` event, as fast as the client reads them, and the end. */
-function streamAnswer({ bytes, ending }: Wish, response: HttpResponse): void {
+function streamAnswer(words: string, response: HttpResponse): void {
   const body = response.startStream(200, sseHeaders("identity"));
+  const bytes = Number(wished(words, "bytes") ?? 0);
+  const ending = wished(words, "end") ?? "done";
   let left = Math.max(1, Math.ceil(bytes / matchesEvent.length));
   const go = (): void => {
     while (left > 0 && !body.closed) {
       left--;
       if (!body.write(left === 0 && bytes === 0 ? smallEvent : matchesEvent)) return;
     }
-    if (left === 0) finish(ending, body);
+    if (left === 0 && ending === "cut") body.cut();
+    else if (left === 0 && ending !== "hang") {
+      if (ending !== "no-done") body.write(Buffer.from(lastEvents(ending)));
+      body.end();
+    }
     left = -1;
   };
   body.onWritable(go);
   go();
 }
 
-function finish(ending: Ending, body: ByteStream): void {
-  switch (ending) {
-    case "hang":
-      return;
-    case "cut":
-      return body.cut();
-    case "no-done":
-      return body.end();
-    case "breach":
-      body.write(Buffer.from(": a comment\n\n"));
-      return body.end();
-    default:
-      body.write(Buffer.from(lastEvents(ending)));
-      body.end();
-  }
-}
-
-function lastEvents(ending: Ending): string {
+function lastEvents(ending: string): string {
+  if (ending === "breach") return ": a comment\n\n";
   const skipped = ending === "partial" ? '[{"reason":"shard-timeout","title":"1 timed out"}]' : "[]";
   const progress = event("progress", `{"done":true,"matchCount":1,"durationMs":1,"skipped":${skipped}}`);
   const alert = ending === "alert" ? event("alert", '{"title":"as you wish","proposedQueries":null}') : "";

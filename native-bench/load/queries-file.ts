@@ -34,87 +34,56 @@ export function parseQueries(text: string, name: string): LoadRequest[] {
 
 const requestsMax = 100_000;
 
-function parseLine(line: string, position: string): LoadRequest {
-  if (!line.startsWith("{")) return { kind: "stream", query: line, patternType: "", version: "", display: undefined };
-  const fields = new Fields(parseJson(line, position), position);
-  const request = parseRequest(fields);
-  fields.requireAllRead();
-  return request;
-}
-
-function parseRequest(fields: Fields): LoadRequest {
-  if (fields.has("stream")) {
-    const query = fields.text("stream");
-    const [patternType, version] = [fields.text("patternType", ""), fields.text("version", "")];
-    return { kind: "stream", query, patternType, version, display: fields.count("display") };
-  }
-  if (fields.has("graphql"))
-    return { kind: "graphql", query: fields.text("graphql"), variables: fields.object("variables") };
-  if (fields.has("zoekt")) return { kind: "zoekt", query: fields.text("zoekt"), options: fields.object("options") };
-  if (!fields.has("get")) throw fields.wrong('needs one of "stream", "graphql", "zoekt" and "get"');
-  const path = fields.text("get");
-  if (/^\/[\x21-\x7e]*$/.test(path)) return { kind: "get", path };
-  throw fields.wrong('"get" must begin with / and be percent-encoded');
-}
-
 type JsonObject = Readonly<Record<string, unknown>>;
 
-function parseJson(line: string, position: string): JsonObject {
+/** The optional members of each kind of request; its first member is required, and a text. */
+const members: Readonly<Record<string, Readonly<Record<string, keyof typeof memberTypes>>>> = {
+  stream: { patternType: "text", version: "text", display: "count" },
+  graphql: { variables: "object" },
+  zoekt: { options: "object" },
+  get: {},
+};
+
+const memberTypes = {
+  text: { what: "a text", isGood: (value: unknown) => typeof value === "string" && value !== "" },
+  count: { what: "a whole number", isGood: (value: unknown) => Number.isInteger(value) && Number(value) >= 0 },
+  object: { what: "an object", isGood: (value: unknown) => typeof value === "object" && !Array.isArray(value) },
+} as const;
+
+function parseLine(line: string, position: string): LoadRequest {
+  if (!line.startsWith("{")) return { kind: "stream", query: line, patternType: "", version: "", display: undefined };
+  const wrong = (what: string): TrawlError => new TrawlError("bad-config", `${position}: ${what}`);
+  let value: JsonObject;
   try {
-    return JSON.parse(line) as JsonObject;
+    value = JSON.parse(line) as JsonObject;
   } catch (cause) {
-    const message = `${position}: a line that begins with { is JSON: ${errorMessage(cause)}`;
-    throw new TrawlError("bad-config", message, { cause });
+    throw wrong(`a line that begins with { is JSON: ${errorMessage(cause)}`);
   }
+  const kind = Object.keys(members).find((name) => Object.hasOwn(value, name));
+  if (kind === undefined) throw wrong('needs one of "stream", "graphql", "zoekt" and "get"');
+  const types: JsonObject = { [kind]: "text", ...members[kind] };
+  for (const [name, member] of Object.entries(value)) {
+    if (!Object.hasOwn(types, name)) throw wrong(`"${name}" means nothing here`);
+    const { what, isGood } = memberTypes[types[name] as keyof typeof memberTypes];
+    if (!isGood(member)) throw wrong(`"${name}" must be ${what}`);
+  }
+  return toRequest(kind, value, wrong);
 }
 
-/** The members of one line, each of which must be read. */
-class Fields {
-  readonly #object: JsonObject;
-  readonly #position: string;
-  readonly #read = new Set<string>();
-
-  constructor(object: JsonObject, position: string) {
-    this.#object = object;
-    this.#position = position;
-  }
-
-  has(name: string): boolean {
-    return Object.hasOwn(this.#object, name);
-  }
-
-  /** Required unless there is a value for its absence. */
-  text(name: string, absent?: string): string {
-    const value = this.#take(name) ?? absent;
-    if (typeof value === "string" && (value !== "" || !this.has(name))) return value;
-    throw this.wrong(`"${name}" must be a text`);
-  }
-
-  /** Undefined when it is absent. */
-  count(name: string): number | undefined {
-    const value = this.#take(name);
-    if (value === undefined || (Number.isInteger(value) && Number(value) >= 0)) return value as number | undefined;
-    throw this.wrong(`"${name}" must be a whole number`);
-  }
-
-  /** {} when it is absent. */
-  object(name: string): JsonObject {
-    const value = this.#take(name) ?? {};
-    if (typeof value === "object" && !Array.isArray(value)) return value as JsonObject;
-    throw this.wrong(`"${name}" must be an object`);
-  }
-
-  requireAllRead(): void {
-    const unread = Object.keys(this.#object).find((name) => !this.#read.has(name));
-    if (unread !== undefined) throw this.wrong(`"${unread}" means nothing here`);
-  }
-
-  wrong(what: string): TrawlError {
-    return new TrawlError("bad-config", `${this.#position}: ${what}`);
-  }
-
-  #take(name: string): unknown {
-    this.#read.add(name);
-    return this.#object[name];
-  }
+/** Of checked members. */
+function toRequest(kind: string, value: JsonObject, wrong: (what: string) => TrawlError): LoadRequest {
+  const query = String(value[kind]);
+  const { patternType = "", version = "", display } = value;
+  if (kind === "graphql") return { kind, query, variables: (value["variables"] ?? {}) as JsonObject };
+  if (kind === "zoekt") return { kind, query, options: (value["options"] ?? {}) as JsonObject };
+  if (kind !== "get")
+    return {
+      kind: "stream",
+      query,
+      patternType: String(patternType),
+      version: String(version),
+      display: display as number | undefined,
+    };
+  if (/^\/[\x21-\x7e]*$/.test(query)) return { kind, path: query };
+  throw wrong('"get" must begin with / and be percent-encoded');
 }

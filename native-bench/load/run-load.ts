@@ -1,8 +1,7 @@
 import type { Client } from "undici";
 import type { FailureKind } from "./answer-check.js";
 import { ClassRecorder, Latencies } from "./class-recorder.js";
-import { Connections } from "./connections.js";
-import { Exchange, type Outcome } from "./exchange.js";
+import { Connections, Exchange, type Outcome } from "./exchange.js";
 import { type LoadClass, type LoadOptions, requireLoadOptions } from "./options.js";
 import { type Exchangeable, toExchangeable } from "./request.js";
 import type { LoadResult, SecondRow } from "./result.js";

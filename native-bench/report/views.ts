@@ -57,7 +57,7 @@ export function sampleGrid(
     if (ours === undefined || other === undefined) return "";
     if (!isComparable(task, subject) || !isComparable(task, ours.subject)) return "differs";
     const ratio = median(ours.values) / median(other.values);
-    return `${short(ours.better === "more" ? ratio : 1 / ratio)}x`;
+    return Number.isFinite(1 / ratio) && ratio > 0 ? `${short(ours.better === "more" ? ratio : 1 / ratio)}x` : "";
   };
   const others = reference === undefined ? [] : subjects.filter((subject) => subject !== reference);
   return table(title, tasks, [

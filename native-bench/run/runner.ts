@@ -1,18 +1,17 @@
-import { readdirSync, rmSync } from "node:fs";
-import { homedir } from "node:os";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpus, homedir, loadavg, release, totalmem } from "node:os";
 import { join } from "node:path";
 import { defaultCacheFolder } from "../corpus/corpus.js";
 import { durationText, terminalTable } from "../report/numbers.js";
 import { Results } from "../report/results.js";
 import { newRunFolder, withReplaced, writeRun } from "../report/run-folder.js";
-import type { Findings, RunReport, SuiteReport } from "../report/run-report.js";
+import type { Environment, Findings, RunReport, SuiteReport } from "../report/run-report.js";
 import { judge, targetsSummary, targetsTable } from "../report/targets.js";
-import { readEnvironment } from "./environment.js";
 import { Progress } from "./progress.js";
 import type { Suite, SuiteContext } from "../suites/suite.js";
 import { checkoutFolder, makeWorkFolder } from "../system/folders.js";
 import { waitForQuiet } from "../system/measure.js";
-import { endAll } from "../system/processes.js";
+import { endAll, run } from "../system/processes.js";
 import { errorMessage } from "../../src/base/errors.js";
 
 export interface RunSettings {
@@ -80,9 +79,12 @@ async function attempt(
   }
 }
 
-/** Data of daemons and copies of corpora take gigabytes, and the next suite makes its own. */
+/**
+ * Data of daemons and copies of corpora take gigabytes, and the next suite makes its own. A child of a daemon that has just
+ * ended may still write a file, so a folder that is not empty is tried again.
+ */
 function emptyFolder(folder: string): void {
-  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true, maxRetries: 5 });
 }
 
 /** What replaces folders of this machine in what is written. */
@@ -100,4 +102,45 @@ function printEnd(suites: readonly SuiteReport[], folder: string, failed: readon
     console.log(`${terminalTable(targetsTable(suites))}\n\n${targetsSummary(suites)}`);
   if (failed.length > 0) console.log(`${failed.length} of ${suites.length} suites failed: ${failed.join(", ")}`);
   console.log(`The report is ${join(folder, "report.md")}`);
+}
+
+/**
+ * The machine as it is at the moment of the call. `peers` are their versions by name; `busyBefore` is what `waitForQuiet`
+ * returned.
+ */
+export async function readEnvironment(
+  peers: Readonly<Record<string, string>>,
+  busyBefore: number,
+): Promise<Environment> {
+  return {
+    machine: {
+      processor: cpus()[0]?.model || process.arch,
+      cores: cpus().length,
+      memoryBytes: totalmem(),
+      kernel: release(),
+      loadBefore: loadavg()[0] ?? 0,
+      busyBefore,
+      pageCacheBytes: pageCacheBytes(readFileSync("/proc/meminfo", "utf8")),
+    },
+    versions: {
+      trawl: await trawlVersion(),
+      node: process.version,
+      git: (await run("git", ["--version"], "")).trim(),
+      ...peers,
+    },
+  };
+}
+
+/** Of the text of `/proc/meminfo`. */
+export function pageCacheBytes(meminfo: string): number {
+  return Number(/^Cached:\s+(\d+) kB$/m.exec(meminfo)?.[1] ?? 0) * 1024;
+}
+
+/** As git describes the checkout; a checkout without git has the version of the package. */
+async function trawlVersion(): Promise<string> {
+  try {
+    return (await run("git", ["-C", checkoutFolder, "describe", "--always", "--dirty"], "")).trim();
+  } catch {
+    return (JSON.parse(readFileSync(join(checkoutFolder, "package.json"), "utf8")) as { version: string }).version;
+  }
 }

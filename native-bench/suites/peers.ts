@@ -1,7 +1,6 @@
 import { type Corpus, openMainCorpus } from "../corpus/corpus.js";
-import { KnownDifferences } from "../peers/known-differences.js";
 import { compare, type Difference, type Peer } from "../peers/peer.js";
-import { openPeers, type Peers } from "../peers/peers.js";
+import { KnownDifferences, openPeers, type Peers } from "../peers/peers.js";
 import { type BenchQuery, queries, type QueryLimits, queryName, quickQueries } from "../peers/queries.js";
 import { trawlPeer } from "../peers/trawl.js";
 import { grouped, short } from "../report/numbers.js";

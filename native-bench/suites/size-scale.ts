@@ -107,7 +107,7 @@ async function measureSize(scaled: Scaled, size: ScaledSize, context: SuiteConte
   const times = await alternateWarm(rounds, measures);
   const { peak } = memory();
   await trawl.stop();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, maxRetries: 5 });
   const megabytes = size.textBytes / 1e6;
   const record = (subject: string, unit: string, values: number | readonly number[]): void =>
     results.less(task, subject, unit, values, megabytes);

@@ -6,18 +6,17 @@ import t, { type Test } from "tap";
 import { type Corpus, openRepository } from "../../native-bench/corpus/corpus.js";
 import { commitFolder } from "../../native-bench/corpus/repositories.js";
 import { NullServer } from "../../native-bench/load/null-server.js";
-import { KnownDifferences } from "../../native-bench/peers/known-differences.js";
 import { type Found, type LineId, type Peer, ResultSet } from "../../native-bench/peers/peer.js";
-import { openPeers } from "../../native-bench/peers/peers.js";
+import { KnownDifferences, openPeers } from "../../native-bench/peers/peers.js";
 import { type BenchQuery, type QueryLimits, trawlQuery } from "../../native-bench/peers/queries.js";
 import { openRipgrep } from "../../native-bench/peers/ripgrep.js";
 import { LineReader } from "../../native-bench/peers/tools.js";
 import { ZoektAnswerReader, zoektQuery } from "../../native-bench/peers/zoekt.js";
-import { fitExponent } from "../../native-bench/suites/size-scale.js";
-import { measureServers } from "../../native-bench/suites/peer-servers.js";
-import { measureSearch, reportSearches, type SearchOutcome } from "../../native-bench/suites/peers.js";
 import { Results } from "../../native-bench/report/results.js";
 import type { Findings } from "../../native-bench/report/run-report.js";
+import { measureServers } from "../../native-bench/suites/peer-servers.js";
+import { measureSearch, reportSearches, type SearchOutcome } from "../../native-bench/suites/peers.js";
+import { fitExponent } from "../../native-bench/suites/size-scale.js";
 
 const files = {
   "a.txt": "one\ntwo kmalloc\nthree kmalloc(x)\n",

@@ -8,9 +8,8 @@ import { run } from "../../native-bench/main.js";
 import { type Change, compareRuns, mergeRuns } from "../../native-bench/report/compare.js";
 import { renderReport } from "../../native-bench/report/markdown.js";
 import { markdownTable, terminalTable } from "../../native-bench/report/numbers.js";
-import { Results } from "../../native-bench/report/results.js";
-import { curvePlot, taskPlot } from "../../native-bench/report/views.js";
 import { renderPlot } from "../../native-bench/report/plot.js";
+import { Results } from "../../native-bench/report/results.js";
 import {
   machineSlug,
   newRunFolder,
@@ -29,9 +28,9 @@ import type {
   Target,
 } from "../../native-bench/report/run-report.js";
 import { judge } from "../../native-bench/report/targets.js";
-import { pageCacheBytes } from "../../native-bench/run/environment.js";
+import { curvePlot, taskPlot } from "../../native-bench/report/views.js";
 import { secondsLeft } from "../../native-bench/run/progress.js";
-import { runSuites } from "../../native-bench/run/runner.js";
+import { pageCacheBytes, runSuites } from "../../native-bench/run/runner.js";
 import type { Suite } from "../../native-bench/suites/suite.js";
 import { makeWorkFolder } from "../../native-bench/system/folders.js";
 import { waitForQuiet } from "../../native-bench/system/measure.js";
@@ -199,6 +198,8 @@ t.test("tables and plots are made of samples", async (t) => {
   results.less("search b", "trawl", "ms", 3, 10);
   results.less("search c", "trawl", "ms", 7);
   results.setIncomparable("search b", "rg");
+  results.less("search d", "rg", "ms", 0);
+  results.less("search d", "trawl", "ms", 0);
   results.grid("Clients");
   results.more("8 clients", "answered", "/s", 100);
   results.less("8 clients", "p50", "ms", 3);
@@ -215,6 +216,7 @@ t.test("tables and plots are made of samples", async (t) => {
         ["search a", "ms", "10 (9..12)", "2", "5x"],
         ["search b", "ms", "3", "3", "differs"],
         ["search c", "ms", "", "7", ""],
+        ["search d", "ms", "0", "0", ""],
       ],
     },
     { title: "Clients", head: ["task", "answered, /s", "p50, ms"], rows: [["8 clients", "100", "3"]] },
@@ -225,7 +227,7 @@ t.test("tables and plots are made of samples", async (t) => {
     },
   ]);
   t.match(targets, [{ value: 0.2 }, { value: undefined }]);
-  const searches = samples.filter(({ task }) => task.startsWith("search "));
+  const searches = samples.filter(({ task }) => /^search [abc]/.test(task));
   const text = { name: "n", title: "T", x: "x", y: "y" };
   const rows = taskPlot(text, "bars", searches, (task) => task.slice(7));
   t.same(rows.x.categories, ["a", "b", "c"]);
