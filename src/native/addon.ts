@@ -11,21 +11,23 @@ export interface NativeMethods extends Omit<Kernel, "name" | "encodeResults"> {
   encodeResults(...request: readonly (Uint8Array | Uint32Array | number | boolean)[]): boolean;
 }
 
-/** What the C++ addon exports: the same loops for each vector unit that this processor has, and without one. */
+/**
+ * The exports of the C++ addon: the same loops for each vector instruction set that this CPU supports, and without one.
+ */
 export interface Addon {
   readonly kernels: { readonly avx2?: NativeMethods; readonly neon?: NativeMethods; readonly swar: NativeMethods };
   limitUnsentBytes(port: number, bytes: number): boolean;
-  /** The descriptor goes with the message, but for 0. Returns the system's number of the error, 0 for none. */
+  /** Sends the descriptor with the message, unless it is 0. Returns the system's error number, 0 for none. */
   sendDatagram(address: Uint8Array, message: Uint8Array, descriptor: number): number;
   /** Returns the number of connections. */
   widenSendBuffers(port: number, bytes: number): number;
-  /** Returns a descriptor, 0 for none. */
+  /** Returns a descriptor; 0 if there is none. */
   listenerOf(port: number): number;
-  /** Returns a port, 0 when nothing has changed. */
+  /** Returns a port; 0 if nothing has changed. */
   replaceListener(port: number, descriptor: number): number;
   /**
-   * `strings`: file, directory, arguments and environment, each ended by a zero byte. `limits`: MiB of data, seconds of
-   * processor time, MiB of a file, descriptors. Writes pid, stdin, stdout and stderr to `out`.
+   * `strings`: file, directory, arguments and environment, each terminated by a zero byte. `limits`: MiB of data,
+   * seconds of CPU time, MiB of a file, descriptors. Writes pid, stdin, stdout and stderr to `out`.
    */
   startProcess(
     strings: Uint8Array,
@@ -36,32 +38,31 @@ export interface Addon {
   ): number;
   /** Writes exit code and signal to `out`. */
   hasEnded(pid: number, out: Uint32Array): boolean;
-  /** The path ends with a zero byte. Answers a number for the file, 0 when this process has not mapped it. */
+  /** The path is terminated by a zero byte. Returns a number for the file; 0 if this process has not mapped it. */
   guardFile(path: Uint8Array): number;
   /**
-   * Writes faults, faults of its first two pages, whether it is shorter than it was, and whether it is gone to `out`.
+   * Writes to `out`: the number of faults, of faults in its first two pages, whether it is shorter than it was, and
+   * whether it no longer exists.
    */
   stateOfFile(file: number, out: Uint32Array): void;
-  /** Faults alone, without a look at the file. */
+  /** Only the faults, without checking the file. */
   faultsOfFile(file: number, inHead: boolean): number;
   packFaults(): number;
-  /**
-   * When the heap of this thread, which is none but a worker's, reaches its limit, the word is set and the thread ends.
-   */
+  /** When the heap of this thread, which must be a worker's, reaches its limit, the word is set and the thread ends. */
   guardHeap(reached: Uint32Array): void;
-  /** `strings`: index and pack of each, each ended by a zero byte. */
+  /** `strings`: the index and the pack of each, each terminated by a zero byte. */
   openPacks(strings: Uint8Array, packCount: number, oidBytes: number, memoryBytesMax: number): OpenPacks;
   closePacks(packs: OpenPacks): void;
-  /** Writes kind and size of each to `out`; false when one of the words of `stop` is set. */
+  /** Writes kind and size of each to `out`; false if one of the words of `stop` is set. */
   describeObjects(packs: OpenPacks, oids: Uint8Array, out: Uint32Array, stop: readonly Int32Array[]): boolean;
-  /** Answers a `Found` of packs.h. */
+  /** Returns a `Found` of packs.h. */
   readObject(packs: OpenPacks, oid: Uint8Array, out: Uint8Array, stop: readonly Int32Array[]): number;
   beginDiff(packs: OpenPacks, trees: Uint8Array, stop: readonly Int32Array[]): number;
   /** Writes the number of bytes to `state`, and a `Progress` of tree-diff.h. */
   nextDiff(packs: OpenPacks, out: Uint8Array, state: Uint32Array, stop: readonly Int32Array[]): void;
 }
 
-/** Memory of the addon, which goes when nobody holds it. */
+/** Memory of the addon, which is freed when it is no longer referenced. */
 export type OpenPacks = object;
 
 const addonPath = "src/native/build/Release/trawl_kernel.node";
@@ -69,13 +70,13 @@ const require = createRequire(import.meta.url);
 
 let loaded: Addon | undefined;
 
-/** Throws `bad-config` when the addon is not built. */
+/** Throws `bad-config` if the addon is not built. */
 export function loadAddon(): Addon {
   loaded ??= requireAddon(builtPath());
   return loaded;
 }
 
-/** The addon where it is built, for what Node can do too, if more slowly. */
+/** The addon if it is built, for functions that Node also provides, but slower. */
 export function addonIfBuilt(): Addon | undefined {
   return loaded !== undefined || existsSync(builtPath()) ? loadAddon() : undefined;
 }
@@ -98,7 +99,7 @@ function unusable(reason: string, cause: unknown): TrawlError {
   return new TrawlError("bad-config", `the native kernel cannot be used: ${reason}; ${remedy}`, { cause });
 }
 
-/** The folder of our package.json, from which compiled code lies some folders down. */
+/** The folder of our package.json, which is some folders above the compiled code. */
 function checkoutRoot(folder: string): string {
   const manifest = join(folder, "package.json");
   if (existsSync(manifest) && (require(manifest) as { name?: string }).name === "trawl") return folder;

@@ -1,5 +1,5 @@
-// Reads the arguments of a call. The first one that does not fit makes the whole call throw a TypeError; the readers
-// then give empty values, so that a function reads all of its arguments and asks `sound` once.
+// Parses the arguments of a call. The first invalid one makes the whole call throw a TypeError; the accessors then
+// return empty values, so a function can read all of its arguments and check `sound` once.
 #pragma once
 
 #define NAPI_VERSION 8
@@ -29,7 +29,7 @@ class Arguments {
     sound_ = napi_get_cb_info(env, info, &count, values_, nullptr, &data_) == napi_ok;
   }
 
-  // What the function was made with.
+  // The data with which the function was created.
   void* data() const { return data_; }
 
   Text bytes(size_t index) {
@@ -42,7 +42,7 @@ class Arguments {
     return {static_cast<uint32_t*>(array.data), array.length};
   }
 
-  // An array of Int32Array, of which each one's first word is looked at.
+  // An array of Int32Arrays, of each of which the first word is checked.
   StopFlags stopFlags(size_t index) {
     StopFlags flags;
     uint32_t count = 0;
@@ -73,7 +73,7 @@ class Arguments {
     return value;
   }
 
-  // What was given out by `napi_create_external`, of which this addon has one kind.
+  // A value created by `napi_create_external`, of which this addon has one kind.
   template <class T>
   T* external(size_t index) {
     void* value = nullptr;
@@ -94,7 +94,7 @@ class Arguments {
     size_t length;
   };
 
-  // Positions are 32 bits wide, so a longer array is refused.
+  // Positions are 32 bits wide, so a longer array is rejected.
   Array typedArray(size_t index, napi_typedarray_type wanted) {
     napi_typedarray_type type;
     size_t length;
@@ -112,7 +112,8 @@ class Arguments {
   bool sound_;
 };
 
-// `count` strings that each end with a zero byte, as pointers and a null one; false when there are fewer.
+// Parses `count` strings, each terminated by a zero byte, as pointers followed by a null pointer; false if there are
+// fewer.
 inline bool takeStrings(Text text, size_t* at, size_t count, std::vector<char*>* strings) {
   for (size_t taken = 0; taken < count; taken++) {
     size_t start = *at;

@@ -1,5 +1,5 @@
-// The functions that TypeScript calls. Each one reads its arguments, checks that every range lies inside its array, and
-// passes plain pointers to the loops of its kernel.
+// The functions that TypeScript calls. Each one parses its arguments, checks that every range lies inside its array,
+// and passes plain pointers to the loops of its kernel.
 #include "answers.h"
 #include "arguments.h"
 #include "datagram.h"
@@ -266,7 +266,7 @@ const Export kernelFunctions[] = {
     {"encodeResults", guarded<encodeResults>},
 };
 
-// One object of functions for each kind of loops that runs here.
+// One object of functions for each kind of loops supported by this CPU.
 bool addKernel(napi_env env, napi_value kernels, const Loops* loops) {
   if (loops == nullptr) return true;
   napi_value kernel;

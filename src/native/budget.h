@@ -1,4 +1,4 @@
-// Memory whose size untrusted data decides: it is counted before it is allocated.
+// Memory whose size depends on untrusted data: it is charged to a budget before it is allocated.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class Budget {
 
   size_t left() const { return left_; }
 
-  // Not more than is left.
+  // Must not exceed what is left.
   void take(size_t bytes) { left_ -= bytes; }
 
   void release(size_t bytes) { left_ += bytes; }
@@ -27,13 +27,13 @@ class Budget {
   size_t left_;
 };
 
-// Bytes of a budget, released at the end of life.
+// Bytes charged to a budget, released by the destructor.
 class OwnBytes {
  public:
-  // What an allocation costs beside its bytes, the nodes of the cache included: objects of one byte are many.
+  // The overhead of an allocation, including nodes of the cache, because there may be many objects of one byte.
   static constexpr size_t overhead = 256;
 
-  // The budget has `wanted` bytes and the overhead left. Throws std::bad_alloc when the system has no memory.
+  // The budget has `wanted` bytes and the overhead left. Throws std::bad_alloc if the system is out of memory.
   OwnBytes(Budget& budget, size_t wanted) : data(static_cast<uint8_t*>(malloc(wanted + 1))), length(wanted), budget_(budget) {
     if (data == nullptr) throw std::bad_alloc();
     budget_.take(length + overhead);

@@ -1,5 +1,5 @@
-// Finding and counting single bytes. All loops over text read whole lanes wherever the lane lies inside the text, also
-// past the range asked for, and ignore what they did not ask for; they never read past the end of the text.
+// Finding and counting single bytes. All loops over text read whole lanes wherever the lane lies inside the text, even
+// beyond the requested range, and ignore the rest; they never read past the end of the text.
 #pragma once
 
 #include <cstddef>

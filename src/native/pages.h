@@ -7,8 +7,8 @@
 
 namespace trawl {
 
-// Asks for huge pages under [data, data + bytes), where the system has them. Tables that are used out of order cost a
-// page fault for each 4 KiB otherwise: on a virtual machine with 4 us for a fault that was half of the time of a build.
+// Requests huge pages for [data, data + bytes), if the system has them. Otherwise, tables with random access cost a
+// page fault per 4 KiB: on a virtual machine with 4 us per fault, that was half of the time of a build.
 inline void preferHugePages(void* data, size_t bytes) {
 #if defined(MADV_HUGEPAGE)
   constexpr uintptr_t page = 4096;
@@ -20,7 +20,8 @@ inline void preferHugePages(void* data, size_t bytes) {
 #endif
 }
 
-// Zeroed memory straight from the system, which commits what is touched, and has it back at the end of life.
+// Zeroed memory directly from the system, which commits only pages that are touched, and gets them back from the
+// destructor.
 template <class Element>
 class Pages {
  public:
@@ -31,7 +32,7 @@ class Pages {
     if (data_ != nullptr) munmap(data_, bytes_);
   }
 
-  // False when there is no such room. Called once.
+  // Returns false if there is not enough memory. Called once.
   bool reserve(size_t count) {
     bytes_ = (count != 0 ? count : 1) * sizeof(Element);
     void* mapped = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -5,8 +5,8 @@
 
 namespace trawl {
 
-// Words in memory that threads share. One that is not zero asks for the end of the work. A loop looks at them at least
-// every 5 ms: at each object, and at each MiB of a large one. Valid during the call that they were handed to.
+// Words in memory that threads share. A word that is not zero requests the end of the work. A loop checks them at least
+// every 5 ms: at each object, and at each MiB of a large one. Valid during the call to which they were passed.
 class StopFlags {
  public:
   static constexpr size_t countMax = 4;

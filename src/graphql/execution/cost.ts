@@ -8,7 +8,7 @@ import {
   type ValueNode,
 } from "graphql";
 
-/** What one request may ask for; 0 lets everything through. */
+/** Limits on one request; 0 disables a limit. */
 export interface CostLimits {
   readonly aliases: number;
   readonly fields: number;
@@ -17,15 +17,18 @@ export interface CostLimits {
   readonly uniqueFields: number;
 }
 
-/** What a document asks for. */
+/** The cost of a document. */
 export interface Cost extends CostLimits {
-  /** Nesting with fragments followed, which `depth` leaves out as clients of this interface know it. */
+  /** Nesting including fragments, which `depth` excludes, as clients of this interface expect. */
   readonly expandedDepth: number;
-  /** Fields as written, those of a fragment once for each spread: what validating and compiling takes. */
+  /** Fields as written, with those of a fragment counted once per spread: the cost of validating and compiling. */
   readonly writtenFields: number;
-  /** Characters of the literals that fields are given as arguments, for each object that they are asked of. */
+  /**
+   * Characters of the literals passed as field arguments, multiplied by the number of objects for which the field is
+   * requested.
+   */
   readonly literalCharacters: number;
-  /** How often fields are given each variable, counted so, too. */
+  /** How often each variable is passed to fields, counted in the same way. */
   readonly variableUses: ReadonlyMap<string, number>;
 }
 
@@ -36,7 +39,7 @@ export interface Excess {
   readonly actual: number;
 }
 
-/** Values of variables; those that set the length of a list count. */
+/** Values of variables; those that set the length of a list affect the cost. */
 export type Variables = Readonly<Record<string, unknown>>;
 
 /** The limits that the cost exceeds, in their fixed order. */
@@ -54,16 +57,17 @@ export function findExcess(cost: Cost, limits: CostLimits): Excess[] {
 }
 
 /**
- * Works out what a document asks for, before it is validated. Undefined when a fragment is missing or leads to itself:
- * validation says so, and such a document never runs.
+ * Computes the cost of a document before it is validated. Undefined if a fragment is missing or recursive: validation
+ * reports that, and such a document is never executed.
  *
- * Each fragment is looked at once, however often it is spread, so the time is in proportion to the document's length.
+ * Each fragment is examined once, however often it is spread, so the time is proportional to the length of the
+ * document.
  */
 export function computeCost(document: DocumentNode, variables: Variables): Cost | undefined {
   return new Estimate(document, variables).total();
 }
 
-/** Characters of all arguments that fields are given, lists and objects counting by what they hold. */
+/** Total characters of all field arguments; lists and objects count by their contents. */
 export function argumentCharacters({ literalCharacters, variableUses }: Cost, variables: Variables): number {
   let sum = literalCharacters;
   for (const [name, uses] of variableUses) sum += uses * countCharacters(variables[name]);
@@ -94,20 +98,20 @@ function hasVariableLimit({ selections }: SelectionSetNode): boolean {
   });
 }
 
-/** What one operation or fragment holds, with all that it spreads. */
+/** The contents of one operation or fragment, including its spreads. */
 interface Part {
   aliases: number;
   fields: number;
-  /** The dearest inline fragment: of several, one object takes one. */
+  /** The most expensive inline fragment: an object matches one of several. */
   inlineFields: number;
   depth: number;
   expandedDepth: number;
   writtenFields: number;
-  /** What is written here, without what is spread: the arguments, and for how many objects each fragment is spread. */
+  /** Without the contents of spreads: the arguments, and for how many objects each fragment is spread. */
   literalCharacters: number;
   readonly variableUses: Map<string, number>;
   readonly spreads: Map<string, number>;
-  /** How often each name is written here, without what is spread. */
+  /** How often each name is written, without the contents of spreads. */
   readonly names: Map<string, number>;
 }
 
@@ -172,7 +176,10 @@ class Estimate {
     return part;
   }
 
-  /** `depth` is that of the selection set; `multiplier` how many objects it is asked of. Returns its own fields. */
+  /**
+   * `depth` is that of the selection set; `multiplier` is the number of objects for which it is requested. Returns the
+   * number of its own fields.
+   */
   #add(part: Part, { selections }: SelectionSetNode, multiplier: number, depth: number): void {
     part.depth = Math.max(part.depth, depth);
     part.expandedDepth = Math.max(part.expandedDepth, depth);
@@ -216,14 +223,14 @@ class Estimate {
     part.expandedDepth = Math.max(part.expandedDepth, depth + spread.expandedDepth - 1);
   }
 
-  /** Fragments are known after those that they spread, so backwards each is counted before what it spreads. */
+  /** Fragments come after those that they spread, so in reverse order each is counted before its spreads. */
   #addArguments(
     cost: { literalCharacters: number; readonly variableUses: Map<string, number> },
     operations: readonly Part[],
   ): void {
     const counts = new Map<string, number>();
     const add = (part: Part, count: number): void => {
-      // Counts may be infinite, and infinity times zero is no number.
+      // Counts may be infinite, and infinity times zero is NaN.
       if (count === 0) return;
       if (part.literalCharacters > 0) cost.literalCharacters += count * part.literalCharacters;
       for (const [name, uses] of part.variableUses) addTo(cost.variableUses, name, count * uses);
@@ -248,7 +255,7 @@ class Estimate {
     return part;
   }
 
-  /** The length that `first` and `last` ask for. */
+  /** The length requested by `first` and `last`. */
   #listLength(field: FieldNode): number {
     let length = 1;
     for (const { value } of limitArguments(field)) {

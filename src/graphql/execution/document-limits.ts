@@ -1,17 +1,20 @@
 import { GraphQLError, Kind, type DocumentNode, type SelectionSetNode } from "graphql";
 
 /**
- * Documents with more are refused. Validation compares each fragment with each other one, which takes 10 ms for 64 of
- * them and 150 for 500; variables are as many as aliases may be by default.
+ * Documents with more are refused. Validation compares each pair of fragments, which takes 10 ms for 64 fragments and
+ * 150 ms for 500; variables are limited to the default number of aliases.
  */
 const fragmentsMax = 64;
 
 const variablesMax = 500;
 
-/** Of a document that asks for the schema more often: all of it takes 5 to 15 ms, and clients ask once. */
+/**
+ * Documents that request the schema more often are refused: a complete one takes 5 to 15 ms, and clients request it
+ * once.
+ */
 const schemaFieldsMax = 4;
 
-/** Values in a tree, counted until there are more than `max`. */
+/** Number of values in a tree; stops counting above `max`. */
 export function countValues(value: unknown, max: number): number {
   if (typeof value !== "object" || value === null) return 1;
   let count = 1;
@@ -22,7 +25,7 @@ export function countValues(value: unknown, max: number): number {
   return count;
 }
 
-/** Why a document within the limits is too dear to validate all the same. */
+/** Why a document within the limits is nevertheless too expensive to validate. */
 export function tooMuchToValidate({ definitions }: DocumentNode): GraphQLError | undefined {
   const fragmentCount = definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION).length;
   if (fragmentCount > fragmentsMax)
@@ -45,7 +48,7 @@ export function tooMuchToValidate({ definitions }: DocumentNode): GraphQLError |
   return undefined;
 }
 
-/** Each gives a list of all types, whose length no argument bounds. */
+/** Each returns a list of all types, whose length is not limited by an argument. */
 function countSchemaFields({ selections }: SelectionSetNode): number {
   return selections.reduce((sum, selection) => {
     if (selection.kind === Kind.FIELD && selection.name.value === "__schema") return sum + 1;

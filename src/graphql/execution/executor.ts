@@ -9,31 +9,31 @@ import { stringify } from "./stringify.js";
 import { Operations } from "./operations.js";
 import { warmUpDocuments } from "./warm-up.js";
 
-/** What a client sent. */
+/** A client's request. */
 export interface GraphqlRequest {
   readonly query: string;
   readonly operationName: string | undefined;
   readonly variables: Variables;
 }
 
-/** The answer: an HTTP status, and JSON. */
+/** The response: an HTTP status, and JSON. */
 export interface GraphqlAnswer {
   readonly status: number;
   readonly json: string | Uint8Array;
 }
 
-/** A request that is being answered. */
+/** A request in progress. */
 export interface RunningRequest {
-  /** The client has left. */
+  /** The client has disconnected. */
   cancel(): void;
   /**
-   * The credential has ended. A query ends. A mutation finishes the change that it is making, which may be what ended
-   * the credential, and begins no other.
+   * The credential is no longer valid. A query ends. A mutation finishes the change that it is making, which may be
+   * what revoked the credential, and starts no other.
    */
   revoke(): "ends" | "finishes";
 }
 
-/** Answers requests. */
+/** Executes requests. */
 export class GraphqlExecutor {
   readonly #services: GraphqlServices;
   readonly #newOperations: () => Operations;
@@ -42,7 +42,7 @@ export class GraphqlExecutor {
   readonly #timeoutMs: number;
   readonly #metrics: Metrics;
 
-  /** A request may take `timeoutMs`; after that its slow fields are errors, and the rest of it is answered. */
+  /** A request may take `timeoutMs`; after that, its slow fields are errors, and the rest is returned. */
   constructor(
     schema: GraphQLSchema,
     services: GraphqlServices,
@@ -60,7 +60,10 @@ export class GraphqlExecutor {
     this.#metrics = metrics;
   }
 
-  /** Asks itself what `warmUpDocuments` holds, with other work between. Nothing of that is kept or counted. */
+  /**
+   * Executes the requests in `warmUpDocuments`, interleaved with other work. Their results are neither cached nor
+   * counted.
+   */
   async warmUp(): Promise<void> {
     const operations = this.#newOperations();
     for (const { text, runCount } of warmUpDocuments()) {
@@ -74,7 +77,7 @@ export class GraphqlExecutor {
     }
   }
 
-  /** `from` is the address of the client; `onBegin` is handed the request before any of it is executed. */
+  /** `from` is the address of the client; `onBegin` receives the request before any of it is executed. */
   async answer(
     request: GraphqlRequest,
     viewer: Viewer,
@@ -114,7 +117,7 @@ export class GraphqlExecutor {
     return { status, json: await stringify({ errors: formatted, data }) };
   }
 
-  /** What only we can have caused is logged whole, and told to nobody. */
+  /** An internal error is logged completely, and not shown to clients. */
   #format(error: GraphQLError): GraphQLFormattedError {
     const cause = error.originalError;
     const isOurs =

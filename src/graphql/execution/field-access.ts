@@ -7,20 +7,21 @@ import type { ObjectTypes, SourceOf } from "../schema-types.js";
 import { subjectKey } from "../sources/settings-sources.js";
 
 /**
- * Who may read a field of an object that is about somebody: everyone who has the object, users, its owner, or site
- * admins. Each includes those behind it. The owner of a user is that user, that of an organisation each of its members.
+ * Who may read a field of an object about a user or an organisation: everyone who has the object, users, its owner, or
+ * site admins. Each group includes the following ones. The owner of a user is that user; the owners of an organisation
+ * are its members.
  */
 type Readers = "everyone" | "users" | "owner" | "admins";
 
 /**
- * Others get an error, or the value of `otherwise`, where clients ask for the field of anybody and drop answers with
- * errors.
+ * Others get an error, or the value of `otherwise` for fields that clients request of any object although they discard
+ * responses with errors.
  */
 type FieldAccess = Readers | { readonly readers: Readers; readonly otherwise: unknown };
 
 type GuardedType = "User" | "Org" | "AccessToken" | "Settings" | "SavedSearch" | "Team";
 
-/** Who owns the object: the id of a user or an organisation, 0 for the site; undefined where nobody does. */
+/** The owner of the object: the id of a user or an organisation, 0 for the site; undefined if it has none. */
 const ownerOf: { readonly [T in GuardedType]: (source: SourceOf<T>) => number | undefined } = {
   User: ({ user }) => user.id,
   Org: ({ organisation }) => organisation.id,
@@ -41,8 +42,9 @@ const noStatistics = {
 };
 
 /**
- * The one table of who reads what. Objects are handed out by many fields: a public context names the organisation that
- * owns it. So each field is guarded here, wherever its object came from, and a field without a row does not compile.
+ * The table of access rules. Objects are reachable through many fields: a public context contains the organisation that
+ * owns it. Therefore each field is guarded here, however its object was reached, and a field without a row does not
+ * compile.
  */
 const accessOf: { readonly [T in GuardedType]: { readonly [F in keyof ObjectTypes[T]]: FieldAccess } } = {
   User: {
@@ -67,11 +69,11 @@ const accessOf: { readonly [T in GuardedType]: { readonly [F in keyof ObjectType
     updatedAt: "users",
     siteAdmin: "users",
     teams: { readers: "users", otherwise: emptyPage },
-    // Their resolver leaves out organisations that the viewer is no member of.
+    // Their resolver omits organisations of which the viewer is not a member.
     organizations: { readers: "users", otherwise: noOrganisations },
     organizationMemberships: { readers: "users", otherwise: noOrganisations },
     permissionsInfo: { readers: "admins", otherwise: null },
-    // Of these nothing is recorded, or they are about the viewer.
+    // These are not recorded, or are about the viewer.
     builtinAuth: "everyone",
     tags: "everyone",
     viewerCanChangeUsername: "everyone",
@@ -142,7 +144,7 @@ const accessOf: { readonly [T in GuardedType]: { readonly [F in keyof ObjectType
   },
 };
 
-/** Puts the table before the resolvers of the schema. */
+/** Adds the checks of the table to the resolvers of the schema. */
 export function guardFields(schema: GraphQLSchema): void {
   for (const [typeName, fields] of Object.entries(accessOf) as [GuardedType, Readonly<Record<string, FieldAccess>>][]) {
     const type = schema.getType(typeName);
@@ -180,7 +182,7 @@ function mayRead(readers: Readers, ownerId: number | undefined, context: Request
   }
 }
 
-/** Throws `forbidden`, in the words that clients know. */
+/** Throws `forbidden`, with the message that clients know. */
 function refuse(readers: Readers, ownerId: number | undefined, context: RequestContext): never {
   if (readers === "admins") context.requireSiteAdmin();
   context.requireActingFor(ownerId ?? siteSubject);

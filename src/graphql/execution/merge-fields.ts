@@ -9,13 +9,13 @@ import {
 } from "graphql";
 
 /**
- * The document with fields that are written several times side by side written once, their selections joined: GraphQL
- * answers both alike. Validation compares each pair of fields with one name, so 500 of them take 60 to 100 ms as they
- * are and under one so.
+ * Merges fields that are written several times in the same selection set, joining their selections: GraphQL defines the
+ * result of both to be the same. Validation compares each pair of fields with the same name, so 500 of them take 60 to
+ * 100 ms unmerged, and less than one merged.
  *
- * Fields are joined only when name, alias, arguments and directives are the same, so what is wrong stays wrong. Of
- * fields that cannot go under one name in an answer, because they are different fields or have different arguments, two
- * are left: they are enough for the document to be refused, and 500 of them would be compared two by two.
+ * Fields are merged only if name, alias, arguments and directives are the same, so invalid documents remain invalid. Of
+ * fields that conflict under one response name, because they are different fields or have different arguments, two are
+ * kept: these suffice for the document to be refused, and 500 of them would be compared pairwise.
  */
 export function mergeFields(document: DocumentNode): DocumentNode {
   return { ...document, definitions: document.definitions.map(mergeDefinition) };
@@ -63,15 +63,15 @@ function mergeSelection(selection: SelectionNode): SelectionNode {
   return { ...selection, selectionSet: mergeSelectionSet(selection.selectionSet) };
 }
 
-/** Two that differ are a mistake that validation finds. */
+/** Two different ones are an error that validation detects. */
 const callsMax = 2;
 
-/** What a field asks for. Under one name in an answer there is one, whatever the order of its arguments. */
+/** Identifies a field with its arguments, in any order. One response name must have only one. */
 function printCall({ name, arguments: given }: FieldNode): string {
   return [name.value, ...(given ?? []).map((argument) => print(argument)).sort()].join("\0");
 }
 
-/** A field that lacks a selection where the other has one stays wrong: it counts as another field. */
+/** A field that lacks a selection where the other has one remains an error: it is treated as a different field. */
 function fieldKey({ name, alias, arguments: given, directives, selectionSet }: FieldNode): string {
   const parts = [...(given ?? []), ...(directives ?? [])].map((node) => print(node));
   return [alias?.value ?? "", name.value, selectionSet === undefined ? "" : "{", ...parts].join("\0");

@@ -27,40 +27,39 @@ import { mergeFields } from "./merge-fields.js";
 import { countValues, tooMuchToValidate } from "./document-limits.js";
 
 /**
- * Longer documents are refused. Of the clients' own the longest has some hundred tokens; a batch of 500 aliases has six
- * to ten thousand, which take 5 ms to read and 15 to validate.
+ * Longer documents are refused. The longest document of a known client has several hundred tokens; a batch of 500
+ * aliases has six to ten thousand, which take 5 ms to parse and 15 ms to validate.
  */
 const tokensMax = 10_000;
 
 const charactersMax = 256 << 10;
 
-/** More values in the variables of one request are refused: checking 100,000 of them takes 100 ms. */
+/** Requests with more values in their variables are refused: validating 100,000 values takes 100 ms. */
 const variableValuesMax = 10_000;
 
 /**
- * The arguments that all fields are given may have so many characters together. Of a megabyte, reading an id takes 3
- * ms, and a variable may be given to 500 fields.
+ * Limit on the total characters of all field arguments. Parsing an id of a megabyte takes 3 ms, and a variable may be
+ * passed to 500 fields.
  */
 const argumentCharactersMax = 4 << 20;
 
-/** Answers about the schema itself that are kept: of a whole one takes 15 to 50 ms, and always says the same. */
+/** Number of cached responses about the schema itself: a complete one takes 15 to 50 ms, and never changes. */
 const keptSchemaAnswersMax = 16;
 
-/** Documents are kept until their texts are this long together, or so many. */
+/** Limits on cached documents: their total length, and their number. */
 const keptCharactersMax = 8 << 20;
 
 const keptCountMax = 1000;
 
 /**
- * Larger operations are not compiled: that takes 0.1 to 0.2 ms a field, which the main thread must not spend on one
- * request.
+ * Larger operations are not compiled: that takes 0.1 to 0.2 ms per field, too much main-thread time for one request.
  */
 const compiledFieldsMax = 100;
 
-/** After so many errors validation gives up. */
+/** Validation stops after this many errors. */
 const validationErrorsMax = 20;
 
-/** An operation that can run, or why it cannot. */
+/** An operation that can be executed, or why it cannot. */
 export type Prepared =
   | {
       readonly kind: "run";
@@ -70,16 +69,17 @@ export type Prepared =
   | { readonly kind: "refused"; readonly status: number; readonly errors: readonly GraphQLError[] };
 
 /**
- * Texts to operations, and those kept for the next time.
+ * Parses texts into operations, and caches them.
  *
- * A document is parsed and validated once. Its first use runs in graphql-js; from the second on graphql-jit compiles
- * it, which is ten times as fast for large answers and costs as much as some uses. Limits are checked between parsing
- * and validating, because validating what they refuse is what takes the time.
+ * A document is parsed and validated once. Its first use is executed by graphql-js; from the second use on it is
+ * compiled by graphql-jit, which is ten times as fast for large responses and costs as much as several executions.
+ * Limits are checked between parsing and validating, because validation is the step that an excessive document makes
+ * expensive.
  */
 export class Operations {
   readonly #schema: GraphQLSchema;
   readonly #limits: CostLimits;
-  /** Where an operator reads about the limits. */
+  /** URL of the documentation of the limits. */
   readonly #limitsUrl: () => string;
   readonly #kept = new BoundedMap<string, Operation>(keptCharactersMax, (operation) => operation.weight);
   readonly #schemaAnswers = new BoundedMap<Operation, ExecutionResult>(keptSchemaAnswersMax, () => 1);
@@ -94,7 +94,7 @@ export class Operations {
     try {
       return this.#prepare(text, operationName, variables);
     } catch (error) {
-      // Parser and rules call themselves for each level of nesting, of fields or of fragments.
+      // The parser and the validation rules recurse for each level of nesting, of fields or of fragments.
       if (error instanceof RangeError) return refused("Syntax Error: the document is nested too deeply.");
       throw error;
     }
@@ -105,7 +105,7 @@ export class Operations {
       return refused(`Syntax Error: the document has more than ${charactersMax} characters.`);
     if (countValues(variables, variableValuesMax) > variableValuesMax)
       return refused(`the variables contain more than ${variableValuesMax} values`);
-    // No document that can be read holds a zero character.
+    // No valid document contains a zero character.
     const key = operationName === undefined ? text : `${operationName}\0${text}`;
     let operation = this.#kept.get(key);
     if (operation === undefined) {
@@ -151,16 +151,16 @@ function refused(message: string): Prepared {
 
 class Operation {
   readonly #schema: GraphQLSchema;
-  /** As written, until it is found to be within the limits; then without repetitions. */
+  /** As written, until it has been found to be within the limits; then without repetitions. */
   #document: DocumentNode;
   readonly #schemaAnswers: BoundedMap<Operation, ExecutionResult>;
   readonly #isAboutSchema: boolean;
   readonly #name: string | undefined;
   readonly weight: number;
-  /** The cost when no variable changes it. */
+  /** The cost, if it does not depend on variables. */
   readonly #fixedCost: Cost | undefined;
   readonly #hasVariableCost: boolean;
-  /** The code that graphql-jit writes assigns to fields by their aliases, which `__proto__` does not survive. */
+  /** Code generated by graphql-jit assigns fields by their aliases, which does not work for `__proto__`. */
   readonly #isCompilable: boolean;
   #prepared: Prepared | undefined;
   #useCount = 0;
@@ -209,7 +209,7 @@ class Operation {
 
   #errors(depthMax: number): readonly GraphQLError[] {
     const cost = this.#fixedCost;
-    // What has no cost has not been compared with the limits, so the dear rules must not see it.
+    // Without a cost, the document has not been compared with the limits, so the expensive rules must not run.
     if (cost === undefined)
       return validate(this.#schema, this.#document, [KnownFragmentNamesRule, NoFragmentCyclesRule], {
         maxErrors: validationErrorsMax,
@@ -260,7 +260,7 @@ function isMutation({ definitions }: DocumentNode, name: string | undefined): bo
   );
 }
 
-/** Whether every answer is the same: only the schema is asked about, and no variable has a say. */
+/** Whether every response is the same: only the schema is requested, and no variable affects it. */
 function isAboutSchema({ definitions }: DocumentNode): boolean {
   return definitions.every(
     (definition) =>
@@ -272,7 +272,7 @@ function isAboutSchema({ definitions }: DocumentNode): boolean {
   );
 }
 
-/** What is wrong with the choice of an operation, in the words that clients of this interface know. */
+/** Why no operation can be chosen, in the messages that clients of this interface know. */
 function chooseOperation(document: DocumentNode, name: string | undefined): GraphQLError | undefined {
   const operations = document.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
   if (operations.length === 0) return new GraphQLError("no operations in query document");

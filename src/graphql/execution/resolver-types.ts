@@ -1,7 +1,7 @@
 import type { RequestContext } from "../../browse/request-context.js";
 import type { ObjectTypes, SourceOf } from "../schema-types.js";
 
-/** Answers one field of one object. What it throws or rejects with costs that field alone. */
+/** Resolves one field of one object. An error affects only that field. */
 export type Resolver<Source, Args, Result> = (
   source: Source,
   args: Args,
@@ -16,7 +16,7 @@ type ResolverOf<T extends ObjectName, F extends keyof ObjectTypes[T]> = ObjectTy
   ? Resolver<SourceOf<T>, Args, Result>
   : never;
 
-/** The fields that the source does not answer by a property of the same name and type. */
+/** The fields for which the source has no property of the same name and type. */
 type Missing<T extends ObjectName> = {
   [F in keyof ObjectTypes[T]]: F extends keyof SourceOf<T>
     ? ObjectTypes[T][F] extends { readonly result: infer Result }
@@ -27,14 +27,14 @@ type Missing<T extends ObjectName> = {
     : F;
 }[keyof ObjectTypes[T]];
 
-/** The resolvers of one type: those that its source leaves to them, and any other. */
+/** The resolvers of one type: those that its source requires, and any others. */
 export type ResolversOf<T extends ObjectName> = { readonly [F in Missing<T>]: ResolverOf<T, F> } & {
   readonly [F in Exclude<keyof ObjectTypes[T], Missing<T>>]?: ResolverOf<T, F>;
 };
 
 type Unanswered = { [T in ObjectName]: Missing<T> extends never ? never : T }[ObjectName];
 
-/** The resolvers of the whole schema: a type may be left out when its source answers every field. */
+/** The resolvers of the whole schema: a type may be omitted if its source has all fields. */
 export type AllResolvers = { readonly [T in Unanswered]: ResolversOf<T> } & {
   readonly [T in Exclude<ObjectName, Unanswered>]?: ResolversOf<T>;
 };

@@ -6,9 +6,9 @@ import { allResolvers } from "../resolvers/all.js";
 import { schemaText } from "./schema-text.js";
 
 /**
- * The schema with its resolvers. Which type a value of an interface or union has stands in its `__typename`; a field
- * without a resolver is the source's property of that name, which must not be a promise or a function: graphql-jit
- * takes those as they are.
+ * The schema with its resolvers. The type of a value of an interface or union is in its `__typename`; a field without a
+ * resolver is the source's property of that name, which must not be a promise or a function, because graphql-jit uses
+ * properties as they are.
  */
 export function createSchema(): GraphQLSchema {
   const schema = buildSchema(schemaText());

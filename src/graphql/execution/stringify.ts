@@ -1,18 +1,18 @@
 import { concatBytes } from "../../base/bytes.js";
 import { monotonicMs } from "../../base/deadline.js";
 
-/** After this long the writer lets others go on. */
+/** After this long, the writer yields. */
 const sliceMs = 5;
 
 /**
- * Values in a piece that is written in one go, a text counting once more for each 256 of its characters: a piece takes
- * one or two milliseconds at most. What is larger is taken apart, which costs several times as much.
+ * Number of values in a part that is written without yielding; a text counts as an additional value per 256 characters.
+ * A part takes at most one or two milliseconds. Larger values are split, which costs several times as much.
  */
 const itemsAtOnce = 4000;
 
 /**
- * The JSON of a value, as `JSON.stringify` writes it: of a small one as text, which the socket takes as it is. The
- * writer of a large one rests every few milliseconds, since the main thread serves everybody.
+ * The JSON of a value, as written by `JSON.stringify`: of a small value as text, which the socket accepts directly. For
+ * a large value, it yields every few milliseconds, because the main thread serves all clients.
  */
 export async function stringify(value: unknown): Promise<string | Uint8Array> {
   if (isSmall(value)) return JSON.stringify(value);
@@ -21,7 +21,7 @@ export async function stringify(value: unknown): Promise<string | Uint8Array> {
   return writer.bytes();
 }
 
-/** Levels at which lists and objects are taken apart: enough for `data.search.results.results[n].file.content`. */
+/** Levels at which lists and objects are split: enough for `data.search.results.results[n].file.content`. */
 const depthMax = 12;
 
 class PieceWriter {
@@ -76,12 +76,12 @@ class PieceWriter {
   }
 }
 
-/** Whether the value may be written in one go. Looks no further than it takes to know. */
+/** Whether the value may be written without yielding. Examines no more than necessary. */
 function isSmall(value: unknown): boolean {
   return weigh(value, itemsAtOnce) > 0;
 }
 
-/** What is left of a budget of values once this one is counted; a long text takes all of it. */
+/** The remainder of a budget of values after counting this one; a long text uses up all of it. */
 function weigh(value: unknown, budget: number): number {
   let left = budget - 1;
   if (typeof value === "string") return left - (value.length >> 8);
@@ -92,7 +92,7 @@ function weigh(value: unknown, budget: number): number {
   }
   for (const key in value) {
     const field = (value as Readonly<Record<string, unknown>>)[key];
-    // Most fields are leaves: a call for each would take longer than to weigh it.
+    // Most fields are leaves: a call for each would take longer than weighing it here.
     if (typeof field === "string") left -= 1 + (field.length >> 8);
     else if (typeof field !== "object" || field === null) left--;
     else left = weigh(field, left);

@@ -1,16 +1,15 @@
-/** A document, and how often it is executed, too. */
+/** A document, and whether and how often it is executed. */
 export interface WarmUpDocument {
   readonly text: string;
   readonly runCount: number;
 }
 
-/** Enough for the engine to compile what each document goes through, as measured. */
+/** Enough for the engine to compile the functions that each document uses, according to measurements. */
 const rounds = 2;
 
 /**
- * Documents that take what reads, limits, validates and executes requests through its paces, a second after the start:
- * cold, a document as large as documents may be takes 60 ms, and a page of 100 repositories three times as long as the
- * next.
+ * Documents that exercise parsing, limits, validation and execution, a second after startup: without warm-up, a
+ * document of the maximum size takes 60 ms, and a page of 100 repositories three times as long as the next one.
  */
 export function* warmUpDocuments(): Generator<WarmUpDocument> {
   const page =

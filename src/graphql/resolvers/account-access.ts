@@ -7,7 +7,7 @@ import { OrganisationSource, TeamSource, UserSource } from "../sources/account-s
 import type { RequestContext } from "../../browse/request-context.js";
 import { numericKey, parseGlobalId } from "../../browse/ids.js";
 
-/** What an organisation is to somebody who may know of it. */
+/** An organisation, for a viewer who may know about it. */
 export interface ActingFor<T> {
   readonly actor: Actor;
   readonly of: T;
@@ -20,13 +20,13 @@ export function requireUser(id: string, { services: { accounts } }: RequestConte
   return user;
 }
 
-/** For a change to a user: by itself, or by a site admin. */
+/** For a change to a user: allowed for the user and for site admins. */
 export function actingForUser(id: string, context: RequestContext): ActingFor<User> {
   const actor = context.requireActingFor(numericKey(id, "User"));
   return { actor, of: requireUser(id, context) };
 }
 
-/** For a change to an organisation: by a member, or by a site admin. Others don't learn whether it is there. */
+/** For a change to an organisation: allowed for members and site admins. Others do not learn whether it exists. */
 export function actingForOrganisation(id: string, context: RequestContext): ActingFor<Organisation> {
   const key = numericKey(id, "Org");
   const actor = context.requireActingFor(key);
@@ -35,12 +35,12 @@ export function actingForOrganisation(id: string, context: RequestContext): Acti
   return { actor, of: organisation };
 }
 
-/** The id of a user or organisation that the viewer may act for. */
+/** The id of a user or organisation for which the viewer may act. */
 export function actingForOwner(id: string, context: RequestContext): number {
   return parseGlobalId(id).kind === "Org" ? actingForOrganisation(id, context).of.id : actingForUser(id, context).of.id;
 }
 
-/** Whether the viewer may change the team: a site admin always, who made it and its members unless it is readonly. */
+/** Whether the viewer may change the team: site admins always, its creator and its members unless it is read-only. */
 export function mayChangeTeam(
   { isReadonly, creatorId, memberIds }: Team,
   { viewer: { userId, isSiteAdmin } }: RequestContext,
@@ -48,14 +48,17 @@ export function mayChangeTeam(
   return isSiteAdmin || (userId !== undefined && !isReadonly && (creatorId === userId || memberIds.includes(userId)));
 }
 
-/** Those that the viewer may see: public ones, and those of itself and its organisations; site admins see all. */
+/**
+ * The saved searches that the viewer may see: public ones, and those of the viewer and its organisations; site admins
+ * see all.
+ */
 export function maySeeSavedSearch({ isPublic, ownerId }: SavedSearch, context: RequestContext): boolean {
   return isPublic || context.mayActFor(ownerId);
 }
 
 /**
- * The user with this id. Null for nobody, and for those without an account unless the user owns something public: they
- * must not learn who has an account here.
+ * The user with this id. Null if there is none, and for anonymous viewers unless the user owns something public: they
+ * must not learn who has an account.
  */
 export function userSource(
   id: number | undefined,
@@ -65,12 +68,12 @@ export function userSource(
   return user === undefined || !(isUser || accounts.ownsPublic(user.id)) ? null : new UserSource(user);
 }
 
-/** Null for those without an account, as for one that is not there. */
+/** Null for anonymous viewers, and if it does not exist. */
 export function teamSource(team: Team | undefined, { isUser }: RequestContext): TeamSource | null {
   return team === undefined || !isUser ? null : new TeamSource(team);
 }
 
-/** Null for those who may not know of it, as for one that is not there. */
+/** Null for viewers who may not know about it, and if it does not exist. */
 export function organisationSource(
   organisation: Organisation | undefined,
   context: RequestContext,
@@ -81,8 +84,8 @@ export function organisationSource(
 }
 
 /**
- * The owner of something that the viewer may see, by the number in its id: a viewer who may not see an organisation
- * reads its names alone, see `field-access`.
+ * The owner of something that the viewer may see, by the number in its id: a viewer who may not see an organisation can
+ * read only its names, see `field-access`.
  */
 export function ownerSource(
   id: number,

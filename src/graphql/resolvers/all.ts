@@ -16,7 +16,7 @@ import { telemetryMutation } from "./telemetry.js";
 import { accessToken } from "./tokens.js";
 import { user } from "./users.js";
 
-/** The resolvers of the whole schema. A field that nothing answers does not compile. */
+/** The resolvers of the whole schema. A field without a resolver or property is a compile error. */
 export const allResolvers: AllResolvers = {
   Query: query,
   Mutation: mutation,

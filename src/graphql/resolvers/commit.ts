@@ -12,7 +12,7 @@ import {
 import type { ResolversOf } from "../execution/resolver-types.js";
 import { comparison } from "./repository.js";
 
-/** Paths of one commit that are listed at most. Linux has 78,635, which take the main thread 4 ms to receive. */
+/** Limit on the listed paths of one commit. Linux has 78,635, which take 4 ms of the main thread to receive. */
 const fileNamesMax = 200_000;
 
 export const commit: ResolversOf<"GitCommit"> = {
@@ -47,7 +47,7 @@ export const commit: ResolversOf<"GitCommit"> = {
     const skipped = skipCount(args.afterCursor);
     const countMax = pageLength(args.first);
     const path = normalisePath(args.path ?? "");
-    // Nothing changed what lies outside the tree.
+    // A path outside the tree has no history.
     if (path === undefined) return historyPage(source, [], 0, countMax, context);
     const history = {
       from: [oid],
@@ -97,7 +97,7 @@ export function noSymbols() {
   return { nodes: [], pageInfo: { endCursor: null, hasNextPage: false } };
 }
 
-/** A page of commits, of which one more than fits was asked for. The count is known when the first page holds all. */
+/** A page of commits, for which one more than fits was requested. The count is known if the first page contains all. */
 export function historyPage(
   source: CommitSource,
   commits: Parameters<RequestContext["git"]["keep"]>[1],
@@ -120,7 +120,7 @@ function commitBody(message: string): string | null {
   return end < 0 ? null : message.slice(end).trim() || null;
 }
 
-/** Without slashes at its ends, `.` for the root; undefined for what leads out of the tree. */
+/** Without leading and trailing slashes, `.` for the root; undefined for a path that leads out of the tree. */
 function normalisePath(path: string): string | undefined {
   const parts = path.split("/").filter((part) => part !== "" && part !== ".");
   return parts.includes("..") || path.includes("\0") ? undefined : parts.join("/");

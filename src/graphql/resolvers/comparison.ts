@@ -121,7 +121,7 @@ export const fileDiffHunk: ResolversOf<"FileDiffHunk"> = {
 
 const hunkLineKinds = { "+": "ADDED", "-": "DELETED", " ": "UNCHANGED" } as const;
 
-/** Each line of a hunk from the side that has it; what both have comes from the newer. */
+/** Each line of a hunk, from the side that has it; common lines come from the newer one. */
 function hunkLines(lines: readonly string[], older: readonly string[], newer: readonly string[]) {
   let [oldAt, newAt] = [0, 0];
   return lines.flatMap((line) => {
@@ -133,7 +133,7 @@ function hunkLines(lines: readonly string[], older: readonly string[], newer: re
   });
 }
 
-/** Where the histories meet; undefined when they do not, or there is no base. */
+/** The merge base; undefined if there is none, or no base was given. */
 async function meetingPoint(
   { repository, base, head }: ComparisonSource,
   { git }: RequestContext,

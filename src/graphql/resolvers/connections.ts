@@ -1,19 +1,21 @@
 import { TrawlError } from "../../base/errors.js";
 
-/** What a change answers that has nothing to tell. */
+/** The result of a mutation that returns no data. */
 export const nothing = { alwaysNil: null };
 
-/** More items are not given in one page. */
+/** Maximum page size. */
 export const pageCountMax = 1000;
 
-/** How many items a page may have. Throws `bad-request` for a negative number. */
+/** The page size. Throws `bad-request` for a negative number. */
 export function pageLength(first: number | null | undefined): number {
   const count = first ?? pageCountMax;
   if (count < 0) throw new TrawlError("bad-request", `first: ${count} is negative`);
   return Math.min(count, pageCountMax);
 }
 
-/** How many items a cursor of `offsetPage` skips; 0 without one. Throws `bad-request` for another text. */
+/**
+ * The number of items that a cursor of `offsetPage` skips; 0 without a cursor. Throws `bad-request` for an invalid one.
+ */
 export function skipCount(after: string | null | undefined): number {
   if (after === undefined || after === null || after === "") return 0;
   if (/^\d{1,9}$/.test(after)) return Number(after);
@@ -28,12 +30,12 @@ export interface PageInfo {
   readonly hasNextPage: boolean;
 }
 
-/** The end of a page whose cursors are offsets. */
+/** The page info of a page whose cursors are offsets. */
 export function offsetPageInfo(skipped: number, shown: number, hasNextPage: boolean): PageInfo {
   return { endCursor: hasNextPage ? String(skipped + shown) : null, hasNextPage };
 }
 
-/** A page of a list that is whole in memory. */
+/** A page of a list that is completely in memory. */
 export function paginate<T>(
   items: readonly T[],
   first: number | null | undefined,
@@ -48,10 +50,10 @@ export function paginate<T>(
   };
 }
 
-/** The page of a list that is empty. */
+/** The page of an empty list. */
 export const emptyPage = paginate<never>([], undefined, undefined);
 
-/** Where a page lies in a list, as clients say it who read in both directions. */
+/** The position of a page in a list, for clients that page in both directions. */
 export interface BothWays {
   readonly first?: number | null | undefined;
   readonly last?: number | null | undefined;
@@ -59,7 +61,7 @@ export interface BothWays {
   readonly before?: string | null | undefined;
 }
 
-/** A page of a list that is whole in memory, from its start or its end. Cursors are offsets. */
+/** A page of a list that is completely in memory, from its start or its end. Cursors are offsets. */
 export function paginateBothWays<T>(items: readonly T[], { first, last, after, before }: BothWays) {
   const lowest = Math.min(skipCount(after), items.length);
   const highest =

@@ -15,7 +15,7 @@ import type { ObjectTypes } from "../schema-types.js";
 type Query = ResolversOf<"Query">;
 type Mutation = ResolversOf<"Mutation">;
 
-/** Search contexts, as queries name them by `context:`. */
+/** Search contexts, as queries refer to them with `context:`. */
 export const contextQueries: Pick<
   Query,
   "searchContexts" | "searchContextBySpec" | "isSearchContextAvailable" | "defaultSearchContext"
@@ -51,7 +51,7 @@ export const searchContext: ResolversOf<"SearchContext"> = {
     }),
 };
 
-/** Changes to contexts: by their owner, the members of it, and for those of the instance by site admins. */
+/** Changes to contexts: allowed for their owner or its members, and for contexts of the instance for site admins. */
 export const contextMutations: Pick<
   Mutation,
   | "createSearchContext"
@@ -97,7 +97,7 @@ export const contextMutations: Pick<
   },
 };
 
-/** Who knows the name of a configured context that is not public may use it. Null when there is none. */
+/** Anyone who knows the name of a configured context that is not public may use it. Null if there is none. */
 export function findContext(spec: string, { viewer, services: { contexts } }: RequestContext): ContextSource | null {
   const found = contexts.find(spec, viewer);
   return found === undefined ? null : new ContextSource(found);
@@ -105,7 +105,7 @@ export function findContext(spec: string, { viewer, services: { contexts } }: Re
 
 type WantedContexts = Omit<ObjectTypes["Query"]["searchContexts"]["args"], "first" | "after">;
 
-/** The global one comes first, whatever the order. */
+/** The global one comes first, regardless of the order. */
 function* wantedContexts(
   { query, namespaces, orderBy, descending }: WantedContexts,
   { viewer, services: { contexts } }: RequestContext,
@@ -140,12 +140,12 @@ function contextState({ own, context }: KnownContext): string {
   return contextMark(own ?? { name: context.name });
 }
 
-/** The number of a user or organisation. Throws `bad-request` for another id. */
+/** The number of a user or organisation. Throws `bad-request` for another kind of id. */
 function ownerKey(id: string): number {
   return numericKey(id, parseGlobalId(id).kind === "Org" ? "Org" : "User");
 }
 
-/** Throws `forbidden` for somebody who is not the owner and no member of it. */
+/** Throws `forbidden` for a viewer who is neither the owner nor a member of it. */
 function requireOwner(ownerId: number, context: RequestContext): Actor {
   if (ownerId === 0) return context.requireSiteAdmin();
   const {
@@ -165,7 +165,7 @@ function requireNotConfigured(ownerId: number, name: string, { services: { conte
     );
 }
 
-/** A context for who may use it. Throws `not-found`. */
+/** A context that the viewer may use. Throws `not-found`. */
 function requireContext(id: string, { viewer, services: { contexts } }: RequestContext): KnownContext {
   const { kind, key } = parseGlobalId(id);
   const found = kind === "SearchContext" && typeof key === "string" ? contexts.find(key, viewer) : undefined;
@@ -174,7 +174,7 @@ function requireContext(id: string, { viewer, services: { contexts } }: RequestC
   return found;
 }
 
-/** A context for who may change it. */
+/** A context that the viewer may change. */
 function managed(id: string, context: RequestContext): { readonly own: OwnContext; readonly actor: Actor } {
   const { actor } = context;
   const { own, spec } = requireContext(id, context);
@@ -192,7 +192,7 @@ interface GivenRepository {
   readonly revisions: readonly string[];
 }
 
-/** Repositories are known by their names. Throws `not-found` for one that the viewer may not see. */
+/** Repositories are identified by name. Throws `not-found` for a repository that the viewer may not see. */
 function contextText(
   { name, description, public: isPublic, query }: Omit<ContextText, "repositories">,
   given: readonly GivenRepository[],
@@ -206,7 +206,7 @@ function contextText(
   return { name, description, public: isPublic, query, repositories: listed };
 }
 
-/** For what concerns nobody else. */
+/** For data that concerns only the user. */
 function requireSelf(userID: string, { actor: _, viewer }: RequestContext): number {
   const userId = numericKey(userID, "User");
   if (viewer.userId !== userId) throw new TrawlError("forbidden", `must be authenticated as user with id ${userId}`);

@@ -14,7 +14,7 @@ import { HighlightSource } from "../../browse/highlight-source.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
 import { noSymbols } from "./commit.js";
 
-/** Entries of one listing at most. */
+/** Limit on the entries of one listing. */
 const entriesMax = 20_000;
 
 export const tree: ResolversOf<"GitTree"> = {
@@ -136,7 +136,7 @@ async function listing(
   return entries.map((entry) => entrySource(commit, entry, siblingCount));
 }
 
-/** The directories that it is in, the root first. */
+/** The directories that contain it, the root first. */
 function parentTrees({ commit, path }: TreeSource): TreeSource[] {
   const parts = path.split("/");
   return parts.map((_, at) => new TreeSource(commit, parts.slice(0, at).join("/"), undefined));

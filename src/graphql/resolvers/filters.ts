@@ -1,6 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
 
-/** A test whether a name or display name holds a text, case ignored; without a text all do. */
+/** Tests whether a name or display name contains a text, ignoring case; without a text, all do. */
 export function namesHold(
   text: string | null | undefined,
 ): (named: { readonly name: string; readonly displayName: string }) => boolean {
@@ -9,7 +9,7 @@ export function namesHold(
   return ({ name, displayName }) => name.toLowerCase().includes(lower) || displayName.toLowerCase().includes(lower);
 }
 
-/** Milliseconds of the wall clock. Throws `bad-request` for what is no date. */
+/** Milliseconds of the wall clock. Throws `bad-request` for an invalid date. */
 export function parseTime(text: string): number {
   const ms = Date.parse(text);
   if (Number.isNaN(ms))

@@ -12,8 +12,8 @@ import { tokenMutations } from "./tokens.js";
 import { userMutations } from "./users.js";
 
 /**
- * All that changes something. Each asks who may do it before it looks at anything else, so that who may not learns
- * nothing; and is durable before it is answered.
+ * All mutations. Each checks permissions before it reads anything else, so that an unauthorized viewer learns nothing;
+ * and its change is durable before the response.
  */
 export const mutation: ResolversOf<"Mutation"> = {
   ...telemetryMutations,

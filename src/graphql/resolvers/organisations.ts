@@ -114,10 +114,10 @@ export const organisationMutations: Pick<
   removeUserFromOrg: (_, { userID, orgID }, context) => removeMember(userID, orgID, context),
 };
 
-/** Stands for a member who was deleted meanwhile. */
+/** Represents a member who was deleted in the meantime. */
 const nobody = { name: "", displayName: "" };
 
-/** The last member stays unless a site admin says otherwise: nobody else could let anybody in again. */
+/** Only a site admin may remove the last member, because nobody else could add members again. */
 async function removeMember(userId: string, organisationId: string, context: RequestContext): Promise<typeof nothing> {
   const {
     actor,

@@ -9,7 +9,7 @@ import { repositoryPage } from "../sources/repository-pages.js";
 import { toRepositorySource } from "../../browse/repository-source.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
 
-/** Who may see what, for site admins. */
+/** Queries about permissions, for site admins. */
 export const permissionQueries: Pick<
   ResolversOf<"Query">,
   "authorizedUserRepositories" | "usersWithPendingPermissions"
@@ -22,7 +22,7 @@ export const permissionQueries: Pick<
     const owner = typeof email === "string" ? accounts.emails.findVerifiedOwner(email) : undefined;
     const user = typeof username === "string" ? accounts.userByName(username) : accounts.user(owner ?? 0);
     if (user === undefined) throw new TrawlError("not-found", "there is no such user");
-    // The table is made where it is not there, which takes 10 to 40 ms for 10,000 repositories.
+    // The table is created if it does not exist, which takes 10 to 40 ms for 10,000 repositories.
     const table = await context.work.once(`table of ${user.id}`, context.repositories.count, () =>
       inOneStep(() => catalog.repositoryTable(accounts.toViewer(user))),
     );
@@ -61,12 +61,12 @@ export const userPermissions: Pick<ResolversOf<"User">, "permissionsInfo"> = {
   permissionsInfo: ({ user }) => permissionsInfo(user.isSiteAdmin),
 };
 
-/** What is configured holds at once: there is no time at which it was copied from elsewhere. */
+/** Configured permissions take effect immediately: they are not synced from elsewhere at a certain time. */
 function permissionsInfo(unrestricted: boolean) {
   return { permissions: ["READ" as const], updatedAt: null, syncedAt: null, unrestricted };
 }
 
-/** In the order in which they were created. */
+/** In order of creation. */
 async function usersWhoSee(
   { private: isPrivate, readers }: Repository,
   { work, services: { accounts } }: RequestContext,

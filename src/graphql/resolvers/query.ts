@@ -44,7 +44,7 @@ export const query: ResolversOf<"Query"> = {
   ...savedSearchQueries,
 };
 
-/** By name; else by clone URL: one that we fetch from, or one whose host and path are a name here. */
+/** By name, else by clone URL: a URL from which we fetch, or one whose host and path are the name of a repository. */
 function findRepository(
   name: string | undefined,
   cloneUrl: string | undefined,
@@ -103,12 +103,12 @@ async function findNode(id: string, context: RequestContext): Promise<SourceOf<"
   }
 }
 
-/** A key that is no number names nothing. */
+/** A key that is not a number refers to nothing. */
 function numberIn(key: unknown): number {
   return typeof key === "number" ? key : 0;
 }
 
-/** Tokens are for their user and site admins to know of. */
+/** Only their user and site admins may know about tokens. */
 function tokenById(id: number, context: RequestContext): TokenSource | null {
   const { accounts } = context.services;
   const token = accounts.accessTokens.get(id);
@@ -121,7 +121,7 @@ function repositoryById(key: unknown, { repositories }: RequestContext): Reposit
   return record === undefined ? null : toRepositorySource(record);
 }
 
-/** The repository that a commit's or ref's key names by its own id. */
+/** The repository identified by the key of a commit or ref. */
 function repositoryOfKey(key: unknown, context: RequestContext): RepositorySource | null {
   const { r } = (typeof key === "object" && key !== null ? key : {}) as { readonly r?: unknown };
   if (typeof r !== "string") return null;

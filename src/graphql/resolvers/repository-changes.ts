@@ -10,7 +10,7 @@ import type { ResolversOf } from "../execution/resolver-types.js";
 
 type Mutation = ResolversOf<"Mutation">;
 
-/** Changes to repositories. All of them are a site admin's, and each leaves a line in the audit log. */
+/** Changes to repositories. All require a site admin, and each is recorded in the audit log. */
 export const repositoryMutations: Pick<
   Mutation,
   | "addRepoMetadata"
@@ -45,7 +45,7 @@ export const repositoryMutations: Pick<
   deleteRepoKeyValuePair: (_, { repo, key }, context) => changeMetadata(repo, { kind: "delete", key }, context),
   deleteRepository: async (_, { repository }, context) => {
     const { actor, found } = administered(repository, context);
-    // It would come back with the next start.
+    // It would reappear at the next start.
     if (found.configured)
       throw new TrawlError(
         "conflict",
@@ -147,7 +147,7 @@ function giveOrder(
   }
 }
 
-/** Why it cannot be fetched; null when it can. A fetch that takes longer than the request goes on without it. */
+/** Why it cannot be fetched; null if it can. A fetch that takes longer than the request continues after it. */
 async function fetchError({ name }: Repository, context: RequestContext): Promise<string | null> {
   try {
     await context.beforeEnd(context.services.repositoryCommands.sync(name), `fetching ${name}`);
@@ -158,7 +158,7 @@ async function fetchError({ name }: Repository, context: RequestContext): Promis
   }
 }
 
-/** Records an act, does it, and answers for it. */
+/** Records an action, runs it, and returns its result. */
 async function audited(context: RequestContext, entry: AuditEntry, act: () => unknown): Promise<typeof nothing> {
   await context.services.audit.around(entry, act);
   return nothing;

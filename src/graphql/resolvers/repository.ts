@@ -130,7 +130,7 @@ export const contributor: ResolversOf<"RepositoryContributor"> = {
   person: ({ name, email }) => personSource({ name, email }),
   commits: async (source, { first }, context) => {
     const { repository: of, from, without, email } = source;
-    // Commits are found by what their message holds, not by who wrote them, so the newest are looked through.
+    // Commits are searched by message, and not by author, so the newest ones are filtered here.
     const { commits } = await context.git.run({
       kind: "list-history",
       repositoryId: of.record.id,
@@ -165,7 +165,8 @@ function connectionPageInfo(skipped: number, shown: number, hasNextPage: boolean
 }
 
 /**
- * Null for an empty repository, and before the first fetch. A detached HEAD is indexed by that name, and is no branch.
+ * Null for an empty repository, and before the first fetch. A detached HEAD is indexed under that name, and is not a
+ * branch.
  */
 function defaultBranch(source: RepositorySource): RefSource | null {
   const { defaultBranch: name, indexedBranches } = source.record;
@@ -204,7 +205,9 @@ async function refPage(
   };
 }
 
-/** Reads `A..B`, `A...B` as `A..B`, or one revision; nothing is HEAD, which an empty repository lacks. */
+/**
+ * Parses `A..B`, `A...B` as `A..B`, or one revision; an empty one is HEAD, which does not exist in an empty repository.
+ */
 async function revisionRange(
   source: RepositorySource,
   text: string,
@@ -227,7 +230,7 @@ async function resolveCommit(
   return new CommitSource(source, oid, revision);
 }
 
-/** Two revisions beside each other; throws `not-found` for one that does not exist. */
+/** Compares two revisions; throws `not-found` if one does not exist. */
 export async function comparison(
   source: RepositorySource,
   baseText: string,

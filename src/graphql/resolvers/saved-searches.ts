@@ -123,13 +123,13 @@ export const savedSearchMutations: Pick<
   },
 };
 
-/** Null when the viewer may not see it, and when there is none. */
+/** Null if the viewer may not see it, or if it does not exist. */
 export function savedSearchById(id: number, context: RequestContext): SavedSearchSource | null {
   const search = context.services.accounts.savedSearches.get(id);
   return search === undefined || !maySeeSavedSearch(search, context) ? null : savedSearchSource(search, context);
 }
 
-/** Null when its owner is gone. */
+/** Null if its owner no longer exists. */
 function savedSearchSource(search: SavedSearch, context: RequestContext): SavedSearchSource | null {
   const owner = ownerSource(search.ownerId, context);
   return owner === null ? null : new SavedSearchSource(search, owner);
@@ -141,7 +141,7 @@ function requireSource(search: SavedSearch, context: RequestContext): SavedSearc
   return source;
 }
 
-/** One that the viewer may change. Who may not see it learns nothing of it. */
+/** A saved search that the viewer may change. A viewer who may not see it learns nothing about it. */
 function requireSavedSearch(id: string, context: RequestContext): SavedSearch {
   const search = context.services.accounts.savedSearches.get(numericKey(id, "SavedSearch"));
   if (search === undefined || !maySeeSavedSearch(search, context))
@@ -170,7 +170,7 @@ function byDescription(a: SavedSearch, b: SavedSearch): number {
   return a.description < b.description ? -1 : a.description > b.description ? 1 : a.id - b.id;
 }
 
-/** The latest first. */
+/** Latest first. */
 function byTime(a: SavedSearch, b: SavedSearch): number {
   return a.updatedAt > b.updatedAt ? -1 : a.updatedAt < b.updatedAt ? 1 : b.id - a.id;
 }

@@ -1,7 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
 
-/** Search jobs are asked for by clients that exist; each request is told the same. */
+/** Existing clients request search jobs; each request gets the same error. */
 export function refuseSearchJobs(): never {
   throw new TrawlError(
     "not-found",

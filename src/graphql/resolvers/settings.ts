@@ -49,14 +49,14 @@ export const settings: ResolversOf<"Settings"> = {
   contents: ({ written }) => written.contents,
 };
 
-/** The settings of a subject as they were written; null where there are none. */
+/** The settings of a subject as written; null if there are none. */
 export function latestSettings(subject: SubjectSource, _: unknown, context: RequestContext): SettingsSource | null {
   const key = subjectKey(subject);
   const written = key === undefined ? undefined : context.services.accounts.settings.latest(key);
   return written === undefined ? null : { written, subject };
 }
 
-/** Reading and merging texts of 64 KiB takes milliseconds, so fields that ask the same share it. */
+/** Parsing and merging texts of 64 KiB takes milliseconds, so fields with the same subjects share the result. */
 function finalText({ subjects }: CascadeSource, { work, services: { accounts } }: RequestContext): Promise<string> {
   const keys = subjects.flatMap((subject) => subjectKey(subject) ?? []);
   return work.once(`settings ${keys.join(" ")}`, keys.length, function* () {
@@ -66,7 +66,7 @@ function finalText({ subjects }: CascadeSource, { work, services: { accounts } }
   });
 }
 
-/** Null for an id of another kind; throws `forbidden` where the viewer may not know the settings. */
+/** Null for an id of another kind; throws `forbidden` if the viewer may not read the settings. */
 function findSubject(id: string, context: RequestContext): SubjectSource | null {
   const { kind, key } = parseGlobalId(id);
   switch (kind) {
@@ -83,7 +83,7 @@ function findSubject(id: string, context: RequestContext): SubjectSource | null 
   }
 }
 
-/** The site's settings are everybody's to read, and for site admins to change. */
+/** Everyone may read the site's settings, and site admins may change them. */
 function beginChange(
   { subject: id, lastID }: SettingsMutationGroupInput,
   context: RequestContext,

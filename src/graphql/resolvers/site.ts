@@ -21,7 +21,7 @@ import { tokenPage } from "./tokens.js";
 
 type Query = ResolversOf<"Query">;
 
-/** What is asked about the instance, and about who asks. */
+/** Queries about the instance, and about the viewer. */
 export const siteQueries: Pick<
   Query,
   | "externalServices"
@@ -146,7 +146,7 @@ export const repoMetaKey: ResolversOf<"RepoMetaKey"> = {
     paginate(await metadataTexts(context, key, query ?? ""), first, after),
 };
 
-/** The keys of all repositories' metadata that hold a text, or the values of one key; each once and in order. */
+/** The metadata keys of all repositories that contain a text, or the values of one key; sorted, without duplicates. */
 async function metadataTexts(
   { repositories, work }: RequestContext,
   ofKey: string | undefined,
@@ -164,7 +164,7 @@ async function metadataTexts(
   });
 }
 
-/** The operator's list of repositories, as the one service that there is. */
+/** The operator's list of repositories, as the only service. */
 function configuredService({ total, newest }: RepositorySummary, { services }: RequestContext) {
   const { kind, displayName } = { kind: "OTHER", displayName: "Configured repositories" } as const;
   const date = newest || "1970-01-01T00:00:00Z";
@@ -185,10 +185,10 @@ function configuredService({ total, newest }: RepositorySummary, { services }: R
   };
 }
 
-/** Sentences of what is not indexed that an answer lists at most. */
+/** Limit on the sentences about content that is not indexed in one response. */
 const quarantineMessagesMax = 20;
 
-/** What an operator should know; nothing when all is well. */
+/** Messages for the operator; empty if there are no problems. */
 function statusMessages({ total, pending, failures, quarantined }: RepositorySummary, viewer: Viewer) {
   if (total === 0)
     return [{ __typename: "NoRepositoriesDetected" as const, message: "No repositories are configured." }];

@@ -13,7 +13,7 @@ import { namesHold } from "./filters.js";
 type Query = ResolversOf<"Query">;
 type Mutation = ResolversOf<"Mutation">;
 
-/** More members are not named in one request. */
+/** Limit on the members named in one request. */
 const namedMembersMax = 1000;
 
 export const teamQueries: Pick<Query, "team" | "teams"> = {
@@ -143,7 +143,7 @@ async function setMembers(
   );
 }
 
-/** Whom an input means; undefined for nobody here. An address counts when it is verified. */
+/** The user to whom an input refers; undefined if there is none. An address must be verified. */
 function findMemberId(
   { userID, username, email }: TeamMemberInput,
   { services: { accounts } }: RequestContext,
@@ -172,7 +172,7 @@ function findParent(
   return parent?.id;
 }
 
-/** Undefined when neither id nor name is given; throws `not-found` when there is no such team. */
+/** Undefined if neither id nor name is given; throws `not-found` if there is no such team. */
 function namedTeam(
   id: string | null | undefined,
   name: string | null | undefined,

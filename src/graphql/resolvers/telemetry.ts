@@ -1,7 +1,7 @@
 import { nothing } from "./connections.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
 
-/** What clients report about their own use is dropped. */
+/** Usage data reported by clients is discarded. */
 export const telemetryMutations: Pick<
   ResolversOf<"Mutation">,
   "logEvent" | "logEvents" | "logUserEvent" | "telemetry"

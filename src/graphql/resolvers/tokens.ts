@@ -55,8 +55,8 @@ export function tokenPage(
 }
 
 /**
- * With a user's token one is that user, so where all may make tokens, each makes its own, and a site admin no other's.
- * Where only site admins may, they make them for everybody.
+ * A user's token authenticates that user, so if all users may create tokens, each creates only its own, and a site
+ * admin none for others. If only site admins may, they create them for everyone.
  */
 function requireTokenMaker(userId: number, context: RequestContext): Actor {
   const { actor, viewer } = context;
@@ -77,7 +77,7 @@ function requireTokenMaker(userId: number, context: RequestContext): Actor {
   }
 }
 
-/** A token makes none that permits more than it does. */
+/** A token cannot create one with more permissions. */
 function requireScopes(scopes: readonly string[], { viewer: { credential, isSiteAdmin } }: RequestContext): void {
   if (credential?.kind !== "token") return;
   const wider = checkScopes(scopes, isSiteAdmin).find((scope) => !credential.scopes.includes(scope));
@@ -88,7 +88,9 @@ function requireScopes(scopes: readonly string[], { viewer: { credential, isSite
   );
 }
 
-/** Null asks for a token that never ends, where that is allowed; clients that have no such choice send it for none. */
+/**
+ * Null requests a token without expiry, if that is allowed; clients without such an option send null for the default.
+ */
 function lifetimeMs(
   seconds: number | null | undefined,
   { services: { tokenLifetimes } }: RequestContext,
@@ -106,7 +108,7 @@ function requireOwnToken(id: string, context: RequestContext): AccessToken {
   throw new TrawlError("forbidden", "must be authenticated as the authorized user or site admin");
 }
 
-/** Who has the text could use the token, so it may end it too. */
+/** Whoever has the text could use the token, so may also revoke it. */
 function requireTokenOfText(text: string, { services: { accounts } }: RequestContext): AccessToken {
   const found = accounts.accessTokens.find(text, new Date().getTime());
   if (found === undefined) throw new TrawlError("not-found", "there is no such access token (any more)");

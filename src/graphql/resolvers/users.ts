@@ -24,7 +24,7 @@ export const userQueries: Pick<Query, "currentUser" | "user" | "users"> = {
     const { accounts } = context.services;
     if (typeof username === "string") return userSource(accounts.userByName(username)?.id, context);
     if (typeof email !== "string") throw new TrawlError("bad-request", "neither username nor email given");
-    // Whose address it is, is not for those without an account.
+    // Anonymous viewers may not learn the owner of an address.
     return context.isUser ? userSource(accounts.emails.findVerifiedOwner(email), context) : null;
   },
   users: async (_, { first, after, ...args }, context) => {
@@ -44,7 +44,7 @@ export const userQueries: Pick<Query, "currentUser" | "user" | "users"> = {
 };
 
 export const user: ResolversOf<"User"> = {
-  // Who may read what is decided in field-access.
+  // field-access defines who may read which field.
   email: ({ user: { id } }, _, { services: { accounts } }) => accounts.emails.of(id).at(0)?.address ?? "",
   emails: ({ user: { id } }, _, { services: { accounts } }) => accounts.emails.of(id).map(shownEmail),
   primaryEmail: ({ user: { id } }, _, { services: { accounts } }) =>
@@ -260,7 +260,7 @@ function shownEmail({ address, isVerified }: Email, at: number) {
   return { email: address, isPrimary: at === 0, verified: isVerified, verificationPending: !isVerified };
 }
 
-/** A user knows all of its own organisations; of another's only those that they share. */
+/** Users know all of their own organisations, and of another user's only those that they share. */
 async function knownOrganisations(userId: number, context: RequestContext): Promise<readonly OrganisationSource[]> {
   const {
     viewer,

@@ -3,7 +3,7 @@ import type { SavedSearch } from "../../account/settings/saved-searches.js";
 import type { Team } from "../../account/identity/teams.js";
 import { globalId } from "../../browse/ids.js";
 
-/** A user. What not everybody may know of it is asked for with the viewer at hand. */
+/** A user. Properties that are not visible to everyone have resolvers, which know the viewer. */
 export class UserSource {
   readonly __typename = "User";
   readonly user: User;
@@ -48,7 +48,7 @@ export class UserSource {
     return this.user.isSiteAdmin;
   }
 
-  /** When it was last changed is not recorded, and there are no pictures. */
+  /** The time of the last change is not recorded, and avatars are not supported. */
   get updatedAt(): null {
     return null;
   }
@@ -58,7 +58,7 @@ export class UserSource {
   }
 }
 
-/** An organisation. Whoever is handed one may know of it. */
+/** An organisation. Only created for viewers who may know about it. */
 export class OrganisationSource {
   readonly __typename = "Org";
   readonly organisation: Organisation;
@@ -127,7 +127,7 @@ export class TeamSource {
   }
 }
 
-/** An access token and the user whom it stands for. */
+/** An access token and the user whom it authenticates. */
 export class TokenSource {
   readonly __typename = "AccessToken";
   readonly token: AccessToken;
@@ -163,7 +163,7 @@ export class TokenSource {
   }
 }
 
-/** A saved search and whose it is. */
+/** A saved search and its owner. */
 export class SavedSearchSource {
   readonly __typename = "SavedSearch";
   readonly notify = false;

@@ -2,10 +2,10 @@ import type { RepositoryTable } from "../../catalog/repository-table.js";
 import type { Repository } from "../../model/repository.js";
 import { nameOfCloneUrl } from "../../browse/urls.js";
 
-/** Repositories made in one step: of each two regular expressions read the URL. */
+/** Repositories processed in one step: for each, two regular expressions parse the URL. */
 const repositoriesOfStep = 64;
 
-/** Finds repositories by the URL that they are fetched from, or another one that means the same host and path. */
+/** Finds repositories by the URL from which they are fetched, or another URL with the same host and path. */
 export class CloneUrls {
   readonly #table: RepositoryTable;
   readonly #placeOfUrl = new Map<string, number>();
@@ -15,7 +15,7 @@ export class CloneUrls {
     this.#table = table;
   }
 
-  /** Of several the first one in the order of results. */
+  /** Of several, the first one in result order. */
   find(cloneUrl: string): Repository | undefined {
     const row = Math.min(
       this.#placeOfUrl.get(cloneUrl) ?? Infinity,
@@ -24,7 +24,7 @@ export class CloneUrls {
     return row === Infinity ? undefined : this.#table.at(row);
   }
 
-  /** Caller guarantees: rows come in order. */
+  /** Caller guarantees: rows are ascending. */
   add(row: number): void {
     const { url } = this.#table.at(row);
     const name = nameOfCloneUrl(url);
@@ -33,10 +33,10 @@ export class CloneUrls {
   }
 }
 
-/** Cached while the table is: a repository with another URL is another repository, which makes another table. */
+/** Cached as long as the table exists: changing the URL of a repository creates another table. */
 export const cloneUrlsOf = new WeakMap<RepositoryTable, CloneUrls>();
 
-/** Makes the index of a table, in steps, and caches it. */
+/** Creates the index of a table, in steps, and caches it. */
 export function* indexCloneUrls(table: RepositoryTable): Generator<void, CloneUrls> {
   const urls = new CloneUrls(table);
   for (let row = 0; row < table.count; row++) {

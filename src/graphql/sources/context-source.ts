@@ -39,7 +39,7 @@ export class ContextSource {
     return this.found.context.public;
   }
 
-  /** Of those of the configuration file that is not recorded: the start of the daemon. */
+  /** For contexts of the configuration file the time is not recorded: the start of the daemon is used. */
   get updatedAt(): string {
     return this.found.own?.updatedAt ?? new Date(performance.timeOrigin).toISOString();
   }

@@ -4,12 +4,11 @@ import type { Repository } from "../../model/repository.js";
 import { nameOfCloneUrl } from "../../browse/urls.js";
 
 /**
- * Finds repositories by what others call them: a clone URL in any form, the address of a page, a name. Case does not
- * count.
+ * Finds repositories by external addresses: a clone URL in any form, the address of a page, a name. Case is ignored.
  */
 export class RepositoryAddresses {
   readonly #currentTable: () => RepositoryTable;
-  /** What the addresses below are of. */
+  /** The table to which the addresses below belong. */
   #tableId = 0;
   #placesOf: ReadonlyMap<string, readonly number[]> = new Map();
 
@@ -17,7 +16,7 @@ export class RepositoryAddresses {
     this.#currentTable = currentTable;
   }
 
-  /** Those that any of the addresses means, each once. */
+  /** The repositories to which any of the addresses refers, without duplicates. */
   find(addresses: readonly string[]): readonly Repository[] {
     const table = this.#currentTable();
     if (table.id !== this.#tableId) {
@@ -41,7 +40,7 @@ function placesByAddress(table: RepositoryTable): Map<string, number[]> {
   return placesOf;
 }
 
-/** `host/path` where the address names a host; otherwise what was given. */
+/** `host/path` if the address contains a host; otherwise the address unchanged. */
 function addressKey(address: string): string {
   return (nameOfCloneUrl(address) ?? withoutSuffix(trimEndChars(address, "/"), ".git")).toLowerCase();
 }

@@ -7,19 +7,19 @@ import { pageCountMax } from "../resolvers/connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { ObjectTypes } from "../schema-types.js";
 
-/** As of a `repo:` filter: compiling a longer regular expression takes the main thread more than 10 ms. */
+/** As for a `repo:` filter: compiling a longer regular expression takes the main thread more than 10 ms. */
 const queryCharactersMax = 8_192;
 
 type PageArguments = Partial<ObjectTypes["Query"]["repositories"]["args"]>;
 
-/** A page of repositories, and where it lies among all that were asked for. */
+/** A page of repositories, and its position among all requested ones. */
 export interface RepositoryPage {
   readonly records: readonly Repository[];
   readonly totalCount: number;
   readonly pageInfo: RepositoryPageInfo;
 }
 
-/** Cursors are made when they are asked for. */
+/** Cursors are created when they are requested. */
 class RepositoryPageInfo {
   readonly #records: readonly Repository[];
   readonly hasNextPage: boolean;
@@ -41,8 +41,8 @@ class RepositoryPageInfo {
 }
 
 /**
- * The page that the arguments ask for. Rejects with `bad-request` when they name no length, or a cursor that is none.
- * Fields of a request that differ in the page alone share the work.
+ * The page requested by the arguments. Rejects with `bad-request` if they specify no length, or an invalid cursor.
+ * Fields of a request that differ only in the page share the work.
  */
 export async function repositoryPage(
   table: RepositoryTable,
@@ -61,7 +61,7 @@ export async function repositoryPage(
   };
 }
 
-/** Whether the page is not one of all repositories by their names, which the table knows. */
+/** False for a page of all repositories by name, which the table has in memory. */
 function needsWork({
   names,
   query,
@@ -103,7 +103,10 @@ function pageLength({ first, last, names }: PageArguments): number {
   return Math.min(length, pageCountMax);
 }
 
-/** From where to where, without the end. A cursor whose repository has gone counts from the start, or the end. */
+/**
+ * Start and end (exclusive). If the repository of a cursor no longer exists, the page starts at the beginning, or ends
+ * at the end.
+ */
 function bounds(
   table: RepositoryTable,
   wanted: readonly number[],
@@ -117,7 +120,7 @@ function bounds(
   return [Math.max(lowest, upper - length), Math.max(lowest, upper)];
 }
 
-/** -1 when its repository is not wanted, or has gone. */
+/** -1 if its repository is not among the requested ones, or no longer exists. */
 function indexOfCursor(table: RepositoryTable, wanted: readonly number[], cursor: string): number {
   const text = Buffer.from(cursor, "base64").toString();
   if (!/^\d{1,15}$/.test(text))
@@ -133,7 +136,7 @@ function encodeCursor({ id }: Repository): string {
   return Buffer.from(String(id)).toString("base64");
 }
 
-/** Places in the table, so that no more records are looked at than are tested or given. */
+/** Rows of the table, so that only records that are tested or returned are read. */
 function* wantedRows(table: RepositoryTable, args: PageArguments): Generator<void, readonly number[]> {
   const { names } = args;
   const all = names === undefined || names === null ? table.rowsByName() : yield* namedRows(table, names);
@@ -172,7 +175,7 @@ function currentCloneStatus({ lastFetched, lastError }: Repository) {
   return lastError === "" ? "CLONING" : "NOT_CLONED";
 }
 
-/** A text that is no regular expression is part of a name. Throws `bad-request` for a very long one. */
+/** A text that is not a regular expression is matched as part of a name. Throws `bad-request` for a very long one. */
 function nameTest(query: string): Test {
   if (query.length > queryCharactersMax)
     throw new TrawlError(
@@ -181,7 +184,7 @@ function nameTest(query: string): Test {
     );
   const text = query.toLowerCase();
   const holdsText: Test = ({ name }) => name.toLowerCase().includes(text);
-  // Of 10,000 names a regular expression takes 6 ms to look at.
+  // A regular expression takes 6 ms for 10,000 names.
   if (/^[\w/-]*$/.test(query)) return holdsText;
   try {
     const matcher = compileRegexp(query, true);
@@ -198,7 +201,7 @@ function* ordered(
   { orderBy, descending }: PageArguments,
 ): Generator<void, readonly number[]> {
   const compare = comparisons[orderBy ?? "REPOSITORY_NAME"];
-  // Places come by name.
+  // Rows are already ordered by name.
   const sorted = compare === undefined ? rows : yield* sortInSteps(rows, (a, b) => compare(table.at(a), table.at(b)));
   return descending === true ? [...sorted].reverse() : sorted;
 }

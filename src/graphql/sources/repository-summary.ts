@@ -3,26 +3,26 @@ import type { Repository } from "../../model/repository.js";
 import { repositoryState } from "../../model/repository-status.js";
 import type { RequestContext } from "../../browse/request-context.js";
 
-/** How the repositories stand that the viewer may see. */
+/** The states of the repositories that the viewer may see. */
 export interface RepositorySummary {
   readonly total: number;
   readonly cloned: number;
   readonly pending: number;
   readonly searchable: number;
-  /** Those whose last sync failed. */
+  /** Repositories whose last sync failed. */
   readonly failed: number;
   /** Some of them. */
   readonly failures: readonly Repository[];
-  /** Some of those of which a thread could not index all. */
+  /** Some of the repositories that a thread could not index completely. */
   readonly quarantined: readonly Repository[];
-  /** When any was fetched last, RFC 3339; "" for never. */
+  /** The time of the latest fetch of any repository, RFC 3339; "" if never. */
   readonly newest: string;
 }
 
 const failuresMax = 20;
 const quarantinedMax = 20;
 
-/** Worked out once for all fields of a request. */
+/** Computed once for all fields of a request. */
 export function repositorySummary({ repositories, work }: RequestContext): Promise<RepositorySummary> {
   return work.once("repository summary", repositories.count, function* () {
     const states = { searchable: 0, pending: 0, failed: 0, removed: 0 };

@@ -4,7 +4,7 @@ import type { Progress } from "../../search/stream/event-stream.js";
 import type { Filter } from "../../search/stream/filters.js";
 import type { SearchEnd } from "../../search/search-environment.js";
 
-/** A place in a file: `offset` in bytes, `column` in code points, both and `line` from 0. */
+/** A location in a file: `offset` in bytes, `column` in code points; these and `line` are 0-based. */
 export interface StreamLocation {
   readonly offset: number;
   readonly line: number;
@@ -23,7 +23,7 @@ export interface StreamChunk {
   readonly contentTruncated?: boolean;
 }
 
-/** A match object as the stream carries it. */
+/** A match object as sent in the stream. */
 export interface StreamMatch {
   readonly type: string;
   readonly repositoryID: number;
@@ -33,7 +33,7 @@ export interface StreamMatch {
   readonly path?: string;
   readonly pathMatches?: readonly StreamRange[];
   readonly chunkMatches?: readonly StreamChunk[];
-  /** Of a commit. */
+  /** For a commit. */
   readonly label?: string;
   readonly url?: string;
   readonly detail?: string;
@@ -43,7 +43,7 @@ export interface StreamMatch {
   readonly ranges?: readonly (readonly [number, number, number])[];
 }
 
-/** What a search said, from its first event to its last. */
+/** The results of a search, from its first event to its last. */
 export interface Collected {
   readonly matches: readonly StreamMatch[];
   readonly filters: readonly Filter[];
@@ -51,18 +51,16 @@ export interface Collected {
   readonly alert: Alert | undefined;
   /** Why the search could not run. */
   readonly error: string | undefined;
-  /** Undefined when the query is none. */
+  /** Undefined if the query is invalid. */
   readonly end: SearchEnd | undefined;
-  /** Whether matches were left out because they would not fit the answer. */
+  /** Whether matches were omitted because they exceeded the limit. */
   readonly isCut: boolean;
 }
 
-/** JSON of results beyond this is not taken: an answer is made in memory as a whole. The stream has no such limit. */
+/** Limit on the JSON of the results, because the response is built in memory. The stream has no such limit. */
 const matchBytesMax = 8 << 20;
 
-/**
- * Takes a search's events for an answer that is given as a whole. It keeps nobody waiting: what comes is read at once.
- */
+/** Collects a search's events for a single response. It exerts no backpressure: everything is read immediately. */
 export class SearchCollector implements EventSink {
   readonly pendingBytes = 0;
   readonly #takeBytes: (byteCount: number) => boolean;
@@ -79,7 +77,10 @@ export class SearchCollector implements EventSink {
   #isCut = false;
   #closed = false;
 
-  /** `takeBytes` says whether the answer has room for so many more bytes of matches, beside those of other searches. */
+  /**
+   * `takeBytes` tells whether the response has room for this many more bytes of matches, in addition to those of other
+   * searches.
+   */
   constructor(takeBytes: (byteCount: number) => boolean = () => true) {
     this.#takeBytes = takeBytes;
     this.#done = new Promise((resolve) => {
@@ -106,7 +107,7 @@ export class SearchCollector implements EventSink {
     else this.#closedCallbacks.push(callback);
   }
 
-  /** The search is over, or nobody waits for it any more. */
+  /** The search has ended, or its result is no longer wanted. */
   end(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -114,7 +115,7 @@ export class SearchCollector implements EventSink {
     this.#resolve();
   }
 
-  /** How the search ended: told right after its last event. */
+  /** The outcome of the search: called right after its last event. */
   recordEnd(end: SearchEnd): void {
     this.#end = end;
   }

@@ -5,28 +5,28 @@ import { OrganisationSource, UserSource } from "./account-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { DefaultSettingsSource, SiteSource } from "./site-source.js";
 
-/** What has settings. */
+/** Objects that have settings. */
 export type SubjectSource = DefaultSettingsSource | SiteSource | OrganisationSource | UserSource;
 
-/** Those whose settings hold together, the least important first. */
+/** The subjects whose settings apply together, in increasing precedence. */
 export interface CascadeSource {
   readonly subjects: readonly SubjectSource[];
 }
 
-/** Settings as they were written, and whose they are. */
+/** Settings as written, and their subject. */
 export interface SettingsSource {
   readonly written: WrittenSettings;
   readonly subject: SubjectSource;
 }
 
-/** Settings that are about to be changed, by somebody who may. */
+/** Settings that a viewer with permission is about to change. */
 export interface SettingsChangeSource {
   readonly subject: number;
   readonly lastVersion: number | undefined;
   readonly author: Author;
 }
 
-/** Under what the settings of a subject are kept; undefined for what is built in. */
+/** The key under which the settings of a subject are stored; undefined for built-in settings. */
 export function subjectKey(subject: SubjectSource): number | undefined {
   switch (subject.__typename) {
     case "DefaultSettings":
@@ -40,7 +40,7 @@ export function subjectKey(subject: SubjectSource): number | undefined {
   }
 }
 
-/** What holds for a subject; for a user, also the settings of its organisations. */
+/** The settings that apply to a subject; for a user, including those of its organisations. */
 export async function loadCascade(subject: SubjectSource, context: RequestContext): Promise<CascadeSource> {
   const common = [new DefaultSettingsSource(), new SiteSource()];
   switch (subject.__typename) {
@@ -65,7 +65,7 @@ export async function loadCascade(subject: SubjectSource, context: RequestContex
   }
 }
 
-/** What holds for who asks. */
+/** The settings that apply to the viewer. */
 export function viewerCascade(context: RequestContext): Promise<CascadeSource> {
   const {
     viewer: { userId },

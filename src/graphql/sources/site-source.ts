@@ -1,9 +1,9 @@
 import { globalId } from "../../browse/ids.js";
 
-/** The id of the site: there is one. */
+/** The id of the site, of which there is only one. */
 export const siteKey = "site";
 
-/** The one way to sign in. */
+/** The only way to sign in. */
 const passwords = {
   serviceType: "builtin",
   serviceID: "",
@@ -31,7 +31,7 @@ export class SiteSource {
   readonly codyLLMConfiguration = null;
 }
 
-/** What holds where nobody set anything. */
+/** The built-in defaults. */
 export class DefaultSettingsSource {
   readonly __typename = "DefaultSettings";
   readonly id = globalId("DefaultSettings", "singleton");

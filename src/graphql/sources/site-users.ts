@@ -7,7 +7,7 @@ import { parseTime } from "../resolvers/filters.js";
 import { globalId } from "../../browse/ids.js";
 import type { ObjectTypes, SiteUserOrderBy, SiteUsersDateRangeInput } from "../schema-types.js";
 
-/** A user as an administrator looks for one. */
+/** A user in the administrators' list. */
 export interface SiteUser {
   readonly id: string;
   readonly username: string;
@@ -24,10 +24,10 @@ export interface SiteUser {
 
 type Wishes = ObjectTypes["Site"]["users"]["args"];
 
-/** More are not given in one answer. */
+/** Maximum number of users in one response. */
 const nodesMax = 1000;
 
-/** The users who are as wished. Caller guarantees: the viewer is site admin. */
+/** The users who satisfy the conditions. Caller guarantees: the viewer is a site admin. */
 export function findSiteUsers(
   wishes: Wishes,
   { work, services: { accounts } }: RequestContext,
@@ -38,7 +38,7 @@ export function findSiteUsers(
   );
 }
 
-/** Some of those that were found, in order. Throws `bad-request` for a negative limit or offset. */
+/** A range of the users found, sorted. Throws `bad-request` for a negative limit or offset. */
 export async function siteUserNodes(
   found: readonly User[],
   { limit, offset, orderBy, descending }: ObjectTypes["SiteUsers"]["nodes"]["args"],
@@ -76,12 +76,12 @@ function siteUser({ id, name, displayName, createdAt, isSiteAdmin }: User, accou
   };
 }
 
-/** "" for none. */
+/** "" if there is none. */
 function primaryEmail(userId: number, accounts: Accounts): string {
   return accounts.emails.of(userId).at(0)?.address ?? "";
 }
 
-/** RFC 3339; "" for never. */
+/** RFC 3339; "" if never. */
 function lastActiveAt(userId: number, accounts: Accounts): string {
   const lastMs = accounts.lastUses.of(userId);
   return lastMs === undefined ? "" : new Date(lastMs).toISOString();
@@ -129,7 +129,7 @@ function compileTests(
   return tests.filter((test) => typeof test === "function");
 }
 
-/** Times are RFC 3339 in UTC on both sides, so they compare as texts once they are written alike. */
+/** Times are RFC 3339 in UTC on both sides, so they can be compared as texts once they have the same format. */
 function rangeTest({ gte, lte, empty, not }: SiteUsersDateRangeInput): (time: string | null) => boolean {
   const [lowest, highest] = [gte, lte].map((limit) =>
     typeof limit === "string" ? new Date(parseTime(limit)).toISOString() : undefined,

@@ -19,7 +19,7 @@ import type { ContextSource } from "./context-source.js";
 import type { CascadeSource, SettingsChangeSource, SettingsSource } from "./settings-sources.js";
 import type { DefaultSettingsSource, SiteSource } from "./site-source.js";
 
-/** What resolvers work from, by type. A type that is not here is plain data with the fields of the schema. */
+/** The source objects of resolvers, by type. A type that is not listed is plain data with the fields of the schema. */
 export interface Sources {
   readonly Query: undefined;
   readonly Mutation: undefined;

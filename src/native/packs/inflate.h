@@ -1,8 +1,8 @@
-// Unpacking of zlib's format (RFC 1950), as git's packs hold it.
+// Decompression of the zlib format (RFC 1950), as used in git packs.
 #pragma once
 
 #include <libdeflate.h>
-// Node exports zlib to addons, and its headers hold this one.
+// Node exports zlib to addons, and its headers include this one.
 #include <zlib.h>
 
 #include "bytes.h"
@@ -10,12 +10,13 @@
 
 namespace trawl {
 
-// Deflate makes at most so many bytes of one: 258 bytes take two bits at least.
+// The maximum compression ratio of deflate: 258 bytes take at least two bits.
 constexpr uint64_t deflateRatioMax = 1032;
 
 /**
- * Unpacks objects from memory to memory. libdeflate takes half of zlib's time for objects of some kilobytes, but can neither
- * be interrupted nor asked for a beginning: zlib unpacks large objects, and the first bytes of one.
+ * Decompresses objects from memory to memory. libdeflate takes half of zlib's time for objects of some kilobytes, but
+ * can neither be interrupted nor return only the beginning: zlib decompresses large objects, and the first bytes of
+ * one.
  */
 class Inflater {
  public:
@@ -27,7 +28,8 @@ class Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  // Fills `out` with the stream that `from` begins with; false unless it is a valid one of `length` bytes, or when stopped.
+  // Fills `out` with the stream at the beginning of `from`; false unless it is a valid one of `length` bytes, or if
+  // stopped.
   bool inflate(Text from, uint8_t* out, size_t length, const StopFlags& stop) {
     if (length > wholeBytesMax) return inflateInSteps(from, out, length, stop);
     size_t taken;
@@ -35,7 +37,7 @@ class Inflater {
         && libdeflate_zlib_decompress_ex(decompressor_, from.data, from.length, out, length, &taken, nullptr) == LIBDEFLATE_SUCCESS;
   }
 
-  // Unpacks up to `length` of the first bytes of the stream; returns how many there are.
+  // Decompresses up to `length` of the first bytes of the stream; returns how many there are.
   size_t inflateStart(Text from, uint8_t* out, size_t length) {
     if (!begin(from)) return 0;
     stream_.next_out = out;
@@ -45,7 +47,7 @@ class Inflater {
   }
 
  private:
-  // libdeflate takes 2 to 4 ms for so much.
+  // libdeflate takes 2 to 4 ms for this much.
   static constexpr size_t wholeBytesMax = 2u << 20;
   static constexpr size_t stepBytes = 1u << 20;
   static constexpr size_t inputBytesMax = 1u << 30;
@@ -76,7 +78,7 @@ class Inflater {
     uint8_t tooMuch;
     for (size_t done = 0;;) {
       if (stop.areSet()) return false;
-      // Once `out` is full, the end of the stream and its checksum are still to be read.
+      // When `out` is full, the end of the stream and its checksum must still be read.
       size_t step = length - done < stepBytes ? length - done : stepBytes;
       stream_.next_out = step > 0 ? out + done : &tooMuch;
       stream_.avail_out = static_cast<uInt>(step > 0 ? step : 1);
@@ -95,7 +97,7 @@ class Inflater {
   libdeflate_decompressor* decompressor_;
   z_stream stream_;
   bool hasStream_ = false;
-  // What zlib was not given yet.
+  // Input that has not been passed to zlib yet.
   Text input_ = {nullptr, 0};
 };
 

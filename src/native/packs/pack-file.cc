@@ -13,7 +13,7 @@
 namespace trawl {
 namespace {
 
-// Sizes are told in 32 bits; a larger object is left to git.
+// Sizes are reported in 32 bits; a larger object is left to git.
 constexpr uint64_t objectBytesMax = 1u << 30;
 
 constexpr size_t fanOutAt = 8;
@@ -112,7 +112,7 @@ bool PackFile::head(uint64_t offset, Head* out) const {
   return out->size <= objectBytesMax && out->dataAt < end_ && out->size <= (end_ - out->dataAt) * deflateRatioMax;
 }
 
-// Reads what a delta says of its base.
+// Parses the reference of a delta to its base.
 bool PackFile::base(const uint8_t** at, uint64_t offset, unsigned type, uint64_t* out) const {
   const uint8_t* end = pack_.data + end_;
   if (type == oidDelta) {

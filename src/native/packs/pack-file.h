@@ -1,4 +1,4 @@
-// One pack of a git repository and its index, both mapped.
+// One pack of a git repository and its index, both memory-mapped.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,9 @@ namespace trawl {
 
 enum class ObjectKind : uint8_t { none = 0, commit = 1, tree = 2, blob = 3, tag = 4 };
 
-// A file in memory, read only; empty when it could not be mapped. git never writes to a pack that has its name, but deletes
-// it, which leaves the mapping whole. What somebody else cuts off, or the disk cannot read, is zeros, and `packFaults` counts.
+// A file in memory, read-only; empty if it could not be mapped. git never writes to a pack under its final name, but
+// deletes it, which leaves the mapping intact. Parts that are truncated by others, or that the disk cannot read, are
+// zeros, and `packFaults` counts them.
 class Mapping {
  public:
   explicit Mapping(const char* file);
@@ -26,20 +27,21 @@ class Mapping {
   int guard_ = -1;
 };
 
-// A number in groups of seven bits, the lowest first. False when it does not end before `end`.
+// A number in groups of seven bits, the lowest first. False if it does not end before `end`.
 bool takeVarint(const uint8_t** at, const uint8_t* end, uint64_t* value);
 
-// With an index of version 2.
+// Requires an index of version 2.
 class PackFile {
  public:
   PackFile(const char* indexFile, const char* packFile, size_t oidBytes);
 
   bool isValid() const { return count_ > 0; }
 
-  // The offset of the object in the pack; 0 when it is not there.
+  // The offset of the object in the pack; 0 if it is not there.
   uint64_t find(const uint8_t* oid) const;
 
-  // What precedes the data of an object. For a delta, `kind` is none and `base` its base's offset, 0 when that is nowhere.
+  // What precedes the data of an object. For a delta, `kind` is none and `base` is the offset of its base, 0 if that is
+  // invalid.
   struct Head {
     ObjectKind kind;
     uint64_t base;
@@ -47,7 +49,7 @@ class PackFile {
     uint64_t dataAt;
   };
 
-  // False also when the size is more than the rest of the pack can unpack to.
+  // Also false if the size is more than the rest of the pack can decompress to.
   bool head(uint64_t offset, Head* out) const;
 
   Text dataFrom(uint64_t at) const { return {pack_.data + at, end_ - at}; }
@@ -59,7 +61,7 @@ class PackFile {
   Mapping pack_;
   size_t oidBytes_;
   uint32_t count_ = 0;
-  // Where objects end and the pack's checksum begins.
+  // Where the objects end and the pack's checksum begins.
   size_t end_ = 0;
 };
 

@@ -12,14 +12,14 @@
 namespace trawl {
 namespace {
 
-// What `openPacks` gives out; empty once it is closed.
+// The object returned by `openPacks`; empty once it is closed.
 struct OpenPacks {
   std::unique_ptr<Packs> packs;
-  // Goes before the packs, in whose budget it is.
+  // Destroyed before the packs, to whose budget it is charged.
   std::unique_ptr<TreeDiff> diff;
 };
 
-// The strings are index and pack of each, alternating.
+// The strings are the index and the pack of each, alternating.
 napi_value openPacks(napi_env env, napi_callback_info info) {
   Arguments given(env, info);
   Text text = given.bytes(0);
@@ -47,14 +47,14 @@ napi_value closePacks(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// Null when they are closed.
+// Null if they are closed.
 OpenPacks* openOf(Arguments* given) {
   OpenPacks* open = given->external<OpenPacks>(0);
   given->need(open != nullptr && open->packs != nullptr);
   return given->sound() ? open : nullptr;
 }
 
-// Writes kind and size of each object; 0 and 0 for one that is not found. False when it was stopped.
+// Writes kind and size of each object; 0 and 0 if it is not found. False if stopped.
 napi_value describeObjects(napi_env env, napi_callback_info info) {
   Arguments given(env, info);
   OpenPacks* open = openOf(&given);
@@ -76,7 +76,7 @@ napi_value describeObjects(napi_env env, napi_callback_info info) {
   return boolean(env, true);
 }
 
-// Unpacks an object of the size that was told; answers what became of it, as a `Found`.
+// Unpacks an object of the size reported before; returns the outcome as a `Found`.
 napi_value readObject(napi_env env, napi_callback_info info) {
   Arguments given(env, info);
   OpenPacks* open = openOf(&given);
@@ -91,7 +91,7 @@ napi_value readObject(napi_env env, napi_callback_info info) {
   return number(env, static_cast<size_t>(found));
 }
 
-// Of two trees, one oid after the other. Answers a `Found`.
+// Of two trees, given as two consecutive oids. Returns a `Found`.
 napi_value beginDiff(napi_env env, napi_callback_info info) {
   Arguments given(env, info);
   OpenPacks* open = openOf(&given);
@@ -102,7 +102,7 @@ napi_value beginDiff(napi_env env, napi_callback_info info) {
   return number(env, static_cast<size_t>(open->diff->begin(trees.data, trees.data + open->packs->oidBytes(), stop)));
 }
 
-// Writes how many bytes there are, and a `Progress`.
+// Writes the number of bytes, and a `Progress`.
 napi_value nextDiff(napi_env env, napi_callback_info info) {
   Arguments given(env, info);
   OpenPacks* open = openOf(&given);

@@ -5,18 +5,18 @@
 namespace trawl {
 namespace {
 
-// git makes chains of up to 4,095 deltas.
+// git creates chains of up to 4,095 deltas.
 constexpr size_t chainLengthMax = 4095;
 
 // A delta begins with two numbers of up to nine bytes each.
 constexpr size_t deltaHeadBytesMax = 18;
 
-// Between two looks at the stop flags a delta copies at most so much, and its largest copy, of 16 MiB.
+// Between two checks of the stop flags a delta copies at most this much plus its largest copy, which is 16 MiB.
 constexpr size_t copiedBytesMax = 1u << 20;
 
 Text textOf(const SharedBytes& bytes) { return {bytes->data, bytes->length}; }
 
-// The text that a delta makes of its base. `out` has the length that the delta tells.
+// Applies a delta to its base. `out` has the length stated in the delta.
 bool applyDelta(Text base, Text delta, uint8_t* out, size_t length, const StopFlags& stop) {
   const uint8_t* at = delta.data;
   const uint8_t* end = at + delta.length;
@@ -130,8 +130,9 @@ Found Packs::readTree(const uint8_t* oid, SharedBytes* tree, const StopFlags& st
   return read(oid, bytes->data, bytes->length, stop);
 }
 
-// Unpacks an object that a delta is based on, and caches it and its bases. The chain is walked down to what is cached or
-// no delta, then up again, so that its length costs no stack, and two texts of it are in memory at a time.
+// Unpacks an object that a delta is based on, and caches it and its bases. The chain is followed down to a cached
+// object or one that is not a delta, then up again, so that its length uses no stack, and only two of its texts are in
+// memory at a time.
 Found Packs::resolve(Position position, SharedBytes* result, const StopFlags& stop) {
   const PackFile& pack = *packs_[position.pack];
   std::vector<Delta> chain;
@@ -151,7 +152,8 @@ Found Packs::resolve(Position position, SharedBytes* result, const StopFlags& st
   return Found::yes;
 }
 
-// Walks from `position` to an object that is cached or no delta, which it unpacks; `chain` are the deltas on the way.
+// Follows the chain from `position` to an object that is cached or not a delta, and unpacks it; `chain` receives the
+// deltas on the way.
 Found Packs::findBase(Position* position, std::vector<Delta>* chain, SharedBytes* result, const StopFlags& stop) {
   const PackFile& pack = *packs_[position->pack];
   for (;;) {
@@ -191,7 +193,7 @@ Found Packs::inflated(Text from, size_t size, SharedBytes* result, const StopFla
   return stop.areSet() ? Found::stopped : Found::no;
 }
 
-// Null when it does not fit into the budget, also without the cache.
+// Null if it does not fit into the budget, even without the cache.
 std::shared_ptr<OwnBytes> Packs::allocate(size_t size) {
   while (budget_.left() < size + OwnBytes::overhead) {
     if (cached_.empty()) return nullptr;

@@ -15,12 +15,12 @@
 
 namespace trawl {
 
-// What became of a request for an object.
+// The outcome of a request for an object.
 enum class Found : uint32_t {
   yes = 0,
-  // In no pack, or not as it should be there.
+  // In no pack, or damaged there.
   no = 1,
-  // It, or what it is based on, does not fit into the budget.
+  // It, or its base, does not fit into the budget.
   tooLarge = 2,
   stopped = 3,
 };
@@ -28,11 +28,12 @@ enum class Found : uint32_t {
 /**
  * Objects by oid.
  *
- * Whatever is not in a pack, or not as it should be there, is "not found": the caller asks git about it, which knows
- * loose objects and names what is damaged. Checksums are not looked at: git has when it received the pack.
+ * An object that is not in a pack, or is damaged there, is "not found": the caller requests it from git, which reads
+ * loose objects and reports what is damaged. Checksums are not verified: git did that when it received the pack.
  *
- * All memory beside the caller's is of one budget: at most a base, a delta, what it makes and the trees in use at a
- * time, and a cache of bases in the rest. Throws std::bad_alloc when the system has none. One thread at a time.
+ * All memory other than the caller's is charged to one budget: at most a base, a delta, its result and the trees in use
+ * at a time, and a cache of bases in the rest. Throws std::bad_alloc if the system is out of memory. One thread at a
+ * time.
  */
 class Packs {
  public:
@@ -44,10 +45,10 @@ class Packs {
   // Of a delta, only the first bytes are unpacked.
   bool describe(const uint8_t* oid, ObjectKind* kind, uint64_t* size);
 
-  // `size` is the one that `describe` has told.
+  // `size` is the one reported by `describe`.
   Found read(const uint8_t* oid, uint8_t* out, size_t size, const StopFlags& stop);
 
-  // The bytes stay part of the budget until nobody holds them.
+  // The bytes stay charged to the budget until they are no longer referenced.
   Found readTree(const uint8_t* oid, SharedBytes* tree, const StopFlags& stop);
 
  private:
@@ -79,7 +80,7 @@ class Packs {
   void cache(Position position, const SharedBytes& bytes);
   void dropOldest();
 
-  // Outlives all that is counted in it.
+  // Outlives everything that is charged to it.
   Budget budget_;
   const size_t cachedBytesMax_;
   size_t oidBytes_;
@@ -87,7 +88,7 @@ class Packs {
   size_t lastPack_ = 0;
   Inflater inflater_;
   std::unordered_map<uint64_t, Cached> cached_;
-  // Keys of `cached_`, the least recently used first.
+  // Keys of `cached_`, least recently used first.
   std::list<uint64_t> uses_;
   size_t cachedBytes_ = 0;
 };

@@ -10,12 +10,15 @@ export interface PackFiles {
 export interface PackOptions {
   /** 20 or 32. */
   readonly oidBytes: number;
-  /** What all calls together may hold of deltas, their bases, trees and the cache. What needs more is not found. */
+  /**
+   * Limit for all calls together on memory for deltas, their bases, trees and the cache. Objects that need more are not
+   * found.
+   */
   readonly memoryBytesMax: number;
   readonly stop: StopSignal;
 }
 
-/** Numbers of the kinds of objects, as packs have them. */
+/** Numbers of the kinds of objects, as in packs. */
 export const objectKinds = { none: 0, commit: 1, tree: 2, blob: 3, tag: 4 } as const;
 
 /** `Found` of packs.h. */
@@ -27,8 +30,8 @@ const diffProgress = { more: 0, done: 1, failed: 2, stopped: 3, tooMany: 4 } as 
 /**
  * Objects of a git repository, read from its packs without starting git.
  *
- * What is not in a pack, is not as it should be there, or does not fit into the memory allowed, is not found: git is to
- * be asked about that. An oid is its bytes. Throws `cancelled` when stopped. Nothing may be called after `close`.
+ * Objects that are not in a pack, are damaged there, or do not fit into the memory limit are not found: they must be
+ * requested from git. An oid is given as its bytes. Throws `cancelled` if stopped. Nothing may be called after `close`.
  */
 export class Packs {
   readonly #addon: Addon;
@@ -44,7 +47,7 @@ export class Packs {
     this.#stopWords = stop.words ?? [];
   }
 
-  /** Undefined where the addon is not built. Files that are no packs are left out. */
+  /** Undefined if the addon is not built. Files that are not packs are skipped. */
   static open(files: readonly PackFiles[], { oidBytes, memoryBytesMax, stop }: PackOptions): Packs | undefined {
     const addon = addonIfBuilt();
     const strings = files
@@ -56,14 +59,14 @@ export class Packs {
       : new Packs(addon, addon.openPacks(Buffer.from(strings), files.length, oidBytes, memoryBytesMax), stop);
   }
 
-  /** Kind and size of each of the oids, which lie one after the other; 0 and 0 for what is not found. */
+  /** Kind and size of each of the consecutive oids; 0 and 0 for objects that are not found. */
   describe(oids: Uint8Array, count: number): Uint32Array {
     const out = new Uint32Array(2 * count);
     if (this.#stop() || !this.#addon.describeObjects(this.#packs, oids, out, this.#stopWords)) throw stopped();
     return out;
   }
 
-  /** Unpacks an object into `out`, which has its size; false when that is not possible. */
+  /** Unpacks an object into `out`, which has its size; false if that is not possible. */
   read(oid: Uint8Array, out: Uint8Array): boolean {
     const outcome = this.#stop() ? found.stopped : this.#addon.readObject(this.#packs, oid, out, this.#stopWords);
     if (outcome === found.stopped) throw stopped();
@@ -71,11 +74,11 @@ export class Packs {
   }
 
   /**
-   * Gives to `take` what `git diff-tree -r -z --raw --no-renames --no-abbrev` writes of two trees, in pieces of up to
-   * the size of `buffer`, until that returns false. Zeros stand for an empty tree. Returns false when an object is not
+   * Passes the output of `git diff-tree -r -z --raw --no-renames --no-abbrev` for two trees to `take`, in pieces of up
+   * to the size of `buffer`, until it returns false. Zeros stand for an empty tree. Returns false if an object is not
    * found.
    *
-   * Throws `git` when the trees hold more entries than a repository of files has: git would take as long over them.
+   * Throws `git` if the trees contain more entries than a real repository has: git would take as long for them.
    */
   diff(trees: Uint8Array, buffer: Buffer, take: (piece: Buffer) => boolean): boolean {
     const begun = this.#addon.beginDiff(this.#packs, trees, this.#stopWords);

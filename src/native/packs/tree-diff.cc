@@ -5,12 +5,12 @@
 namespace trawl {
 namespace {
 
-// As git from 2.42 on, which calls its limit core.maxTreeDepth.
+// As in git from 2.42 on, where the limit is called core.maxTreeDepth.
 constexpr size_t depthMax = 2048;
 
 constexpr size_t pathBytesMax = 64u << 10;
 
-// Linux has 80,000 files. Two seconds of work.
+// Linux has 80,000 files. This limit is two seconds of work.
 constexpr uint64_t entryCountMax = 16u << 20;
 
 constexpr uint64_t entriesBetweenLooks = 1024;
@@ -22,7 +22,7 @@ bool isZero(const uint8_t* oid, size_t length) {
   return true;
 }
 
-// As git sees the mode of an entry: a file's permissions are those of its owner to execute it, and nothing else.
+// The mode of an entry as git interprets it: of a file's permissions, only the owner's execute bit counts.
 uint32_t canonicalMode(uint32_t mode) {
   switch (mode & 0170000) {
     case 0100000: return mode & 0100 ? 0100755 : 0100644;
@@ -83,7 +83,7 @@ bool TreeDiff::parseEntry(const SharedBytes& tree, size_t at, Entry* entry) cons
   return true;
 }
 
-// In the order of git, in which a directory's name ends with a slash. An end comes after all entries.
+// In git's order, in which a directory's name ends with a slash. An end comes after all entries.
 int TreeDiff::compare(const Entry& before, const Entry& after) {
   if (before.isEnd() || after.isEnd()) return before.isEnd() ? 1 : -1;
   size_t shorter = before.nameLength < after.nameLength ? before.nameLength : after.nameLength;
@@ -94,12 +94,12 @@ int TreeDiff::compare(const Entry& before, const Entry& after) {
   return one - other;
 }
 
-// Of entries of the same name.
+// For entries with the same name.
 bool TreeDiff::areEqual(const Entry& before, const Entry& after) const {
   return before.mode == after.mode && memcmp(before.oid, after.oid, packs_.oidBytes()) == 0;
 }
 
-// Goes down into the directories; null where there is none.
+// Descends into the directories; null where there is none.
 Found TreeDiff::enter(const Entry* before, const Entry* after, const StopFlags& stop) {
   const Entry* named = before != nullptr ? before : after;
   if (frames_.size() == depthMax || path_.size() + named->nameLength >= pathBytesMax) return Found::tooLarge;
@@ -162,7 +162,7 @@ TreeDiff::Progress TreeDiff::next(uint8_t* out, size_t outBytes, size_t* written
     if (old != nullptr) frame.beforeAt = before.next;
     if (young != nullptr) frame.afterAt = after.next;
     if (isSame || !isDirectory) continue;
-    // `frame` is not to be used after this.
+    // `frame` must not be used after this.
     Found found = enter(old, young, stop);
     if (found != Found::yes) return progressOf(found);
   }

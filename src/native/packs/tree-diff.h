@@ -1,4 +1,4 @@
-// What differs between two trees of a git repository.
+// The differences between two trees of a git repository.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 namespace trawl {
 
 /**
- * Compares two trees, and the directories that differ, as far as `out` has room, and goes on there when called again.
+ * Compares two trees, and the directories that differ, as far as `out` has room, and continues there when called again.
  *
- * Trees are untrusted: one may hold another many times over, so that few objects make any number of paths, and in a
- * damaged pack even itself. The directories on the way are on a stack of limited depth, whose trees are counted in the
- * budget of the packs, and all entries that are looked at are counted.
+ * Trees are untrusted: one may contain another many times, so that a few objects expand to any number of paths and, in
+ * a damaged pack, even itself. The directories on the current path are on a stack of limited depth, whose trees are
+ * charged to the budget of the packs, and all entries examined are counted.
  */
 class TreeDiff {
  public:
@@ -27,14 +27,14 @@ class TreeDiff {
   enum class Progress : uint32_t {
     more = 0,
     done = 1,
-    // Some tree is not found, not as it should be, or too large or too deep for us.
+    // A tree is not found, is damaged, or is too large or too deep.
     failed = 2,
     stopped = 3,
     // More entries than `entryCountMax`.
     tooMany = 4,
   };
 
-  // Writes what `git diff-tree -r -z --raw --no-renames --no-abbrev` does.
+  // Writes the same as `git diff-tree -r -z --raw --no-renames --no-abbrev`.
   Progress next(uint8_t* out, size_t outBytes, size_t* written, const StopFlags& stop);
 
  private:
@@ -50,7 +50,7 @@ class TreeDiff {
     bool isDirectory() const { return mode == 040000; }
   };
 
-  // Two trees that are compared, at the same path.
+  // Two trees to compare, at the same path.
   struct Frame {
     SharedBytes before, after;
     size_t beforeAt, afterAt;
@@ -65,7 +65,7 @@ class TreeDiff {
 
   Packs& packs_;
   std::vector<Frame> frames_;
-  // Of the frame on top, with a slash at its end.
+  // Path of the top frame, with a trailing slash.
   std::string path_;
   uint64_t entryCount_ = 0;
 };

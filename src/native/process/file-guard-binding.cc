@@ -9,7 +9,7 @@
 namespace trawl {
 namespace {
 
-// The path ends with a zero byte. Answers the number of the file plus one, or 0.
+// The path is terminated by a zero byte. Returns the number of the file plus one, or 0.
 napi_value guardMapped(napi_env env, napi_callback_info info) {
   Arguments given(env, info);
   Text path = given.bytes(0);

@@ -32,7 +32,7 @@ struct File {
 
 constexpr int packRange = -1;
 
-// `begin` is written last and read first: 0 says that nothing is noted here, 1 that somebody writes it.
+// `begin` is written last and read first: 0 means that the entry is unused, 1 that it is being written.
 struct Range {
   std::atomic<uintptr_t> begin{0};
   std::atomic<uintptr_t> end{0};
@@ -49,14 +49,15 @@ size_t pageSize = 4096;
 void passOn(int signal, siginfo_t* info, void* context) {
   if ((former.sa_flags & SA_SIGINFO) != 0 && former.sa_sigaction != nullptr) return former.sa_sigaction(signal, info, context);
   if ((former.sa_flags & SA_SIGINFO) == 0 && former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN) return former.sa_handler(signal);
-  // The instruction is run again, and ends the process as if nobody had caught it; what another process sent is sent again.
+  // The instruction is executed again, and ends the process as without a handler; a signal from another process is sent
+  // again.
   struct sigaction byDefault = {};
   byDefault.sa_handler = SIG_DFL;
   sigaction(signal, &byDefault, nullptr);
   if (info->si_code <= 0) raise(signal);
 }
 
-// Only calls of the system that a handler may make: no locks, no allocation.
+// Uses only system calls that a signal handler may make: no locks, no allocation.
 bool replacePage(const Range& range, uintptr_t begin, uintptr_t address) {
   const uintptr_t page = address & ~(pageSize - 1);
   const int number = range.file.load();
@@ -136,7 +137,7 @@ struct Mapped {
   uintptr_t begin, end;
 };
 
-// Of the mappings that have this path, where each file's start is or would be; returns how many there are.
+// For the mappings with this path, where the start of each file is or would be mapped; returns how many there are.
 int mappingsOf(const char* path, Mapped* found, int countMax) {
   FILE* maps = fopen("/proc/self/maps", "re");
   if (maps == nullptr) return 0;
@@ -149,7 +150,7 @@ int mappingsOf(const char* path, Mapped* found, int countMax) {
     if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %n", &from, &to, &offset, &pathAt) < 3 || pathAt == 0) continue;
     line[strcspn(line, "\n")] = 0;
     if (strcmp(line + pathAt, path) != 0) continue;
-    // Pages that were replaced have cut the mapping into pieces.
+    // Replaced pages have split the mapping into pieces.
     const bool isMore = count > 0 && found[count - 1].begin == from - offset;
     if (isMore) found[count - 1].end = to;
     else found[count++] = {from - offset, to};
@@ -186,7 +187,7 @@ int guardFile(const char* path) {
   for (int i = 0; i < count && isKnown; i++) isKnown = isNoted(mapped[i].begin, number);
   if (isKnown) return number;
   if (count == 0) return -1;
-  // The file was closed and is mapped anew, or an inode has got its number: what was noted of it is over.
+  // The file was closed and mapped again, or its inode number was reused: earlier entries are obsolete.
   forgetRangesOf(number);
   begin(&files[number], real, status);
   for (int i = 0; i < count; i++) noteRange(mapped[i].begin, mapped[i].end, number);

@@ -1,20 +1,20 @@
 import { addonIfBuilt, type Addon } from "../addon.js";
 
-/** What has become of a file that this process maps. */
+/** The state of a file that this process maps. */
 export interface FileState {
-  /** Reads that the file could not serve, and that got zeros. */
+  /** Number of reads that the file could not serve, and that returned zeros. */
   readonly faults: number;
-  /** It has fewer bytes than it had. */
+  /** It is shorter than it was. */
   readonly isShorter: boolean;
-  /** There is no such file, or another one. */
+  /** The file no longer exists, or has been replaced. */
   readonly isGone: boolean;
 }
 
 /**
- * A mapped file that may lose bytes while it is read: somebody cuts it, or the disk fails. Without a guard that is a
- * SIGBUS, which ends the process. With it the reader gets zeros, and the count of faults tells: who compares it before
- * and after knows what not to trust. All threads that guard the same file see the same. Where the addon is not built,
- * nothing is guarded.
+ * Guards a mapped file that may be truncated, or become unreadable, while it is read. Without a guard, that raises
+ * SIGBUS, which ends the process. With it, the reader gets zeros, and the number of faults increases: a caller that
+ * compares it before and after knows which data is not trustworthy. All threads that guard the same file see the same
+ * state. If the addon is not built, nothing is guarded.
  */
 export class FileGuard {
   readonly #addon: Addon | undefined;
@@ -32,12 +32,12 @@ export class FileGuard {
     return this.#addon?.faultsOfFile(this.#file, false) ?? 0;
   }
 
-  /** Those of its first two pages. */
+  /** Faults in its first two pages. */
   get headFaultCount(): number {
     return this.#addon?.faultsOfFile(this.#file, true) ?? 0;
   }
 
-  /** Looks at the file itself, too. */
+  /** Also checks the file itself. */
   state(): FileState {
     this.#addon?.stateOfFile(this.#file, this.#words);
     const [faults, , isShorter, isGone] = this.#words;
@@ -45,7 +45,7 @@ export class FileGuard {
   }
 }
 
-/** Reads of packs that their files could not serve, since the process began. */
+/** Number of reads of packs that their files could not serve, since the process started. */
 export function packFaults(): number {
   return addonIfBuilt()?.packFaults() ?? 0;
 }

@@ -6,7 +6,7 @@
 #include "answers.h"
 #include "arguments.h"
 
-// The header of Node defines it, too.
+// Node's header defines it, too.
 #undef NAPI_VERSION
 #include <node.h>
 #include <v8.h>
@@ -14,8 +14,9 @@
 namespace trawl {
 namespace {
 
-// Node's own callback lets the heap of a worker grow by 16 MiB while the thread is ended. An allocation that does not fit there, as when
-// a large Map doubles its table, makes V8 end the process. Nothing that V8 allocates at once is larger than this.
+// Node's own callback lets the heap of a worker grow by 16 MiB while the thread is being terminated. If an allocation
+// does not fit there, for example when a large Map doubles its table, V8 ends the process. V8 never allocates more than
+// this at once.
 constexpr size_t allowanceBytes = size_t{1} << 30;
 
 struct Guard {
@@ -37,7 +38,7 @@ void forget(void* data) {
   delete guard;
 }
 
-// The first word given is set, and this thread ends, when its heap reaches its limit.
+// When the heap of this thread reaches its limit, the first word is set and the thread ends.
 napi_value guardHeap(napi_env env, napi_callback_info info) {
   Arguments given(env, info);
   Words reached = given.words(0);

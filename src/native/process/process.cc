@@ -12,14 +12,14 @@
 namespace trawl {
 namespace {
 
-// What a child may write ahead of us. 30,000 blobs of Linux came with 104 MB/s, with 91 through the sockets that Node
-// makes; a pipe's usual 64 KiB slowed indexing down.
+// How much output a child may write before it is read. 30,000 blobs of Linux arrived at 104 MB/s, and at 91 MB/s
+// through the sockets that Node creates; the default pipe size of 64 KiB slowed indexing down.
 constexpr int outputBytesMax = 1 << 20;
 
-// From the signal that names the limit to the one that cannot be ignored.
+// Time between the signal for the limit and the one that cannot be ignored.
 constexpr rlim_t cpuGraceSeconds = 5;
 
-// The kernel ends the process with the highest score first: its share of memory in thousandths, plus this.
+// The kernel kills the process with the highest score first: its share of memory in thousandths, plus this.
 constexpr char oomScoreAdjustment[] = "500";
 
 // Two ends of a pipe that no other child inherits.
@@ -41,7 +41,7 @@ struct Pipe {
   }
 };
 
-// What the child needs to know before it becomes another program.
+// The data that the child needs before it executes another program.
 struct Command {
   const char* file;
   const char* directory;
@@ -52,7 +52,7 @@ struct Command {
   pid_t parent;
 };
 
-// Never above the limit that holds already.
+// Never exceeds the current limit.
 bool limit(__rlimit_resource resource, rlim_t soft, rlim_t hard) {
   struct rlimit now;
   if (getrlimit(resource, &now) != 0) return false;
@@ -72,7 +72,7 @@ bool setLimits(const ChildLimits& limits) {
   return done;
 }
 
-// Where the system does not let us, the child is ended like any other process.
+// If the system does not permit it, the child is killed like any other process.
 void raiseOomScore() {
   int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (file < 0) return;
@@ -80,7 +80,7 @@ void raiseOomScore() {
   close(file);
 }
 
-// Handlers of this process would run in its memory, from the child.
+// Otherwise, handlers of this process would run in its memory, from the child.
 void resetSignals() {
   struct sigaction usual = {};
   usual.sa_handler = SIG_DFL;
@@ -90,8 +90,8 @@ void resetSignals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Runs in the child of `vfork`, in the memory of this process, whose thread waits: it calls nothing but the system, and
-// changes nothing that outlives it. Returns the number of an error.
+// Runs in the child of `vfork`, in the memory of this process, whose thread is suspended: it makes only system calls,
+// and changes nothing that outlives it. Returns an error number.
 int become(const Command& command) {
   resetSignals();
   if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
@@ -107,7 +107,7 @@ int become(const Command& command) {
 }
 
 // `vfork` does not copy the page tables of this process, as `fork` does, and unlike `posix_spawn` it lets the child set
-// its own limits before it runs anything. A function of its own: its frame is shared with the child.
+// its own limits before it runs anything. A separate function, because its frame is shared with the child.
 __attribute__((noinline)) pid_t spawn(const Command& command, volatile int* failed) {
   pid_t pid = vfork();
   if (pid == 0) {
@@ -117,8 +117,8 @@ __attribute__((noinline)) pid_t spawn(const Command& command, volatile int* fail
   return pid;
 }
 
-// Returns the number of an error. No signal is taken between the fork and the new program, where its handler would run
-// in both.
+// Returns an error number. Signals are blocked between the fork and the new program, where their handlers would run in
+// both.
 int spawnQuietly(const Command& command, pid_t* pid) {
   sigset_t all, before;
   sigfillset(&all);
@@ -137,7 +137,7 @@ int startProcess(const char* file, const char* directory, char* const* arguments
                  const ChildLimits& limits, Child* child) {
   Pipe in, out, error;
   if (!in.open() || !out.open() || !error.open()) return errno;
-  // Where the system allows no more, the usual 64 KiB do as well.
+  // If the system does not permit it, the default 64 KiB is sufficient.
   fcntl(out.ends[0], F_SETPIPE_SZ, outputBytesMax);
   const Command command = {file, directory, arguments, environment, &limits,
                            {in.ends[0], out.ends[1], error.ends[1]}, getpid()};

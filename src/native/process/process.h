@@ -14,26 +14,26 @@ struct Ending {
   int code, signal;
 };
 
-// What a child, and each process that it starts, may take. `unlimited` leaves a limit as it is for this process.
+// Resource limits of a child and each process that it starts. `unlimited` leaves a limit as it is for this process.
 struct ChildLimits {
   static constexpr uint32_t unlimited = UINT32_MAX;
 
-  // Memory that is not a mapped file.
+  // Memory other than mapped files.
   uint32_t dataMebibytes;
   uint32_t cpuSeconds;
-  // Of each file that it writes.
+  // Limit for each file that it writes.
   uint32_t fileMebibytes;
   uint32_t descriptorCount;
 };
 
-// Starts `file`, in a session of its own, with `arguments` and `environment`, each ended by a null pointer. Signals are
-// as at the start of any program. The limits hold from its first instruction; when memory is short the kernel ends it
-// before this process, and it does not outlive the thread that started it. Returns 0, or the number of the error for
-// which nothing was started.
+// Starts `file`, in its own session, with `arguments` and `environment`, each terminated by a null pointer. Signals
+// have their default state. The limits apply from its first instruction; if memory is short, the kernel kills it before
+// this process, and it does not outlive the thread that started it. Returns 0, or the error number if nothing was
+// started.
 int startProcess(const char* file, const char* directory, char* const* arguments, char* const* environment,
                  const ChildLimits& limits, Child* child);
 
-// Whether a child has ended; after the first yes its number may be that of another process.
+// Whether a child has exited; after this has returned true, its process id may be reused.
 bool hasEnded(int pid, Ending* ending);
 
 }  // namespace trawl

@@ -10,22 +10,25 @@ import { addonIfBuilt, type Addon } from "../addon.js";
 import { forgetChild, recordChild } from "./child-registry.js";
 
 export interface ProcessCommand {
-  /** Looked for in `PATH` of the environment. */
+  /** Looked up in the `PATH` of the environment. */
   readonly name: string;
   readonly args: readonly string[];
-  /** All of it. */
+  /** The complete environment. */
   readonly environment: Readonly<Record<string, string>>;
   readonly directory: string;
   readonly limits: ProcessLimits;
 }
 
-/** What a process, and each one that it starts, may take. Infinity for no limit. The kernel enforces them. */
+/**
+ * Resource limits of a process, and of each one that it starts. Infinity for no limit. Enforced by the operating
+ * system.
+ */
 export interface ProcessLimits {
   /** Memory other than mapped files, such as git's packs. An allocation beyond it fails. */
   readonly dataBytesMax: number;
-  /** SIGXCPU ends a process that used more. */
+  /** SIGXCPU ends a process that exceeds it. */
   readonly cpuSecondsMax: number;
-  /** Of each file that is written; SIGXFSZ ends a process that writes more. Pipes are no files. */
+  /** For each file that is written; SIGXFSZ ends a process that writes more. Pipes are not files. */
   readonly fileBytesMax: number;
   readonly descriptorCountMax: number;
 }
@@ -36,23 +39,24 @@ export interface Ending {
 }
 
 /**
- * A running process, in a session of its own, with pipes for its streams. When memory is short the kernel ends it
- * before us.
+ * A running process in its own session, with pipes for its streams. If memory is short, the kernel kills it before this
+ * process.
  */
 export interface StartedProcess {
   readonly pid: number;
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** How it has ended; null while it runs. It is to be asked when the streams have closed, and now and then. */
+  /** Its exit status; null while it runs. Should be polled when the streams have closed. */
   ending(): Ending | null;
 }
 
 /**
- * Starts a process. Throws `internal`, with the system's name of the error, when that is not possible.
+ * Starts a process. Throws `internal`, with the system's error name, if that is not possible.
  *
  * Node forks, and a fork copies the page tables of the whole daemon and makes each of its threads fault on every page
- * that it writes next: with 300 MB resident 25 ms, with 530 MB 57 ms on a busy machine. The addon does without.
+ * that it writes next: with 300 MB resident this takes 25 ms, with 530 MB 57 ms on a busy machine. The addon avoids
+ * that.
  */
 export function startProcess(command: ProcessCommand): StartedProcess {
   const addon = addonIfBuilt();
@@ -113,7 +117,7 @@ function findExecutable(name: string, path: string): string {
   throw failure(name, "ENOENT");
 }
 
-/** The same without the addon. Where the system has no `prlimit`, there are no limits. */
+/** Like `startProcess`, without the addon. If the system has no `prlimit`, there are no limits. */
 export function forkProcess({ name, args, environment, directory, limits }: ProcessCommand): StartedProcess {
   const file = findExecutable(name, environment["PATH"] ?? "");
   const [program, ...words] = [...limitingCommand(limits), file, ...args];
@@ -130,7 +134,7 @@ export function forkProcess({ name, args, environment, directory, limits }: Proc
   }
   child.on("error", () => undefined);
   const { pid, stdin, stdout, stderr } = child;
-  // Node tells the reason later; where no descriptor is left there are no streams either, against their type.
+  // Node reports the reason later; if no file descriptor is left, there are no streams either, contrary to their type.
   if (pid === undefined || stdin === undefined || stdout === undefined)
     throw failure(name, "failed: no such directory, or no file descriptor left");
   recordChild(pid);
@@ -146,10 +150,10 @@ export function forkProcess({ name, args, environment, directory, limits }: Proc
   };
 }
 
-/** From the signal that names the limit of processor time to the one that cannot be ignored. */
+/** Time between the signal for the CPU limit and the one that cannot be ignored. */
 const cpuGraceSeconds = 5;
 
-/** util-linux's `prlimit`, which becomes the command that follows it. */
+/** util-linux's `prlimit`, which executes the command that follows it. */
 function limitingCommand({ dataBytesMax, cpuSecondsMax, fileBytesMax, descriptorCountMax }: ProcessLimits): string[] {
   const program = prlimit();
   if (program === undefined) return [];
@@ -169,14 +173,14 @@ function limitingCommand({ dataBytesMax, cpuSecondsMax, fileBytesMax, descriptor
 
 const prlimit = lazy(() => ["/usr/bin/prlimit", "/bin/prlimit"].find((path) => existsSync(path)));
 
-/** The kernel ends the process with the highest score first: its share of memory in thousandths, plus this. */
+/** The kernel kills the process with the highest score first: its share of memory in thousandths, plus this. */
 const oomScoreAdjustment = 500;
 
 function raiseOomScore(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/oom_score_adj`, String(oomScoreAdjustment));
   } catch {
-    // It has ended, or the system has no such file: then it is ended like any other process.
+    // It has exited, or the system has no such file: then it is killed like any other process.
   }
 }
 

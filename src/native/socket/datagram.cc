@@ -16,7 +16,7 @@ int sendDatagram(const uint8_t* address, size_t addressLength, const uint8_t* me
   sockaddr_un to = {};
   to.sun_family = AF_UNIX;
   if (addressLength < 2 || (address[0] != '/' && address[0] != '@')) return EAFNOSUPPORT;
-  // A path ends with a zero byte, which is counted; an abstract name begins with one.
+  // A path is terminated by a zero byte, which is included in the length; an abstract name begins with one.
   bool isAbstract = address[0] == '@';
   if (addressLength + (isAbstract ? 0 : 1) > sizeof to.sun_path) return ENAMETOOLONG;
   memcpy(to.sun_path, address, addressLength);

@@ -20,7 +20,7 @@ bool listens(int fd) {
   return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &length) == 0 && listening != 0;
 }
 
-// The port of a socket of TCP, 0 of another descriptor.
+// The port of a TCP socket; 0 for another descriptor.
 int portOf(int fd) {
   sockaddr_storage address = {};
   socklen_t length = sizeof address;
@@ -32,7 +32,7 @@ int portOf(int fd) {
   }
 }
 
-// Calls back with each open descriptor whose socket has that port. Returns whether they could be listed.
+// Calls back with each open descriptor whose socket has that port. Returns whether descriptors could be listed.
 template <typename Callback>
 bool eachSocket(int port, Callback callback) {
   DIR* open = opendir("/proc/self/fd");
@@ -62,7 +62,7 @@ int widenSendBuffers(int port, int bytes) {
   int unbounded = INT_MAX, count = 0;
   eachSocket(port, [&](int fd) {
     if (listens(fd)) return;
-    // The kernel reserves, and tells, twice of what is asked for.
+    // The kernel reserves, and reports, twice the requested size.
     int reserved = 0;
     socklen_t length = sizeof reserved;
     if (getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &reserved, &length) != 0) return;

@@ -3,21 +3,22 @@
 namespace trawl {
 
 // Sets TCP_NOTSENT_LOWAT on the sockets of this process that listen on `port`; sockets they accept inherit it. Returns
-// whether there was one and all took it.
+// whether there was one and all accepted it.
 bool limitUnsentBytes(int port, int bytes);
 
-// Lets the kernel take at least `bytes` more of each connection at that port, as far as net.core.wmem_max allows, whether they can be
-// sent soon or not. Returns the number of connections.
+// Allows the kernel to accept at least `bytes` more for each connection at that port, as far as net.core.wmem_max
+// permits, whether they can be sent soon or not. Returns the number of connections.
 int widenSendBuffers(int port, int bytes);
 
-// The descriptor of this process's socket that listens on `port`, 0 without one.
+// The descriptor of this process's socket that listens on `port`; 0 if there is none.
 int listenerOf(int port);
 
-// Puts the listening socket `given` behind the descriptor of the one that listens on `port`, which is closed, and closes `given`.
-// Whoever accepts from that descriptor gets the connections of `given` from there on. Returns the port of `given`; 0 when one of them
-// does not listen, and then nothing has changed.
+// Replaces the socket behind the descriptor that listens on `port` by the listening socket `given`; the old socket and
+// `given` are closed. From then on, accepting from that descriptor returns connections of `given`. Returns the port of
+// `given`; 0 if one of them is not listening, in which case nothing has changed.
 //
-// Caller guarantees: the event loop has not looked at the descriptor yet, since it asks the kernel for the socket that is behind it then.
+// Caller guarantees: the event loop has not polled the descriptor yet, because the kernel then registers the socket
+// that is behind it at that time.
 int replaceListener(int port, int given);
 
 }  // namespace trawl

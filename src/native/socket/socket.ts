@@ -1,26 +1,26 @@
 import { addonIfBuilt, loadAddon } from "../addon.js";
 
 /**
- * Bounds what the system keeps of each connection's bytes that have not been sent: sets TCP_NOTSENT_LOWAT on the socket
- * of this process that listens on `port`; the sockets it accepts inherit it. Then a slow client is noticed after
- * `bytes`, not after the megabytes that a send buffer grows to. Returns whether it was set: false when nothing listens
- * there or the system has no such option. Throws `bad-config` when the addon is not built.
+ * Limits the unsent bytes that the system keeps for each connection: sets TCP_NOTSENT_LOWAT on the socket of this
+ * process that listens on `port`; the sockets it accepts inherit it. A slow client is then detected after `bytes`, not
+ * after the megabytes to which a send buffer grows. Returns whether it was set: false if nothing is listening there or
+ * the system does not support the option. Throws `bad-config` if the addon is not built.
  */
 export function limitUnsentBytes(port: number, bytes: number): boolean {
   return loadAddon().limitUnsentBytes(port, bytes);
 }
 
 /**
- * Takes back what `limitUnsentBytes` did to the connections at that port, and lets the kernel take at least `bytes`
- * more of each, as far as `net.core.wmem_max` allows: what it has taken still reaches its client when this process has
- * ended. Returns the number of connections, 0 where the addon is not built.
+ * Reverts `limitUnsentBytes` for the connections at that port, and allows the kernel to accept at least `bytes` more
+ * for each, as far as `net.core.wmem_max` permits: accepted data still reaches its client after this process has
+ * exited. Returns the number of connections; 0 if the addon is not built.
  */
 export function widenSendBuffers(port: number, bytes: number): number {
   return addonIfBuilt()?.widenSendBuffers(port, bytes) ?? 0;
 }
 
 /**
- * The descriptor of this process's socket that listens on `port`; undefined without one, and where the addon is not
+ * The descriptor of this process's socket that listens on `port`; undefined if there is none, or if the addon is not
  * built.
  */
 export function findListener(port: number): number | undefined {
@@ -28,12 +28,12 @@ export function findListener(port: number): number | undefined {
 }
 
 /**
- * Puts a listening socket that another process has opened behind the descriptor of the one that listens on `port`, and
- * closes that one: whoever accepts there gets the connections of `given`, those that wait already included. Returns the
- * port of `given`, whose descriptor is closed then; undefined, and nothing has changed, when it does not listen or the
- * addon is not built.
+ * Replaces the socket behind the descriptor that listens on `port` by a listening socket that another process has
+ * opened, and closes the old socket: accepting there returns the connections of `given`, including those that are
+ * already waiting. Returns the port of `given`, whose descriptor is then closed; undefined, with nothing changed, if it
+ * is not listening or the addon is not built.
  *
- * Caller guarantees: the socket at `port` was opened in this turn of the event loop.
+ * Caller guarantees: the socket at `port` was opened in this iteration of the event loop.
  */
 export function replaceListener(port: number, given: number): number | undefined {
   return addonIfBuilt()?.replaceListener(port, given) || undefined;

@@ -1,9 +1,9 @@
 import { TrawlError } from "../../base/errors.js";
 
 /**
- * The moment a date text names, in milliseconds since 1970; `nowMs` is what "yesterday" counts from. A text without a
- * zone is UTC. Quotes around it are none of it: in the argument of a predicate they stand as typed, and git does not
- * mind them. Throws `invalid date format`.
+ * Parses a date to milliseconds since 1970; relative dates such as "yesterday" are relative to `nowMs`. A text without
+ * a time zone is UTC. Surrounding quotes are ignored: in the argument of a predicate they are part of the text, and git
+ * ignores them. Throws `invalid date format`.
  */
 export function readDateMs(text: string, nowMs: number): number {
   if (text.length > dateLengthMax)
@@ -16,7 +16,7 @@ export function readDateMs(text: string, nowMs: number): number {
   throw new TrawlError("bad-query", "invalid date format");
 }
 
-/** In UTF-16 units; the longest that is meant well has some 40. */
+/** In UTF-16 code units; the longest legitimate date has about 40. */
 const dateLengthMax = 200;
 
 function withoutQuotes(text: string): string {
@@ -98,7 +98,7 @@ function readLastUnit(text: string, nowMs: number): number | undefined {
   return found === null ? undefined : earlier(nowMs, 1, (found[1] ?? "").toLowerCase());
 }
 
-/** The start of the latest such day before today, or a time of it, as in `last friday at 3pm`. */
+/** The start of the latest such weekday before today, or a time on it, as in `last friday at 3pm`. */
 function readWeekday(text: string, nowMs: number): number | undefined {
   const found = lastWeekday.exec(text);
   if (found === null) return undefined;
@@ -109,7 +109,7 @@ function readWeekday(text: string, nowMs: number): number | undefined {
   return found[2] === undefined ? start : readDayAndHour(found[2], start);
 }
 
-/** The latest such day up to now; without a day the first of the month. The groups of `found` are numbered. */
+/** The latest such day up to now; without a day, the first of the month. The groups of `found` are numbered. */
 function latestDay(
   nowMs: number,
   found: RegExpExecArray | null,
@@ -181,7 +181,7 @@ function monthsEarlier(nowMs: number, months: number): number {
   return then.getTime();
 }
 
-/** A date from the groups of a regexp, which `order` names as year, month, day. */
+/** A date from the groups of a regexp; `order` gives the indexes of year, month and day. */
 function inOrder(found: RegExpExecArray | null, order: readonly [number, number, number]): number | undefined {
   if (found === null) return undefined;
   const [year, monthText, day] = order.map((group) => found[group] ?? "") as [string, string, string];
@@ -193,7 +193,7 @@ function monthNumber(text: string | undefined): number {
   return monthNames.includes(name) ? monthNames.indexOf(name) + 1 : Number(text);
 }
 
-/** Undefined when there is no such day or time. */
+/** Undefined if there is no such day or time. */
 function utc(
   year: number,
   monthOfYear: number,
@@ -209,7 +209,7 @@ function utc(
   return ms - zoneMinutes(zoneText) * 60_000;
 }
 
-/** As mail has it: 49 is 2049, 50 is 1950. */
+/** As in mail: 49 is 2049, 50 is 1950. */
 function fullYear(year: number): number {
   if (year >= 100) return year;
   return year < 50 ? year + 2000 : year + 1900;

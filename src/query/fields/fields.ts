@@ -1,4 +1,4 @@
-/** What the text after a field's colon is. `values.ts` and `validate.ts` read each kind. */
+/** The kind of value after a field's colon. `values.ts` and `validate.ts` parse each kind. */
 export type ValueKind =
   | "boolean"
   | "context"
@@ -18,17 +18,17 @@ export type ValueKind =
 export interface Field {
   readonly aliases: readonly string[];
   readonly value: ValueKind;
-  /** A basic query may hold it once only. */
+  /** A basic query may contain it only once. */
   readonly once: boolean;
   /** `-name:value` and `NOT name:value` are allowed. */
   readonly negatable: boolean;
-  /** False: the field is parsed and checked, and a query that uses it is then refused as not built yet. */
+  /** If false, the field is parsed and validated, but a query that uses it is rejected as not implemented yet. */
   readonly built: boolean;
   /** Names that, followed by a parenthesis, make the value a predicate. */
   readonly predicates: readonly string[];
 }
 
-/** The one table of fields. A word with a colon whose name is not here is a pattern. */
+/** The table of fields. A word with a colon whose name is not in the table is a pattern. */
 const table = {
   repo: field("repository", {
     aliases: ["r"],
@@ -78,7 +78,7 @@ const table = {
   repohasfile: field("regexp", { negatable: true }),
   repohascommitafter: field("date", { once: true }),
   rule: field("text", { once: true, built: false }),
-  /** Once a group of repositories: read as a field so that an old query is refused instead of misread. */
+  /** Formerly a group of repositories: parsed as a field so that an old query is rejected instead of misinterpreted. */
   g: field("refused", {}),
 } as const;
 
@@ -107,7 +107,7 @@ export interface FieldStart {
   readonly valueFrom: number;
 }
 
-/** The field whose name starts at this index of the text; undefined when there is none. */
+/** The field whose name starts at this index of the text; undefined if there is none. */
 export function fieldAt(text: string, index: number): FieldStart | undefined {
   fieldStart.lastIndex = index;
   const found = fieldStart.exec(text);

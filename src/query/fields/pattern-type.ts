@@ -4,7 +4,7 @@ import { parseRaw } from "../syntax/parse.js";
 import { QueryError } from "../syntax/query-error.js";
 import type { QueryType } from "../syntax/query-type.js";
 
-/** The names that a request may give, those of older servers included. */
+/** The names that a request may specify, including those of older servers. */
 const typesOfRequest: ReadonlyMap<string, QueryType> = new Map([
   ["keyword", "keyword"],
   ["standard", "standard"],
@@ -26,9 +26,9 @@ const typesOfVersion: ReadonlyMap<string, QueryType> = new Map([
 ]);
 
 /**
- * How the query is to be read: by its own `patternType:`, else by the request's pattern type, else by its version, else
- * as `standard`. An empty version or pattern type is none. Throws `bad-request` for an unknown one of the request, even
- * where the query overrides it; an unknown one in the query changes nothing.
+ * Determines how to parse the query: its own `patternType:`, else the request's pattern type, else its version, else
+ * `standard`. An empty version or pattern type counts as absent. Throws `bad-request` if the request specifies an
+ * unknown one, even if the query overrides it; an unknown one in the query is ignored.
  */
 export function choosePatternType(query: string, version: string, patternType: string): QueryType {
   const requested = patternType === "" ? typeOfVersion(version) : typeOfName(patternType);
@@ -48,7 +48,7 @@ function typeOfVersion(version: string): QueryType {
 }
 
 /**
- * Reads the query once as literal, which accepts most texts; the last `patternType:` counts. Most queries have none.
+ * Parses the query once as literal, which accepts most texts; the last `patternType:` counts. Most queries have none.
  */
 function typeInQuery(query: string): QueryType | undefined {
   if (!/patterntype/i.test(query)) return undefined;

@@ -6,7 +6,7 @@ import { readDateMs } from "./dates.js";
 import { parseRaw } from "../syntax/parse.js";
 import { factNames, readPredicate } from "../plan/repository-predicates.js";
 
-/** Checks the argument of a predicate such as `repo:has.path(re)`, and that it may be negated where it is. */
+/** Validates the argument of a predicate such as `repo:has.path(re)`, and its negation. */
 export function checkPredicate(field: FieldNode, nowMs: number): void {
   if (field.predicate === undefined) return;
   const { name, argument } = field.predicate;
@@ -63,13 +63,13 @@ function checkContributor(argument: string): void {
   checkRegexp(argument, "the file:has.contributor() predicate has invalid argument: ");
 }
 
-/** What `repo:has.file(...)` asks of one file; "" where it asks nothing. */
+/** The conditions of `repo:has.file(...)` on one file; "" for no condition. */
 export interface FileArgument {
   path: string;
   content: string;
 }
 
-/** Reads `path:re content:re`, each once, in any order; text without a field is the path. */
+/** Parses `path:re content:re`, each at most once, in any order; text without a field is the path. */
 export function readFileArgument(argument: string): FileArgument {
   const root = parseRaw(argument, "regexp");
   const given: FileArgument = { path: "", content: "" };
@@ -96,7 +96,7 @@ function addFileNode(node: QueryNode, given: FileArgument): void {
   given[part] = node.value;
 }
 
-/** A date and, after a comma, the revision from which the history is read. */
+/** A date and, after a comma, the revision whose history is used. */
 function checkAtTime(argument: string, nowMs: number): void {
   const [date = "", base = "", tooMuch] = argument.split(",", 3);
   if (tooMuch !== undefined) throw bad("at.time takes a date and at most one revision");

@@ -8,7 +8,7 @@ import type { RepositoryNamePlan } from "../plan/plan.js";
 import { readResultTypes } from "./result-types.js";
 import { isCaseSensitive } from "./validate.js";
 
-/** A query with any other field gives no repository results. `rev:` counts as a part of `repo:`. */
+/** A query with any other field has no repository results. `rev:` counts as part of `repo:`. */
 const fieldsOfRepositories: ReadonlySet<FieldName> = new Set([
   "repo",
   "rev",
@@ -27,7 +27,7 @@ const fieldsOfRepositories: ReadonlySet<FieldName> = new Set([
   "select",
 ]);
 
-/** The condition on names that gives repository results; undefined when the query gives none. */
+/** The condition on names for repository results; undefined if the query has none. */
 export function planRepositoryNames(query: BasicQuery, analyses: Analyses): RepositoryNamePlan | undefined {
   if (!readResultTypes(query).repository || query.fields.some(({ name }) => !fieldsOfRepositories.has(name)))
     return undefined;
@@ -36,7 +36,7 @@ export function planRepositoryNames(query: BasicQuery, analyses: Analyses): Repo
   return planNode(query.pattern, foldCase, analyses);
 }
 
-/** Undefined for a condition that gives no repository, whatever its name. */
+/** Undefined for a condition that no repository satisfies, whatever its name. */
 function planNode(node: QueryNode, foldCase: boolean, analyses: Analyses): RepositoryNamePlan | undefined {
   const children = node.kind === "and" || node.kind === "or" || node.kind === "concat" ? node.children : [node];
   const combine = node.kind === "or" ? "or" : "and";
@@ -58,12 +58,12 @@ function planNode(node: QueryNode, foldCase: boolean, analyses: Analyses): Repos
   return sources.size + groups.length === 0 ? undefined : { combine, sources: [...sources], exclude, groups, foldCase };
 }
 
-/** No name has more UTF-16 units. */
+/** No name has more UTF-16 code units. */
 const nameLengthMax = 255;
 
 /**
- * What a pattern asks of a name: the text before the first `@`. Undefined when it cannot match a name, when that text
- * is no regexp, as in `(a@b)`, and when it is longer than a regexp on names may be.
+ * The condition of a pattern on a name: the text before the first `@`. Undefined if it cannot match a name, if that
+ * text is not a valid regexp, as in `(a@b)`, or if it exceeds the length limit of a regexp on names.
  */
 function nameSource(pattern: PatternNode, foldCase: boolean, analyses: Analyses): string | undefined {
   if (pattern.contentOnly || pattern.value.startsWith("@")) return undefined;

@@ -1,7 +1,7 @@
 import { collectLeaves } from "../syntax/ast.js";
 import type { BasicQuery } from "../plan/basic.js";
 
-/** Which kinds of results a basic query asks for. */
+/** The kinds of results that a basic query requests. */
 export interface ResultTypes {
   readonly file: boolean;
   readonly path: boolean;
@@ -9,8 +9,8 @@ export interface ResultTypes {
 }
 
 /**
- * Without `type:` all three, but files alone when every pattern is one of `content:`. With `type:` those that it names;
- * a word that names none selects nothing.
+ * Without `type:` all three, but only files if every pattern is from `content:`. With `type:` those that it names; an
+ * unknown word selects nothing.
  */
 export function readResultTypes(query: BasicQuery): ResultTypes {
   const words = new Set(query.fields.filter(({ name }) => name === "type").map(({ value }) => value));

@@ -3,7 +3,7 @@ import type { FieldNode } from "../syntax/ast.js";
 import { readDateMs } from "./dates.js";
 import { readRevisions } from "./validate.js";
 
-/** What a checked `repo:` or `rev:` field says of revisions; none for the default branch. */
+/** The revisions in a validated `repo:` or `rev:` field; none for the default branch. */
 export function planRevisions(field: FieldNode, nowMs: number): readonly RevisionSpec[] {
   if (field.name === "rev" && field.predicate?.name === "at.time") return [atTime(field.predicate.argument, nowMs)];
   return readRevisions(field).map(parseRevisionSpec);
@@ -16,7 +16,7 @@ export function parseRevisionSpec(typed: string): RevisionSpec {
   return { kind: "name", typed };
 }
 
-/** A date and, after a comma, the revision from which the history is read. */
+/** A date and, after a comma, the revision whose history is used. */
 function atTime(argument: string, nowMs: number): RevisionSpec {
   const [date, base = ""] = argument.split(",", 2);
   const unixSeconds = Math.floor(readDateMs(date, nowMs) / 1000);

@@ -30,7 +30,7 @@ const builtPredicates: ReadonlySet<string> = new Set([
   "rev:at.time",
 ]);
 
-/** Throws `UnsupportedError` when a valid query asks for something that is not built yet. */
+/** Throws `UnsupportedError` if a valid query requests something that is not implemented yet. */
 export function refuseUnbuilt(text: string, query: BasicQuery): void {
   for (const field of query.fields) {
     const what = unbuiltPart(field);
@@ -44,7 +44,7 @@ export function refuseUnbuilt(text: string, query: BasicQuery): void {
   }
 }
 
-/** The part of the field that is not built, as the user typed it or nearly so. */
+/** The part of the field that is not implemented, approximately as the user typed it. */
 function unbuiltPart(field: FieldNode): string | undefined {
   const { name, value, predicate } = field;
   if (isPredicate(field)) return undefined;

@@ -24,14 +24,15 @@ import {
 } from "./values.js";
 
 /**
- * Refuses what the grammar lets through and no search can mean. Checks basic query by basic query, in the order that
- * decides which of several errors a user sees: fields from left to right, regexps, revisions, fields that need a type.
+ * Rejects what the grammar accepts but no search can execute. Checks one basic query after another, in the order that
+ * determines which of several errors the user sees: fields from left to right, regexps, revisions, fields that require
+ * a type.
  */
 export class Validator {
   readonly #text: string;
   readonly #analyses: Analyses;
   readonly #nowMs: number;
-  /** Fields whose value is known to be right; basic queries share fields. */
+  /** Fields whose value is known to be valid; basic queries share fields. */
   readonly #checked = new Set<FieldNode>();
 
   constructor(text: string, analyses: Analyses, nowMs: number) {
@@ -40,12 +41,12 @@ export class Validator {
     this.#nowMs = nowMs;
   }
 
-  /** Throws a `QueryError` at the place of the first error. */
+  /** Throws a `QueryError` at the position of the first error. */
   check(query: BasicQuery): void {
     resultAtOnce(this.checkInSteps(query));
   }
 
-  /** The same, in pieces. */
+  /** Like `check`, in steps. */
   *checkInSteps(query: BasicQuery): Generator<undefined, void> {
     yield* this.#checkFields(query);
     yield* this.#checkPatterns(query);
@@ -165,9 +166,7 @@ export class Validator {
     if (query.fields.some(hasRevisionGlob)) throw this.#error(indexedGlob, index.span);
   }
 
-  /**
-   * Only a search of history can leave the history of a revision out. An exclusion is a glob over full names of refs.
-   */
+  /** Only a search of history can exclude the history of a revision. An exclusion is a glob over full ref names. */
   #checkRevisionKinds(query: BasicQuery): void {
     for (const field of query.fields) {
       for (const revision of readRevisions(field)) {
@@ -212,7 +211,7 @@ function hasType(query: BasicQuery, type: string): boolean {
   return query.fields.some(({ name, value }) => name === "type" && value === type);
 }
 
-/** Expects a query whose fields are checked. */
+/** Expects a query with validated fields. */
 export function isCaseSensitive(query: BasicQuery): boolean {
   const field = findField(query, "case");
   return field !== undefined && readBoolean(field.value);

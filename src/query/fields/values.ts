@@ -2,9 +2,7 @@ import { refGlobProblem, revisionProblem } from "../../model/revision-syntax.js"
 import { TrawlError } from "../../base/errors.js";
 import type { YesNoOnly } from "../plan/plan.js";
 
-/*
- * Readers of field values. Each throws a `TrawlError` of code `bad-query`; the validator adds the place.
- */
+/* Parsers of field values. Each throws a `TrawlError` with code `bad-query`; the validator adds the position. */
 
 const countMax = 2_147_483_647;
 
@@ -58,15 +56,15 @@ const millisecondsOf: ReadonlyMap<string, number> = new Map([
 const durationNumber = /[0-9]*(?:\.[0-9]*)?/y;
 const durationUnit = /[nuµμ]s|ms?|[sh]/y;
 
-/** What 292 years to the nanosecond need many times over. */
+/** Far more than 292 years in nanoseconds need. */
 const durationLengthMax = 100;
 
-/** What fits 64 bits of nanoseconds: 292 years. */
+/** The maximum of 64 bits of nanoseconds: 292 years. */
 const durationMsMax = 2 ** 63 / 1e6;
 
 const badTimeout = `invalid value for field 'timeout' (examples: "timeout:2s", "timeout:200ms")`;
 
-/** A duration in Go's form, such as `1m30s` or `1.5h`; "0" needs no unit. */
+/** Parses a duration in Go's format, such as `1m30s` or `1.5h`; "0" needs no unit. */
 export function readTimeoutMs(value: string): number {
   const sign = value.startsWith("-") ? -1 : 1;
   const parts = value.replace(/^[+-]/, "");
@@ -77,7 +75,7 @@ export function readTimeoutMs(value: string): number {
   for (let at = 0; at < parts.length; ) {
     const amount = wordAt(durationNumber, parts, at);
     const unit = wordAt(durationUnit, parts, at + amount.length);
-    // Also NaN, which a dot alone is.
+    // Also rejects NaN, the value of a single dot.
     if (amount === "" || unit === "" || !(Number(amount) >= 0)) throw bad(badTimeout);
     milliseconds += Number(amount) * (millisecondsOf.get(unit) ?? 0);
     if (milliseconds > durationMsMax) throw bad(badTimeout);
@@ -86,13 +84,13 @@ export function readTimeoutMs(value: string): number {
   return Math.max(0, sign * milliseconds);
 }
 
-/** What the sticky pattern takes at this index; "" for nothing. */
+/** The match of the sticky pattern at this index; "" if there is none. */
 function wordAt(pattern: RegExp, text: string, index: number): string {
   pattern.lastIndex = index;
   return pattern.exec(text)?.[0] ?? "";
 }
 
-/** The words of a `select:` path that may follow each other, and whether the results they ask for can be made. */
+/** The valid sequences of words in a `select:` path, and whether the results they request are implemented. */
 const selectPaths: readonly string[] = [
   "repo",
   "content",
@@ -137,7 +135,7 @@ const selectPaths: readonly string[] = [
 
 const selectPathSet = new Set(selectPaths);
 
-/** Names the first word that leads nowhere. */
+/** The error names the first invalid word. */
 export function readSelect(value: string): string {
   const words = value.split(".");
   for (let length = 1; length <= words.length; length++) {
@@ -158,13 +156,14 @@ export function splitRevisions(value: string): readonly string[] {
   return value.split(":").filter((revision) => revision !== "");
 }
 
-/** True for `*glob` and `*!glob`, which stand for the refs they match. */
+/** True for `*glob` and `*!glob`, which stand for the refs that they match. */
 export function isRevisionGlob(revision: string): boolean {
   return revision.startsWith("*");
 }
 
 /**
- * False for what git is never asked for, see `revisionProblem`. Behind a `^` is a revision whose history is left out.
+ * False for texts that are never passed to git, see `revisionProblem`. A `^` precedes a revision whose history is
+ * excluded.
  */
 export function isRevision(text: string): boolean {
   if (isRevisionGlob(text)) return refGlobProblem(text) === null && !text.includes("\\");

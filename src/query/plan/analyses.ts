@@ -5,8 +5,8 @@ import type { Span } from "../syntax/characters.js";
 import { locateErrors, QueryError } from "../syntax/query-error.js";
 
 /**
- * The analyses of one query's patterns and filters, each made once: validating and planning ask for the same ones, and
- * so does every basic query that shares a filter.
+ * Caches the analyses of one query's patterns and filters: validating and planning need the same ones, and so does
+ * every basic query that shares a filter.
  */
 export class Analyses {
   readonly #text: string;
@@ -16,7 +16,7 @@ export class Analyses {
     this.#text = text;
   }
 
-  /** Throws a `QueryError` at the place when this is no regexp. */
+  /** Throws a `QueryError` at the position if this is not a valid regexp. */
   regexp(source: string, foldCase: boolean, span: Span): RegexpAnalysis {
     return this.#once(`/${foldCase}/${source}`, span, () => analyseRegexp(source, foldCase));
   }

@@ -2,17 +2,18 @@ import { combine, nodeSpan, type FieldNode, type QueryNode, type QueryTree } fro
 import { queryLimits } from "../syntax/limits.js";
 import { QueryError } from "../syntax/query-error.js";
 
-/** Fields that all hold, and at most one pattern tree without fields. */
+/** Fields that must all match, and at most one pattern tree without fields. */
 export interface BasicQuery {
   readonly fields: readonly FieldNode[];
   readonly pattern: QueryNode | undefined;
-  /** Fields, and leaves of the pattern. */
+  /** Number of fields, and of leaves of the pattern. */
   readonly termCount: number;
 }
 
 /**
- * The query as a union of basic queries. `or` is distributed only where it has to be: an operator without fields stays
- * whole as a pattern, an `or` that holds fields gives one basic query per alternative, and `and` multiplies them.
+ * Converts the query to a union of basic queries. `or` is distributed only where necessary: an operator without fields
+ * remains a pattern, an `or` that contains fields results in one basic query per alternative, and `and` multiplies
+ * them.
  */
 export function basicQueries({ text, root }: QueryTree): readonly BasicQuery[] {
   if (root === undefined) return [];
@@ -66,7 +67,7 @@ function countTerms(queries: readonly BasicQuery[]): number {
   return queries.reduce((sum, query) => sum + query.termCount, 0);
 }
 
-/** Makes one part of neighbours that are one basic query each, so that a long `and` is not multiplied term by term. */
+/** Merges adjacent parts that are one basic query each, so that a long `and` is not multiplied term by term. */
 function mergeSingles(parts: readonly (readonly BasicQuery[])[]): readonly (readonly BasicQuery[])[] {
   const merged: (readonly BasicQuery[])[] = [];
   let singles: BasicQuery[] = [];
@@ -92,7 +93,7 @@ function multiply(left: readonly BasicQuery[], right: readonly BasicQuery[]): re
   return left.flatMap((a) => right.map((b) => merge("and", [a, b])));
 }
 
-/** One query of all fields, and the patterns under the operator. With "or" there must be no fields. */
+/** One query with all fields, and the patterns under the operator. With "or" there must be no fields. */
 function merge(kind: "and" | "or", queries: readonly BasicQuery[]): BasicQuery {
   const patterns = queries.map(({ pattern }) => pattern).filter((pattern) => pattern !== undefined);
   return {

@@ -1,10 +1,10 @@
 import { combine, hasField, isOperator, type FieldNode, type QueryNode } from "../syntax/ast.js";
 
 /**
- * Guesses that fields at either end of an expression were meant for all of it: `repo:r a or b and c` and
- * `repo:r a or b file:f` search for the whole expression under both filters. The guess holds only for the shape "fields
- * then pattern", pure patterns, "pattern then fields"; a field between patterns keeps the operators apart, as in
- * `a or repo:r b`. Returns the node itself when it has another shape.
+ * Applies fields at either end of an expression to all of it: `repo:r a or b and c` and `repo:r a or b file:f` search
+ * for the whole expression with both filters. This assumption is made only for the sequence fields with a pattern, pure
+ * patterns, a pattern with fields; a field between patterns keeps the operands separate, as in `a or repo:r b`. Returns
+ * the node itself if it has another form.
  *
  * `textFrom` is where the query starts. A query that starts with a pattern is not hoisted: a first operand without
  * fields counts as having one at the very start, where the pattern is.
@@ -25,7 +25,7 @@ interface Operand {
   readonly pattern: QueryNode;
 }
 
-/** The operand as fields and a pattern; undefined when it is not a plain `and` of those, or has no pattern. */
+/** The operand as fields and a pattern; undefined if it is not a plain `and` of those, or has no pattern. */
 function partition(node: QueryNode): Operand | undefined {
   if (!hasField(node)) return { fields: [], pattern: node };
   if (node.kind !== "and") return undefined;

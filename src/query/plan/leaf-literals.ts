@@ -3,11 +3,11 @@ import type { Leaf } from "./plan.js";
 /** What a pattern requires of a text, as bytes to look up in an index whose trigrams fold ASCII case. */
 export interface LeafLiterals {
   /**
-   * The literals that the kernel finds alone: with case ignored, ASCII letters in lower case. One for a text, two or
-   * more for an alternation of texts that can all be looked up. Undefined for any other regexp.
+   * Literals for which the kernel alone suffices; with case ignored, ASCII letters are in lower case. One for a text,
+   * two or more for an alternation of texts that can all be looked up. Undefined for any other regexp.
    */
   readonly exact: readonly Buffer[] | undefined;
-  /** Of each clause, the text holds one of the literals. */
+  /** The text contains at least one of the literals of each clause. */
   readonly clauses: readonly (readonly Buffer[])[];
 }
 

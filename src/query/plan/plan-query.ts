@@ -17,15 +17,15 @@ import { refuseUnbuilt } from "../fields/unsupported.js";
 import { Validator } from "../fields/validate.js";
 
 /**
- * Text to plan. `contexts` are those that are defined beside the global one. Throws `QueryError`, of the kind
- * `UnsupportedError` for what is right but not built yet, and `bad-request` for a structural pattern, which no query of
- * this program can hold.
+ * Converts a text to a plan. `contexts` are those defined in addition to the global one. Throws `QueryError`, in
+ * particular `UnsupportedError` for a valid query that is not implemented yet, and `bad-request` for a structural
+ * pattern, which is not supported.
  */
 export function planQuery(text: string, type: QueryType, contexts?: SearchContexts): SearchPlan {
   return resultAtOnce(planInSteps(text, type, contexts));
 }
 
-/** The same, in pieces: a query of 64 KiB takes up to 200 ms. */
+/** Like `planQuery`, in steps: a query of 64 KiB takes up to 200 ms. */
 export function* planInSteps(
   text: string,
   type: QueryType,
@@ -53,7 +53,7 @@ export function* planInSteps(
   return { patternType, basicQueries: plans, resultOptions };
 }
 
-/** One plan; or, in a context with a list, one for the repositories that it has at the same revisions. */
+/** One plan or, in a context with a list, one per group of repositories with the same revisions. */
 function planBasic(
   query: BasicQuery,
   optionsIndex: number,
@@ -102,7 +102,7 @@ function boundContributors(text: string, queries: readonly BasicQuery[]): void {
   }
 }
 
-/** A structural query without a pattern is an ordinary one. */
+/** A structural query without a pattern is treated as an ordinary one. */
 function effectivePatternType(text: string, type: QueryType, root: QueryNode | undefined): PatternType {
   if (type !== "structural") return type;
   if (root === undefined || basicQueries({ text, type, root }).every((query) => query.pattern === undefined))

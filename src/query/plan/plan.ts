@@ -3,8 +3,8 @@ import type { PatternType } from "../../model/search-request.js";
 import type { RegexpAnalysis } from "../../regexp/analysis/analysis.js";
 
 /**
- * What a search does, bound to nothing yet: plain data that crosses to the workers by structured clone. A plan is a
- * union of basic plans; results found by several are one.
+ * What a search does, not bound to any shard: plain data that is sent to the workers by structured clone. A plan is a
+ * union of basic queries; a result found by several is one result.
  */
 export interface SearchPlan {
   readonly patternType: PatternType;
@@ -13,10 +13,10 @@ export interface SearchPlan {
   readonly resultOptions: readonly ResultOptions[];
 }
 
-/** What a basic query says of its results. */
+/** How a basic query treats its results. */
 export interface ResultOptions {
   readonly select: string | undefined;
-  /** At most so many matches are found; 99,999,999 stands for `count:all`, undefined for no `count:`. */
+  /** The limit on matches; 99,999,999 stands for `count:all`, undefined for no `count:`. */
   readonly count: number | undefined;
   /** Milliseconds, before the site's maximum is applied; undefined without `timeout:`. */
   readonly timeoutMs: number | undefined;
@@ -27,9 +27,9 @@ export type { PatternType };
 /** One basic query: filters, and at most one pattern tree. */
 export interface BasicQueryPlan {
   readonly repositories: RepositoryFilter;
-  /** What file and path results need; undefined when this basic query has none. */
+  /** What is needed for file and path results; undefined if this basic query has none. */
   readonly text: TextPlan | undefined;
-  /** Regexps on repository names; undefined when this basic query gives no repository results. */
+  /** Regexps on repository names; undefined if this basic query has no repository results. */
   readonly repositoryNames: RepositoryNamePlan | undefined;
   /** Index of its options in the plan's `resultOptions`. */
   readonly optionsIndex: number;
@@ -42,7 +42,7 @@ export interface RepositoryFilter {
   readonly context: string | undefined;
   /** The only names to choose from; undefined for all. */
   readonly among: readonly string[] | undefined;
-  /** All must match the name, without regard to case. */
+  /** All must match the name, ignoring case. */
   readonly include: readonly RepositoryInclude[];
   /** None may match the name. RE2 sources. */
   readonly exclude: readonly string[];
@@ -50,43 +50,45 @@ export interface RepositoryFilter {
   readonly predicates: readonly RepositoryPredicate[];
   readonly fork: YesNoOnly;
   readonly archived: YesNoOnly;
-  /** True when the query said `fork:` resp. `archived:`; without it an exclusion is reported to the user. */
+  /**
+   * True if the query contains `fork:` or `archived:`, respectively; otherwise an exclusion is reported to the user.
+   */
   readonly forkGiven: boolean;
   readonly archivedGiven: boolean;
   readonly visibility: "any" | "public" | "private";
-  /** "only" leaves out revisions that are not indexed, "no" searches without the help of posting lists. */
+  /** "only" excludes revisions that are not indexed, "no" searches without using posting lists. */
   readonly index: YesNoOnly;
-  /** All must hold for a repository, each at the revision that is searched. */
+  /** A repository must satisfy all of them, each at the revision that is searched. */
   readonly conditions: readonly RepositoryCondition[];
-  /** All must hold for a repository, each for the history of the commit that is searched. */
+  /** A repository must satisfy all of them, each for the history of the commit that is searched. */
   readonly committedAfter: readonly CommittedAfter[];
 }
 
-/** The history has a commit that is younger than the moment, or with `negated` none. */
+/** The history has a commit after the date or, if `negated`, has none. */
 export interface CommittedAfter {
   readonly negated: boolean;
   readonly unixSeconds: number;
 }
 
-/** Some file of the repository, or with `negated` none, is as `file` says. */
+/** Some file of the repository satisfies `file` or, if `negated`, none does. */
 export interface RepositoryCondition {
   readonly negated: boolean;
   readonly file: TextPlan;
 }
 
 export interface RepositoryInclude {
-  /** RE2 source; empty where it is about revisions only. */
+  /** RE2 source; empty if only revisions are specified. */
   readonly source: string;
   /** Revisions as typed after `@` or in `rev:`; empty for the default branch. */
   readonly revisions: readonly RevisionSpec[];
-  /** The one name that the filter can match (`^...$` around literal text); else undefined. */
+  /** The only name that the filter can match (`^...$` around literal text); otherwise undefined. */
   readonly exactName: string | undefined;
 }
 
-/** A predicate on what is known about a repository without its content. */
+/** A predicate on attributes of a repository, which do not depend on its content. */
 export interface RepositoryPredicate {
   readonly negated: boolean;
-  /** As typed, as in `has.topic(go)`. */
+  /** As typed, for example `has.topic(go)`. */
   readonly label: string;
   readonly test: DescriptionTest | TopicTest | MetadataTest;
 }
@@ -102,61 +104,61 @@ export interface TopicTest {
   readonly topic: string;
 }
 
-/** Some key of the repository's metadata, with its value, has to pass. */
+/** Some key of the repository's metadata must match together with its value. */
 export interface MetadataTest {
   readonly kind: "metadata";
   readonly key: TextPredicate;
-  /** "any" takes every value, and a key without one; "none" only a key without. */
+  /** "any" matches every value, and a key without one; "none" only a key without a value. */
   readonly value: TextPredicate | "any" | "none";
 }
 
-/** A text that has to be equal; or a RE2 source that has to match somewhere, with regard to case. */
+/** A text that must be equal; or an RE2 source that must match somewhere, case-sensitively. */
 export interface TextPredicate {
   readonly text: string;
   readonly isRegexp: boolean;
 }
 
 export interface TextPlan {
-  /** Whether the types of the query let contents, resp. paths, match. At least one is true. */
+  /** Whether the types of the query include contents and paths, respectively. At least one is true. */
   readonly content: boolean;
   readonly path: boolean;
-  /** All must hold for a document's path. */
+  /** The document's path must satisfy all of them. */
   readonly pathFilters: readonly PathFilter[];
-  /** The pattern tree; undefined when only filters were given. Leaves are indexes into `leaves`. */
+  /** The pattern tree; undefined if there are only filters. Leaves are indexes into `leaves`. */
   readonly pattern: TextNode | undefined;
   readonly leaves: readonly Leaf[];
-  /** All must hold for a document, at the revision that it is a result of. */
+  /** A document must satisfy all of them, at the revision for which it is a result. */
   readonly people: readonly PeopleFilter[];
 }
 
-/** `file:has.owner(...)`, `file:has.contributor(...)`: a condition on those who own a file, resp. who wrote it. */
+/** `file:has.owner(...)`, `file:has.contributor(...)`: conditions on the owners and authors of a file. */
 export type PeopleFilter = OwnerFilter | ContributorFilter;
 
 export interface OwnerFilter {
   readonly kind: "owner";
   readonly negated: boolean;
-  /** As typed; "" for anybody. */
+  /** As typed; "" for any owner. */
   readonly owner: string;
 }
 
 export interface ContributorFilter {
   readonly kind: "contributor";
   readonly negated: boolean;
-  /** RE2 source for the name or the e-mail of an author. */
+  /** RE2 source for the name or the e-mail address of an author. */
   readonly source: string;
   readonly foldCase: boolean;
 }
 
-/** A `file:` or `lang:` filter: the path must match, or with `negated` must not. */
+/** A `file:` or `lang:` filter: the path must match or, if `negated`, must not. */
 export interface PathFilter {
   readonly negated: boolean;
-  /** RE2 source: as typed for `file:`, made from the language's extensions and file names for `lang:`. */
+  /** RE2 source: as typed for `file:`, derived from the language's extensions and file names for `lang:`. */
   readonly source: string;
   /** Whether case is ignored; always for `lang:`. */
   readonly foldCase: boolean;
   /** True for `file:`, whose matches in the path are highlighted unless it is negated; false for `lang:`. */
   readonly highlighted: boolean;
-  /** The filter in its printed form, as in `-file:/_test\.go$/i` or `lang:Go`. */
+  /** The filter in its printed form, for example `-file:/_test\.go$/i` or `lang:Go`. */
   readonly label: string;
   /** What `source` requires of a path. */
   readonly analysis: RegexpAnalysis;
@@ -168,40 +170,40 @@ export type TextNode =
   | { readonly kind: "and" | "or"; readonly children: readonly TextNode[] };
 
 /**
- * One pattern, or several texts of which any will do: a document satisfies it by a match in its content or in its path,
- * as far as these may match.
+ * One pattern, or several alternative texts: a document satisfies it by a match in its content or in its path, as far
+ * as these may match.
  */
 export interface Leaf {
   /** RE2 source: a regexp as typed, a literal with its operators escaped. */
   readonly source: string;
   /**
-   * RE2 sources of the texts of an `or` that this leaf stands for. Each is found as by a leaf of its own, so ranges of
-   * two may overlap, and `source` says no more than whether one of them matches. Empty for one pattern.
+   * RE2 sources of the texts of an `or` that this leaf represents. Each is found as if it were a separate leaf, so
+   * ranges of two may overlap, and `source` only determines whether one of them matches. Empty for a single pattern.
    */
   readonly either: readonly string[];
   readonly foldCase: boolean;
   /**
-   * Where it may match, after the query's types and `content:` had their say. Both are false for `content:x` in a query
-   * for paths: no document satisfies it, and every document satisfies its negation.
+   * Where it may match, according to the query's types and `content:`. Both are false for `content:x` in a query for
+   * paths: no document satisfies it, and every document satisfies its negation.
    */
   readonly inContent: boolean;
   readonly inPath: boolean;
-  /** False for `file:has.content(...)`: a document has to satisfy it, and what it matches is not reported. */
+  /** False for `file:has.content(...)`: a document has to satisfy it, and its matches are not reported. */
   readonly highlighted: boolean;
   /** What `source` requires of a text. */
   readonly analysis: RegexpAnalysis;
 }
 
 /**
- * A condition on repository names. Without sources and groups it holds for every repository of the filter. An excluded
- * source never gives a repository by itself: it only takes some away.
+ * A condition on repository names. Without sources and groups it is true for every repository of the filter. An
+ * excluded source never adds a repository: it only removes some.
  */
 export interface RepositoryNamePlan {
-  /** Each of the sources and groups must hold, resp. any of them. */
+  /** Whether all of the sources and groups must match, or any of them. */
   readonly combine: "and" | "or";
   /** RE2 sources that match the name. */
   readonly sources: readonly string[];
-  /** None of these RE2 sources may match the name. Empty where `combine` is "or". */
+  /** None of these RE2 sources may match the name. Empty if `combine` is "or". */
   readonly exclude: readonly string[];
   /** Nested conditions; none for a pattern without parentheses. */
   readonly groups: readonly RepositoryNamePlan[];

@@ -13,7 +13,7 @@ import type {
   TextPlan,
 } from "./plan.js";
 
-/** The short form of a parsed query, as in `and(repo:"^a$" "foo" not(/b+/))`. */
+/** The short form of a parsed query, for example `and(repo:"^a$" "foo" not(/b+/))`. */
 export function printTree(tree: QueryTree): string {
   return tree.root === undefined ? "nothing" : printNode(tree.root);
 }
@@ -28,7 +28,7 @@ export function printNode(node: QueryNode): string {
 
 /**
  * The short form of a plan: its basic queries, then the result options of all of them; the options of one basic query
- * stand with it. A filter that the query does not have is not printed; `i` behind a pattern means that case is ignored.
+ * follow it. Absent filters are not printed; `i` after a pattern means that case is ignored.
  *
  *     {repositories("host/r"@v1 not(/x/)) text(content+path file:/\.c$/i "kmalloc"i)} count:100
  */
@@ -115,8 +115,8 @@ function printTextNode(node: TextNode, text: TextPlan): string {
 }
 
 /**
- * A literal in quotes, several that are one leaf in `either`; a regexp between slashes, with the literals that the
- * index is asked for.
+ * A literal in quotes, several that form one leaf in `either`; a regexp between slashes, with the literals that are
+ * looked up in the index.
  */
 function printLeaf({ analysis, source, either, inPath, foldCase, highlighted }: Leaf, othersInPath: boolean): string {
   const where = !highlighted ? "has.content:" : othersInPath && !inPath ? "content:" : "";

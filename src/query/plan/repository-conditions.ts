@@ -6,7 +6,7 @@ import { readDateMs } from "../fields/dates.js";
 import type { CommittedAfter, Leaf, PathFilter, RepositoryCondition } from "./plan.js";
 import { readFileArgument, type FileArgument } from "../fields/predicates.js";
 
-/** The conditions of a valid basic query on what its repositories hold. */
+/** The conditions of a valid basic query on the contents of repositories. */
 export function planRepositoryConditions(query: BasicQuery, analyses: Analyses): readonly RepositoryCondition[] {
   return query.fields.flatMap((field) => {
     const argument = fileArgument(field);
@@ -14,7 +14,7 @@ export function planRepositoryConditions(query: BasicQuery, analyses: Analyses):
   });
 }
 
-/** The conditions of a valid basic query on the histories of its repositories. */
+/** The conditions of a valid basic query on the histories of repositories. */
 export function planCommittedAfter(query: BasicQuery, nowMs: number): readonly CommittedAfter[] {
   return query.fields.flatMap((field) => {
     const date = readCommitDate(field);
@@ -24,7 +24,7 @@ export function planCommittedAfter(query: BasicQuery, nowMs: number): readonly C
   });
 }
 
-/** The date that the field asks for; undefined when it asks for none. */
+/** The date in the field; undefined if it has none. */
 function readCommitDate({ name, value, predicate }: FieldNode): string | undefined {
   if (name === "repohascommitafter") return value;
   const isPredicate =
@@ -32,7 +32,7 @@ function readCommitDate({ name, value, predicate }: FieldNode): string | undefin
   return isPredicate ? predicate.argument : undefined;
 }
 
-/** What the field asks of one file of a repository; undefined when it asks nothing of that kind. */
+/** The condition of the field on one file of a repository; undefined if it has none. */
 function fileArgument({ name, value, predicate }: FieldNode): FileArgument | undefined {
   if (name === "repohasfile") return { path: value, content: "" };
   if (name !== "repo" || predicate === undefined) return undefined;

@@ -11,8 +11,8 @@ import { findField } from "../fields/validate.js";
 import { readVisibility, readYesNoOnly, splitRepository } from "../fields/values.js";
 
 /**
- * Which repositories and revisions a valid basic query is about. A `rev:` counts for each of its `repo:` filters, and
- * where these are predicates only, for all that they choose. `group` is the part of its context's list to choose from.
+ * The repositories and revisions of a valid basic query. A `rev:` applies to each of its `repo:` filters and, if these
+ * are only predicates, to everything that they choose. `group` is the part of its context's list to choose from.
  */
 export function planRepositories(
   query: BasicQuery,
@@ -61,11 +61,11 @@ function planInclude(
   return { source, revisions, exactName: findExactName(source, span, analyses) };
 }
 
-/** The text between `^` and `$` when it is literal, which a group is not. An escaped `\$` at the end is no anchor. */
+/** The text between `^` and `$` if it is literal, without groups. An escaped `\$` at the end is not an anchor. */
 function findExactName(source: string, span: FieldNode["span"], analyses: Analyses): string | undefined {
   const inner = /^\^((?:[^\\(]|\\.)+)\$$/s.exec(source)?.[1];
   if (inner === undefined) return undefined;
-  // The part between the anchors need not be a regexp where the whole is one, as in `^a)|(b$`.
+  // The part between the anchors is not necessarily a valid regexp, as in `^a)|(b$`.
   return analyses.isRegexp(inner, false, span) ? analyses.regexp(inner, false, span).literal : undefined;
 }
 

@@ -5,8 +5,8 @@ import { queryLimits } from "../syntax/limits.js";
 import type { TextPredicate, MetadataTest, RepositoryPredicate } from "./plan.js";
 
 /*
- * Predicates on what is known about a repository without its content: `repo:has.topic(go)`. Readers of their arguments
- * throw a `TrawlError` of code `bad-query`; the validator adds the place.
+ * Predicates on attributes of a repository, such as `repo:has.topic(go)`. Parsers of their arguments throw a
+ * `TrawlError` with code `bad-query`; the validator adds the position.
  */
 
 type Reader = (argument: string) => PredicateTest;
@@ -22,14 +22,14 @@ const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ["has.tag", (argument) => metadata(plain(readText(argument, "tag must be non-empty")), "none")],
 ]);
 
-/** Names of the predicates on attributes, as they stand behind `repo:`. */
+/** Names of the predicates on attributes, as they occur after `repo:`. */
 export const factNames: readonly string[] = [...readers.keys()];
 
 export function isPredicate({ name, predicate }: FieldNode): boolean {
   return name === "repo" && predicate !== undefined && readers.has(predicate.name);
 }
 
-/** The condition that a predicate's argument stands for. */
+/** The condition for a predicate's argument. */
 export function readPredicate(name: string, argument: string): PredicateTest {
   const read = readers.get(name);
   if (read === undefined) throw new TrawlError("internal", `${name} is no predicate on attributes`);
@@ -57,7 +57,7 @@ function readText(argument: string, message: string): string {
   return text;
 }
 
-/** A blank stands for anything between two words; a dot takes newlines too. */
+/** A space matches any text between two words; a dot also matches newlines. */
 function readDescription(argument: string): string {
   if (argument === "") throw bad("has.description argument should not be empty");
   checkRegexp(argument, "has.description argument: ");
@@ -65,12 +65,12 @@ function readDescription(argument: string): string {
 }
 
 /**
- * Blanks in classes and behind a backslash stay. Elsewhere each run closes a group and opens another, which nests as
- * before.
+ * Spaces in classes and after a backslash are kept. Elsewhere each run closes a group and opens another, which
+ * preserves the nesting.
  */
 function replaceBlanks(source: string): string {
   let replaced = "";
-  // A class that does not close is text; nor does one close that begins later.
+  // An unclosed class is text; a class that begins later is not closed either.
   let classesClose = true;
   for (let at = 0; at < source.length; ) {
     const classEnd: number | undefined = classesClose && source[at] === "[" ? endOfClass(source, at) : undefined;
@@ -82,13 +82,13 @@ function replaceBlanks(source: string): string {
   return replaced;
 }
 
-/** The index behind the `]` of the class that begins here; undefined when there is none. */
+/** The index after the `]` of the class that begins here; undefined if there is none. */
 function endOfClass(source: string, from: number): number | undefined {
   for (let at = from + 1; at < source.length; at += source[at] === "\\" ? 2 : 1) if (source[at] === "]") return at + 1;
   return undefined;
 }
 
-/** The index behind a run of blanks, an escape, or one character. */
+/** The index after a run of spaces, an escape, or one character. */
 function endOfPiece(source: string, from: number): number {
   if (source[from] === "\\") return Math.min(source.length, from + 2);
   let end = from + 1;
@@ -96,7 +96,7 @@ function endOfPiece(source: string, from: number): number {
   return end;
 }
 
-/** `key:value`, both bare. */
+/** `key:value`, both unquoted. */
 function readPair(argument: string): PredicateTest {
   const colon = argument.indexOf(":");
   if (colon === -1 || argument.includes(":", colon + 1)) throw bad("expected params of the form key:value");
@@ -104,7 +104,7 @@ function readPair(argument: string): PredicateTest {
   return metadata(plain(argument.slice(0, colon)), plain(argument.slice(colon + 1)));
 }
 
-/** `key`, `key:` or `key:value`; each part bare, quoted or a regexp between slashes. */
+/** `key`, `key:` or `key:value`; each part is unquoted, quoted or a regexp between slashes. */
 function readMetadata(argument: string): PredicateTest {
   const text = argument.trim();
   const keyPart = leadingPart(text);

@@ -7,8 +7,8 @@ import { readCount, readTimeoutMs } from "../fields/values.js";
 /**
  * The result options of valid basic queries, and the index of the options of each.
  *
- * Where all have the same `count:`, the limit of the whole search keeps each of them to its own, and those that say the
- * same share their options. Otherwise each has options of its own, so that its matches are counted apart.
+ * If all have the same `count:`, the limit of the whole search enforces it, and equal options are shared. Otherwise
+ * each query has its own options, so that its matches are counted separately.
  */
 export function planResultOptions(queries: readonly BasicQuery[]): {
   readonly resultOptions: readonly ResultOptions[];

@@ -2,18 +2,18 @@ import type { FieldName } from "../fields/fields.js";
 import type { QueryType } from "../syntax/query-type.js";
 import { scan } from "../syntax/scan.js";
 
-/** How a query is changed to propose another. */
+/** How a query is changed to propose another one. */
 export interface Rewrite {
-  /** Fields to take away, wherever they stand. */
+  /** Fields to remove, wherever they occur. */
   readonly without: readonly FieldName[];
-  /** Filters to put before the query resp. behind it, "" for none. They hold for all of it. */
+  /** Filters to add before and after the query, respectively, "" for none. They apply to all of it. */
   readonly before: string;
   readonly after: string;
 }
 
 /**
- * The query with other filters, as a person can type it: its own pattern type is said, so that it means the same in any
- * client. `isUnion` says that operators stand between its filters; then it is put in parentheses.
+ * The query with changed filters, as a user could type it: it includes its pattern type, so that it has the same
+ * meaning in any client. `isUnion` means that there are operators between its filters; it is then put in parentheses.
  */
 export function rewriteQuery(
   text: string,
@@ -33,7 +33,7 @@ function withoutFields(text: string, type: QueryType, names: readonly FieldName[
     if (token.kind !== "field" || !names.includes(token.name)) continue;
     kept += text.slice(at, token.span.from).trimEnd();
     at = token.span.to;
-    // The blank before the field goes with it, unless it began something.
+    // The space before the field is removed with it, unless the field was at the beginning.
     if (kept === "" || kept.endsWith("(")) while (text[at] === " ") at++;
   }
   return (kept + text.slice(at)).trim();

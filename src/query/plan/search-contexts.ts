@@ -14,7 +14,7 @@ export type SearchContexts = Pick<ReadonlyMap<string, SearchContext>, "get">;
 
 const noContexts: SearchContexts = new Map();
 
-/** What the query of a context may hold. */
+/** Fields allowed in the query of a context. */
 const contextFields: ReadonlySet<FieldName> = new Set([
   "repo",
   "rev",
@@ -26,12 +26,12 @@ const contextFields: ReadonlySet<FieldName> = new Set([
   "lang",
 ]);
 
-/** Fields of a context that give way to the same field of a query, as they can be given once. */
+/** Fields of a context that the same field of a query overrides, because they can occur only once. */
 const yieldingFields: ReadonlySet<FieldName> = new Set(["rev", "fork", "archived", "visibility", "case"]);
 
 /**
- * Throws a `QueryError` when this cannot be the query of a context: filters on repositories and files, joined by and
- * and or, read as the regexp type.
+ * Throws a `QueryError` if this cannot be the query of a context: filters on repositories and files, combined with and
+ * and or, parsed with the regexp type.
  */
 export function checkContextQuery(text: string, nowMs: number): void {
   const tree = parseQuery(text, "regexp");
@@ -52,8 +52,8 @@ export function checkContextQuery(text: string, nowMs: number): void {
 }
 
 /**
- * Puts the query of each named context beside its `context:` field. Its filters stand at the field's place, which is
- * where an error is shown. Throws a `QueryError` for a name that nobody defined.
+ * Adds the query of each named context next to its `context:` field. Its filters have the field's position, which is
+ * shown in errors. Throws a `QueryError` for an undefined name.
  */
 export function placeContexts(tree: QueryTree, contexts: SearchContexts | undefined): QueryTree {
   const span = (node: QueryNode): QueryNode => {
@@ -74,9 +74,7 @@ function moveTo(node: QueryNode, span: Span): QueryNode {
   return node.kind === "field" ? { ...node, span, fromContext: true } : { ...node, span };
 }
 
-/**
- * The query without those fields of its context that it has itself: `context:x fork:no` wins over a `fork:yes` of x.
- */
+/** Removes the fields of its context that the query has itself: `context:x fork:no` overrides a `fork:yes` of x. */
 export function preferOwnFields(query: BasicQuery): BasicQuery {
   if (query.fields.every(({ fromContext }) => fromContext !== true)) return query;
   const own = new Set(query.fields.filter(({ fromContext }) => fromContext !== true).map(({ name }) => name));
@@ -91,13 +89,13 @@ export function findContextName(query: BasicQuery): string | undefined {
   return isGlobal(name) ? undefined : name;
 }
 
-/** Repositories of a context's list that it has at the same revisions. */
+/** Repositories in a context's list with the same revisions. */
 export interface ContextGroup {
   readonly names: readonly string[];
   readonly revisions: readonly string[];
 }
 
-/** The list of a query's context, undefined when it has no list; a context without repositories has one empty group. */
+/** The list of a query's context, undefined if it has no list; a context without repositories has one empty group. */
 export function expandContext(
   query: BasicQuery,
   contexts: SearchContexts | undefined,

@@ -11,18 +11,18 @@ import type { Leaf, PathFilter, PeopleFilter, TextNode, TextPlan } from "./plan.
 import { readResultTypes, type ResultTypes } from "../fields/result-types.js";
 import { isCaseSensitive, readLanguage } from "../fields/validate.js";
 
-/** A longer text has a leaf of its own. */
+/** A longer text has its own leaf. */
 const sharedTextBytesMax = 200;
 
 /**
- * UTF-16 units of the texts that one leaf stands for. RE2 compiles them as one regexp for paths, in less than a
- * megabyte.
+ * Limit on the UTF-16 code units of the texts that one leaf represents. RE2 compiles them as one regexp for paths, in
+ * less than a megabyte.
  */
 const sharedUnitsMax = 16 * 1024;
 
 /**
- * What file and path results need. Undefined when the query's types leave them out, and when there is neither a pattern
- * nor a filter on paths: `repo:x` lists repositories, not all their files.
+ * What is needed for file and path results. Undefined if the query's types exclude them, and if there is neither a
+ * pattern nor a filter on paths: `repo:x` lists repositories, not all their files.
  */
 export function planText(query: BasicQuery, analyses: Analyses): TextPlan | undefined {
   const types = readResultTypes(query);
@@ -62,7 +62,7 @@ function isContentFilter({ predicate }: FieldNode): boolean {
   return predicate?.name === "has.content" || predicate?.name === "contains.content";
 }
 
-/** One more condition beside the pattern, so that the cheaper of the two is tried first. */
+/** Another condition beside the pattern, so that the cheaper of the two is evaluated first. */
 function planContentFilter({ predicate, negated, span }: FieldNode, leaves: Leaves): TextNode {
   const leaf: TextNode = { kind: "leaf", leaf: leaves.addFilter(predicate?.argument ?? "", span) };
   return negated ? { kind: "not", child: leaf } : leaf;
@@ -74,7 +74,7 @@ function all(nodes: readonly TextNode[]): TextNode {
   return children.length === 1 ? children[0] : { kind: "and", children };
 }
 
-/** Of equal filters one is enough: each takes its time on every path, and a language is a long regexp. */
+/** Equal filters are evaluated once: each takes time for every path, and a language is a long regexp. */
 function distinctFields(fields: readonly FieldNode[]): readonly FieldNode[] {
   return [...new Map(fields.map((field) => [`${field.negated}${field.name}:${field.value}`, field])).values()];
 }
@@ -118,7 +118,7 @@ function planNode(node: QueryNode, leaves: Leaves): TextNode {
   }
 }
 
-/** Texts under `or` become one leaf, which goes over the documents once for all of them. */
+/** Texts under `or` become one leaf, which processes the documents once for all of them. */
 function planAny(nodes: readonly QueryNode[], leaves: Leaves): readonly TextNode[] {
   const texts = nodes.filter((node): node is PatternNode => node.kind === "pattern" && leaves.mayShare(node));
   const inContentOnly = texts.filter(({ contentOnly }) => contentOnly);
@@ -133,7 +133,7 @@ function planAny(nodes: readonly QueryNode[], leaves: Leaves): readonly TextNode
   ];
 }
 
-/** `x or x` is `x`: of equal leaves side by side one is enough, and so of equal negated ones. */
+/** `x or x` is `x`: of equal adjacent leaves one is enough, and also of equal negated ones. */
 function distinct(nodes: readonly TextNode[]): readonly TextNode[] {
   const seen = new Set<number>();
   return nodes.filter((node) => {
@@ -167,7 +167,7 @@ function splitTexts(texts: readonly string[]): readonly (readonly string[])[] {
   return groups;
 }
 
-/** The patterns of one basic query, equal ones once. */
+/** The patterns of one basic query, without duplicates. */
 class Leaves {
   readonly all: Leaf[] = [];
   readonly #types: ResultTypes;
@@ -181,7 +181,7 @@ class Leaves {
     this.#analyses = analyses;
   }
 
-  /** The pattern's number. */
+  /** Adds a pattern and returns its number. */
   add(pattern: PatternNode): number {
     const analysis = this.#analyses.pattern(pattern, this.#foldCase);
     const source = pattern.form === "regexp" ? pattern.value : escapeRegexp(pattern.value);
@@ -198,8 +198,8 @@ class Leaves {
   }
 
   /**
-   * Whether the pattern is a text that the index and the kernel alone find, so that a leaf can stand for several of
-   * them.
+   * Whether the pattern is a text that is found by the index and the kernel alone, so that a leaf can represent several
+   * of them.
    */
   mayShare(pattern: PatternNode): boolean {
     if (pattern.negated) return false;
@@ -211,7 +211,7 @@ class Leaves {
   }
 
   /**
-   * The numbers of the leaves that stand for any of the patterns, which may share: one leaf, or a few for very many.
+   * The numbers of the leaves that represent any of the patterns, which may share: one leaf, or a few for very many.
    */
   addEither(patterns: readonly PatternNode[]): readonly number[] {
     const byText = new Map(
@@ -243,7 +243,7 @@ class Leaves {
     });
   }
 
-  /** A condition on contents, whatever types of results are asked for. */
+  /** A condition on contents, regardless of the requested types of results. */
   addFilter(source: string, span: Span): number {
     const analysis = this.#analyses.regexp(source, this.#foldCase, span);
     return this.#once(`filter${source}`, {

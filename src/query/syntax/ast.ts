@@ -7,7 +7,7 @@ import type { Predicate } from "./scan.js";
 export interface QueryTree {
   readonly text: string;
   readonly type: QueryType;
-  /** Undefined for a query without any field or pattern. */
+  /** Undefined for a query without fields and patterns. */
   readonly root: QueryNode | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface FieldNode {
   readonly value: string;
   readonly predicate: Predicate | undefined;
   readonly span: Span;
-  /** True for a filter of the query's context; it stands at the place of the `context:` field. */
+  /** True for a filter of the query's context; its position is that of the `context:` field. */
   readonly fromContext?: true;
 }
 
@@ -35,14 +35,14 @@ export interface PatternNode {
   readonly span: Span;
 }
 
-/** `concat` is patterns side by side; what it means depends on the pattern type, and `join.ts` replaces it. */
+/** `concat` is adjacent patterns; its meaning depends on the pattern type, and `join.ts` replaces it. */
 export interface OperatorNode {
   readonly kind: "and" | "or" | "concat";
   /** Two or more; none has the kind of its parent. */
   readonly children: readonly QueryNode[];
 }
 
-/** One operator over the nodes, flattened; the node itself when there is one only. Expects one or more. */
+/** One operator over the nodes, flattened; the node itself if there is only one. Expects one or more. */
 export function combine(kind: OperatorNode["kind"], nodes: readonly QueryNode[]): QueryNode {
   const children = nodes.flatMap((node) => (node.kind === kind ? node.children : [node]));
   const [first, second] = children;

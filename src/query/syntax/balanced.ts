@@ -6,20 +6,20 @@ const operatorWord = /(?:and|or|not) /iy;
 const refused = -1;
 
 /**
- * Finds words that hold balanced parentheses, such as `foo(a, b)`, and refuses those that look like a group of the
+ * Finds words that contain balanced parentheses, such as `foo(a, b)`, and rejects those that look like a group of the
  * query language, such as `(a or b)`.
  *
- * A refused scan may have looked at all of the rest of the text, and the next word starts inside what it saw. To stay
- * linear, what was found out is kept: how far each parenthesis reaches, and for each place that a scan came by outside
- * of parentheses, where the word ends that it is in.
+ * A rejected scan may have examined all of the rest of the text, and the next word starts inside that part. To remain
+ * linear, results are cached: how far each parenthesis reaches and, for each position that a scan passed outside
+ * parentheses, where the word ends that contains it.
  */
 export class BalancedScanner {
   readonly #text: string;
-  /** By place of a `(`: the index after its `)`, or `refused`. */
+  /** By position of a `(`: the index after its `)`, or `refused`. */
   readonly #groupEnds = new Map<number, number>();
-  /** By place: the end of the word, or `refused`. */
+  /** By position: the end of the word, or `refused`. */
   readonly #wordEnds = new Map<number, number>();
-  /** Places of `(` that no `)` closes, whatever stands between. */
+  /** Positions of `(` that no `)` closes, whatever is between. */
   readonly #unclosed = new Set<number>();
 
   constructor(text: string) {
@@ -27,8 +27,8 @@ export class BalancedScanner {
   }
 
   /**
-   * The end of the word that starts at `from`: the first space outside parentheses, or the first `)` without a partner.
-   * Undefined when a parenthesis stays open, or when a field or an operator stands where a group could start one.
+   * The end of the word that starts at `from`: the first space outside parentheses, or the first unmatched `)`.
+   * Undefined if a parenthesis remains open, or if a field or an operator occurs where a group could start.
    */
   wordEnd(from: number): number | undefined {
     if (this.#looksLikeQuery(from)) return undefined;
@@ -46,7 +46,7 @@ export class BalancedScanner {
     return end === refused ? undefined : end;
   }
 
-  /** The next place outside of parentheses; `at` itself where the word ends. */
+  /** The next position outside parentheses; `at` itself where the word ends. */
   #step(at: number): number {
     const character = this.#text[at];
     if (character === undefined || character === ")" || isSpaceAt(this.#text, at)) return at;
@@ -56,7 +56,7 @@ export class BalancedScanner {
     return this.#groupEnds.get(at) ?? refused;
   }
 
-  /** Finds where the group at `from` ends, and all groups in it. */
+  /** Finds the end of the group at `from`, and of all groups in it. */
   #findGroupEnds(from: number): void {
     const open: number[] = [];
     for (let at = from; at < this.#text.length; at++) {
@@ -78,7 +78,7 @@ export class BalancedScanner {
     for (const index of open) this.#groupEnds.set(index, refused);
   }
 
-  /** The index after the `)` that closes the `(` at `from`, whatever stands between; undefined when none does. */
+  /** The index after the `)` that closes the `(` at `from`, whatever is between; undefined if none does. */
   groupEnd(from: number): number | undefined {
     const open: number[] = [];
     for (let at = from; at < this.#text.length; at++) {

@@ -1,16 +1,16 @@
 import type { Span } from "./characters.js";
 
-/** Code points shown of a long line on each side of the place. */
+/** Code points of a long line shown on each side of the position. */
 const contextPoints = 60;
 
 /**
- * The line of the query that holds the start of the place, with carets under the place:
+ * The line of the query that contains the start of the span, with carets below the span:
  *
  *     1:8 | repo:a or
  *         |        ^^
  *
- * Line and column count from 1, columns in code points. White space of any kind prints as one blank, so that the
- * carets stand where they should; a long line is cut on both sides.
+ * Line and column are 1-based, columns in code points. White space of any kind is printed as one space, so that the
+ * carets are aligned; a long line is truncated on both sides.
  */
 export function printCaret(query: string, span: Span): string {
   const lineStart = query.lastIndexOf("\n", span.from - 1) + 1;

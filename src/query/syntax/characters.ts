@@ -1,10 +1,10 @@
-/** A part of the query text: UTF-16 code units, `to` excluded. Errors show it to the world as byte offsets. */
+/** A part of the query text: UTF-16 code units, `to` exclusive. Errors report it as byte offsets. */
 export interface Span {
   readonly from: number;
   readonly to: number;
 }
 
-/** All Unicode white space, which is what separates the words of a query. An index past the end is not space. */
+/** All Unicode white space, which separates the words of a query. An index past the end is not space. */
 export function isSpaceAt(text: string, index: number): boolean {
   const unit = text.charCodeAt(index);
   if (unit <= 0x20) return unit === 0x20 || (unit >= 0x09 && unit <= 0x0d);
@@ -25,12 +25,12 @@ export function nextSpace(text: string, index: number): number {
   return index;
 }
 
-/** How many UTF-8 bytes stand before the UTF-16 index. */
+/** The number of UTF-8 bytes before the UTF-16 index. */
 export function byteOffsetAt(text: string, index: number): number {
   return Buffer.byteLength(text.slice(0, index), "utf8");
 }
 
-/** The place of UTF-8 bytes; expects offsets between characters. */
+/** The span of UTF-8 bytes; expects offsets between characters. */
 export function placeOfBytes(text: string, from: number, to: number): Span {
   const bytes = Buffer.from(text);
   const indexAt = (offset: number): number => bytes.subarray(0, offset).toString().length;

@@ -5,12 +5,12 @@ export type Delimited =
 
 const controls: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
 
-/** Escapes that mean something to a regexp and are none of our business: both characters stay. */
+/** Escapes that have a meaning in regexps and not here: both characters are kept. */
 const regexpEscapes = "abfv";
 
 /**
- * Reads from the delimiter at `from` to its first unescaped twin. `\n`, `\r`, `\t`, a doubled backslash and an escaped
- * delimiter are resolved. Any other escape keeps both characters, or is an error when `strict`.
+ * Parses from the delimiter at `from` to the first unescaped closing one. `\n`, `\r`, `\t`, a doubled backslash and an
+ * escaped delimiter are resolved. Any other escape keeps both characters, or is an error if `strict`.
  */
 export function scanDelimited(text: string, from: number, strict: boolean): Delimited {
   const delimiter = text.charAt(from);

@@ -8,21 +8,21 @@ import type { FieldToken, PatternToken, Token } from "./scan.js";
 
 /** A parsed text before hoisting, normalising and joining. */
 export interface GrammarResult {
-  /** Undefined when there are no tokens. */
+  /** Undefined if there are no tokens. */
   readonly root: QueryNode | undefined;
-  /** True when parentheses near an `or` tell what belongs together, so that nothing must be guessed. */
+  /** True if parentheses near an `or` determine the grouping, so that no assumption is needed. */
   readonly disambiguated: boolean;
 }
 
 /**
- * Reads tokens by the grammar
+ * Parses tokens with the grammar
  *
  *     or    = and { OR and }
  *     and   = terms { AND terms }
  *     terms = one or more of: field, pattern, NOT field, NOT pattern, "(" or ")"
  *
- * Within terms, fields and groups without a pattern stand under `and`; two or more patterns, and groups with patterns,
- * make a `concat`.
+ * Within terms, fields and groups without a pattern are combined by `and`; two or more patterns, and groups with
+ * patterns, form a `concat`.
  */
 export function readTokens(text: string, type: QueryType, tokens: readonly Token[]): GrammarResult {
   return new GrammarReader(text, type, tokens).all();
@@ -144,7 +144,7 @@ class GrammarReader {
     return true;
   }
 
-  /** The place of the next token, or the empty place behind the last one. */
+  /** The position of the next token, or the empty span after the last one. */
   #here(): Span {
     const next = this.#peek()?.span;
     if (next !== undefined) return next;
@@ -195,7 +195,7 @@ function toNode(token: FieldToken | PatternToken): FieldNode | PatternNode {
   return { kind: "field", name: token.name, negated: token.negated, value, predicate: token.predicate, span };
 }
 
-/** `()` is the text of two parentheses: code is full of them, and an empty group means nothing. */
+/** `()` is the text of two parentheses, because it is common in code and an empty group has no meaning. */
 function emptyGroup(span: Span): PatternNode {
   return { kind: "pattern", form: "literal", value: "()", negated: false, contentOnly: false, span };
 }

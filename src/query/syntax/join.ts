@@ -4,9 +4,9 @@ import { unreachable } from "../../base/assert.js";
 import { escapeRegexp } from "../../base/escape-regexp.js";
 
 /**
- * Replaces each `concat` by what side by side means in the pattern type. Neighbours that are not negated form a run;
- * a negated pattern or a group ends it, and the pieces are ANDed. When the first of all is negated nothing is joined:
- * `NOT a b c` wants b and c anywhere.
+ * Replaces each `concat` according to the pattern type. Adjacent patterns that are not negated form a run; a negated
+ * pattern or a group ends it, and the pieces are combined by `and`. If the first one is negated, nothing is joined:
+ * `NOT a b c` requires b and c anywhere.
  */
 export function joinPatterns(node: QueryNode, type: QueryType): QueryNode {
   if (!isOperator(node)) return node;
@@ -55,7 +55,7 @@ function joinRun(run: readonly PatternNode[], type: QueryType): PatternNode[] {
   }
 }
 
-/** Joins neighbouring literals; a regexp stands alone between them. */
+/** Joins adjacent literals; a regexp between them remains separate. */
 function joinLiterals(run: readonly PatternNode[]): PatternNode[] {
   const joined: PatternNode[] = [];
   let literals: PatternNode[] = [];
@@ -76,7 +76,7 @@ function withSpaces(patterns: readonly PatternNode[]): PatternNode {
   return merge(patterns, "literal", patterns.map((pattern) => pattern.value).join(" "));
 }
 
-/** One pattern in the place of several; expects at least one. */
+/** One pattern instead of several; expects at least one. */
 function merge(patterns: readonly PatternNode[], form: PatternNode["form"], value: string): PatternNode {
   const first = patterns[0] as PatternNode;
   const last = patterns.at(-1) as PatternNode;

@@ -1,12 +1,12 @@
 import { combine, isOperator, type FieldNode, type PatternNode, type QueryNode } from "./ast.js";
 import type { QueryType } from "./query-type.js";
 
-/** What `count:all` stands for: more matches than any search finds. */
+/** The value of `count:all`: more matches than any search finds. */
 export const countAll = 99_999_999;
 
 /**
- * Turns `content:` into a pattern and `count:all` into its number, escapes parentheses of regexps that are meant as
- * text, and drops patterns without text, which match nothing that is reported. Undefined when nothing is left.
+ * Turns `content:` into a pattern and `count:all` into its number, escapes parentheses in regexps that are meant as
+ * text, and drops patterns without text, which match nothing that is reported. Undefined if nothing is left.
  */
 export function normalise(node: QueryNode, type: QueryType): QueryNode | undefined {
   if (isOperator(node)) {
@@ -33,7 +33,7 @@ function normalisePattern(pattern: PatternNode, type: QueryType): PatternNode | 
   return { ...pattern, value: escapeTextParentheses(pattern.value) };
 }
 
-/** In a regexp `()` and a `(` at the very end are meant as text: `main()` and `open(` are what people type. */
+/** In a regexp, `()` and a `(` at the very end are meant as text: `main()` and `open(` are typical input. */
 function escapeTextParentheses(source: string): string {
   return source.replace(/\\.|\(\)|\($/gs, (piece) => {
     if (piece === "()") return "\\(\\)";

@@ -2,10 +2,10 @@ import { TrawlError } from "../../base/errors.js";
 import { printCaret } from "./caret.js";
 import { byteOffsetAt, type Span } from "./characters.js";
 
-/** The query text does not parse or validate; says where. */
+/** The query text does not parse or validate; includes the position. */
 export class QueryError extends TrawlError {
   readonly query: string;
-  /** The part of `query` that is to blame, in UTF-8 bytes; `to` is excluded and may equal `from`. */
+  /** The erroneous part of `query`, in UTF-8 bytes; `to` is exclusive and may equal `from`. */
   readonly from: number;
   readonly to: number;
   readonly #span: Span;
@@ -19,25 +19,25 @@ export class QueryError extends TrawlError {
     this.to = byteOffsetAt(query, span.to);
   }
 
-  /** What the alert is called that answers the query. */
+  /** The title of the alert for the query. */
   get title(): string {
     return "Unable To Process Query";
   }
 
-  /** What an alert says below its title. */
+  /** The text of the alert below its title. */
   get description(): string {
     return this.message.charAt(0).toUpperCase() + this.message.slice(1);
   }
 
-  /** The message over the query's line with a caret under the place. */
+  /** The message above the query's line with a caret below the position. */
   printWithCaret(): string {
     return `${this.message}\n\n${printCaret(this.query, this.#span)}`;
   }
 }
 
 /**
- * The text breaks off where an operand or a closing parenthesis must come. The parser answers with a second try that
- * takes parentheses as text, and reports this error only when that fails too.
+ * The text ends where an operand or a closing parenthesis is expected. The parser then makes a second attempt that
+ * treats parentheses as text, and reports this error only if that fails too.
  */
 export class IncompleteError extends QueryError {
   constructor(message: string, query: string, span: Span) {
@@ -51,7 +51,7 @@ export class IncompleteError extends QueryError {
   }
 }
 
-/** The query is right, and asks for something that this program cannot do yet. */
+/** The query is valid, but requests something that is not implemented yet. */
 export class UnsupportedError extends QueryError {
   constructor(message: string, query: string, span: Span) {
     super(message, query, span);
@@ -63,7 +63,7 @@ export class UnsupportedError extends QueryError {
   }
 }
 
-/** A text behind `@` or in `rev:` that git cannot read as a revision, wherever it is looked for. */
+/** A text after `@` or in `rev:` that is not a valid revision. */
 export class RevisionSyntaxError extends QueryError {
   constructor(revision: string, query: string, span: Span) {
     super(
@@ -79,12 +79,12 @@ export class RevisionSyntaxError extends QueryError {
   }
 }
 
-/** A text as messages show it. */
+/** A text as shown in messages. */
 function shorten(text: string): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
 
-/** Runs `read`; a complaint without a place, from any reader of values, gets the given one. */
+/** Runs `read`; an error without a position, from any parser of values, gets the given one. */
 export function locateErrors<T>(query: string, span: Span, read: () => T): T {
   try {
     return read();

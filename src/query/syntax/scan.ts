@@ -17,7 +17,7 @@ export interface FieldToken {
   readonly typed: string;
   readonly negated: boolean;
   readonly value: string;
-  /** Set when the value is a predicate such as `has.path(re)`. */
+  /** Set if the value is a predicate such as `has.path(re)`. */
   readonly predicate: Predicate | undefined;
   readonly span: Span;
 }
@@ -35,9 +35,9 @@ export interface PatternToken {
 }
 
 /**
- * Cuts the query text into tokens, in text order. What is a token depends on the pattern type, since each type has its
- * own quotes and its own idea of a parenthesis. With `parenthesesAreText` no parenthesis groups: the second try for a
- * text such as `open (`. A token of kind `broken` is the last one.
+ * Splits the query text into tokens, in text order. Tokens depend on the pattern type, because each type treats quotes
+ * and parentheses differently. With `parenthesesAreText` no parenthesis groups: used in the second attempt for a text
+ * such as `open (`. A token of kind `broken` is the last one.
  */
 export function scan(text: string, type: QueryType, parenthesesAreText: boolean): Token[] {
   return new Scanner(text, type, parenthesesAreText).all();
@@ -71,7 +71,7 @@ class Scanner {
     }
   }
 
-  /** After NOT a parenthesis never is text, and no operator follows: `NOT or` excludes the word `or`. */
+  /** After NOT, a parenthesis is never text, and no operator follows: `NOT or` excludes the word `or`. */
   #next(afterNot: boolean): Token {
     return this.#parenthesis(afterNot) ?? (afterNot ? undefined : this.#operator()) ?? this.#field() ?? this.#pattern();
   }
@@ -145,7 +145,10 @@ class Scanner {
     return this.#quoted() ?? this.#word(this.#wordEnd());
   }
 
-  /** A regexp between slashes or a quoted literal, where the type has them; without a proper end it is a plain word. */
+  /**
+   * A regexp between slashes or a quoted literal, if the type has them; if it is not terminated properly, it is a plain
+   * word.
+   */
   #quoted(): Token | undefined {
     const first = this.#text.charAt(this.#at);
     if (!delimitersOf[this.#type].includes(first) || this.#text.startsWith("//", this.#at)) return undefined;
@@ -167,7 +170,7 @@ class Scanner {
     return nextSpace(this.#text, this.#at);
   }
 
-  /** Up to a space, or a parenthesis unless those are text; a backslash takes the next character along. */
+  /** Up to a space, or a parenthesis unless parentheses are text; a backslash includes the next character. */
   #bareEnd(from: number, parenthesesAreText: boolean): number {
     let at = from;
     while (at < this.#text.length && !isSpaceAt(this.#text, at)) {
@@ -195,7 +198,7 @@ interface FieldValue {
   readonly text: string;
   readonly end: number;
   readonly predicate?: Predicate;
-  /** Why the value cannot be read. */
+  /** Why the value cannot be parsed. */
   readonly broken?: string;
 }
 
