@@ -3,7 +3,7 @@ import { addCorpusCommand } from "./corpus/command.js";
 import { addLoadCommand } from "./load/command.js";
 import { addCompareCommand } from "./run/compare-command.js";
 import { addReportCommand, addRunCommands, exitCodes } from "./run/run-commands.js";
-import { graphqlSuite } from "./suites/graphql-history.js";
+import { graphqlSuite } from "./suites/graphql.js";
 import { indexSuite } from "./suites/indexing.js";
 import { loadScaleSuite } from "./suites/load-scale.js";
 import { manySuite } from "./suites/many.js";

@@ -90,7 +90,7 @@ export type Reader =
  * Slow and paused clients of the `load` command's mix. A server notices them only once its own buffers are full.
  */
 export const usualSlow: Reader = { kind: "slow", bytesPerSecond: 256 * 1024 };
-export const usualPause: Reader = { kind: "paused", pauseMs: 2000 };
+const usualPause: Reader = { kind: "paused", pauseMs: 2000 };
 
 interface Bound {
   readonly min: number;
@@ -118,7 +118,7 @@ export const loadBounds = {
 export type BoundName = keyof typeof loadBounds;
 
 /** Throws `bad-config` unless the value is within its bounds. */
-export function requireWithin(name: BoundName, value: number): void {
+function requireWithin(name: BoundName, value: number): void {
   const { min, max, isWhole, unit } = loadBounds[name];
   if (value >= min && value <= max && (!isWhole || Number.isInteger(value))) return;
   const range = `${isWhole ? "a whole number " : ""}from ${min} to ${max} ${unit}`;

@@ -224,7 +224,7 @@ const limits = ["-file_limit", "1000000000", "-max_trigram_count", "100000000"];
 const timeoutMs = 3_600_000;
 
 /** Builds the index unless it exists, and stores its cost beside it. */
-export async function buildZoektIndex(
+async function buildZoektIndex(
   indexer: string,
   folder: string,
   corpus: Corpus,

@@ -56,7 +56,7 @@ function print(comparison: Comparison, notes: readonly string[]): void {
   console.log([...tables, ...missing("before", onlyBefore), ...missing("after", onlyAfter), ...notes].join("\n\n"));
 }
 
-export interface RevisionSettings {
+interface RevisionSettings {
   /** The suites to run; all of a quick run when empty. */
   readonly only: readonly string[];
   /** How often each revision is run, in turn. */
@@ -65,7 +65,7 @@ export interface RevisionSettings {
 }
 
 /** The commit of a revision of this checkout; undefined when it is none. */
-export async function resolveCommit(revision: string): Promise<string | undefined> {
+async function resolveCommit(revision: string): Promise<string | undefined> {
   const commit = await git("rev-parse", "--quiet", "--verify", "--end-of-options", `${revision}^{commit}`).catch(
     () => "",
   );
@@ -76,7 +76,7 @@ export async function resolveCommit(revision: string): Promise<string | undefine
  * Builds both commits, each in a work tree of its own with the packages of this checkout, and has each run its own quick
  * measurement, in turn. Returns the merged runs of each, and notes about them.
  */
-export async function measureRevisions(
+async function measureRevisions(
   before: string,
   after: string,
   settings: RevisionSettings,

@@ -108,10 +108,7 @@ function printEnd(suites: readonly SuiteReport[], folder: string, failed: readon
  * The machine as it is at the moment of the call. `peers` are their versions by name; `busyBefore` is what `waitForQuiet`
  * returned.
  */
-export async function readEnvironment(
-  peers: Readonly<Record<string, string>>,
-  busyBefore: number,
-): Promise<Environment> {
+async function readEnvironment(peers: Readonly<Record<string, string>>, busyBefore: number): Promise<Environment> {
   return {
     machine: {
       processor: cpus()[0]?.model || process.arch,

@@ -21,10 +21,24 @@ import { alternateWarm } from "../system/measure.js";
 import { run, timeCommand } from "../system/processes.js";
 import { TrawlError } from "../../src/base/errors.js";
 
+/** GraphQL: beside other servers, on many repositories, on a long history, and beside streams. */
+export const graphqlSuite: Suite = {
+  name: "graphql",
+  title: "GraphQL beside other servers",
+  estimateSeconds: { quick: 60, full: 140 },
+  measure,
+};
+
+async function measure(context: SuiteContext, results: Results): Promise<void> {
+  const generator = await SmallRequests.compile(context.workFolder);
+  await measureWide(generator, context, results);
+  await measureDeep(generator, context, results);
+}
+
 const streamCount = 8;
 
 /** A daemon with a long history and with much to stream. */
-export async function measureDeep(generator: SmallRequests, context: SuiteContext, results: Results): Promise<void> {
+async function measureDeep(generator: SmallRequests, context: SuiteContext, results: Results): Promise<void> {
   const { workFolder, rounds, progress } = context;
   const history = await openCorpus("commits", context);
   const modules = await openCorpus("modules", context);
@@ -164,18 +178,4 @@ async function measureBeside(
     { must: 3 },
     `${results.text(loaded, "trawl", "ms and")} ${results.text(alone, "trawl", "ms")}`,
   );
-}
-
-/** GraphQL: beside other servers, on many repositories, on a long history, and beside streams. */
-export const graphqlSuite: Suite = {
-  name: "graphql",
-  title: "GraphQL beside other servers",
-  estimateSeconds: { quick: 60, full: 140 },
-  measure,
-};
-
-async function measure(context: SuiteContext, results: Results): Promise<void> {
-  const generator = await SmallRequests.compile(context.workFolder);
-  await measureWide(generator, context, results);
-  await measureDeep(generator, context, results);
 }
