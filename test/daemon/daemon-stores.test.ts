@@ -13,7 +13,7 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
@@ -126,10 +126,13 @@ function probesOf(folder: string): number[] {
     .map(Number);
 }
 
-/** A store whose probe does not get beyond opening it. */
-function endlessStore(folder: string): void {
-  rmSync(join(folder, "data.mdb"));
-  execFileSync("mkfifo", [join(folder, "data.mdb")]);
+/** Waits until the store is probed, and sends that process a signal. */
+async function signalProbe(folder: string, signal: NodeJS.Signals): Promise<void> {
+  await until("the probe runs", () => {
+    const probes = probesOf(folder);
+    for (const pid of probes) process.kill(pid, signal);
+    return probes.length > 0;
+  });
 }
 
 const noProcesses = existsSync("/proc/self/cmdline") ? false : "no /proc";
@@ -140,11 +143,10 @@ t.test(
   async (t) => {
     const data = copy(t);
     const folder = join(data, "catalog");
-    endlessStore(folder);
     const daemon = spawn(process.execPath, [trawl, "serve", "--data", data, "--listen", "127.0.0.1:0"], {
       stdio: "ignore",
     });
-    await until("the probe runs", () => probesOf(folder).length === 1);
+    await signalProbe(folder, "SIGSTOP");
     daemon.kill("SIGKILL");
     await until("the probe is gone", () => probesOf(folder).length === 0, 20_000);
   },
@@ -152,10 +154,8 @@ t.test(
 
 t.test("a probe that is killed says nothing of the store", { skip: noProcesses }, async (t) => {
   const folder = join(copy(t), "catalog");
-  endlessStore(folder);
   const state = inspectStore("records", folder, "rewrite");
-  await until("the probe runs", () => probesOf(folder).length === 1);
-  process.kill(probesOf(folder)[0]!, "SIGKILL");
+  await signalProbe(folder, "SIGKILL");
   t.same(await state, { kind: "unknown", reason: "reading it was terminated by SIGKILL" });
 });
 

@@ -81,8 +81,8 @@ number of cores, times are longer than on an idle machine.
 
 ## How
 
-**kill -9 and full disks.** [layer.c](../test/faults/layer.c) is preloaded into the daemon and its git children and intercepts C library
-calls. It counts the calls that modify the data directory, and kills the daemon right before or after the n-th call, or makes that call fail.
+**kill -9 and full disks.** [layer.c](../test/faults/layer.c) is preloaded into the daemon and its children, which are git and the process
+that checks the stores, and intercepts C library calls. It counts the calls that modify the data directory, and kills the daemon right before or after the n-th call, or makes that call fail.
 
 **Power loss.** The same layer logs what each call changed. After all processes have exited,
 [power-loss.ts](../test/support/power-loss.ts) reverts a random subset of the changes that no fsync had made durable: the last few writes
