@@ -173,6 +173,7 @@ export class Daemon implements Controlled {
   async #warmUp(): Promise<void> {
     void this.#parts.snapshots.takeIfChanged();
     const parts = [
+      () => this.#parts.warmer.start(),
       () => this.#parts.threads.read.warm(),
       () => void this.#graphql(),
       () => void this.#graphql().warmUp(),
@@ -222,7 +223,7 @@ export class Daemon implements Controlled {
     this.#parts.watch.close();
     const streams = this.#server.stop(drainMs);
     if (this.#port !== 0) widenSendBuffers(this.#port, lastBytesMax);
-    await this.searcher.stop();
+    await Promise.all([this.searcher.stop(), this.#parts.warmer.close()]);
     await Promise.all([streams, this.#control.close(), this.sync.close()]);
     const { search, ingest, read } = this.#parts.threads;
     await Promise.all([search.close(), ingest.close(), read.close()]);

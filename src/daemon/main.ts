@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { collectAlone } from "../base/collector.js";
+import { collectAlone, keepCompiledCode } from "../base/collector.js";
 import { callAfter, sleep } from "../base/deadline.js";
 import { TrawlError } from "../base/errors.js";
 import { createLog, type Log } from "../base/log.js";
@@ -22,6 +22,7 @@ const exitMs = 9_000;
  */
 export async function runDaemon(options: ResolvedOptions): Promise<number> {
   collectAlone();
+  keepCompiledCode();
   const log = createLog(options.log.level, options.log.format);
   const manager = ServiceManager.fromEnvironment(log);
   const secrets = readWebhookSecrets(options.webhooks.secrets);

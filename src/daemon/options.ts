@@ -184,6 +184,15 @@ export const optionTable = {
     description:
       "Memory for files of revisions that are not indexed. A file larger than a quarter of it is found only by name there.",
   },
+  "search.warmPercent": {
+    kind: "integer",
+    default: 50,
+    min: 0,
+    max: 90,
+    unit: "percent",
+    description:
+      "Share of the available memory into which shards are read ahead, and verified, before a search needs them. With 0 that happens at their first search.",
+  },
   "search.queue": {
     kind: "integer",
     default: 256,

@@ -48,6 +48,8 @@ export interface Addon {
   /** Only the faults, without checking the file. */
   faultsOfFile(file: number, inHead: boolean): number;
   packFaults(): number;
+  crc32(bytes: Uint8Array): number;
+  populate(bytes: Uint8Array): void;
   /** When the heap of this thread, which must be a worker's, reaches its limit, the word is set and the thread ends. */
   guardHeap(reached: Uint32Array): void;
   /** `strings`: the index and the pack of each, each terminated by a zero byte. */

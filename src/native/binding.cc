@@ -7,6 +7,7 @@
 #include "heap-limit.h"
 #include "file-guard.h"
 #include "loops.h"
+#include "memory.h"
 #include "packs-binding.h"
 #include "postings.h"
 #include "process.h"
@@ -294,6 +295,7 @@ NAPI_MODULE_INIT() {
               addFunction(env, exports, {"replaceListener", guarded<exchangeListener>}, nullptr) &&
               addFunction(env, exports, {"startProcess", guarded<start>}, nullptr) &&
               addFunction(env, exports, {"hasEnded", guarded<ended>}, nullptr) && addPackFunctions(env, exports) &&
-              addFileGuardFunctions(env, exports) && addHeapLimitFunctions(env, exports);
+              addFileGuardFunctions(env, exports) && addHeapLimitFunctions(env, exports) &&
+              addMemoryFunctions(env, exports);
   return made ? exports : nullptr;
 }

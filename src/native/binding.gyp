@@ -10,6 +10,7 @@
         "kernel/loops.cc",
         "kernel/needle.cc",
         "kernel/postings.cc",
+        "memory/memory.cc",
         "packs/pack-file.cc",
         "packs/packs-binding.cc",
         "packs/packs.cc",
@@ -21,7 +22,7 @@
         "socket/datagram.cc",
         "socket/socket.cc"
       ],
-      "include_dirs": [".", "kernel", "packs", "process", "socket"],
+      "include_dirs": [".", "kernel", "memory", "packs", "process", "socket"],
       "libraries": ["-ldeflate"],
       "defines": ["NAPI_VERSION=8"],
       "cflags_cc": ["-std=c++20", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden", "-fno-rtti"],

@@ -6,6 +6,8 @@ import type {
   SearchTask,
   SearchTaskResult,
   SearchWorkerSettings,
+  WarmTask,
+  WarmTaskResult,
 } from "../protocol/messages.js";
 import { BufferPool } from "./buffer-pool.js";
 import { WorkerPool } from "./worker-pool.js";
@@ -23,7 +25,7 @@ export type BatchReceiver = (message: BatchMessage, release: () => void) => void
  */
 export class SearchPool {
   readonly workerCount: number;
-  readonly #pool: WorkerPool<SearchTaskResult | FindTaskResult>;
+  readonly #pool: WorkerPool<SearchTaskResult | FindTaskResult | WarmTaskResult>;
   readonly #receivers = new Map<number, BatchReceiver>();
   readonly #buffers = new BufferPool();
 
@@ -61,7 +63,17 @@ export class SearchPool {
     return this.#run("find", task, deadlineMs) as Promise<FindTaskResult>;
   }
 
-  #run(name: string, task: SearchTask | FindTask, deadlineMs: number): Promise<SearchTaskResult | FindTaskResult> {
+  /** Verifies a part of a shard. Rejects as `run` does, `deadlineMs` being that of a slow disk. */
+  warm(task: WarmTask, deadlineMs: number): Promise<WarmTaskResult> {
+    const limits = { deadlineMs, stops: [task.stop], graceMs, activity: undefined };
+    return this.#pool.run("warm", task, limits) as Promise<WarmTaskResult>;
+  }
+
+  #run(
+    name: string,
+    task: SearchTask | FindTask,
+    deadlineMs: number,
+  ): Promise<SearchTaskResult | FindTaskResult | WarmTaskResult> {
     return this.#pool.run(name, task, { deadlineMs, stops: [task.control], graceMs, activity: undefined });
   }
 

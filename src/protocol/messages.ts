@@ -4,6 +4,7 @@ import type { SerializedError } from "../base/errors.js";
 import type { FindCondition, SearchOptions, SearchStats } from "./search-options.js";
 import type { ResultBatch } from "./result-batch.js";
 import type { ShardPosition } from "./shard-position.js";
+import type { ShardPart } from "./shard-table.js";
 import type { ShardRecord, StoredShard } from "../model/shard-record.js";
 import type { IndexedBranch, Repository } from "../model/repository.js";
 
@@ -76,6 +77,23 @@ export interface FindTask {
   readonly control: Int32Array;
   readonly lane: Lane;
   readonly resume: FindPosition | undefined;
+}
+
+/** Verifies one shard before a search needs it, and maps it into memory. Gives way to slices that wait. */
+export interface WarmTask {
+  /** This and the filter are as of a `SearchTask`. */
+  readonly table: SharedArrayBuffer;
+  readonly filter: SharedArrayBuffer;
+  readonly row: number;
+  readonly part: ShardPart;
+  /** Word 0: not 0 when the task shall end. */
+  readonly stop: Int32Array;
+}
+
+export interface WarmTaskResult {
+  /** False when the task gave way or was stopped; what it has read stays in memory. */
+  readonly isDone: boolean;
+  readonly failures: readonly ShardFailure[];
 }
 
 export interface FindPosition {

@@ -22,6 +22,12 @@ const entryWordCount = 8;
  */
 const unknownChecksum = 0;
 
+/** Parts of a shard that are verified separately: the text, and everything else. */
+export type ShardPart = "index" | "content";
+
+/** Marks of the parts that were verified. */
+const verifiedMarks: Readonly<Record<ShardPart, number>> = { index: 1, content: 2 };
+
 /** The word of flags: the flags are in the lowest bits, and the number of faults at which they were set above them. */
 const markBits = 2;
 const marksMask = 2 ** markBits - 1;
@@ -112,19 +118,19 @@ export class ShardTable {
     return from === to ? undefined : new Uint32Array(this.memory, from * 4, to - from);
   }
 
-  /** Whether the checksums that `mark` represents were verified when the store had this number of faults. */
-  isVerified(row: number, mark: number, faultCount: number): boolean {
+  /** Whether the part was verified when the store had had `faultCount` faults. */
+  isVerified(row: number, part: ShardPart, faultCount: number): boolean {
     const word = Atomics.load(this.#words, 1 + row * entryWordCount + entryWords.verified);
-    return word >>> markBits === faultCount % faultsKnown && (word & mark) !== 0;
+    return word >>> markBits === faultCount % faultsKnown && (word & verifiedMarks[part]) !== 0;
   }
 
-  /** `faultCount`: as read before the verification. */
-  setVerified(row: number, mark: number, faultCount: number): void {
+  /** `faultCount` is the count before the part was verified. */
+  setVerified(row: number, part: ShardPart, faultCount: number): void {
     const at = 1 + row * entryWordCount + entryWords.verified;
     const word = Atomics.load(this.#words, at);
     const faults = faultCount % faultsKnown;
-    const marks = word >>> markBits === faults ? (word & marksMask) | mark : mark;
-    // If another thread was faster, its flag is kept, and this checksum is verified again later.
+    const marks = word >>> markBits === faults ? (word & marksMask) | verifiedMarks[part] : verifiedMarks[part];
+    // If another thread was faster, its mark stays, and this part is verified again.
     Atomics.compareExchange(this.#words, at, word, (faults << markBits) | marks);
   }
 

@@ -12,6 +12,7 @@ import type {
   SearchTaskResult,
 } from "../protocol/messages.js";
 import type { SearchEnvironment } from "./search-environment.js";
+import { recordShardFailure } from "./shard-failure.js";
 
 /**
  * Bytes of results that a search may have produced without its client having read them. With at most one more batch per
@@ -153,15 +154,14 @@ export class SearchSlices {
     const { environment, onFailure, onLeftOut, onBadQuery } = this.#search;
     onLeftOut(leftOut);
     addStats(this.stats, stats);
-    for (const { shardId, error } of failures) {
-      if (error.code === "bad-query") {
-        onBadQuery(error.message);
+    for (const failure of failures) {
+      const { code, message } = failure.error;
+      if (code === "bad-query") {
+        onBadQuery(message);
         continue;
       }
-      onFailure(error.message);
-      environment.log.error({ shard: shardId, code: error.code }, error.message);
-      // Any other error is a bug in Trawl: rebuilding the shard would not help, and would be repeated with each search.
-      if (error.code === "corrupt-shard" || error.code === "format-version") environment.onShardFailure(shardId);
+      onFailure(message);
+      recordShardFailure(environment, failure);
     }
   }
 

@@ -1,7 +1,7 @@
-import { crc32 } from "node:zlib";
 import { assert } from "../base/assert.js";
 import { uninitializedBytes } from "../base/bytes.js";
 import type { Kernel } from "../native/kernel/kernel.js";
+import { crc32 } from "../native/memory/memory.js";
 import {
   alignUp,
   contentPaddingBytes,

@@ -1,6 +1,6 @@
 import { isAscii } from "node:buffer";
-import { crc32 } from "node:zlib";
 import { TrawlError } from "../base/errors.js";
+import { crc32, populate } from "../native/memory/memory.js";
 import {
   formatVersion,
   headerBytes,
@@ -126,8 +126,9 @@ export class ShardReader {
     sections.forEach((section, i) => {
       if ((section === "content") !== (part === "content")) return;
       const entry = headerWordCount + i * sectionWordCount;
-      if (crc32(this.#section(section)) !== this.#words[entry + 2])
-        this.#fail(`section ${section} has a wrong checksum`);
+      const bytes = this.#section(section);
+      populate(bytes);
+      if (crc32(bytes) !== this.#words[entry + 2]) this.#fail(`section ${section} has a wrong checksum`);
     });
     const fault = part === "index" ? structureFault(this) : undefined;
     if (fault !== undefined) this.#fail(fault);

@@ -4,7 +4,7 @@ import { callEvery } from "../base/deadline.js";
 import type { IngestTask, WorkerSettings } from "../protocol/messages.js";
 import { readSettings } from "../protocol/settings.js";
 import { TaskActivity } from "../protocol/task-activity.js";
-import { IdleCollector } from "./idle-collector.js";
+import { IdleCollector, ingestHeapBytesMax } from "./idle-collector.js";
 import { stepAllowanceMs } from "./ingest/allowances.js";
 import { runBackup } from "./ingest/backup-task.js";
 import { runCheck } from "./ingest/check-task.js";
@@ -28,7 +28,7 @@ const ingestNiceness = 10;
 setPriority(ingestNiceness);
 
 const thread = new IngestThread(readSettings<WorkerSettings>(workerData));
-const rest = new IdleCollector(() => undefined);
+const rest = new IdleCollector(ingestHeapBytesMax, () => undefined);
 export default serveTasks({ ingest: runIngestTask });
 
 async function runIngestTask({

@@ -9,15 +9,18 @@ import type {
   SearchTask,
   SearchTaskResult,
   SearchWorkerSettings,
+  WarmTask,
+  WarmTaskResult,
 } from "../protocol/messages.js";
 import { readSettings } from "../protocol/settings.js";
 import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
 import { BatchBuffers } from "./batch-buffers.js";
-import { IdleCollector } from "./idle-collector.js";
+import { IdleCollector, searchHeapBytesMax } from "./idle-collector.js";
 import { FindSlice } from "./search/find-slice.js";
 import { SearchSlice } from "./search/search-slice.js";
 import type { SearchThread } from "./search/search-thread.js";
 import { ShardOpener } from "./search/shard-opener.js";
+import { warmShard } from "./search/warm-shard.js";
 import { serveTasks } from "./serve.js";
 
 /**
@@ -38,7 +41,7 @@ const thread: SearchThread = {
   buffers: new BatchBuffers(),
   pressure: settings.pressure,
 };
-const collector = new IdleCollector(() => thread.buffers.takeBack());
+const collector = new IdleCollector(searchHeapBytesMax, () => thread.buffers.takeBack());
 const introduction: BufferOwnerMessage = {
   kind: "buffer-owner",
   owner: threadId,
@@ -51,6 +54,7 @@ export default serveTasks({
     const slice = new SearchSlice(thread, task);
     return withSnapshot((snapshot) => slice.run(snapshot));
   },
+  warm: (task: WarmTask): WarmTaskResult => withSnapshot((snapshot) => warmShard(thread, snapshot, task)),
   find: (task: FindTask): FindTaskResult => withSnapshot((snapshot) => new FindSlice(thread, task).run(snapshot)),
 });
 

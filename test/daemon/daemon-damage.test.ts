@@ -112,9 +112,28 @@ t.test("a shard that is missing is built again at the start, unasked", async (t)
   await becomes(t, async () => (await daemon.search(needle)).found, all, "it is whole again");
 });
 
-t.test("`trawl check` finds it, `--repair` repairs it", async (t) => {
+t.test("a damaged text is found and built again before anybody searches", async (t) => {
   const data = await damagedData(t, flipText);
   const daemon = await testDaemon(t, [], data);
+  await until("it is found", async () => (await daemon.metric("trawl_shards_damaged_total")) === 1);
+  await until("it is built again", async () => (await daemon.metric("trawl_shards_repaired_total")) === 1);
+  const answer = await daemon.search(needle);
+  t.same([answer.found, answer.skipped], [all, []]);
+});
+
+/** For tests in which somebody else finds the damage. */
+const notAhead = ["--set", "search.warmPercent=0"];
+
+t.test("with nothing read ahead, the first search finds it", async (t) => {
+  const daemon = await testDaemon(t, notAhead, await damagedData(t, flipText));
+  const first = await daemon.search(needle);
+  t.same([first.found, first.skipped], [ofB, ["backend-missing"]]);
+  await until("it is whole again", async () => (await daemon.search(needle)).skipped.length === 0);
+});
+
+t.test("`trawl check` finds it, `--repair` repairs it", async (t) => {
+  const data = await damagedData(t, flipText);
+  const daemon = await testDaemon(t, notAhead, data);
   const found = await runCommand("check", "--data", data);
   t.equal(found.exitCode, 1);
   t.match(found.out, /shard \d+ is damaged: section content has a wrong checksum[^]*\n2 shards checked, 1 faults/);

@@ -14,6 +14,7 @@ import { SearchPool, searchWorkerEntry } from "../../pool/search-pool.js";
 import { CommitAttributeReader } from "../../search/revisions/commit-attributes.js";
 import { RevisionCache } from "../../search/revisions/revision-cache.js";
 import { Searcher } from "../../search/searcher.js";
+import { ShardWarmer } from "../../search/shard-warmer.js";
 import { SliceScheduler } from "../../search/slice-scheduler.js";
 import type { CatalogSnapshots } from "../../store/catalog-snapshots.js";
 import { LineFile } from "../../store/line-file.js";
@@ -43,6 +44,7 @@ export interface DaemonParts {
   readonly tokenLifetimes: TokenLifetimes;
   readonly watch: StoreWatch;
   readonly searcher: Searcher;
+  readonly warmer: ShardWarmer;
   readonly backups: Backups;
 }
 
@@ -83,10 +85,11 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
   const scheduler = new SliceScheduler(options.workers, pressure);
   const searchParts = { catalog, threads, scheduler, cache, contexts, watch, sync, log, registry };
   const searcher = createSearcher(options, searchParts);
+  const warmer = createWarmer(options, searchParts, stores);
   const backups = new Backups({ dataFolder: options.data, catalog, records, sync, pool: ingest, log });
   const tokenLifetimes = createTokenLifetimes(options);
   const parts = { log, registry, stores, audit, snapshots, catalog, threads, sync, accounts, contexts };
-  const all: DaemonParts = { ...parts, tokenLifetimes, watch, searcher, backups };
+  const all: DaemonParts = { ...parts, tokenLifetimes, watch, searcher, warmer, backups };
   watchParts(options, all, scheduler);
   return all;
 }
@@ -140,7 +143,7 @@ interface SearchParts
 }
 
 function createSearcher(options: ResolvedOptions, parts: SearchParts): Searcher {
-  const { catalog, threads, scheduler, cache, contexts, watch, sync, log, registry } = parts;
+  const { catalog, threads, scheduler, cache, contexts, log, registry } = parts;
   const { search, clients } = options;
   const searcher = new Searcher(
     {
@@ -153,14 +156,28 @@ function createSearcher(options: ResolvedOptions, parts: SearchParts): Searcher 
       defaultCount: search.defaultCount,
       defaultTimeoutMs: search.defaultTimeoutSeconds * 1000,
       maxTimeoutMs: search.maxTimeoutSeconds * 1000,
-      onShardFailure: (shardId) => {
-        watch.look();
-        sync.repairs.repair(shardId);
-      },
+      onShardFailure: repairShard(parts),
     },
     shareLimits(search.concurrent, search.queue, clients.sharePercent),
     registry.metrics,
   );
   searcher.contextsOf = (viewer) => contexts.contextsForViewer(viewer);
   return searcher;
+}
+
+function createWarmer({ search }: ResolvedOptions, parts: SearchParts, { shards }: Stores): ShardWarmer {
+  const { catalog, threads, scheduler, log } = parts;
+  const environment = { catalog, pool: threads.search, scheduler, log, onShardFailure: repairShard(parts) };
+  return new ShardWarmer(environment, {
+    faultCount: () => shards.guard.faultCount,
+    memoryShare: search.warmPercent / 100,
+  });
+}
+
+/** What to do when a shard could not be read. */
+function repairShard({ watch, sync }: SearchParts): (shardId: number) => void {
+  return (shardId) => {
+    watch.look();
+    sync.repairs.repair(shardId);
+  };
 }

@@ -2,13 +2,10 @@ import { TrawlError } from "../../base/errors.js";
 import { columnText } from "../../eval/match/column-text.js";
 import type { CachedShardRange } from "../../protocol/messages.js";
 import { noColumn, ShardFilter } from "../../protocol/shard-filter.js";
-import type { ShardTable } from "../../protocol/shard-table.js";
+import type { ShardPart, ShardTable } from "../../protocol/shard-table.js";
 import { ReaderCache } from "../../shard/reader-cache.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { ShardSnapshot, ShardStore } from "../../store/shard-store.js";
-
-const indexVerified = 1;
-const contentVerified = 2;
 
 /** A shard that is ready to be searched. */
 export interface OpenShard {
@@ -47,13 +44,13 @@ export class ShardOpener {
       );
     const reader = this.#readers.open(id, bytes, this.faultCount);
     reader.requireChecksum(table.checksum(row));
-    this.#verifyOnce(reader, table, row, "index", indexVerified);
+    this.#verifyOnce(reader, table, row, "index");
     fillColumnOnce(reader, table.filterColumn(row), new ShardFilter(filter));
     return {
       reader,
       cards: table.repositorySummaries(row),
       tombstones: table.tombstones(row),
-      checkContent: () => this.#verifyOnce(reader, table, row, "content", contentVerified),
+      checkContent: () => this.#verifyOnce(reader, table, row, "content"),
     };
   }
 
@@ -72,12 +69,12 @@ export class ShardOpener {
    * Verifies a checksum when the shard is first used in the life of the process, and again after a fault of the store;
    * whichever worker comes first does it.
    */
-  #verifyOnce(reader: ShardReader, table: ShardTable, row: number, part: "index" | "content", mark: number): void {
+  #verifyOnce(reader: ShardReader, table: ShardTable, row: number, part: ShardPart): void {
     const { faultCount } = this;
-    if (table.isVerified(row, mark, faultCount)) return;
+    if (table.isVerified(row, part, faultCount)) return;
     reader.verify(part);
     this.requireNoFault(faultCount, reader.id);
-    table.setVerified(row, mark, faultCount);
+    table.setVerified(row, part, faultCount);
   }
 }
 

@@ -1,0 +1,47 @@
+#include "memory.h"
+
+#include <libdeflate.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "answers.h"
+#include "arguments.h"
+
+// Linux 5.14; Debian 12 has it in its headers, older ones do not.
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+
+namespace trawl {
+namespace {
+
+// crc32(bytes)
+napi_value checksum(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Text bytes = given.bytes(0);
+  if (!given.sound()) return misuse(env, "crc32");
+  return number(env, libdeflate_crc32(0, bytes.data, bytes.length));
+}
+
+// populate(bytes)
+napi_value populate(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Text bytes = given.bytes(0);
+  if (!given.sound()) return misuse(env, "populate");
+  size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  size_t from = reinterpret_cast<size_t>(bytes.data);
+  size_t start = from & ~(page - 1);
+  // A failure changes nothing: the pages are then read one by one when they are first used, and a page that cannot be
+  // read is reported there.
+  if (bytes.length > 0) madvise(reinterpret_cast<void*>(start), from + bytes.length - start, MADV_POPULATE_READ);
+  return nullptr;
+}
+
+}  // namespace
+
+bool addMemoryFunctions(napi_env env, napi_value exports) {
+  return addFunction(env, exports, {"crc32", guarded<checksum>}, nullptr) &&
+         addFunction(env, exports, {"populate", guarded<populate>}, nullptr);
+}
+
+}  // namespace trawl

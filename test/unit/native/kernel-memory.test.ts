@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { crc32 as nodeCrc32 } from "node:zlib";
+import t from "tap";
+import { ShardStore } from "../../../src/store/shard-store.js";
+import { addonIfBuilt } from "../../../src/native/addon.js";
+import { crc32, populate } from "../../../src/native/memory/memory.js";
+import { randomFrom } from "../../support/random.js";
+
+const skip = addonIfBuilt() === undefined ? "the addon is not built" : false;
+
+t.test("the checksum is that of zlib, at any length and alignment", { skip }, (t) => {
+  const random = randomFrom(20261123);
+  const bytes = Buffer.from(Uint8Array.from({ length: 70_000 }, () => random(256)));
+  const lengths = [0, 1, 2, 3, 7, 8, 15, 16, 17, 63, 64, 65, 255, 4095, 4096, 65_536];
+  for (const length of lengths) {
+    for (let from = 0; from < 20; from++) {
+      const part = bytes.subarray(from, from + length);
+      if (crc32(part) !== nodeCrc32(part)) t.fail(`${length} bytes from ${from}`);
+    }
+  }
+  t.equal(crc32(Buffer.from("123456789")), 0xcbf43926, "the check value of CRC-32/ISO-HDLC");
+  t.end();
+});
+
+t.test("memory that is mapped ahead holds what it held", { skip }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "trawl-memory-"));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const value = Buffer.alloc(3_000_000, "mapped ");
+  const store = new ShardStore(join(folder, "shards"));
+  await store.put([{ id: 1, bytes: value }]);
+  const snapshot = store.read();
+  const mapped = snapshot.get(1) ?? Buffer.alloc(0);
+  populate(mapped);
+  t.ok(value.equals(mapped));
+  for (const [from, to] of [
+    [0, 0],
+    [1, 2],
+    [4_095, 4_097],
+    [2_999_999, 3_000_000],
+  ] as const)
+    populate(mapped.subarray(from, to));
+  t.ok(value.equals(mapped), "parts of pages");
+  snapshot.close();
+  await store.close();
+});
+
+t.test("what is no array of bytes is refused", { skip }, (t) => {
+  for (const value of [undefined, "text", 1, new Uint32Array(4), new ArrayBuffer(8)]) {
+    t.throws(() => crc32(value as never), TypeError);
+    t.throws(() => populate(value as never), TypeError);
+  }
+  t.end();
+});
