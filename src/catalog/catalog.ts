@@ -127,7 +127,7 @@ export class Catalog {
     throw new TrawlError(
       "conflict",
       known.removedAt !== ""
-        ? `${JSON.stringify(name)} was removed from the configuration and is not deleted yet; list it there again, or delete it with \`trawl repo remove\``
+        ? `${JSON.stringify(name)} was removed from the configuration but is not deleted yet; list it there again, or delete it with \`trawl repo remove\``
         : `there is a repository named ${JSON.stringify(name)} already; remove it first, or choose another name`,
     );
   }

@@ -215,7 +215,7 @@ t.test("accounts under attack", async (t) => {
     t.ok(endsWith(signOut.text, "The session has ended."));
     const { header } = await tokenOf(site, "boss");
     const demoted = await ended(stream, header, () => site.control("POST", "/.api/users/boss", { isSiteAdmin: false }));
-    t.ok(endsWith(demoted.text, "The account is no longer a site admin's."));
+    t.ok(endsWith(demoted.text, "The account no longer belongs to a site admin."));
   });
 
   await t.test("a stream of who is no member of an organisation any more", async (t) => {

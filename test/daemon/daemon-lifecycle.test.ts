@@ -280,7 +280,7 @@ t.test(
     t.equal((await daemon.get("/readyz")).text.includes("host/a"), false);
     t.match(
       (await runCommand("repo", "add", "host/a", sources[0]![1].path, "--data", data)).err,
-      /was removed from the configuration and is not deleted yet/,
+      /was removed from the configuration but is not deleted yet/,
     );
     await daemon.stop();
 

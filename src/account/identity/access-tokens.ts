@@ -96,7 +96,7 @@ export class AccessTokens {
         if (token === undefined)
           throw new TrawlError(
             "not-found",
-            `there is no access token ${id}; \`trawl token list\` shows those there are`,
+            `there is no access token ${id}; \`trawl token list\` lists the existing ones`,
           );
         return { steps: this.#removing(token), result: this.#shown(token) };
       },

@@ -280,7 +280,7 @@ export class Accounts {
     if (user === undefined)
       throw new TrawlError(
         "not-found",
-        `there is no user named ${JSON.stringify(name)}; \`trawl user list\` shows those there are`,
+        `there is no user named ${JSON.stringify(name)}; \`trawl user list\` lists the existing ones`,
       );
     return user;
   }
@@ -288,7 +288,7 @@ export class Accounts {
   #endLeases(before: User, after: User | undefined): void {
     if (after === undefined) this.leases.end(`user/${before.id}`, "The account was deleted.");
     else if (before.isSiteAdmin && !after.isSiteAdmin)
-      this.leases.end(`user/${before.id}`, "The account is no longer a site admin's.");
+      this.leases.end(`user/${before.id}`, "The account no longer belongs to a site admin.");
   }
 
   #requireOtherAdmin(user: User): void {
@@ -296,7 +296,7 @@ export class Accounts {
     if (user.isSiteAdmin && !hasOther)
       throw new TrawlError(
         "conflict",
-        `${JSON.stringify(user.name)} is the only site admin; make somebody else one first`,
+        `${JSON.stringify(user.name)} is the only site admin; make another user a site admin first`,
       );
   }
 }

@@ -70,7 +70,7 @@ export class Organisations {
     if (organisation === undefined) {
       throw new TrawlError(
         "not-found",
-        `there is no organisation named ${JSON.stringify(name)}; \`trawl org list\` shows those there are`,
+        `there is no organisation named ${JSON.stringify(name)}; \`trawl org list\` lists the existing ones`,
       );
     }
     return organisation;
@@ -101,7 +101,7 @@ export class Organisations {
     );
   }
 
-  /** Adds or removes a member; a user may be given who is a member, or none, already. */
+  /** Adds or removes a member; does nothing if the user already is, or is not, a member. */
   setMember(organisationName: string, userName: string, isMember: boolean, actor: Actor): Promise<Organisation> {
     return this.#changes.commit(
       () => {

@@ -139,7 +139,7 @@ export class MirrorCommands {
       if (!isTooLarge) throw error;
       throw new TrawlError(
         "git",
-        `git fetch received more than ${fetchBytesMax} bytes; raise git.maxFetchBytes if the repository is as large as that`,
+        `git fetch received more than ${fetchBytesMax} bytes; raise git.maxFetchBytes if the repository is that large`,
         { cause: error },
       );
     }
