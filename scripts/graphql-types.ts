@@ -46,7 +46,7 @@ export function schemaTypesText(text: string): string {
   const types = Object.values(schema.getTypeMap()).filter((type) => !isIntrospectionType(type));
   const abstract = types.filter((type): type is GraphQLAbstractType => isInterfaceType(type) || isUnionType(type));
   return [
-    "/** Generated from schema.graphql by `make graphql`. */",
+    "/** Generated from schema.graphql by `make graphql`, and as long as the schema. */",
     'import type { Sources } from "./sources/sources.js";',
     "",
     ...types.flatMap(declaration),

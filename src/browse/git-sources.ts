@@ -1,6 +1,5 @@
 import type { CommitData } from "../git/history/commits.js";
 import type { EntryData } from "../git/objects/directories.js";
-import type { FileDiffData, HunkData } from "../git/history/file-diffs.js";
 import type { RefData } from "../git/mirror/ref-list.js";
 import { globalId } from "./ids.js";
 import { externalLink, type RepositorySource } from "./repository-source.js";
@@ -42,7 +41,7 @@ export class CommitSource {
     return host === undefined ? [] : [externalLink(`${host.repositoryUrl}/commit/${this.oid}`, host.kind)];
   }
 
-  /** The tree's page, by what was typed. */
+  /** The URL of the tree, with the revision as typed. */
   get treeUrl(): string {
     return repositoryUrl(this.repository.name, this.revision ?? this.oid);
   }
@@ -52,7 +51,7 @@ export class CommitSource {
   }
 }
 
-/** The page of an entry below that of its tree. */
+/** The URL of an entry of a tree. */
 function entryUrl(treeUrl: string, kind: "tree" | "blob", path: string): string {
   return path === "" ? treeUrl : `${treeUrl}/-/${kind}/${escapePath(path)}`;
 }
@@ -69,7 +68,7 @@ export class TreeSource {
   readonly __typename = "GitTree";
   readonly commit: CommitSource;
   readonly path: string;
-  /** Entries of the directory that it is in; undefined when they were not listed. */
+  /** Number of entries of its directory; undefined when they were not listed. */
   readonly siblingCount: number | undefined;
   readonly isDirectory = true;
   readonly submodule = null;
@@ -109,7 +108,7 @@ export class TreeSource {
   }
 }
 
-/** A file, or a submodule in its place. Where search found it, what git has there is read when it is asked for. */
+/** A file or submodule. For a search result `entry` is undefined, and is read from git when it is needed. */
 export class BlobSource {
   readonly __typename = "GitBlob";
   readonly commit: CommitSource;
@@ -189,7 +188,7 @@ export class RefSource {
     return this.ref.name.slice(this.prefix.length);
   }
 
-  /** Of what code hosts keep for a proposed change, its number. */
+  /** For refs that code hosts keep for proposed changes, the number of the change. */
   get displayName(): string {
     const number = /^refs\/(?:pull|merge-requests)\/(\d+)\/head$/.exec(this.ref.name)?.[1];
     return number === undefined ? this.abbrevName : `#${number}`;
@@ -221,7 +220,7 @@ export class ObjectSource {
   readonly __typename = "GitObject";
   readonly oid: string;
   readonly type: "GIT_COMMIT" | "GIT_UNKNOWN";
-  /** Null when it is none. */
+  /** Null when the object is not a commit. */
   readonly commit: CommitSource | null;
 
   constructor(repository: RepositorySource, oid: string, isCommit: boolean, revision: string | undefined) {
@@ -247,40 +246,6 @@ export class RevisionSource {
   }
 }
 
-/** Two commits beside each other. Without a base all of head is new. */
-export interface ComparisonSource {
-  readonly repository: RepositorySource;
-  readonly baseText: string;
-  readonly headText: string;
-  readonly base: CommitSource | undefined;
-  readonly head: CommitSource;
-}
-
-/** A page of the files that differ. */
-export interface FileDiffsSource {
-  readonly comparison: ComparisonSource;
-  /** The commit that head is compared with: where both meet. */
-  readonly oldCommit: CommitSource | undefined;
-  readonly paths: readonly string[];
-  readonly files: readonly FileDiffData[];
-  readonly totalCount: number;
-  readonly addedCount: number;
-  readonly deletedCount: number;
-  readonly pageInfo: { readonly endCursor: string | null; readonly hasNextPage: boolean };
-}
-
-export interface FileDiffSource {
-  readonly data: FileDiffData;
-  readonly oldCommit: CommitSource | undefined;
-  readonly newCommit: CommitSource;
-}
-
-/** Lines in a row that differ, of a file that is named by its path. */
-export interface HunkSource {
-  readonly data: HunkData;
-  readonly path: string;
-}
-
 /** Who wrote commits. */
 export interface ContributorSource {
   readonly repository: RepositorySource;
@@ -291,7 +256,7 @@ export interface ContributorSource {
   readonly without: readonly string[];
 }
 
-/** A person as git knows one. */
+/** A person in git: name and address. */
 export function personSource({ name, email }: { readonly name: string; readonly email: string }) {
   return { name, email, displayName: name === "" ? email : name, avatarURL: null, user: null };
 }

@@ -19,7 +19,7 @@ import type { CatalogView } from "../catalog/live-shards.js";
 import { inspectStore } from "../store/inspect-store.js";
 import type { RecordStore } from "../store/record-store.js";
 import type { SyncManager } from "../sync/sync-manager.js";
-import type { BackupTask } from "../protocol/messages.js";
+import type { BackupTask } from "../protocol/ingest-messages.js";
 import type { IngestPool } from "../pool/ingest-pool.js";
 import { dataVersion } from "./data-version.js";
 import { mirrorName, mirrorsFolder } from "../model/mirror-name.js";

@@ -1,3 +1,4 @@
+// This file is longer than others because it is one table, which is read and searched as a whole.
 import { availableParallelism } from "node:os";
 import { secretSourcePattern } from "../base/secret-source.js";
 import { logFormats, logLevels } from "../base/log.js";

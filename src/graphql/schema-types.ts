@@ -1,4 +1,4 @@
-/** Generated from schema.graphql by `make graphql`. */
+/** Generated from schema.graphql by `make graphql`, and as long as the schema. */
 import type { Sources } from "./sources/sources.js";
 
 export interface SearchContextInput {

@@ -1,3 +1,4 @@
+import type { WorkerSettings } from "../protocol/messages.js";
 import type {
   BackupTask,
   BackupTaskResult,
@@ -11,8 +12,7 @@ import type {
   SyncProgress,
   SyncTask,
   SyncTaskResult,
-  WorkerSettings,
-} from "../protocol/messages.js";
+} from "../protocol/ingest-messages.js";
 import { TaskActivity, type Doing } from "../protocol/task-activity.js";
 import { ThreadLoss } from "./thread-loss.js";
 import { WorkerPool } from "./worker-pool.js";

@@ -1,4 +1,5 @@
-import type { IndexLimits, SyncShard, WorkerSettings } from "./messages.js";
+import type { WorkerSettings } from "./messages.js";
+import type { IndexLimits, SyncShard } from "./ingest-messages.js";
 import type { ResolvedRevision, RevisionSpec } from "../model/revision.js";
 import type { SerializedError } from "../base/errors.js";
 import type { GitReadKinds, HighlightedText, HighlightTexts } from "./git-messages.js";

@@ -1,5 +1,5 @@
 import type { RepositorySelection } from "../protocol/search-options.js";
-import type { IndexLimits } from "../protocol/messages.js";
+import type { IndexLimits } from "../protocol/ingest-messages.js";
 import type { CommitQuestion } from "../protocol/read-messages.js";
 import type { CommitAttributeReader, AttributeAnswers, AttributeFailure } from "./revisions/commit-attributes.js";
 import type { FindContext } from "./repositories/find.js";

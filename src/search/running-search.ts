@@ -1,7 +1,7 @@
+// This file is longer than others because one search, from its first step to its last, is best read in one piece.
 import { callAfter, type PendingCall } from "../base/deadline.js";
 import { errorMessage } from "../base/errors.js";
 import type { CatalogView } from "../catalog/live-shards.js";
-import type { Repository } from "../model/repository.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { EventSink } from "../model/event-sink.js";
 import type { SearchRequest } from "../model/search-request.js";
@@ -15,7 +15,7 @@ import { needsPreparation, prepare } from "./preparation.js";
 import type { Preparation } from "./preparation-context.js";
 import { repositoryResults } from "./repositories/repository-results.js";
 import { indexedSelection, readOpenRevisions, type Resolution } from "./repositories/repository-resolver.js";
-import { hasUnindexed, revisionPhases } from "./revisions/revision-phases.js";
+import { phasesOfPlan } from "./revisions/plan-phases.js";
 import { PhaseQueue } from "./revisions/phase-queue.js";
 import type { SearchEnd, SearchEnvironment } from "./search-environment.js";
 import { searchLimits, searchOptions, type SearchLimits } from "./search-limits.js";
@@ -24,16 +24,16 @@ import { SearchResults } from "./stream/search-results.js";
 import { creditBytes, creditWaitMs, SearchSlices } from "./search-slices.js";
 import { chooseShards } from "./shard-choice.js";
 
-/** The part of its time that a search spends on reading mirrors at most, before it has looked for anything. */
+/** The part of its time that a search may spend on reading mirrors before it searches anything. */
 const preparationShare = 0.6;
 
 /**
- * A search that is stopped waits so long for its slices, and then ends without them. They look at the stop flag every 5
- * ms, so only one that is inside a long call of RE2 or waits for the disk or for a processor is later.
+ * A stopped search waits this long for its slices, and then ends without them. They check the stop flag every 5 ms, so
+ * only a slice in a long call of RE2, or one that waits for the disk or a processor, is later.
  */
 const stopWaitMs = 500;
 
-/** What a search is to look for, and where. */
+/** What to search for, and where. */
 export interface ChosenSearch {
   readonly plan: SearchPlan;
   readonly view: CatalogView;
@@ -46,14 +46,13 @@ export interface ChosenSearch {
  *
  * It runs as slices, at most one for each worker: a slice takes shards from the counter in the control block, posts
  * batches while it runs, and ends when there is no more, when others wait, or when the client has not read what was
- * sent (credit). In the last case the slice is parked, without a worker, and goes on once the sink has
- * drained, so a slow client costs neither a thread nor more than its credit of memory.
+ * sent (credit). In the last case the slice is parked, without a worker, and resumes when the sink has drained, so a
+ * slow client costs neither a thread nor more memory than its credit.
  *
- * `run` is the whole of it: what the choice of repositories depends on is looked up, then what is indexed is searched,
- * then commits that are not indexed, in phases, each prepared while the one before it runs; then the last event is
- * sent.
+ * `run` does everything in order: it looks up what the choice of repositories depends on, searches indexed branches,
+ * then commits that are not indexed, in phases, each prepared while the previous one runs, and sends the last event.
  *
- * The last event is at most `stopWaitMs` after its time is over or its client has left, whatever a slice does then.
+ * The last event is sent at most `stopWaitMs` after the timeout or after the client has left, whatever a slice does.
  * What slices read stays in memory until the last of them has ended.
  */
 export class RunningSearch {
@@ -193,7 +192,7 @@ export class RunningSearch {
     }
   }
 
-  /** Resolves so long after the search was stopped as its slices have to end; never when it is not stopped. */
+  /** Resolves `stopWaitMs` after the search is stopped; never if it is not stopped. */
   async #graceAfterStop(): Promise<void> {
     await this.#stopped;
     if (this.#ended) return;
@@ -208,7 +207,7 @@ export class RunningSearch {
     this.#requestStop();
   }
 
-  /** Finds out what the choice of repositories depends on. */
+  /** Looks up what the choice of repositories depends on. */
   async #prepare(): Promise<void> {
     try {
       await this.#readRevisions();
@@ -263,31 +262,17 @@ export class RunningSearch {
 
   /** Begins to prepare the search of commits that are not indexed, if there are any. */
   #preparePhases(selections: readonly RepositorySelection[]): void {
-    const texts = this.#plan.basicQueries.map(({ text }) => text);
-    const ofTexts = selections.map((selection, i) => (texts[i] === undefined ? noRepositories : selection));
-    if (!hasUnindexed(ofTexts)) return;
     const { revisions, maxTimeoutMs } = this.#environment;
-    const records = new Map<number, Repository>();
-    for (const {
-      repositories,
-      selection: { revisions: chosen },
-    } of this.#report.resolutions) {
-      if (chosen !== undefined)
-        for (const repository of repositories) if (chosen.has(repository.id)) records.set(repository.id, repository);
-    }
-    this.#phases = new PhaseQueue(
-      revisionPhases(ofTexts, {
-        ...revisions,
-        texts,
-        repositories: { byId: (id) => records.get(id) },
-        view: this.#view,
-        control: this.#control,
-        timeoutMs: maxTimeoutMs,
-        client: this.#request.client,
-        onFailure: (sentence) => this.#report.failures.push(sentence),
-        onIncomplete: (name) => this.#report.incompleteRevisions.add(name),
-      }),
-    );
+    const phases = phasesOfPlan(this.#plan, selections, this.#report.resolutions, {
+      ...revisions,
+      view: this.#view,
+      control: this.#control,
+      timeoutMs: maxTimeoutMs,
+      client: this.#request.client,
+      onFailure: (sentence) => this.#report.failures.push(sentence),
+      onIncomplete: (name) => this.#report.incompleteRevisions.add(name),
+    });
+    if (phases !== undefined) this.#phases = new PhaseQueue(phases);
   }
 
   /** Sends repositories that are results, in steps, as there may be as many as repositories. */
@@ -422,5 +407,3 @@ export class RunningSearch {
     return this.#stream.gatheredBytes + this.#sink.pendingBytes;
   }
 }
-
-const noRepositories: RepositorySelection = { repositoryIds: new Uint32Array(0), revisions: undefined };

@@ -5,7 +5,7 @@ import type { Lane } from "../protocol/messages.js";
 import type { SearchPool } from "../pool/search-pool.js";
 import type { CommitAttributeReader } from "./revisions/commit-attributes.js";
 import type { NotSearched } from "./stream/progress.js";
-import type { RevisionReading } from "./revisions/revision-phases.js";
+import type { RevisionReading } from "./revisions/search-phase.js";
 import type { SliceScheduler } from "./slice-scheduler.js";
 
 /** Services of the daemon that a search uses. */

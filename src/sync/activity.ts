@@ -1,5 +1,5 @@
 import type { Catalog } from "../catalog/catalog.js";
-import type { SyncProgress } from "../protocol/messages.js";
+import type { SyncProgress } from "../protocol/ingest-messages.js";
 
 interface Watcher {
   readonly name: string;

@@ -3,7 +3,7 @@ import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { IngestPool } from "../pool/ingest-pool.js";
-import type { FetchSettings, IndexLimits } from "../protocol/messages.js";
+import type { FetchSettings, IndexLimits } from "../protocol/ingest-messages.js";
 import type { SyncActivities } from "./activity.js";
 
 export interface SyncSettings {

@@ -1,7 +1,8 @@
 import { setPriority } from "node:os";
 import { workerData } from "node:worker_threads";
 import { callEvery } from "../base/deadline.js";
-import type { IngestTask, WorkerSettings } from "../protocol/messages.js";
+import type { WorkerSettings } from "../protocol/messages.js";
+import type { IngestTask } from "../protocol/ingest-messages.js";
 import { readSettings } from "../protocol/settings.js";
 import { TaskActivity } from "../protocol/task-activity.js";
 import { IdleCollector, ingestHeapBytesMax } from "./idle-collector.js";

@@ -212,24 +212,20 @@ export class Accounts {
     const known = this.organisations.require(name);
     return this.#audit.around(auditEntry("organisation-deleted", actor, { organisation: known.name }), async () => {
       await this.#onNameGone(name);
-      return this.#deleteOrganisation(name);
+      return this.#changes.commit(
+        () => {
+          const organisation = this.organisations.require(name);
+          const steps = [
+            ...this.contexts.removing(organisation),
+            ...this.settings.removing(organisation.id),
+            ...this.savedSearches.removing(organisation.id),
+            this.organisations.removing(organisation),
+          ];
+          return { steps, result: organisation };
+        },
+        () => undefined,
+      );
     });
-  }
-
-  #deleteOrganisation(name: string): Promise<Organisation> {
-    return this.#changes.commit(
-      () => {
-        const organisation = this.organisations.require(name);
-        const steps = [
-          ...this.contexts.removing(organisation),
-          ...this.settings.removing(organisation.id),
-          ...this.savedSearches.removing(organisation.id),
-          this.organisations.removing(organisation),
-        ];
-        return { steps, result: organisation };
-      },
-      () => undefined,
-    );
   }
 
   /**

@@ -5,10 +5,10 @@ import {
   type FragmentDefinitionNode,
   type OperationDefinitionNode,
   type SelectionSetNode,
-  type ValueNode,
 } from "graphql";
+import { type Part, emptyPart, addTo, addValue, duplicates } from "./cost-part.js";
 
-/** Limits on one request; 0 disables a limit. */
+/** What one request may ask for; 0 means no limit. */
 export interface CostLimits {
   readonly aliases: number;
   readonly fields: number;
@@ -17,18 +17,15 @@ export interface CostLimits {
   readonly uniqueFields: number;
 }
 
-/** The cost of a document. */
+/** What a document asks for. */
 export interface Cost extends CostLimits {
-  /** Nesting including fragments, which `depth` excludes, as clients of this interface expect. */
+  /** Nesting including that of fragments, which `depth` does not count, as clients of this interface expect. */
   readonly expandedDepth: number;
-  /** Fields as written, with those of a fragment counted once per spread: the cost of validating and compiling. */
+  /** Fields as written, with those of a fragment once for each spread: the cost of validating and compiling. */
   readonly writtenFields: number;
-  /**
-   * Characters of the literals passed as field arguments, multiplied by the number of objects for which the field is
-   * requested.
-   */
+  /** Characters of literal arguments of fields, once for each object that the field is resolved on. */
   readonly literalCharacters: number;
-  /** How often each variable is passed to fields, counted in the same way. */
+  /** How often each variable is an argument of a field, counted in the same way. */
   readonly variableUses: ReadonlyMap<string, number>;
 }
 
@@ -39,7 +36,7 @@ export interface Excess {
   readonly actual: number;
 }
 
-/** Values of variables; those that set the length of a list affect the cost. */
+/** Values of variables; those that set the length of a list count. */
 export type Variables = Readonly<Record<string, unknown>>;
 
 /** The limits that the cost exceeds, in their fixed order. */
@@ -57,17 +54,16 @@ export function findExcess(cost: Cost, limits: CostLimits): Excess[] {
 }
 
 /**
- * Computes the cost of a document before it is validated. Undefined if a fragment is missing or recursive: validation
- * reports that, and such a document is never executed.
+ * Computes what a document asks for, before it is validated. Returns undefined when a fragment is missing or recursive:
+ * validation reports that, and such a document never runs.
  *
- * Each fragment is examined once, however often it is spread, so the time is proportional to the length of the
- * document.
+ * Each fragment is visited once, however often it is spread, so the time is linear in the document's length.
  */
 export function computeCost(document: DocumentNode, variables: Variables): Cost | undefined {
   return new Estimate(document, variables).total();
 }
 
-/** Total characters of all field arguments; lists and objects count by their contents. */
+/** Characters of all arguments of fields, including the contents of lists and objects. */
 export function argumentCharacters({ literalCharacters, variableUses }: Cost, variables: Variables): number {
   let sum = literalCharacters;
   for (const [name, uses] of variableUses) sum += uses * countCharacters(variables[name]);
@@ -96,23 +92,6 @@ function hasVariableLimit({ selections }: SelectionSetNode): boolean {
       return true;
     return selection.selectionSet !== undefined && hasVariableLimit(selection.selectionSet);
   });
-}
-
-/** The contents of one operation or fragment, including its spreads. */
-interface Part {
-  aliases: number;
-  fields: number;
-  /** The most expensive inline fragment: an object matches one of several. */
-  inlineFields: number;
-  depth: number;
-  expandedDepth: number;
-  writtenFields: number;
-  /** Without the contents of spreads: the arguments, and for how many objects each fragment is spread. */
-  literalCharacters: number;
-  readonly variableUses: Map<string, number>;
-  readonly spreads: Map<string, number>;
-  /** How often each name is written, without the contents of spreads. */
-  readonly names: Map<string, number>;
 }
 
 class Estimate {
@@ -176,10 +155,7 @@ class Estimate {
     return part;
   }
 
-  /**
-   * `depth` is that of the selection set; `multiplier` is the number of objects for which it is requested. Returns the
-   * number of its own fields.
-   */
+  /** Adds a selection set at this depth, which is resolved on `multiplier` objects. */
   #add(part: Part, { selections }: SelectionSetNode, multiplier: number, depth: number): void {
     part.depth = Math.max(part.depth, depth);
     part.expandedDepth = Math.max(part.expandedDepth, depth);
@@ -223,7 +199,7 @@ class Estimate {
     part.expandedDepth = Math.max(part.expandedDepth, depth + spread.expandedDepth - 1);
   }
 
-  /** Fragments come after those that they spread, so in reverse order each is counted before its spreads. */
+  /** Fragments are in `#parts` after those that they spread, so in reverse each one is counted before those. */
   #addArguments(
     cost: { literalCharacters: number; readonly variableUses: Map<string, number> },
     operations: readonly Part[],
@@ -255,7 +231,7 @@ class Estimate {
     return part;
   }
 
-  /** The length requested by `first` and `last`. */
+  /** The list length that `first` and `last` request. */
   #listLength(field: FieldNode): number {
     let length = 1;
     for (const { value } of limitArguments(field)) {
@@ -276,42 +252,6 @@ class Estimate {
   }
 }
 
-function emptyPart(): Part {
-  return {
-    aliases: 0,
-    fields: 0,
-    inlineFields: 0,
-    depth: 0,
-    expandedDepth: 0,
-    writtenFields: 0,
-    literalCharacters: 0,
-    variableUses: new Map(),
-    spreads: new Map(),
-    names: new Map(),
-  };
-}
-
-function addTo(counts: Map<string, number>, name: string, count: number): void {
-  counts.set(name, (counts.get(name) ?? 0) + count);
-}
-
-function addValue(to: Part, value: ValueNode, multiplier: number): void {
-  switch (value.kind) {
-    case Kind.VARIABLE:
-      addTo(to.variableUses, value.name.value, multiplier);
-      break;
-    case Kind.LIST:
-      for (const item of value.values) addValue(to, item, multiplier);
-      break;
-    case Kind.OBJECT:
-      for (const field of value.fields) addValue(to, field.value, multiplier);
-      break;
-    default:
-      to.literalCharacters +=
-        multiplier * ("value" in value && typeof value.value === "string" ? value.value.length : 1);
-  }
-}
-
 const freeFields = new Set(["nodes", "__typename"]);
 
 function limitArguments(field: FieldNode) {
@@ -324,10 +264,4 @@ function defaultValues(operation: OperationDefinitionNode): ReadonlyMap<string, 
       defaultValue?.kind === Kind.INT ? [[variable.name.value, Number(defaultValue.value)] as const] : [],
     ),
   );
-}
-
-function duplicates({ names }: Part): number {
-  let highest = 0;
-  for (const count of names.values()) if (count > 1) highest = Math.max(highest, count);
-  return highest;
 }

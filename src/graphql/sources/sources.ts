@@ -3,18 +3,16 @@ import type { OrganisationSource, SavedSearchSource, TeamSource, TokenSource, Us
 import type {
   BlobSource,
   CommitSource,
-  ComparisonSource,
   ContributorSource,
-  FileDiffSource,
-  FileDiffsSource,
-  HunkSource,
   ObjectSource,
   RefSource,
   TreeSource,
 } from "../../browse/git-sources.js";
+import type { ComparisonSource, FileDiffSource, FileDiffsSource, HunkSource } from "../../browse/comparison-sources.js";
 import type { HighlightSource } from "../../browse/highlight-source.js";
 import type { RepositorySource, TextIndexSource } from "../../browse/repository-source.js";
-import type { CommitMatchSource, FileMatchSource, SearchSource, SearchResultsSource } from "./search-sources.js";
+import type { SearchSource, SearchResultsSource } from "./search-sources.js";
+import type { CommitMatchSource, FileMatchSource } from "./match-sources.js";
 import type { ContextSource } from "./context-source.js";
 import type { CascadeSource, SettingsChangeSource, SettingsSource } from "./settings-sources.js";
 import type { DefaultSettingsSource, SiteSource } from "./site-source.js";

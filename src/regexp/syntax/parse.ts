@@ -1,30 +1,16 @@
 import { parseBracketClass, parseEscapedClass } from "./parse-class.js";
 import type { Parsed } from "./parsed.js";
 import { parseEscapedCharacter } from "./parse-escape.js";
+import { parseFlags, type Flags } from "./parse-flags.js";
 import { SourceText } from "./syntax-error.js";
 import type { Anchor, ClassNode, Regexp } from "./syntax.js";
 
-/** Longer sources are refused; RE2 itself gives up on most of them for the size of the program. */
+/** Longest source; RE2 itself refuses most longer ones because their programs are too large. */
 const regexpLengthMax = 65_536;
-/** Groups within groups. It bounds the recursion of everything that walks a tree: at 1,000 some overflow the stack. */
+/** Nesting of groups. It bounds the recursion of everything that walks a tree; at 1,000 some overflow the stack. */
 export const regexpDepthMax = 250;
-/** Of one repetition, and of the product of those within each other. */
+/** Largest count of a repetition, and product of the counts of nested ones. */
 const regexpRepeatMax = 1_000;
-
-/** The flags in force at a place: `(?i)`, `(?s)`, `(?m)`, `(?U)`. */
-interface Flags {
-  readonly fold: boolean;
-  readonly dotNewline: boolean;
-  readonly multiLine: boolean;
-  readonly ungreedy: boolean;
-}
-
-const flagNames: ReadonlyMap<string, keyof Flags> = new Map([
-  ["i", "fold"],
-  ["s", "dotNewline"],
-  ["m", "multiLine"],
-  ["U", "ungreedy"],
-]);
 
 const escapedAnchors: ReadonlyMap<string, Anchor> = new Map([
   ["A", "text-start"],
@@ -37,24 +23,24 @@ const countedRepeat = /\{(0|[1-9]\d*)(?:(,)(0|[1-9]\d*)?)?\}/y;
 const groupName = /\(\?P?<([A-Za-z0-9_]+)>/y;
 
 /**
- * Reads a regexp in the syntax that RE2 and Go share. `^` and `$` stand at line boundaries unless `(?-m)` says
- * otherwise, and `.` excludes a newline. Throws a `RegexpSyntaxError`. Takes time linear in the source.
+ * Parses a regexp in the syntax of RE2 and Go. `^` and `$` match at line boundaries unless `(?-m)` is set, and `.` does
+ * not match a newline. Throws a `RegexpSyntaxError`. Takes time linear in the source.
  */
 export function parseRegexp(source: string, foldCase: boolean): Regexp {
-  // A lone surrogate becomes U+FFFD, as it does wherever a string turns into UTF-8.
+  // A lone surrogate becomes U+FFFD, as it does wherever a string is encoded as UTF-8.
   const text = source.replace(/\p{Surrogate}/gu, "\uFFFD");
   return new Parser(new SourceText(text), foldCase).parse();
 }
 
 /**
  * Recursive descent, one level of recursion for each group: alternation, concatenation, repetition, then the atoms.
- * Flags set in a group hold up to its end.
+ * Flags set in a group apply until its end.
  */
 class Parser {
   readonly #source: SourceText;
   readonly #text: string;
   readonly #groupNames = new Set<string>();
-  /** For nodes that hold a repetition: the largest product of counts within each other. */
+  /** For nodes that contain a repetition: the largest product of nested counts. */
   readonly #repeatProducts = new WeakMap<Regexp, number>();
   #flags: Flags;
   #at = 0;
@@ -96,14 +82,18 @@ class Parser {
         lastRepeatFrom = from;
       } else {
         this.#atom(items);
-        // Flags between two repetitions do not part them: `a*(?i)*` would nest without a group, hence without bound.
+        // Flags between two repetitions do not separate them: `a*(?i)*` would nest without a group, and so without
+        // bound.
         if (items.length > itemCount) lastRepeatFrom = undefined;
       }
     }
     return this.#sequence(items);
   }
 
-  /** Reads `*`, `+`, `?` or `{n,m}`; undefined when there is none. A brace that is no repetition is ordinary text. */
+  /**
+   * Reads `*`, `+`, `?` or `{n,m}`; returns undefined when there is none. A brace that is not a repetition is a
+   * literal.
+   */
   #repeatBounds(): readonly [min: number, max: number] | undefined {
     switch (this.#text[this.#at]) {
       case "*":
@@ -136,7 +126,7 @@ class Parser {
     return [min, max];
   }
 
-  /** Puts the last item under a repetition that was read from `from` on. */
+  /** Applies a repetition, which begins at `from`, to the last item. */
   #repeat(items: Regexp[], [min, max]: readonly [number, number], from: number, lastRepeatFrom: number | undefined) {
     let lazy = this.#flags.ungreedy;
     if (this.#text[this.#at] === "?") {
@@ -156,7 +146,7 @@ class Parser {
     items.push(node);
   }
 
-  /** Reads one atom, or a setting of flags, or a `\Q...\E` of any length. */
+  /** Reads one atom, flags, or a `\Q...\E` of any length. */
   #atom(items: Regexp[]): void {
     const character = this.#text[this.#at];
     switch (character) {
@@ -212,7 +202,9 @@ class Parser {
     items.push({ kind: "literal", text: String.fromCodePoint(value), fold: this.#flags.fold });
   }
 
-  /** `\Q` up to `\E` or the end. One item for each character, so that a repetition behind it takes the last one. */
+  /**
+   * `\Q` up to `\E` or the end. One item for each character, so that a following repetition applies to the last one.
+   */
   #quoted(items: Regexp[]): void {
     const from = this.#at + 2;
     const end = this.#text.indexOf("\\E", from);
@@ -221,13 +213,13 @@ class Parser {
     this.#at = end < 0 ? to : to + 2;
   }
 
-  /** Reads a group, or flags for the rest of the group that holds them. */
+  /** Reads a group, or flags for the rest of the enclosing group. */
   #parenthesis(items: Regexp[]): void {
     const open = this.#at;
     const before = this.#flags;
     if (!this.#text.startsWith("(?", open)) this.#at++;
     else if (/^\(\?P?<(?![=!])/.test(this.#text.slice(open, open + 5))) this.#name();
-    else if (this.#flagsEndGroup()) return;
+    else if (this.#readFlags()) return;
     if (++this.#depth > regexpDepthMax) throw this.#source.error("expression nests too deeply", open, open + 1);
     const child = this.#alternation();
     this.#depth--;
@@ -237,7 +229,7 @@ class Parser {
     items.push(child);
   }
 
-  /** The name of a capturing group is checked and forgotten. */
+  /** Checks the name of a capturing group, and drops it. */
   #name(): void {
     groupName.lastIndex = this.#at;
     const match = groupName.exec(this.#text);
@@ -254,34 +246,15 @@ class Parser {
     this.#at += whole.length;
   }
 
-  /** Reads `(?flags)` or `(?flags:`, sets the flags, and says whether the closing parenthesis ended it. */
-  #flagsEndGroup(): boolean {
-    const open = this.#at;
-    const flags = { ...this.#flags };
-    let on = true;
-    let sawFlag = false;
-    for (let at = open + 2; ; at++) {
-      const character = this.#text.charAt(at);
-      const flag = flagNames.get(character);
-      if (flag !== undefined) {
-        flags[flag] = on;
-        sawFlag = true;
-      } else if (character === "-" && on) {
-        on = false;
-        sawFlag = false;
-      } else if ((character === ":" || character === ")") && (on || sawFlag)) {
-        this.#flags = flags;
-        this.#at = at + 1;
-        return character === ")";
-      } else if (character === "") {
-        throw this.#source.errorAt("missing closing )", open);
-      } else {
-        throw this.#source.error("invalid or unsupported Perl syntax", open, lookaroundEnd(this.#text, open, at + 1));
-      }
-    }
+  /** Reads `(?flags)` or `(?flags:` and sets the flags; returns true for the former, which is not a group. */
+  #readFlags(): boolean {
+    const { value, next } = parseFlags(this.#source, this.#at, this.#flags);
+    this.#flags = value.flags;
+    this.#at = next;
+    return value.isClosed;
   }
 
-  /** The items in a row, with neighbouring characters united. */
+  /** The concatenation of the items, with adjacent characters joined. */
   #sequence(items: readonly Regexp[]): Regexp {
     const children: Regexp[] = [];
     let run: { texts: string[]; fold: boolean } | undefined;
@@ -313,9 +286,4 @@ class Parser {
     if (product > 1) this.#repeatProducts.set(node, product);
     return node;
   }
-}
-
-/** The end of the excerpt of a group that starts with `(?`: look-behind is shown as `(?<=`, not as `(?<`. */
-function lookaroundEnd(text: string, open: number, end: number): number {
-  return /^\(\?<[=!]/.test(text.slice(open, open + 4)) ? open + 4 : end;
 }

@@ -1,4 +1,4 @@
-import type { SearchPhase } from "./revision-phases.js";
+import type { SearchPhase } from "./search-phase.js";
 
 /** The phases of a search after its first, each prepared while the previous one runs. */
 export class PhaseQueue {

@@ -32,7 +32,7 @@ export interface RevisionBatch {
 const firstCachedId = 2 ** 31;
 
 /** Batches may use at most this fraction of the memory for shards, in addition to it. */
-const waveBytesShare = 1 / 8;
+const batchBytesShare = 1 / 8;
 
 /**
  * Documents of revisions that are not indexed, cached between searches.
@@ -49,12 +49,12 @@ export class RevisionCache {
   #head = 0;
   #nextId = firstCachedId;
   /** By repository and commits. */
-  readonly #waves: BoundedMap<string, { readonly wave: RevisionBatch; readonly bytes: number }>;
+  readonly #batches: BoundedMap<string, { readonly batch: RevisionBatch; readonly bytes: number }>;
   #waiting: (() => void)[] = [];
 
   constructor(byteCount: number) {
     this.arena = new SharedArrayBuffer(byteCount);
-    this.#waves = new BoundedMap(byteCount * waveBytesShare, ({ bytes }) => bytes);
+    this.#batches = new BoundedMap(byteCount * batchBytesShare, ({ bytes }) => bytes);
   }
 
   /** Shards with documents of the repository that are ready to be read. */
@@ -119,26 +119,26 @@ export class RevisionCache {
    * The information found earlier for these commits, if its shards still exist; `isLive` tells whether a live shard
    * does.
    */
-  wave(
+  findBatch(
     repositoryId: number,
     commits: readonly string[],
     isLive: (shardId: number) => boolean,
   ): RevisionBatch | undefined {
     const key = batchKey(repositoryId, commits);
-    const wave = this.#waves.get(key)?.wave;
+    const batch = this.#batches.get(key)?.batch;
     if (
-      wave?.live.every(({ id }) => isLive(id)) === true &&
-      wave.cached.every(({ shard }) => this.#shards.includes(shard))
+      batch?.live.every(({ id }) => isLive(id)) === true &&
+      batch.cached.every(({ shard }) => this.#shards.includes(shard))
     )
-      return wave;
-    this.#waves.delete(key);
+      return batch;
+    this.#batches.delete(key);
     return undefined;
   }
 
   /** `commits` are the requested ones: the batch may cover fewer. */
-  keepWave(commits: readonly string[], wave: RevisionBatch): void {
-    const key = batchKey(wave.repositoryId, commits);
-    this.#waves.set(key, { wave, bytes: batchBytes(key, wave) });
+  storeBatch(commits: readonly string[], batch: RevisionBatch): void {
+    const key = batchKey(batch.repositoryId, commits);
+    this.#batches.set(key, { batch, bytes: batchBytes(key, batch) });
   }
 
   /** Goes around the ring at most twice: the first time, recently used shards are kept and marked as not recent. */

@@ -2,7 +2,7 @@ import { monotonicMs } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { LiveShard } from "../../model/shard-record.js";
 import { IngestLoss } from "../../pool/ingest-pool.js";
-import type { SyncTaskResult } from "../../protocol/messages.js";
+import type { SyncTaskResult } from "../../protocol/ingest-messages.js";
 import { chooseCompaction } from "./compaction-policy.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
 import type { RepositoryLocks } from "../queue/repository-locks.js";

@@ -1,6 +1,6 @@
 import { deserializeError, type TrawlError } from "../../base/errors.js";
 import type { LiveShard } from "../../model/shard-record.js";
-import type { CheckTask } from "../../protocol/messages.js";
+import type { CheckTask } from "../../protocol/ingest-messages.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
 import type { SyncQueue } from "../queue/sync-queue.js";
 import type { SyncServices } from "../sync-settings.js";

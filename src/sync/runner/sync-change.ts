@@ -1,7 +1,7 @@
 import type { Catalog } from "../../catalog/catalog.js";
 import type { CatalogChange } from "../../catalog/catalog-change.js";
 import type { Repository } from "../../model/repository.js";
-import type { SyncOutcome, SyncTaskResult } from "../../protocol/messages.js";
+import type { SyncOutcome, SyncTaskResult } from "../../protocol/ingest-messages.js";
 import type { LossJudge } from "./loss.js";
 import { withOnly } from "../housekeeping/shard-flips.js";
 

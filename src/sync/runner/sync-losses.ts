@@ -1,6 +1,6 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { IngestLoss } from "../../pool/ingest-pool.js";
-import type { SyncInput } from "../../protocol/messages.js";
+import type { SyncInput } from "../../protocol/ingest-messages.js";
 import type { LossJudge } from "./loss.js";
 import type { Quarantines } from "./quarantines.js";
 import type { ShardFlips } from "../housekeeping/shard-flips.js";

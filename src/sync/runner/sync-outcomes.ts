@@ -1,7 +1,7 @@
 import { deserializeError, TrawlError } from "../../base/errors.js";
 import { oneLine } from "../../base/text.js";
 import type { Repository } from "../../model/repository.js";
-import type { SyncOutcome } from "../../protocol/messages.js";
+import type { SyncOutcome } from "../../protocol/ingest-messages.js";
 import type { MirrorMaintenance } from "../housekeeping/mirror-maintenance.js";
 import type { SyncQueue } from "../queue/sync-queue.js";
 import { reportStoreLoss, type SyncServices } from "../sync-settings.js";

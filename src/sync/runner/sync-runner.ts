@@ -1,7 +1,7 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Repository } from "../../model/repository.js";
 import { IngestLoss } from "../../pool/ingest-pool.js";
-import type { SyncInput } from "../../protocol/messages.js";
+import type { SyncInput } from "../../protocol/ingest-messages.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
 import type { LossJudge } from "./loss.js";
 import type { Quarantines } from "./quarantines.js";

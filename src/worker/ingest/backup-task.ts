@@ -3,7 +3,7 @@ import { ContentFiles } from "../../backup/content-files.js";
 import { copyMirror, copyShard, deleteUnneeded } from "../../backup/copy.js";
 import type { BackupFile } from "../../backup/manifest.js";
 import { stopWhenSet } from "../../base/stop-signal.js";
-import type { BackupTask, BackupTaskResult } from "../../protocol/messages.js";
+import type { BackupTask, BackupTaskResult } from "../../protocol/ingest-messages.js";
 import { stepAllowanceMs } from "./allowances.js";
 import type { IngestThread } from "./ingest-thread.js";
 

@@ -1,5 +1,6 @@
 import { serializeError, TrawlError } from "../../base/errors.js";
-import type { CheckTask, CheckTaskResult, ShardFailure } from "../../protocol/messages.js";
+import type { ShardFailure } from "../../protocol/messages.js";
+import type { CheckTask, CheckTaskResult } from "../../protocol/ingest-messages.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import { stepAllowanceMs, timeAllowance } from "./allowances.js";
 import type { IngestThread } from "./ingest-thread.js";

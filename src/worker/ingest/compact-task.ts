@@ -1,5 +1,5 @@
 import { compact } from "../../indexer/compact.js";
-import type { CompactTask, CompactTaskResult } from "../../protocol/messages.js";
+import type { CompactTask, CompactTaskResult } from "../../protocol/ingest-messages.js";
 import type { TaskActivity } from "../../protocol/task-activity.js";
 import { stepAllowanceMs } from "./allowances.js";
 import type { IngestThread } from "./ingest-thread.js";

@@ -8,7 +8,7 @@ import {
   type IndexContext,
 } from "../../indexer/index-repository.js";
 import type { IndexedBranch } from "../../model/repository.js";
-import type { SyncInput } from "../../protocol/messages.js";
+import type { SyncInput } from "../../protocol/ingest-messages.js";
 import type { ShardStore } from "../../store/shard-store.js";
 import { stepAllowanceMs } from "./allowances.js";
 import type { IngestThread } from "./ingest-thread.js";

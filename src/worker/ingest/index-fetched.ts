@@ -5,7 +5,7 @@ import type { Mirror } from "../../git/mirror/mirror.js";
 import type { IndexContext } from "../../indexer/index-repository.js";
 import type { ShardOutput } from "../../indexer/shard-output.js";
 import { detachedName, type Repository } from "../../model/repository.js";
-import type { SyncInput, SyncOutcome, SyncTask } from "../../protocol/messages.js";
+import type { SyncInput, SyncOutcome, SyncTask } from "../../protocol/ingest-messages.js";
 import { stepAllowanceMs, timeAllowance } from "./allowances.js";
 import { indexChanges, indexWhole } from "./index-branches.js";
 import type { IngestThread } from "./ingest-thread.js";

@@ -1,5 +1,5 @@
 import { stopWhenSet } from "../../base/stop-signal.js";
-import type { MaintainTask } from "../../protocol/messages.js";
+import type { MaintainTask } from "../../protocol/ingest-messages.js";
 import { openMirror } from "./open-mirror.js";
 
 /** Repacks a mirror. */

@@ -4,7 +4,7 @@ import { Mirror } from "../../git/mirror/mirror.js";
 import { parseRemoteUrl, type RemoteUrl } from "../../git/mirror/remote-url.js";
 import { withSecret } from "../../git/mirror/url-secret.js";
 import type { Repository } from "../../model/repository.js";
-import type { FetchSettings } from "../../protocol/messages.js";
+import type { FetchSettings } from "../../protocol/ingest-messages.js";
 import { SecretFiles } from "../../store/secret-files.js";
 import { postProgress } from "./progress.js";
 import { mirrorName, mirrorsFolder } from "../../model/mirror-name.js";

@@ -4,7 +4,7 @@ import { stopWhenSet, type StopSignal } from "../../base/stop-signal.js";
 import type { Mirror } from "../../git/mirror/mirror.js";
 import type { RefState } from "../../git/mirror/refs.js";
 import { detachedName, type Repository } from "../../model/repository.js";
-import type { FetchSettings, SyncInput, SyncTask } from "../../protocol/messages.js";
+import type { FetchSettings, SyncInput, SyncTask } from "../../protocol/ingest-messages.js";
 import { openMirror } from "./open-mirror.js";
 
 /** A repository with a mirror that reflects its remote at a certain time. */

@@ -1,6 +1,6 @@
 import { serializeError, TrawlError } from "../../base/errors.js";
 import type { ShardOutput } from "../../indexer/shard-output.js";
-import type { SyncInput, SyncOutcome, SyncTask, SyncTaskResult } from "../../protocol/messages.js";
+import type { SyncInput, SyncOutcome, SyncTask, SyncTaskResult } from "../../protocol/ingest-messages.js";
 import { stepAllowanceMs } from "./allowances.js";
 import { indexFetched } from "./index-fetched.js";
 import type { IngestThread } from "./ingest-thread.js";

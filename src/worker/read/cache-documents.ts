@@ -11,7 +11,7 @@ import type { SkipReason } from "../../model/skip-reason.js";
 import { ShardBuilder } from "../../shard/shard-builder.js";
 import type { DocumentInput } from "../../shard/document-input.js";
 import { ShardReader } from "../../shard/shard-reader.js";
-import type { IndexLimits } from "../../protocol/messages.js";
+import type { IndexLimits } from "../../protocol/ingest-messages.js";
 import type { CacheDocuments, CachedDocuments } from "../../protocol/read-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { decodeEntries, type MissingEntry } from "./missing-entries.js";

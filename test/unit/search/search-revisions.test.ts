@@ -280,12 +280,12 @@ t.test("explain", async (t) => {
     "";
   t.equal(
     await explain(),
-    "commits of r that are not indexed: 1; documents in shards of the index 1, in the revision cache 0, to be read 2 (27 bytes); rounds: 1 of what is there and 1 of what is read",
+    "commits of r that are not indexed: 1; documents in shards of the index 1, in the revision cache 0, to be read 2 (27 bytes); phases: 1 of existing shards and 1 of shards to be built",
   );
   t.equal((await search(daemon, query)).found.length, 3);
   t.equal(
     await explain(),
-    "commits of r that are not indexed: 1; documents in shards of the index 1, in the revision cache 2, to be read 0 (0 bytes); rounds: 1, as it was found out before",
+    "commits of r that are not indexed: 1; documents in shards of the index 1, in the revision cache 2, to be read 0 (0 bytes); phases: 1 of existing shards, known from an earlier search",
   );
 });
 

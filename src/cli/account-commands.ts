@@ -1,0 +1,132 @@
+import type { Command } from "commander";
+import { AccountCommands, type TypedToken, type TypedUser } from "./account.js";
+import { dataOption, print } from "./command-options.js";
+
+function accountCommands(typed: { data: string }): AccountCommands {
+  return new AccountCommands(typed.data, print);
+}
+
+/** Adds `trawl user`. */
+export function addUser(program: Command): void {
+  const user = program.command("user").description("Create, list and delete users of the running daemon.");
+  user
+    .command("create")
+    .argument("<name>")
+    .addOption(dataOption())
+    .description("Create a user. It has no access token yet.")
+    .option("--admin", "a site admin: sees all repositories, and may have tokens that act as other users", false)
+    .option("--email <address>", "its e-mail address")
+    .option(
+      "--password-stdin",
+      "its password is the first line of standard input; without one it cannot sign in",
+      false,
+    )
+    .action((name: string, typed: TypedUser & { data: string }) => accountCommands(typed).createUser(name, typed));
+  user
+    .command("password")
+    .argument("<name>")
+    .addOption(dataOption())
+    .description("Set the password to the first line of standard input, and end the user's sessions.")
+    .option("--link", "print a link by which the user sets it, good once and for a day", false)
+    .action((name: string, typed: { data: string; link: boolean }) =>
+      typed.link ? accountCommands(typed).linkPassword(name) : accountCommands(typed).setPassword(name),
+    );
+  user
+    .command("set")
+    .argument("<name>")
+    .addOption(dataOption())
+    .description("Change a user.")
+    .option("--admin", "make it a site admin")
+    .option("--no-admin", "make it one no more")
+    .action((name: string, typed: { data: string; admin?: boolean }) =>
+      accountCommands(typed).setUser(name, typed.admin),
+    );
+  user
+    .command("list")
+    .addOption(dataOption())
+    .description("List the users.")
+    .option("--json", "one JSON object for each user", false)
+    .action((typed: { data: string; json: boolean }) => accountCommands(typed).listUsers(typed.json));
+  user
+    .command("delete")
+    .argument("<name>")
+    .addOption(dataOption())
+    .description("Delete a user with its access tokens, which are refused from then on.")
+    .action((name: string, typed: { data: string }) => accountCommands(typed).deleteUser(name));
+}
+
+/** Adds `trawl org`. */
+export function addOrganisation(program: Command): void {
+  const organisation = program
+    .command("org")
+    .description("Create, list and delete organisations, and say who belongs to them.");
+  organisation
+    .command("create")
+    .argument("<name>")
+    .addOption(dataOption())
+    .description("Create an organisation. Private repositories can name it as their reader.")
+    .action((name: string, typed: { data: string }) => accountCommands(typed).createOrganisation(name));
+  organisation
+    .command("add")
+    .argument("<name>")
+    .argument("<user>")
+    .addOption(dataOption())
+    .description("Make a user a member.")
+    .action((name: string, user: string, typed: { data: string }) =>
+      accountCommands(typed).setMember(name, user, true),
+    );
+  organisation
+    .command("remove")
+    .argument("<name>")
+    .argument("<user>")
+    .addOption(dataOption())
+    .description("Make a user a member no more.")
+    .action((name: string, user: string, typed: { data: string }) =>
+      accountCommands(typed).setMember(name, user, false),
+    );
+  organisation
+    .command("list")
+    .addOption(dataOption())
+    .description("List the organisations with their members.")
+    .option("--json", "one JSON object for each organisation", false)
+    .action((typed: { data: string; json: boolean }) => accountCommands(typed).listOrganisations(typed.json));
+  organisation
+    .command("delete")
+    .argument("<name>")
+    .addOption(dataOption())
+    .description("Delete an organisation.")
+    .action((name: string, typed: { data: string }) => accountCommands(typed).deleteOrganisation(name));
+}
+
+/** Adds `trawl token`. */
+export function addToken(program: Command): void {
+  const token = program.command("token").description("Create, list and delete access tokens of users.");
+  token
+    .command("create")
+    .argument("<user>")
+    .addOption(dataOption())
+    .description("Create an access token and print it alone. It cannot be shown again.")
+    .option(
+      "--scope <scopes>",
+      "what it permits, separated by commas: user:all, and site-admin:sudo for site admins",
+      "user:all",
+    )
+    .option("--expires <time>", "when it ends, as 30d, 12h or never; by default after auth.tokenDays", "")
+    .option("--note <text>", "what it is for", "")
+    .action((user: string, typed: TypedToken & { data: string }) => accountCommands(typed).createToken(user, typed));
+  token
+    .command("list")
+    .argument("[user]")
+    .addOption(dataOption())
+    .description("List access tokens: id, user, scopes, expiry, last use, note.")
+    .option("--json", "one JSON object for each token", false)
+    .action((user: string | undefined, typed: { data: string; json: boolean }) =>
+      accountCommands(typed).listTokens(user, typed.json),
+    );
+  token
+    .command("delete")
+    .argument("<id>")
+    .addOption(dataOption())
+    .description("Delete an access token, which is refused from then on.")
+    .action((id: string, typed: { data: string }) => accountCommands(typed).deleteToken(id));
+}

@@ -1,0 +1,114 @@
+import type { Command } from "commander";
+import { dataOption, print } from "./command-options.js";
+import { callDaemon, isDaemonRunning } from "./control-client.js";
+
+/** Adds `trawl reload`. */
+export function addReload(program: Command): void {
+  program
+    .command("reload")
+    .description(
+      "Let the running daemon read its configuration file again: its lists of repositories and contexts take effect.",
+    )
+    .addOption(dataOption())
+    .option("--yes", "also when most of the repositories would be removed", false)
+    .action(async ({ data, yes }: { data: string; yes: boolean }) => {
+      const result = await callDaemon(data, {
+        method: "POST",
+        path: "/.api/reload",
+        body: { mayRemoveMost: yes },
+        progress: () => {},
+      });
+      const { repositories, contexts, needRestart } = result as {
+        repositories: number;
+        contexts: number;
+        needRestart: readonly string[];
+      };
+      print(`reloaded: ${repositories} repositories, ${contexts} contexts`);
+      if (needRestart.length > 0) print(`these options changed and need a restart: ${needRestart.join(", ")}`);
+    });
+}
+
+/** Adds `trawl config`. */
+export function addConfig(program: Command): void {
+  const config = program.command("config").description("Look at configuration files.");
+  config
+    .command("check")
+    .argument("<file>")
+    .description("Check a configuration file as the daemon would read it; exit code 2 with a line for each mistake.")
+    .action(async (file: string) => {
+      const { resolveOptions } = await import("../daemon/config.js");
+      const { repositories, contexts } = resolveOptions({ configFile: file, overrides: [], repositories: [] });
+      print(`${file} is good: ${repositories.length} repositories, ${contexts.length} contexts`);
+    });
+}
+
+/** Adds `trawl explain`. */
+export function addExplain(program: Command): void {
+  program
+    .command("explain")
+    .description("Show how a query is read and planned, and what the index rules out.")
+    .argument("<query...>")
+    .addOption(dataOption())
+    .option("-t, --type <type>", "how the pattern is read: standard, keyword, literal or regexp", "standard")
+    .action(async (words: string[], typed: { data: string; type: string }) => {
+      const body = { query: words.join(" "), patternType: typed.type };
+      print(
+        String(await callDaemon(typed.data, { method: "POST", path: "/explain", body, progress: () => {} })).trimEnd(),
+      );
+    });
+}
+
+/** Adds `trawl backup` and `trawl restore`. */
+export function addBackup(program: Command, exit: (code: number) => void): void {
+  program
+    .command("backup")
+    .argument("<folder>")
+    .addOption(dataOption())
+    .description(
+      "Let the running daemon copy its data to a folder. What is there from an earlier backup is not copied again.",
+    )
+    .action(async (folder: string, { data }: { data: string }) => {
+      const { backup } = await import("./backup.js");
+      exit(await backup(folder, data, print));
+    });
+  program
+    .command("restore")
+    .argument("<folder>")
+    .addOption(dataOption())
+    .description("Make a data directory of a backup, before its daemon is started. The directory must be empty.")
+    .action(async (folder: string, { data }: { data: string }) => {
+      const { restoreBackup } = await import("./backup.js");
+      await restoreBackup(folder, data, print);
+    });
+}
+
+/** Adds `trawl check`. Exit code 1 means that faults remain: without `--repair`, that there are any. */
+export function addCheck(program: Command, exit: (code: number) => void): void {
+  program
+    .command("check")
+    .description(
+      "Check every shard's bytes. While no daemon runs, also compare catalog, mirrors, commits and shards with one another.",
+    )
+    .addOption(dataOption())
+    .option("--repair", "build damaged shards again from the mirrors; the daemon does that", false)
+    .action(async ({ data, repair }: { data: string; repair: boolean }) => {
+      const progress = (line: unknown) => print(String(line));
+      if (!repair && !(await isDaemonRunning(data))) {
+        const { checkOffline } = await import("./check/offline-check.js");
+        const { repositories, ...checked } = await checkOffline(data, print);
+        print(`${checked.shards} shards and ${repositories} repositories checked, ${checked.faults} faults`);
+        return exit(checked.faults === 0 ? 0 : 1);
+      }
+      const result = await callDaemon(data, { method: "POST", path: "/check", body: { repair }, progress });
+      const { shards, faults } = result as CheckResult;
+      print(`${shards} shards checked, ${faults} faults`);
+      exit(faults === 0 ? 0 : 1);
+    });
+}
+
+/** The result of `POST /check`, which follows a line of text for each fault. */
+interface CheckResult {
+  readonly shards: number;
+  /** Faults that remain at the end of the check. */
+  readonly faults: number;
+}

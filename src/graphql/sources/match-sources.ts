@@ -1,0 +1,143 @@
+import { BlobSource, CommitSource, ObjectSource, RevisionSource } from "../../browse/git-sources.js";
+import { fencedMarkdown, linksMarkdown } from "../../browse/markdown.js";
+import type { RepositorySource } from "../../browse/repository-source.js";
+import type { StreamChunk, StreamMatch } from "./search-collector.js";
+
+/** A file with matches. */
+export class FileMatchSource {
+  readonly __typename = "FileMatch";
+  readonly file: BlobSource;
+  readonly revSpec: RevisionSource | null;
+  readonly symbols: readonly never[] = [];
+  readonly limitHit = false;
+  readonly #match: StreamMatch;
+  readonly #chunks: StreamChunk[];
+
+  constructor(repository: RepositorySource, revision: string, match: StreamMatch) {
+    const oid = match.commit ?? "";
+    this.file = new BlobSource(new CommitSource(repository, oid, revision), match.path ?? "", undefined, undefined);
+    this.revSpec =
+      revision === "" ? null : new RevisionSource(revision, new ObjectSource(repository, oid, true, revision));
+    this.#match = match;
+    this.#chunks = [...(match.chunkMatches ?? [])];
+  }
+
+  add(match: StreamMatch): void {
+    this.#chunks.push(...(match.chunkMatches ?? []));
+  }
+
+  get repository(): RepositorySource {
+    return this.file.repository;
+  }
+
+  get chunkMatches() {
+    return this.#chunks.map(({ content, contentStart, ranges, contentTruncated }) => ({
+      content,
+      contentStart: toPosition(contentStart),
+      ranges: ranges.map(toRange),
+      contentTruncated: contentTruncated ?? false,
+    }));
+  }
+
+  get lineMatches() {
+    return this.#chunks.flatMap(linesOfChunk);
+  }
+
+  get pathMatches() {
+    return (this.#match.pathMatches ?? []).map(toRange);
+  }
+}
+
+function toPosition({ line, column }: { readonly line: number; readonly column: number }) {
+  return { line, character: column };
+}
+
+function toRange({ start, end }: StreamChunk["ranges"][number]) {
+  return { start: toPosition(start), end: toPosition(end) };
+}
+
+interface LineMatch {
+  readonly preview: string;
+  readonly lineNumber: number;
+  readonly offsetAndLengths: [number, number][];
+  readonly limitHit: false;
+}
+
+/** One entry for each line with a match. A match that spans lines has a piece on each; empty pieces are omitted. */
+function linesOfChunk({ content, contentStart, ranges }: StreamChunk): LineMatch[] {
+  const lines = content.split("\n").map(
+    (preview, at): LineMatch => ({
+      preview,
+      lineNumber: contentStart.line + at,
+      offsetAndLengths: [],
+      limitHit: false,
+    }),
+  );
+  for (const { start, end } of ranges) {
+    for (let line = start.line; line <= end.line; line++) {
+      const entry = lines[line - contentStart.line];
+      if (entry === undefined) break;
+      const from = line === start.line ? start.column : 0;
+      const to = line === end.line ? end.column : codePointCount(entry.preview);
+      if (to > from) entry.offsetAndLengths.push([from, to - from]);
+    }
+  }
+  return lines.filter(({ offsetAndLengths }) => offsetAndLengths.length > 0);
+}
+
+function codePointCount(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+/** A commit whose message or changes match. */
+export class CommitMatchSource {
+  readonly __typename = "CommitSearchResult";
+  readonly commit: CommitSource;
+  readonly refs: readonly never[] = [];
+  readonly sourceRefs: readonly never[] = [];
+  readonly #match: StreamMatch;
+
+  constructor(repository: RepositorySource, match: StreamMatch) {
+    this.commit = new CommitSource(repository, match.oid ?? "", undefined);
+    this.#match = match;
+  }
+
+  get label() {
+    return linksMarkdown(this.#match.label ?? "");
+  }
+
+  get detail() {
+    return linksMarkdown(this.#match.detail ?? "");
+  }
+
+  get url(): string {
+    return this.#match.url ?? this.commit.canonicalURL;
+  }
+
+  get matches() {
+    return [{ url: this.url, body: fencedMarkdown(this.#match.content ?? ""), highlights: this.#highlights }];
+  }
+
+  get messagePreview() {
+    return this.#isDiff ? null : { value: this.#text, highlights: this.#highlights };
+  }
+
+  get diffPreview() {
+    return this.#isDiff ? { value: this.#text, highlights: this.#highlights } : null;
+  }
+
+  get #isDiff(): boolean {
+    return this.#match.content?.startsWith("```diff") === true;
+  }
+
+  /** The content without its fence. */
+  get #text(): string {
+    return (this.#match.content ?? "").split("\n").slice(1, -1).join("\n");
+  }
+
+  get #highlights() {
+    return (this.#match.ranges ?? []).map(([line, character, length]) => ({ line, character, length }));
+  }
+}

@@ -1,0 +1,200 @@
+import { TrawlError } from "../../base/errors.js";
+import { defaultBranchBit, type Repository } from "../../model/repository.js";
+import { encodeSummaries } from "../../protocol/repository-summaries.js";
+import type { MissingPart } from "../../protocol/read-messages.js";
+import type { RepositorySelection } from "../../protocol/search-options.js";
+import { chooseShards } from "../shard-choice.js";
+import { joinSets, narrowSelection } from "./phase-selection.js";
+import type { CachedShard, RevisionBatch } from "./revision-cache.js";
+import type { PhaseContext, SearchPhase } from "./search-phase.js";
+
+/** Shards that are built ahead of the one that is searched. */
+const readAheadCount = 2;
+
+type CachedWithSets = RevisionBatch["cached"][number];
+
+/** Searches commits of one repository that are not indexed, a batch of commits at a time. */
+export class RevisionBatches {
+  readonly #repository: Repository;
+  readonly #selections: readonly RepositorySelection[];
+  readonly #context: PhaseContext;
+  readonly #cards: Uint8Array;
+  /** Live shards with documents of the repository: id, and row in the view. */
+  readonly #live: ReadonlyMap<number, number>;
+
+  constructor(repository: Repository, selections: readonly RepositorySelection[], context: PhaseContext) {
+    this.#repository = repository;
+    this.#selections = selections;
+    this.#context = context;
+    this.#cards = encodeSummaries([repository]);
+    this.#live = new Map(
+      context.view.shards.flatMap(({ record }, row) =>
+        record.repositoryIds.includes(repository.id) ? [[record.id, row] as const] : [],
+      ),
+    );
+  }
+
+  /** Yields the phases of one batch; returns the commits that it covers. */
+  async *search(commits: readonly string[]): AsyncGenerator<SearchPhase, ReadonlySet<string>> {
+    const { cache } = this.#context;
+    const known = cache.findBatch(this.#repository.id, commits, (id) => this.#live.has(id));
+    if (known !== undefined) {
+      cache.pin(known.cached.map(({ shard }) => shard));
+      yield this.#phase(known, known.cached);
+      return new Set(known.commits);
+    }
+    const { batch, parts } = await this.#find(commits);
+    yield this.#phase(batch, batch.cached);
+    const made: CachedWithSets[] = [];
+    for await (const cached of this.#readAhead(parts)) {
+      made.push(cached);
+      yield this.#phase({ ...batch, live: [] }, [cached]);
+    }
+    cache.storeBatch(commits, { ...batch, cached: [...batch.cached, ...made] });
+    return new Set(batch.commits);
+  }
+
+  /** Describes what a search of the commits would find and read. */
+  async explain(commits: readonly string[]): Promise<{ line: string; covered: ReadonlySet<string> }> {
+    const { cache } = this.#context;
+    const known = cache.findBatch(this.#repository.id, commits, (id) => this.#live.has(id));
+    const { batch, parts } = known === undefined ? await this.#find(commits) : { batch: known, parts: [] };
+    if (known === undefined) cache.unpin(batch.cached.map(({ shard }) => shard));
+    const missingCount = parts.reduce((sum, { documentCount }) => sum + documentCount, 0);
+    const missingBytes = parts.reduce((sum, { textBytes }) => sum + textBytes, 0);
+    const line =
+      `commits of ${this.#repository.name} that are not indexed: ${batch.commits.length}` +
+      `; documents in shards of the index ${countFound(batch.live)}, in the revision cache ${countFound(batch.cached)}, to be read ${missingCount} (${missingBytes} bytes)` +
+      `; phases: ${known === undefined ? "1 of existing shards" : "1 of existing shards, known from an earlier search"}${parts.length === 0 ? "" : ` and ${parts.length} of shards to be built`}`;
+    return { line, covered: new Set(batch.commits) };
+  }
+
+  /** Finds which documents of the commits are in shards, and which are missing. Leaves the cached shards pinned. */
+  async #find(commits: readonly string[]): Promise<{ batch: RevisionBatch; parts: readonly MissingPart[] }> {
+    const { cache, reads, limits, view, timeoutMs, control, client } = this.#context;
+    const cached = cache.cachedShards(this.#repository.id);
+    cache.pin(cached);
+    try {
+      const found = await reads.run<"find-documents">(
+        {
+          kind: "find-documents",
+          repositoryId: this.#repository.id,
+          base: indexedBase(this.#repository),
+          commits,
+          limits,
+          live: [...this.#live].map(([id, row]) => ({
+            id,
+            checksum: view.shards[row].record.checksum,
+            tombstones: view.shards[row].tombstones,
+          })),
+          cached: cached.map(({ id, from, to }) => ({ id, from, to })),
+        },
+        { timeoutMs, stop: control.memory, client },
+      );
+      const batch = {
+        repositoryId: this.#repository.id,
+        commits: found.commits,
+        setStarts: found.setStarts,
+        setRanges: found.setRanges,
+        live: [...this.#live.keys()].map((id, i) => ({ id, sets: found.live[i] })),
+        cached: cached.map((shard, i) => ({ shard, sets: found.cached[i] })),
+      };
+      return { batch, parts: found.parts };
+    } catch (error) {
+      cache.unpin(cached);
+      throw error;
+    }
+  }
+
+  /** Builds shards of the missing parts, in order, some ahead of the one that is consumed. They are pinned. */
+  async *#readAhead(parts: readonly MissingPart[]): AsyncGenerator<CachedWithSets, undefined> {
+    const ahead: Promise<CachedWithSets>[] = [];
+    let begun = 0;
+    try {
+      for (let i = 0; i < parts.length; i++) {
+        while (begun < Math.min(parts.length, i + readAheadCount)) {
+          const made = this.#build(parts[begun++]);
+          made.catch(() => undefined);
+          ahead.push(made);
+        }
+        yield await (ahead.shift() as Promise<CachedWithSets>);
+      }
+    } finally {
+      for (const made of ahead)
+        made.then(
+          ({ shard }) => this.#context.cache.unpin([shard]),
+          () => undefined,
+        );
+    }
+  }
+
+  async #build({ entries, shardBytesMax }: MissingPart): Promise<CachedWithSets> {
+    const { cache, reads, limits, timeoutMs, control, client } = this.#context;
+    let shard = cache.reserve(this.#repository.id, shardBytesMax);
+    while (shard === undefined) {
+      await cache.released();
+      if (control.isStopped) throw new TrawlError("cancelled", "the search was stopped");
+      shard = cache.reserve(this.#repository.id, shardBytesMax);
+    }
+    try {
+      const { id, from, to } = shard;
+      const { byteCount, sets, missingCount } = await reads.run<"cache-documents">(
+        { kind: "cache-documents", repositoryId: this.#repository.id, entries, bytes: { id, from, to }, limits },
+        { timeoutMs, stop: control.memory, client },
+      );
+      cache.settle(shard, byteCount);
+      shard.missingCount = missingCount;
+      return { shard, sets };
+    } catch (error) {
+      cache.unpin([shard]);
+      throw error;
+    }
+  }
+
+  #phase(batch: RevisionBatch, cached: readonly CachedWithSets[]): SearchPhase {
+    const { view, cache } = this.#context;
+    const shards: readonly CachedShard[] = cached.map(({ shard }) => shard);
+    if (shards.some(({ missingCount }) => missingCount > 0)) this.#context.onIncomplete(this.#repository.name);
+    const { id } = this.#repository;
+    const selections = this.#selections.map((selection) => narrowSelection(selection, id, batch.commits));
+    const live = batch.live.length === 0 ? [] : this.#candidates(batch.live, selections);
+    let isReleased = false;
+    return {
+      selections,
+      commitSets: joinSets(
+        batch,
+        [...live, ...cached].map(({ sets }) => sets),
+      ),
+      rows: Uint32Array.from([
+        ...live.map(({ id }) => this.#live.get(id) ?? 0),
+        ...cached.map((_, i) => view.shards.length + i),
+      ]),
+      cached: shards.map(({ id, from, to }) => ({ id, from, to, cards: this.#cards })),
+      release: () => {
+        if (isReleased) return;
+        isReleased = true;
+        cache.unpin(shards);
+      },
+    };
+  }
+
+  /** The live shards that may contain a result. */
+  #candidates(live: RevisionBatch["live"], selections: readonly RepositorySelection[]): RevisionBatch["live"] {
+    const choices = this.#context.texts.flatMap((text, i) =>
+      text === undefined ? [] : [{ text, selection: selections[i] }],
+    );
+    const rows = new Set(chooseShards(this.#context.view, choices).rows);
+    return live.filter(({ id }) => rows.has(this.#live.get(id) ?? -1));
+  }
+}
+
+/** The default branch, because most other commits are close to it; without it some other branch. */
+function indexedBase(repository: Repository): { readonly bit: number; readonly commit: string } | undefined {
+  const bit = defaultBranchBit(repository);
+  return repository.indexedBranches.find((branch) => branch.bit === bit) ?? repository.indexedBranches[0];
+}
+
+/** Number of documents that some of the commits have. */
+function countFound(shards: readonly { readonly sets: Uint32Array }[]): number {
+  return shards.reduce((sum, { sets }) => sum + sets.reduce((count, set) => count + (set === 0 ? 0 : 1), 0), 0);
+}

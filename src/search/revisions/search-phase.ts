@@ -1,0 +1,44 @@
+import type { CatalogView } from "../../catalog/live-shards.js";
+import type { RepositoryTable } from "../../catalog/repository-table.js";
+import type { ReadPool } from "../../pool/read-pool.js";
+import type { ControlBlock } from "../../protocol/control-block.js";
+import type { IndexLimits } from "../../protocol/ingest-messages.js";
+import type { CachedShardRange } from "../../protocol/messages.js";
+import type { CommitSets, RepositorySelection } from "../../protocol/search-options.js";
+import type { TextPlan } from "../../query/plan/plan.js";
+import type { RevisionCache } from "./revision-cache.js";
+
+/** What the search of commits that are not indexed uses. */
+export interface RevisionReading {
+  readonly reads: ReadPool;
+  readonly cache: RevisionCache;
+  /** The limits of the index, which decide whether the content of a file is searched. */
+  readonly limits: IndexLimits;
+}
+
+/** Shards that are searched together, and what is searched in them. */
+export interface SearchPhase {
+  readonly selections: readonly RepositorySelection[];
+  readonly commitSets: CommitSets;
+  /** Rows of the view's table, then those of `cached`. */
+  readonly rows: Uint32Array;
+  readonly cached: readonly CachedShardRange[];
+  /** Must be called when nobody reads the shards any more. Idempotent. */
+  release(): void;
+}
+
+export interface PhaseContext extends RevisionReading {
+  /** What documents are searched for, by basic query; undefined if a query does not search documents. */
+  readonly texts: readonly (TextPlan | undefined)[];
+  /** Records as of the view: a commit that was indexed later is not a base for what the view shows. */
+  readonly repositories: Pick<RepositoryTable, "byId">;
+  readonly view: CatalogView;
+  /** The search's control block; its stop word ends the reads. */
+  readonly control: ControlBlock;
+  readonly timeoutMs: number;
+  readonly client: string;
+  /** Called with what could not be searched. */
+  readonly onFailure: (sentence: string) => void;
+  /** Called with the name of a repository whose mirror lacks texts that should be searched. */
+  readonly onIncomplete: (name: string) => void;
+}
