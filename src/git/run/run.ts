@@ -4,8 +4,8 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { StopSignal } from "../../base/stop-signal.js";
 import { startProcess, type Ending, type ProcessLimits, type StartedProcess } from "../../native/process/process.js";
 import { limitHit } from "./limit-hit.js";
-import { parseProgress } from "../mirror/fetch-progress.js";
 import { redactUrl } from "../mirror/remote-url.js";
+import { LineCollector } from "./line-collector.js";
 
 /** Called every 50 ms while git runs. */
 export { neverStop, type StopSignal } from "../../base/stop-signal.js";
@@ -50,12 +50,14 @@ export interface RunResult {
 }
 
 const pollMs = 50;
+
 const guardMs = 1_000;
+
 /** Time between SIGTERM and SIGKILL. */
 const killGraceMs = 2_000;
+
 /** How long to wait for pipes to close after git itself has exited: a descendant may hold them open. */
 const closeGraceMs = 1_000;
-const keptErrorLines = 20;
 
 /**
  * Runs git until it exits.
@@ -265,33 +267,6 @@ function start(name: string, { args, environment, directory }: GitCommand, limit
     return startProcess({ name: "git", args, environment, directory, limits });
   } catch (error) {
     throw new TrawlError("git", `cannot run ${name}: ${errorMessage(error)}`, { cause: error });
-  }
-}
-
-/** Splits standard error into lines at LF and CR (progress), passes them on and keeps the last meaningful ones. */
-class LineCollector {
-  readonly #onLine: ((line: string) => void) | null;
-  readonly #kept: string[] = [];
-  #rest = "";
-
-  constructor(onLine: ((line: string) => void) | null) {
-    this.#onLine = onLine;
-  }
-
-  get text(): string {
-    return [...this.#kept, this.#rest].filter((line) => line !== "").join("\n");
-  }
-
-  add(part: Buffer): void {
-    const lines = (this.#rest + part.toString("utf8")).split(/[\r\n]/);
-    this.#rest = (lines.pop() ?? "").slice(-4096);
-    for (const line of lines) {
-      if (line === "") continue;
-      this.#onLine?.(line);
-      if (parseProgress(line) !== null) continue;
-      this.#kept.push(line.slice(0, 4096));
-      if (this.#kept.length > keptErrorLines) this.#kept.shift();
-    }
   }
 }
 
