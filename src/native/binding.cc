@@ -53,7 +53,6 @@ napi_value scanWith(napi_env env, napi_callback_info info, bool byLine) {
 }
 
 napi_value scan(napi_env env, napi_callback_info info) { return scanWith(env, info, false); }
-
 napi_value scanLines(napi_env env, napi_callback_info info) { return scanWith(env, info, true); }
 
 napi_value countNewlines(napi_env env, napi_callback_info info) {
