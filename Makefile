@@ -1,12 +1,12 @@
-# What can be done with this checkout: `make help`.
+# `make help` lists the targets.
 
 .DEFAULT_GOAL := help
 .PHONY: help run build test check format fuzz faults soak config layers graphql languages bench bench-quick deb deb-test systemd-test clean node install kernel typescript
 MAKEFLAGS += --no-print-directory
 
-# Native packages are compiled from source. node-gyp uses one core unless told otherwise (9 m 44 s against 3 m 24 s on
-# two cores), and with ccache a second build takes seconds, also in another checkout, as paths count from its root. With
-# the headers of the running Node nothing is downloaded.
+# Native packages are compiled from source. By default node-gyp uses one core (9 m 44 s, and 3 m 24 s with two cores). With
+# ccache a second build takes seconds, even in another checkout, because paths are relative to its root. If the headers of
+# the running Node are installed, nothing is downloaded.
 export JOBS ?= max
 export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= true
@@ -22,23 +22,23 @@ kernel := src/native/build/Release/trawl_kernel.node
 
 help:
 	@echo "make run              build, start trawld on 127.0.0.1:7080 with its data under data/, serve this checkout"
-	@echo "make run REPO=URL     the same for that repository: a path or a URL"
-	@echo "make run CONFIG=FILE  the same with a configuration file, as config/trawl.jsonc"
-	@echo "make build            install what the lockfile says, compile the kernel and the TypeScript"
+	@echo "make run REPO=URL     the same for the given repository: a path or a URL"
+	@echo "make run CONFIG=FILE  the same with a configuration file, such as config/trawl.jsonc"
+	@echo "make build            install the packages in the lockfile, compile the kernel and the TypeScript"
 	@echo "make test             build and run all tests; make test TESTS=http-sse runs one file"
 	@echo "make check            types and house rules only"
-	@echo "make fuzz             half a minute of random inputs for each reader; TARGET=name, INPUTS=N, SEED=N"
-	@echo "make faults           kills, power losses, damage and load with large counts; TESTS=, FAULTS=0.1, MINUTES=5"
-	@echo "make soak             an hour with a commit each second; MINUTES=5"
-	@echo "make config           write config/ again from src/daemon/options.ts"
-	@echo "make graphql          write src/graphql/schema-types.ts again from schema.graphql"
-	@echo "make languages        write src/model/languages.tsv again from the package linguist-languages"
-	@echo "make bench            measure everything beside other tools, half an hour; ARGS='--only peers' for one suite"
-	@echo "make bench-quick      some of it on what this checkout has, three minutes"
-	@echo "make deb              a Debian package and a tarball in build/, with what runs alone; VERSION=X"
+	@echo "make fuzz             fuzz each parser for half a minute; TARGET=name, INPUTS=N, SEED=N"
+	@echo "make faults           fault-injection tests with large counts; TESTS=, FAULTS=0.1, MINUTES=5"
+	@echo "make soak             an hour with one commit per second; MINUTES=5"
+	@echo "make config           regenerate config/ from src/daemon/options.ts"
+	@echo "make graphql          regenerate src/graphql/schema-types.ts from schema.graphql"
+	@echo "make languages        regenerate src/model/languages.tsv from the package linguist-languages"
+	@echo "make bench            compare everything with other tools, half an hour; ARGS='--only peers' for one suite"
+	@echo "make bench-quick      a subset on the files of this checkout, three minutes"
+	@echo "make deb              a Debian package and a tarball in build/, with only the files needed at run time; VERSION=X"
 	@echo "make deb-test         install, use, upgrade, roll back and remove it in a clean Debian root; SUITE=trixie, ROOT=DIR"
-	@echo "make systemd-test     run its unit under a real systemd over a clean Debian root; SUITE=trixie, ROOT=DIR"
-	@echo "make clean            delete what was built; node_modules and data stay"
+	@echo "make systemd-test     run its unit under a real systemd in a clean Debian root; SUITE=trixie, ROOT=DIR"
+	@echo "make clean            delete build output; node_modules and data are kept"
 
 run: build
 	@exec node scripts/run.mjs --data data $(if $(CONFIG),--config $(CONFIG),--repository "$(or $(REPO),trawl=$(CURDIR))")
@@ -46,11 +46,12 @@ run: build
 build: install kernel typescript
 
 node:
-	@node bin/node-version.mjs || { command -v node >/dev/null || echo "node is not there: install Node 20, 22 or 24, see README.md"; exit 1; }
+	@node bin/node-version.mjs || { command -v node >/dev/null || echo "node is not installed: install Node 20, 22 or 24, see README.md"; exit 1; }
 
-# The stamp holds what was installed: a lockfile, a list of Debian packages, and the ABI that native packages were compiled for. While the ABI stays,
-# only what differs from the lockfile is installed: `npm ci` would delete all and compile again. Files that npm writes in
-# place are removed first, since checkouts may share them by hard links. Node 22 and 24 take the uWebSockets.js of uws/.
+# The stamp records what was installed: lockfiles, the list of Debian packages, and the ABI for which native packages were
+# compiled. If the ABI is the same, only differences from the lockfile are installed, because `npm ci` would delete and
+# recompile everything. Files that npm writes in place are removed first, because checkouts may share them by hard links.
+# Node 22 and 24 use the uWebSockets.js in uws/.
 install: node
 	@abi="$$(node -p process.versions.modules)"; want="$$(cat package-lock.json uws/package-lock.json scripts/debian-packages.sh scripts/build-lmdb.sh | sha256sum) $$abi"; \
 	stamp=node_modules/.trawl-installed; have="$$(cat $$stamp 2>/dev/null)"; \
@@ -74,7 +75,7 @@ $(kernel): $(kernel_sources) | install
 
 typescript: dist/.built
 
-# What was compiled from a file that is gone would still be found by the tests.
+# Otherwise the tests would still find the output of deleted source files.
 dist/.built: $(sources) | install
 	@echo "Compiling TypeScript"
 	@node_modules/.bin/tsc
@@ -82,8 +83,8 @@ dist/.built: $(sources) | install
 	  source="$${file#dist/}"; [ -e "$${source%.js}.ts" ] || rm -f "$$file" "$$file.map"; done
 	@touch $@
 
-# Without a terminal tap's moving lines are unreadable. What .taprc says of plugins holds from the build on: the first run in a fresh
-# checkout would load a TypeScript compiler into each test.
+# Without a terminal, tap's progress display is unreadable. The plugins in .taprc take effect after `tap build`: without it, the
+# first run in a fresh checkout would load a TypeScript compiler into each test.
 test: check
 	@[ -d .tap/plugins ] || node_modules/.bin/tap build >/dev/null
 	@mkdir -p .tap && rm -f .tap/out.tap
@@ -95,7 +96,7 @@ test: check
 	node scripts/tap-summary.mjs .tap/out.tap $$code | tee .tap/summary; exit $$code
 
 check: build
-	@node_modules/.bin/biome check --error-on-warnings --log-level=warn || { echo "make format sets the format right"; exit 1; }
+	@node_modules/.bin/biome check --error-on-warnings --log-level=warn || { echo "run make format to fix the format"; exit 1; }
 	@mkdir -p .tap
 	@node dist/test/house/tidy.test.js >.tap/tidy.tap || { grep -A12 "^ *not ok" .tap/tidy.tap; exit 1; }
 	@echo "types and house rules: good"

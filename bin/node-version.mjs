@@ -1,17 +1,17 @@
-// Which releases of Node the daemon runs on. Plain enough for old ones to read it, as they are to be told.
+// The Node releases that the daemon supports. Uses only basic syntax, so that unsupported releases can run it.
 //
-//   node bin/node-version.mjs     says what is wrong, and ends with 2 then
+//   node bin/node-version.mjs     prints an error and exits with 2 if the release is not supported
 
-/** Major release, and the first of its minor ones that will do. */
+/** Major release, and its first supported minor release. */
 const supported = [[20, 15], [22, 12], [24, 0]];
 
 const names = supported.map(([major, minor]) => `${major}.${minor}`).join(", ");
 
-/** What is wrong with a version, and what to do; undefined for one that will do. */
+/** Why a version is not supported, with the remedy; undefined if it is supported. */
 export function nodeProblem(version) {
   const [major, minor] = version.split(".").map(Number);
   if (supported.some(([other, first]) => other === major && minor >= first)) return undefined;
-  return `this is Node ${version}, and it takes one of Node ${names} or later of the same major release: install that, as https://nodejs.org/en/download says, and put it first in PATH`;
+  return `this is Node ${version}, but Node ${names}, or a later version of the same major release, is required: install one from https://nodejs.org/en/download, and put it first in PATH`;
 }
 
 if (process.argv[1] !== undefined && import.meta.url.endsWith("/node-version.mjs") && process.argv[1].endsWith("node-version.mjs")) {
