@@ -37,7 +37,7 @@ export function addUser(program: Command): void {
     .addOption(dataOption())
     .description("Change a user.")
     .option("--admin", "make it a site admin")
-    .option("--no-admin", "make it one no more")
+    .option("--no-admin", "make it an ordinary user")
     .action((name: string, typed: { data: string; admin?: boolean }) =>
       accountCommands(typed).setUser(name, typed.admin),
     );
@@ -80,7 +80,7 @@ export function addOrganisation(program: Command): void {
     .argument("<name>")
     .argument("<user>")
     .addOption(dataOption())
-    .description("Make a user a member no more.")
+    .description("Remove a user from an organisation.")
     .action((name: string, user: string, typed: { data: string }) =>
       accountCommands(typed).setMember(name, user, false),
     );

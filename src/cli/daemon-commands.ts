@@ -7,7 +7,7 @@ export function addReload(program: Command): void {
   program
     .command("reload")
     .description(
-      "Let the running daemon read its configuration file again: its lists of repositories and contexts take effect.",
+      "Make the running daemon reload its configuration file: its lists of repositories and contexts take effect.",
     )
     .addOption(dataOption())
     .option("--yes", "also when most of the repositories would be removed", false)
@@ -38,7 +38,7 @@ export function addConfig(program: Command): void {
     .action(async (file: string) => {
       const { resolveOptions } = await import("../daemon/config.js");
       const { repositories, contexts } = resolveOptions({ configFile: file, overrides: [], repositories: [] });
-      print(`${file} is good: ${repositories.length} repositories, ${contexts.length} contexts`);
+      print(`${file} is valid: ${repositories.length} repositories, ${contexts.length} contexts`);
     });
 }
 
@@ -64,9 +64,7 @@ export function addBackup(program: Command, exit: (code: number) => void): void 
     .command("backup")
     .argument("<folder>")
     .addOption(dataOption())
-    .description(
-      "Let the running daemon copy its data to a folder. What is there from an earlier backup is not copied again.",
-    )
+    .description("Make the running daemon back up its data to a folder. Backups to the same folder are incremental.")
     .action(async (folder: string, { data }: { data: string }) => {
       const { backup } = await import("./backup.js");
       exit(await backup(folder, data, print));
@@ -75,7 +73,7 @@ export function addBackup(program: Command, exit: (code: number) => void): void 
     .command("restore")
     .argument("<folder>")
     .addOption(dataOption())
-    .description("Make a data directory of a backup, before its daemon is started. The directory must be empty.")
+    .description("Create a data directory from a backup, before its daemon is started. The directory must be empty.")
     .action(async (folder: string, { data }: { data: string }) => {
       const { restoreBackup } = await import("./backup.js");
       await restoreBackup(folder, data, print);

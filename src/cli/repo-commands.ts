@@ -23,7 +23,7 @@ export function addRepo(program: Command): void {
     .option("--no-fork", "it is no fork")
     .option("--no-archived", "it is not archived")
     .option("--no-private", "it is not private")
-    .option("--no-reader", "nobody but site admins may see it while it is private")
+    .option("--no-reader", "only site admins may see it while it is private")
     .option("--no-topic", "it has no topics")
     .option("--no-meta", "it has no metadata")
     .action((name: string, typed: TypedAttributes & { data: string; url?: string; credential?: string }) =>
@@ -39,13 +39,13 @@ export function addRepo(program: Command): void {
     .command("remove")
     .argument("<name>")
     .addOption(dataOption())
-    .description("Forget a repository and delete its mirror and shards.")
+    .description("Remove a repository, and delete its mirror and shards.")
     .action((name: string, typed: { data: string }) => commands(typed).remove(name));
   repo
     .command("sync")
     .argument("[name]")
     .addOption(dataOption())
-    .description("Fetch and index at once; without a name, all repositories.")
+    .description("Fetch and index immediately; without a name, all repositories.")
     .action((name: string | undefined, typed: { data: string }) => commands(typed).sync(name));
 }
 

@@ -73,7 +73,7 @@ export class RunningSearch {
   readonly #slices: SearchSlices;
   /** Undefined before the search begins. */
   #repositoryWork: PacedWork | undefined;
-  /** Undefined when all that is searched is indexed. */
+  /** Undefined if everything that is searched is indexed. */
   #phases: PhaseQueue | undefined;
   /** One for the search, and one for each element of `resultOptions` with a shorter timeout. */
   readonly #clocks: readonly SearchClock[];
@@ -87,7 +87,7 @@ export class RunningSearch {
   #firstMatchesMs: number | undefined;
   #stopWait: PendingCall | undefined;
 
-  /** `resolutions` are of the moment at which the view was taken, which the search releases. */
+  /** `resolutions` reflect the moment at which the view was taken, which the search releases. */
   constructor(
     id: number,
     request: SearchRequest,
@@ -161,7 +161,7 @@ export class RunningSearch {
     });
   }
 
-  /** Runs the search to its last event, and then until nothing of it is in work. Never rejects. */
+  /** Runs the search to its last event, and then until all its work has ended. Never rejects. */
   async run(): Promise<void> {
     this.#sink.onClosed(() => this.#cancel());
     this.#sink.onDrain(() => this.#goOn());
@@ -220,7 +220,7 @@ export class RunningSearch {
     }
   }
 
-  /** Asks the mirrors for the revisions that memory does not know. */
+  /** Resolves from the mirrors the revisions that are not known in memory. */
   async #readRevisions(): Promise<void> {
     const { revisions, maxTimeoutMs } = this.#environment;
     this.#report.resolutions = await Promise.all(
@@ -260,7 +260,7 @@ export class RunningSearch {
     this.#preparePhases(selections);
   }
 
-  /** Begins to prepare the search of commits that are not indexed, if there are any. */
+  /** Starts to prepare the search of commits that are not indexed, if there are any. */
   #preparePhases(selections: readonly RepositorySelection[]): void {
     const { revisions, maxTimeoutMs } = this.#environment;
     const phases = phasesOfPlan(this.#plan, selections, this.#report.resolutions, {
@@ -275,7 +275,7 @@ export class RunningSearch {
     if (phases !== undefined) this.#phases = new PhaseQueue(phases);
   }
 
-  /** Sends repositories that are results, in steps, as there may be as many as repositories. */
+  /** Sends repositories that are results, in steps, because all repositories may be results. */
   #sendRepositories(): Promise<void> {
     this.#repositoryWork = new PacedWork(
       repositoryResults(this.#plan, this.#report.resolutions, this.#repositories, this.#results),
@@ -313,7 +313,7 @@ export class RunningSearch {
     return rows;
   }
 
-  /** Lets what waits for the client go on, as far as it has read. */
+  /** Lets work that waits for the client continue, as far as the client has read. */
   #goOn(): void {
     if (this.#ended) return;
     this.#slices.grantCredit();
@@ -324,7 +324,7 @@ export class RunningSearch {
     this.#slices.goOn();
   }
 
-  /** The time in which the search waits for the client alone does not count. */
+  /** Time in which the search only waits for the client does not count. */
   #pauseClocks(): void {
     if (this.#slices.isActive || this.#repositoryWork?.isActive === true) return;
     for (const clock of this.#clocks) clock.pause();
@@ -335,20 +335,20 @@ export class RunningSearch {
     this.#requestStop();
   }
 
-  /** The time of some basic queries is over: the others go on. */
+  /** The timeout of some basic queries is over: the others continue. */
   #expireOptions(optionsIndex: number): void {
     if (this.#limits.resultLimits === undefined) return;
     this.#report.timedOutOptions.add(optionsIndex);
     endTaking(this.#limits.resultLimits, optionsIndex);
   }
 
-  /** The client has left: nobody waits for what is found. */
+  /** The client has disconnected: the results are no longer wanted. */
   #cancel(): void {
     this.#requestStop();
     this.#slices.giveUp();
   }
 
-  /** No more is looked for, and what is parked is given up. */
+  /** Stops searching, and abandons parked slices. */
   #requestStop(): void {
     this.#control.cancel();
     this.#slices.drop();
@@ -357,15 +357,15 @@ export class RunningSearch {
     this.#resolveStopped();
   }
 
-  /** Sends the last event. What slices still do is stopped. */
+  /** Sends the last event, and stops slices that are still running. */
   #finish(): void {
     this.#ended = true;
     this.#stopWait?.cancel();
     for (const clock of this.#clocks) clock.stop();
     this.#report.unfinishedShards.push(...this.#slices.shardsInWork());
-    // What is read for later phases is not wanted.
+    // Data read for later phases is no longer needed.
     if (this.#phases !== undefined) this.#control.cancel();
-    // Batches that come later are dropped there, and their memory goes back to its worker.
+    // Later batches are dropped there, and their memory is returned to its worker.
     this.#environment.pool.forget(this.#id);
     this.#slices.giveUp();
     const { durationMs } = this.#report;
@@ -388,7 +388,7 @@ export class RunningSearch {
     for (const clock of this.#clocks) clock.resume();
   }
 
-  /** All that there is for this search. */
+  /** All repositories that exist for this search. */
   get #repositories(): RepositoryTable {
     return this.#environment.catalog.repositoryTable(this.#request.viewer);
   }
@@ -402,7 +402,7 @@ export class RunningSearch {
     return Math.max(...this.#limits.timeoutsMs);
   }
 
-  /** Bytes of results that the client has not taken. */
+  /** Bytes of results that the client has not read. */
   get #unreadBytes(): number {
     return this.#stream.gatheredBytes + this.#sink.pendingBytes;
   }

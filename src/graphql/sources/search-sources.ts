@@ -32,7 +32,8 @@ export class SearchSource {
   }
 
   async #run(context: RequestContext): Promise<SearchResultsSource> {
-    if (context.isCancelled) throw new TrawlError("cancelled", "the search was not begun, as its client has left");
+    if (context.isCancelled)
+      throw new TrawlError("cancelled", "the search was not started, because its client has disconnected");
     const { query, version, patternType } = this.#arguments;
     const { searcher } = context.services;
     const refusal = searcher.admit(context.client);
@@ -54,7 +55,8 @@ export class SearchSource {
     searcher.run(request, collector, (end) => collector.recordEnd(end));
     const collected = await collector.collected();
     forget();
-    if (context.isCancelled) throw new TrawlError("cancelled", "the search was stopped, as its client has left");
+    if (context.isCancelled)
+      throw new TrawlError("cancelled", "the search was stopped, because its client has disconnected");
     if (collected.error !== undefined) throw new TrawlError("bad-request", collected.error);
     return new SearchResultsSource(collected, (id) => {
       const record = context.repositories.byId(id);
