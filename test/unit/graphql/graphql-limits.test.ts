@@ -153,6 +153,6 @@ t.test("lists without a length: a bound for all of one answer, and other work be
   t.ok(turns > 10, "they are not made at once");
   await t.rejects(context.takeItems(1, "members"), {
     code: "bad-request",
-    message: /more than 200000 members; ask for fewer/,
+    message: /more than 200000 members; request fewer/,
   });
 });
