@@ -48,8 +48,11 @@ export async function inspectStore(
 ): Promise<StoreState> {
   if (!existsSync(join(folder, "data.mdb"))) return { kind: "absent" };
   const { code, signal, out, err } = await runProbe(kind, folder, mode);
-  if (code === 0) return { kind: "whole", ...(JSON.parse(out) as ProbeResult) };
+  const lines = out.split("\n");
+  if (code === 0) return { kind: "whole", ...(JSON.parse(lines.at(-2) ?? "") as ProbeResult) };
   if (mode !== "look") rmSync(join(folder, unfinishedFolder), { recursive: true, force: true });
+  // It had read all of it, and was writing the new file.
+  if (lines.length === 2) return { kind: "whole", ...(JSON.parse(lines[0]) as ProbeResult) };
   if (signal === "SIGALRM") return { kind: "unknown", reason: "it takes too long" };
   if (signal === null)
     return code === refusedCode

@@ -11,3 +11,9 @@ export const unfinishedFolder = "rewritten";
 
 /** Exit code of a probe that the system did not let look, as where descriptors, memory or permission are missing. */
 export const refusedCode = 3;
+
+/**
+ * Why a store was not written anew where the probe ended as it did so. It prints a result that says so before, and an
+ * empty line after it.
+ */
+export const interrupted = "writing the new file was interrupted, as by a full disk";

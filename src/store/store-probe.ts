@@ -11,7 +11,7 @@ import { constants } from "node:os";
 import { join } from "node:path";
 import { ABORT, open, type RootDatabase } from "lmdb";
 import { errorMessage } from "../base/errors.js";
-import { refusedCode, unfinishedFolder, type ProbeResult } from "./probe-result.js";
+import { interrupted, refusedCode, unfinishedFolder, type ProbeResult } from "./probe-result.js";
 import {
   digestKey,
   digestWith,
@@ -173,7 +173,11 @@ async function probe(): Promise<ProbeResult> {
   const read = kind === "records" ? readRecords(root) : undefined;
   const count = read?.count ?? countShards(root);
   await root.close();
+  // LMDB may end this process where a new file meets a full disk, which says nothing of what was read.
+  if (mode !== "look")
+    process.stdout.write(`${JSON.stringify({ count, unwritten: interrupted } satisfies ProbeResult)}\n`);
   const unwritten = await tryToRewrite(read);
+  if (mode !== "look") process.stdout.write("\n");
   if (mode === "look" || unwritten !== undefined) await tryToWrite(folder);
   return { count, unwritten };
 }

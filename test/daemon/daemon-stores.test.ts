@@ -154,7 +154,7 @@ t.test(
 
 t.test("a probe that is killed says nothing of the store", { skip: noProcesses }, async (t) => {
   const folder = join(copy(t), "catalog");
-  const state = inspectStore("records", folder, "rewrite");
+  const state = inspectStore("records", folder);
   await signalProbe(folder, "SIGKILL");
   t.same(await state, { kind: "unknown", reason: "reading it was terminated by SIGKILL" });
 });

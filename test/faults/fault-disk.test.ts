@@ -115,6 +115,29 @@ for (const name of ["records", "shards"]) {
   );
 }
 
+t.test("a start on a full disk takes no store for damaged", { skip: layerMissing }, async (t) => {
+  const git = fixture(t);
+  git.commit({ branch: "main", files: { "a.txt": `${needle}\n` } });
+  const data = realDirectory(t);
+  const layer = new FaultLayer(t, data, { journals: false });
+  const start = () => DaemonProcess.start(data, ["--set", "workers=1", "--set", "index.workers=1"], layer.environment);
+  const first = await start();
+  await first.add("host/a", git.path);
+  await first.kill();
+  // The probe of the catalog makes some fifteen calls to write it to a new file.
+  for (const call of [2, 4, 6, 8]) {
+    layer.failAt(call, "ENOSPC");
+    const daemon = await start().catch((error: unknown) => String(error));
+    layer.heal();
+    const said = typeof daemon === "string" ? daemon : JSON.stringify(daemon.log);
+    t.notMatch(said, /damaged/, `full from call ${call} on`);
+    if (typeof daemon !== "string") await daemon.kill();
+  }
+  const last = await start();
+  t.teardown(() => last.kill());
+  t.same((await last.search(needle)).found, ["host/a:a.txt:1"]);
+});
+
 for (const kind of kinds) {
   t.test(kind.name, { skip: layerMissing, timeout: 3_600_000 }, async (t) => {
     const site = new Site(t);
