@@ -57,7 +57,7 @@ const refused: readonly (readonly [name: string, texts: readonly string[], probl
     ["a^{commit", "a^{blob}", "a^{ commit}", "a~x", "a~-1", "a~1x", "a^{commit}}"],
     /continues|space/,
   ],
-  ["numbers that git would count for long", ["a~1000000", "a^99999999999999999999"], /goes on/],
+  ["numbers that git would count for long", ["a~1000000", "a^99999999999999999999"], /continues/],
   ["too much", ["a".repeat(1025), `a${"^".repeat(65)}`, `a${"~1".repeat(65)}`], /more than/],
   ["nothing", [""], /does not begin/],
 ];
