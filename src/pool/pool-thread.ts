@@ -7,6 +7,7 @@ import { isHeapFull, makeHeapWord } from "../native/process/heap-limit.js";
 import type { WorkerSettings } from "../protocol/messages.js";
 import { failed, startTask, type ResultMessage, type TaskMessage } from "../protocol/task-message.js";
 import type { ThreadSettings } from "../protocol/settings.js";
+import { youngHeapMiB } from "./pool-settings.js";
 import { ThreadLoss } from "./thread-loss.js";
 
 /** Interval and maximum number of checks whether the children of an exited thread have exited. */
@@ -74,7 +75,7 @@ export class PoolThread {
       // accumulate.
       atomics: "disabled",
       workerData,
-      resourceLimits: { maxOldGenerationSizeMb: heapMiB },
+      resourceLimits: { maxOldGenerationSizeMb: heapMiB, maxYoungGenerationSizeMb: youngHeapMiB },
       recordTiming: false,
     });
     this.#pool.on("message", events.onMessage);
