@@ -7,7 +7,6 @@ import type { SearchRequest } from "../model/search-request.js";
 import { operatorViewer, type Viewer } from "../model/viewer.js";
 import { choosePatternType } from "../query/fields/pattern-type.js";
 import { planInSteps } from "../query/plan/plan-query.js";
-import { printPlan } from "../query/plan/print.js";
 import { QueryError } from "../query/syntax/query-error.js";
 import type { SearchContexts } from "../query/plan/search-contexts.js";
 import type { SearchPlan } from "../query/plan/plan.js";
@@ -18,6 +17,7 @@ import { resolveInSteps, type Resolution } from "./repositories/repository-resol
 import { RunningSearch, type ChosenSearch } from "./running-search.js";
 import type { SearchEnd, SearchEnvironment } from "./search-environment.js";
 import { searchLimits } from "./search-limits.js";
+import { traceWriter } from "./stream/search-trace.js";
 import { TraceStore } from "./stream/trace-store.js";
 
 /** How long a refused client is asked to wait, in seconds. */
@@ -258,7 +258,7 @@ export class Searcher {
     // The statistics of a search reveal information about repositories that its viewer may not see, because they share
     // shards with others.
     const seesAll = this.#environment.catalog.seesAll(request.viewer);
-    this.#traces.add(traceId, traceText(request, plan, end, seesAll ? end.stats : {}), request.viewer);
+    this.#traces.add(traceId, traceWriter(request, plan, end, seesAll ? end.stats : {}), request.viewer);
   }
 }
 
@@ -269,23 +269,4 @@ const stopMessage = "the daemon is stopping";
 
 function toAlert({ title, description, from, to }: QueryError): Alert {
   return { title, description, proposedQueries: null, place: { from, to } };
-}
-
-function traceText(
-  request: SearchRequest,
-  plan: SearchPlan,
-  end: SearchEnd,
-  stats: Partial<SearchEnd["stats"]>,
-): string {
-  const lines = [
-    `query: ${request.query}`,
-    `plan: ${printPlan(plan)}`,
-    `outcome: ${end.outcome}`,
-    `matches: ${end.matchCount}`,
-    `duration: ${end.durationMs.toFixed(2)} ms`,
-    `first matches: ${end.firstMatchesMs === undefined ? "none" : `${end.firstMatchesMs.toFixed(2)} ms`}`,
-    ...Object.entries(stats).map(([name, value]) => `${name}: ${value}`),
-    ...end.shardFailures.map((failure) => `failure: ${failure}`),
-  ];
-  return `${lines.join("\n")}\n`;
 }

@@ -330,7 +330,7 @@ t.test("accounts under attack", async (t) => {
     });
     for (const rest of ["", ", durationSeconds: null"]) await graphql(site, make('"user:all"', rest), plain.header);
     t.match(await graphql(site, make('"user:all"', ", durationSeconds: 31536001"), plain.header), {
-      errors: [{ message: /longer than 365 days, the maximum set by auth.maxTokenDays/ }],
+      errors: [{ message: /more than 365 days, the maximum set by auth.maxTokenDays/ }],
     });
     await t.rejects(
       site.control("POST", "/.api/tokens", { user: "admin", scopes: ["user:all"], note: "", expires: "never" }),

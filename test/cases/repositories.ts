@@ -272,12 +272,12 @@ const searchContexts = rows("context:", "standard", [
 const invalid = "alert: Invalid revision syntax: The revision ";
 
 const revisionSyntax = rows("revisions that are none", "standard", [
-  ["a range", "repo:^parser$@main..dev a", [`${invalid}"main..dev" is none…`]],
-  ["a glob without its star", "repo:^parser$@v1* a", [`${invalid}"v1*" is none…`]],
-  ["an option", "repo:^parser$@--all a", [`${invalid}"--all" is none…`]],
-  ["with a blank", `repo:"^parser$@a b" c`, [`${invalid}"a b" is none…`]],
-  ["in rev:", "repo:^parser$ rev:a[b", [`${invalid}"a[b" is none…`]],
-  ["behind a good one", "repo:^parser$@main:a..b a", [`${invalid}"a..b" is none…`]],
+  ["a range", "repo:^parser$@main..dev a", [`${invalid}"main..dev" cannot be searched…`]],
+  ["a glob without its star", "repo:^parser$@v1* a", [`${invalid}"v1*" cannot be searched…`]],
+  ["an option", "repo:^parser$@--all a", [`${invalid}"--all" cannot be searched…`]],
+  ["with a blank", `repo:"^parser$@a b" c`, [`${invalid}"a b" cannot be searched…`]],
+  ["in rev:", "repo:^parser$ rev:a[b", [`${invalid}"a[b" cannot be searched…`]],
+  ["behind a good one", "repo:^parser$@main:a..b a", [`${invalid}"a..b" cannot be searched…`]],
 ]);
 
 const many = (word: (i: number) => string): string => Array.from({ length: 100 }, (_, i) => word(i)).join(" or ");

@@ -330,7 +330,7 @@ t.test("trawl config check", async (t) => {
   t.teardown(() => rmSync(file, { force: true }));
   writeFileSync(file, '{"repositories": [{"name": "host/a", "url": "/srv/a.git"}]}');
   const good = await runCommand("config", "check", file);
-  t.same([good.exitCode, good.out], [0, `${file} is good: 1 repositories, 0 contexts\n`]);
+  t.same([good.exitCode, good.out], [0, `${file} is valid: 1 repositories, 0 contexts\n`]);
   writeFileSync(file, '{\n"listne": 1}');
   const bad = await runCommand("config", "check", file);
   t.equal(bad.exitCode, 2);

@@ -107,7 +107,7 @@ for (const [what, prepare] of olderStates) {
     await prepare(data);
     t.match(await runCommand("check", "--data", data), {
       exitCode: 2,
-      err: /has data of an earlier version, which the daemon upgrades to 2: start it first/,
+      err: /has data of an earlier version, which the daemon upgrades to 2 at startup: start it first/,
     });
     const daemon = await testDaemon(t, [], data);
     await requireAnswers(t, daemon);
@@ -178,7 +178,7 @@ const refusals: readonly (readonly [version: string, message: RegExp])[] = [
   ["0\n", /has data of version 0, written by an earlier program, but this program supports 2/],
   [
     "one\n",
-    /version is damaged: it should contain 2\. If the directory is one of this program, write that number to it\./,
+    /version is damaged: it should contain 2\. If the directory was written by this program, write that number to it\./,
   ],
   [
     "restoring\n",

@@ -296,7 +296,8 @@ async function manyWait(t: Test, count: number, opened: number): Promise<void> {
   const { cut, failed, refused } = await tallies();
   t.same([cut, failed], [0, 0], "none is cut, and each connects");
   t.equal(waiting + refused, opened);
-  t.ok(held <= 8 * 1024, `${held.toFixed(0)} bytes each`);
+  // The four streams that run hold up to 2 MiB each, which come and go, and are a large part where few streams wait.
+  t.ok(held <= (isFull ? 8 : 40) * 1024, `${held.toFixed(0)} bytes each`);
   if (isFull) t.ok(own <= 8 * 1024, `${own.toFixed(0)} bytes each by the system's count`);
   await until("it is idle", async () => (await daemon.metric("trawl_streams_open")) === 0);
   record(

@@ -214,7 +214,7 @@ t.test("a damaged backup is not restored, and no daemon starts on a part of one"
   writeFileSync(join(copy, "manifest.json"), JSON.stringify({ ...manifest(), dataVersion: 3 }));
   t.match(await runCommand("restore", copy, "--data", dataDirectory(t)), {
     exitCode: 2,
-    err: /of a data directory of version 3, but this program supports 2/,
+    err: /contains a data directory of version 3, but this program supports 2/,
   });
   writeFileSync(join(copy, "manifest.json"), JSON.stringify({ ...manifest(), format: 2 }));
   t.match(await runCommand("restore", copy, "--data", dataDirectory(t)), {

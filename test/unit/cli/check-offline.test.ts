@@ -147,7 +147,7 @@ const faults: readonly (readonly [
         record["indexedBranches"] = [{ name: "main", bit: 0, commit: source.a.git("rev-parse", "main~1") }];
       }),
     [
-      /^mirrors\/1.git, the mirror of host\/a: its branch main is at [0-9a-f]{40}, and [0-9a-f]{40} is indexed; the next sync indexes its contents$/,
+      /^mirrors\/1.git, the mirror of host\/a: its branch main is at [0-9a-f]{40}, but [0-9a-f]{40} is indexed; the next sync indexes its contents$/,
       /^2 files of host\/a differ between the index and the mirror, the first is "c.txt" \(blob [0-9a-f]{40}\): /,
       /^the index has 1 files of host\/a that are not in its commits, the first is "d\/b.txt"/,
     ],
@@ -159,7 +159,7 @@ const faults: readonly (readonly [
         record["indexedBranches"] = [{ name: "main", bit: 0, commit: "1".repeat(40) }];
       }),
     [
-      /^mirrors\/2.git, the mirror of host\/b: the indexed commit 1{40} of main; delete it/,
+      /^mirrors\/2.git, the mirror of host\/b: the indexed commit 1{40} of main is missing; delete it/,
       /^(the files of host\/b cannot be listed|the index has)/,
     ],
   ],
@@ -169,7 +169,7 @@ const faults: readonly (readonly [
       source.b.git(`--git-dir=${mirrorOf(data, 2)}`, "update-ref", "-d", "refs/heads/topic");
     },
     [
-      /^mirrors\/2.git, the mirror of host\/b: its branch topic is gone, and [0-9a-f]{40} is indexed; the next sync indexes its contents$/,
+      /^mirrors\/2.git, the mirror of host\/b: its branch topic no longer exists, but [0-9a-f]{40} is indexed; the next sync indexes its contents$/,
     ],
   ],
   [
@@ -181,7 +181,7 @@ const faults: readonly (readonly [
           bit: 1 - branch.bit,
         }));
       }),
-    [/^4 files of host\/b are not in the index as they are/],
+    [/^4 files of host\/b differ between the index and the mirror/],
   ],
   [
     "the number of documents is wrong",
@@ -189,7 +189,7 @@ const faults: readonly (readonly [
       changeRecord(data, "repository/2", (record) => {
         record["documentCount"] = 9;
       }),
-    [/^the catalog records host\/b has 9, but there are 4: /],
+    [/^the catalog records 9 documents of host\/b, but there are 4: /],
   ],
 ];
 
@@ -215,7 +215,7 @@ t.test("what cannot be checked is refused", async (t) => {
   writeFileSync(join(data, "version"), "3\n");
   t.match(await runCommand("check", "--data", data), {
     exitCode: 2,
-    err: /has data of version 3, of a later program, but this program supports 2/,
+    err: /has data of version 3, written by a later program, but this program supports 2/,
   });
   t.match(await runCommand("check", "--repair", "--data", data), {
     exitCode: 2,

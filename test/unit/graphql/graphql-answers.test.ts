@@ -291,7 +291,7 @@ t.test("answers", async (t) => {
     t.match(await file("a.txt", "blame(startLine: 50, endLine: 60) { rev }"), {
       data: { repository: { commit: { blob: { blame: [] } } } },
     });
-    t.match(await file("a.txt", "blame(startLine: 0, endLine: 1) { rev }"), { errors: [{ message: /count from 1/ }] });
+    t.match(await file("a.txt", "blame(startLine: 0, endLine: 1) { rev }"), { errors: [{ message: /start at 1/ }] });
     t.match(
       await file(
         "a.txt",

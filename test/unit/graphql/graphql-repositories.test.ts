@@ -241,7 +241,7 @@ t.test("who may see it", async (t) => {
       'mutation ($id: ID!) { setRepositoryPermissionsForUsers(repository: $id, userPermissions: [{bindID: "a b"}]) { alwaysNil } }',
       { id: added },
     ),
-    /no name/,
+    /is not a valid name/,
   );
   t.match(await errorOf("admin", unrestrict, { ids: [configured], to: true }), /configuration file/);
   const audit = readFileSync(join(data, "audit.log"), "utf8");

@@ -174,7 +174,7 @@ t.test("organisations, teams, settings and saved searches", async (t) => {
       await site.refusal("admin", 'mutation { createUser(username: "search") { user { id } } }'),
       /already taken/,
     );
-    t.match(await site.refusal("bob", 'mutation { createTeam(name: "a b") { id } }'), /no name/);
+    t.match(await site.refusal("bob", 'mutation { createTeam(name: "a b") { id } }'), /is not a valid name/);
     t.equal(await site.refusal("bob", 'mutation { createTeam(name: "ro", readonly: true) { id } }'), notAdmin);
     t.equal(await site.refusal("anonymous", 'mutation { createTeam(name: "x") { id } }'), notAuthenticated);
     await site.data("bob", 'mutation { createTeam(name: "indexing", parentTeamName: "search") { id } }');
@@ -213,7 +213,7 @@ t.test("organisations, teams, settings and saved searches", async (t) => {
     );
     t.match(
       await site.refusal("bob", 'mutation { deleteTeam(name: "search") { alwaysNil } }'),
-      /"indexing" is a part of it/,
+      /"indexing" is a child of this team/,
     );
 
     const add =
@@ -401,7 +401,7 @@ t.test("organisations, teams, settings and saved searches", async (t) => {
       t.match(await site.refusal("ann", edit, { s: annId, l: own, e }), message, JSON.stringify(e));
     for (const [contents, message] of [
       ["", /line 1, column 1/],
-      ['{\n  "a": }', /in line 2, column 8/],
+      ['{\n  "a": }', /at line 2, column 8/],
       ["[1]", /object/],
       [`{"a": "${"x".repeat(70_000)}"}`, /65536 bytes/],
       [`{"a": ${"[".repeat(5000)}${"]".repeat(5000)}}`, /levels deep/],

@@ -210,9 +210,9 @@ t.test("users", async (t) => {
     });
     for (const [name, message] of [
       ["EVE", /already taken/],
-      ["a b", /no name/],
-      ["", /no name/],
-      ["x".repeat(256), /no name/],
+      ["a b", /is not a valid name/],
+      ["", /is not a valid name/],
+      ["x".repeat(256), /is not a valid name/],
     ] as const) {
       t.match(
         await site.refusal("admin", "mutation ($n: String!) { createUser(username: $n) { user { id } } }", { n: name }),

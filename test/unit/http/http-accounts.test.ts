@@ -78,7 +78,7 @@ t.test("private mode: a token opens what is closed without", async (t) => {
   );
   t.match(
     (await runCommand("search", "--endpoint", daemon.url, "needle")).err,
-    /answered 401: Private mode requires authentication\. Name an access token/,
+    /answered 401: Private mode requires authentication\. Set an access token/,
   );
 
   const [, id] =

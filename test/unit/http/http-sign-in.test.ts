@@ -299,7 +299,7 @@ t.test("the command line sets passwords, and ends sessions with them", async (t)
   const second = await signIn(daemon, "cid");
   t.match(
     await piped(["user", "password", "cid", "--data", daemon.data], "another one of mine\n"),
-    /^0 password of cid is set/,
+    /^0 the password of cid was set/,
   );
   t.equal(await whoIs(daemon, { ...asBrowser, cookie }), "");
   const third = await signIn(daemon, "cid", "another one of mine");

@@ -7,8 +7,8 @@ t.test("whose traces are whose", (t) => {
   const alice = { ...anonymous, userId: 1 };
   const bob = { ...anonymous, userId: 2 };
   const ids = [store.newId(), store.newId()] as const;
-  store.add(ids[0], "alice's", alice);
-  store.add(ids[1], "somebody's", anonymous);
+  store.add(ids[0], () => "alice's", alice);
+  store.add(ids[1], () => "somebody's", anonymous);
   t.same(
     [alice, bob, anonymous, operatorViewer].map((viewer) => store.get(ids[0], viewer)),
     ["alice's", undefined, undefined, "alice's"],
