@@ -1,11 +1,12 @@
-# A clean Debian root in which a package is tried. Sourced by deb-test.sh and systemd-test.sh, which set package, suite, root and work.
+# Creates a clean Debian root for testing a package. Sourced by deb-test.sh and systemd-test.sh, which set package,
+# suite, root and work.
 
 mirror=${MIRROR:-http://deb.debian.org/debian}
 
-fail() { echo "not good: $*" >&2; exit 1; }
+fail() { echo "failed: $*" >&2; exit 1; }
 say() { echo "== $*"; }
 
-# make_root [PACKAGES]: makes the root with further packages, separated by commas, unless it is there.
+# make_root [PACKAGES]: creates the root with additional packages, separated by commas, unless it exists.
 make_root() {
   if [ -x "$root/usr/bin/dpkg" ]; then return; fi
   say "debootstrap $suite"
@@ -15,15 +16,15 @@ make_root() {
 inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
 install_deb() { inside apt-get install -y -qq --no-install-recommends "$@" >"$work/apt.log" 2>&1 || { tail -20 "$work/apt.log" >&2; return 1; }; }
 
-# Installs the release of Node that the package takes: Debian's own, or the one that runs here, packed for that.
+# Installs the release of Node that the package requires: Debian's own, or a package of the Node that runs here.
 install_node() {
   inside apt-get update -qq
   major=$(dpkg-deb -f "$package" Depends | sed 's/.*nodejs (<< \([0-9]*\)).*/\1/')
   major=$((major - 1))
   if inside node -v 2>/dev/null | grep -q "^v$major\."; then return; fi
   if inside apt-cache policy nodejs | grep -q "Candidate: $major\."; then return; fi
-  say "$suite has no Node $major: the one that runs here is packed for it"
-  [ "$(node -p 'process.versions.node.split(".")[0]')" = "$major" ] || fail "Node $major does not run here either"
+  say "$suite has no Node $major: packaging the Node that runs here"
+  [ "$(node -p 'process.versions.node.split(".")[0]')" = "$major" ] || fail "the Node that runs here is not Node $major"
   mkdir -p "$work/node/DEBIAN" "$work/node/usr/bin" "$root/root/packages"
   cp -L "$(command -v node)" "$work/node/usr/bin/node"
   printf 'Package: nodejs\nVersion: %s\nArchitecture: %s\nMaintainer: test <test@localhost>\nDepends: libc6, libstdc++6\nDescription: Node for a test\n' \

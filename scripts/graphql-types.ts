@@ -17,8 +17,8 @@ import {
   type GraphQLType,
 } from "graphql";
 
-/** The types that do not depend on the schema: they stand beside the others so that no files import each other. */
-const sourceTypes = `/** What a value of a type is on our side. A value of an interface or union tells its type. */
+/** The types that do not depend on the schema. They are in the generated file so that no files import each other. */
+const sourceTypes = `/** The source object of a GraphQL type. The source of an interface or union names its type in \`__typename\`. */
 export type SourceOf<T extends keyof ObjectTypes | keyof AbstractTypes> = T extends keyof Sources
   ? Sources[T]
   : T extends keyof AbstractTypes
@@ -37,16 +37,16 @@ export type NoArguments = Readonly<Record<never, never>>;
 `;
 
 /**
- * The text of `schema-types.ts`: for each object type its fields with their arguments and results, for each interface
- * and union its members, and the enums and inputs. From these the types of resolvers follow, so that a resolver which
- * is missing or answers something else does not compile.
+ * The text of `schema-types.ts`: the fields of each object type with their arguments and results, the members of each
+ * interface and union, the enums and the inputs. The types of resolvers are derived from these, so a resolver that is
+ * missing or returns the wrong type is a compile error.
  */
 export function schemaTypesText(text: string): string {
   const schema = buildSchema(text);
   const types = Object.values(schema.getTypeMap()).filter((type) => !isIntrospectionType(type));
   const abstract = types.filter((type): type is GraphQLAbstractType => isInterfaceType(type) || isUnionType(type));
   return [
-    "/** Generated from schema.graphql by `make graphql`, and as long as the schema. */",
+    "/** Generated from schema.graphql by `make graphql`. */",
     'import type { Sources } from "./sources/sources.js";',
     "",
     ...types.flatMap(declaration),
@@ -86,7 +86,7 @@ function objectType(type: GraphQLObjectType): string[] {
   return [`  readonly ${type.name}: {`, ...fields, "  };"];
 }
 
-/** An argument with a default is always there; without one it may be left out, or null. */
+/** A nullable argument or input field is optional, unless it has a default value. */
 function parameter({ name, type, defaultValue }: GraphQLArgument | GraphQLInputField): string {
   const isOptional = !isNonNullType(type) && defaultValue === undefined;
   return `readonly ${name}${isOptional ? "?" : ""}: ${typeScript(type)}${isOptional ? " | undefined" : ""}`;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import * as linguist from "linguist-languages";
 
-/** What the package says of a language. */
+/** The description of a language in the package. */
 interface LinguistLanguage {
   readonly name: string;
   readonly extensions?: readonly string[];
@@ -13,14 +13,14 @@ interface LinguistLanguage {
 const packageFolder = new URL("../../node_modules/linguist-languages/", import.meta.url);
 
 /**
- * The text of `src/model/languages.tsv`: a line for each language of linguist, in its order, with what Trawl uses of
- * it. The licences of the package and of linguist come before, as they ask for that.
+ * The text of `src/model/languages.tsv`: one line for each language of linguist, in its order, with the properties that
+ * Trawl uses. The licences of the package and of linguist come first, as they require.
  */
 export function languagesText(): string {
   const licences = ["LICENSE", "ThirdPartyNoticeText.txt"].map((name) =>
     readFileSync(new URL(name, packageFolder), "utf8").trim(),
   );
-  const notice = ["Made of the npm package linguist-languages by `make languages`.", ...licences].join("\n\n");
+  const notice = ["Generated from the npm package linguist-languages by `make languages`.", ...licences].join("\n\n");
   const languages: readonly LinguistLanguage[] = Object.values(linguist);
   const lines = [
     ...notice.split("\n").map((line) => `# ${line}`.trimEnd()),
@@ -35,6 +35,6 @@ export function languagesText(): string {
 }
 
 function checked(value: string): string {
-  if (/[,\t\n]/.test(value)) throw new RangeError(`languages.tsv has no way to write ${JSON.stringify(value)}`);
+  if (/[,\t\n]/.test(value)) throw new RangeError(`languages.tsv cannot represent ${JSON.stringify(value)}`);
   return value;
 }

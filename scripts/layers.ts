@@ -116,7 +116,7 @@ export const layers: readonly Layer[] = [
 const begin = "<!-- layers: written by `make layers` -->";
 const end = "<!-- end of layers -->";
 
-/** A text with the table of layers between its two marks. Throws where the marks are missing. */
+/** Returns the text with the current table of layers between its two markers. Throws if a marker is missing. */
 export function withLayerTable(text: string): string {
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`the text lacks ${begin} or ${end}`);

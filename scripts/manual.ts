@@ -1,9 +1,9 @@
 import type { Command, Option } from "commander";
 import { optionTable, allowedText, type OptionRow } from "../src/daemon/options.js";
 
-/** The manual pages and the completions of shells, made from the commands and from the table of options. */
+/** The manual pages and shell completions, generated from the commands and the options table. */
 export interface Manual {
-  /** Text by name of the file, as `trawl.1`. */
+  /** Text by file name, for example `trawl.1`. */
   readonly pages: ReadonlyMap<string, string>;
   readonly bash: string;
   readonly zsh: string;
@@ -19,7 +19,7 @@ export function manualOf(program: Command, version: string): Manual {
   return { pages, bash: bashCompletion(program), zsh: zshCompletion, fish: fishCompletion(program) };
 }
 
-/** A command with the words that lead to it. */
+/** A command without subcommands, and its full name as words. */
 interface Leaf {
   readonly words: readonly string[];
   readonly command: Command;
@@ -30,7 +30,7 @@ function leavesOf(command: Command, words: readonly string[] = []): Leaf[] {
   return command.commands.flatMap((child) => leavesOf(child, [...words, child.name()]));
 }
 
-/** Text for roff: a dot or quote at the beginning of a line would be a request, and a backslash an escape. */
+/** Escapes text for roff, where a dot or quote at the start of a line is a request, and a backslash an escape. */
 function roff(text: string): string {
   return text
     .replaceAll("\\", "\\e")
@@ -53,7 +53,7 @@ function synopsis({ words, command }: Leaf): string {
 }
 
 function optionText(option: Option): string {
-  return `.TP\n.B ${roff(option.flags)}\n${roff(option.description)}${option.envVar === undefined ? "" : ` (or the variable ${option.envVar})`}\n`;
+  return `.TP\n.B ${roff(option.flags)}\n${roff(option.description)}${option.envVar === undefined ? "" : ` (environment variable ${option.envVar})`}\n`;
 }
 
 function commandPage(program: Command, version: string): string {
@@ -68,20 +68,20 @@ trawl \\- code search over git repositories
 .I COMMAND
 [\\fIOPTION\\fR...]
 .SH DESCRIPTION
-${roff("Searches, and manages the daemon trawld(8). Commands but serve, search and config talk to it through a socket in its data directory that only its account may open.")}
+${roff("Searches, and manages the daemon trawld(8). All commands except serve, search and config connect to the daemon through a socket in its data directory, which only the daemon's account may open.")}
 .SH COMMANDS
 ${sections.join("")}.SH EXIT STATUS
-${roff("0 for success, and for a search with matches; 1 for a search without; 2 for an error; 3 when something was left out of an answer; 4 when the output could not be written.")}
+${roff("0 for success, and for a search with matches; 1 for a search without matches; 2 for an error; 3 if results are incomplete; 4 if the output could not be written.")}
 .SH ENVIRONMENT
 .TP
 .B TRAWL_DATA
 Data directory of the daemon.
 .TP
 .B TRAWL_ENDPOINT
-Address of the daemon for searches.
+Address of the daemon for the search command.
 .TP
 .B TRAWL_TOKEN
-Access token.
+Access token for the search command.
 .SH SEE ALSO
 trawld(8), trawl.jsonc(5)
 `;
@@ -94,14 +94,14 @@ trawld \\- the code\\-search daemon
 .B trawl serve
 [\\fB\\-\\-config\\fR \\fIFILE\\fR] [\\fB\\-\\-data\\fR \\fIDIR\\fR]
 .SH DESCRIPTION
-${roff("Mirrors git repositories, indexes them and answers searches over HTTP. As a service it is trawld.service; its configuration is trawl.jsonc(5).")}
+${roff("Mirrors git repositories, indexes them and serves searches over HTTP. Runs as the systemd service trawld.service; its configuration is trawl.jsonc(5).")}
 .SH SIGNALS
 .TP
 .B SIGTERM
-${roff("Ends open streams with what they have and says so, then stops, within ten seconds.")}
+${roff("Stops within ten seconds. Open streams end with the matches found so far and a notice.")}
 .TP
 .B SIGHUP
-Reads the configuration again. "systemctl reload trawld" does the same and tells what is wrong.
+Reloads the configuration. "systemctl reload trawld" does the same, and reports errors.
 .SH FILES
 .TP
 .I /etc/trawl/trawl.jsonc
@@ -122,7 +122,7 @@ function optionPage(version: string): string {
   return `${head("trawl.jsonc", 5, version)}.SH NAME
 trawl.jsonc \\- configuration of trawld
 .SH DESCRIPTION
-${roff('JSON with comments. A key with a dot stands in an object, as in {"search": {"queue": 10}}. "trawl config check FILE" looks for mistakes. The file that is installed shows each option, and those of repositories and contexts.')}
+${roff('JSON with comments. A key with a dot is a member of a nested object: search.queue is written as {"search": {"queue": 10}}. "trawl config check FILE" validates a file. The installed file lists all options, including those of repositories and contexts.')}
 .SH OPTIONS
 ${rows.join("")}.SH SEE ALSO
 trawl(1), trawld(8)
@@ -164,7 +164,7 @@ complete -F _trawl trawl
 `;
 }
 
-/** zsh reads the one of bash. */
+/** zsh loads the bash completion. */
 const zshCompletion = `#compdef trawl
 autoload -U +X bashcompinit && bashcompinit
 source /usr/share/bash-completion/completions/trawl

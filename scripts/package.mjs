@@ -1,4 +1,4 @@
-// `make deb`: a Debian package and a tarball of what was built, with what it needs at run time and no more.
+// `make deb`: builds a Debian package and a tarball that contain the compiled program and its run-time dependencies.
 //
 //   node scripts/package.mjs OUTPUT [VERSION]
 import { execFileSync } from "node:child_process";
@@ -41,7 +41,7 @@ function write(path, text, mode = 0o644) {
   chmodSync(join(root, path), mode);
 }
 
-/** Folders of the packages that the compiled code imports, and of those that they need. */
+/** The folders of the packages that the compiled code imports, and of their dependencies. */
 function runtimePackages() {
   const code = files(join(checkout, "dist/src"))
     .filter((path) => path.endsWith(".js"))
@@ -66,7 +66,7 @@ function runtimePackages() {
   return [...found];
 }
 
-/** What only compiling, testing or another system needs. */
+/** False for files that are needed only for compiling, for testing or on other systems. */
 function isRuntimeFile(path, packageFolder) {
   const inside = relative(packageFolder, path);
   if (inside.startsWith("node_modules")) return false;
@@ -105,7 +105,7 @@ function stageProgram() {
     join(home, "package.json"),
     `${JSON.stringify({ name, version, description, license, type, private: true }, null, 2)}\n`,
   );
-  // uWebSockets.js of newer releases of Node, see src/http/server/uws-binding.ts.
+  // Newer releases of Node use another release of uWebSockets.js, see src/http/server/uws-binding.ts.
   const newer = Number(process.versions.modules) > 115 ? [join(checkout, "uws/node_modules/uWebSockets.js")] : [];
   for (const folder of [...runtimePackages(), ...newer])
     copy(folder, join(home, relative(checkout, folder)), (path) => isRuntimeFile(path, folder));
@@ -115,7 +115,7 @@ function stageProgram() {
   }
 }
 
-/** The units are written for a checkout in /opt. */
+/** Stages the files outside the program. The units in systemd/ are for a checkout in /opt, so paths are replaced. */
 function stageSystem() {
   const unit = readFileSync(join(checkout, "systemd/trawld.service"), "utf8")
     .replaceAll("/opt/trawl/README.md", "/usr/share/doc/trawl/README.md")
@@ -149,12 +149,12 @@ function stageSystem() {
     copy(join(checkout, name), join(root, "usr/share/doc/trawl", name));
   write(
     "usr/share/doc/trawl/copyright",
-    `Trawl is under the Apache License 2.0; so says /usr/share/common-licenses/Apache-2.0.\nThe packages below /usr/lib/trawl/node_modules have their licences beside them.\n`,
+    `Trawl is licensed under the Apache License 2.0, see /usr/share/common-licenses/Apache-2.0.\nThe packages in /usr/lib/trawl/node_modules contain their own licences.\n`,
   );
   run("node", [join(checkout, "dist/scripts/write-manual.js"), root, version]);
 }
 
-/** Packages of Debian whose libraries the addons are linked with. */
+/** The Debian packages of the libraries that the addons are linked against. */
 function libraryDependencies() {
   const work = join(resolve(output), "shlibs");
   mkdirSync(join(work, "debian"), { recursive: true });
@@ -222,7 +222,7 @@ function buildTarball() {
 }
 
 if (architecture === undefined || process.platform !== "linux")
-  throw new Error(`no package is made for ${process.platform} ${process.arch}`);
+  throw new Error(`packages for ${process.platform} ${process.arch} are not supported`);
 rmSync(root, { recursive: true, force: true });
 mkdirSync(home, { recursive: true });
 stageProgram();

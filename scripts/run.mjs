@@ -1,4 +1,4 @@
-// `make run`: starts the daemon, shows how its repositories come along, and says how to search once they are there.
+// `make run`: starts the daemon, prints the progress of its repositories, and how to search when they are ready.
 //
 //   node scripts/run.mjs [arguments of `trawl serve`]
 import { execFile, spawn } from "node:child_process";
@@ -12,7 +12,7 @@ const daemon = spawn(process.execPath, [trawl, "serve", ...process.argv.slice(2)
 });
 let running = true;
 
-// Ctrl-C reaches the daemon by itself, which is in the same process group; here it only must not end this process.
+// The daemon is in the same process group and receives Ctrl-C itself; this process must only ignore it.
 process.on("SIGINT", () => {});
 for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => daemon.kill(signal));
 daemon.on("exit", (code) => {
@@ -26,7 +26,10 @@ for await (const line of createInterface({ input: daemon.stdout })) {
   if (address) void watch(address);
 }
 
-/** A token of the site admin that the first start creates; undefined when there is no such user, or no tokens. */
+/**
+ * Creates a token of the site admin that the first start creates. Returns undefined if there is no such user, or if
+ * tokens are disabled.
+ */
 async function createToken() {
   const { values } = parseArgs({ strict: false, options: { data: { type: "string" } } });
   const data = values.data === undefined ? [] : ["--data", values.data];
@@ -39,7 +42,7 @@ async function createToken() {
   }
 }
 
-/** Asks until every repository is searchable or has failed; prints a line whenever something has changed. */
+/** Polls until every repository is searchable or has failed, and prints a line for each change of state. */
 async function watch(address) {
   const shown = new Map();
   const token = await createToken();
@@ -70,7 +73,7 @@ async function readiness(address, token) {
 function printHints(address, repositories, token) {
   if (repositories.length > 0 && !repositories.some(({ state }) => state === "searchable")) {
     console.log(
-      "\nNothing can be searched: what went wrong stands above. It is tried again from time to time; Ctrl-C stops it.",
+      "\nNothing can be searched: see the errors above. The daemon retries at intervals; press Ctrl-C to stop it.",
     );
     return;
   }
@@ -79,7 +82,7 @@ function printHints(address, repositories, token) {
   console.log(
     [
       "",
-      `Ready at ${address}. Try in another terminal:`,
+      `Ready at ${address}. In another terminal, try:`,
       "",
       `  bin/trawl search${endpoint} ${word}`,
       `  curl -N '${address}/.api/search/stream?q=${word}'`,
@@ -87,13 +90,13 @@ function printHints(address, repositories, token) {
       ...(token === undefined
         ? []
         : [
-            "The site admin's access token, for a week; with it, nothing is hidden:",
+            "The site admin's access token, which can see everything and is valid for a week:",
             "",
             `  export TRAWL_TOKEN=${token}`,
             `  curl -H "Authorization: token $TRAWL_TOKEN" -d '{"query": "{ site { productVersion } }"}' ${address}/.api/graphql`,
             "",
           ]),
-      "Ctrl-C stops it.",
+      "Press Ctrl-C to stop the daemon.",
     ].join("\n"),
   );
 }

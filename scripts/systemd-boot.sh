@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Boots the systemd of a Debian root as the first process of new namespaces; systemd-test.sh starts it in them. What it may change of the
-# machine is bounded: devices are its own, /proc/sys and /sys are read-only.
+# Boots the systemd of a Debian root as the first process of new namespaces, which systemd-test.sh creates. Limits what
+# it can change on the host: it has its own devices, and /proc/sys and /sys are read-only.
 #
 #   scripts/systemd-boot.sh ROOT
 set -euo pipefail

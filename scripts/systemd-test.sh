@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs the packaged unit under a real systemd, which is the first process of namespaces over a clean Debian root. Needs root,
-# debootstrap, a mirror, and cgroup2 mounted somewhere. The network is one of its own.
+# Runs the packaged unit under a real systemd, as the first process of new namespaces (including the network) in a clean
+# Debian root. Needs root, debootstrap, a Debian mirror, and a mounted cgroup2 file system.
 #
-#   scripts/systemd-test.sh PACKAGE.deb [SUITE [ROOT]]      a ROOT that is there already is used and kept
+#   scripts/systemd-test.sh PACKAGE.deb [SUITE [ROOT]]      ROOT is kept; if it exists, it is reused
 set -euo pipefail
 
 package=$(realpath "$1") suite=${2:-bookworm} root=${3:-}
@@ -35,8 +35,8 @@ inside apt-get install -y -qq --no-install-recommends --download-only /root/pack
 boot() {
   local mounted
   mounted=$(findmnt -n -t cgroup2 -o TARGET | head -1)
-  [ -n "$mounted" ] || fail "cgroup2 is not mounted here"
-  # A terminal has nothing to do here, and a getty changes the owner of what it is given.
+  [ -n "$mounted" ] || fail "no cgroup2 file system is mounted"
+  # No terminal is needed, and a getty would change the owner of its device.
   for unit in console-getty getty@tty1; do ln -sf /dev/null "$root/etc/systemd/system/$unit.service"; done
   group=$mounted/trawl-test-$$
   mkdir "$group"
@@ -53,47 +53,47 @@ property() { booted systemctl show -P "$1" trawld; }
 journal() { booted journalctl -u trawld --no-pager -o cat -n "${1:-20}"; }
 url=http://127.0.0.1:7080
 get() { booted curl -s -o /dev/null --max-time 30 -w '%{http_code}' "$url$1" || true; }
-# Reads a long answer at a pace at which it lasts; the file is NAME.
+# stream NAME: reads a long response into the file NAME, slowly enough that it is still open when the daemon stops.
 stream() { rm -f "$root/root/$1"; booted curl -sN --limit-rate 400k -o "/root/$1" "$url/.api/search/stream?q=needle+count:all"; }
-await_bytes() { for _ in $(seq 300); do if [ "$(stat -c %s "$root/root/$1" 2>/dev/null || echo 0)" -gt 100000 ]; then return; fi; sleep 0.1; done; fail "no answer came"; }
-# What a client sees of an answer that the daemon ended early, and cleanly.
+await_bytes() { for _ in $(seq 300); do if [ "$(stat -c %s "$root/root/$1" 2>/dev/null || echo 0)" -gt 100000 ]; then return; fi; sleep 0.1; done; fail "no response was received"; }
+# requireEnded NAME: checks that the response in the file NAME was ended by a stopping daemon with its final events.
 requireEnded() {
   tail -c 4096 "$root/root/$1" | tr '\n' ' ' | grep -q 'event: progress data: {"done":true.*the daemon is stopping.*event: done data: {} *$' || fail "the stream ended with: $(tail -c 1000 "$root/root/$1")"
 }
 
 say "boot"
 boot
-say "install: the unit is started, and ready when systemctl returns"
-booted apt-get install -y -qq --no-install-recommends /root/packages/trawl.deb >"$work/apt.log" 2>&1 || { tail "$work/apt.log"; journal; fail "it is not installed"; }
+say "install: the unit is started, and is ready when systemctl returns"
+booted apt-get install -y -qq --no-install-recommends /root/packages/trawl.deb >"$work/apt.log" 2>&1 || { tail "$work/apt.log"; journal; fail "the package was not installed"; }
 booted systemctl restart trawld
-[ "$(get /healthz)" = 200 ] || fail "started, and not listening: $(journal)"
+[ "$(get /healthz)" = 200 ] || fail "the daemon was started but is not listening: $(journal)"
 [ "$(property StatusText)" = "Listening on $url" ] || fail "the status is $(property StatusText)"
-[ "$(property Type) $(property User) $(property ActiveState)" = "notify trawl active" ] || fail "the unit is not as it was packed"
+[ "$(property Type) $(property User) $(property ActiveState)" = "notify trawl active" ] || fail "the unit has different properties than the packaged one"
 
 say "exposure"
 exposure=$(booted systemd-analyze security trawld --no-pager | sed -n 's/.*Overall exposure level for trawld.service: \([0-9.]*\).*/\1/p')
 awk "BEGIN { exit !($exposure <= 1.3) }" || fail "the exposure is $exposure"
 echo "exposure $exposure"
 
-say "a repository is fetched and found under the unit's restrictions"
+say "a repository is fetched and searched under the unit's restrictions"
 booted bash -ec 'git init -q -b main /srv/source; cd /srv/source
-  for i in $(seq 40); do seq -f "a needle in line %.0f of a file that is large enough for an answer that lasts" 5000 >file$i.txt; done
+  for i in $(seq 40); do seq -f "a needle in line %.0f of a file that is large enough for a long response" 5000 >file$i.txt; done
   git -c user.name=a -c user.email=a@b add .; git -c user.name=a -c user.email=a@b commit -q -m one'
 booted runuser -u trawl -- trawl repo add host/source /srv/source >"$work/add" || fail "$(cat "$work/add"; journal)"
-booted trawl search --count 1 needle | grep -q "a needle" || fail "nothing is found"
+booted trawl search --count 1 needle | grep -q "a needle" || fail "the search found nothing"
 
-say "reload: a good file is taken, a bad one is refused with its line"
+say "reload: a valid file is accepted, an invalid one is rejected with the line of the error"
 echo '{"contexts": [{"name": "all", "query": "repo:."}]}' >"$root/etc/trawl/trawl.jsonc"
-booted systemctl reload trawld || fail "a good configuration is refused: $(journal)"
+booted systemctl reload trawld || fail "a valid configuration was rejected: $(journal)"
 echo '{"workres": 1}' >"$root/etc/trawl/trawl.jsonc"
-if booted systemctl reload trawld 2>/dev/null; then fail "a wrong configuration is taken"; fi
-journal 6 | grep -q 'trawl.jsonc:1: .*workres' || fail "the mistake is not told: $(journal)"
-[ "$(get /healthz)" = 200 ] || fail "the daemon ended with a reload"
-if booted systemctl restart trawld 2>/dev/null; then fail "it starts with a wrong configuration"; fi
+if booted systemctl reload trawld 2>/dev/null; then fail "an invalid configuration was accepted"; fi
+journal 6 | grep -q 'trawl.jsonc:1: .*workres' || fail "the error is not in the journal: $(journal)"
+[ "$(get /healthz)" = 200 ] || fail "the daemon does not respond after the reload"
+if booted systemctl restart trawld 2>/dev/null; then fail "the daemon started with an invalid configuration"; fi
 echo '{}' >"$root/etc/trawl/trawl.jsonc"
-booted systemctl start trawld || fail "it does not start again: $(journal)"
+booted systemctl start trawld || fail "the daemon did not start with a valid configuration: $(journal)"
 
-say "restart: no connection is refused, and a stream that is open gets its end"
+say "restart: no connection is refused, and open streams get their final events"
 stream before & reader=$!
 await_bytes before
 askers=()
@@ -106,34 +106,34 @@ wait $reader || fail "the reader of a stream ended with an error"
 wait "${askers[@]}"
 cat "$work"/codes? >"$work/codes"
 requireEnded before
-echo "answers meanwhile: $(sort "$work/codes" | uniq -c | tr '\n' ' ')"
+echo "responses during the restart: $(sort "$work/codes" | uniq -c | tr '\n' ' ')"
 if grep -vqx 200 "$work/codes"; then fail "connections failed: $(sort "$work/codes" | uniq -c)"; fi
-booted trawl search --count 1 needle | grep -q "a needle" || fail "nothing is found after a restart"
+booted trawl search --count 1 needle | grep -q "a needle" || fail "the search found nothing after the restart"
 
-say "a main thread that stands still: the watchdog ends the daemon, and it is started again"
+say "blocked main thread: the watchdog ends the daemon, and systemd restarts it"
 before=$(property MainPID)
 booted kill -STOP "$before"
 began=$SECONDS
 until [ "$(property NRestarts)" -ge 1 ] && [ "$(property ActiveState) $(property SubState)" = "active running" ]; do
-  [ $((SECONDS - began)) -lt 60 ] || fail "it was not started again: $(booted systemctl status trawld --no-pager)"
+  [ $((SECONDS - began)) -lt 60 ] || fail "the daemon was not restarted: $(booted systemctl status trawld --no-pager)"
   sleep 0.2
 done
-[ "$(property MainPID)" != "$before" ] || fail "it is the same process"
-[ "$(get /healthz)" = 200 ] || fail "it does not listen"
-journal | grep -qi watchdog || fail "the journal has no word of it"
-echo "started again after $((SECONDS - began)) s"
+[ "$(property MainPID)" != "$before" ] || fail "the process was not replaced"
+[ "$(get /healthz)" = 200 ] || fail "the restarted daemon is not listening"
+journal | grep -qi watchdog || fail "the journal does not mention the watchdog"
+echo "restarted after $((SECONDS - began)) s"
 
-say "backup to a folder that a drop-in names, restore to an empty directory"
+say "backup to a folder that a drop-in makes writable, restore to an empty directory"
 booted bash -ec 'install -d -o trawl -g trawl -m 0700 /backup/trawl; mkdir -p /etc/systemd/system/trawld.service.d
   printf "[Service]\nReadWritePaths=/backup/trawl\n" >/etc/systemd/system/trawld.service.d/backup.conf; systemctl daemon-reload; systemctl restart trawld'
-booted runuser -u trawl -- trawl backup /backup/trawl || fail "no backup: $(journal)"
+booted runuser -u trawl -- trawl backup /backup/trawl || fail "the backup failed: $(journal)"
 booted bash -ec 'systemctl stop trawld; mv /var/lib/trawl /var/lib/trawl.before; install -d -o trawl -g trawl -m 0700 /var/lib/trawl'
-booted runuser -u trawl -- trawl restore /backup/trawl || fail "no restore"
+booted runuser -u trawl -- trawl restore /backup/trawl || fail "the restore failed"
 booted runuser -u trawl -- trawl check || fail "the check found faults"
 booted systemctl start trawld
-booted trawl search --count 1 needle | grep -q "a needle" || fail "nothing is found after a restore"
+booted trawl search --count 1 needle | grep -q "a needle" || fail "the search found nothing after the restore"
 
-say "stop: each open stream gets its end"
+say "stop: open streams get their final events"
 readers=()
 for i in $(seq 8); do stream "after$i" & readers+=($!); done
 for i in $(seq 8); do await_bytes "after$i"; done
@@ -143,5 +143,5 @@ echo "stopped after $((SECONDS - began)) s"
 [ $((SECONDS - began)) -le 12 ] || fail "the stop took $((SECONDS - began)) s"
 for reader in "${readers[@]}"; do wait "$reader" || fail "the reader of a stream ended with an error"; done
 for i in $(seq 8); do requireEnded "after$i"; done
-[ "$(property Result)" = success ] || fail "it ended with $(property Result)"
-say "good: $(basename "$package") under $(booted systemctl --version | head -1) on $suite"
+[ "$(property Result)" = success ] || fail "the result of the unit is $(property Result)"
+say "passed: $(basename "$package") under $(booted systemctl --version | head -1) on $suite"

@@ -1,10 +1,9 @@
-// Prints what failed in a run of tap, a line each, and then `N passed, N failed`: the assertions of its last summary
-// line.
+// Prints each failed assertion of a tap run on a line of its own, then the totals of the run: `N passed, N failed`.
 //
 //   node scripts/tap-summary.mjs TAP-FILE EXIT-CODE
 //
-// A run that failed without a failed assertion (it crashed, or was cut) counts as one failure, so that the line never
-// says that all is well when the exit code does not.
+// A run that failed without a failed assertion (because it crashed or was interrupted) counts as one failure, so the
+// totals never contradict the exit code.
 import { readFileSync } from "node:fs";
 
 const namedMax = 20;
@@ -20,13 +19,13 @@ const named = failures(lines);
 for (const name of named.slice(0, namedMax)) console.log(`failed: ${name.slice(0, 300)}`);
 if (named.length > namedMax) console.log(`and ${named.length - namedMax} more in ${file}`);
 if (failed === 0 && (exitCode !== "0" || total === undefined)) {
-  console.log(`tap ended with ${exitCode} without a failed assertion: a test file crashed or never began`);
+  console.log(`tap exited with code ${exitCode} without a failed assertion: a test file crashed or did not start`);
   failed = 1;
 }
 for (const kind of ["skip", "todo"]) if (counts[kind]) console.log(`${counts[kind]} marked ${kind}`);
 console.log(`${passed} passed, ${failed} failed`);
 
-/** The failed points that are no sum of deeper ones, each with the path of its subtests. */
+/** The failed assertions, each with the path of its subtests; excludes the subtests that failed because of them. */
 function failures(lines) {
   const open = [];
   const found = [];
@@ -38,7 +37,7 @@ function failures(lines) {
     const point = /^not ok \d+(?: - (.*?))?(?: # (time=|TODO|SKIP).*)?$/.exec(rest);
     if (subtest !== undefined) open[depth] = subtest;
     if (point === null || /# (TODO|SKIP)/i.test(rest)) continue;
-    if (depth >= deepest) found.push([...open.slice(0, depth), point[1] ?? "a test without a name"].join(" > "));
+    if (depth >= deepest) found.push([...open.slice(0, depth), point[1] ?? "an unnamed assertion"].join(" > "));
     deepest = depth;
   }
   return found;

@@ -1,4 +1,4 @@
-/** Writes the JSON schema and the commented sample of the configuration from the one options table. */
+/** Writes the JSON schema and the commented sample of the configuration from the options table. */
 import { writeFileSync } from "node:fs";
 import { configSample, configSchema } from "../src/daemon/schema.js";
 

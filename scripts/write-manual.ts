@@ -1,4 +1,4 @@
-/** Writes manual pages and completions below the folder that is its argument, in the places of a package. */
+/** Writes manual pages and shell completions to their installation paths below the folder given as argument. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";

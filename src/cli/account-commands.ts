@@ -14,11 +14,15 @@ export function addUser(program: Command): void {
     .argument("<name>")
     .addOption(dataOption())
     .description("Create a user. It has no access token yet.")
-    .option("--admin", "a site admin: sees all repositories, and may have tokens that act as other users", false)
-    .option("--email <address>", "its e-mail address")
+    .option(
+      "--admin",
+      "make it a site admin, who can see all repositories and have tokens that act as other users",
+      false,
+    )
+    .option("--email <address>", "e-mail address")
     .option(
       "--password-stdin",
-      "its password is the first line of standard input; without one it cannot sign in",
+      "read the password from the first line of standard input; a user without a password cannot sign in",
       false,
     )
     .action((name: string, typed: TypedUser & { data: string }) => accountCommands(typed).createUser(name, typed));
@@ -27,7 +31,7 @@ export function addUser(program: Command): void {
     .argument("<name>")
     .addOption(dataOption())
     .description("Set the password to the first line of standard input, and end the user's sessions.")
-    .option("--link", "print a link by which the user sets it, good once and for a day", false)
+    .option("--link", "print a link with which the user sets the password; valid once, for a day", false)
     .action((name: string, typed: { data: string; link: boolean }) =>
       typed.link ? accountCommands(typed).linkPassword(name) : accountCommands(typed).setPassword(name),
     );
@@ -45,13 +49,13 @@ export function addUser(program: Command): void {
     .command("list")
     .addOption(dataOption())
     .description("List the users.")
-    .option("--json", "one JSON object for each user", false)
+    .option("--json", "print one JSON object per user", false)
     .action((typed: { data: string; json: boolean }) => accountCommands(typed).listUsers(typed.json));
   user
     .command("delete")
     .argument("<name>")
     .addOption(dataOption())
-    .description("Delete a user with its access tokens, which are refused from then on.")
+    .description("Delete a user and its access tokens, which are rejected from then on.")
     .action((name: string, typed: { data: string }) => accountCommands(typed).deleteUser(name));
 }
 
@@ -59,19 +63,19 @@ export function addUser(program: Command): void {
 export function addOrganisation(program: Command): void {
   const organisation = program
     .command("org")
-    .description("Create, list and delete organisations, and say who belongs to them.");
+    .description("Create, list and delete organisations, and manage their members.");
   organisation
     .command("create")
     .argument("<name>")
     .addOption(dataOption())
-    .description("Create an organisation. Private repositories can name it as their reader.")
+    .description("Create an organisation. Private repositories can name it as a reader.")
     .action((name: string, typed: { data: string }) => accountCommands(typed).createOrganisation(name));
   organisation
     .command("add")
     .argument("<name>")
     .argument("<user>")
     .addOption(dataOption())
-    .description("Make a user a member.")
+    .description("Add a user to an organisation.")
     .action((name: string, user: string, typed: { data: string }) =>
       accountCommands(typed).setMember(name, user, true),
     );
@@ -88,7 +92,7 @@ export function addOrganisation(program: Command): void {
     .command("list")
     .addOption(dataOption())
     .description("List the organisations with their members.")
-    .option("--json", "one JSON object for each organisation", false)
+    .option("--json", "print one JSON object per organisation", false)
     .action((typed: { data: string; json: boolean }) => accountCommands(typed).listOrganisations(typed.json));
   organisation
     .command("delete")
@@ -105,21 +109,21 @@ export function addToken(program: Command): void {
     .command("create")
     .argument("<user>")
     .addOption(dataOption())
-    .description("Create an access token and print it alone. It cannot be shown again.")
+    .description("Create an access token and print it. It cannot be shown again.")
     .option(
       "--scope <scopes>",
-      "what it permits, separated by commas: user:all, and site-admin:sudo for site admins",
+      "scopes, separated by commas: user:all, and for site admins site-admin:sudo",
       "user:all",
     )
-    .option("--expires <time>", "when it ends, as 30d, 12h or never; by default after auth.tokenDays", "")
-    .option("--note <text>", "what it is for", "")
+    .option("--expires <time>", "lifetime, for example 30d or 12h, or never; the default is auth.tokenDays", "")
+    .option("--note <text>", "purpose of the token", "")
     .action((user: string, typed: TypedToken & { data: string }) => accountCommands(typed).createToken(user, typed));
   token
     .command("list")
     .argument("[user]")
     .addOption(dataOption())
     .description("List access tokens: id, user, scopes, expiry, last use, note.")
-    .option("--json", "one JSON object for each token", false)
+    .option("--json", "print one JSON object per token", false)
     .action((user: string | undefined, typed: { data: string; json: boolean }) =>
       accountCommands(typed).listTokens(user, typed.json),
     );
@@ -127,6 +131,6 @@ export function addToken(program: Command): void {
     .command("delete")
     .argument("<id>")
     .addOption(dataOption())
-    .description("Delete an access token, which is refused from then on.")
+    .description("Delete an access token, which is rejected from then on.")
     .action((id: string, typed: { data: string }) => accountCommands(typed).deleteToken(id));
 }

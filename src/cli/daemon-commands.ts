@@ -7,10 +7,10 @@ export function addReload(program: Command): void {
   program
     .command("reload")
     .description(
-      "Make the running daemon reload its configuration file: its lists of repositories and contexts take effect.",
+      "Make the running daemon reload its configuration file, and apply its lists of repositories and contexts.",
     )
     .addOption(dataOption())
-    .option("--yes", "also when most of the repositories would be removed", false)
+    .option("--yes", "reload even if most of the repositories would be removed", false)
     .action(async ({ data, yes }: { data: string; yes: boolean }) => {
       const result = await callDaemon(data, {
         method: "POST",
@@ -30,11 +30,11 @@ export function addReload(program: Command): void {
 
 /** Adds `trawl config`. */
 export function addConfig(program: Command): void {
-  const config = program.command("config").description("Look at configuration files.");
+  const config = program.command("config").description("Validate configuration files.");
   config
     .command("check")
     .argument("<file>")
-    .description("Check a configuration file as the daemon would read it; exit code 2 with a line for each mistake.")
+    .description("Validate a configuration file. If it is invalid, print a line for each error, and exit with code 2.")
     .action(async (file: string) => {
       const { resolveOptions } = await import("../daemon/config.js");
       const { repositories, contexts } = resolveOptions({ configFile: file, overrides: [], repositories: [] });
@@ -46,10 +46,10 @@ export function addConfig(program: Command): void {
 export function addExplain(program: Command): void {
   program
     .command("explain")
-    .description("Show how a query is read and planned, and what the index rules out.")
+    .description("Show how a query is parsed and planned, and what the index rules out.")
     .argument("<query...>")
     .addOption(dataOption())
-    .option("-t, --type <type>", "how the pattern is read: standard, keyword, literal or regexp", "standard")
+    .option("-t, --type <type>", "pattern type: standard, keyword, literal or regexp", "standard")
     .action(async (words: string[], typed: { data: string; type: string }) => {
       const body = { query: words.join(" "), patternType: typed.type };
       print(
@@ -64,7 +64,7 @@ export function addBackup(program: Command, exit: (code: number) => void): void 
     .command("backup")
     .argument("<folder>")
     .addOption(dataOption())
-    .description("Make the running daemon back up its data to a folder. Backups to the same folder are incremental.")
+    .description("Back up the data of the running daemon to a folder. Backups to the same folder are incremental.")
     .action(async (folder: string, { data }: { data: string }) => {
       const { backup } = await import("./backup.js");
       exit(await backup(folder, data, print));
@@ -73,22 +73,22 @@ export function addBackup(program: Command, exit: (code: number) => void): void 
     .command("restore")
     .argument("<folder>")
     .addOption(dataOption())
-    .description("Create a data directory from a backup, before its daemon is started. The directory must be empty.")
+    .description("Create a data directory from a backup, before starting the daemon. The directory must be empty.")
     .action(async (folder: string, { data }: { data: string }) => {
       const { restoreBackup } = await import("./backup.js");
       await restoreBackup(folder, data, print);
     });
 }
 
-/** Adds `trawl check`. Exit code 1 means that faults remain: without `--repair`, that there are any. */
+/** Adds `trawl check`. Exit code 1 means that faults remain; without `--repair`, that there are any faults. */
 export function addCheck(program: Command, exit: (code: number) => void): void {
   program
     .command("check")
     .description(
-      "Check every shard's bytes. While no daemon runs, also compare catalog, mirrors, commits and shards with one another.",
+      "Verify the bytes of every shard. If no daemon runs, also check that catalog, mirrors and shards are consistent.",
     )
     .addOption(dataOption())
-    .option("--repair", "build damaged shards again from the mirrors; the daemon does that", false)
+    .option("--repair", "rebuild damaged shards from the mirrors; requires the running daemon", false)
     .action(async ({ data, repair }: { data: string; repair: boolean }) => {
       const progress = (line: unknown) => print(String(line));
       if (!repair && !(await isDaemonRunning(data))) {

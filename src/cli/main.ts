@@ -38,7 +38,7 @@ function fail(error: unknown): number {
 
 let isWatched = false;
 
-/** Ends the command without a message when the reader closes the pipe, as `head` does, and with one if writing fails. */
+/** Ends the command if output fails: silently if the reader has closed the pipe, as `head` does, else with an error. */
 function watchOutput(): void {
   if (isWatched) return;
   isWatched = true;
@@ -48,7 +48,7 @@ function watchOutput(): void {
   process.stderr.on("error", () => undefined);
 }
 
-/** All commands; `exit` is called with the exit code of the one that was run. */
+/** Creates the program with all its commands. A command calls `exit` with its exit code. */
 export function createProgram(exit: (code: number) => void): Command {
   const program = new Command("trawl").description("Code search over git repositories.").exitOverride();
   addServe(program, exit);
@@ -73,14 +73,14 @@ function addServe(program: Command, exit: (code: number) => void): void {
     .description("Run the daemon in the foreground.")
     .option("--config <file>", "configuration file (JSONC); see config/trawl.jsonc")
     .addOption(new Option("--data <dir>", "directory of mirrors, shards and the control socket").env("TRAWL_DATA"))
-    .option("--listen <host:port>", "address of the HTTP server; port 0 takes a free one")
+    .option("--listen <host:port>", "address of the HTTP server; port 0 selects a free port")
     .option(
       "--repository <[name=]url>",
-      "a repository to serve beside those of the configuration; repeatable",
+      "a repository to serve in addition to those of the configuration; repeatable",
       collect,
       [],
     )
-    .option("--set <key=value>", "any option of the configuration, as in search.queue=10; repeatable", collect, [])
+    .option("--set <key=value>", "set a configuration option, for example search.queue=10; repeatable", collect, [])
     .action(async (typed) => {
       const { serve } = await import("./serve.js");
       exit(await serve(typed));
@@ -91,17 +91,17 @@ function addSearch(program: Command, exit: (code: number) => void): void {
   program
     .command("search")
     .description("Search, and print matches as they are found.")
-    .argument(
-      "<query...>",
-      "the query; several words are joined with spaces; put -- before one that begins with a dash",
-    )
+    .argument("<query...>", "the query; words are joined with spaces; put -- before a word that starts with a dash")
     .addOption(new Option("--endpoint <url>", "address of the daemon").env("TRAWL_ENDPOINT").default(defaultEndpoint))
     .addOption(
-      new Option("--token <token>", "access token; the variable keeps it out of lists of processes").env("TRAWL_TOKEN"),
+      new Option(
+        "--token <token>",
+        "access token; use the environment variable to keep it out of process listings",
+      ).env("TRAWL_TOKEN"),
     )
     .option("--json", "one JSON object for each matching file", false)
     .option("--count <n>", "stop after this many matches, or `all`")
-    .option("-t, --type <type>", "how the pattern is read: standard, keyword, literal or regexp")
+    .option("-t, --type <type>", "pattern type: standard, keyword, literal or regexp")
     .action(
       async (
         words: string[],

@@ -2,38 +2,38 @@ import type { Command } from "commander";
 import { collect, dataOption, print } from "./command-options.js";
 import { RepoCommands, type TypedAttributes } from "./repo.js";
 
-const credentialText = "where the token, or USER:PASSWORD, for an http(s) URL is: file:/PATH or credential:NAME";
+const credentialText = "source of the token, or USER:PASSWORD, for an http(s) URL: file:/PATH or credential:NAME";
 
 /** Adds `trawl repo`. */
 export function addRepo(program: Command): void {
   const repo = program.command("repo").description("Add, list, remove and sync repositories of the running daemon.");
   const commands = (typed: { data: string }) => new RepoCommands(typed.data, print);
   addAttributeOptions(repo.command("add").argument("<name>").argument("<url>").addOption(dataOption()))
-    .description("Mirror and index a repository; returns when it can be searched.")
-    .option("--branch <name>", "index this branch too; repeatable", collect, [])
+    .description("Mirror and index a repository. Returns when it can be searched.")
+    .option("--branch <name>", "also index this branch; repeatable", collect, [])
     .option("--credential <source>", credentialText)
     .action(
       (name: string, url: string, typed: TypedAttributes & { data: string; branch: string[]; credential?: string }) =>
         commands(typed).add(name, url, typed.branch, typed, typed.credential),
     );
   addAttributeOptions(repo.command("set").argument("<name>").addOption(dataOption()))
-    .description("Change what is said about a repository that was added with `trawl repo add`.")
-    .option("--url <url>", "fetch from there; what was indexed stays searchable until that has succeeded")
+    .description("Change the attributes of a repository that was added with `trawl repo add`.")
+    .option("--url <url>", "fetch from this URL; the current index stays searchable until a fetch succeeds")
     .option("--credential <source>", `${credentialText}; '' for none`)
-    .option("--no-fork", "it is no fork")
-    .option("--no-archived", "it is not archived")
-    .option("--no-private", "it is not private")
-    .option("--no-reader", "only site admins may see it while it is private")
-    .option("--no-topic", "it has no topics")
-    .option("--no-meta", "it has no metadata")
+    .option("--no-fork", "mark it as not a fork")
+    .option("--no-archived", "mark it as not archived")
+    .option("--no-private", "make it public")
+    .option("--no-reader", "remove all readers: while it is private, only site admins can see it")
+    .option("--no-topic", "remove all topics")
+    .option("--no-meta", "remove all metadata")
     .action((name: string, typed: TypedAttributes & { data: string; url?: string; credential?: string }) =>
       commands(typed).set(name, typed, typed.url, typed.credential),
     );
   repo
     .command("list")
     .addOption(dataOption())
-    .description("List the repositories, with their state and last error.")
-    .option("--json", "one JSON object for each repository", false)
+    .description("List the repositories with their state and last error.")
+    .option("--json", "print one JSON object per repository", false)
     .action((typed: { data: string; json: boolean }) => commands(typed).list(typed.json));
   repo
     .command("remove")
@@ -45,19 +45,19 @@ export function addRepo(program: Command): void {
     .command("sync")
     .argument("[name]")
     .addOption(dataOption())
-    .description("Fetch and index immediately; without a name, all repositories.")
+    .description("Fetch and index a repository immediately, or all repositories if no name is given.")
     .action((name: string | undefined, typed: { data: string }) => commands(typed).sync(name));
 }
 
 /** Adds the options for attributes of a repository. */
 function addAttributeOptions(command: Command): Command {
   return command
-    .option("--fork", "a fork: left out of searches without fork:yes")
-    .option("--archived", "archived: left out of searches without archived:yes")
-    .option("--private", "seen by its readers and site admins only")
-    .option("--reader <name>", "a user or organisation that may see it while it is private; repeatable", collect)
-    .option("--stars <n>", "repositories with more stars come first")
-    .option("--description <text>", "shown with results; repo:has.description(...)")
-    .option("--topic <topic>", "repo:has.topic(...); repeatable", collect)
-    .option("--meta <key[=value]>", "repo:has.meta(key:value); repeatable", collect);
+    .option("--fork", "mark it as a fork: searches exclude it unless they contain fork:yes")
+    .option("--archived", "mark it as archived: searches exclude it unless they contain archived:yes")
+    .option("--private", "make it visible only to its readers and site admins")
+    .option("--reader <name>", "a user or organisation that can see it while it is private; repeatable", collect)
+    .option("--stars <n>", "number of stars; repositories with more stars come first in results")
+    .option("--description <text>", "description, shown with results and matched by repo:has.description(...)")
+    .option("--topic <topic>", "topic, matched by repo:has.topic(...); repeatable", collect)
+    .option("--meta <key[=value]>", "metadata, matched by repo:has.meta(key:value); repeatable", collect);
 }

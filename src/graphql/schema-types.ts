@@ -1,4 +1,4 @@
-/** Generated from schema.graphql by `make graphql`, and as long as the schema. */
+/** Generated from schema.graphql by `make graphql`. */
 import type { Sources } from "./sources/sources.js";
 
 export interface SearchContextInput {
@@ -1313,7 +1313,7 @@ export interface AbstractTypes {
   readonly StatusMessage: "GitUpdatesDisabled" | "NoRepositoriesDetected" | "CloningProgress" | "IndexingProgress" | "SyncError";
 }
 
-/** What a value of a type is on our side. A value of an interface or union tells its type. */
+/** The source object of a GraphQL type. The source of an interface or union names its type in `__typename`. */
 export type SourceOf<T extends keyof ObjectTypes | keyof AbstractTypes> = T extends keyof Sources
   ? Sources[T]
   : T extends keyof AbstractTypes

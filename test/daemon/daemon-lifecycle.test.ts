@@ -1,4 +1,4 @@
-/** The daemon as a process: starting, stopping, reloading, and what it refuses. */
+/** The daemon as a process: starting, stopping, reloading, and what it rejects. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,14 +12,14 @@ import { becomes, until, within } from "../support/waiting.js";
 
 const needle = "needle";
 
-/** A repository of a few files with the needle in each. */
+/** A repository of a few files that each contain the needle. */
 function smallSource(t: Test, label = "small"): GitFixture {
   const source = fixture(t);
   source.commit({ branch: "main", files: { "a.txt": `${needle} ${label}\n`, "b.txt": `b\n${needle}\n` } });
   return source;
 }
 
-/** One whose results are larger than what sockets buffer. */
+/** A repository whose results exceed the buffers of sockets. */
 function largeSource(t: Test): GitFixture {
   const source = fixture(t);
   const line = `${needle} ${"x".repeat(180)}\n`;
@@ -40,7 +40,7 @@ t.test("two daemons on one data directory", async (t) => {
   t.equal((await daemon.search(needle)).found.length, 2, "the first one goes on");
 });
 
-t.test("several daemons that start on one data directory at once: one wins", async (t) => {
+t.test("if several daemons start on one data directory at the same time, one succeeds", async (t) => {
   for (let round = 0; round < 3; round++) {
     const data = dataDirectory(t);
     const starts = await Promise.allSettled(
@@ -89,7 +89,7 @@ function laterData(t: Test): string {
   return data;
 }
 
-t.test("refused with one clear message and exit code 2", async (t) => {
+t.test("rejected with one clear message and exit code 2", async (t) => {
   sharedDaemon = await testDaemon(t);
   for (const [what, args, message] of refusals) {
     const { exitCode, out, err } = await runCommand("serve", "--listen", "127.0.0.1:0", ...args(t));
@@ -102,12 +102,12 @@ t.test("refused with one clear message and exit code 2", async (t) => {
   t.match(allowed.url, /^http:\/\/0\.0\.0\.0:\d+$/, "with auth.public any address is taken");
 });
 
-t.test("the control socket is its owner's alone", async (t) => {
+t.test("only its owner can access the control socket", async (t) => {
   const daemon = await testDaemon(t);
   t.equal(statSync(join(daemon.data, "control.sock")).mode & 0o777, 0o600);
 });
 
-t.test("the trace counts a shard that the index rules out once, also of a search that is prepared", async (t) => {
+t.test("the trace counts a shard that the index rules out once, even if the search was prepared", async (t) => {
   const daemon = await testDaemon(t);
   await daemon.add("host/small", smallSource(t).path);
   await daemon.search(needle);
@@ -118,7 +118,7 @@ t.test("the trace counts a shard that the index rules out once, also of a search
   }
 });
 
-t.test("workers that die are replaced, and regexps are answered as before", async (t) => {
+t.test("dead workers are replaced, and regexp searches still work", async (t) => {
   const daemon = await testDaemon(t, ["--set", "workers=1", "--set", "index.workers=1"]);
   await daemon.add("host/small", smallSource(t).path);
   const ask = async (): Promise<readonly string[]> => (await daemon.search("ne+dle", "regexp")).found;
@@ -131,7 +131,7 @@ t.test("workers that die are replaced, and regexps are answered as before", asyn
   t.equal((await daemon.sync("host/small")).error, "", "the other pools go on, too");
 });
 
-t.test("SIGTERM with open streams: they end in order, the exit code is 0", async (t) => {
+t.test("SIGTERM with open streams: they end properly, and the exit code is 0", async (t) => {
   const source = largeSource(t);
   const daemon = await testDaemon(t);
   await daemon.add("host/large", source.path);
@@ -166,7 +166,7 @@ t.test("SIGTERM with clients that do not read", async (t) => {
   }
 });
 
-t.test("SIGTERM while it fetches and indexes", async (t) => {
+t.test("SIGTERM during a fetch and during indexing", async (t) => {
   const sources = Array.from({ length: 4 }, () => largeSource(t));
   const data = dataDirectory(t);
   const daemon = await testDaemon(
@@ -305,7 +305,7 @@ t.test(
   },
 );
 
-t.test("a URL whose new remote cannot be fetched leaves what was indexed searchable", async (t) => {
+t.test("if a new URL cannot be fetched, the existing index stays searchable", async (t) => {
   const source = smallSource(t, "a");
   const data = dataDirectory(t);
   const config = `${data}.jsonc`;
@@ -337,7 +337,7 @@ t.test("trawl config check", async (t) => {
   t.match(bad.err, /:2: .*listen/);
 });
 
-t.test("two adds of one name at once: one is refused", async (t) => {
+t.test("of two simultaneous adds of one name, one is rejected", async (t) => {
   const [a, b] = [smallSource(t, "a"), smallSource(t, "b")];
   const daemon = await testDaemon(t);
   const adds = await Promise.allSettled([daemon.add("host/same", a.path), daemon.add("host/same", b.path)]);
@@ -347,7 +347,7 @@ t.test("two adds of one name at once: one is refused", async (t) => {
   t.same((await daemon.search(needle)).found, linesWith("host/same", readCommit(winner.path, "main"), needle));
 });
 
-t.test("removed while it is being synced", async (t) => {
+t.test("a repository is removed while it is being synced", async (t) => {
   const source = largeSource(t);
   const daemon = await testDaemon(t);
   for (let round = 0; round < 3; round++) {
@@ -365,7 +365,7 @@ t.test("removed while it is being synced", async (t) => {
   t.equal(await daemon.stop(), 0);
 });
 
-t.test("a data directory that may not be written", async (t) => {
+t.test("a data directory without write permission", async (t) => {
   if (process.getuid?.() === 0) {
     t.comment("skipped: root may write everywhere");
     return;
@@ -377,15 +377,18 @@ t.test("a data directory that may not be written", async (t) => {
   t.match(err, /cannot use .* as data directory/);
 });
 
-t.test("a version file that a crash left empty, or a power loss without its bytes, is written again", async (t) => {
-  for (const left of ["", "\0\0"]) {
-    const data = dataDirectory(t);
-    writeFileSync(join(data, "version"), left);
-    const daemon = await testDaemon(t, [], data);
-    t.equal(readFileSync(join(data, "version"), "utf8"), `${dataVersion}\n`);
-    t.equal(await daemon.stop(), 0);
-  }
-});
+t.test(
+  "a version file that a crash left empty, or a power loss left without its bytes, is written again",
+  async (t) => {
+    for (const left of ["", "\0\0"]) {
+      const data = dataDirectory(t);
+      writeFileSync(join(data, "version"), left);
+      const daemon = await testDaemon(t, [], data);
+      t.equal(readFileSync(join(data, "version"), "utf8"), `${dataVersion}\n`);
+      t.equal(await daemon.stop(), 0);
+    }
+  },
+);
 
 t.test("a full disk", async (t) => {
   const mount = dataDirectory(t);
@@ -405,7 +408,7 @@ t.test("a full disk", async (t) => {
   await daemon.add("host/small", source.path);
   const before = linesWith("host/small", readCommit(source.path, "main"), needle);
 
-  // Small in git, large in a shard.
+  // Small in git, but large in a shard.
   const huge = Object.fromEntries(
     Array.from({ length: 6 }, (_, i) => [`huge/${i}.txt`, `${i} is a line of text\n`.repeat(150_000)]),
   );
