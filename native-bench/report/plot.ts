@@ -14,8 +14,8 @@ use([CustomChart, LineChart, GridComponent, LegendComponent, TitleComponent, SVG
  * Points that a logarithmic axis cannot show are left out, and the image says how many.
  */
 export function renderPlot(plot: Plot): string {
-  const { drawable, leftOut } = withoutUndrawable(plot);
-  const layout = computeLayout(drawable, leftOut);
+  const { drawable, omitted } = withoutUndrawable(plot);
+  const layout = computeLayout(drawable, omitted);
   const chart = init(null, null, { renderer: "svg", ssr: true, width: layout.width, height: layout.height });
   try {
     chart.setOption(chartOption(drawable, layout));
@@ -49,14 +49,14 @@ interface Layout {
   readonly legendWidth: number;
 }
 
-function computeLayout(plot: Plot, leftOut: number): Layout {
+function computeLayout(plot: Plot, omitted: number): Layout {
   const isCategory = plot.x.scale === "category";
   const names = plot.series.map(({ name }) => name);
   const legendWidth = names.length > 1 ? 40 + widest(names, fontSize) : 0;
   const left = isCategory ? 24 + widest([...plot.x.categories, plot.x.label], fontSize) : 84;
   const width = Math.round(left + 600 + legendWidth);
   const title = wrapped(plot.title, width - 40, titleSize);
-  const subtitle = leftOut === 0 ? "" : `${leftOut} ${leftOut === 1 ? "point" : "points"} at or below 0 not shown`;
+  const subtitle = omitted === 0 ? "" : `${omitted} ${omitted === 1 ? "point" : "points"} at or below 0 not shown`;
   const top = 20 + title.split("\n").length * (titleSize + 5) + (subtitle === "" ? 0 : fontSize + 8);
   const rows = isCategory ? 24 + plot.x.categories.length * (plot.series.length * laneHeight + 10) : 320;
   const height = top + Math.max(rows + bottom, plot.series.length * legendLineHeight + 20);
@@ -196,19 +196,19 @@ function smallest({ series }: Plot): number {
   return values.length === 0 ? 1 : 10 ** Math.floor(Math.log10(Math.min(...values)) - 1e-9);
 }
 
-function withoutUndrawable(plot: Plot): { readonly drawable: Plot; readonly leftOut: number } {
+function withoutUndrawable(plot: Plot): { readonly drawable: Plot; readonly omitted: number } {
   const isDrawable = ({ x, y }: PlotPoint): boolean =>
     Number.isFinite(x) &&
     Number.isFinite(y) &&
     !(plot.x.scale === "log" && x <= 0) &&
     !(plot.y.scale === "log" && y <= 0);
-  let leftOut = 0;
+  let omitted = 0;
   const series = plot.series.map((each) => {
     const points = each.points.filter(isDrawable);
-    leftOut += each.points.length - points.length;
+    omitted += each.points.length - points.length;
     return { ...each, points: plot.y.scale === "log" ? points.map(withinLog) : points };
   });
-  return { drawable: { ...plot, series }, leftOut };
+  return { drawable: { ...plot, series }, omitted };
 }
 
 /** A whisker that would go below a logarithmic axis ends at its point. */

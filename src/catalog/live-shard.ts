@@ -14,7 +14,7 @@ export function makeLiveShard(
   return {
     record,
     stars: repositories.reduce((most, repository) => Math.max(most, repository?.stars ?? 0), 0),
-    cards: encodeSummaries(repositories),
+    summaries: encodeSummaries(repositories),
     tombstones,
     tombstoneCount: tombstones === undefined ? 0 : countBits(tombstones),
   };

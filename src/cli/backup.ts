@@ -11,7 +11,7 @@ interface BackupResult {
   readonly shards: number;
   readonly mirrors: number;
   readonly copiedBytes: number;
-  readonly leftOut: readonly string[];
+  readonly excluded: readonly string[];
 }
 
 /** Makes the running daemon take a backup. Returns the exit code: 1 if part of the data was left out. */
@@ -23,10 +23,10 @@ export async function backup(folder: string, data: string, print: (line: string)
     body: { folder: target },
     progress: () => undefined,
   });
-  const { shards, mirrors, copiedBytes, leftOut } = result as BackupResult;
-  for (const sentence of leftOut) print(`left out, and rebuilt by a restore: ${sentence}`);
+  const { shards, mirrors, copiedBytes, excluded } = result as BackupResult;
+  for (const sentence of excluded) print(`not backed up, a restore rebuilds it: ${sentence}`);
   print(`${target}: ${shards} shards and ${mirrors} mirrors, ${copiedBytes} bytes copied`);
-  return leftOut.length === 0 ? 0 : 1;
+  return excluded.length === 0 ? 0 : 1;
 }
 
 /** Creates a data directory from a backup. */

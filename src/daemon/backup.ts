@@ -41,7 +41,7 @@ export interface BackupResult {
   /** Data that was not in the folder before. */
   readonly copiedBytes: number;
   /** Sentences that describe what could not be copied. A restore rebuilds it from the mirrors, or from the remotes. */
-  readonly leftOut: readonly string[];
+  readonly excluded: readonly string[];
 }
 
 /**
@@ -70,7 +70,7 @@ export class Backups {
     try {
       await prepareTarget(target, manifestName, filesFolder);
       const result = await new RunningBackup(this.#source, target, progress).run();
-      this.#source.log.info({ target, ...result, leftOut: result.leftOut.length }, "backup taken");
+      this.#source.log.info({ target, ...result, excluded: result.excluded.length }, "backup taken");
       return result;
     } catch (error) {
       const code = error instanceof TrawlError ? error.code : "storage";
@@ -97,7 +97,7 @@ class RunningBackup {
   readonly #target: string;
   readonly #progress: (line: string) => void;
   readonly #entries: ManifestEntry[] = [];
-  readonly #leftOut: string[] = [];
+  readonly #excluded: string[] = [];
   #copiedBytes = 0;
 
   constructor(source: BackupSource, target: string, progress: (line: string) => void) {
@@ -129,7 +129,7 @@ class RunningBackup {
     await this.#writeManifest({ format: backupFormat, dataVersion, takenAt, entries: this.#entries });
     await this.#run({ kind: "clean", entries: this.#entries });
     const count = (kind: ManifestEntry["kind"]): number => this.#entries.filter((entry) => entry.kind === kind).length;
-    return { shards: count("shard"), mirrors: count("list"), copiedBytes: this.#copiedBytes, leftOut: this.#leftOut };
+    return { shards: count("shard"), mirrors: count("list"), copiedBytes: this.#copiedBytes, excluded: this.#excluded };
   }
 
   /** The entries of the backup in the folder, by path. An unreadable backup is ignored. */
@@ -179,7 +179,7 @@ class RunningBackup {
         await this.#copy("shard", { kind: "shard", shard: { id: record.id, checksum: record.checksum } });
       } catch (error) {
         if (!(error instanceof TrawlError) || error.code !== "corrupt-shard") throw error;
-        this.#leftOut.push(errorMessage(error));
+        this.#excluded.push(errorMessage(error));
       }
     }
   }

@@ -181,8 +181,8 @@ export class BasicQueryEvaluator {
   }
 
   #isHeld(people: People, document: number, choice: RevisionChoice): boolean {
-    const card = this.repositorySummary(document);
-    const commit = commitOfChoice(card, choice);
-    return people.hold(this.#peopleFilters, { repositoryId: card.id, commit }, this.#reader.path(document));
+    const summary = this.repositorySummary(document);
+    const commit = commitOfChoice(summary, choice);
+    return people.hold(this.#peopleFilters, { repositoryId: summary.id, commit }, this.#reader.path(document));
   }
 }

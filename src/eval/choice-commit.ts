@@ -2,6 +2,6 @@ import { commitAtBit, type RepositorySummary } from "../protocol/repository-summ
 import type { RevisionChoice } from "../protocol/search-options.js";
 
 /** The commit that a choice refers to; "" if none. */
-export function commitOfChoice(card: RepositorySummary, { bit, unindexed }: RevisionChoice): string {
-  return unindexed?.commit ?? commitAtBit(card, bit);
+export function commitOfChoice(summary: RepositorySummary, { bit, unindexed }: RevisionChoice): string {
+  return unindexed?.commit ?? commitAtBit(summary, bit);
 }

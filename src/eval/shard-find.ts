@@ -23,13 +23,13 @@ export class ShardFind {
   readonly #evaluator: BasicQueryEvaluator;
   readonly #found: Int32Array;
   readonly #checkContent: () => void;
-  readonly #onLeftOut: ExcludedReceiver;
+  readonly #onExcluded: ExcludedReceiver;
   /** Numbers of the repositories with a branch in which nothing has been found. */
   #pending: readonly number[];
 
   /**
    * `checkContent` is called before the first content is read; it throws if the content is damaged. `stop` ends the
-   * search, and `onLeftOut` is called with documents that are excluded because they take too much work.
+   * search, and `onExcluded` is called with documents that are excluded because they take too much work.
    */
   constructor(
     { file, selection, found }: FindCondition,
@@ -38,9 +38,9 @@ export class ShardFind {
     kernel: Kernel,
     checkContent: () => void,
     stop: StopCheck,
-    onLeftOut: ExcludedReceiver,
+    onExcluded: ExcludedReceiver,
   ) {
-    this.#onLeftOut = onLeftOut;
+    this.#onExcluded = onExcluded;
     this.#reader = reader;
     this.#file = file;
     this.#evaluator = new BasicQueryEvaluator(file, selection, reader, visibility, kernel, true, undefined, stop);
@@ -75,7 +75,7 @@ export class ShardFind {
       this.#evaluator.decide(block);
       stats.documentsTooCostly += this.#evaluator.tooCostly.length;
       for (const document of this.#evaluator.tooCostly)
-        this.#onLeftOut(document, this.#evaluator.repositorySummary(document).name, "work");
+        this.#onExcluded(document, this.#evaluator.repositorySummary(document).name, "work");
       stats.documentsFiltered += this.#evaluator.documents.length;
       this.#recordFound();
       this.#pending = this.#pending.filter(

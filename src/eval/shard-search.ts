@@ -209,17 +209,17 @@ export class ShardSearch {
     counted: CountedResults | undefined,
   ): void {
     const content = this.#reader.contentId(document);
-    const card = hits[0].evaluator.repositorySummary(document);
+    const summary = hits[0].evaluator.repositorySummary(document);
     const revisions = mergeRevisions(hits);
     for (let r = firstRevision; r < revisions.length; r++) {
       const isKnown = isCounted(counted, document, r);
       if (isKnown && isBefore(counted.shown, document, r)) continue;
       const rowFrom = this.#rows.count;
-      const source: ResultSource = { document, content, card, revision: revisions[r] };
+      const source: ResultSource = { document, content, summary, revision: revisions[r] };
       if (!this.#collectRows(hits, source, r, isKnown)) continue;
       if (hasFullLine(this.#reader.content, this.#rows.words, rowFrom, this.#rows.count, this.#lineMatchCountMax)) {
         this.#rows.count = rowFrom;
-        this.#onExcluded(document, card.name, "full-line");
+        this.#onExcluded(document, summary.name, "full-line");
         continue;
       }
       if (isKnown) {

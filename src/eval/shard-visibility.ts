@@ -2,7 +2,7 @@ import type { CommitSets } from "../protocol/search-options.js";
 
 /** What a search sees of a live shard, apart from its bytes. */
 export interface ShardVisibility {
-  readonly cards: Uint8Array;
+  readonly summaries: Uint8Array;
   readonly tombstones: Uint32Array | undefined;
   /** For searches of commits that are not indexed: the commit set of each document, and the sets themselves. */
   readonly sets: DocumentSets | undefined;

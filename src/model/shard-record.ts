@@ -23,7 +23,7 @@ export interface LiveShard {
   /** The highest star count of its repositories. */
   readonly stars: number;
   /** `encodeSummaries` of its repositories. */
-  readonly cards: Uint8Array;
+  readonly summaries: Uint8Array;
   /** One bit per document, set if it is invisible, in shared memory; undefined if there are none. */
   readonly tombstones: Uint32Array | undefined;
   readonly tombstoneCount: number;

@@ -7,10 +7,10 @@ import type { ShardFailure } from "./messages.js";
 /** The tasks of an ingest worker. */
 export type IngestTask = SyncTask | MaintainTask | CompactTask | CheckTask | RemoveTask | BackupTask;
 
-/** Copy one part of a backup, or delete files that no part needs. */
+/** Copies one part of a backup, or deletes files that no part needs. */
 export interface BackupTask {
   readonly kind: "backup";
-  /** The folder of the backup. */
+  /** The folder to which the backup is written. */
   readonly target: string;
   readonly part:
     | { readonly kind: "file"; readonly path: string; readonly source: string }
@@ -23,11 +23,11 @@ export interface BackupTask {
 
 export interface BackupTaskResult {
   readonly file: BackupFile | undefined;
-  /** Bytes that the backup did not have before. */
+  /** Bytes that were not in the backup before. */
   readonly copiedBytes: number;
 }
 
-/** Fetch repositories, and index what changed. */
+/** Fetches repositories, and indexes what has changed. */
 export interface SyncTask {
   readonly kind: "sync";
   readonly repositories: readonly SyncInput[];
@@ -35,9 +35,9 @@ export interface SyncTask {
   readonly shardIds: Int32Array;
   readonly limits: IndexLimits;
   readonly fetch: FetchSettings;
-  /** True when nobody waits for the thread, so that a fetch may be slow. Otherwise a slow fetch is `deferred`. */
+  /** True if no other task waits for the thread, so a fetch may be slow. If false, a slow fetch is `deferred`. */
   readonly isPatient: boolean;
-  /** Word 0 not 0: stop. */
+  /** Word 0: nonzero stops the task. */
   readonly stop: Int32Array;
 }
 
@@ -48,13 +48,13 @@ export interface IndexLimits {
   readonly trigramCountMax: number;
 }
 
-/** How git reaches remotes. */
+/** Settings and limits of git processes that contact remotes. */
 export interface FetchSettings {
-  /** A fetch is abandoned after this time without progress, or when it takes longer than `timeoutMs`. */
+  /** A fetch is stopped after this time without progress, and after `timeoutMs` in total. */
   readonly silenceMs: number;
   readonly timeoutMs: number;
   readonly bytesMax: number;
-  /** Memory of each git process that fetches or repacks. */
+  /** Memory limit of each git process that fetches or repacks. */
   readonly memoryBytesMax: number;
   /** Disk space that must stay free. */
   readonly reserveBytes: number;
@@ -67,11 +67,11 @@ export interface FetchSettings {
 export interface SyncInput {
   readonly repository: Repository;
   readonly shards: readonly SyncShard[];
-  /** True to index everything again from the mirror, without a fetch. */
+  /** True to index everything again from the mirror, without fetching. */
   readonly rebuild: boolean;
-  /** True to fetch everything into a new mirror, which replaces the old one when that has succeeded. */
+  /** True to fetch everything into a new mirror, which replaces the old one if the fetch succeeds. */
   readonly recreate: boolean;
-  /** Whether the outcome may be `lacking`, which asks for fetching everything anew. */
+  /** True if the outcome may be `lacking`, which requests a new fetch of everything. */
   readonly mayRefetch: boolean;
 }
 
@@ -84,23 +84,23 @@ export interface SyncProgress {
   readonly kind: "progress";
   readonly repositoryId: number;
   readonly phase: "fetching" | "reading" | "indexing" | "writing";
-  /** In the phase's own unit (percent, documents); total 0 when not known. */
+  /** In the unit of the phase (percent or documents); `total` is 0 if it is not known. */
   readonly done: number;
   readonly total: number;
 }
 
 export interface SyncTaskResult {
   readonly outcomes: readonly SyncOutcome[];
-  /** Shards written; they are unknown to the catalog until the main thread commits them. */
+  /** The shards that were written. They are not in the catalog until the main thread commits them. */
   readonly shards: readonly ShardRecord[];
 }
 
 export type SyncOutcome =
   | { readonly kind: "unchanged"; readonly repositoryId: number; readonly fetched: string }
   | { readonly kind: "failed"; readonly repositoryId: number; readonly error: SerializedError }
-  /** Its remote was slow and other repositories of the task waited: it must be fetched in a task of its own. */
+  /** Its remote was too slow for a task that is not patient: it must be fetched in a task of its own. */
   | { readonly kind: "deferred"; readonly repositoryId: number }
-  /** The mirror lacks objects: the index is unchanged until everything is fetched anew. */
+  /** The mirror lacks objects: the index stays as it is until everything is fetched again. */
   | { readonly kind: "lacking"; readonly repositoryId: number }
   | {
       readonly kind: "changed";
@@ -111,16 +111,16 @@ export type SyncOutcome =
       readonly documentCount: number;
       readonly contentBytes: number;
       readonly skippedCounts: Readonly<Record<string, number>>;
-      /** Blobs that had to be read from the mirror. */
+      /** The number and size of the blobs that were read from the mirror. */
       readonly reads: { readonly blobCount: number; readonly byteCount: number };
-      /** True when the new shards replace all previous ones; false when they and the tombstones are additional. */
+      /** True if the new shards replace all previous ones; false if they and the tombstones are added to them. */
       readonly replaces: boolean;
       readonly tombstones: ReadonlyMap<number, readonly number[]>;
-      /** As for `lacking`, when nothing was indexed before or the mirror is the only source. */
+      /** True if the mirror lacks objects, and what could be read of it was indexed nevertheless. */
       readonly lacksObjects: boolean;
     };
 
-/** Repack a mirror if it has many packs or loose objects. */
+/** Repacks a mirror if it has many packs or loose objects. */
 export interface MaintainTask {
   readonly kind: "maintain";
   readonly repository: Repository;
@@ -128,7 +128,7 @@ export interface MaintainTask {
   readonly stop: Int32Array;
 }
 
-/** Merge the living documents of several shards into new ones. */
+/** Merges the live documents of several shards into new shards. */
 export interface CompactTask {
   readonly kind: "compact";
   readonly shards: readonly (SyncShard & { readonly repositoryIds: readonly number[] })[];
@@ -140,11 +140,11 @@ export interface CompactTaskResult {
   readonly shards: readonly ShardRecord[];
 }
 
-/** Verify that shards are in the store, that they are those of the catalog, and that their checksums match. */
+/** Verifies that shards are in the store, that they are those in the catalog, and that their checksums match. */
 export interface CheckTask {
   readonly kind: "check";
   readonly shards: readonly StoredShard[];
-  /** Whether only headers are read, or everything that has a checksum. */
+  /** Whether to read only the headers, or everything that has a checksum. */
   readonly part: "headers" | "whole";
   readonly stop: Int32Array;
 }
@@ -153,7 +153,7 @@ export interface CheckTaskResult {
   readonly failures: readonly ShardFailure[];
 }
 
-/** Delete shards. */
+/** Deletes shards. */
 export interface RemoveTask {
   readonly kind: "remove";
   readonly shardIds: readonly number[];

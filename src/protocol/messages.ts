@@ -21,7 +21,7 @@ export interface SearchWorkerSettings extends WorkerSettings {
 /** One slice of a search: it takes shards from the search's shared counter until it is done or yields. */
 export interface SearchTask {
   readonly searchId: number;
-  /** Number of this slice in the search; its batches carry it. */
+  /** Number of this slice in the search, repeated in its batches. */
   readonly slice: number;
   readonly options: SearchOptions;
   /** Memory of the `ShardTable` of the search's view. */
@@ -33,23 +33,23 @@ export interface SearchTask {
   /** Shards of the revision cache: their row numbers follow those of the table. */
   readonly cached: readonly CachedShardRange[];
   readonly control: Int32Array;
-  /** Which slot of the control block this slice has. */
+  /** Index of this slice's slot in the control block. */
   readonly slot: number;
   readonly lane: Lane;
   readonly resume: ResumePosition | undefined;
-  /** True to return stats by shard. */
+  /** True to return stats per shard. */
   readonly explain: boolean;
 }
 
-/** A shard in the memory of the revision cache, as a range of bytes, and the summaries of its repositories. */
+/** A shard in the revision cache: its byte range in the cache's memory, and the summaries of its repositories. */
 export interface CachedShardRange {
   readonly id: number;
   readonly from: number;
   readonly to: number;
-  readonly cards: Uint8Array;
+  readonly summaries: Uint8Array;
 }
 
-/** Interactive searches have a bounded count; exhaustive ones yield to them. */
+/** Interactive searches have a limited result count; exhaustive searches yield to them. */
 export type Lane = "interactive" | "exhaustive";
 
 export interface ResumePosition {
@@ -59,11 +59,12 @@ export interface ResumePosition {
 }
 
 /**
- * One slice of the look-up of repositories that satisfy conditions. It sends no batches: results are in the conditions.
+ * One slice of a look-up of the repositories that satisfy conditions. It posts no batches: it writes its results into
+ * the shared memory of the conditions.
  */
 export interface FindTask {
   readonly conditions: readonly FindCondition[];
-  /** This and the filter are those of a `SearchTask`. */
+  /** As in `SearchTask`, like `filter` and `rows`. */
   readonly table: SharedArrayBuffer;
   readonly filter: SharedArrayBuffer;
   readonly rows: Uint32Array;
@@ -75,19 +76,19 @@ export interface FindTask {
   readonly resume: FindPosition | undefined;
 }
 
-/** Verifies one shard before a search needs it, and maps it into memory. Gives way to slices that wait. */
+/** Verifies one part of a shard before a search needs it, and reads it into memory. Yields to waiting slices. */
 export interface WarmTask {
-  /** This and the filter are as of a `SearchTask`. */
+  /** As in `SearchTask`, like `filter`. */
   readonly table: SharedArrayBuffer;
   readonly filter: SharedArrayBuffer;
   readonly row: number;
   readonly part: ShardPart;
-  /** Word 0: not 0 when the task shall end. */
+  /** Word 0: nonzero stops the task. */
   readonly stop: Int32Array;
 }
 
 export interface WarmTaskResult {
-  /** False when the task gave way or was stopped; what it has read stays in memory. */
+  /** False if the task yielded or was stopped; what it has read stays in memory. */
   readonly isDone: boolean;
   readonly failures: readonly ShardFailure[];
 }
@@ -95,12 +96,12 @@ export interface WarmTaskResult {
 export interface FindPosition {
   /** Index into the task's rows. */
   readonly shard: number;
-  /** Index of the condition that is evaluated. */
+  /** Index of the condition to evaluate next. */
   readonly condition: number;
   readonly content: number;
 }
 
-/** A file that is excluded from results: searching it takes too much work, or a line has too many matches. */
+/** A file that is excluded from results: searching it takes too much work, or one of its lines has too many matches. */
 export interface ExcludedFile {
   readonly shardId: number;
   readonly document: number;
@@ -110,23 +111,23 @@ export interface ExcludedFile {
 }
 
 export interface FindTaskResult {
-  /** Where to resume; undefined when nothing is left or the search was stopped. */
+  /** Where to resume; undefined if the look-up is complete or was stopped. */
   readonly resume: FindPosition | undefined;
   readonly stats: SearchStats;
   readonly failures: readonly ShardFailure[];
-  readonly leftOut: readonly ExcludedFile[];
+  readonly excluded: readonly ExcludedFile[];
 }
 
 export interface SearchTaskResult {
-  /** Where to resume; undefined when no shards are left or the search was stopped. */
+  /** Where to resume; undefined if no shards are left or the search was stopped. */
   readonly resume: ResumePosition | undefined;
   readonly stats: SearchStats;
   readonly shardStats: readonly { readonly shard: number; readonly stats: SearchStats }[];
-  /** Batches that this slice has posted: they arrive on another channel, before or after this result. */
+  /** Number of batches that this slice has posted. They arrive on another channel, before or after this result. */
   readonly batchCount: number;
   readonly failures: readonly ShardFailure[];
   /** Some may be reported again when the slice resumes. */
-  readonly leftOut: readonly ExcludedFile[];
+  readonly excluded: readonly ExcludedFile[];
 }
 
 export interface ShardFailure {
@@ -134,22 +135,22 @@ export interface ShardFailure {
   readonly error: SerializedError;
 }
 
-/** Posted by a search worker beside its result. */
+/** Posted by a search worker while a slice runs, for each batch of results. */
 export interface BatchMessage {
   readonly kind: "batch";
   readonly searchId: number;
   readonly slice: number;
   readonly batch: ResultBatch;
-  /** The worker that the memory of `batch.bytes` must be returned to, if any. */
+  /** The worker to which the memory of `batch.bytes` must be returned, if any. */
   readonly owner: number | undefined;
-  /** How many buffers that worker has taken back so far. */
+  /** The number of buffers that have been returned to that worker so far. */
   readonly takenBackCount: number;
 }
 
-/** Most buffers that a worker keeps for its next batches, including those on their way back to it. */
+/** Maximum number of buffers that a worker keeps for reuse, including those that are being returned to it. */
 export const spareBuffersMax = 8;
 
-/** Posted by a search worker when it starts: the port on which its buffers are returned, one message each. */
+/** Posted by a search worker when it starts: the port on which its buffers are returned, one per message. */
 export interface BufferOwnerMessage {
   readonly kind: "buffer-owner";
   readonly owner: number;

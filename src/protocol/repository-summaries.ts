@@ -18,8 +18,8 @@ export interface RepositorySummary {
 }
 
 /** The commit that is searched for this branch; "" if none. */
-export function commitAtBit(card: RepositorySummary, bit: number): string {
-  return card.branches.find((branch) => branch.bit === bit)?.commit ?? "";
+export function commitAtBit(summary: RepositorySummary, bit: number): string {
+  return summary.branches.find((branch) => branch.bit === bit)?.commit ?? "";
 }
 
 export function summarize(repository: Repository): RepositorySummary {
@@ -35,33 +35,33 @@ export function summarize(repository: Repository): RepositorySummary {
 
 /** `repositories[i]` has number i in the shard; undefined if it is hidden. */
 export function encodeSummaries(repositories: readonly (Repository | undefined)[]): Uint8Array {
-  const cards = repositories.map((repository) =>
+  const summaries = repositories.map((repository) =>
     repository === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(summarize(repository))),
   );
-  const headBytes = (cards.length + 2) * 4;
-  const byteCount = cards.reduce((sum, card) => sum + card.length, headBytes);
+  const headBytes = (summaries.length + 2) * 4;
+  const byteCount = summaries.reduce((sum, summary) => sum + summary.length, headBytes);
   const shared = new Uint8Array(new SharedArrayBuffer(Math.ceil(byteCount / 4) * 4));
   const words = new Uint32Array(shared.buffer);
-  words[0] = cards.length;
+  words[0] = summaries.length;
   let at = headBytes;
-  cards.forEach((card, i) => {
+  summaries.forEach((summary, i) => {
     words[i + 1] = at;
-    shared.set(card, at);
-    at += card.length;
+    shared.set(summary, at);
+    at += summary.length;
   });
-  words[cards.length + 1] = at;
+  words[summaries.length + 1] = at;
   return shared;
 }
 
 /** The summary of repository number `number`; undefined if it is hidden. */
-export function decodeCard(cards: Uint8Array, number: number): RepositorySummary | undefined {
-  const words = new Uint32Array(cards.buffer, cards.byteOffset, number + 3);
+export function decodeSummary(summaries: Uint8Array, number: number): RepositorySummary | undefined {
+  const words = new Uint32Array(summaries.buffer, summaries.byteOffset, number + 3);
   const from = words[number + 1];
   const to = words[number + 2];
   if (from === to) return undefined;
-  return parseCard(Buffer.from(cards.slice(from, to)));
+  return parseSummary(Buffer.from(summaries.slice(from, to)));
 }
 
-function parseCard(bytes: Buffer): RepositorySummary {
+function parseSummary(bytes: Buffer): RepositorySummary {
   return JSON.parse(bytes.toString()) as RepositorySummary;
 }

@@ -83,7 +83,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
         return resolution;
       }),
     );
-    const { resolutions, people, leftOut } = await prepare(plan, chosen, {
+    const { resolutions, people, excluded } = await prepare(plan, chosen, {
       pool,
       scheduler,
       commitAttributes,
@@ -96,11 +96,11 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
       onResult: (result) =>
         failures.push(
           ...result.failures.map((failure) => failure.error.message),
-          ...result.leftOut.map(describeExcluded),
+          ...result.excluded.map(describeExcluded),
         ),
       onLost: (error) => failures.push(errorMessage(error)),
     });
-    failures.push(...leftOut.map(({ repository, reason }) => `${repository}: ${reason}`));
+    failures.push(...excluded.map(({ repository, reason }) => `${repository}: ${reason}`));
     const lines = resolutions.map((resolution, i) => describeResolution(resolution, i, table.count));
     const phases = await explainPhases(
       resolutions.map(({ selection }) => selection),
@@ -194,7 +194,7 @@ async function explainShards(
       byShard.set(shard, known);
     }
     addStats(sum, result.stats);
-    failures.push(...result.failures.map((failure) => failure.error.message), ...result.leftOut.map(describeExcluded));
+    failures.push(...result.failures.map((failure) => failure.error.message), ...result.excluded.map(describeExcluded));
     resume = result.resume;
   } while (resume !== undefined);
   const rows = [...byShard].map(([shard, stats]) => {

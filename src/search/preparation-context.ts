@@ -23,7 +23,7 @@ export interface Preparation {
   readonly selections: readonly RepositorySelection[];
   /** Memory of a `PeopleTable`; undefined if the query has no conditions on people. */
   readonly people: SharedArrayBuffer | undefined;
-  readonly leftOut: readonly ExcludedRepository[];
+  readonly excluded: readonly ExcludedRepository[];
 }
 
 /** A repository that is not searched, because information about it could not be obtained. */
@@ -47,7 +47,7 @@ export function keepFound(resolution: Resolution, found: Int32Array | undefined)
 export async function ask(
   question: CommitQuestion,
   resolutions: readonly Resolution[],
-  leftOut: ExcludedRepositories,
+  excluded: ExcludedRepositories,
   { commitAttributes, deadlineMs, control, client }: PrepareContext,
 ): Promise<AttributeAnswers["attributes"]> {
   const { attributes, failures } = await commitAttributes.ask(question, collectCommits(resolutions), {
@@ -55,7 +55,7 @@ export async function ask(
     stop: control.memory,
     client,
   });
-  for (const failure of failures) leftOut.note(failure);
+  for (const failure of failures) excluded.note(failure);
   return attributes;
 }
 

@@ -37,7 +37,7 @@ function asksContributors({ text }: BasicQueryPlan): boolean {
 export async function preparePeople(
   plan: SearchPlan,
   resolutions: readonly Resolution[],
-  leftOut: ExcludedRepositories,
+  excluded: ExcludedRepositories,
   context: PrepareContext,
 ): Promise<Pick<Preparation, "selections" | "people">> {
   const asking = plan.basicQueries.map((basicQuery) => asksOwners(plan, basicQuery) || asksContributors(basicQuery));
@@ -65,24 +65,24 @@ export async function preparePeople(
       ? [keepFound(withResults[i], foundOf.get(resolution.selection)?.owners)]
       : [],
   );
-  const owners = await ask({ kind: "code-owners" }, withOwners, leftOut, context);
+  const owners = await ask({ kind: "code-owners" }, withOwners, excluded, context);
   const filters = contributorFilters(plan).map(({ source, foldCase }) => ({ source, foldCase }));
   const written = withResults.filter((_, i) => asksContributors(plan.basicQueries[i]));
   const contributors =
     filters.length === 0
       ? new Map<string, KnownAttribute>()
-      : await ask({ kind: "contributors", filters }, written, leftOut, context);
+      : await ask({ kind: "contributors", filters }, written, excluded, context);
   const people = bound(
     collectPeople(
       withResults.filter((_, i) => asking[i]),
       owners,
       contributors,
     ),
-    leftOut,
+    excluded,
   );
   return {
     selections: withResults.map(
-      (resolution, i) => (asking[i] ? keepRevisions(resolution, ({ id }) => !leftOut.has(id)) : resolution).selection,
+      (resolution, i) => (asking[i] ? keepRevisions(resolution, ({ id }) => !excluded.has(id)) : resolution).selection,
     ),
     people: PeopleTable.of(people).memory,
   };
@@ -100,12 +100,12 @@ function collectPeople(
 }
 
 /** Keeps as much as one search may use; the last repositories are excluded. */
-function bound(people: readonly PeopleOfCommit[], leftOut: ExcludedRepositories): PeopleOfCommit[] {
+function bound(people: readonly PeopleOfCommit[], excluded: ExcludedRepositories): PeopleOfCommit[] {
   let byteCount = 0;
   return people.filter(({ repositoryId, codeOwners, contributors }) => {
     byteCount += (codeOwners?.length ?? 0) + (contributors?.length ?? 0);
     if (byteCount <= peopleBytesMax) return true;
-    leftOut.note({
+    excluded.note({
       repositoryId,
       reason: `with it, data about people would exceed ${peopleBytesMax} bytes`,
       isLate: false,

@@ -25,34 +25,34 @@ export async function prepare(
   resolutions: readonly Resolution[],
   context: PrepareContext,
 ): Promise<Preparation> {
-  const leftOut = new ExcludedRepositories(resolutions);
+  const excluded = new ExcludedRepositories(resolutions);
   let left: readonly Resolution[] = await applyConditions(
     plan.basicQueries.map(({ repositories }) => repositories),
     resolutions,
     context,
   );
   left = await Promise.all(
-    plan.basicQueries.map((basicQuery, i) => keepWithFiles(basicQuery, left[i], leftOut, context)),
+    plan.basicQueries.map((basicQuery, i) => keepWithFiles(basicQuery, left[i], excluded, context)),
   );
   left = await Promise.all(
-    plan.basicQueries.map((basicQuery, i) => keepCommittedAfter(basicQuery, left[i], leftOut, context)),
+    plan.basicQueries.map((basicQuery, i) => keepCommittedAfter(basicQuery, left[i], excluded, context)),
   );
   if (!asksPeople(plan) || context.control.isStopped) {
     return {
       resolutions: left,
       selections: left.map(({ selection }) => selection),
       people: undefined,
-      leftOut: leftOut.all,
+      excluded: excluded.all,
     };
   }
-  return { resolutions: left, ...(await preparePeople(plan, left, leftOut, context)), leftOut: leftOut.all };
+  return { resolutions: left, ...(await preparePeople(plan, left, excluded, context)), excluded: excluded.all };
 }
 
 /** Keeps the commits that are not indexed and satisfy the conditions, which only the mirrors can determine. */
 async function keepWithFiles(
   { repositories: { conditions } }: BasicQueryPlan,
   resolution: Resolution,
-  leftOut: ExcludedRepositories,
+  excluded: ExcludedRepositories,
   context: PrepareContext,
 ): Promise<Resolution> {
   let left = resolution;
@@ -64,7 +64,7 @@ async function keepWithFiles(
     const attributes = await ask(
       { kind: "has-file", path, content, limits: context.limits },
       [unindexed],
-      leftOut,
+      excluded,
       context,
     );
     left = keepRevisions(left, (repository, choice) => {
@@ -84,12 +84,12 @@ async function keepWithFiles(
 async function keepCommittedAfter(
   { repositories: { committedAfter } }: BasicQueryPlan,
   resolution: Resolution,
-  leftOut: ExcludedRepositories,
+  excluded: ExcludedRepositories,
   context: PrepareContext,
 ): Promise<Resolution> {
   let left = resolution;
   for (const { unixSeconds, negated } of committedAfter) {
-    const attributes = await ask({ kind: "commit-date" }, [left], leftOut, context);
+    const attributes = await ask({ kind: "commit-date" }, [left], excluded, context);
     left = keepRevisions(left, (repository, choice) => {
       const commit = commitAt(repository, choice);
       // A repository without commits has none after the date.

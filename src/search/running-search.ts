@@ -153,7 +153,7 @@ export class RunningSearch {
       unreadBytes: () => this.#unreadBytes,
       onFailure: (sentence) => this.#report.failures.push(sentence),
       onBadQuery: (sentence) => this.#refuseQuery(sentence),
-      onLeftOut: (files) => this.#report.recordExcluded(files),
+      onExcluded: (files) => this.#report.recordExcluded(files),
       onBatch: (batch, release) => this.#results.addBatch(batch, release),
       onScheduled: () => this.#resumeClocks(),
       onProgress: () => this.#goOn(),
@@ -253,9 +253,9 @@ export class RunningSearch {
     });
   }
 
-  #take({ resolutions, selections, people, leftOut }: Preparation): void {
+  #take({ resolutions, selections, people, excluded }: Preparation): void {
     this.#report.resolutions = resolutions;
-    this.#report.leftOut.push(...leftOut);
+    this.#report.excluded.push(...excluded);
     this.#options = { ...this.#options, people, selections: selections.map(indexedSelection) };
     this.#preparePhases(selections);
   }

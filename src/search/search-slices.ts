@@ -45,7 +45,7 @@ export interface SlicedSearch {
   readonly onFailure: (sentence: string) => void;
   /** Called with an error of the query that only workers detect: RE2 rejects a regexp as too large. */
   readonly onBadQuery: (sentence: string) => void;
-  readonly onLeftOut: (files: readonly ExcludedFile[]) => void;
+  readonly onExcluded: (files: readonly ExcludedFile[]) => void;
   readonly onBatch: (batch: ResultBatch, release: () => void) => void;
   /** Called before a slice is scheduled. */
   readonly onScheduled: () => void;
@@ -150,9 +150,9 @@ export class SearchSlices {
   }
 
   /** Adds the statistics of a worker, and records the shards that failed. */
-  addWork({ stats, failures, leftOut }: Pick<SearchTaskResult, "stats" | "failures" | "leftOut">): void {
-    const { environment, onFailure, onLeftOut, onBadQuery } = this.#search;
-    onLeftOut(leftOut);
+  addWork({ stats, failures, excluded }: Pick<SearchTaskResult, "stats" | "failures" | "excluded">): void {
+    const { environment, onFailure, onExcluded, onBadQuery } = this.#search;
+    onExcluded(excluded);
     addStats(this.stats, stats);
     for (const failure of failures) {
       const { code, message } = failure.error;

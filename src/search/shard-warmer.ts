@@ -7,33 +7,38 @@ import type { ShardPart } from "../protocol/shard-table.js";
 import type { SearchEnvironment } from "./search-environment.js";
 import { recordShardFailure } from "./shard-failure.js";
 
-/** The live shards are compared with those that are warm this often. */
+/** The interval at which the warmer checks whether the live shards have changed. */
 const lookMs = 1_000;
 
-/** A task that gave way to a search is tried again after this long. */
+/** The delay before a task that yielded to a search is retried. */
 const retryMs = 200;
 
-/** One part of a shard takes 0.1 s from a disk that reads 1 GB/s; a thread that does not come back is replaced. */
+/**
+ * The limit on the time of one task, after which its thread is replaced. Reading one part of a shard takes 0.1 s from a
+ * disk that reads 1 GB/s.
+ */
 const taskMs = 60_000;
 
 export interface WarmerOptions {
-  /** How often the store has had a fault; shards that were verified earlier are verified again. */
+  /** The number of faults of the store so far; shards that were verified before the last one are verified again. */
   readonly faultCount: () => number;
-  /** The share of the available memory into which shards may be read ahead, from 0 to 1. */
+  /** The fraction of the available memory, from 0 to 1, that shards read ahead may fill. */
   readonly memoryShare: number;
 }
 
 /**
- * Verifies live shards before a search needs them, and reads them into the page cache: all indexes first, then texts,
- * up to a share of the available memory. What is left is verified when it is first searched.
+ * Verifies live shards before a search needs them, and reads them into the page cache: first the indexes of all shards,
+ * then the contents, up to a fraction of the available memory. The remaining shards are verified when they are first
+ * searched.
  *
- * One shard at a time, so that searches have the other workers, and never while a slice waits for a worker.
+ * Warms one shard at a time, so that the other workers stay free for searches, and yields to slices that wait for a
+ * worker.
  */
 export class ShardWarmer {
   readonly #environment: Pick<SearchEnvironment, "catalog" | "pool" | "scheduler" | "log" | "onShardFailure">;
   readonly #options: WarmerOptions;
   readonly #stop = new Int32Array(new SharedArrayBuffer(4));
-  /** The shards of the last pass that ended. */
+  /** The shards of the last complete pass. */
   #warm: CatalogView["shards"] = [];
   #pass: Promise<void> | undefined;
   #looks: PendingCall | undefined;
@@ -46,13 +51,13 @@ export class ShardWarmer {
     this.#options = options;
   }
 
-  /** Begins now, and again whenever there are other live shards. */
+  /** Starts the first pass, and another one whenever the live shards have changed. */
   start(): void {
     this.#looks = callEvery(lookMs, () => this.#look());
     this.#look();
   }
 
-  /** Resolves when no task runs any more. */
+  /** Stops the warmer; resolves when its last task has ended. */
   async close(): Promise<void> {
     this.#looks?.cancel();
     Atomics.store(this.#stop, 0, 1);
@@ -74,7 +79,7 @@ export class ShardWarmer {
     this.#pass = this.#run()
       .catch((error: unknown) => {
         log.warn(`shards could not be verified ahead of searches: ${errorMessage(error)}`);
-        // A disk that does not answer is not asked again before there is something new.
+        // A disk that does not respond is not tried again until the live shards change.
         this.#warm = shards;
       })
       .finally(() => {
@@ -82,7 +87,7 @@ export class ShardWarmer {
       });
   }
 
-  /** One pass over the shards as they are now; ends early when they change. */
+  /** Makes one pass over the live shards; ends early if they change. */
   async #run(): Promise<void> {
     const startedMs = monotonicMs();
     const view = this.#environment.catalog.view();
@@ -98,7 +103,7 @@ export class ShardWarmer {
     }
   }
 
-  /** Resolves with the number of tasks. */
+  /** Resolves with the number of parts that were warmed. */
   async #warmView(view: CatalogView): Promise<number> {
     let freeBytes = availableBytes() * this.#options.memoryShare;
     let taskCount = 0;
@@ -116,7 +121,7 @@ export class ShardWarmer {
     return taskCount;
   }
 
-  /** Ends early when the shards change. */
+  /** Warms one part of a shard, retrying tasks that yielded; ends early if the shards change. */
   async #warmPart(view: CatalogView, row: number, part: ShardPart): Promise<void> {
     for (;;) {
       const { isDone, failures } = await this.#schedule(view, row, part);
@@ -136,7 +141,7 @@ export class ShardWarmer {
   }
 }
 
-/** Memory that this process may still use: that of the machine, or of its control group if that is less. */
+/** The free memory of the machine, or the limit of the process's control group if that is less. */
 function availableBytes(): number {
   return Math.min(freemem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 }

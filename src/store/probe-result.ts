@@ -1,19 +1,19 @@
-/** What the probe of a store and the process that waits for it tell each other. */
+/** What the probe of a store and the process that waits for it have in common: output, exit codes and a folder. */
 
-/** What the probe prints. `unwritten`: why the store was not written anew, as was asked. */
+/** The output of the probe. `unwritten`: why the store was not rewritten, although that was requested. */
 export interface ProbeResult {
   readonly count: number;
   readonly unwritten?: string;
 }
 
-/** Where the probe writes a store anew, within its folder. */
+/** The folder, within that of the store, into which the probe rewrites it. */
 export const unfinishedFolder = "rewritten";
 
-/** Exit code of a probe that the system did not let look, as where descriptors, memory or permission are missing. */
+/** Exit code of a probe that could not open the store, for lack of descriptors, memory or permission for example. */
 export const refusedCode = 3;
 
 /**
- * Why a store was not written anew where the probe ended as it did so. It prints a result that says so before, and an
- * empty line after it.
+ * The reason if the probe ended while it rewrote a store. It prints a result with this reason before it starts to write,
+ * and an empty line when it has finished.
  */
 export const interrupted = "writing the new file was interrupted, as by a full disk";

@@ -1,22 +1,22 @@
 import { callAfter, monotonicMs, type PendingCall } from "../base/deadline.js";
 import { collectGarbage, heapBytes } from "../base/garbage.js";
 
-/** A thread is idle when its last task ended this long ago. */
+/** A thread is idle once this much time has passed since its last task ended. */
 const idleMs = 3_000;
 
 /**
- * The heap that an idle thread may keep if people wait for its tasks. A full collection also discards code that was
- * optimized: the search after it takes four times as long (`keepCompiledCode`). After searches of all kinds a thread
- * has 15 to 30 MiB.
+ * The largest heap that an idle search thread may keep. A full collection also discards optimized code, so the next
+ * search takes four times as long (see `keepCompiledCode`). After searches of all kinds the heap of a thread is 15 to
+ * 30 MiB.
  */
 export const searchHeapBytesMax = 64 * 1024 * 1024;
 
-/** The heap that an idle thread may keep if nobody waits for its tasks. A collection takes 10 to 30 ms. */
+/** The largest heap that an idle ingest thread may keep. A collection takes 10 to 30 ms, but no user waits for it. */
 export const ingestHeapBytesMax = 24 * 1024 * 1024;
 
 /**
- * Frees the garbage of an idle thread whose heap is large. V8 collects when a thread allocates; an idle one allocates
- * nothing and would keep its garbage.
+ * Collects the garbage of an idle thread if its heap is large. V8 collects garbage only when a thread allocates, so an
+ * idle thread would never free it.
  */
 export class IdleCollector {
   readonly #heapBytesMax: number;
@@ -24,7 +24,7 @@ export class IdleCollector {
   #endedMs = 0;
   #pending: PendingCall | undefined;
 
-  /** `beforeCollection` is called whenever the thread has become idle. */
+  /** `beforeCollection` is called whenever the thread becomes idle, even if its heap is small. */
   constructor(heapBytesMax: number, beforeCollection: () => void) {
     this.#heapBytesMax = heapBytesMax;
     this.#beforeCollection = beforeCollection;

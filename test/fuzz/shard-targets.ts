@@ -113,10 +113,10 @@ function search(input: Buffer): void {
     reader.verify("index");
     reader.verify("content");
     reader.documentsAt(9, Buffer.from("empty"));
-    const cards = encodeSummaries(
+    const summaries = encodeSummaries(
       [...reader.repositories].map((id) => repositories.find((repository) => repository.id === id) ?? repositories[0]),
     );
-    const shard = { reader, cards, tombstones: undefined, sets: undefined };
+    const shard = { reader, summaries, tombstones: undefined, sets: undefined };
     for (const kernel of kernels) {
       for (const plan of queries) {
         runEngine(kernel, [shard], plan, { chunkMatches: false });

@@ -77,6 +77,9 @@ const retired: Readonly<Record<string, string>> = {
   KeptShard: "CachedShard",
   LeftOutList: "ExcludedRepositories",
   LeftOutFile: "ExcludedFile",
+  leftOut: "excluded",
+  onLeftOut: "onExcluded",
+  remade: "recreated",
   BasicPlan: "BasicQueryPlan",
   RoundQueue: "PhaseQueue",
   Waves: "RevisionBatches",
@@ -88,6 +91,10 @@ const retired: Readonly<Record<string, string>> = {
   factsSchema: "attributesSchema",
   factsValidation: "attributesValidation",
   RepositoryCard: "RepositorySummary",
+  decodeCard: "decodeSummary",
+  parseCard: "parseSummary",
+  cardsFrom: "summariesFrom",
+  cardsTo: "summariesTo",
   RuleGather: "ResultCollector",
   RuleLimits: "ResultLimits",
   ruleLimits: "resultLimits",
@@ -199,7 +206,7 @@ t.test("ARCHITECTURE.md shows the same table", async (t) => {
   for (const { folder } of layers) t.ok(existsSync(`src/${folder}`), folder);
 });
 
-t.test("no files import each other in a circle, not even types", async (t) => {
+t.test("no import cycles, including type imports", async (t) => {
   const next = new Map<string, string[]>();
   for (const { from, to } of imports) {
     if (from.startsWith("src/") && to !== undefined) next.set(from, [...(next.get(from) ?? []), to]);
@@ -221,7 +228,7 @@ t.test("no files import each other in a circle, not even types", async (t) => {
   t.ok(done.size >= sources.length);
 });
 
-t.test("nobody imports the files of the threads", async (t) => {
+t.test("no file imports the entry files of threads", async (t) => {
   for (const { from, to } of imports) {
     if (!from.startsWith("src/") || to === undefined || folderOf(to) !== "worker") continue;
     if (folderOf(from) !== "worker") t.fail(`${from} imports ${to}`);
@@ -239,7 +246,7 @@ t.test("one folder imports each heavy package", async (t) => {
   t.pass();
 });
 
-t.test("the main thread does not load what reads shards", async (t) => {
+t.test("the main thread does not load code that reads shards", async (t) => {
   const start = "src/daemon/main.ts";
   if (!existsSync(start)) return;
   const reached = reachableFrom(start);
@@ -260,7 +267,7 @@ t.test("links and paths in the documentation exist", async (t) => {
   t.pass();
 });
 
-t.test("nothing is left over", async (t) => {
+t.test("no unfinished code", async (t) => {
   for (const path of tracked.filter((path) => /^(src|test|native-bench|scripts)\/.*\.ts$/.test(path))) {
     const found = leftovers.exec(textOf.get(path) ?? "");
     const isProgram = /^(native-bench|scripts)\//.test(path);
@@ -279,7 +286,7 @@ t.test("banned calls", async (t) => {
   t.pass();
 });
 
-t.test("names that were given up do not come back", async (t) => {
+t.test("retired names are not used", async (t) => {
   const names = new RegExp(`\\b(${Object.keys(retired).join("|")})\\b`);
   for (const path of sources) {
     const code = (textOf.get(path) ?? "").replace(/\/\*[\s\S]*?\*\/|\/\/.*$|"[^"\n]*"/gm, "");
@@ -292,7 +299,7 @@ t.test("names that were given up do not come back", async (t) => {
   t.ok(names.test("Doer"));
 });
 
-t.test("names, orphans and sizes", async (t) => {
+t.test("file names, unused files and sizes", async (t) => {
   const imported = new Set(imports.map(({ to }) => to));
   for (const path of typescript) {
     if (!/^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/.test(basename(path))) t.fail(`${path} is not in kebab case`);
@@ -306,7 +313,7 @@ t.test("names, orphans and sizes", async (t) => {
   t.pass();
 });
 
-t.test("a file of src has one job, and so few lines", async (t) => {
+t.test("files of src are short", async (t) => {
   for (const path of tracked.filter((path) => /^src\/.*\.(ts|cc|h)$/.test(path))) {
     const lineCount = readFileSync(path, "utf8").split("\n").length - 1;
     const isLong = lineCount > sourceLinesMax;
@@ -317,7 +324,7 @@ t.test("a file of src has one job, and so few lines", async (t) => {
   for (const path of Object.keys(longFiles)) t.ok(existsSync(path), path);
 });
 
-t.test("options and metrics are described", async (t) => {
+t.test("options and metrics are documented", async (t) => {
   const sample = textOf.get("config/trawl.jsonc") ?? "";
   for (const [key, row] of Object.entries(optionTable)) {
     if (!sample.includes(`"${key.split(".").at(-1)}":`)) t.fail(`config/trawl.jsonc lacks ${key}`);
@@ -330,7 +337,7 @@ t.test("options and metrics are described", async (t) => {
   t.pass();
 });
 
-t.test("it looked at the checkout", async (t) => {
+t.test("the checks have read the checkout", async (t) => {
   t.ok(sources.length >= 30, `${sources.length} files in src`);
   t.ok(imports.length >= 100, `${imports.length} imports`);
 });

@@ -20,9 +20,9 @@ import type { SearchPlan } from "../../src/query/plan/plan.js";
 import { ShardBuilder } from "../../src/shard/shard-builder.js";
 import { ShardReader } from "../../src/shard/shard-reader.js";
 
-/** A document as a test writes it down. */
+/** A document, as tests specify it. */
 export interface TestDocument {
-  /** Bytes where it is not UTF-8. */
+  /** Bytes if it is not UTF-8. */
   readonly path: string | Buffer;
   readonly content: string | Buffer;
   readonly repositoryId?: number;
@@ -31,15 +31,15 @@ export interface TestDocument {
   readonly skipReason?: SkipReason;
 }
 
-/** A shard in memory. `dead` has a bit for each document that is invisible. */
+/** A shard in memory. `dead` has a bit for each invisible document. */
 export interface TestShard {
   readonly reader: ShardReader;
-  readonly cards: Uint8Array;
+  readonly summaries: Uint8Array;
   readonly tombstones: Uint32Array | undefined;
   readonly sets: undefined;
 }
 
-/** Of a search that goes on to its end. */
+/** The control block of a search that is never stopped. */
 export const neverStopped = new StopCheck(ControlBlock.allocate(0, 0, 0));
 
 export function testRepository(id: number, name: string, fields: Partial<Repository> = {}): Repository {
@@ -101,17 +101,17 @@ export function testShard(
   );
   reader.verify("index");
   reader.verify("content");
-  const cards = encodeSummaries(
+  const summaries = encodeSummaries(
     [...reader.repositories].map((id) => repositories.find((repository) => repository.id === id)),
   );
   const tombstones = dead.size === 0 ? undefined : new Uint32Array(Math.ceil(reader.documentCount / 32));
   for (let document = 0; document < reader.documentCount; document++) {
     if (tombstones !== undefined && dead.has(Number.parseInt(reader.oid(document), 16))) setBit(tombstones, document);
   }
-  return { reader, cards, tombstones, sets: undefined };
+  return { reader, summaries, tombstones, sets: undefined };
 }
 
-/** A match object as clients get it. */
+/** A match object as clients receive it. */
 export interface MatchObject {
   readonly type: string;
   readonly path: string;
@@ -141,7 +141,7 @@ export interface EngineResult {
   readonly limitHit: boolean;
   readonly stats: SearchStats;
   /** Paths of files that take too much work. */
-  readonly leftOut: readonly string[];
+  readonly excluded: readonly string[];
 }
 
 export interface EngineOptions {
@@ -151,7 +151,7 @@ export interface EngineOptions {
   readonly displayCountMax?: number;
   readonly selections?: readonly RepositorySelection[];
   readonly people?: SharedArrayBuffer;
-  /** Credit in bytes per slice: small values make the search stop and go on. */
+  /** Credit in bytes per slice. Small values make the search pause and resume. */
   readonly credit?: number;
   /** Called with the control block before the first content of a shard is read. */
   readonly onContent?: (control: ControlBlock) => void;
@@ -159,7 +159,7 @@ export interface EngineOptions {
 
 const all = 99_999_999;
 
-/** As the daemon has them: the limit of the whole search is the largest. */
+/** The limits of the daemon; the limit of the whole search is the largest. */
 function makeLimits({ resultOptions }: SearchPlan): ResultLimits | undefined {
   const counts = resultOptions.map(({ count }) => count ?? all);
   return resultOptions.length === 1
@@ -167,7 +167,7 @@ function makeLimits({ resultOptions }: SearchPlan): ResultLimits | undefined {
     : makeResultLimits(counts.map((count) => (count < Math.max(...counts) ? count : undefined)));
 }
 
-/** Runs a plan over shards in this thread, going on from each pause as the daemon does. */
+/** Runs a plan over shards in this thread, and resumes after each pause, as the daemon does. */
 export function runEngine(
   kernel: Kernel,
   shards: readonly TestShard[],
@@ -191,7 +191,7 @@ export function runEngine(
   const matches: MatchObject[] = [];
   const selected: SelectedResult[] = [];
   const stats = noStats();
-  const leftOut = new Set<string>();
+  const excluded = new Set<string>();
   for (const shard of shards) {
     let position: Parameters<ShardSearch["run"]>[0] | undefined = shardStart;
     while (position !== undefined && (!control.isStopped || position.counted !== undefined)) {
@@ -214,7 +214,7 @@ export function runEngine(
         kernel,
         writer,
         () => given.onContent?.(control),
-        (document) => leftOut.add(shard.reader.path(document).toString()),
+        (document) => excluded.add(shard.reader.path(document).toString()),
       );
       position = search.run(position, stats, () => given.credit !== undefined);
       writer.close();
@@ -226,6 +226,6 @@ export function runEngine(
     matchCount: control.matchCount,
     limitHit: control.isLimitHit,
     stats,
-    leftOut: [...leftOut],
+    excluded: [...excluded],
   };
 }

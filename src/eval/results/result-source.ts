@@ -5,6 +5,6 @@ import type { RevisionChoice } from "../../protocol/search-options.js";
 export interface ResultSource {
   readonly document: number;
   readonly content: number;
-  readonly card: RepositorySummary;
+  readonly summary: RepositorySummary;
   readonly revision: RevisionChoice;
 }

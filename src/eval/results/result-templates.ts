@@ -9,7 +9,7 @@ import { Fragments } from "./fragments.js";
 import { makeLanguageEndings, type LanguageEndings } from "./language-endings.js";
 import { keyOfPathRows, pathMatches } from "./path-matches.js";
 
-/** Fragments are made anew when paths with highlights have filled this many bytes. */
+/** Fragments are rebuilt when paths with highlights have filled this many bytes. */
 const fragmentBytesMax = 256 * 1024;
 
 /** A range of the fragments. */
@@ -20,7 +20,7 @@ export interface FragmentSpan {
 
 /** What all results of one repository and revision share; the span is that of `members` among the fragments. */
 export interface ResultTemplate extends FragmentSpan {
-  readonly card: RepositorySummary;
+  readonly summary: RepositorySummary;
   readonly typed: string;
   /** Repository id, "@" and the revision as typed. */
   readonly key: string;
@@ -72,9 +72,10 @@ export class ResultTemplates {
   }
 
   /** The template of a repository at a revision. */
-  find(card: RepositorySummary, revision: RevisionChoice): ResultTemplate {
-    if (this.#last !== undefined && this.#last.card === card && this.#last.typed === revision.typed) return this.#last;
-    this.#last = this.#templates.get(card)?.get(revision.typed) ?? this.#add(card, revision);
+  find(summary: RepositorySummary, revision: RevisionChoice): ResultTemplate {
+    if (this.#last !== undefined && this.#last.summary === summary && this.#last.typed === revision.typed)
+      return this.#last;
+    this.#last = this.#templates.get(summary)?.get(revision.typed) ?? this.#add(summary, revision);
     return this.#last;
   }
 
@@ -119,34 +120,34 @@ export class ResultTemplates {
     });
   }
 
-  #add(card: RepositorySummary, revision: RevisionChoice): ResultTemplate {
-    const members = encodeMembers(card, revision);
+  #add(summary: RepositorySummary, revision: RevisionChoice): ResultTemplate {
+    const members = encodeMembers(summary, revision);
     const from = this.#fragments.add(members);
     const template = {
-      card,
+      summary,
       typed: revision.typed,
-      key: `${card.id}@${revision.typed}`,
+      key: `${summary.id}@${revision.typed}`,
       members,
       from,
       to: this.#fragments.length,
       heads: new Map<number, FragmentSpan>(),
       matchCount: 0,
     };
-    const known = this.#templates.get(card);
-    if (known === undefined) this.#templates.set(card, new Map([[revision.typed, template]]));
+    const known = this.#templates.get(summary);
+    if (known === undefined) this.#templates.set(summary, new Map([[revision.typed, template]]));
     else known.set(revision.typed, template);
     return template;
   }
 }
 
-function encodeMembers(card: RepositorySummary, revision: RevisionChoice): Buffer {
+function encodeMembers(summary: RepositorySummary, revision: RevisionChoice): Buffer {
   const members = {
-    repositoryID: card.id,
-    repository: card.name,
-    repoStars: card.stars > 0 ? card.stars : undefined,
-    repoLastFetched: card.lastFetched === "" ? undefined : card.lastFetched,
+    repositoryID: summary.id,
+    repository: summary.name,
+    repoStars: summary.stars > 0 ? summary.stars : undefined,
+    repoLastFetched: summary.lastFetched === "" ? undefined : summary.lastFetched,
     branches: [revision.typed],
-    commit: commitOfChoice(card, revision) || undefined,
+    commit: commitOfChoice(summary, revision) || undefined,
   };
   return Buffer.from(`,${JSON.stringify(members).slice(1, -1)}`);
 }

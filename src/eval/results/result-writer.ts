@@ -109,7 +109,7 @@ export class ResultWriter {
     if (rowCount === undefined) return undefined;
     const counted = this.#count(Math.max(1, rowCount));
     if (counted === 0) return undefined;
-    const template = this.#templates.find(source.card, source.revision);
+    const template = this.#templates.find(source.summary, source.revision);
     this.#addToTally(source.document, template, rowCount > 0, counted, pathRows.count);
     const shown = this.#show(counted);
     if (shown === 0) return undefined;
@@ -122,7 +122,7 @@ export class ResultWriter {
   addCounted(source: ResultSource, rowFrom: number, rowTo: number, pathRows: Rows, rowCountMax: number): void {
     const rowCount = this.#selectRows(source, rowTo - rowFrom, pathRows);
     if (rowCount === undefined) return;
-    const template = this.#templates.find(source.card, source.revision);
+    const template = this.#templates.find(source.summary, source.revision);
     this.#append(source, template, rowFrom, rowFrom + Math.min(rowCount, rowCountMax), pathRows);
   }
 
@@ -220,7 +220,7 @@ export class ResultWriter {
 
   /** Adds what the document belongs to instead of the document. */
   select(source: ResultSource, select: DocumentSelect, optionsIndex: number): void {
-    const members = (): Buffer => this.#templates.find(source.card, source.revision).members;
+    const members = (): Buffer => this.#templates.find(source.summary, source.revision).members;
     const reader = this.#reader as ShardReader;
     const results = selectResults(select, source, optionsIndex, reader, members, this.#people);
     for (const result of results) this.#addSelected(result);

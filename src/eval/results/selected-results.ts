@@ -17,9 +17,9 @@ export function selectResults(
   members: () => Buffer,
   people: People | undefined,
 ): SelectedResult[] {
-  const { card, revision } = source;
-  const common = { optionsIndex, repositoryId: card.id, revision: revision.typed };
-  const repositoryKey = `${card.id}@${revision.typed}`;
+  const { summary, revision } = source;
+  const common = { optionsIndex, repositoryId: summary.id, revision: revision.typed };
+  const repositoryKey = `${summary.id}@${revision.typed}`;
   switch (select) {
     case "repo":
       return [{ ...common, kind: "repository", key: repositoryKey, json: "" }];
@@ -29,7 +29,7 @@ export function selectResults(
       return [{ ...common, kind: "directory", key: `${repositoryKey}:${directory}`, json }];
     }
     case "file.owners": {
-      const commit = { repositoryId: card.id, commit: commitOfChoice(card, revision) };
+      const commit = { repositoryId: summary.id, commit: commitOfChoice(summary, revision) };
       const owners = people?.owners(commit, reader.path(source.document)) ?? [];
       return owners.map(({ kind, text }) => {
         const json = JSON.stringify({ type: "person", handle: "", email: "", [kind]: text });

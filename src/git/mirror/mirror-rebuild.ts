@@ -19,7 +19,7 @@ import type { RemoteUrl } from "./remote-url.js";
 export const packCountMax = 30;
 
 /**
- * Builds a mirror anew beside the one that exists, which it replaces only when it is complete. So a failure at any
+ * Builds a new mirror beside the existing one, and replaces that only when the new one is complete. So a failure at any
  * moment leaves the mirror as it was.
  */
 export class MirrorRebuild {

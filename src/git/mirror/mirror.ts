@@ -22,8 +22,8 @@ import type { RemoteUrl } from "./remote-url.js";
 export interface SyncResult extends RefState {
   /** Whether any branch, any tag or HEAD differs from before. */
   readonly changed: boolean;
-  /** Whether a mirror that lacked objects was built anew: the same commits may now have more documents to index. */
-  readonly remade: boolean;
+  /** Whether a mirror that lacked objects was rebuilt: the same commits may now have more documents to index. */
+  readonly recreated: boolean;
 }
 
 /** A mirror with more loose objects is repacked. git's own limit is 6,700. */
@@ -79,7 +79,7 @@ export class Mirror {
   }
 
   /**
-   * Builds the mirror anew from its remote, for a caller that finds objects missing. Throws like `sync`; the mirror is
+   * Rebuilds the mirror from its remote, for a caller that finds objects missing. Throws like `sync`; the mirror is
    * then unchanged.
    */
   async refetch(stop: StopSignal): Promise<SyncResult> {
@@ -109,7 +109,7 @@ export class Mirror {
 
   /**
    * Updates the mirror to the remote's branches and tags, including deleted ones, and its HEAD. Fetches only when
-   * something differs. Builds a damaged mirror anew.
+   * something differs. Rebuilds a damaged mirror.
    *
    * Throws `git` when the remote cannot be reached, `cancelled` when stopped, `storage` when the file system fails; the
    * mirror is then unchanged.
@@ -134,8 +134,8 @@ export class Mirror {
     const head = chooseHead(remote, after);
     const headChanged = this.#setHead(head);
     const changed = headChanged || before === null || !sameRefs(before, after);
-    const remade = incompleteness !== null && readIncompleteness(this.directory) !== incompleteness;
-    return { ...refState({ ...after, ...head }), changed, remade };
+    const recreated = incompleteness !== null && readIncompleteness(this.directory) !== incompleteness;
+    return { ...refState({ ...after, ...head }), changed, recreated };
   }
 
   /**
@@ -172,7 +172,7 @@ export class Mirror {
     return this.#rebuild.withExistingObjects(remote, stop, () => this.#fetchOrRemake(remote, stop));
   }
 
-  /** Fetches into the mirror; if git reports that it is damaged, builds it anew. */
+  /** Fetches into the mirror; if git reports that it is damaged, rebuilds it. */
   async #fetchOrRemake(remote: RefListing, stop: StopSignal): Promise<RefListing> {
     try {
       await this.#commands.fetch(this.directory, remote, stop);

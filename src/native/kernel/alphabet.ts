@@ -28,7 +28,7 @@ function makeClasses(): Uint8Array {
   return classes;
 }
 
-/** The key of the three bytes at `text[at]`. */
+/** The key of the trigram `text[at, at + 3)`. */
 export function trigramAt(text: Uint8Array, at: number): number {
   return (classOf[text[at]] << 14) | (classOf[text[at + 1]] << 7) | classOf[text[at + 2]];
 }

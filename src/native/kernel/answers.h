@@ -1,4 +1,4 @@
-// What a function of the addon answers, and how it is exported.
+// Return values and errors of the addon's functions, and their export.
 #pragma once
 
 #define NAPI_VERSION 8
@@ -35,8 +35,8 @@ inline napi_value boolean(napi_env env, bool value) {
   return result;
 }
 
-// The function as JavaScript may call it: what it throws (std::bad_alloc, std::length_error) becomes an error there. An
-// exception that left it would end the process.
+// Wraps a function for calls from JavaScript: a C++ exception (std::bad_alloc, std::length_error) becomes a JavaScript
+// error. An exception that escaped from the addon would end the process.
 template <napi_callback function>
 napi_value guarded(napi_env env, napi_callback_info info) noexcept {
   try {

@@ -1,4 +1,7 @@
-/** `borders[n]`: the longest proper prefix of the needle's first n bytes that is also a suffix of them. */
+/**
+ * The failure function of Knuth, Morris and Pratt: `borders[n]` is the length of the longest proper prefix of the
+ * needle's first n bytes that is also a suffix of them.
+ */
 export function computeBorders(needle: Uint8Array): Uint32Array {
   const borders = new Uint32Array(needle.length + 1);
   let border = 0;

@@ -1,11 +1,11 @@
-// Writes `chunkMatches`: runs of lines with rows on them, and their context.
+// Writes `chunkMatches`: runs of lines that contain rows, with their context.
 #pragma once
 
 #include "elements.h"
 
 namespace trawl {
 
-// A longer run of touching lines continues in another chunk, unless the next row shares the last line.
+// After this many rows a chunk ends before the next line with a row.
 constexpr size_t chunkRowsMax = 1000;
 
 template <class V>
@@ -38,7 +38,7 @@ struct ChunkEncoder : ElementsEncoder<V> {
   }
 
  private:
-  // Sets `taken` to the lines that an earlier call wrote for the row before.
+  // Sets `taken` to the end of the chunk that an earlier call wrote for the previous row.
   void takeEarlierLines() {
     if (row == job.rowBegin || rowAt(job, row - 1).end > line.end) return;
     size_t end = rowAt(job, row - 1).end;
@@ -46,8 +46,8 @@ struct ChunkEncoder : ElementsEncoder<V> {
     taken = static_cast<uint64_t>(line.number) - between + job.contextLines + 1;
   }
 
-  // Moves past the rows of one chunk. Afterwards `lastLine` is the last line of their last row, and `line` and `row`
-  // are those after the chunk.
+  // Advances past the rows of one chunk. Afterwards `lastLine` is the last line of its last row, `row` is the first row
+  // after the chunk, and `line` the line of that row.
   bool gather(Line& lastLine) {
     for (size_t count = 1;; count++) {
       lines.seek(lastLine, rowAt(job, row).end);
@@ -94,7 +94,7 @@ struct ChunkEncoder : ElementsEncoder<V> {
     return at;
   }
 
-  // Writes the lines of [from, to); returns true when one of them was cut.
+  // Writes the lines of [from, to); returns true if a line was truncated.
   bool writeContent(size_t from, size_t to) {
     if (to - from <= job.lineBytesMax) {
       json.string(job.text, from, to);

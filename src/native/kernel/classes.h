@@ -4,7 +4,7 @@
 
 namespace trawl {
 
-// The class alphabet, as alphabet.ts makes it; a test compares the posting lists of both.
+// The class alphabet, the same as in alphabet.ts; a test compares the posting lists of both.
 struct ClassTable {
   uint8_t of[256];
 

@@ -13,7 +13,7 @@ struct ElementsEncoder {
   const EncodeJob& job;
   Lines<V> lines;
   JsonWriter<V> json;
-  // The line of the next row, and the row.
+  // The next row, and the line that contains its start.
   Line line;
   size_t row;
 

@@ -9,7 +9,7 @@
 
 namespace trawl {
 
-// How an ASCII byte is written within a JSON string when it cannot stand for itself; length 0 for those that can.
+// The JSON escape sequence of an ASCII character; length 0 if it needs none.
 struct Escape {
   uint8_t length;
   char text[7];
@@ -40,8 +40,8 @@ struct EscapeTable {
 
 static constexpr EscapeTable escapes;
 
-// Appends to a buffer of fixed size. What does not fit sets `full`, which stays set; bytes after the last position that
-// the caller takes as whole are left in any state.
+// Appends to a buffer of fixed size. If something does not fit, `full` is set and stays set; the bytes after the last
+// position at which the caller found the output complete are then unspecified.
 template <class V>
 struct JsonWriter {
   uint8_t* out;
@@ -66,10 +66,10 @@ struct JsonWriter {
     copy(digits + start, sizeof digits - start);
   }
 
-  // JSON that is finished.
+  // Appends bytes that are JSON already.
   void bytes(const uint8_t* data, size_t length) { copy(data, length); }
 
-  // [from, to) as the inside of a JSON string.
+  // Appends [from, to) as the inside of a JSON string.
   void string(Text text, size_t from, size_t to) {
     while (from < to && !full) {
       from += plainRun(text, from, to);
@@ -91,7 +91,7 @@ struct JsonWriter {
     at += length;
   }
 
-  // Copies bytes that stand for themselves, up to the first other one; returns how many.
+  // Copies ASCII characters that need no escape, up to the first other byte; returns how many.
   size_t plainRun(Text text, size_t from, size_t to) {
     const typename V::Reg quote = V::splat('"'), backslash = V::splat('\\');
     size_t start = from;
@@ -113,7 +113,8 @@ struct JsonWriter {
     return from - start;
   }
 
-  // Writes the one special byte or sequence at `from`; returns how many bytes of text that was, 0 when it is plain.
+  // Writes the escaped character, UTF-8 sequence or invalid byte at `from`; returns its length in the text, 0 if the
+  // byte needs no escape.
   size_t special(Text text, size_t from, size_t to) {
     uint8_t byte = text.data[from];
     if (byte < 0x80) {

@@ -1,15 +1,15 @@
 /**
  * The three hot loops behind one interface: scanning text for a literal, building posting lists, and writing matches
- * as JSON bytes. `native-kernel.ts` calls the C++ addon, `portable.ts` is the same in plain TypeScript; property tests
- * compare the two.
+ * as JSON bytes. `native-kernel.ts` calls the C++ addon; `portable.ts` implements the same in plain TypeScript.
+ * Property tests compare the two.
  *
  * Contract, for every method:
- * - All positions and lengths are byte offsets into the `Uint8Array` given, never relative to its `ArrayBuffer`.
- * - Nothing is retained after the call returns; arguments may be views over an LMDB map and are only read, except the
- *   output arrays, which are written from the index given.
- * - No method allocates in proportion to the text; `buildPostings` is the exception and says how much.
+ * - All positions and lengths are in bytes, relative to the `Uint8Array` that is passed, not to its `ArrayBuffer`.
+ * - Nothing is retained after the call returns. Arguments may be views over an LMDB map. Only output arrays are
+ *   written, from the index that is passed.
+ * - No method allocates memory in proportion to the text, except `buildPostings`, which states how much.
  *
- * Caller guarantees: ranges lie within the text, `from <= to`, capacities are what the array lengths say.
+ * Caller guarantees: ranges lie within the text, and `from <= to`. The capacity of an array is its length.
  */
 export interface Kernel {
   readonly name: "native" | "ts";
@@ -19,18 +19,18 @@ export interface Kernel {
    *
    * `ranges` holds triples (`from`, `to`, `end`): a match starts in `[from, to)` and ends at or before `end`. Ranges
    * are sorted by `from` and do not overlap. Matches are leftmost and non-overlapping, also across two ranges that
-   * share an `end` (the same content). With `foldAscii` the needle is given ASCII-lowered, and A-Z in the text equal
-   * a-z; other bytes compare exactly.
+   * share an `end` (the same content). With `foldAscii` the needle must be in ASCII lower case, and A-Z in the text
+   * match a-z; other bytes are compared exactly.
    *
    * Writes pairs (`start`, `end`) into `rows` until it is full. `cursor` is (range index, next start position, pairs in
-   * `rows`, work): the caller zeroes it before the first call, and a later call with the same cursor continues where
-   * the previous one stopped, after the pairs that `rows` holds. A caller that has removed the pairs sets `cursor[2]`
-   * to 0. Returns true when all ranges are done. Returns false when `rows` is full, which may be right after the last
-   * row, or when `workMax` is used up, so that the caller can check whether to continue.
+   * `rows`, work). The caller sets it to zero before the first call. A later call with the same cursor continues where
+   * the previous one stopped, and appends to the pairs in `rows`; a caller that has consumed the pairs sets `cursor[2]`
+   * to 0. Returns true when all ranges are done. Returns false when `rows` is full, even if no match follows, or when
+   * `workMax` is used up, so that the caller can check whether to continue.
    *
-   * Work is counted in bytes: of starts tried, of the needle compared with the text past its first 32 bytes, and of the
-   * lines that are rows. `cursor[3]` is the work on ranges with the `end` of the current one, over all calls; it
-   * depends on nothing else. Caller guarantees: `workMax` is at least 1.
+   * Work is counted in bytes: start positions tried, bytes of the needle past its first 32 that were compared with the
+   * text, and bytes of the lines written as rows. `cursor[3]` is the work of all calls on ranges that share the `end`
+   * of the current one; it does not depend on where calls ended. Caller guarantees: `workMax` is at least 1.
    */
   scan(
     text: Uint8Array,
@@ -44,11 +44,11 @@ export interface Kernel {
   ): boolean;
 
   /**
-   * As `scan`, but a row is the line that holds an occurrence, without its newline: (`lineStart`, `lineEnd`), each
-   * line once, in order. A line is bounded by `delimiter` (10 for content, 0 for a list of names) and by
-   * `floor`..`end`, where the floor is a fourth number: here `ranges` holds quadruples (`from`, `to`, `end`,
-   * `floor`). After a row the scan continues past that line, so a dense line costs one row. An occurrence that contains
-   * the delimiter belongs to the line it starts on.
+   * Like `scan`, but a row is the line that contains an occurrence, without its newline: (`lineStart`, `lineEnd`), each
+   * line once, in order. Here `ranges` holds quadruples (`from`, `to`, `end`, `floor`): a line is bounded by
+   * `delimiter` (10 for content, 0 for a list of names), and does not extend before `floor` or past `end`. After a row
+   * the scan continues past that line, so a line with many occurrences costs one row. An occurrence that contains the
+   * delimiter belongs to the line it starts on.
    */
   scanLines(
     text: Uint8Array,
@@ -65,17 +65,17 @@ export interface Kernel {
   /** Number of newline bytes (10) in `text[from, to)`. */
   countNewlines(text: Uint8Array, from: number, to: number): number;
 
-  /** For i in [0, out.length): `out[i]` = newlines in `text[0, i * step)`, all of it within the text. */
+  /** Sets `out[i]` to the number of newlines in `text[0, i * step)`. These ranges must lie within the text. */
   newlineTable(text: Uint8Array, step: number, out: Uint32Array): void;
 
   /**
-   * Builds sorted posting lists of the trigrams of every unit.
+   * Builds the sorted posting lists of all trigrams in the units.
    *
-   * `units` holds pairs (`from`, `to`) in unit order, `to` including the overlap. A trigram is three consecutive
-   * symbols of the class alphabet (`alphabet.ts`), packed in 21 bits. Posting list: the unit numbers that contain the
-   * trigram, strictly increasing, coded as LEB128 varints of (unit - previous unit), the first as (unit + 1). Needs
-   * about 4 bytes per (unit, trigram) pair and 16 MiB of tables, freed on return; 2 MiB remain allocated for the
-   * thread.
+   * `units` holds pairs (`from`, `to`) in unit order; `to` includes the overlap with the next unit. A trigram is three
+   * consecutive symbols of the class alphabet (`alphabet.ts`), packed into 21 bits. A posting list contains the numbers
+   * of the units with the trigram, strictly increasing, as LEB128 varints of (unit - previous unit); the first is
+   * (unit + 1). Needs about 4 bytes per (unit, trigram) pair and 16 MiB of tables, freed on return; 2 MiB per thread
+   * remain allocated.
    */
   buildPostings(text: Uint8Array, units: Uint32Array, unitCount: number): Postings;
 
@@ -83,79 +83,80 @@ export interface Kernel {
   distinctTrigrams(text: Uint8Array, from: number, to: number, limit: number): number;
 
   /**
-   * Decodes one posting list into `out` (unit numbers) from index 0; returns the number of units. The list occupies
-   * `postings[from, to)`, and `out` has room for as many numbers. Units ascend, whatever the bytes are: a list ends
-   * before the first number that does not.
+   * Decodes the posting list in `postings[from, to)` into unit numbers; returns how many it wrote into `out`, which
+   * must have room for `to - from` numbers. The units are strictly increasing even if the bytes are corrupt: decoding
+   * stops at the first number that is not.
    */
   decodePostings(postings: Uint8Array, from: number, to: number, out: Uint32Array): number;
 
   /**
-   * Keeps those of `units[0, count)` (sorted) that are in the posting list; in place; returns the number that remain.
+   * Intersects the sorted `units[0, count)` with a posting list, in place; returns the number of units that remain.
    */
   intersectPostings(postings: Uint8Array, from: number, to: number, units: Uint32Array, count: number): number;
 
   /**
-   * Writes match objects as JSON, comma-separated, into `out` from `cursor[2]`; at 0 there is no comma before the
-   * first.
+   * Writes match objects as JSON, comma-separated, into `out` from `cursor[2]`. If that is 0, no comma precedes the
+   * first object.
    *
-   * `results` holds `resultWordCount` words for each, see `resultWords`. An object is
-   * `{"type":"content","path":"…"HEAD,"hunks":null,"lineMatches":[…]TAIL`, where HEAD (members, each with a comma
-   * before it) and TAIL (further members and the closing brace) are ranges of `fragments`, and the path is a range of
-   * `paths`. A result without rows is `{"type":"path","path":"…"HEAD TAIL`. With `chunks` the elements are
-   * `chunkMatches`.
+   * `results` holds `resultWordCount` words per object, see `resultWords`. An object is
+   * `{"type":"content","path":"…"HEAD,"hunks":null,"lineMatches":[…]TAIL`, where HEAD (members, each preceded by a
+   * comma) and TAIL (more members and the closing brace) are ranges of `fragments`, and the path is a range of `paths`.
+   * A result without rows is `{"type":"path","path":"…"HEAD TAIL`. With `chunks`, an object has `chunkMatches` instead
+   * of `lineMatches`.
    *
-   * The rows of a result are pairs (start, end) of `rows`, sorted, non-overlapping, within its content. `newlines[i]` =
-   * newlines in `text[0, i * newlineStep)`, up to the end of each content.
+   * The rows of a result are pairs (start, end) of `rows`, sorted, non-overlapping, within its content. `newlines[i]`
+   * is the number of newlines in `text[0, i * newlineStep)`; the table covers the text up to the end of each content.
    *
-   * An element of `lineMatches` is `{"line":"...","lineNumber":0-based,"offsetAndLengths":[[start,length],...]}`, start
-   * and length in code points. A line that holds several rows is one element. A row that spans lines is an entry on
-   * each of them, up to the end of the line for all but the last; pieces of zero length are dropped, and a line without
-   * other pieces has no element. The line's text excludes "\n" but includes a "\r" before it. Bytes that are not UTF-8
-   * are written as U+FFFD, one for each byte, and count as one code point. A line longer than `lineBytesMax` is cut
-   * there (at a code point); entries past the cut are not changed.
+   * An element of `lineMatches` is `{"line":"...","lineNumber":0-based,"offsetAndLengths":[[start,length],...]}`, with
+   * start and length in code points. A line with several rows is one element. A row that spans several lines has an
+   * entry on each of them, which extends to the end of the line on all but the last. Empty entries are omitted, and so
+   * are lines that have no other entries. The line's text excludes "\n" but includes a "\r" before it. Each byte that
+   * is not part of valid UTF-8 is written as U+FFFD and counts as one code point. A line longer than `lineBytesMax` is
+   * truncated at a code point; entries past that point are not changed.
    *
    * An element of `chunkMatches` is
    * `{"content":"...","contentStart":{"offset":B,"line":L,"column":0},"ranges":[{"start":
-   * {"offset","line","column"},"end":{...}},...]}`, plus `,"contentTruncated":true` after the ranges when a line was
-   * cut. `offset` is in bytes from the start of the content, `line` 0-based, `column` in code points. A chunk is the
-   * lines of its rows plus `contextLines` before and after; chunks whose lines touch or overlap are merged, up to 1,000
-   * rows (a longer run of touching lines continues in another chunk without repeated lines). Rows that share a line
-   * always share a chunk. The lines of a row are those from the one that holds its start to the one that holds its end,
-   * even if it ends at column 0. No newline after the last line. Lines longer than `lineBytesMax` are cut.
+   * {"offset","line","column"},"end":{...}},...]}`, plus `,"contentTruncated":true` after the ranges if a line was
+   * truncated. `offset` is in bytes from the start of the content, `line` is 0-based, `column` is in code points. A
+   * chunk consists of the lines of its rows and `contextLines` lines before and after them. Chunks whose lines are
+   * adjacent or overlap are merged, up to 1,000 rows; a longer run of lines continues in another chunk, without
+   * repeating lines. Rows that share a line are always in the same chunk. The lines of a row are those from the line
+   * that contains its start to the line that contains its end, even if it ends at column 0. The content has no newline
+   * after the last line. Lines longer than `lineBytesMax` are truncated.
    *
-   * `cursor` is (next result, rows of it that are written, position in `out`). Returns true when all are written, and
-   * false when `out` is full, or holds `pauseAt` bytes or more after a whole result. The caller then takes `out[0,
-   * cursor[2])`, sets `cursor[2]` to 0 and calls again. A result that does not fit after others is left for an empty
-   * buffer; one that does not fit in an empty buffer is closed after some whole elements, and continues in another
-   * object. When `cursor` did not change and `cursor[2]` is 0, not even one element fits: the caller passes a larger
-   * buffer.
+   * `cursor` is (next result, rows of that result already written, position in `out`). Returns true when all results
+   * are written, and false when `out` is full, or holds `pauseAt` bytes or more after a whole result. The caller then
+   * consumes `out[0, cursor[2])`, sets `cursor[2]` to 0 and calls again. A result that does not fit after others waits
+   * for an empty buffer. A result that does not fit in an empty buffer is closed after as many whole elements as fit,
+   * and continues in another object. If `cursor` did not change and `cursor[2]` is 0, not even one element fits: the
+   * caller must pass a larger buffer.
    */
   encodeResults(request: ResultsRequest): boolean;
 }
 
 /** Indexes of the words that describe one result of `encodeResults`. */
 export const resultWords = {
-  /** In `paths`. */
+  /** A range of `paths`. */
   pathFrom: 0,
   pathTo: 1,
-  /** In `fragments`. */
+  /** Ranges of `fragments`. */
   headFrom: 2,
   headTo: 3,
   tailFrom: 4,
   tailTo: 5,
-  /** In `text`. */
+  /** A range of `text`. */
   contentFrom: 6,
   contentTo: 7,
-  /** Newlines in the text before the content. */
+  /** Number of newlines in the text before the content. */
   linesBefore: 8,
-  /** In pairs. */
+  /** A range of `rows`, counted in pairs. */
   rowFrom: 9,
   rowTo: 10,
 } as const;
 
 export const resultWordCount = 11;
 
-/** What a call of `encodeResults` writes, and where to. Later calls for the same results may take the same object. */
+/** The arguments of `encodeResults`. Later calls for the same results may pass the same object. */
 export interface ResultsRequest {
   /** The contents of a shard. */
   readonly text: Uint8Array;
@@ -178,7 +179,7 @@ export interface ResultsRequest {
 export interface Postings {
   /** Sorted, distinct. */
   readonly keys: Uint32Array;
-  /** One longer than `keys`. */
+  /** One element longer than `keys`. */
   readonly offsets: Uint32Array;
   readonly bytes: Uint8Array;
 }

@@ -1,5 +1,5 @@
-// Writes `lineMatches`. The unit of writing is a group: rows that belong together because they share a line or span
-// lines. A group is written as a whole or not at all.
+// Writes `lineMatches` in groups: a group is the rows connected by shared lines, and is written as a whole or not at
+// all.
 #pragma once
 
 #include "elements.h"
@@ -42,7 +42,7 @@ struct LineMatchEncoder : ElementsEncoder<V> {
     }
   }
 
-  // Writes the element of the line, if a piece on it is not empty. `goesOn` is set when a row reaches past the line.
+  // Writes the element of the line if it has a nonempty piece. Sets `goesOn` if a row extends past the line.
   Outcome writeLine(bool& goesOn) {
     if (!hasPiece()) return writePieces(goesOn);
     if (json.at > job.outFrom) json.raw(",");
@@ -68,7 +68,7 @@ struct LineMatchEncoder : ElementsEncoder<V> {
     return false;
   }
 
-  // Writes the pieces on the line that are not empty, and moves past all of them.
+  // Writes the nonempty pieces on the line, and advances past all its pieces.
   Outcome writePieces(bool& goesOn) {
     Columns<V> columns(job.text, line.start, line.end);
     bool any = false;

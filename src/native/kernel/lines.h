@@ -12,7 +12,7 @@ struct Line {
   uint32_t number;
 };
 
-// Walks forward over the lines of one content [from, to). Each byte is looked at a constant number of times.
+// Walks over the lines of one content [from, to). A walk forward reads each byte a constant number of times.
 template <class V>
 struct Lines {
   Text text;
@@ -23,19 +23,20 @@ struct Lines {
     return {start, findFirst<V>(text, start, to, '\n'), number};
   }
 
-  // Goes on to the line that holds `position`, which is not before `line.start`. A newline belongs to its line.
+  // Advances to the line that contains `position`, which must not be before `line.start`. A newline belongs to the line
+  // that it ends.
   void seek(Line& line, size_t position) const {
     if (position <= line.end) return;
     size_t passed = countBytes<V>(text, line.end, position, '\n');
     line = lineAt(afterLast<V>(text, line.end, position, '\n'), line.number + static_cast<uint32_t>(passed));
   }
 
-  // False on the last line; the nothing after a final newline is no line.
+  // False on the last line. The empty string after a final newline is not a line.
   bool hasNext(const Line& line) const { return line.end < to && line.end + 1 < to; }
 
   void next(Line& line) const { line = lineAt(line.end + 1, line.number + 1); }
 
-  // The line before one that does not start the content.
+  // Moves to the previous line. `line` must not be the first of the content.
   void previous(Line& line) const {
     size_t end = line.start - 1;
     line = {afterLast<V>(text, from, end, '\n'), end, line.number - 1};
@@ -51,7 +52,7 @@ static inline Row rowAt(const EncodeJob& job, size_t index) {
   return {job.rows[2 * index], job.rows[2 * index + 1]};
 }
 
-// True when row `index` lies in the content, after the line hint and the row before.
+// True if row `index` lies in the content, after the line hint and the previous row.
 static inline bool isSound(const EncodeJob& job, size_t index) {
   Row row = rowAt(job, index);
   size_t floor = index > job.rowFrom ? rowAt(job, index - 1).end : job.lineHint;

@@ -2,7 +2,7 @@ import type { Kernel } from "./kernel.js";
 import { nativeKernel } from "./native-kernel.js";
 import { portableKernel } from "./portable.js";
 
-/** The kernel of that kind; throws `bad-config` when the native one is asked for and not built. */
+/** Returns the kernel of this kind. Throws `bad-config` for the native kernel if the addon is not built. */
 export function loadKernel(kind: Kernel["name"]): Kernel {
   switch (kind) {
     case "native":

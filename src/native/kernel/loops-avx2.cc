@@ -1,6 +1,6 @@
 #if defined(__x86_64__)
-// System headers come before the target is raised: their functions may be shared with the rest of the program, which
-// must run where AVX2 is missing. Our own headers come after: a template has the target of the place it stands at.
+// System headers come before the target is changed: their functions may be shared with the rest of the program, which
+// must run without AVX2. Our own headers come after it: a template is compiled for the target where it is defined.
 #include <immintrin.h>
 
 #include <cstddef>

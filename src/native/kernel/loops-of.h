@@ -1,4 +1,4 @@
-// The table of loops for one lane type. Include last, where the compiler's target allows its instructions.
+// The table of loops for one vector type. Must be included last, where the compiler's target has its instructions.
 #pragma once
 
 #include "loops.h"

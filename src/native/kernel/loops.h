@@ -1,4 +1,4 @@
-// The loops that exist once for each kind of vector unit, with their arguments and results.
+// The loops that are compiled once per instruction set, with their arguments and results.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace trawl {
 
 enum class Outcome {
   done,
-  full,    // The output is full, or the work is used up; call again.
-  misuse,  // Ranges or rows that are unsorted or outside the text.
+  full,    // The output is full, or the work limit is reached: call again.
+  misuse,  // Ranges or rows are unsorted or outside the text.
 };
 
 // For `scan` the ranges are triples (from, to, end), for `scanLines` quadruples (from, to, end, floor).
@@ -25,7 +25,7 @@ struct ScanJob {
   uint8_t delimiter;
   uint32_t* rows;
   size_t rowCapacity;
-  // Bytes of work after which to return.
+  // Return after this much work, in bytes.
   size_t workMax;
   uint32_t* cursor;
 };
@@ -50,15 +50,16 @@ struct EncodeJob {
   size_t outFrom;
 };
 
-// Where the last whole element that fits ends, and the next row to write.
+// The end of the last whole element that fitted, and the next row to write.
 struct ElementsEnd {
   Outcome outcome;
   size_t at;
   size_t row;
 };
 
-// One match object. Paths and fragments (the members between path and elements, and what closes the object) are byte
-// ranges, `linesBefore` counts the newlines of the text before the content.
+// One match object. `path` is a byte range of the paths. `head` (the members between the path and the elements) and
+// `tail` (the end of the object) are byte ranges of the fragments. `linesBefore` is the number of newlines in the text
+// before the content.
 struct ResultWords {
   uint32_t pathFrom, pathTo;
   uint32_t headFrom, headTo;
@@ -104,12 +105,12 @@ struct Loops {
   Outcome (*encodeResults)(const ResultsJob&);
 };
 
-// Null when compiled for another kind of processor. The AVX2 loops run only on a processor that has AVX2.
+// Null if compiled for another architecture. The AVX2 loops run only on a processor that has AVX2.
 const Loops* avx2Loops();
 const Loops* neonLoops();
 const Loops* swarLoops();
 
-// Null when the processor lacks AVX2.
+// Null if the processor lacks AVX2.
 const Loops* usableAvx2Loops();
 
 }  // namespace trawl

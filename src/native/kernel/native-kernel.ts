@@ -2,20 +2,20 @@ import { loadAddon, type NativeMethods } from "../addon.js";
 import type { Kernel } from "./kernel.js";
 
 /**
- * The kernel of the C++ addon, with the widest vector unit that the processor has. Throws `bad-config` when the addon
- * is not built.
+ * Returns the kernel of the C++ addon that uses the widest vector instructions of this processor. Throws `bad-config`
+ * if the addon is not built.
  */
 export function nativeKernel(): Kernel {
   const { avx2, neon, swar } = loadAddon().kernels;
   return kernelOver(avx2 ?? neon ?? swar);
 }
 
-/** The kernel that calls these methods of the addon. */
+/** Returns a kernel that calls these methods of the addon. */
 export function kernelOver({ encodeResults, ...loops }: NativeMethods): Kernel {
   return {
     name: "native",
     ...loops,
-    // The addon takes arguments, because reading the properties of an object from C++ costs more.
+    // The addon takes separate arguments, because reading the properties of an object from C++ is slower.
     encodeResults: (request) =>
       encodeResults(
         request.text,

@@ -3,8 +3,8 @@
 namespace trawl {
 namespace {
 
-// How common each byte is in source code: eight times the logarithm to base 2 of its number in 128 MiB. Counted over
-// 60 MB of C, scripts and documentation of the Linux kernel.
+// How common each byte is in source code: eight times the base-2 logarithm of the number of its occurrences in 128 MiB.
+// Counted over 60 MB of C, scripts and documentation of the Linux kernel.
 const uint8_t commonness[256] = {
       0,   0,   0,   0,   0,   0,   0,   0,   0, 177, 177,   0,  25,   0,   0,   0,
       0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,
@@ -24,9 +24,10 @@ const uint8_t commonness[256] = {
       0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,
 };
 
-// Neighbouring bytes are not independent ("in", "re"), so a pair of them rules out less than their frequencies say: by a
-// factor of about four side by side, and of two with one byte between, in the same text. A byte beside itself is found
-// in runs only, while further apart it may be any two spaces.
+// The cost of a pair of bytes beyond their frequencies, on the scale of `commonness`. Nearby bytes are not independent
+// ("in", "re"): in the same text a pair is about four times as common as its frequencies suggest if the bytes are
+// adjacent, and twice as common with one byte between them. Two adjacent equal bytes occur only in runs, while equal
+// bytes further apart are common (any two spaces, for example).
 unsigned dependence(size_t distance, bool isEqual) {
   if (isEqual) return distance == 1 ? 0 : 8;
   return distance == 1 ? 16 : distance == 2 ? 8 : 0;
@@ -40,7 +41,7 @@ size_t rarest(const uint8_t* bytes, size_t length) {
   return best;
 }
 
-// The position that rules out most beside `first`; of equal ones the last.
+// The position with the lowest cost when compared together with `first`; the last one if several are equal.
 size_t bestBeside(const uint8_t* bytes, size_t length, size_t first) {
   size_t best = first;
   unsigned bestCost = UINT32_MAX;

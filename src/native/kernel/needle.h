@@ -5,13 +5,13 @@
 
 namespace trawl {
 
-// A literal to find, and the two of its bytes that are compared first: the rarest ones in source code. With them a
-// block of text without a match is nearly always passed over without looking at the rest of the needle.
+// A literal to find, and the positions of the two bytes to compare first: the pair that is expected to be rarest in
+// source code. A block of text without a match is nearly always rejected by these two bytes alone.
 struct Needle {
   const uint8_t* bytes;
   size_t length;
   bool fold;
-  // Positions in the needle, first <= second; equal only when the needle is one byte long.
+  // Positions in the needle, first <= second; equal only if the needle is one byte long.
   size_t first;
   size_t second;
 };

@@ -5,7 +5,7 @@ import { Lines, type Line } from "./portable-lines.js";
 import { countNewlines } from "./portable-scan.js";
 import { Columns, cutAtCodePoint } from "./portable-utf8.js";
 
-/** A longer run of touching lines continues in another chunk, unless the next row shares the last line. */
+/** After this many rows a chunk ends before the next line with a row. */
 const chunkRowsMax = 1000;
 
 const contentKey = utf8Bytes('{"content":"');
@@ -62,7 +62,7 @@ interface Chunk {
   readonly nextLine: Line | undefined;
 }
 
-/** `firstLine` holds the start of `rowFrom`. */
+/** Collects the rows of one chunk. `firstLine` is the line that contains the start of row `rowFrom`. */
 function gather(
   lines: Lines,
   firstLine: Line,
@@ -82,13 +82,13 @@ function gather(
   return { rowFrom, rowTo: rowEnd, firstLine, lastLine, nextLine: undefined };
 }
 
-/** Lines with a number below `taken` are in an earlier chunk. */
+/** Returns the first line of context before `line`. Lines with a number below `taken` are in an earlier chunk. */
 function contextBefore(lines: Lines, line: Line, contextLines: number, taken: number): Line {
   for (let i = 0; i < contextLines && lines.hasPrevious(line) && line.number > taken; i++) line = lines.previous(line);
   return line;
 }
 
-/** Stops before the line of the next row, which is in another chunk. */
+/** Returns the last line of context after the chunk, which is before the line of the next row. */
 function contextAfter(lines: Lines, { lastLine, nextLine }: Chunk, contextLines: number): Line {
   let line = lastLine;
   for (let i = 0; i < contextLines && lines.hasNext(line); i++) {
@@ -129,7 +129,7 @@ function writeChunk(
   json.raw(closeObject);
 }
 
-/** Writes the lines of `text[from, to)`; returns true when one of them was cut. */
+/** Writes the lines of `text[from, to)`; returns true if a line was truncated. */
 function writeContent(
   json: JsonWriter,
   text: Uint8Array,

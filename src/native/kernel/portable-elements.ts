@@ -1,4 +1,4 @@
-/** The rows of one content of which `encodeLineMatches` or `encodeChunkMatches` writes the elements. */
+/** The arguments of `encodeLineMatches` and `encodeChunkMatches`, which write the elements of one content's rows. */
 export interface ElementsRequest {
   readonly text: Uint8Array;
   readonly contentFrom: number;
@@ -17,7 +17,7 @@ export interface ElementsRequest {
   readonly outFrom: number;
 }
 
-/** Where the last whole element that fits ends, and the next row to write. */
+/** The end of the last whole element that fitted, and the next row to write. */
 export interface ElementsEnd {
   readonly at: number;
   readonly row: number;

@@ -3,15 +3,15 @@ import { sequenceLength } from "./portable-utf8.js";
 
 const replacement = utf8Bytes("\ufffd");
 
-/** What an ASCII byte is written as when it cannot stand for itself. */
+/** The JSON escape sequence of each ASCII character; undefined for a character that needs none. */
 const escapes: readonly (Uint8Array | undefined)[] = Array.from({ length: 128 }, (_, byte) => {
   const escaped = JSON.stringify(String.fromCharCode(byte)).slice(1, -1);
   return escaped.length > 1 ? utf8Bytes(escaped) : undefined;
 });
 
 /**
- * Appends to a buffer of fixed size. What does not fit sets `isFull`, which stays set; bytes after the last position
- * that the caller takes as whole are left in any state.
+ * Appends to a buffer of fixed size. If something does not fit, `isFull` is set and stays set; the bytes after the last
+ * position at which the caller found the output complete are then unspecified.
  */
 export class JsonWriter {
   readonly #out: Uint8Array;
@@ -31,7 +31,7 @@ export class JsonWriter {
     for (let i = 0; i < bytes.length; i++) this.#out[this.at++] = bytes[i];
   }
 
-  /** As an unsigned integer of 32 bits, as the addon writes it: a damaged shard may count lines from below zero. */
+  /** Writes an unsigned 32-bit integer, as the addon does: in a corrupt shard a line number may be negative. */
   number(given: number): void {
     const value = given >>> 0;
     let power = 1;
@@ -39,7 +39,7 @@ export class JsonWriter {
     for (; power >= 1; power /= 10) this.#byte(0x30 + (Math.floor(value / power) % 10));
   }
 
-  /** `text[from, to)` as the inside of a JSON string. */
+  /** Writes `text[from, to)` as the inside of a JSON string. */
   string(text: Uint8Array, from: number, to: number): void {
     for (let at = from; at < to && !this.isFull; ) {
       const byte = text[at];
@@ -59,7 +59,7 @@ export class JsonWriter {
     else this.isFull = true;
   }
 
-  /** Writes what begins at `at`; returns how many bytes of text that was. */
+  /** Writes the UTF-8 sequence or invalid byte at `at`; returns its length in the text. */
   #sequence(text: Uint8Array, at: number, to: number): number {
     const length = sequenceLength(text, at, to);
     if (length === 0) {

@@ -32,7 +32,7 @@ export function encodeLineMatches(request: ElementsRequest): ElementsEnd {
   return { at: written, row };
 }
 
-/** Rows that belong together because they share a line or span lines: they are written as a whole or not at all. */
+/** A group of rows connected by shared lines. A group is written as a whole or not at all. */
 class Group {
   readonly #text: Uint8Array;
   readonly #rows: Uint32Array;
@@ -43,7 +43,7 @@ class Group {
   row: number;
   #pieceStart: number;
 
-  /** `line` holds the start of `row`. */
+  /** `line` is the line that contains the start of `row`. */
   constructor(text: Uint8Array, rows: Uint32Array, row: number, rowTo: number, lines: Lines, line: Line) {
     this.#text = text;
     this.#rows = rows;
@@ -69,8 +69,7 @@ class Group {
   }
 
   /**
-   * Appends the (start, end) of all pieces on the line that are not empty; returns true when a row reaches past the
-   * line.
+   * Appends the (start, end) of all nonempty pieces on the line; returns true if a row extends past the line.
    */
   #takePieces(pieces: number[]): boolean {
     const { end } = this.line;

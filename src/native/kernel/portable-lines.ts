@@ -27,13 +27,13 @@ export class Lines {
     return at;
   }
 
-  /** The line that holds `position`, which is not before `line.start`. */
+  /** The line that contains `position`, which must not be before `line.start`. */
   seek(line: Line, position: number): Line {
     while (position > line.end) line = this.next(line);
     return line;
   }
 
-  /** False on the last line; the nothing after a final newline is no line. */
+  /** False on the last line. The empty string after a final newline is not a line. */
   hasNext(line: Line): boolean {
     return line.end + 1 < this.#to;
   }

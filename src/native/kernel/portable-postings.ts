@@ -5,8 +5,8 @@ const trigramCount = 1 << trigramBits;
 const trigramMask = trigramCount - 1;
 
 /**
- * Reads the text once, noting the distinct trigrams of each unit one after the other; then the size of every posting
- * list is known, and a pass over the notes writes the lists in place.
+ * Reads the text once and records the distinct trigrams of each unit, unit by unit. After that the size of every
+ * posting list is known, and a pass over the recorded trigrams writes all lists into one buffer.
  */
 export function buildPostings(text: Uint8Array, units: Uint32Array, unitCount: number): Postings {
   const lastUnit = new Uint32Array(trigramCount);
@@ -31,7 +31,7 @@ function withRoom(noted: Uint32Array, count: number, more: number): Uint32Array 
   return grown;
 }
 
-/** `number` is the unit's, plus one; 0 in `lastUnit` stands for no unit. */
+/** `number` is the unit number plus 1; 0 in `lastUnit` means no unit. */
 function recordUnit(
   text: Uint8Array,
   from: number,
@@ -68,7 +68,7 @@ function writeLists(noted: Uint32Array, unitEnds: Uint32Array, lastUnit: Uint32A
   offsets[key] = offset;
   const bytes = new Uint8Array(offset);
   lastUnit.fill(0);
-  // From here on `sizes` holds where the next number of each list goes.
+  // From here on `sizes` holds the position at which the next number of each list is written.
   for (let unit = 0, i = 0; unit < unitEnds.length; unit++) {
     for (; i < unitEnds[unit]; i++) {
       const trigram = noted[i];
@@ -97,7 +97,7 @@ function writeVarint(out: Uint8Array, at: number, value: number): number {
   return at;
 }
 
-/** For each trigram the number of the last call that saw it, so that nothing need be cleared between calls. */
+/** For each trigram the number of the last call that saw it, so that the table need not be cleared between calls. */
 let lastCall: Uint32Array | undefined;
 let callNumber = 0;
 
@@ -118,12 +118,12 @@ export function distinctTrigrams(text: Uint8Array, from: number, to: number, lim
   return distinct;
 }
 
-/** The varints of one posting list. A list ends before a number that breaks off, or that is none of a list. */
+/** Decodes the varints of one posting list. Stops at a number that is truncated, zero, or too large for a unit. */
 class Deltas {
   readonly #postings: Uint8Array;
   readonly #to: number;
   #at: number;
-  /** The last unit, plus 1. */
+  /** The last unit number plus 1. */
   number = 0;
 
   constructor(postings: Uint8Array, from: number, to: number) {
@@ -132,7 +132,7 @@ class Deltas {
     this.#to = to;
   }
 
-  /** Goes on to the next unit; false at the end. */
+  /** Advances to the next unit; returns false at the end. */
   next(): boolean {
     let delta = 0;
     for (let scale = 1; this.#at < this.#to && scale <= 2 ** 28; scale *= 128) {

@@ -28,8 +28,8 @@ export function encodeResults(request: ResultsRequest): boolean {
 }
 
 /**
- * Writes the rest of one result; returns false when it did not fit. A part of a result is written only into an empty
- * buffer.
+ * Writes the remaining rows of one result; returns false if they did not fit. Part of a result is written only into an
+ * empty buffer.
  */
 function writeResult(request: ResultsRequest, result: Uint32Array): boolean {
   const { paths, fragments, chunks, out, cursor } = request;
@@ -62,7 +62,7 @@ function writeResult(request: ResultsRequest, result: Uint32Array): boolean {
   return isWhole;
 }
 
-/** Writes the elements of the rows from `rowFrom` on into `out[outFrom, outEnd)`, as far as they fit. */
+/** Writes the elements of the rows from `rowFrom` into `out[outFrom, outEnd)`, as far as they fit. */
 function writeElements(
   { text, newlines, newlineStep, rows, chunks, contextLines, lineBytesMax, out }: ResultsRequest,
   result: Uint32Array,

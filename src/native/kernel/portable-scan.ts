@@ -6,7 +6,7 @@ type Find = (from: number, to: number) => number;
 /** Writes the row of a match at `start` to `rows[at]`, `rows[at + 1]`; returns where the next match may start. */
 type WriteRow = (start: number, range: number, at: number) => number;
 
-/** In longer needles `indexOf` may compare most of the needle at each position. */
+/** For longer needles `linearFind` is used, because `indexOf` may compare most of the needle at each position. */
 const indexOfBytesMax = 64;
 
 export function scan(
@@ -47,7 +47,7 @@ export function scanLines(
     while (lineEnd < end && text[lineEnd] !== delimiter) lineEnd++;
     rows[at] = lineStart;
     rows[at + 1] = lineEnd;
-    // Not past `end`: the next content may begin right there.
+    // Not past `end`: the next content may start there.
     return Math.min(lineEnd + 1, end);
   };
   return scanRanges(text, ranges, rangeCount, 4, needle, foldAscii, workMax, rows, cursor, writeLine);
@@ -101,7 +101,7 @@ function shortFind(text: Uint8Array, needle: Uint8Array): Find {
   };
 }
 
-/** The algorithm of Knuth, Morris and Pratt: no byte of the text is looked at again, however dense the near misses. */
+/** The algorithm of Knuth, Morris and Pratt: linear in the text, however many partial matches it contains. */
 function linearFind(text: Uint8Array, needle: Uint8Array, foldAscii: boolean): Find {
   const borders = computeBorders(needle);
   return (from, to) => {

@@ -16,7 +16,7 @@ export function sequenceLength(text: Uint8Array, at: number, to: number): number
   return length;
 }
 
-/** The last position not after `from + bytesMax` that does not split a code point of `text[from, to)`. */
+/** The largest position up to `from + bytesMax` that does not split a code point of `text[from, to)`. */
 export function cutAtCodePoint(text: Uint8Array, from: number, to: number, bytesMax: number): number {
   if (to - from <= bytesMax) return to;
   const cut = from + bytesMax;
@@ -26,7 +26,7 @@ export function cutAtCodePoint(text: Uint8Array, from: number, to: number, bytes
   return cut;
 }
 
-/** Counts code points from a line's start to growing positions, in one walk over the line. */
+/** Counts the code points from the start of a line to each of several increasing positions, in one pass. */
 export class Columns {
   readonly #text: Uint8Array;
   readonly #lineEnd: number;

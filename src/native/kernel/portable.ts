@@ -3,7 +3,7 @@ import { buildPostings, decodePostings, distinctTrigrams, intersectPostings } fr
 import { encodeResults } from "./portable-results.js";
 import { countNewlines, newlineTable, scan, scanLines } from "./portable-scan.js";
 
-/** The kernel in plain TypeScript: the oracle of the native one, and what runs where there is no compiler. */
+/** The kernel in plain TypeScript: the oracle for tests of the native kernel, and the fallback without a compiler. */
 export const portableKernel: Kernel = {
   name: "ts",
   scan,

@@ -8,24 +8,24 @@
 
 namespace trawl {
 
-// Builds posting lists in three steps: `gather` reads the text once, then the caller makes room for what the sizes say,
-// then `write` fills it. Memory that cannot be had is reported by `gather`.
+// Builds posting lists in three steps: `gather` reads the text once; the caller allocates the output by `keyCount` and
+// `byteCount`; `write` fills it. `gather` returns false if memory could not be allocated.
 class PostingsBuilder {
  public:
-  // `units` holds pairs (from, to) that lie within the text.
+  // `units` holds pairs (from, to), which must lie within the text.
   bool gather(Text text, const uint32_t* units, size_t unitCount);
 
   size_t keyCount() const { return keyCount_; }
   uint64_t byteCount() const { return byteCount_; }
 
-  // `keys` has room for keyCount() numbers, `offsets` for one more, `bytes` for byteCount() bytes.
+  // `keys` must have room for keyCount() numbers, `offsets` for one more, `bytes` for byteCount() bytes.
   void write(uint32_t* keys, uint32_t* offsets, uint8_t* bytes);
 
  private:
   struct List {
     // Number of the last unit seen, plus 1; 0 before the first.
     uint32_t lastUnit;
-    // While gathering the size in bytes, while writing the place of the next byte.
+    // In `gather` the size in bytes, in `write` the position of the next byte.
     uint32_t at;
   };
 
@@ -33,7 +33,8 @@ class PostingsBuilder {
   void count(size_t unit, size_t from, size_t to);
 
   Pages<List> lists_;
-  // The distinct trigrams of each unit, one unit after the other. Room for more than there can be is only reserved.
+  // The distinct trigrams of each unit, unit by unit. Address space is reserved for the largest possible number; memory
+  // is used only for what is written.
   Pages<uint32_t> trigrams_;
   // unitEnds_[i] is the end of unit i in `trigrams_`.
   Pages<size_t> unitEnds_;
@@ -44,13 +45,13 @@ class PostingsBuilder {
 
 constexpr size_t noRoom = SIZE_MAX;
 
-// Number of distinct trigrams in [from, to), counted up to limit + 1; `noRoom` when there is no memory.
+// Number of distinct trigrams in [from, to), counted up to limit + 1; `noRoom` if memory could not be allocated.
 size_t distinctTrigrams(Text text, size_t from, size_t to, size_t limit);
 
-// Decodes [from, to) of `postings` into `out`; returns how many, or `noRoom` when `out` is too short.
+// Decodes [from, to) of `postings` into `out`; returns the number of units, or `noRoom` if `out` is too short.
 size_t decodePostings(Text postings, size_t from, size_t to, uint32_t* out, size_t outRoom);
 
-// Keeps those of the sorted `units` that are in the list; returns how many.
+// Intersects the sorted `units` with the list, in place; returns the number of units that remain.
 size_t intersectPostings(Text postings, size_t from, size_t to, uint32_t* units, size_t count);
 
 }  // namespace trawl

@@ -1,5 +1,5 @@
-// Writes whole match objects: head, path, members, elements, tail. One call writes many results, because a call from
-// JavaScript costs more than writing a typical result.
+// Writes whole match objects: type, path, head, elements, tail. One call writes many results, because a call from
+// JavaScript takes longer than writing a typical result.
 #pragma once
 
 #include "chunk-matches.h"
@@ -14,7 +14,7 @@ struct ResultEncoder {
   const ResultsJob& job;
   JsonWriter<V> json;
   size_t index;
-  // Rows of the result that an earlier call has written.
+  // Number of rows of the result that an earlier call has written.
   size_t rowsDone;
 
   explicit ResultEncoder(const ResultsJob& job)
@@ -44,7 +44,8 @@ struct ResultEncoder {
     return outcome;
   }
 
-  // The result that began at `start` did not fit. It is written again into an empty buffer, unless it had one.
+  // Handles a result that began at `start` and did not fit: it is written again into an empty buffer. If the buffer was
+  // empty already, the result is closed after its last whole element.
   Outcome stop(size_t start) {
     if (start > 0 || partEnd == 0) return pauseAt(start, Outcome::full);
     rowsDone = partRow - words().rowFrom;
@@ -54,7 +55,7 @@ struct ResultEncoder {
     return pauseAt(json.at, Outcome::full);
   }
 
-  // Where the whole elements of a result that does not fit end, and the row after them.
+  // For a result that does not fit: the end of its whole elements (0 if there are none), and the row after them.
   size_t partEnd = 0;
   size_t partRow = 0;
 
@@ -78,7 +79,7 @@ struct ResultEncoder {
     return outcome;
   }
 
-  // Reserves the bytes that close the result, so that they always fit.
+  // Leaves room for the bytes that close the result, so that they always fit.
   Outcome writeElements(const ResultWords& result) {
     size_t closing = 1 + (result.tailTo - result.tailFrom);
     partEnd = 0;
@@ -111,7 +112,7 @@ struct ResultEncoder {
     return rows;
   }
 
-  // The number of newlines before `position`, from the table of newlines.
+  // Number of newlines before `position`, by the newline table.
   uint32_t lineNumberAt(size_t position) const {
     size_t step = position / job.newlineStep;
     return job.newlines[step] + static_cast<uint32_t>(countBytes<V>(job.text, step * job.newlineStep, position, '\n'));

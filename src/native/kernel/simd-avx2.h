@@ -1,4 +1,4 @@
-// Thirty-two bytes at a time. Include only where the compiler's target is AVX2 (loops-avx2.cc).
+// 32 bytes at a time. Include only where the compiler's target is AVX2 (loops-avx2.cc).
 #pragma once
 
 #include <immintrin.h>
@@ -25,7 +25,7 @@ struct Avx2 {
   static Reg equal(Reg a, Reg b) { return _mm256_cmpeq_epi8(a, b); }
   static Mask mask(Reg equalBytes) { return static_cast<Mask>(_mm256_movemask_epi8(equalBytes)); }
   static Mask highBits(Reg a) { return mask(a); }
-  // Bytes below 0x20 or from 0x80 up: as signed numbers, all that is below 0x20.
+  // Bytes below 0x20, and bytes of 0x80 and above: as signed numbers, all of them are below 0x20.
   static Reg controlOrHigh(Reg a) { return _mm256_cmpgt_epi8(splat(0x20), a); }
 
   static Reg lower(Reg a) {

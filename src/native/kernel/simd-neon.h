@@ -1,4 +1,4 @@
-// Sixteen bytes at a time on 64-bit ARM, where NEON is always present.
+// 16 bytes at a time on 64-bit ARM, where NEON is always available.
 #pragma once
 
 #include <arm_neon.h>
@@ -23,13 +23,13 @@ struct Neon {
   static bool isZero(Reg a) { return vmaxvq_u8(a) == 0; }
 
   static Reg equal(Reg a, Reg b) { return vceqq_u8(a, b); }
-  // NEON has no movemask: a narrowing shift leaves four bits for each byte, of which the top one is kept.
+  // NEON has no movemask: a narrowing shift leaves four bits per byte, and the mask selects the highest of them.
   static Mask mask(Reg equalBytes) {
     uint8x8_t nibbles = vshrn_n_u16(vreinterpretq_u16_u8(equalBytes), 4);
     return vget_lane_u64(vreinterpret_u64_u8(nibbles), 0) & 0x8888888888888888u;
   }
   static Mask highBits(Reg a) { return mask(vcgeq_u8(a, splat(0x80))); }
-  // Bytes below 0x20 or from 0x80 up: as signed numbers, all that is below 0x20.
+  // Bytes below 0x20, and bytes of 0x80 and above: as signed numbers, all of them are below 0x20.
   static Reg controlOrHigh(Reg a) { return vcltq_s8(vreinterpretq_s8_u8(a), vdupq_n_s8(0x20)); }
 
   static Reg lower(Reg a) {

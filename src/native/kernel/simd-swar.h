@@ -1,7 +1,7 @@
-// Eight bytes at a time in an ordinary register: the fallback for processors without the vector units below.
+// 8 bytes at a time in a general-purpose register: the fallback for processors without AVX2 or NEON.
 //
-// Every lane type (`Swar`, `Avx2`, `Neon`) has the same members, so that each loop is written once as a template:
-// a `Mask` has exactly one bit for each byte, `stride` bits apart, lowest address first.
+// Every vector type (`Swar`, `Avx2`, `Neon`) has the same members, so that each loop is one template. A `Mask` has
+// exactly one bit for each byte, `stride` bits apart, lowest address first.
 #pragma once
 
 #include <cstddef>
@@ -31,14 +31,14 @@ struct Swar {
   static Reg both(Reg a, Reg b) { return a & b; }
   static bool isZero(Reg a) { return a == 0; }
 
-  // The top bit of each byte that is equal. Exact, unlike the shorter form in which a borrow runs into the next byte.
+  // Sets the top bit of each equal byte. Exact, unlike the shorter form, in which a borrow reaches the next byte.
   static Reg equal(Reg a, Reg b) {
     Reg x = a ^ b;
     return ~(((x & ~tops) + ~tops) | x) & tops;
   }
   static Mask mask(Reg equalBytes) { return equalBytes; }
   static Mask highBits(Reg a) { return a & tops; }
-  // Bytes below 0x20 or from 0x80 up.
+  // Bytes below 0x20, and bytes of 0x80 and above.
   static Reg controlOrHigh(Reg a) { return (~((a & ~tops) + ones * 0x60) | a) & tops; }
 
   static Reg lower(Reg a) {

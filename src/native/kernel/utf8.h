@@ -27,7 +27,7 @@ static inline size_t sequenceLength(Text text, size_t at, size_t to) {
   return 4;
 }
 
-// The last position not after `from + bytesMax` that does not split a code point of [from, to).
+// The largest position up to `from + bytesMax` that does not split a code point of [from, to).
 static inline size_t cutAtCodePoint(Text text, size_t from, size_t to, size_t bytesMax) {
   if (to - from <= bytesMax) return to;
   size_t cut = from + bytesMax;
@@ -37,7 +37,7 @@ static inline size_t cutAtCodePoint(Text text, size_t from, size_t to, size_t by
   return cut;
 }
 
-// Counts code points from a line's start to growing positions, in one walk over the line.
+// Counts the code points from the start of a line to each of several increasing positions, in one pass.
 template <class V>
 struct Columns {
   Text text;
@@ -64,7 +64,7 @@ struct Columns {
   }
 
  private:
-  // Some of the ASCII bytes at `at`: at least one, at most a lane.
+  // Number of ASCII bytes at `at` that were counted: at least one, at most a vector.
   size_t asciiRun(size_t to) const {
     if (text.length - at < V::width) return 1;
     auto mask = V::highBits(V::load(text.data + at));

@@ -7,7 +7,7 @@
 #include "answers.h"
 #include "arguments.h"
 
-// Linux 5.14; Debian 12 has it in its headers, older ones do not.
+// Added in Linux 5.14; in the headers of Debian 12, but not of older releases.
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #endif
@@ -31,8 +31,7 @@ napi_value populate(napi_env env, napi_callback_info info) {
   size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   size_t from = reinterpret_cast<size_t>(bytes.data);
   size_t start = from & ~(page - 1);
-  // A failure changes nothing: the pages are then read one by one when they are first used, and a page that cannot be
-  // read is reported there.
+  // A failure can be ignored: each page is then read when it is first used, and an error to read it is reported there.
   if (bytes.length > 0) madvise(reinterpret_cast<void*>(start), from + bytes.length - start, MADV_POPULATE_READ);
   return nullptr;
 }

@@ -1,4 +1,4 @@
-// Checksums of memory, and memory that is mapped from a file.
+// Checksums, and reading ahead of memory that is mapped from a file.
 #pragma once
 
 #define NAPI_VERSION 8

@@ -40,7 +40,7 @@ export async function applyConditions(
       context.onLost(error);
     },
     onResult: (result: FindTaskResult) => {
-      isComplete &&= result.failures.length + result.leftOut.length === 0;
+      isComplete &&= result.failures.length + result.excluded.length === 0;
       context.onResult(result);
     },
   };

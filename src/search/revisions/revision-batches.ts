@@ -18,7 +18,7 @@ export class RevisionBatches {
   readonly #repository: Repository;
   readonly #selections: readonly RepositorySelection[];
   readonly #context: PhaseContext;
-  readonly #cards: Uint8Array;
+  readonly #summaries: Uint8Array;
   /** Live shards with documents of the repository: id, and row in the view. */
   readonly #live: ReadonlyMap<number, number>;
 
@@ -26,7 +26,7 @@ export class RevisionBatches {
     this.#repository = repository;
     this.#selections = selections;
     this.#context = context;
-    this.#cards = encodeSummaries([repository]);
+    this.#summaries = encodeSummaries([repository]);
     this.#live = new Map(
       context.view.shards.flatMap(({ record }, row) =>
         record.repositoryIds.includes(repository.id) ? [[record.id, row] as const] : [],
@@ -169,7 +169,7 @@ export class RevisionBatches {
         ...live.map(({ id }) => this.#live.get(id) ?? 0),
         ...cached.map((_, i) => view.shards.length + i),
       ]),
-      cached: shards.map(({ id, from, to }) => ({ id, from, to, cards: this.#cards })),
+      cached: shards.map(({ id, from, to }) => ({ id, from, to, summaries: this.#summaries })),
       release: () => {
         if (isReleased) return;
         isReleased = true;

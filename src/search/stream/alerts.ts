@@ -26,7 +26,7 @@ export interface AlertSource {
   /** By basic query of the plan. */
   readonly resolutions: readonly Resolution[];
   /** Repositories that were not searched, because information about them could not be obtained. */
-  readonly leftOut: readonly ExcludedRepository[];
+  readonly excluded: readonly ExcludedRepository[];
   /** Results of `select:file.owners` without an owner. */
   readonly unownedResults: number;
   readonly repositoryCount: number;
@@ -39,7 +39,7 @@ export interface AlertSource {
 export function chooseAlert(source: AlertSource): Alert | undefined {
   return (
     missingRevisionsAlert(source) ??
-    leftOutAlert(source) ??
+    excludedAlert(source) ??
     timeoutAlert(source) ??
     nothingConfiguredAlert(source) ??
     noRepositoriesAlert(source) ??
@@ -94,16 +94,16 @@ function atFirst(name: string): readonly [string, string] {
   return [name.slice(0, at), name.slice(at + 1)];
 }
 
-function leftOutAlert({ leftOut }: AlertSource): Alert | undefined {
-  if (leftOut.length === 0) return undefined;
-  const lines = leftOut.slice(0, listedRevisionsMax).map(({ repository, reason }) => `* ${repository}: ${reason}`);
+function excludedAlert({ excluded }: AlertSource): Alert | undefined {
+  if (excluded.length === 0) return undefined;
+  const lines = excluded.slice(0, listedRevisionsMax).map(({ repository, reason }) => `* ${repository}: ${reason}`);
   return {
     title: "Some repositories could not be searched",
     proposedQueries: null,
     description: [
-      `Histories or owners that the query refers to could not be read for ${leftOut.length === 1 ? "one repository" : `${leftOut.length} repositories`}. Narrow the query with \`repo:\`, or use a longer \`timeout:\`:`,
+      `Histories or owners that the query refers to could not be read for ${excluded.length === 1 ? "one repository" : `${excluded.length} repositories`}. Narrow the query with \`repo:\`, or use a longer \`timeout:\`:`,
       ...lines,
-      ...(leftOut.length > listedRevisionsMax ? ["* ..."] : []),
+      ...(excluded.length > listedRevisionsMax ? ["* ..."] : []),
     ].join("\n"),
   };
 }

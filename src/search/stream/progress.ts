@@ -66,7 +66,7 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
   }
   if (source.limitHit) skipped.push(matchLimit(source.matchCountMax));
   if (timedOut.length > 0) skipped.push(lateRepositories(timedOut, source.unfinishedShards));
-  if (source.costlyFiles.count > 0) skipped.push(leftOutFiles(source.costlyFiles));
+  if (source.costlyFiles.count > 0) skipped.push(excludedFiles(source.costlyFiles));
   if (shardFailures.length > 0) skipped.push(failedShards(shardFailures));
   if (source.quarantined.length + source.incomplete.length > 0) skipped.push(partlyIndexed(source));
   if (source.excludedForkCount > 0) {
@@ -162,7 +162,7 @@ function failedShards(sentences: readonly string[]): Skipped {
 }
 
 /** Uses a reason known to clients of this interface: it means that files may contain more results than are shown. */
-function leftOutFiles({ count, names }: CostlyFiles): Skipped {
+function excludedFiles({ count, names }: CostlyFiles): Skipped {
   const files = count === 1 ? "1 file" : `${number(count)} files`;
   const lines = names.slice(0, listedNamesMax).map((name) => `* ${name}`);
   const rest = count > Math.min(names.length, listedNamesMax) ? ["* ..."] : [];

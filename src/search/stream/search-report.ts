@@ -30,7 +30,7 @@ export class SearchReport {
   /** Counts and names derived from the resolutions, by kind: a hundred basic queries may each have all repositories. */
   #found = new Map<string, readonly string[] | number>();
   /** Repositories about which information could not be obtained. */
-  readonly leftOut: ExcludedRepository[] = [];
+  readonly excluded: ExcludedRepository[] = [];
   /** Sentences, one per failure. */
   readonly failures: string[] = [];
   /** Names of repositories in which git objects of commits that are not indexed are missing. */
@@ -84,7 +84,7 @@ export class SearchReport {
       queryText,
       plan,
       resolutions: this.resolutions,
-      leftOut: this.leftOut,
+      excluded: this.excluded,
       unownedResults: results.tally.unownedResults,
       repositoryCount: repositories().count,
       hasResults: results.matchCount > 0,
@@ -99,7 +99,7 @@ export class SearchReport {
       !results.isLimitHit &&
       !this.#hasTimedOut &&
       this.queryError === undefined &&
-      this.failures.length + this.leftOut.length + this.#costlyFiles.size === 0;
+      this.failures.length + this.excluded.length + this.#costlyFiles.size === 0;
     return makeFilters(
       {
         tally: results.tally,
@@ -128,10 +128,10 @@ export class SearchReport {
     return {
       missing: withMore(
         this.#once("missing", () => namesIn(this.#resolutions.map(({ missing }) => missing))),
-        this.#leftOutNames(false),
+        this.#excludedNames(false),
       ),
       cloning: this.#once("cloning", () => namesIn(this.#resolutions.map(({ cloning }) => cloning))),
-      timedOut: withMore(this.#timedOutNames(), this.#leftOutNames(true)),
+      timedOut: withMore(this.#timedOutNames(), this.#excludedNames(true)),
     };
   }
 
@@ -201,8 +201,8 @@ export class SearchReport {
     return found;
   }
 
-  #leftOutNames(isLate: boolean): readonly string[] {
-    return this.leftOut.filter((one) => one.isLate === isLate).map(({ repository }) => repository);
+  #excludedNames(isLate: boolean): readonly string[] {
+    return this.excluded.filter((one) => one.isLate === isLate).map(({ repository }) => repository);
   }
 }
 

@@ -17,13 +17,13 @@ import { areIndexed, stateName, wantedBranches } from "./wanted-branches.js";
 export async function indexFetched(
   thread: IngestThread,
   given: SyncInput,
-  { mirror, state, remade, date }: Fetched,
+  { mirror, state, recreated, date }: Fetched,
   task: SyncTask,
   output: ShardOutput,
 ): Promise<SyncOutcome> {
   const { repository } = given;
-  const input = remade ? { ...given, rebuild: true } : given;
-  const mayRefetch = given.mayRefetch && !remade;
+  const input = recreated ? { ...given, rebuild: true } : given;
+  const mayRefetch = given.mayRefetch && !recreated;
   const lacking = { kind: "lacking", repositoryId: repository.id } as const;
   const defaultBranch = state.defaultBranch ?? (state.headCommit === null ? "" : detachedName);
   const wanted = wantedBranches(state, repository.branches);

@@ -12,7 +12,7 @@ export interface Fetched {
   readonly mirror: Mirror;
   readonly state: RefState;
   /** Whether the mirror may have more objects of the same commits than before. */
-  readonly remade: boolean;
+  readonly recreated: boolean;
   /** ISO 8601. */
   readonly date: string;
 }
@@ -74,9 +74,9 @@ async function fetchOne(
   const mirror = await openMirror(dataFolder, repository, fetch);
   const known = rebuild && !recreate ? await stateToRebuild(repository, mirror, stop) : undefined;
   const date = new Date().toISOString();
-  if (known !== undefined) return { mirror, state: known, remade: false, date };
+  if (known !== undefined) return { mirror, state: known, recreated: false, date };
   const state = recreate ? await mirror.refetch(stop) : await mirror.sync(stop);
-  return { mirror, state, remade: recreate || state.remade, date };
+  return { mirror, state, recreated: recreate || state.recreated, date };
 }
 
 /**

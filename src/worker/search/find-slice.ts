@@ -38,7 +38,7 @@ export class FindSlice {
       resume: this.#control.isStopped ? undefined : from,
       stats: this.#stats,
       failures: this.#failures,
-      leftOut: this.#excluded,
+      excluded: this.#excluded,
     };
   }
 
@@ -54,12 +54,17 @@ export class FindSlice {
     const shardId = this.#table.shardId(row);
     const { faultCount } = shards;
     try {
-      const { reader, cards, tombstones, checkContent } = shards.open(snapshot, this.#table, row, this.#task.filter);
+      const { reader, summaries, tombstones, checkContent } = shards.open(
+        snapshot,
+        this.#table,
+        row,
+        this.#task.filter,
+      );
       for (let condition = from.condition; condition < this.#task.conditions.length; condition++) {
         const find = new ShardFind(
           this.#task.conditions[condition],
           reader,
-          { cards, tombstones, sets: undefined },
+          { summaries, tombstones, sets: undefined },
           kernel,
           checkContent,
           this.#stop,

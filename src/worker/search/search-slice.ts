@@ -125,7 +125,7 @@ export class SearchSlice {
       shardStats: this.#shardStats,
       batchCount: this.#batchCount,
       failures: this.#failures,
-      leftOut: this.#excluded,
+      excluded: this.#excluded,
     };
   }
 
@@ -140,12 +140,12 @@ export class SearchSlice {
     const faultCount = this.#faultCount;
     this.#unsent.push(shardId);
     try {
-      const { reader, cards, tombstones, checkContent } = isLive
+      const { reader, summaries, tombstones, checkContent } = isLive
         ? shards.open(snapshot, this.#table, row, this.#task.filter)
         : shards.openCached(this.#cachedShard(row));
       const search = new ShardSearch(
         reader,
-        { cards, tombstones, sets: this.#documentSets(index, reader.documentCount) },
+        { summaries, tombstones, sets: this.#documentSets(index, reader.documentCount) },
         this.#task.options,
         kernel,
         this.#writer,

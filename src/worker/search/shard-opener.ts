@@ -10,7 +10,7 @@ import type { ShardSnapshot, ShardStore } from "../../store/shard-store.js";
 /** A shard that is ready to be searched. */
 export interface OpenShard {
   readonly reader: ShardReader;
-  readonly cards: Uint8Array;
+  readonly summaries: Uint8Array;
   readonly tombstones: Uint32Array | undefined;
   /** Throws `corrupt-shard` when the content is damaged. */
   readonly checkContent: () => void;
@@ -48,16 +48,16 @@ export class ShardOpener {
     fillColumnOnce(reader, table.filterColumn(row), new ShardFilter(filter));
     return {
       reader,
-      cards: table.repositorySummaries(row),
+      summaries: table.repositorySummaries(row),
       tombstones: table.tombstones(row),
       checkContent: () => this.#verifyOnce(reader, table, row, "content"),
     };
   }
 
   /** Opens a shard of the revision cache. It was built by this process and never left memory, so it is not verified. */
-  openCached({ id, from, to, cards }: CachedShardRange): OpenShard {
+  openCached({ id, from, to, summaries }: CachedShardRange): OpenShard {
     const reader = new ShardReader(id, new Uint8Array(this.#arena, from, to - from));
-    return { reader, cards, tombstones: undefined, checkContent: () => undefined };
+    return { reader, summaries, tombstones: undefined, checkContent: () => undefined };
   }
 
   /** Throws `corrupt-shard` when the store has had a fault since `faultCount` was read. */

@@ -5,10 +5,10 @@ import { ShardTable } from "../../protocol/shard-table.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
 import type { SearchThread } from "./search-thread.js";
 
-/** Read between two looks at whether others wait: some milliseconds of a disk that reads 1 GB/s. */
+/** Bytes read between two checks for waiting slices: 8 ms from a disk that reads 1 GB/s. */
 const pieceBytes = 8 * 1024 * 1024;
 
-/** Reads a part of a shard into memory, in pieces, and verifies it. */
+/** Reads one part of a shard into memory and verifies it. Checks after each piece of content whether to yield. */
 export function warmShard(thread: SearchThread, snapshot: ShardSnapshot, task: WarmTask): WarmTaskResult {
   const table = new ShardTable(task.table);
   const isWanted = (): boolean => Atomics.load(task.stop, 0) === 0 && Atomics.load(thread.pressure, 0) === 0;

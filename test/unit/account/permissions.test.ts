@@ -1,4 +1,4 @@
-/** What a viewer may not see is not there: every answer is that of a store without it. */
+/** A repository that a viewer cannot see does not exist: every response equals that of a store without it. */
 import t from "tap";
 import { hasBit } from "../../../src/base/bits.js";
 import { RepositoryTable } from "../../../src/catalog/repository-table.js";
@@ -45,7 +45,7 @@ const repositories: readonly Repository[] = Array.from({ length: repositoryCount
   }),
 );
 
-/** The rule, said another way than in the code. */
+/** The rule, formulated differently from the code. */
 function maySee(viewer: Viewer, repository: Repository): boolean {
   if (viewer.isSiteAdmin || !repository.private) return true;
   return viewer.readerNames.some((name) => repository.readers.map((reader) => reader.toLowerCase()).includes(name));
@@ -73,7 +73,7 @@ const plans = queries.map((query) => ({
   plan: planQuery(query, choosePatternType(query, "V3", ""), new Map()),
 }));
 
-/** All that a search tells of repositories, in one text. */
+/** Everything that a search reveals about repositories, in one text. */
 function told(table: RepositoryTable): string {
   return plans
     .map(({ query, plan }) => {
@@ -82,7 +82,7 @@ function told(table: RepositoryTable): string {
         queryText: query,
         plan,
         resolutions,
-        leftOut: [],
+        excluded: [],
         unownedResults: 0,
         repositoryCount: table.count,
         hasResults: false,
@@ -98,7 +98,7 @@ function shownResolution(
   table: RepositoryTable,
 ) {
   const { repositoryIds, revisions } = selection;
-  // A store with nothing else may be searched as a whole, one with hidden repositories never.
+  // A store without other repositories may be searched as a whole, a store with hidden repositories never.
   const searched =
     repositoryIds === undefined
       ? table.isWhole
@@ -113,7 +113,7 @@ function shownResolution(
   };
 }
 
-t.test(`${userCount} users and nobody × ${repositoryCount} repositories`, async (t) => {
+t.test(`${userCount} users and an anonymous viewer × ${repositoryCount} repositories`, async (t) => {
   const tables = new VisibleTables(() => repositories);
   const counts = new Set<number>();
   for (const viewer of [anonymous, ...users]) {
@@ -131,7 +131,7 @@ t.test(`${userCount} users and nobody × ${repositoryCount} repositories`, async
   t.ok(counts.size > 30, `the users see ${counts.size} different numbers of repositories`);
 });
 
-t.test("a change is seen by the next search", async (t) => {
+t.test("the next search sees a change", async (t) => {
   const records = new Map([1, 2].map((id) => [id, testRepository(id, `r${id}`, { private: id === 2 })]));
   const tables = new VisibleTables(() => records.values());
   const ann: Viewer = { ...anonymous, userId: 1, name: "ann", readerNames: ["ann"] };
@@ -160,7 +160,7 @@ t.test("a change is seen by the next search", async (t) => {
   t.equal(tables.of(ann).byName("r2")?.lastFetched, "2030-01-01T00:00:00Z", "and so is a newer record");
 });
 
-t.test("tables of many viewers are not all kept, and come again when they are asked for", async (t) => {
+t.test("tables of viewers are cached within a limit, and rebuilt on demand", async (t) => {
   const tables = new VisibleTables(() => repositories);
   const first = tables.of(users[1]);
   t.equal(tables.of(users[1]), first);

@@ -18,7 +18,7 @@ import {
 } from "../../support/git-mirror.js";
 
 for (const kind of ["path, bare", "path, worktree", "file URL", "sha256"] as const) {
-  t.test(`the life of a repository: ${kind}`, async (t) => {
+  t.test(`the life cycle of a repository: ${kind}`, async (t) => {
     const source = fixture(t, kind === "path, worktree" ? "worktree" : "bare", kind === "sha256" ? "sha256" : "sha1");
     const mirror = await openMirror(source, kind === "file URL" ? `file://${source.path}` : source.path);
     const sync = async (): Promise<string> => printSync(await mirror.sync(neverStop));
@@ -81,7 +81,7 @@ t.test("a detached HEAD, with and without branches", async (t) => {
   t.equal((await listTree(mirror.directory, second, "without-sizes", neverStop)).length, 1);
 });
 
-t.test("strange names of refs", async (t) => {
+t.test("unusual ref names", async (t) => {
   const source = fixture(t);
   const commit = source.commit({ branch: "main", files: { a: "1" } });
   const names = ["-h", "--upload-pack=touch x", "größe", "a/b", "HEAD", "x;y", "$(z)", "'q'"].map((name) =>
@@ -114,7 +114,7 @@ t.test("a source that cannot simply be copied", async (t) => {
   }
 });
 
-t.test("a source that belongs to somebody else", { skip: process.getuid?.() !== 0 && "needs root" }, async (t) => {
+t.test("a source that belongs to another user", { skip: process.getuid?.() !== 0 && "needs root" }, async (t) => {
   for (const kind of ["bare", "worktree"] as const) {
     const source = fixture(t, kind);
     source.commit({ branch: "main", files: { a: "1" } });
@@ -132,7 +132,7 @@ t.test("a source that belongs to somebody else", { skip: process.getuid?.() !== 
   }
 });
 
-t.test("a source that vanishes leaves the mirror as it is", async (t) => {
+t.test("a source that disappears does not change the mirror", async (t) => {
   const source = fixture(t);
   source.commit({ branch: "main", files: { a: "1" } });
   const mirror = await mirrorOf(source);
@@ -148,7 +148,7 @@ t.test("a source that vanishes leaves the mirror as it is", async (t) => {
   t.equal(printSync(await mirror.sync(neverStop)), "same main [main] []");
 });
 
-t.test("of a corrupt source the mirror takes what is there, and keeps what it has", async (t) => {
+t.test("a mirror of a corrupt source takes what can be read, and keeps what it has", async (t) => {
   const source = fixture(t);
   const lose = (revision: string): void => {
     const oid = source.git("rev-parse", revision);
@@ -170,18 +170,18 @@ t.test("of a corrupt source the mirror takes what is there, and keeps what it ha
   t.equal(mirror.isIncomplete, true);
   const again = await mirror.sync(neverStop);
   t.same(
-    [printSync(again), again.remade],
+    [printSync(again), again.recreated],
     ["same main [main] []", false],
     "nothing is done while the source stays as it is",
   );
   execFileSync("git", ["-C", source.path, "hash-object", "-w", "--stdin"], { input: "1" });
   execFileSync("git", ["-C", source.path, "hash-object", "-w", "--stdin"], { input: "2" });
   const repaired = await mirror.sync(neverStop);
-  t.same([printSync(repaired), repaired.remade, mirror.isIncomplete], ["same main [main] []", true, false]);
+  t.same([printSync(repaired), repaired.recreated, mirror.isIncomplete], ["same main [main] []", true, false]);
   t.ok(await isWhole(mirror));
 });
 
-t.test("nothing of the source runs", async (t) => {
+t.test("no code of the source is executed", async (t) => {
   const source = fixture(t);
   source.commit({
     branch: "main",

@@ -1,4 +1,4 @@
-/** Matching ends: in work that is counted in bytes, so that the tests do not depend on time. */
+/** Matching is limited by work that is counted in bytes, so the tests do not depend on time. */
 import t from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
 import { workBytesMax } from "../../../src/eval/match/content-work.js";
@@ -14,7 +14,7 @@ import { runEngine, testRepository, testShard } from "../../support/engine.js";
 
 const mebibyte = 1024 * 1024;
 
-/** Counts, and ends the search once `bytesMax` is passed. */
+/** Counts work, and ends the search when it exceeds `bytesMax`. */
 class Counted implements MatchWork {
   bytes = 0;
   largest = 0;
@@ -35,7 +35,7 @@ const noSink = { push: () => undefined };
 const oneLine = Buffer.from("lorem ipsum dolor_sit amet ".repeat(8_000));
 const manyLines = Buffer.from("let value_x = compute(foo, bar_baz);\n    return value; // note\n".repeat(3_000));
 
-/** Patterns that read on behind each match, up to the end of the line or of the text. */
+/** Patterns that read past each match, up to the end of the line or of the text. */
 const quadratic = [
   "\\w(?s:.*zqz)?",
   "(?s:.*zqz)?",
@@ -45,7 +45,7 @@ const quadratic = [
   "e(?:(?s:.)*zqz|u)?",
 ];
 
-t.test("a pattern that reads on behind each match is given up", async (t) => {
+t.test("matching is abandoned for patterns that read past each match", async (t) => {
   for (const source of quadratic) {
     const work = new Counted(workBytesMax(oneLine.length));
     t.equal(compileRegexp(source, false).findAll(oneLine, 0, noSink, work), false, source);
@@ -75,7 +75,7 @@ const usual = [
   "\\((?:[^()]|\\n)*\\)",
 ];
 
-t.test("usual patterns stay far from that, however dense their matches are", async (t) => {
+t.test("usual patterns stay far below the limit, however dense their matches are", async (t) => {
   for (const source of usual) {
     for (const text of [oneLine, manyLines]) {
       const work = new Counted(Infinity);
@@ -85,7 +85,7 @@ t.test("usual patterns stay far from that, however dense their matches are", asy
   }
 });
 
-t.test("a large text is read by little more than a mebibyte between two looks", async (t) => {
+t.test("between two checks little more than 1 MiB of a large text is read", async (t) => {
   const text = Buffer.concat(Array.from({ length: 30 }, () => manyLines));
   for (const source of ["[a-z]+_[a-z]+\\(", "zqz", "foo.*bar", "\\w+"]) {
     const work = new Counted(Infinity);
@@ -104,7 +104,7 @@ t.test("where RE2 is slow, one call reads little", async (t) => {
   }
 });
 
-t.test("a search that is stopped ends at its next look", async (t) => {
+t.test("a stopped search ends at its next check", async (t) => {
   let looks = 0;
   const stop = {
     spend: () => {
@@ -123,13 +123,13 @@ const documents = [
 ];
 
 for (const kernel of [nativeKernel(), portableKernel]) {
-  t.test(`a file that takes too much work is left out, and told: ${kernel.name} kernel`, async (t) => {
+  t.test(`a file that takes too much work is excluded and reported: ${kernel.name} kernel`, async (t) => {
     const shard = testShard(kernel, documents, [testRepository(1, "r")]);
     const found = (query: string) => {
-      const { matches, leftOut, stats } = runEngine(kernel, [shard], planQuery(query, "standard"), {});
-      return { paths: matches.map(({ path }) => path).sort(), leftOut, counted: stats.documentsTooCostly };
+      const { matches, excluded, stats } = runEngine(kernel, [shard], planQuery(query, "standard"), {});
+      return { paths: matches.map(({ path }) => path).sort(), excluded, counted: stats.documentsTooCostly };
     };
-    const others = { paths: ["after.txt", "before.txt"], leftOut: ["long.txt"], counted: 1 };
+    const others = { paths: ["after.txt", "before.txt"], excluded: ["long.txt"], counted: 1 };
     t.same(found("/\\w(?s:.*zqz)?/ type:file"), others, "others are found");
     t.same(
       found("NOT /(?s:.*zqz)?/ type:file"),
@@ -138,12 +138,12 @@ for (const kernel of [nativeKernel(), portableKernel]) {
     );
     t.same(
       found("/lorem/ type:file"),
-      { paths: ["after.txt", "long.txt"], leftOut: [], counted: 0 },
+      { paths: ["after.txt", "long.txt"], excluded: [], counted: 0 },
       "of this search only",
     );
   });
 
-  t.test(`a long literal that nearly fits everywhere is given up: ${kernel.name} kernel`, async (t) => {
+  t.test(`a long literal that nearly matches everywhere is abandoned: ${kernel.name} kernel`, async (t) => {
     const unit = "ab".repeat(1000);
     const text = `${unit}cc`.repeat(200);
     const shard = testShard(
@@ -154,12 +154,12 @@ for (const kernel of [nativeKernel(), portableKernel]) {
       ],
       [testRepository(1, "r")],
     );
-    const { matches, leftOut } = runEngine(kernel, [shard], planQuery(`${unit}ab type:file`, "standard"), {});
+    const { matches, excluded } = runEngine(kernel, [shard], planQuery(`${unit}ab type:file`, "standard"), {});
     t.same(
       matches.map(({ path }) => path),
       ["match.txt"],
     );
-    t.same(leftOut, kernel.name === "ts" ? [] : ["periodic.txt"], "the other kernel looks at no byte twice");
+    t.same(excluded, kernel.name === "ts" ? [] : ["periodic.txt"], "the other kernel looks at no byte twice");
   });
 }
 
@@ -182,16 +182,16 @@ t.test(
       ],
       [testRepository(1, "r")],
     );
-    const { matches, leftOut, matchCount } = runEngine(kernel, [shard], planQuery("a type:file", "standard"), {
+    const { matches, excluded, matchCount } = runEngine(kernel, [shard], planQuery("a type:file", "standard"), {
       useIndex: false,
     });
     t.same([...new Set(matches.map(({ path }) => path))], ["allowed.txt"]);
     t.equal(matchCount, 2 * countMax);
-    t.same([...leftOut].sort(), ["file.txt", "full.txt"]);
+    t.same([...excluded].sort(), ["file.txt", "full.txt"]);
   },
 );
 
-t.test("the stop flag ends a block within", async (t) => {
+t.test("the stop flag ends a search within a block", async (t) => {
   const kernel = nativeKernel();
   const shard = testShard(kernel, documents, [testRepository(1, "r")]);
   const result = () =>

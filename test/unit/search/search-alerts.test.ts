@@ -38,11 +38,11 @@ const contexts = new Map([["only", only]]);
 interface Outcome {
   readonly hasResults: boolean;
   readonly timedOutAfterMs: number | undefined;
-  readonly leftOut: readonly ExcludedRepository[];
+  readonly excluded: readonly ExcludedRepository[];
   readonly unownedResults: number;
 }
 
-const foundNothing: Outcome = { hasResults: false, timedOutAfterMs: undefined, leftOut: [], unownedResults: 0 };
+const foundNothing: Outcome = { hasResults: false, timedOutAfterMs: undefined, excluded: [], unownedResults: 0 };
 
 /** As if no mirror had a revision that is not indexed. */
 function withoutOpen(resolution: Resolution): Resolution {
@@ -69,7 +69,7 @@ function alertFor(query: string, outcome: Outcome): Alert | undefined {
   return chooseAlert({ queryText: query, ...planned(query), repositoryCount: table.count, ...outcome });
 }
 
-t.test("proposed queries choose something when they are typed", async (t) => {
+t.test("proposed queries select repositories when they are run", async (t) => {
   const rows: readonly (readonly [query: string, title: string, proposed: readonly string[]])[] = [
     ["repo:^a-f x", "No repositories found", ["repo:^a-f x fork:yes patternType:standard"]],
     ["repo:arch", "No repositories found", ["repo:arch archived:yes patternType:standard"]],
@@ -161,20 +161,20 @@ t.test("missing revisions", async (t) => {
   );
 });
 
-t.test("what mirrors could not say", async (t) => {
-  const leftOut = Array.from({ length: 12 }, (_, i) => ({
+t.test("information missing from mirrors", async (t) => {
+  const excluded = Array.from({ length: 12 }, (_, i) => ({
     repository: `r${i}`,
     reason: "there was not enough time to read it",
     isLate: true,
   }));
-  const alert = alertFor("file:has.contributor(x)", { ...foundNothing, leftOut });
+  const alert = alertFor("file:has.contributor(x)", { ...foundNothing, excluded });
   t.match(alert, {
     title: "Some repositories could not be searched",
     description: /could not be read for 12 repositories/,
   });
   t.equal(alert?.description?.split("\n")[1], "* r0: there was not enough time to read it");
   t.equal(alert?.description?.split("\n").length, 12);
-  t.match(alertFor("file:has.contributor(x)", { ...foundNothing, hasResults: true, leftOut: leftOut.slice(0, 1) }), {
+  t.match(alertFor("file:has.contributor(x)", { ...foundNothing, hasResults: true, excluded: excluded.slice(0, 1) }), {
     description: /for one repository/,
   });
   t.match(alertFor("select:file.owners x", { ...foundNothing, hasResults: true, unownedResults: 1 }), {
@@ -215,7 +215,7 @@ t.test("others", async (t) => {
   );
 });
 
-t.test("a query rewritten", async (t) => {
+t.test("a rewritten query", async (t) => {
   const rows: readonly (readonly [text: string, type: PatternType, want: string])[] = [
     ["a timeout:5s b", "standard", "a b patternType:standard"],
     ["timeout:5s", "keyword", "patternType:keyword"],

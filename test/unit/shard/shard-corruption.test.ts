@@ -19,7 +19,7 @@ import { seed } from "../../support/property.js";
 const kernel = loadKernel("native");
 const repositories = [testRepository(7, "host/seven"), testRepository(9, "host/nine")];
 
-/** The documents of `test/frozen/shard-1.bin`. What is written here never changes. */
+/** The documents of `test/frozen/shard-1.bin`. They must never change. */
 function frozenDocuments(): Buffer {
   const builder = new ShardBuilder(kernel, undefined);
   const add = (
@@ -61,14 +61,14 @@ function frozenDocuments(): Buffer {
 /** Every result of a few searches over one shard, as text. */
 function searchAll(bytes: Buffer): string {
   const reader = openWhole(bytes);
-  const cards = encodeSummaries(
+  const summaries = encodeSummaries(
     [...reader.repositories].map((id) => repositories.find((repository) => repository.id === id)),
   );
   return ["needle", "line 1", "/o[nf] the/", "300", "png"]
     .map((query) => {
       const { matches } = runEngine(
         kernel,
-        [{ reader, cards, tombstones: undefined, sets: undefined }],
+        [{ reader, summaries, tombstones: undefined, sets: undefined }],
         planQuery(query, "standard"),
         { chunkMatches: false },
       );
@@ -77,7 +77,7 @@ function searchAll(bytes: Buffer): string {
     .join("\n");
 }
 
-/** What a worker does at the first use of a shard. */
+/** The checks of a worker when it first uses a shard. */
 function openWhole(bytes: Buffer): ShardReader {
   const reader = new ShardReader(1, bytes);
   reader.verify("index");
@@ -103,7 +103,7 @@ function damage(whole: Buffer, random: (below: number) => number): Damage {
     }
     default: {
       const bytes = Buffer.from(whole);
-      // The header is small: without this most damage would lie in the sections.
+      // The header is small: without this most damage would be in the sections.
       const place = random(3) === 0 ? random(headerBytes) : at;
       bytes[place]! ^= 1 << random(8);
       return { what: `a bit flipped in byte ${place}`, bytes };
@@ -113,7 +113,7 @@ function damage(whole: Buffer, random: (below: number) => number): Damage {
 
 const damageCount = scaled(1_000, 100_000);
 
-t.test(`${damageCount} random damages are detected or harmless`, async (t) => {
+t.test(`${damageCount} random damages are detected or have no effect`, async (t) => {
   t.comment(`SEED=${seed}`);
   const random = randomFrom(seed);
   const whole = frozenDocuments();
@@ -138,7 +138,7 @@ t.test(`${damageCount} random damages are detected or harmless`, async (t) => {
   );
 });
 
-t.test("every single byte of the header counts", async (t) => {
+t.test("every byte of the header is checked", async (t) => {
   const whole = frozenDocuments();
   for (let at = 0; at < headerBytes; at++) {
     const bytes = Buffer.from(whole);
@@ -152,7 +152,7 @@ t.test("every single byte of the header counts", async (t) => {
   }
 });
 
-t.test("an unaligned shard reads as an aligned one does", async (t) => {
+t.test("an unaligned shard reads like an aligned one", async (t) => {
   const whole = frozenDocuments();
   const shifted = Buffer.concat([Buffer.alloc(3), whole]).subarray(3);
   t.equal(searchAll(shifted), searchAll(whole));
@@ -174,7 +174,7 @@ t.test("a shard of format version 1 stays readable", async (t) => {
     t.ok(frozen.equals(frozenDocuments()), "the bytes that are written have not changed without a new version");
 });
 
-t.test("a shard of a later version is refused by name", async (t) => {
+t.test("a shard of a later version is rejected, and the error names the version", async (t) => {
   const bytes = frozenDocuments();
   const words = new Uint32Array(bytes.buffer, bytes.byteOffset, headerBytes / 4);
   words[headerWords.version] = formatVersion + 1;
@@ -182,7 +182,7 @@ t.test("a shard of a later version is refused by name", async (t) => {
   t.throws(() => new ShardReader(1, bytes), { code: "format-version" });
 });
 
-t.test("half a million documents without content fit one shard", async (t) => {
+t.test("half a million documents without content fit into one shard", async (t) => {
   const builder = new ShardBuilder(kernel, undefined);
   for (let i = 0; i < 500_000; i++) {
     builder.addSkipped({
