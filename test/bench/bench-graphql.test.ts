@@ -20,14 +20,14 @@ function serve(t: Test, delayMs: (request: number) => number, stall?: { everyMs:
 
 t.test("small requests", async (t) => {
   const generator = await SmallRequests.compile(t.testdir());
-  t.test("each connection asks again when it has its answer", async (t) => {
+  t.test("each connection sends its next request when it has its response", async (t) => {
     const server = serve(t, () => 20);
     const { answered, count, p50Ms } = await generator.measure(server.url, ask("/x"), pace);
     t.equal(answered, server.requestCount, "each is answered");
     t.ok(answered <= 4 * 15 && count <= answered, `${answered} of at most 60 in 0.3 s`);
     t.ok(p50Ms >= 19, `p50 is ${p50Ms} ms`);
   });
-  t.test("at a constant rate latency counts from when a request was due", async (t) => {
+  t.test("at a constant rate, latency counts from the time at which a request was due", async (t) => {
     // For 300 of every 500 ms no answer goes out: three of five requests wait, and half of those for 150 ms and longer.
     const { url } = serve(t, () => 0, { everyMs: 500, forMs: 300 });
     const { answered, p50Ms, p90Ms } = await generator.measure(url, ask("/x"), {
@@ -44,7 +44,7 @@ t.test("small requests", async (t) => {
     const { answered, bytesPerSecond } = await generator.measure(url, ask("/.api/search/stream?q=bytes:200000"), pace);
     t.ok(answered > 0 && bytesPerSecond * 0.3 > 200_000, `${answered} answers, ${bytesPerSecond} bytes a second`);
   });
-  t.test("an answer that is not good ends the run", async (t) => {
+  t.test("an invalid response ends the run", async (t) => {
     const { url } = serve(t, () => 0);
     await t.rejects(generator.measure(url, ask("/status:500"), pace), { message: /not 200/ });
     let length = 1;
@@ -58,7 +58,7 @@ t.test("small requests", async (t) => {
   });
 });
 
-t.test("the other servers give what they were given", async (t) => {
+t.test("the other servers return the configured data", async (t) => {
   t.teardown(endAll);
   const repositories = Array.from({ length: 30 }, (_, i) => ({
     id: `${i}`,

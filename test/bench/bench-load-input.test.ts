@@ -30,7 +30,7 @@ function checked(pieces: readonly Buffer[]): string {
   return failure === undefined ? "" : failure.kind === "alert" ? `alert ${failure.message}` : failure.kind;
 }
 
-t.test("the grammar of a stream, wherever the network cuts it", async (t) => {
+t.test("the grammar of a stream, however the network splits it", async (t) => {
   const rows: [name: string, stream: string, verdict: string][] = [
     ["a whole answer", filters + matches + progress + filters + matches + last + done, ""],
     ["no result", last + done, ""],
@@ -75,7 +75,7 @@ t.test("the grammar of a stream, wherever the network cuts it", async (t) => {
   }
 });
 
-t.test("an event that no client takes", async (t) => {
+t.test("an event that clients cannot accept", async (t) => {
   const check = new SseCheck();
   t.equal(check.push(Buffer.from("event: matches\ndata: [{")), undefined);
   const piece = Buffer.alloc(1024 * 1024, "x");
@@ -145,7 +145,7 @@ t.test("the mix", async (t) => {
   }
 });
 
-t.test("what is beyond the documented bounds is refused", async (t) => {
+t.test("input beyond the documented limits is rejected", async (t) => {
   const options: LoadOptions = {
     url: "http://127.0.0.1:1",
     token: "",

@@ -96,7 +96,7 @@ async function quietly<T>(run: () => Promise<T>, isInBounds: (result: T) => bool
   }
 }
 
-t.test("known delays give the known percentiles", async (t) => {
+t.test("known delays result in known percentiles", async (t) => {
   const delayMs = (request: number): number => (request % 100 < 80 ? 0 : request % 100 < 97 ? 400 : 900);
   const of = await quietly(
     async () => {
@@ -120,7 +120,7 @@ t.test("known delays give the known percentiles", async (t) => {
   t.ok(of.latency.p90Ms < 890, `p90 ${of.latency.p90Ms}`);
 });
 
-t.test("a server that stalls is not asked less, and what was to be asked meanwhile has waited", async (t) => {
+t.test("requests to a stalled server continue at the same rate, and their latency includes the wait", async (t) => {
   const stalling: NullBehaviour = { delayMs: () => 0, stall: { everyMs: 600, forMs: 300 } };
   const [open, closed] = await quietly(
     () =>
@@ -198,7 +198,7 @@ t.test("failures are counted by kind", async (t) => {
   );
 });
 
-t.test("an unreachable server is asked on, at a measured pace, and each time counted", async (t) => {
+t.test("requests to an unreachable server continue at a limited rate, and each failure is counted", async (t) => {
   const server = new NullServer(atOnce);
   await server.stop();
   const of = await loadOne(server.url, { pace: { kind: "closed", concurrency: 2 }, seconds: 0.35 });
@@ -225,7 +225,7 @@ t.test("the path of the address, the token and the parameters are sent", async (
   ]);
 });
 
-t.test("clients that read slowly, pause, or leave", async (t) => {
+t.test("clients that read slowly, pause, or disconnect", async (t) => {
   const server = startServer(t, atOnce);
   const clients = (mix: string, requests: number, queries: string): Promise<ClassResult> =>
     loadOne(server.url, { queries, mix, pace: { kind: "closed", concurrency: requests }, requests });
@@ -247,7 +247,7 @@ t.test("clients that read slowly, pause, or leave", async (t) => {
   t.equal(leaving.latency.count, 20);
 });
 
-t.test("it stops at its bounds", async (t) => {
+t.test("it stops at its limits", async (t) => {
   const server = startServer(t, { delayMs: () => 60_000, stall: undefined });
   const result = await load(server.url, {
     pace: { kind: "open", ratePerSecond: 100, inFlightMax: 10 },
@@ -270,7 +270,7 @@ t.test("it stops at its bounds", async (t) => {
   t.equal((await stopped).endedBy, "signal");
 });
 
-t.test("the same seed asks the same", async (t) => {
+t.test("the same seed results in the same requests", async (t) => {
   const asked = async (seed: number): Promise<string> => {
     const server = startServer(t, atOnce);
     const { classes } = await load(server.url, {
@@ -285,7 +285,7 @@ t.test("the same seed asks the same", async (t) => {
   t.not(await asked(7), await asked(8));
 });
 
-t.test("what a person sees", async (t) => {
+t.test("the output for a terminal", async (t) => {
   const server = startServer(t, { delayMs: (request) => (request % 3 === 0 ? 400 : 20), stall: undefined });
   const rows: SecondRow[] = [];
   const result = await load(server.url, {

@@ -53,7 +53,7 @@ function folderFor(t: Test): string {
   return folder;
 }
 
-t.test("every group measures, and its subjects find the same", async (t) => {
+t.test("every group runs, and its subjects find the same", async (t) => {
   const results = new Results(true);
   const settings = { workFolder: join(folderFor(t), "work"), rounds: 2, roundMs: 0, progress: () => {} };
   await measureMicro(makeText(60), settings, results);
@@ -82,7 +82,7 @@ t.test("every group measures, and its subjects find the same", async (t) => {
     t.ok(series.length > 1 && series.every(({ points }) => points.length > 0), name);
 });
 
-t.test("no ratio where the results differ", async (t) => {
+t.test("no ratio if the results differ", async (t) => {
   const results = new Results(false);
   const bench: MicroBench = {
     task: "count",
@@ -101,7 +101,7 @@ t.test("no ratio where the results differ", async (t) => {
   t.same(tables[0]?.rows[0]?.slice(-2), ["differs", "differs"]);
 });
 
-t.test("the first round does not count, and a round lasts as long as asked", async (t) => {
+t.test("the first round does not count, and a round lasts the requested time", async (t) => {
   let runs = 0;
   const results = new Results(false);
   const bench: MicroBench = {
@@ -114,7 +114,7 @@ t.test("the first round does not count, and a round lasts as long as asked", asy
   t.same(results.values("group: t", "s").map(Math.round), [500, 800]);
 });
 
-t.test("without a compiler the rest is measured", async (t) => {
+t.test("without a compiler, all other subjects are measured", async (t) => {
   const former = process.env["CC"];
   process.env["CC"] = "/nonexistent/cc";
   t.teardown(() => {
@@ -128,7 +128,7 @@ t.test("without a compiler the rest is measured", async (t) => {
   fixture.close();
 });
 
-t.test("the machine's limits count right", async (t) => {
+t.test("the measurements of the machine's limits count correctly", async (t) => {
   const fixture = await Fixture.open(makeText(4), join(folderFor(t), "work"));
   const subjects = fixture.limitsOn("few", Buffer.from("aXaXXa\n\nXX"), (limits) => [
     limits.peer("byte", "byte 58", 1),
@@ -145,7 +145,7 @@ t.test("the machine's limits count right", async (t) => {
   fixture.close();
 });
 
-t.test("a sample is spread over the list and stops at its size", async (t) => {
+t.test("a sample is spread over the list and has the requested size", async (t) => {
   const paths = Array.from({ length: 40 }, (_, i) => String(i));
   const { documents, bytes } = sampleText(paths, () => Buffer.alloc(10), 50);
   t.same(

@@ -41,13 +41,13 @@ function isWhole(folder: string): boolean {
 
 const source = await makeSource(t);
 
-t.test("a folder becomes the same commit wherever it is", async (t) => {
+t.test("a folder results in the same commit wherever it is", async (t) => {
   const [one, other] = [source, await makeSource(t)];
   t.equal(git(one.path, "rev-parse", "HEAD"), git(other.path, "rev-parse", "HEAD"));
   t.equal(git(one.path, "status", "--porcelain", "--ignored"), "");
 });
 
-t.test("a history ends in the tree of its source", async (t) => {
+t.test("a history ends with the tree of its source", async (t) => {
   const [one, other] = [temporaryFolder(t), temporaryFolder(t)];
   await makeHistory(one, source);
   await makeHistory(other, source);
@@ -61,7 +61,7 @@ t.test("a history ends in the tree of its source", async (t) => {
   t.ok(isWhole(one), "it needs nothing of its source");
 });
 
-t.test("many repositories differ from each other and are the same each time", async (t) => {
+t.test("generated repositories differ from each other, and are the same each time", async (t) => {
   const [one, other] = [temporaryFolder(t), temporaryFolder(t)];
   const made = await makeMany(one, source, 105, () => {});
   const again = await makeMany(other, source, 5, () => {});
@@ -99,7 +99,7 @@ t.test("sizes share nothing but what a fraction shares with a larger one", async
   t.ok(isWhole(directory));
 });
 
-t.test("a corpus is made once, checked, and made again when its source has changed", async (t) => {
+t.test("a corpus is created once, checked, and created again when its source has changed", async (t) => {
   const given = await makeSource(t);
   process.env["BENCH_CORPUS"] = given.path;
   t.teardown(() => {
@@ -128,13 +128,13 @@ t.test("a corpus is made once, checked, and made again when its source has chang
   await t.rejects(openCorpus("linux-history", context), /is not what was made there/);
 });
 
-t.test("a work tree that is not its commit is refused", async (t) => {
+t.test("a work tree that differs from its commit is rejected", async (t) => {
   const { path } = await makeSource(t);
   writeFileSync(join(path, "more.txt"), "more\n");
   await t.rejects(openRepository(path, temporaryFolder(t)), /differs from its commit/);
 });
 
-t.test("the table names every corpus, how it is made and what it is", async (t) => {
+t.test("the table lists every corpus with its source and description", async (t) => {
   const { rows, head } = corpusTable(temporaryFolder(t));
   t.same(
     rows.map(([name]) => name),

@@ -93,7 +93,7 @@ async function search(t: Test, peers: readonly Peer[], must: QueryLimits = {}): 
   return { ...results.findings(), outcome, results };
 }
 
-t.test("equal results give a ratio", async (t) => {
+t.test("equal results have a ratio", async (t) => {
   const peers = [fakePeer("rg", "a:1 b:2"), fakePeer("csearch", "a:1 b:2"), fakePeer("trawl", "a:1 b:2")];
   const { results, tables, targets, plots } = await search(t, peers, { rg: 3, zoekt: 2 });
   t.same(results.values("search kmalloc", "trawl"), [2, 2, 2]);
@@ -111,7 +111,7 @@ t.test("equal results give a ratio", async (t) => {
   );
 });
 
-t.test("a wrong result is caught, and gives no ratio", async (t) => {
+t.test("a wrong result is detected, and has no ratio", async (t) => {
   const rows: readonly { readonly name: string; readonly found: string; readonly example: string }[] = [
     { name: "a place too many", found: "a:1 b:2 b:7", example: "b:7 only in csearch" },
     { name: "a place too few", found: "a:1", example: "b:2 only in rg" },
@@ -127,7 +127,7 @@ t.test("a wrong result is caught, and gives no ratio", async (t) => {
   }
 });
 
-t.test("a wrong result of ours leaves no ratio at all", async (t) => {
+t.test("if our own result is wrong, there are no ratios", async (t) => {
   const peers = [fakePeer("rg", "a:1 b:2"), fakePeer("csearch", "a:1 b:2"), fakePeer("trawl", "a:1")];
   const { tables, targets, plots } = await search(t, peers, { rg: 2 });
   t.same(tables[0]?.rows[0]?.slice(-2), ["differs", "differs"]);
@@ -135,7 +135,7 @@ t.test("a wrong result of ours leaves no ratio at all", async (t) => {
   t.same(plots[1]?.series, []);
 });
 
-t.test("a difference with a known cause is counted by it and allowed", async (t) => {
+t.test("a difference with a known cause is allowed, and counted by cause", async (t) => {
   const explain = ({ path }: LineId): string | undefined => (path === "b" ? "file that it skips" : undefined);
   const skipping = fakePeer("csearch", "a:1", { explain });
   const found = "a:1 b:2 b:3";
@@ -144,14 +144,14 @@ t.test("a difference with a known cause is counted by it and allowed", async (t)
   t.same(tables[2]?.rows, [["`kmalloc`", "csearch with rg", "0", "2: file that it skips", ""]]);
 });
 
-t.test("a peer that declines is not asked, and the report says why", async (t) => {
+t.test("a peer that does not support a query is not run, and the report gives the reason", async (t) => {
   const huge = fakePeer("csearch", "", { declines: () => "too much" });
   const { outcome, notes } = await search(t, [fakePeer("rg", "a:1"), huge, fakePeer("trawl", "a:1")]);
   t.notOk(outcome.peers.has("csearch"));
   t.ok(notes.includes("csearch is not asked for kmalloc: too much."));
 });
 
-t.test("files with a NUL byte and matches over lines explain a difference", async (t) => {
+t.test("NUL bytes and multi-line matches explain a difference", async (t) => {
   const corpus = await corpusOf(t, { "text.txt": "x\n", "binary.bin": "x\0\n", "over.txt": "err\n= -EIO\n" });
   const found = await openRipgrep(corpus);
   if (found.kind === "missing") {
@@ -171,7 +171,7 @@ t.test("files with a NUL byte and matches over lines explain a difference", asyn
   t.same(causes, [undefined, "file with a NUL byte", "match over several lines", "match over several lines"]);
 });
 
-t.test("installed tools find the same places", async (t) => {
+t.test("installed tools find the same lines", async (t) => {
   const corpus = await corpusOf(t);
   const rows: readonly { readonly query: BenchQuery; readonly expected: string }[] = [
     { query: queryOf("kmalloc"), expected: "a.txt:2 a.txt:3 dir/b c.txt:1" },
@@ -196,7 +196,7 @@ t.test("installed tools find the same places", async (t) => {
   }
 });
 
-t.test("what is not installed is named with the reason", async (t) => {
+t.test("tools that are not installed are listed with the reason", async (t) => {
   const corpus = await corpusOf(t);
   const path = process.env["PATH"] ?? "";
   const tools = folderWith(t, {});
@@ -209,7 +209,7 @@ t.test("what is not installed is named with the reason", async (t) => {
   t.match(ripgrep, { kind: "missing", name: "rg", reason: /^rg not in a folder of BENCH_TOOLS or PATH \(apt-get/ });
 });
 
-t.test("a folder of BENCH_TOOLS comes before PATH", async (t) => {
+t.test("a folder of BENCH_TOOLS takes precedence over PATH", async (t) => {
   const corpus = await corpusOf(t);
   const tools = folderWith(t, {});
   writeFileSync(join(tools, "rg"), "#!/bin/sh\necho ripgrep 99\n", { mode: 0o755 });
@@ -220,7 +220,7 @@ t.test("a folder of BENCH_TOOLS comes before PATH", async (t) => {
   t.equal(foundOf(await openRipgrep(corpus)).version, "ripgrep 99");
 });
 
-t.test("the output of tools is read in pieces of any size", async (t) => {
+t.test("the output of tools is parsed in pieces of any size", async (t) => {
   const output =
     "/x/a.c:3:int a; // 12:34:5\n/x/dir:1/b.c:14:z/x/c.c:2:follows an unended line\nBinary file /x/d matches\n/x/e.c:9:unended";
   for (const size of [1, 3, 1000]) {
@@ -253,7 +253,7 @@ const zoektAnswer = JSON.stringify({
   },
 });
 
-t.test("zoekt's answer is read in pieces of any size, and must be whole", async (t) => {
+t.test("zoekt's response is parsed in pieces of any size, and must be complete", async (t) => {
   const bytes = Buffer.from(zoektAnswer);
   const read = (part: Buffer, size: number) => {
     const reader = new ZoektAnswerReader();
@@ -268,7 +268,7 @@ t.test("zoekt's answer is read in pieces of any size, and must be whole", async 
   }
 });
 
-t.test("the same query in two languages", async (t) => {
+t.test("the same query in two query languages", async (t) => {
   const rows: readonly { readonly query: BenchQuery; readonly zoekt: string; readonly trawl: string }[] = [
     {
       query: queryOf("kmalloc"),
@@ -297,7 +297,7 @@ t.test("the same query in two languages", async (t) => {
   }
 });
 
-t.test("many clients are counted, and so is what fails", async (t) => {
+t.test("requests and failures of many clients are counted", async (t) => {
   const server = new NullServer({ delayMs: () => 5, stall: undefined });
   t.teardown(() => server.stop());
   const results = new Results(true);
@@ -311,7 +311,7 @@ t.test("many clients are counted, and so is what fails", async (t) => {
   t.match(results.findings().targets, [{ what: "32 clients: our requests/s ÷ zoekt's, at equal or better p99" }]);
 });
 
-t.test("the exponent of a power is found, whatever its factor", async (t) => {
+t.test("the exponent of a power law is found for any factor", async (t) => {
   const at = (exponent: number) => fitExponent([1, 2, 4, 8].map((x) => ({ x, y: 3 * x ** exponent })));
   for (const exponent of [0, 0.3, 1, 1.5]) t.ok(Math.abs(at(exponent) - exponent) < 1e-9, String(exponent));
 });

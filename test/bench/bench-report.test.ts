@@ -141,7 +141,7 @@ function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }
 
-t.test("a plot is a well-formed picture that names its axes, its categories and each series", async (t) => {
+t.test("a plot is well-formed, and names its axes, its categories and each series", async (t) => {
   for (const plot of plots) {
     const svg = renderPlot(plot);
     t.equal(xmlFault(svg), "", plot.name);
@@ -152,7 +152,7 @@ t.test("a plot is a well-formed picture that names its axes, its categories and 
   }
 });
 
-t.test("every series is drawn in a colour of its own, whiskers too", async (t) => {
+t.test("every series has its own colour, including its whiskers", async (t) => {
   for (const { name, x, y, series } of plots.filter((plot) => plot.series.length > 0)) {
     const alone = (each: Series): number =>
       renderPlot({ name, title: "t", x, y, series: [each] }).split("#0072B2").length;
@@ -162,7 +162,7 @@ t.test("every series is drawn in a colour of its own, whiskers too", async (t) =
   }
 });
 
-t.test("points that a logarithmic axis cannot show are left out, and the picture says so", async (t) => {
+t.test("points that a logarithmic axis cannot show are omitted, and the plot says so", async (t) => {
   const plot = (y: number): Plot =>
     plotOf("zero", axis("x", "linear"), axis("y", "log"), {
       name: "a",
@@ -189,7 +189,7 @@ t.test("tables", async (t) => {
   t.equal(terminalTable(table), "T\n───────────\nname     ms\n───────────\na|b       3\nc     1,200");
 });
 
-t.test("tables and plots are made of samples", async (t) => {
+t.test("tables and plots are rendered from samples", async (t) => {
   const results = new Results(false);
   results.grid("Searches", "trawl");
   results.less("search a", "rg", "ms", [9, 10, 12], 1);
@@ -282,7 +282,7 @@ t.test("verdicts", async (t) => {
   for (const [change, verdict] of rows) t.equal(judge({ ...target, ...change }), verdict, JSON.stringify(change));
 });
 
-t.test("a run is written, read and written again: report, pictures, record", async (t) => {
+t.test("writing a run, reading it and writing it again gives the same report, plots and record", async (t) => {
   const record = runOf(sampleOf("search", "less", 1.23456789, 2, 3));
   const folder = newRunFolder(temporaryFolder(t), record, "");
   t.match(folder, /2026-11-21-epyc-7b13-2core$/);
@@ -312,7 +312,7 @@ function withoutIds(text: string): string {
   return text.replace(/\bzr\d+-[a-z]+-?\d+/g, "zr");
 }
 
-t.test("the report of the newest committed run comes out the same", async (t) => {
+t.test("rendering the newest committed run again gives the same report", async (t) => {
   const runs = new URL("../../../native-bench/runs/", import.meta.url);
   const [newest] = readdirSync(runs).sort().reverse();
   const committed = new URL(`${newest}/`, runs);
@@ -326,7 +326,7 @@ t.test("the report of the newest committed run comes out the same", async (t) =>
     );
 });
 
-t.test("an interrupted run keeps the suites that it has measured, and says what is missing", async (t) => {
+t.test("an interrupted run keeps the measured suites, and lists the missing ones", async (t) => {
   const [cache, out] = [temporaryFolder(t), join(temporaryFolder(t), "run")];
   const former = process.env["XDG_CACHE_HOME"];
   process.env["XDG_CACHE_HOME"] = cache;
@@ -365,7 +365,7 @@ t.test("an interrupted run keeps the suites that it has measured, and says what 
   t.notMatch(renderReport(whole), /not whole/);
 });
 
-t.test("a run tells whether the machine was busy, which it waits for", async (t) => {
+t.test("a run waits for an idle machine, and reports if it was busy", async (t) => {
   const { machine, versions } = runOf().environment;
   const reportOf = (loadBefore: number, busyBefore: number): string =>
     renderReport({ ...runOf(), environment: { machine: { ...machine, loadBefore, busyBefore }, versions } });
@@ -377,7 +377,7 @@ t.test("a run tells whether the machine was busy, which it waits for", async (t)
   t.same(said, [], "it does not wait when its time is over");
 });
 
-t.test("a record names no folder of this machine", async (t) => {
+t.test("a record contains no paths of this machine", async (t) => {
   const record = { ...runOf(), command: "trawl-bench --out /home/me/x/y /home/me/x" };
   t.equal(
     withReplaced(
@@ -404,7 +404,7 @@ t.test("the name of a machine", async (t) => {
   t.equal(pageCacheBytes("MemFree: 1 kB\nCached:        2048 kB\nSwapCached: 7 kB\n"), 2 << 20);
 });
 
-t.test("a comparison finds what was planted, and nothing in noise", async (t) => {
+t.test("a comparison finds real differences, and none in noise", async (t) => {
   const base = [100, 101, 99, 103, 98];
   const rows: readonly (readonly [string, Sample["better"], readonly number[], Change])[] = [
     ["slower", "less", base.map((value) => value * 1.2), "worse"],
@@ -438,7 +438,7 @@ t.test("a comparison finds what was planted, and nothing in noise", async (t) =>
   );
 });
 
-t.test("repetitions of a run are put together", async (t) => {
+t.test("repetitions of a run are combined", async (t) => {
   const merged = mergeRuns(runOf(sampleOf("search", "less", 1, 2)), [
     runOf(sampleOf("search", "less", 3)),
     runOf(sampleOf("other", "less", 9)),
@@ -446,7 +446,7 @@ t.test("repetitions of a run are put together", async (t) => {
   t.same(merged.suites[0]?.samples[0]?.values, [1, 2, 3]);
 });
 
-t.test("the time left follows what the parts took so far", async (t) => {
+t.test("the remaining time is estimated from the previous suites", async (t) => {
   t.equal(secondsLeft([10, 20, 30], [], 0), 60);
   t.equal(secondsLeft([10, 20, 30], [20], 0), 100, "a machine of half the speed");
   t.equal(secondsLeft([10, 20, 30], [10], 5), 45);
@@ -454,7 +454,7 @@ t.test("the time left follows what the parts took so far", async (t) => {
   t.equal(secondsLeft([10, 20], [10, 20], 0), 0);
 });
 
-t.test("a killed run's folder goes with the next run", async (t) => {
+t.test("the next run deletes the folder of a killed one", async (t) => {
   const cache = temporaryFolder(t);
   const own = makeWorkFolder(cache);
   const other = own.replace(`run-${process.pid}-`, "run-999999999-");
@@ -463,7 +463,7 @@ t.test("a killed run's folder goes with the next run", async (t) => {
   t.throws(() => readRun(other), /there is no run.json/);
 });
 
-t.test("the command refuses nonsense in clear words", async (t) => {
+t.test("the command rejects invalid arguments with clear messages", async (t) => {
   const folder = temporaryFolder(t);
   const rows: readonly (readonly [readonly string[], RegExp])[] = [
     [["all", "--only", "nope"], /there is no suite "nope"; there are .*index/],

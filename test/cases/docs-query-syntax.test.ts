@@ -36,7 +36,7 @@ const committed = ["src", "docs"].flatMap((folder) =>
     .map((entry) => join(entry.parentPath, entry.name).slice(root.length)),
 );
 
-t.test("every example finds something", async (t) => {
+t.test("every example has results", async (t) => {
   const fixture = GitFixture.create();
   t.teardown(() => fixture.remove());
   fixture.commit({

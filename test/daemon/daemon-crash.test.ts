@@ -17,9 +17,9 @@ import { randomFrom } from "../support/random.js";
 import { until } from "../support/waiting.js";
 
 const crashCount = scaled(8, 1_000);
-/** So many sites at a time. */
+/** Number of sites that run at the same time. */
 const siteCount = scaled(1, 4);
-/** One operation makes up to some hundred calls. */
+/** One operation makes up to a few hundred calls. */
 const callsMax = 250;
 
 const startsMs: number[] = [];
@@ -27,7 +27,7 @@ const counts = { points: 0, atCalls: 0, starting: 0, merges: 0, older: 0, newer:
 
 t.test(`${crashCount} crashes`, { skip: layerMissing, timeout: 14_400_000 }, async (t) => {
   t.comment(`SEED=${seed}`);
-  // A site mostly waits: for a process to start or to end, and for git.
+  // A site mostly waits for processes to start or end, and for git.
   await Promise.all(
     Array.from({ length: siteCount }, (_, i) => crashOften(t, seed + i, Math.ceil(crashCount / siteCount))),
   );
@@ -49,13 +49,13 @@ t.test(`${crashCount} crashes`, { skip: layerMissing, timeout: 14_400_000 }, asy
   );
 });
 
-/** Operations at one site, each of which a crash cuts short. */
+/** Runs operations at one site, each interrupted by a crash. */
 async function crashOften(t: Test, ownSeed: number, pointCount: number): Promise<void> {
   const random = randomFrom(ownSeed);
   const site = new CrashSite(t, random);
   const data = realDirectory(t);
   const layer = new FaultLayer(t, data, { journals: false });
-  // One worker of each kind starts faster, and does the same.
+  // One worker of each kind starts faster, and behaves the same.
   const options = ["--set", "workers=1", "--set", "index.workers=1", "--set", "log.level=debug"];
   const start = async (): Promise<DaemonProcess> => {
     const startedMs = monotonicMs();

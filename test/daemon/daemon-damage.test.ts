@@ -1,4 +1,4 @@
-/** A shard whose bytes were damaged on the disk: what searches say meanwhile, and who repairs it. */
+/** Shards that are damaged on the disk: what searches report, and how they are repaired. */
 import { cpSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -18,7 +18,7 @@ for (const [label, repository] of Object.entries(source)) {
 const ofB = linesWith("host/b", readCommit(source.b.path, "main"), needle);
 const all = [...linesWith("host/a", readCommit(source.a.path, "main"), needle), ...ofB].sort();
 
-/** The data of a stopped daemon with both repositories, each in a shard of its own; tests take copies. */
+/** The data directory of a stopped daemon with both repositories, each in its own shard; tests use copies. */
 const whole = dataDirectory(t);
 
 t.before(async () => {
@@ -28,7 +28,7 @@ t.before(async () => {
   await daemon.stop();
 });
 
-/** A copy in which the shard of `host/a` was changed; undefined deletes it. */
+/** A copy in which the shard of `host/a` was modified; undefined deletes the shard. */
 async function damagedData(t: Test, change: ((bytes: Buffer) => void) | undefined): Promise<string> {
   const data = dataDirectory(t);
   cpSync(whole, data, { recursive: true });
@@ -50,7 +50,7 @@ function mirrorOfA(data: string): string {
   return join(data, "mirrors", readdirSync(join(data, "mirrors")).sort()[0]!);
 }
 
-/** Changes the stored shard that holds `text`; undefined deletes it. */
+/** Modifies the stored shard that contains `text`; undefined deletes it. */
 async function damageShard(data: string, text: string, change: ((bytes: Buffer) => void) | undefined): Promise<void> {
   const store = new ShardStore(join(data, "shards"));
   let found = false;
@@ -85,7 +85,7 @@ const damages: readonly (readonly [what: string, change: ((bytes: Buffer) => voi
 ];
 
 for (const [what, change] of damages) {
-  t.test(`${what}: reported, left out, built again`, async (t) => {
+  t.test(`${what}: reported, excluded, rebuilt`, async (t) => {
     const data = await damagedData(t, change);
     const daemon = await testDaemon(t, [], data);
     const first = await daemon.search(needle);
@@ -105,14 +105,14 @@ for (const [what, change] of damages) {
   });
 }
 
-t.test("a shard that is missing is built again at the start, unasked", async (t) => {
+t.test("a missing shard is rebuilt at the start, without a search", async (t) => {
   const data = await damagedData(t, undefined);
   const daemon = await testDaemon(t, [], data);
   await until("its text is read", async () => (await daemon.metric("trawl_sync_read_blobs_total")) === 20);
   await becomes(t, async () => (await daemon.search(needle)).found, all, "it is whole again");
 });
 
-t.test("a damaged text is found and built again before anybody searches", async (t) => {
+t.test("damaged content is found and rebuilt before the first search", async (t) => {
   const data = await damagedData(t, flipText);
   const daemon = await testDaemon(t, [], data);
   await until("it is found", async () => (await daemon.metric("trawl_shards_damaged_total")) === 1);
@@ -121,17 +121,17 @@ t.test("a damaged text is found and built again before anybody searches", async 
   t.same([answer.found, answer.skipped], [all, []]);
 });
 
-/** For tests in which somebody else finds the damage. */
+/** For tests in which the warmer must not find the damage. */
 const notAhead = ["--set", "search.warmPercent=0"];
 
-t.test("with nothing read ahead, the first search finds it", async (t) => {
+t.test("without the warmer, the first search finds the damage", async (t) => {
   const daemon = await testDaemon(t, notAhead, await damagedData(t, flipText));
   const first = await daemon.search(needle);
   t.same([first.found, first.skipped], [ofB, ["backend-missing"]]);
   await until("it is whole again", async () => (await daemon.search(needle)).skipped.length === 0);
 });
 
-t.test("`trawl check` finds it, `--repair` repairs it", async (t) => {
+t.test("`trawl check` reports the damage, `--repair` repairs it", async (t) => {
   const data = await damagedData(t, flipText);
   const daemon = await testDaemon(t, notAhead, data);
   const found = await runCommand("check", "--data", data);
@@ -145,7 +145,7 @@ t.test("`trawl check` finds it, `--repair` repairs it", async (t) => {
   t.same([answer.found, answer.skipped], [all, []]);
 });
 
-t.test("the repository is gone, its mirror is not: the shard is built from the mirror", async (t) => {
+t.test("if the remote is gone, the shard is rebuilt from the mirror", async (t) => {
   const data = await damagedData(t, flipText);
   hideRemote(t);
   const daemon = await testDaemon(t, [], data);
@@ -153,7 +153,7 @@ t.test("the repository is gone, its mirror is not: the shard is built from the m
   t.same((await daemon.search(needle)).skipped, []);
 });
 
-t.test("the mirror is damaged too: it is fetched anew", async (t) => {
+t.test("if the mirror is damaged too, it is fetched again", async (t) => {
   const data = await damagedData(t, flipText);
   rmSync(join(mirrorOfA(data), "objects", "pack"), { recursive: true });
   const daemon = await testDaemon(t, [], data);
@@ -167,7 +167,7 @@ t.test("the mirror is damaged too: it is fetched anew", async (t) => {
   );
 });
 
-t.test("both are gone: the rest is searched, and the list says what is wrong", async (t) => {
+t.test("if remote and mirror are gone, the rest is searched, and the list shows the error", async (t) => {
   const data = await damagedData(t, flipText);
   rmSync(mirrorOfA(data), { recursive: true });
   hideRemote(t);
@@ -181,7 +181,7 @@ t.test("both are gone: the rest is searched, and the list says what is wrong", a
   t.same((await daemon.search(needle)).found, ofB, "and so it stays");
 });
 
-t.test("all shards are gone: the start names them, and they are built again under new ids", async (t) => {
+t.test("if all shards are gone, the start reports them, and they are rebuilt under new ids", async (t) => {
   const data = dataDirectory(t);
   cpSync(whole, data, { recursive: true });
   rmSync(join(data, "shards"), { recursive: true });
@@ -224,17 +224,20 @@ t.test(
   },
 );
 
-t.test("the catalog alone is restored from an older copy: everything is found, and `check` agrees", async (t) => {
-  const data = dataDirectory(t);
-  cpSync(whole, data, { recursive: true });
-  const changed = await DaemonProcess.start(data);
-  await changed.remove("host/b");
-  await changed.add("host/c", source.b.path);
-  await changed.stop();
-  rmSync(join(data, "catalog"), { recursive: true });
-  cpSync(join(whole, "catalog"), join(data, "catalog"), { recursive: true });
-  const daemon = await testDaemon(t, [], data);
-  await until("it is whole again", async () => (await daemon.search(needle)).skipped.length === 0);
-  t.same((await daemon.search(needle)).found, all);
-  t.equal((await runCommand("check", "--data", data)).exitCode, 0);
-});
+t.test(
+  "if only the catalog is restored from an older copy, everything is found, and `check` reports no faults",
+  async (t) => {
+    const data = dataDirectory(t);
+    cpSync(whole, data, { recursive: true });
+    const changed = await DaemonProcess.start(data);
+    await changed.remove("host/b");
+    await changed.add("host/c", source.b.path);
+    await changed.stop();
+    rmSync(join(data, "catalog"), { recursive: true });
+    cpSync(join(whole, "catalog"), join(data, "catalog"), { recursive: true });
+    const daemon = await testDaemon(t, [], data);
+    await until("it is whole again", async () => (await daemon.search(needle)).skipped.length === 0);
+    t.same((await daemon.search(needle)).found, all);
+    t.equal((await runCommand("check", "--data", data)).exitCode, 0);
+  },
+);

@@ -23,7 +23,7 @@ const files = {
   "z.txt": "needle z\n",
 };
 
-/** Where the pattern is found in the repository of this name, but for these paths. */
+/** The results for the pattern in the repository of this name, except in these paths. */
 function linesWithout(name: string, ...missing: string[]): string[] {
   return Object.keys(files)
     .filter((path) => !missing.some((start) => path.startsWith(start)))
@@ -38,7 +38,7 @@ t.before(async () => {
 });
 t.teardown(() => daemon.kill());
 
-/** With all objects loose. */
+/** A repository in which all objects are loose. */
 function source(t: Test): GitFixture {
   const made = fixture(t);
   made.commit({ branch: "main", files });
@@ -83,7 +83,7 @@ async function requireIncomplete(
   t.match(await daemon.sync(name), { state: "searchable", error: "" }, "and stays so");
 }
 
-t.test("a partial clone whose promisor is gone", async (t) => {
+t.test("a partial clone without its promisor remote", async (t) => {
   const origin = source(t);
   origin.git("config", "uploadpack.allowFilter", "true");
   origin.git("config", "uploadpack.allowAnySHA1InWant", "true");
@@ -106,7 +106,7 @@ t.test("a partial clone whose promisor is gone", async (t) => {
   );
 });
 
-t.test("a blob is gone", async (t) => {
+t.test("a missing blob", async (t) => {
   const made = source(t);
   rmSync(objectFile(made, "main:d/b.txt"));
   await requireIncomplete(t, "host/blob", made.path, ["d/b"], 1);
@@ -124,7 +124,7 @@ t.test("a blob is gone", async (t) => {
   t.same(older.skipped, ["document-skipped"]);
 });
 
-t.test("a blob is cut, and another one is overwritten", async (t) => {
+t.test("a truncated blob and an overwritten blob", async (t) => {
   const made = source(t);
   for (const [path, damage] of [
     ["a.txt", (file: string) => truncateSync(file, statSync(file).size - 6)],
@@ -137,13 +137,13 @@ t.test("a blob is cut, and another one is overwritten", async (t) => {
   await requireIncomplete(t, "host/cut", made.path, ["a", "z"], 2);
 });
 
-t.test("a directory is gone", async (t) => {
+t.test("a missing directory", async (t) => {
   const made = source(t);
   rmSync(objectFile(made, "main:d"));
   await requireIncomplete(t, "host/tree", made.path, ["d/"], 1);
 });
 
-t.test("nothing can be read: the error is one line", async (t) => {
+t.test("if nothing can be read, the error is one line", async (t) => {
   const made = source(t);
   rmSync(objectFile(made, "main^{tree}"));
   await t.rejects(daemon.add("host/nothing", made.path));
@@ -168,7 +168,7 @@ function removeFrom(mirror: string, made: GitFixture, ...revisions: string[]): v
   }
 }
 
-/** As after damage to the shards: all is indexed from the mirrors. */
+/** Makes the daemon index everything from the mirrors, as after damage to the shards. */
 async function restartWithoutShards(): Promise<void> {
   await daemon.stop();
   rmSync(join(data, "shards"), { recursive: true });
@@ -213,7 +213,7 @@ for (const [name, restarts] of [
   );
 }
 
-t.test("a mirror loses what a sync needs: all is fetched anew before that is over", async (t) => {
+t.test("if a mirror has lost objects that a sync needs, everything is fetched again within that sync", async (t) => {
   const made = source(t);
   made.commit({ branch: "dev", files: { ...files, "h.txt": "needle h\n" } });
   await daemon.add("host/lacking", made.path);
@@ -231,7 +231,7 @@ t.test("a mirror loses what a sync needs: all is fetched anew before that is ove
   );
 });
 
-t.test("a mirror of which nothing can be read is fetched anew", async (t) => {
+t.test("a mirror that cannot be read at all is fetched again", async (t) => {
   const made = source(t);
   await daemon.add("host/unreadable", made.path);
   removeFrom(lastMirror(), made, "main^{tree}");
@@ -239,7 +239,7 @@ t.test("a mirror of which nothing can be read is fetched anew", async (t) => {
   await requireWhole("host/unreadable");
 });
 
-t.test("what can be read of a commit", async (t) => {
+t.test("the readable part of a commit", async (t) => {
   const made = source(t);
   made.commit({ branch: "main", files: { link: { symlink: "a.txt" }, "d/e/f/h": "1", "d/e.x": "2" } });
   const commit = made.git("rev-parse", "main");

@@ -8,7 +8,10 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { isJournal, withPriority } from "../../src/base/journal.js";
 
-/** What a program writes to standard error that is, or is not, named as the journal. A file stands for the socket. */
+/**
+ * The standard error of a program whose environment does, or does not, name it as the journal. A file replaces the
+ * socket.
+ */
 async function written(t: Test, program: readonly string[], named: "as journal" | "not"): Promise<string> {
   const path = join(t.testdir(), "stderr");
   const descriptor = openSync(path, "w");
@@ -48,19 +51,19 @@ t.test("lines are readable, and each has its priority", async (t) => {
   t.equal(lines.at(-1), "<2>over");
 });
 
-t.test("JSON as an option", async (t) => {
+t.test("JSON if configured", async (t) => {
   const lines = (await written(t, logging("json"), "as journal")).trimEnd().split("\n");
   t.equal(lines.length, 5);
   t.match(JSON.parse(lines[0].slice(3)), { level: 30, repository: "a/b", msg: "fetched" });
   t.match(lines[2], /^<4>\{.*"two\\nlines"/);
 });
 
-t.test("another standard error gets JSON without priorities, or readable lines when asked for", async (t) => {
+t.test("any other standard error gets JSON without priorities, or readable lines if configured", async (t) => {
   t.match(await written(t, logging("auto"), "not"), /^\{"level":30,.*"msg":"fetched"\}\n\{/);
   t.match(await written(t, logging("text"), "not"), /^\[[0-9:.]+\] INFO: fetched\n {4}repository: "a\/b"\n/);
 });
 
-t.test("a start that fails is an error in the journal", async (t) => {
+t.test("a failed start is an error in the journal", async (t) => {
   const trawl = new URL("../../src/cli/main.js", import.meta.url).href;
   const program = [
     "--input-type=module",
@@ -72,7 +75,7 @@ t.test("a start that fails is an error in the journal", async (t) => {
   t.match(await written(t, program, "not"), /^trawl: .*nonexistent\.jsonc/);
 });
 
-t.test("what is named is compared as a whole", async (t) => {
+t.test("device and inode must both match", async (t) => {
   const { dev, ino } = fstatSync(1);
   t.ok(isJournal(1, `${dev}:${ino}`));
   t.notOk(isJournal(1, `${dev}:${ino}0`));

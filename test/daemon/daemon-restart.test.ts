@@ -1,4 +1,4 @@
-/** A restart under a service manager: no connection is refused, since the listening socket outlives the process. */
+/** A restart under a service manager: no connection is refused, because the listening socket outlives the process. */
 import { request, type Agent } from "node:http";
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ function program(data: string): readonly string[] {
   ];
 }
 
-/** Status of a request, or the code of its error. */
+/** The status of a request, or the code of its error. */
 function ask(url: string, agent: Agent | false): Promise<number | string> {
   return new Promise((resolve) => {
     request(`${url}/healthz`, { agent }, (response) => {
@@ -46,7 +46,7 @@ function ask(url: string, agent: Agent | false): Promise<number | string> {
   });
 }
 
-t.test("requests that come during restarts are answered, each", { skip }, async (t) => {
+t.test("all requests during restarts are answered", { skip }, async (t) => {
   const data = dataDirectory(t);
   const service = await ManagedService.start(t, join(data, "..", `notify-${process.pid}`), program(data));
   t.match(service.state.kept, [/^listen-127\.0\.0\.1_0$/], "systemd keeps the socket");
@@ -70,7 +70,7 @@ t.test("requests that come during restarts are answered, each", { skip }, async 
   t.equal(await ask(url, false), 200);
 });
 
-t.test("another address gets a socket of its own, and the old one is given up", { skip }, async (t) => {
+t.test("another address gets a new socket, and the old one is closed", { skip }, async (t) => {
   const data = dataDirectory(t);
   const service = await ManagedService.start(t, join(data, "..", `notify-b${process.pid}`), program(data));
   const before = service.url;
@@ -81,7 +81,7 @@ t.test("another address gets a socket of its own, and the old one is given up", 
   t.equal(await ask(service.url, false), 200);
 });
 
-t.test("descriptors that are meant for another process are left alone", { skip }, async (t) => {
+t.test("descriptors for another process are ignored", { skip }, async (t) => {
   const data = dataDirectory(t);
   const daemon = await DaemonProcess.start(data, [], {
     LISTEN_PID: "1",
@@ -92,7 +92,7 @@ t.test("descriptors that are meant for another process are left alone", { skip }
   t.equal((await daemon.get("/healthz")).status, 200);
 });
 
-t.test("one that does not listen is no use, and the port is opened anew", { skip }, async (t) => {
+t.test("a stored socket that does not listen is discarded, and the port is opened again", { skip }, async (t) => {
   const file = openSync("/dev/null", "r");
   t.teardown(() => closeSync(file));
   const server = new HttpServer(silentLog(), () => undefined);

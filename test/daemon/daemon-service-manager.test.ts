@@ -9,7 +9,7 @@ import { until } from "../support/waiting.js";
 
 const stallMs = 1_000;
 
-/** What a manager sends, without a socket. */
+/** The environment that a manager sets, without a socket. */
 function recorded(
   watchdogMs = 0,
   log: Log = silentLog(),
@@ -23,7 +23,7 @@ function recorded(
   return { manager: new ServiceManager("/run/systemd/notify", watchdogMs, log, send), sent };
 }
 
-t.test("reloads that overlap end as one", async (t) => {
+t.test("overlapping reloads end as one", async (t) => {
   const { manager, sent } = recorded();
   const ends: (() => void)[] = [];
   const reloads = [0, 1].map(() => manager.reload(() => new Promise<void>((resolve) => ends.push(resolve))));
@@ -38,7 +38,7 @@ t.test("reloads that overlap end as one", async (t) => {
   t.equal(sent.at(-1), "READY=1", "also when one fails");
 });
 
-t.test("the environment names systemd once", async (t) => {
+t.test("the systemd variables are removed from the environment", async (t) => {
   const environment: NodeJS.ProcessEnv = {
     NOTIFY_SOCKET: "/run/x",
     WATCHDOG_USEC: "10",

@@ -1,4 +1,4 @@
-/** Stores that are damaged while nobody has them open: what a start says, moves away and restores. */
+/** Stores that are damaged while no process has them open: what a start reports, moves away and restores. */
 import {
   closeSync,
   chmodSync,
@@ -35,7 +35,7 @@ source.commit({
 });
 const all = linesWith("host/a", readCommit(source.path, "main"), needle);
 
-/** The data of a stopped daemon; tests take copies. */
+/** The data directory of a stopped daemon; tests use copies. */
 const whole = dataDirectory(t);
 
 t.before(async () => {
@@ -57,7 +57,7 @@ function overwrite(path: string, position: number, length: number): void {
   closeSync(file);
 }
 
-/** Each leaves a file that LMDB cannot read. */
+/** Each one leaves a file that LMDB cannot read. */
 const damages: readonly (readonly [what: string, damage: (file: string) => void])[] = [
   ["truncated to its first pages", (file) => truncateSync(file, 8192)],
   ["truncated in the middle of a page", (file) => truncateSync(file, 20_001)],
@@ -84,7 +84,7 @@ for (const [what, damage] of damages) {
     t.match((await runCommand("user", "list", "--data", data)).out, /ann/);
   });
 
-  t.test(`the shard store is ${what}: it is built again`, async (t) => {
+  t.test(`the shard store is ${what}: it is rebuilt`, async (t) => {
     const data = copy(t);
     damage(join(data, "shards", "data.mdb"));
     const daemon = await testDaemon(t, [], data);
@@ -101,7 +101,7 @@ for (const [what, damage] of damages) {
 const trawl = fileURLToPath(new URL("../../../bin/trawl", import.meta.url));
 const probe = fileURLToPath(new URL("../../src/store/store-probe.js", import.meta.url));
 
-t.test("a probe whose daemon has died leaves the catalog as it is: another daemon may have it open", async (t) => {
+t.test("a probe whose daemon has died does not change the catalog, which another daemon may have open", async (t) => {
   const folder = join(copy(t), "catalog");
   const inode = (): number => statSync(join(folder, "data.mdb")).ino;
   const run = (parent: number) => spawnSync(process.execPath, [probe, "records", folder, "rewrite", String(parent)]);
@@ -112,7 +112,7 @@ t.test("a probe whose daemon has died leaves the catalog as it is: another daemo
   t.not(inode(), before, "otherwise it is rewritten");
 });
 
-/** Process ids of the probes of a store. */
+/** The process ids of the probes of a store. */
 function probesOf(folder: string): number[] {
   const isProbe = (pid: string): boolean => {
     try {
@@ -139,7 +139,7 @@ async function signalProbe(folder: string, signal: NodeJS.Signals, isOver: () =>
   return isSignalled;
 }
 
-/** A probe takes a tenth of a second, which a busy machine may not look at. */
+/** Maximum number of attempts: a probe takes a tenth of a second, and a busy test may miss it. */
 const probeTries = 20;
 
 const noProcesses = existsSync("/proc/self/cmdline") ? false : "no /proc";
@@ -169,7 +169,7 @@ t.test(
   },
 );
 
-t.test("a probe that is killed says nothing of the store", { skip: noProcesses }, async (t) => {
+t.test("a probe that is killed proves no damage", { skip: noProcesses }, async (t) => {
   const folder = join(copy(t), "catalog");
   let state = inspectStore("records", folder);
   for (let i = 0; i < probeTries; i++) {
@@ -183,7 +183,7 @@ t.test("a probe that is killed says nothing of the store", { skip: noProcesses }
   t.same(await state, { kind: "unknown", reason: "reading it was terminated by SIGKILL" });
 });
 
-t.test("a probe that may not read the store says nothing of it", async (t) => {
+t.test("a probe without permission to read the store proves no damage", async (t) => {
   const data = copy(t);
   const folder = join(data, "catalog");
   for (const path of [data, folder]) chmodSync(path, 0o755);
@@ -195,8 +195,8 @@ t.test("a probe that may not read the store says nothing of it", async (t) => {
   t.equal(status, refusedCode, stderr.toString());
 });
 
-t.test("pages of the catalog are overwritten", async (t) => {
-  // Which pages hold what is LMDB's affair: none may end the daemon or start it as if it were new.
+t.test("overwritten pages of the catalog", async (t) => {
+  // LMDB determines what each page contains: no page may crash the daemon or make it start with an empty catalog.
   for (const page of [3, 4]) {
     const data = copy(t);
     overwrite(join(data, "catalog", "data.mdb"), page * 4096, 4096);
@@ -207,7 +207,7 @@ t.test("pages of the catalog are overwritten", async (t) => {
   }
 });
 
-t.test("a damaged catalog without a good snapshot is refused, and nothing is deleted", async (t) => {
+t.test("a damaged catalog without a valid snapshot is rejected, and nothing is deleted", async (t) => {
   const data = copy(t);
   rmSync(join(data, "catalog", "data.mdb"));
   for (const name of readdirSync(join(data, "catalog-snapshots")))

@@ -19,7 +19,7 @@ import { until } from "../support/waiting.js";
 
 const needle = "needle";
 
-/** `small` makes a shard that is copied to be read, `large` one that is mapped. */
+/** `small` makes a shard that is copied when it is read, `large` one that is mapped. */
 const sources = { small: fixture(t), large: fixture(t) };
 const textOf = (label: string, i: number, size: number): string =>
   `${label} ${i}\n${needle} ${label}${i}\n${`filler ${i} of the text\n`.repeat(size)}`;
@@ -35,7 +35,7 @@ const all = Object.entries(sources)
   .flatMap(([name, { path }]) => linesWith(`host/${name}`, readCommit(path, "main"), needle))
   .sort();
 
-/** The data of a stopped daemon with both repositories; tests take copies. */
+/** The data directory of a stopped daemon with both repositories; tests use copies. */
 const whole = dataDirectory(t);
 
 t.before(async () => {
@@ -87,7 +87,7 @@ async function requireDamageTold(t: Test, daemon: DaemonProcess): Promise<void> 
   );
 }
 
-t.test("the shard store is cut to the middle, and then to nothing", async (t) => {
+t.test("the shard store is truncated to half its size, and then to nothing", async (t) => {
   const daemon = await startOnCopy(t);
   t.same((await daemon.search(needle)).found, all, "its shards were verified, and are mapped");
   for (const length of [8 << 20, 0]) {
@@ -97,7 +97,7 @@ t.test("the shard store is cut to the middle, and then to nothing", async (t) =>
   await requireNotReady(t, daemon, "the shard store");
 });
 
-t.test("the shard store is cut to its first pages", async (t) => {
+t.test("the shard store is truncated to its first pages", async (t) => {
   const daemon = await startOnCopy(t);
   t.same((await daemon.search(needle)).found, all, "its shards were verified, and are mapped");
   truncateSync(join(daemon.data, "shards", "data.mdb"), 8192);
@@ -112,7 +112,7 @@ t.test("the shard store is cut to its first pages", async (t) => {
   await requireMended(t, daemon);
 });
 
-t.test("the shard store is cut while a search runs", async (t) => {
+t.test("the shard store is truncated during a search", async (t) => {
   const daemon = await startOnCopy(t);
   const response = await daemon.openStream("/filler \\d+ of/", "standard");
   let bytes = 0;
@@ -140,7 +140,7 @@ t.test("the shard store is cut while a search runs", async (t) => {
   await requireNotReady(t, daemon, "the shard store");
 });
 
-t.test("the catalog is cut", async (t) => {
+t.test("the catalog is truncated", async (t) => {
   const daemon = await startOnCopy(t);
   truncateSync(join(daemon.data, "catalog", "data.mdb"), 8192);
   await requireNotReady(t, daemon, "the catalog");
@@ -158,7 +158,7 @@ t.test("the catalog is cut", async (t) => {
   );
 });
 
-t.test("a store that is cut is not written, and gives errors", async (t) => {
+t.test("a truncated store is not written to, and returns errors", async (t) => {
   const folder = dataDirectory(t);
   const shards = new ShardStore(join(folder, "shards"));
   await shards.put([
@@ -190,7 +190,7 @@ t.test("a store that is cut is not written, and gives errors", async (t) => {
   t.same(new CatalogSnapshots(join(folder, "snapshots")).names(), []);
 });
 
-t.test("a pack that is cut while it is open: its objects are not found", (t) => {
+t.test("the objects of a pack that is truncated while it is open are not found", (t) => {
   const mirror = join(dataDirectory(t), "copy.git");
   cpSync(join(whole, "mirrors", readdirSync(join(whole, "mirrors")).sort()[0]!), mirror, { recursive: true });
   execFileSync("git", ["-C", mirror, "repack", "-adq"]);
@@ -205,7 +205,7 @@ t.test("a pack that is cut while it is open: its objects are not found", (t) => 
   t.end();
 });
 
-t.test("any other SIGBUS ends a process as before", async (t) => {
+t.test("any other SIGBUS still ends the process", async (t) => {
   const script = `await import(${JSON.stringify(new URL("../../src/native/process/file-guard.js", import.meta.url).href)}).then(({ packFaults }) => packFaults()); process.kill(process.pid, "SIGBUS"); setInterval(() => {}, 1000);`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: "ignore" });
   t.equal(await new Promise((resolve) => child.on("close", (_, signal) => resolve(signal))), "SIGBUS");

@@ -13,8 +13,8 @@ import { losePower, type NameModel } from "../support/power-loss.js";
 const program = new URL("../../src/daemon/data-directory.js", import.meta.url).href;
 
 for (const model of ["ordered", "loose"] satisfies NameModel[]) {
-  t.test(`names are ${model}`, { skip: layerMissing }, async (t) => {
-    // The layer takes note of what is in its folder, not of the folder.
+  t.test(`${model} changes of names`, { skip: layerMissing }, async (t) => {
+    // The layer records changes in its folder, not of the folder itself.
     const folder = realDirectory(t);
     const data = join(folder, "data");
     mkdirSync(data);

@@ -77,7 +77,7 @@ async function changeRecords(
   await store.close();
 }
 
-t.test("a directory of this version is used as it is", async (t) => {
+t.test("a directory of this version is used without changes", async (t) => {
   const data = frozenData(t);
   t.match(await runCommand("check", "--data", data), { exitCode: 0, out: /1 repositories checked, 0 faults\n$/ });
   const daemon = await testDaemon(t, [], data);
@@ -88,7 +88,7 @@ t.test("a directory of this version is used as it is", async (t) => {
   await requireAnswers(t, await testDaemon(t, [], data));
 });
 
-/** States that a start finds which is to upgrade a directory: before the upgrade, and after a crash in it. */
+/** States of a directory that a start must upgrade: before the upgrade, and after a crash during it. */
 const olderStates: readonly (readonly [what: string, prepare: (data: string) => unknown])[] = [
   ["as it was", () => undefined],
   ["its upgrade had begun", (data) => writeFileSync(join(data, "version"), "upgrading\n")],
@@ -119,7 +119,7 @@ for (const [what, prepare] of olderStates) {
   });
 }
 
-t.test("a directory of version 1 whose catalog is damaged stays one", async (t) => {
+t.test("a directory of version 1 with a damaged catalog is not upgraded", async (t) => {
   const data = frozenData(t, 1);
   rmSync(join(data, "catalog", "data.mdb"));
   const before = stateOf(join(data, "mirrors"));
@@ -147,7 +147,7 @@ t.test(
   },
 );
 
-t.test("shards of another format are built again from the mirror", async (t) => {
+t.test("shards of another format are rebuilt from the mirror", async (t) => {
   const data = frozenData(t);
   const store = new ShardStore(join(data, "shards"));
   for (const id of store.ids()) {
@@ -187,7 +187,7 @@ const refusals: readonly (readonly [version: string, message: RegExp])[] = [
 ];
 
 for (const [version, message] of refusals) {
-  t.test(`the version ${JSON.stringify(version)} is refused, and nothing is changed`, async (t) => {
+  t.test(`the version ${JSON.stringify(version)} is rejected, and nothing is changed`, async (t) => {
     const data = frozenData(t);
     writeFileSync(join(data, "version"), version);
     const before = stateOf(data);

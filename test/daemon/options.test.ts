@@ -12,7 +12,7 @@ import { configSample, configSchema } from "../../src/daemon/schema.js";
 
 const nothingTyped: TypedOptions = { configFile: undefined, overrides: [], repositories: [] };
 
-/** Options of a file with this text; the path of the file is shown as FILE in errors. */
+/** The options from a file with this text. Errors show the path of the file as FILE. */
 function fromFile(t: { testdir(): string }, text: string, typed: Partial<TypedOptions>): ResolvedOptions {
   const configFile = join(t.testdir(), "trawl.jsonc");
   writeFileSync(configFile, text);
@@ -78,7 +78,7 @@ t.test("a file", async (t) => {
   t.equal(options.data, join(options.typed.configFile!, "..", "store"), "a relative path starts at the file");
 });
 
-t.test("the command line wins over the file", async (t) => {
+t.test("the command line takes precedence over the file", async (t) => {
   const options = fromFile(t, '{ "listen": "127.0.0.1:1", "search": { "queue": 5, "concurrent": 6 } }', {
     overrides: [
       ["listen", "127.0.0.1:2"],
@@ -100,7 +100,7 @@ t.test("the command line wins over the file", async (t) => {
   t.equal(options.data, join(process.cwd(), "d"));
 });
 
-t.test("mistakes in a file", async (t) => {
+t.test("errors in a file", async (t) => {
   const rows: [name: string, text: string, message: string][] = [
     ["unknown key", '{\n\n"serach": {}\n}', "FILE:3: unknown key serach; did you mean search?"],
     [
@@ -203,7 +203,7 @@ t.test("mistakes in a file", async (t) => {
   });
 });
 
-t.test("every mistake is told at once", async (t) => {
+t.test("all errors are reported together", async (t) => {
   try {
     fromFile(t, '{"workers": 0,\n"serach": 1,\n"kernel": 5}', { overrides: [["search.queue", "x"]] });
     t.fail("accepted");
@@ -213,7 +213,7 @@ t.test("every mistake is told at once", async (t) => {
   }
 });
 
-t.test("mistakes on the command line", async (t) => {
+t.test("errors on the command line", async (t) => {
   const rows: [typed: Partial<TypedOptions>, message: string][] = [
     [
       { overrides: [["search.queue", "x"]] },
@@ -235,7 +235,7 @@ t.test("mistakes on the command line", async (t) => {
   }
 });
 
-t.test("an address that others can reach is refused unless it is meant", async (t) => {
+t.test("an address that other machines can reach is rejected unless the configuration allows it", async (t) => {
   for (const listen of [
     "0.0.0.0:7080",
     "[::]:7080",
@@ -299,7 +299,7 @@ t.test("repository names and URLs", async (t) => {
   ]);
 });
 
-t.test("the schema and the sample in config/ are those of the table", async (t) => {
+t.test("the schema and the sample in config/ match the table", async (t) => {
   t.same(JSON.parse(readFileSync("config/trawl.schema.json", "utf8")), configSchema(), "run `make config`");
   const ajv = new Ajv2020();
   t.ok(ajv.validateSchema(configSchema()), ajv.errorsText());
@@ -355,7 +355,7 @@ t.test("search contexts", async (t) => {
   t.same(fromFile(t, "{}", {}).contexts, []);
 });
 
-t.test("search contexts that cannot be", async (t) => {
+t.test("invalid search contexts", async (t) => {
   const context = (rest: string) => `{"contexts": [\n{"name": "x", ${rest}}]}`;
   const named = (name: string) => `{"contexts": [{"name": ${JSON.stringify(name)}, "query": "repo:a"}]}`;
   const allowed = "must be 1 to 32 letters, digits and _ - / ., and not global, not";

@@ -93,7 +93,7 @@ function startSearches(daemon: DaemonProcess, query: string, count: number): Pro
   );
 }
 
-t.test("clients that leave", { timeout: 1_800_000 }, async (t) => {
+t.test("clients that disconnect", { timeout: 1_800_000 }, async (t) => {
   const daemon = await testDaemon(t, roomy);
   await daemon.add("host/busy", busySource(t).path);
   const watch = new ProcessorWatch(daemon.pid);
@@ -166,7 +166,7 @@ function ask(daemon: DaemonProcess, query: string): Promise<Reply> {
   );
 }
 
-t.test("more load than there is room for", { timeout: 600_000 }, async (t) => {
+t.test("overload", { timeout: 600_000 }, async (t) => {
   const [concurrent, queue] = [4, 4];
   const daemon = await testDaemon(t, [
     ...roomy,
@@ -309,7 +309,7 @@ async function manyWait(t: Test, count: number, opened: number): Promise<void> {
   );
 }
 
-t.test("streams that wait, and as many more", { timeout: 900_000 }, (t) =>
+t.test("waiting streams, and as many more", { timeout: 900_000 }, (t) =>
   manyWait(t, scaled(300, 10_000), 2 * scaled(300, 10_000)),
 );
 
@@ -317,7 +317,7 @@ t.test("more streams than there are descriptors", { timeout: 900_000, skip: !isF
   manyWait(t, 20_000, 20_000),
 );
 
-t.test("exhaustive searches beside interactive ones", { timeout: 600_000 }, async (t) => {
+t.test("exhaustive searches during interactive ones", { timeout: 600_000 }, async (t) => {
   const daemon = await testDaemon(t, roomy);
   await daemon.add("host/busy", busySource(t).path);
   const others = new ClientProcess(t);

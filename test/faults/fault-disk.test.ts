@@ -115,7 +115,7 @@ for (const name of ["records", "shards"]) {
   );
 }
 
-t.test("a start on a full disk takes no store for damaged", { skip: layerMissing }, async (t) => {
+t.test("a start on a full disk does not mistake a store for damaged", { skip: layerMissing }, async (t) => {
   const git = fixture(t);
   git.commit({ branch: "main", files: { "a.txt": `${needle}\n` } });
   const data = realDirectory(t);

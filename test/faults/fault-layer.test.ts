@@ -20,7 +20,7 @@ process.stdin.once("data", () => {
 worker.on("message", (code) => { process.stdout.write(code, () => process.exit()); });
 `;
 
-t.test("a thread is woken while every call on files fails", { skip: layerMissing }, async (t) => {
+t.test("a thread can be woken while every file call fails", { skip: layerMissing }, async (t) => {
   const data = realDirectory(t);
   const layer = new FaultLayer(t, data, { journals: false });
   const child = spawn(process.execPath, ["-e", program, data], {

@@ -75,67 +75,71 @@ t.test(
 );
 
 for (const model of models) {
-  t.test(`${lossCount / 2} power losses, names are ${model}`, { skip: layerMissing, timeout: 7_200_000 }, async (t) => {
-    t.comment(`SEED=${seed}`);
-    const random = randomFrom(seed);
-    const site = new CrashSite(t, random);
-    const data = realDirectory(t);
-    const layer = new FaultLayer(t, data, { journals: true });
-    // Long enough to be told of a change that the disk does not have yet, if that were done.
-    layer.delaySyncs(5);
-    const options = ["--set", "workers=1", "--set", "index.workers=1"];
-    const lost = { count: 0, starts: 0, pages: 0, sizes: 0, names: 0, unsynced: 0 };
-    /** Loses power, and lets the system boot again. */
-    const losePart = (): void => {
-      // All of it, nothing, and any part are to be expected.
-      const style = random(4);
-      const keepOf = (count: number): number => (style === 0 ? 0 : style === 1 ? count : random(count + 1));
-      const { pages, sizes, names, unsynced } = losePower(layer.journal, data, model, keepOf);
-      lost.pages += pages;
-      lost.sizes += sizes;
-      lost.names += names;
-      lost.unsynced += unsynced;
-      layer.heal();
-      layer.reboot();
-    };
-    site.hide();
-    let daemon = await DaemonProcess.start(data, options, layer.environment);
-    t.teardown(() => daemon.kill());
-    for (const round of rounds(lossCount / 2)) {
-      await site.crash(daemon, async (daemon, _, ended) => {
-        layer.killAt(
-          daemon.pid,
-          1 + random(random(2) === 0 ? 40 : callsMax),
-          random(2) === 0 ? "killBefore" : "killAfter",
-        );
-        await Promise.race([ended, daemon.exit()]);
-        // Whoever writes from here on ends, so nothing is written after the moment.
-        layer.killAt(daemon.pid, 1, "killBefore");
-        await daemon.kill();
-      });
-      losePart();
-      lost.count++;
-      if (random(3) === 0) {
-        layer.killAt(0, 1 + random(startCallsMax), "killBefore");
-        const started = await DaemonProcess.start(data, options, layer.environment).catch(() => undefined);
-        layer.killAt(0, 1, "killBefore");
-        await started?.kill();
+  t.test(
+    `${lossCount / 2} power losses, ${model} changes of names`,
+    { skip: layerMissing, timeout: 7_200_000 },
+    async (t) => {
+      t.comment(`SEED=${seed}`);
+      const random = randomFrom(seed);
+      const site = new CrashSite(t, random);
+      const data = realDirectory(t);
+      const layer = new FaultLayer(t, data, { journals: true });
+      // Long enough to be told of a change that the disk does not have yet, if that were done.
+      layer.delaySyncs(5);
+      const options = ["--set", "workers=1", "--set", "index.workers=1"];
+      const lost = { count: 0, starts: 0, pages: 0, sizes: 0, names: 0, unsynced: 0 };
+      /** Loses power, and lets the system boot again. */
+      const losePart = (): void => {
+        // All of it, nothing, and any part are to be expected.
+        const style = random(4);
+        const keepOf = (count: number): number => (style === 0 ? 0 : style === 1 ? count : random(count + 1));
+        const { pages, sizes, names, unsynced } = losePower(layer.journal, data, model, keepOf);
+        lost.pages += pages;
+        lost.sizes += sizes;
+        lost.names += names;
+        lost.unsynced += unsynced;
+        layer.heal();
+        layer.reboot();
+      };
+      site.hide();
+      let daemon = await DaemonProcess.start(data, options, layer.environment);
+      t.teardown(() => daemon.kill());
+      for (const round of rounds(lossCount / 2)) {
+        await site.crash(daemon, async (daemon, _, ended) => {
+          layer.killAt(
+            daemon.pid,
+            1 + random(random(2) === 0 ? 40 : callsMax),
+            random(2) === 0 ? "killBefore" : "killAfter",
+          );
+          await Promise.race([ended, daemon.exit()]);
+          // Whoever writes from here on ends, so nothing is written after the moment.
+          layer.killAt(daemon.pid, 1, "killBefore");
+          await daemon.kill();
+        });
         losePart();
-        lost.starts++;
+        lost.count++;
+        if (random(3) === 0) {
+          layer.killAt(0, 1 + random(startCallsMax), "killBefore");
+          const started = await DaemonProcess.start(data, options, layer.environment).catch(() => undefined);
+          layer.killAt(0, 1, "killBefore");
+          await started?.kill();
+          losePart();
+          lost.starts++;
+        }
+        daemon = await DaemonProcess.start(data, options, layer.environment);
+        await site.check(t, daemon, `loss ${round}`);
       }
-      daemon = await DaemonProcess.start(data, options, layer.environment);
-      await site.check(t, daemon, `loss ${round}`);
-    }
-    t.ok(lost.unsynced > 0, "something could be lost");
-    if (isFull) t.ok(lost.pages > 0 && lost.names > 0, "something was lost each way");
-    const { older, newer } = site.outcomes;
-    const figures = `${lost.pages} page states, ${lost.sizes} sizes and ${lost.names} names, of ${lost.unsynced} unsynced changes`;
-    t.comment(`${figures} were reverted; ${newer} operations had taken effect and ${older} had not`);
-    record(
-      7,
-      `power loss, names ${model === "ordered" ? "reverted in one global order, as the journals of ext4 and XFS preserve it" : "reverted per directory, as POSIX allows"}`,
-      `${lost.count} power losses, and ${lost.starts} more during startup, reverted ${figures}: 0 acknowledged changes lost, 0 mixed states`,
-    );
-    t.equal(await daemon.stop(), 0);
-  });
+      t.ok(lost.unsynced > 0, "something could be lost");
+      if (isFull) t.ok(lost.pages > 0 && lost.names > 0, "something was lost each way");
+      const { older, newer } = site.outcomes;
+      const figures = `${lost.pages} page states, ${lost.sizes} sizes and ${lost.names} names, of ${lost.unsynced} unsynced changes`;
+      t.comment(`${figures} were reverted; ${newer} operations had taken effect and ${older} had not`);
+      record(
+        7,
+        `power loss, names ${model === "ordered" ? "reverted in one global order, as the journals of ext4 and XFS preserve it" : "reverted per directory, as POSIX allows"}`,
+        `${lost.count} power losses, and ${lost.starts} more during startup, reverted ${figures}: 0 acknowledged changes lost, 0 mixed states`,
+      );
+      t.equal(await daemon.stop(), 0);
+    },
+  );
 }

@@ -24,7 +24,7 @@ function source(t: Test, label: string) {
   return git;
 }
 
-t.test("readers of a store that are killed", { timeout: 3_600_000 }, async (t) => {
+t.test("killed readers of a store", { timeout: 3_600_000 }, async (t) => {
   const folder = dataDirectory(t);
   const sizes: number[] = [];
   const timesMs: number[] = [];
@@ -49,7 +49,7 @@ t.test("readers of a store that are killed", { timeout: 3_600_000 }, async (t) =
   );
 });
 
-t.test("reloads in a row, bad ones among them", { timeout: 3_600_000 }, async (t) => {
+t.test("repeated reloads, including invalid ones", { timeout: 3_600_000 }, async (t) => {
   const sources = ["a", "b", "c"].map((label) => ({ name: `host/${label}`, url: source(t, label).path }));
   const data = dataDirectory(t);
   const config = `${data}.jsonc`;
@@ -95,7 +95,7 @@ t.test("reloads in a row, bad ones among them", { timeout: 3_600_000 }, async (t
   );
 });
 
-t.test("a clock that jumps", { skip: layerMissing, timeout: 600_000 }, async (t) => {
+t.test("a jumping clock", { skip: layerMissing, timeout: 600_000 }, async (t) => {
   const git = source(t, "a");
   const data = realDirectory(t);
   const layer = new FaultLayer(t, data, { journals: false });

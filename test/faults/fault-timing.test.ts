@@ -84,7 +84,7 @@ async function compare(
   };
 }
 
-t.test("times of answers", { timeout: 7_200_000 }, async (t) => {
+t.test("response times", { timeout: 7_200_000 }, async (t) => {
   const daemon = await testDaemon(t, ["--set", "workers=1", "--set", "index.workers=1"]);
   const [open, closed] = ["open", "closed"].map((label) => {
     const source = fixture(t);

@@ -5,7 +5,7 @@ import { findTestFile } from "../support/test-files.js";
 import { items, longTests } from "./items.js";
 import { page, pageOf, readRuns } from "./results.js";
 
-t.test("the page is made of the runs", async (t) => {
+t.test("the page is generated from the runs", async (t) => {
   t.equal(readFileSync(page, "utf8"), pageOf(readRuns()), "`make faults` writes it");
 });
 

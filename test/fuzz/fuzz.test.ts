@@ -18,7 +18,7 @@ for (const target of targets) {
   });
 }
 
-t.test("the runner finds what fails, and makes it small", async (t) => {
+t.test("the runner finds failing cases, and shrinks them", async (t) => {
   const make = (random: (below: number) => number): Buffer =>
     Buffer.from(Array.from({ length: random(40) }, () => random(256)));
   const isBad = (input: Buffer): boolean => input.includes(7) && input.includes(9);

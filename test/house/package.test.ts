@@ -16,7 +16,7 @@ const { nodeProblem } = (await import(join(checkout, "bin/node-version.mjs"))) a
 const program = createProgram(() => undefined);
 const manual = manualOf(program, "1.2.3");
 
-t.test("releases of Node that will not do are told with what to do", async (t) => {
+t.test("unsupported releases of Node are rejected with a remedy", async (t) => {
   t.equal(nodeProblem(process.versions.node), undefined);
   for (const version of ["20.15.0", "22.23.3", "24.0.0"]) t.equal(nodeProblem(version), undefined, version);
   for (const version of ["18.20.4", "20.14.0", "19.9.0", "21.7.3", "22.11.0", "25.1.0", "8.0.0"])
@@ -25,7 +25,7 @@ t.test("releases of Node that will not do are told with what to do", async (t) =
   t.match(engines.node, /20\.15/, "package.json says the same");
 });
 
-t.test("bin/trawl and make ask for it before anything else", async (t) => {
+t.test("bin/trawl and make check the release of Node first", async (t) => {
   const folder = t.testdir();
   const old = join(folder, "old.mjs");
   writeFileSync(old, 'Object.defineProperty(process.versions, "node", { value: "18.0.0" });');
@@ -83,7 +83,7 @@ t.test("bash completes commands and flags", async (t) => {
   }
 });
 
-t.test("the scripts of the package are sound", async (t) => {
+t.test("the scripts of the package are valid", async (t) => {
   for (const name of ["preinst", "postinst", "prerm", "postrm", "trawl"])
     t.equal(spawnSync("sh", ["-n", join(checkout, "scripts/package", name)]).status, 0, name);
   t.equal(spawnSync("bash", ["-n", join(checkout, "scripts/deb-test.sh")]).status, 0);

@@ -18,7 +18,7 @@ const one = (name: string): string => {
   return values[0] ?? "";
 };
 
-t.test("memory, threads and processes are bounded", async (t) => {
+t.test("memory, threads and processes are limited", async (t) => {
   const percent = (name: string): number => Number(/^(\d+)%$/.exec(one(name))?.[1]);
   t.ok(
     percent("MemoryHigh") > 0 && percent("MemoryHigh") < percent("MemoryMax") && percent("MemoryMax") < 100,
@@ -29,7 +29,7 @@ t.test("memory, threads and processes are bounded", async (t) => {
   t.ok(Number(one("LimitNOFILE")) >= 65_536);
 });
 
-t.test("a daemon that stalls or fails is started again", async (t) => {
+t.test("a daemon that stalls or fails is restarted", async (t) => {
   t.equal(one("Type"), "notify");
   t.match(one("NotifyAccess"), /^(main|all)$/);
   t.ok(
@@ -42,7 +42,7 @@ t.test("a daemon that stalls or fails is started again", async (t) => {
 
 const hasSystemd = spawnSync("systemd-analyze", ["--version"]).status === 0;
 
-t.test("systemd takes it", { skip: hasSystemd ? false : "systemd-analyze is not there" }, async (t) => {
+t.test("systemd accepts the unit", { skip: hasSystemd ? false : "systemd-analyze is not there" }, async (t) => {
   try {
     execFileSync("systemd-analyze", ["verify", path], { stdio: "pipe" });
     t.pass("no complaint");

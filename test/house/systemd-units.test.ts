@@ -29,7 +29,7 @@ t.test("the unit is confined", { skip: lacks("systemd-analyze", "--version") }, 
   t.equal(status, 0, `${stdout.trimEnd().split("\n").at(-1)} ${stderr}`);
 });
 
-t.test("the unit tells of a wrong configuration, and keeps the socket", async (t) => {
+t.test("the unit reports an invalid configuration, and keeps the socket", async (t) => {
   const [start, check] = [setting("ExecStart"), setting("ExecStartPre")];
   const config = /--config (\S+)/.exec(start ?? "")?.[1];
   t.ok(
@@ -42,7 +42,7 @@ t.test("the unit tells of a wrong configuration, and keeps the socket", async (t
   t.ok(Number(setting("TimeoutStopSec")) > 10, "longer than the daemon drains");
 });
 
-t.test("a line after a rotation is in the new file, and none is lost", async (t) => {
+t.test("after a rotation lines are written to the new file, and none is lost", async (t) => {
   const data = t.testdir();
   const path = join(data, "audit.log");
   const file = new LineFile(path);

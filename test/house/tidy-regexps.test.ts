@@ -40,7 +40,7 @@ t.test("each regexp is proven linear, or has a reason", async (t) => {
   t.ok(listed.length > 150, `${listed.length} regexps in ${sources.length} files`);
 });
 
-t.test("the list has literals and constant texts", async (t) => {
+t.test("the list includes literals and constant strings", async (t) => {
   const of = (code: string) =>
     regexpsOf("a.ts", code).map(({ text, pattern }) =>
       pattern === undefined ? text : `${pattern.source} ${pattern.flags}`,
@@ -52,7 +52,7 @@ t.test("the list has literals and constant texts", async (t) => {
   t.same(of('let n = "a"; RegExp(n); new RegExp(f(), "i");'), ["RegExp(n)", 'new RegExp(f(), "i")']);
 });
 
-t.test("what is linear", async (t) => {
+t.test("linear regexps", async (t) => {
   const rows: readonly (readonly [what: string, pattern: RegExp])[] = [
     ["no repetition", /ab|cd/],
     ["bounded repetition", /^(?:a{0,20}b){3}$/],
@@ -73,7 +73,7 @@ t.test("what is linear", async (t) => {
   for (const [what, { source, flags }] of rows) t.equal(whyNotLinear(source, flags), undefined, `${what}: ${source}`);
 });
 
-t.test("what is not", async (t) => {
+t.test("regexps that are not linear", async (t) => {
   const rows: readonly (readonly [what: string, pattern: RegExp])[] = [
     ["the search for a run that does not end as wanted", /\/+$/],
     ["a search", /a+b/],

@@ -15,13 +15,13 @@ import { RecordStore } from "../../src/store/record-store.js";
 
 export const plainToken: TokenRequest = { scopes: ["user:all"], note: "", lifetimeMs: undefined };
 
-/** Accounts on a store of their own, which `reopen` reads again as a new process would. */
+/** Accounts with their own store, which `reopen` opens again as a new process would. */
 export class AccountSite {
   readonly folder: string;
   store: RecordStore;
   audit: AuditLog;
   accounts: Accounts;
-  /** No line of the audit log can be written. */
+  /** Makes every write to the audit log fail. */
   failAudit = false;
 
   constructor(t: Test) {
@@ -59,7 +59,7 @@ export class AccountSite {
     return (await this.accounts.accessTokens.create(user, request, operator)).text;
   }
 
-  /** Lines of the audit log, when all so far are written. */
+  /** The lines of the audit log, once all of them are written. */
   async audited(): Promise<readonly Readonly<Record<string, unknown>>[]> {
     await this.audit.settled();
     return readFileSync(join(this.folder, "audit.log"), "utf8")

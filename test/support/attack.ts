@@ -1,28 +1,30 @@
-/** What an attack costs a live daemon: how long its main thread was away, and how much memory its processes took. */
+/**
+ * Measures what an attack costs a live daemon: the longest stall of its main thread, and the memory of its processes.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import type { Test } from "tap";
 import { callEvery } from "../../src/base/deadline.js";
 import type { DaemonProcess } from "./daemon.js";
 
 export interface AttackBounds {
-  /** Longest time in which the daemon's main thread may serve nobody. */
+  /** Longest time for which the daemon's main thread may not respond. */
   readonly awayMsMax: number;
   /** Growth of the memory of the daemon and its children, in bytes. */
   readonly grownBytesMax: number;
   /**
-   * How often an act is tried that keeps the main thread away for too long. The main thread waits for threads that
-   * collect garbage or end, and those wait for processors where other work takes them: what is slow each time is slow.
+   * The number of attempts for an act that stalls the main thread for too long. The main thread waits for threads that
+   * collect garbage or end, and on a busy machine those wait for processors: an act is slow only if every attempt is.
    */
   readonly tryCount: number;
 }
 
-/** What any single request may cost. */
+/** The bounds for a single request. */
 export const usualBounds: AttackBounds = { awayMsMax: 100, grownBytesMax: 400 * 1024 * 1024, tryCount: 1 };
 
-/** The same for an act that can be repeated. */
+/** The bounds for an act that can be repeated. */
 export const repeatedBounds: AttackBounds = { ...usualBounds, tryCount: 3 };
 
-/** Memory is sampled this often: less often would miss a child that lives shortly. */
+/** Interval at which memory is sampled. A longer one would miss child processes that end quickly. */
 const sampleMs = 25;
 
 export interface AttackCost {
@@ -31,8 +33,8 @@ export interface AttackCost {
 }
 
 /**
- * Runs `act` against the daemon, and asserts that the daemon lives, answers, and stayed within the bounds meanwhile.
- * The time that the main thread waited for a processor is not counted, so other work on the machine does not matter.
+ * Runs `act` against the daemon, and asserts that the daemon survives, responds, and stays within the bounds.
+ * Excludes the time for which the main thread waited for a processor, so other work on the machine does not matter.
  */
 export async function underAttack<T>(
   t: Test,
@@ -56,7 +58,7 @@ export async function underAttack<T>(
   return result;
 }
 
-/** The same without assertions. */
+/** Like `underAttack`, without assertions. */
 export async function measured<T>(
   daemon: DaemonProcess,
   act: () => Promise<T>,
@@ -77,7 +79,7 @@ export async function measured<T>(
   }
 }
 
-/** Memory that a process and all its descendants have for themselves: mapped files are not counted. */
+/** Private memory of a process and all its descendants, excluding mapped files. */
 export function treeBytes(pid: number): number {
   const children = childrenByParent();
   const sumOf = (id: number): number =>
@@ -86,7 +88,7 @@ export function treeBytes(pid: number): number {
   return sumOf(pid);
 }
 
-/** Descendants of a process, itself left out. */
+/** The descendants of a process, excluding the process itself. */
 export function descendants(pid: number): readonly number[] {
   const children = childrenByParent();
   const below = (id: number): number[] => (children.get(id) ?? []).flatMap((child) => [child, ...below(child)]);
@@ -107,7 +109,7 @@ function childrenByParent(): ReadonlyMap<number, number[]> {
   return children;
 }
 
-/** A child that has not come to its own program yet has its parent's memory, arguments included. */
+/** Until a child has executed its own program, it has its parent's memory, including the arguments. */
 function sharesMemory(child: number, parent: number): boolean {
   return textOf(`/proc/${child}/cmdline`) === textOf(`/proc/${parent}/cmdline`);
 }
@@ -118,7 +120,7 @@ function ownBytes(pid: number): number {
   return 1024 * (kibibytes("RssAnon") + kibibytes("RssShmem"));
 }
 
-/** Empty for a process that has ended. */
+/** Returns an empty string for a process that has ended. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, "utf8");

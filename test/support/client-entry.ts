@@ -1,4 +1,4 @@
-/** The process of `ClientProcess`: connections that are opened and waited on, or requests one after the other. */
+/** The process of `ClientProcess`: opens connections and keeps them, or sends requests one after another. */
 import { connect, type Socket } from "node:net";
 import type { ClientOrder, ClientTally } from "./client-process.js";
 
@@ -6,7 +6,7 @@ const tally: ClientTally = { opened: 0, cut: 0, failed: 0, statuses: {} };
 const sockets = new Set<Socket>();
 let isOver = false;
 
-/** Resolves when it is connected, or cannot be. `onEnd` is called when the connection has ended. */
+/** Resolves when the connection is established or has failed. `onEnd` is called when the connection has ended. */
 function open({ port, path, addressCount }: ClientOrder, i: number, onEnd: () => void): Promise<void> {
   return new Promise((resolve) => {
     let isAnswered = false;
@@ -35,7 +35,7 @@ function open({ port, path, addressCount }: ClientOrder, i: number, onEnd: () =>
   });
 }
 
-/** So many connect at a time. */
+/** Maximum number of simultaneous connection attempts. */
 const groupSize = 200;
 
 async function hold(order: ClientOrder): Promise<void> {

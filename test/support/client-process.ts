@@ -4,36 +4,36 @@ import type { Test } from "tap";
 import { within } from "./waiting.js";
 
 export interface ClientOrder {
-  /** Open `count` connections and keep them, or let `count` clients send requests one after the other. */
+  /** Open `count` connections and keep them, or let `count` clients send requests one after another. */
   readonly kind: "hold" | "repeat";
   readonly port: number;
   readonly path: string;
   readonly count: number;
-  /** They come from so many addresses of 127.0.0.0/8 in turn, at most 50,000. */
+  /** Number of addresses in 127.0.0.0/8 from which the clients connect in turn, at most 50,000. */
   readonly addressCount: number;
 }
 
 export interface ClientTally {
   opened: number;
-  /** Ended without an answer. */
+  /** Connections that ended without a response. */
   cut: number;
-  /** Never connected. */
+  /** Connections that could not be established. */
   failed: number;
-  /** Answers by status. */
+  /** Number of responses by status. */
   readonly statuses: Record<string, number>;
 }
 
-/** Many clients in a process of their own: what they take of descriptors and of the processor is not the test's. */
+/** Many clients in a process of their own, so that they do not use the test's descriptors and processor time. */
 export class ClientProcess {
   readonly #child: ChildProcess;
 
-  /** It ends with the test. */
+  /** Starts the process, which ends with the test. */
   constructor(t: Test) {
     this.#child = fork(fileURLToPath(new URL("client-entry.js", import.meta.url)));
     t.teardown(() => void this.#child.kill("SIGKILL"));
   }
 
-  /** Resolves when all are connected, or the repeated requests were ended by `leave`. */
+  /** Resolves when all are connected, or when `leave` has ended the repeated requests. */
   async run(order: ClientOrder): Promise<void> {
     const done = this.#answer((message) => message === "done");
     this.#child.send(order);
@@ -46,7 +46,7 @@ export class ClientProcess {
     return (await within(answer, "the tally of the clients")) as ClientTally;
   }
 
-  /** All connections are cut, and no further request is sent. */
+  /** Closes all connections, and stops sending requests. */
   async leave(): Promise<void> {
     const left = this.#answer((message) => message === "left");
     this.#child.send("leave");

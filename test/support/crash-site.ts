@@ -1,8 +1,8 @@
 /**
- * Repositories that an operator adds, changes, syncs and removes while the daemon is ended at bad moments, and what
- * must hold after each: with all remotes away, so that only what the disk had can be seen, every repository stands at
- * the commits of its last acknowledged sync or at those of a later attempt, both branches at the same one; what is
- * found is what git has at these commits; every shard is whole; and every account that was acknowledged is there.
+ * Repositories that an operator adds, changes, syncs and removes while the daemon is ended at the worst moments, and
+ * the invariants after each crash. The remotes are hidden, so that only the data on the disk can be seen. Then every
+ * repository is at the commits of its last acknowledged sync or of a later attempt, both branches at the same one;
+ * search results are what git has at these commits; every shard is intact; and every acknowledged account exists.
  */
 import { renameSync } from "node:fs";
 import type { Test } from "tap";
@@ -14,22 +14,22 @@ import { linesWith, readCommit } from "./git-oracle.js";
 const needle = "needle";
 const branches = ["main", "dev"] as const;
 
-/** A commit of each branch, as text; "" when nothing is indexed. */
+/** The state of a branch as text; "" if nothing is indexed. */
 type State = string;
 
 type Random = (below: number) => number;
 
-/** A repository, and what the daemon may know of it. */
+/** A repository, and the states of it that the daemon may have. */
 class Source {
   readonly name: string;
   readonly #git = GitFixture.create();
   readonly #away: string;
   readonly #random: Random;
-  /** All states since the beginning. */
+  /** All states since the start. */
   readonly #history: State[] = [];
-  /** States that a crash may leave. The first is the one that was acknowledged last. */
+  /** The states that are allowed after a crash. The first is the one that was acknowledged last. */
   allowed: State[] = [""];
-  /** Whether the daemon's list has it. */
+  /** Whether the repository is in the daemon's list. */
   isListed = false;
 
   constructor(name: string, random: Random) {
@@ -51,7 +51,7 @@ class Source {
     return branches.map((branch) => this.#git.git("rev-parse", branch)).join(" ");
   }
 
-  /** Changes both branches at once. */
+  /** Changes both branches at the same time. */
   change(): void {
     const count = this.#history.length;
     for (const branch of branches) {
@@ -66,14 +66,14 @@ class Source {
     this.#history.push(this.state);
   }
 
-  /** A state for people: which change it is of. */
+  /** A readable form of a state: the number of the change that created it. */
   print(state: State): string {
     return state === ""
       ? "nothing"
       : `change ${this.#history.indexOf(state)} of ${this.#history.length - 1} (${state})`;
   }
 
-  /** The daemon syncs by itself too, so a listed repository may have any state after those that are allowed. */
+  /** The daemon also syncs on its own, so a listed repository may have any state after the allowed ones. */
   allows(state: State): boolean {
     return (
       this.allowed.includes(state) ||
@@ -89,7 +89,7 @@ class Source {
     renameSync(this.#away, this.path);
   }
 
-  /** What a search finds on each branch. Call it while the repository is hidden. */
+  /** The results that a search must find on each branch in this state. Call it while the repository is hidden. */
   linesAt(state: State): string[][] {
     return state === ""
       ? branches.map(() => [])
@@ -101,14 +101,14 @@ class Source {
   }
 }
 
-/** One thing that an operator does; `states` are those that it may lead to, the last when it succeeds. */
+/** One operation of an operator. `states` are its possible outcomes; the last one is success. */
 interface Operation {
   readonly source: Source;
   readonly states: readonly State[];
   run(daemon: DaemonProcess): Promise<unknown>;
 }
 
-/** Ends the daemon while an operation goes on, which takes about so many milliseconds. */
+/** Ends the daemon during an operation that takes about this many milliseconds. */
 export type Ending = (daemon: DaemonProcess, usualMs: number, ended: Promise<void>) => Promise<void>;
 
 export class CrashSite {
@@ -120,10 +120,10 @@ export class CrashSite {
   readonly #durationsMs = [200];
   #areHidden = false;
   #last: Operation | undefined;
-  /** What became of the operations that were cut short. */
+  /** The outcomes of the operations that were interrupted. */
   readonly outcomes = { older: 0, newer: 0 };
 
-  /** The repositories go with the test. */
+  /** The repositories are deleted with the test. */
   constructor(t: Test, random: Random) {
     this.#random = random;
     this.#sources = ["host/one", "host/two", "host/three"].map((name) => new Source(name, random));
@@ -144,7 +144,7 @@ export class CrashSite {
     this.#areHidden = false;
   }
 
-  /** A few operations that are acknowledged, and one in which `end` ends the daemon. */
+  /** Runs a few operations that are acknowledged, and one during which `end` ends the daemon. */
   async crash(daemon: DaemonProcess, end: Ending): Promise<void> {
     this.show();
     for (let count = this.#random(4); count > 0; count--) await this.#acknowledge(daemon, this.#choose());
@@ -157,7 +157,7 @@ export class CrashSite {
     this.hide();
   }
 
-  /** Compares all with git, and takes what is there for what must be kept from here on. */
+  /** Compares everything with git. The state that is found becomes the one that must be kept from then on. */
   async check(t: Test, daemon: DaemonProcess, what: string): Promise<void> {
     const last = this.#last?.source;
     const [older] = last?.allowed ?? [];
@@ -199,14 +199,14 @@ export class CrashSite {
     source.allowed = [states.at(-1)!];
     source.isListed = source.allowed[0] !== "";
     if (this.#users.length >= 50) return;
-    // One that was not acknowledged may be there.
+    // A user whose creation was not acknowledged may exist.
     const name = `user${this.#triedUserCount++}`;
     await daemon.control("POST", "/.api/users", { name, siteAdmin: false });
     this.#users.push(name);
   }
 }
 
-/** Compares one repository with git, and takes the state that it has for the one it must keep from here on. */
+/** Compares one repository with git. Its state becomes the one that must be kept from then on. */
 async function checkSource(t: Test, daemon: DaemonProcess, source: Source, what: string): Promise<void> {
   const status = (await daemon.list()).find((other) => other.name === source.name);
   const state = branches

@@ -16,10 +16,11 @@ const mainUrl = new URL("../../src/cli/main.js", import.meta.url).href;
 const daemonUrl = new URL("../../src/daemon/main.js", import.meta.url).href;
 
 /**
- * What `bin/trawl` does, with the code that this test was compiled with. At SIGUSR2 its worker threads die, whatever
- * they do. A message to the process starts its stall meter, asks it for the longest time in which the event loop ran no
- * timer or for its memory after a collection, or keeps it busy. The module that `THREAD_HOOK` names is loaded in each
- * worker thread before its own. With `METERED_START` the meter runs from the start.
+ * Does the same as `bin/trawl`, with the code that was compiled with this test. SIGUSR2 ends its worker threads,
+ * whatever they are doing. A message to the process starts its stall meter, requests the longest time for which the
+ * event loop ran no timer or its memory after a garbage collection, or blocks its main thread. The module named by
+ * `THREAD_HOOK` is loaded in each worker thread before the thread's own. With `METERED_START` the meter runs from the
+ * start.
  */
 const entry = `if (process.env.THREAD_HOOK !== undefined) {
   const { createRequire, syncBuiltinESMExports } = await import("node:module");
@@ -35,7 +36,7 @@ const { openSync, readSync } = await import("node:fs");
 const meterIntervalMs = 5;
 const schedule = Buffer.alloc(64);
 let schedulesFile, meter, longestMs = 0, longestRanMs = 0, lastMs = 0, lastRanMs = 0, lastWaitMs = 0;
-// What the kernel counts of this thread: how long it ran, and how long it was ready to run and had no processor.
+// Scheduler statistics of this thread: how long it ran, and how long it waited for a processor.
 function schedstat() {
   schedulesFile ??= openSync("/proc/self/task/" + process.pid + "/schedstat", "r");
   const [ranNs, waitedNs] = schedule.toString("latin1", 0, readSync(schedulesFile, schedule, 0, 64, 0)).split(" ");
@@ -70,13 +71,13 @@ process.on("message", (message) => {
     process.send({ spun: true });
   }
 });
-// A test that was ended leaves no daemon behind.
+// A test that is killed must not leave a daemon behind.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 process.channel?.unref();
 const workers = new Set();
 (await import("node:diagnostics_channel")).subscribe("worker_threads", ({ worker }) => {
   workers.add(worker);
-  // Piscina's first message, once the modules are loaded.
+  // The first message of Piscina, when its modules are loaded.
   worker.on("message", (message) => { if ("_WORKER_READY" in message) worker.hasStarted = true; });
   worker.once("exit", () => workers.delete(worker));
 });
@@ -93,19 +94,19 @@ if (process.env.METERED_START !== undefined) {
 process.exitCode = await run(["node", "trawl", ...process.argv.slice(1)]);
 if (process.argv[1] === "serve") process.exit();`;
 
-/** A finished command. */
+/** The result of a command. */
 export interface CommandResult {
   readonly exitCode: number | string;
   readonly out: string;
   readonly err: string;
 }
 
-/** Runs a `trawl` command to its end. */
+/** Runs a `trawl` command and waits for its end. */
 export async function runCommand(...args: string[]): Promise<CommandResult> {
   return await runCommandWith("", args);
 }
 
-/** The same with a text on its standard input. */
+/** Like `runCommand`, with a text on standard input. */
 export async function runCommandWith(input: string, args: readonly string[]): Promise<CommandResult> {
   const child = spawnTrawl(args, "pipe");
   child.stdin?.end(input);
@@ -120,7 +121,7 @@ export async function runCommandWith(input: string, args: readonly string[]): Pr
   return { exitCode, ...texts };
 }
 
-/** An empty data directory that goes with the test. The path is short, for the socket in it. */
+/** Creates an empty data directory that is deleted with the test. Its path is short, because of the socket in it. */
 export function dataDirectory(t: Test): string {
   const data = mkdtempSync(join(tmpdir(), "trawl-"));
   t.teardown(() => removeFolder(data));
@@ -133,15 +134,15 @@ export interface SearchProgress {
   readonly skipped: readonly { readonly reason: string; readonly message: string }[];
 }
 
-/** A search's answer. */
+/** The results of a search. */
 export interface SearchAnswer {
-  /** Each `repo:path:line` with a match, and `repo:path` for a match of the path alone; sorted. Lines count from 1. */
+  /** Each `repo:path:line` with a match, and `repo:path` for a match of the path alone; sorted. Lines are 1-based. */
   readonly found: readonly string[];
-  /** The last one; undefined when the query was refused. */
+  /** The last progress event; undefined if the query was rejected. */
   readonly progress: SearchProgress | undefined;
-  /** Reasons of the last progress. */
+  /** The skip reasons of the last progress event. */
   readonly skipped: readonly string[];
-  /** Title of the alert, "" without one. */
+  /** The title of the alert; "" if there was none. */
   readonly alert: string;
   readonly error: string;
 }
@@ -150,8 +151,8 @@ export interface SearchAnswer {
 export type LogLine = Readonly<Record<string, unknown>>;
 
 /**
- * A daemon as a process of its own, on a free port. Every call ends within `waitMsMax` or throws. Whoever starts it
- * ends it; `testDaemon` does so with its test.
+ * A daemon in a process of its own, on a free port. Every call returns within `waitMsMax` or throws. The caller that
+ * starts it must stop it; `testDaemon` does so at the end of its test.
  */
 export class DaemonProcess {
   readonly data: string;
@@ -169,8 +170,8 @@ export class DaemonProcess {
   }
 
   /**
-   * Starts it and waits until it listens; throws when it ends before, with what it said. `variables` are added to its
-   * environment.
+   * Starts the daemon and waits until it listens; if it ends before that, throws an error with its output. `variables`
+   * are added to its environment.
    */
   static async start(
     data: string,
@@ -214,38 +215,38 @@ export class DaemonProcess {
     this.#child.kill(name);
   }
 
-  /** Resolves with the exit code, or with the signal that ended it. */
+  /** Resolves with the exit code, or with the name of the signal that ended it. */
   exit(): Promise<number | string> {
     return within(this.#exited, "the daemon's end");
   }
 
-  /** From here on the longest stall of the main thread is measured. */
+  /** Starts measuring the longest stall of the main thread. */
   async startStallMeter(): Promise<void> {
     await this.#ask("start");
   }
 
   /**
-   * The longest time since the meter was started in which the main thread came to no timer, but for its waits for a
-   * processor.
+   * The longest time since the meter was started for which the main thread ran no timer, excluding the time for which
+   * it waited for a processor.
    */
   async longestStallMs(): Promise<number> {
     return ((await this.#ask("stall")) as { longestMs: number }).longestMs;
   }
 
   /**
-   * The longest that the main thread has run since then without coming to a timer. It does not depend on other work of
-   * the machine.
+   * The longest processor time that the main thread has used since then without running a timer. It does not depend on
+   * other work on the machine.
    */
   async longestTurnMs(): Promise<number> {
     return ((await this.#ask("stall")) as { longestRanMs: number }).longestRanMs;
   }
 
-  /** Keeps the main thread busy for so long. */
+  /** Blocks the main thread for this long. */
   async stall(spinMs: number): Promise<void> {
     await this.#ask({ spinMs });
   }
 
-  /** What the main thread's heap and its buffers hold, after a collection. */
+  /** The size of the main thread's heap and of its buffers, after a garbage collection. */
   async heldBytes(): Promise<number> {
     return ((await this.#ask("memory")) as { bytes: number }).bytes;
   }
@@ -259,7 +260,7 @@ export class DaemonProcess {
     return within(Promise.race([answer, ended]), `an answer of the daemon to ${JSON.stringify(message)}`);
   }
 
-  /** Ends all of its worker threads; resolves when they are dead. */
+  /** Ends all worker threads; resolves when they have ended. */
   async killWorkers(): Promise<void> {
     const deaths = (): number => this.#log.filter(({ msg }) => msg === "the workers are dead").length;
     const before = deaths();
@@ -267,13 +268,13 @@ export class DaemonProcess {
     await until("the workers are dead", () => deaths() > before || this.hasExited);
   }
 
-  /** SIGTERM; resolves with the exit code. Idempotent. */
+  /** Sends SIGTERM; resolves with the exit code. Idempotent. */
   stop(): Promise<number | string> {
     this.signal("SIGTERM");
     return this.exit();
   }
 
-  /** kill -9, at any moment. */
+  /** Kills the daemon with SIGKILL. May be called at any time. */
   async kill(): Promise<void> {
     this.signal("SIGKILL");
     await this.exit();
@@ -308,19 +309,19 @@ export class DaemonProcess {
     return { status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() };
   }
 
-  /** The sum of a metric over its labels. */
+  /** The sum of a metric over all labels. */
   async metric(name: string): Promise<number> {
     const { text } = await this.get("/metrics");
     const rows = text.split("\n").filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
     return rows.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
   }
 
-  /** A case-sensitive search for a literal pattern; `count:all` unless the query says otherwise. */
+  /** Runs a case-sensitive search for a literal pattern, with `count:all` unless the query contains a count. */
   async search(query: string, patternType = "literal"): Promise<SearchAnswer> {
     return answerOf(await this.stream(query, patternType));
   }
 
-  /** All events of a search. */
+  /** All events of a search stream. */
   async stream(query: string, patternType = "literal"): Promise<readonly StreamEvent[]> {
     const response = await this.openStream(query, patternType);
     const events = await within(eventsOf(response), `the end of the search ${query}`);
@@ -329,7 +330,7 @@ export class DaemonProcess {
     return events;
   }
 
-  /** The response to a search, whose headers have come. */
+  /** The response to a search, after its headers have arrived. */
   openStream(query: string, patternType = "literal"): Promise<IncomingMessage> {
     const counted = /\bcount:/.test(query) ? query : `count:all ${query}`;
     const parameters = new URLSearchParams({ q: `case:yes ${counted}`, v: "V3", t: patternType, display: "-1" });
@@ -337,7 +338,7 @@ export class DaemonProcess {
   }
 }
 
-/** All events of a stream, to its end; it may have been paused. */
+/** Reads all events of a stream that may have been paused. */
 export async function eventsOf(stream: IncomingMessage): Promise<readonly StreamEvent[]> {
   const decoder = new SseDecoder();
   const events: StreamEvent[] = [];
@@ -348,7 +349,7 @@ export async function eventsOf(stream: IncomingMessage): Promise<readonly Stream
   return events;
 }
 
-/** A daemon that ends with the test. */
+/** Starts a daemon that is stopped at the end of the test. */
 export async function testDaemon(
   t: Test,
   args: readonly string[] = [],
@@ -362,7 +363,7 @@ export async function testDaemon(
   return daemon;
 }
 
-/** Starts a daemon and kills it so many milliseconds later, listening or not. */
+/** Starts a daemon and kills it this many milliseconds later, whether or not it is listening by then. */
 export async function killWhileStarting(data: string, args: readonly string[], afterMs: number): Promise<void> {
   const child = spawnServe(data, args);
   const exited = exitOf(child);

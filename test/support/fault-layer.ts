@@ -1,4 +1,4 @@
-/** The layer of test/faults/layer.c between a daemon, with its children, and the file system. */
+/** The library of test/faults/layer.c, between a daemon with its children and the file system. */
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import {
@@ -22,7 +22,7 @@ import { removeFolder } from "./remove-folder.js";
 const source = "test/faults/layer.c";
 const library = "dist/test/faults/layer.so";
 
-/** Why there is no layer here, or false. */
+/** The reason why the layer is not available here, or false. */
 export const layerMissing: string | false = findCompiler() ? false : "no C compiler, or not Linux";
 
 function findCompiler(): boolean {
@@ -34,7 +34,7 @@ function findCompiler(): boolean {
   }
 }
 
-/** Compiles the layer if it is older than its source; files that do so at the same time do not disturb one another. */
+/** Compiles the layer if it is older than its source. Test files may call this at the same time. */
 function compiled(): string {
   if (!existsSync(library) || statSync(library).mtimeMs < statSync(source).mtimeMs) {
     mkdirSync(dirname(library), { recursive: true });
@@ -62,7 +62,7 @@ type Field = (typeof fields)[number];
 
 const actions = { none: 0, killBefore: 1, killAfter: 2, fail: 3 };
 
-/** One layer over one data directory, for any number of daemons after one another. */
+/** A layer over one data directory, which several daemons may use one after another. */
 export class FaultLayer {
   readonly #folder: string;
   readonly #control: number;
@@ -70,11 +70,11 @@ export class FaultLayer {
   readonly #journals: boolean;
   #bootId: string | undefined;
 
-  /** `journals`: changes that are not synced can be undone. `data` is there already. */
+  /** `journals`: unsynced changes can be undone. `data` must exist. */
   constructor(t: Test, data: string, { journals }: { readonly journals: boolean }) {
     this.#data = realpathSync(data);
     this.#journals = journals;
-    // Beside the data, as what was deleted is kept by links.
+    // Beside the data directory, on the same file system, because deleted files are kept by hard links.
     this.#folder = mkdtempSync(join(dirname(this.#data), "trawl-layer-"));
     this.#control = openSync(join(this.#folder, "control"), "w+");
     writeSync(this.#control, Buffer.alloc(fields.length * 8));
@@ -85,12 +85,12 @@ export class FaultLayer {
     });
   }
 
-  /** Where the journal is, and what was deleted. */
+  /** The folder of the journal and of deleted files. */
   get journal(): string {
     return join(this.#folder, "journal");
   }
 
-  /** What a daemon is started with; its children get it, too. */
+  /** The environment of a daemon; its children inherit it. */
   get environment(): Readonly<Record<string, string>> {
     return {
       LD_PRELOAD: compiled(),
@@ -102,7 +102,7 @@ export class FaultLayer {
     };
   }
 
-  /** Forgets what was journaled, and takes another id for the system's boot. No daemon runs. */
+  /** Clears the journal, and changes the system's boot id. No daemon may be running. */
   reboot(): void {
     rmSync(this.journal, { recursive: true, force: true });
     if (!this.#journals) return;
@@ -110,7 +110,7 @@ export class FaultLayer {
     this.#bootId = randomUUID();
   }
 
-  /** How many calls have changed something, and been failed; and whether the daemon was killed. */
+  /** The number of calls that have made changes and of those that have failed, and whether the daemon was killed. */
   get(field: Field): number {
     const bytes = Buffer.alloc(8);
     readSync(this.#control, bytes, 0, 8, fields.indexOf(field) * 8);
@@ -118,27 +118,28 @@ export class FaultLayer {
   }
 
   /**
-   * Kills the daemon before or after its `count`-th further call that changes something, be it its own or a child's;
-   * its children die at their next one. With 0 for the daemon, as while it starts, it dies at its next one, too.
+   * Kills the daemon before or after the `count`-th call from now that changes something, whether the daemon or a child
+   * makes it; children die at their next such call. With 0 for the daemon, as while it starts, it also dies at its next
+   * call.
    */
   killAt(daemon: number, count: number, when: "killBefore" | "killAfter"): void {
     this.#set({ at: 0, hit: 0, until: 0, daemon, action: actions[when] });
     this.#set({ at: this.get("seen") + count });
   }
 
-  /** Fails the `count`-th further call and those after it, `failCount` of them or all, until `heal`. */
+  /** Makes the `count`-th call from now and those after it fail: `failCount` of them, or all until `heal`. */
   failAt(count: number, error: "ENOSPC" | "EIO", failCount = 0): void {
     this.#set({ at: 0, hit: 0, action: actions.fail, error: constants.errno[error] });
     const at = this.get("seen") + count;
     this.#set({ until: failCount === 0 ? 0 : at + failCount, at });
   }
 
-  /** From here on each sync takes so long. */
+  /** Makes each sync take this long from now on. */
   delaySyncs(delayMs: number): void {
     this.#set({ delay: delayMs * 1000 });
   }
 
-  /** Sets the clock on the wall so far ahead of the right time, or back. */
+  /** Sets the wall clock this far ahead of the real time, or back. */
   setClock(aheadMs: number): void {
     this.#set({ clock: aheadMs * 1000 });
   }
@@ -156,7 +157,7 @@ export class FaultLayer {
   }
 }
 
-/** A folder for a data directory whose path has no links; short, for the socket in it. */
+/** Creates a folder for a data directory. Its path has no symbolic links, and is short, because of the socket in it. */
 export function realDirectory(t: Test): string {
   const data = realpathSync(mkdtempSync(join(tmpdir(), "trawl-")));
   t.teardown(() => removeFolder(data));

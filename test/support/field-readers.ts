@@ -1,4 +1,4 @@
-/** Asks a field as different viewers, and tells whether the answer says anything. */
+/** Requests a field as different viewers, and determines whether the response contains any information. */
 import {
   isEnumType,
   isListType,
@@ -10,7 +10,7 @@ import {
   type GraphQLSchema,
 } from "graphql";
 
-/** Everything that can be asked of a field without arguments, two levels deep. */
+/** Everything that can be requested of a field without arguments, two levels deep. */
 export function selectionOf(field: GraphQLField<unknown, unknown>): string {
   return field.name + nested(field.type, 2);
 }
@@ -28,7 +28,7 @@ function nested(type: GraphQLOutputType, depth: number): string {
   return ` { __typename ${isPublicReference(type.name) ? "id" : inner.join(" ")} }`;
 }
 
-/** What leads to another guarded type is asked for its id alone. */
+/** Of a field that leads to another guarded type, only the id is requested. */
 function isPublicReference(name: string): boolean {
   return ["User", "Org", "Repository", "Team"].includes(name);
 }
@@ -38,13 +38,13 @@ function isLeaf(type: GraphQLOutputType): boolean {
   return isScalarType(type) || isEnumType(type);
 }
 
-/** The fields of a type by their names. */
+/** The fields of a type by name. */
 export function fieldsOf(schema: GraphQLSchema, typeName: string): ReadonlyMap<string, GraphQLField<unknown, unknown>> {
   const type = schema.getType(typeName);
   return new Map(isObjectType(type) ? Object.entries(type.getFields()) : []);
 }
 
-/** Whether an answer tells anything: a text, a number or a truth somewhere, beside the names of types. */
+/** Whether a response contains any string, number or boolean except type names. */
 export function tellsSomething(value: unknown): boolean {
   if (typeof value !== "object" || value === null)
     return (

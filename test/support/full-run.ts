@@ -1,9 +1,9 @@
 /**
- * Tests that `make faults` runs with larger counts, and what they tell of it.
+ * Support for tests that `make faults` runs with larger counts, and for their measurements.
  *
- * `FAULTS` is the part of the full counts that a run is given, such as 1 or 0.1; without it each test has its usual,
- * small count. By hand: `TAP_TIMEOUT=9999 FAULTS=1 node dist/test/NAME.test.js`. `MINUTES` bounds the time of each
- * loop. `FAULTS_RECORD` names a file to which figures are appended as lines of JSON.
+ * `FAULTS` is the fraction of the full counts to run, such as 1 or 0.1; without it each test uses its usual, small
+ * count. To run one test: `TAP_TIMEOUT=9999 FAULTS=1 node dist/test/NAME.test.js`. `MINUTES` limits the time of each
+ * loop. `FAULTS_RECORD` is a file to which measurements are appended as lines of JSON.
  */
 import { appendFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -14,23 +14,23 @@ const share = Number(process.env["FAULTS"] ?? 0);
 /** Whether this is a long run. */
 export const isFull = share > 0;
 
-/** How often something is done: `usual` in `make test`, `full` in a whole `make faults`. */
+/** The number of repetitions: `usual` in `make test`, `full` in a complete `make faults`. */
 export function scaled(usual: number, full: number): number {
   return Math.max(usual, Math.round(full * share));
 }
 
-/** Numbers from 0, `count` of them unless `MINUTES` are over before. */
+/** Yields numbers from 0: `count` of them, or fewer if `MINUTES` have passed. */
 export function* rounds(count: number): Generator<number> {
   const endMs = monotonicMs() + 60_000 * Number(process.env["MINUTES"] || Infinity);
   for (let i = 0; i < count && monotonicMs() < endMs; i++) yield i;
 }
 
-/** One figure about an item of the reliability plan. */
+/** One measurement for an item of the reliability plan. */
 export interface Figure {
   readonly item: number;
-  /** Name of the test file, without its ending. */
+  /** Name of the test file without its extension. */
   readonly test: string;
-  /** What was done or measured: one line, the same in each run. */
+  /** What was done or measured, in one line that is the same in each run. */
   readonly what: string;
   readonly figure: string;
 }
@@ -41,7 +41,7 @@ export function record(item: number, what: string, figure: string): void {
   if (path !== undefined) appendFileSync(path, `${JSON.stringify(line)}\n`);
 }
 
-/** The value below which a part of the values lies. */
+/** A quantile of the values. */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? 0;

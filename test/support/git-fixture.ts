@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** What a commit puts at a path. A string or bytes is a regular file. */
+/** The file that a commit puts at a path. A string or bytes means a regular file. */
 export type FixtureFile =
   | string
   | Uint8Array
@@ -13,27 +13,27 @@ export type FixtureFile =
   | { readonly gitlink: string }
   | { readonly deleted: true };
 
-/** Path → file. A list of pairs takes paths as bytes, which need not be UTF-8. */
+/** Path → file. A list of pairs can have paths as bytes that are not UTF-8. */
 export type FixtureFiles =
   | Readonly<Record<string, FixtureFile>>
   | readonly (readonly [path: string | Uint8Array, file: FixtureFile])[];
 
 export interface FixtureCommit {
-  /** Branch name without `refs/heads/`; made by the first commit to it. */
+  /** Branch name without `refs/heads/`; the first commit creates the branch. */
   readonly branch: string;
   readonly files: FixtureFiles;
   readonly message?: string;
   /** `name <address> seconds zone`, as in a raw commit. */
   readonly author?: string;
-  /** Starts the branch anew in place of adding to it: the next fetch sees a force-push. */
+  /** Starts the branch again from nothing instead of adding to it: the next fetch sees a force-push. */
   readonly orphan?: boolean;
 }
 
 const person = "Fixture <fixture@example.org>";
 
 /**
- * A small real repository in a temporary directory. A commit is one `git fast-import`, about 10 ms. The same calls
- * give the same oids, as the clock of commits is the fixture's own.
+ * A small real repository in a temporary directory. A commit is one `git fast-import` and takes about 10 ms. The same
+ * calls create the same oids, because commit times come from the fixture's own clock.
  */
 export class GitFixture {
   readonly path: string;
@@ -45,7 +45,7 @@ export class GitFixture {
     this.path = path;
   }
 
-  /** A bare repository, or a working tree whose files are never checked out. HEAD names `main`. */
+  /** Creates a bare repository, or a working tree whose files are never checked out. HEAD refers to `main`. */
   static create(kind: "bare" | "worktree" = "bare", objectFormat: "sha1" | "sha256" = "sha1"): GitFixture {
     const root = mkdtempSync(join(tmpdir(), "trawl-fixture-"));
     const path = join(root, "source");
@@ -54,7 +54,7 @@ export class GitFixture {
     return new GitFixture(root, path);
   }
 
-  /** Adds a commit that changes `files` and leaves the rest; returns its oid. */
+  /** Adds a commit that changes `files` and keeps all other files; returns its oid. */
   commit(commit: FixtureCommit): string {
     const ref = `refs/heads/${commit.branch}`;
     const seconds = this.#commitSeconds++;
@@ -68,18 +68,18 @@ export class GitFixture {
     return this.#fastImport(Buffer.concat(stream));
   }
 
-  /** A lightweight tag. */
+  /** Adds a lightweight tag. */
   tag(name: string, oid: string): void {
     this.updateRef(`refs/tags/${name}`, oid);
   }
 
-  /** An annotated tag; returns the oid of the tag object. */
+  /** Adds an annotated tag; returns the oid of the tag object. */
   annotatedTag(name: string, oid: string): string {
     this.git("-c", "user.name=Fixture", "-c", "user.email=fixture@example.org", "tag", "-a", "-m", "a tag", name, oid);
     return this.git("rev-parse", `refs/tags/${name}`);
   }
 
-  /** Sets any ref, also one whose name git's porcelain refuses. */
+  /** Sets any ref, including names that git's porcelain commands reject. */
   updateRef(name: string, oid: string): void {
     this.git("update-ref", name, oid);
   }
@@ -88,22 +88,22 @@ export class GitFixture {
     this.git("update-ref", "-d", `refs/heads/${branch}`);
   }
 
-  /** Makes HEAD name this branch, existing or not. */
+  /** Makes HEAD refer to this branch, which need not exist. */
   setHead(branch: string): void {
     this.git("symbolic-ref", "HEAD", `refs/heads/${branch}`);
   }
 
-  /** Makes HEAD name a commit. */
+  /** Makes HEAD refer to a commit. */
   detachHead(oid: string): void {
     this.git("update-ref", "--no-deref", "HEAD", oid);
   }
 
-  /** Runs git here; returns its output without the last line feed. */
+  /** Runs git in the repository; returns its output without the last newline. */
   git(...args: string[]): string {
     return execGit(this.path, args, null).toString("utf8").replace(/\n$/, "");
   }
 
-  /** A path for something else of the same test, removed together with the repository. */
+  /** A path for other files of the same test, deleted together with the repository. */
   sibling(name: string): string {
     return join(this.#root, name);
   }
@@ -161,7 +161,7 @@ function dataBlock(content: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`data ${content.length}\n`), content, Buffer.from("\n")]);
 }
 
-/** A C-quoted path: every unusual byte as three octal digits. */
+/** A C-quoted path: each unusual byte as three octal digits. */
 function quotePath(path: Uint8Array): string {
   const quoted = [...path].map((byte) => {
     const character = String.fromCharCode(byte);

@@ -1,4 +1,4 @@
-/** Which commands of git a daemon starts. */
+/** Records the git commands that a daemon runs. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,15 +6,15 @@ import { join } from "node:path";
 import type { Test } from "tap";
 
 export interface GitLog {
-  /** Of the daemon, so that it finds this git. */
+  /** The environment variables that make the daemon use this git. */
   readonly variables: Readonly<Record<string, string>>;
-  /** One that git itself starts is not among them. */
+  /** The commands, excluding those that git itself starts. */
   commands(): readonly string[];
 }
 
 /**
- * A `git` that notes its arguments, and is the real one then. It must not write files, so each note is a link to
- * nowhere.
+ * A `git` that records its arguments and then executes the real one. It must not write files, so each record is a
+ * dangling symbolic link.
  */
 export function gitLog(t: Test): GitLog {
   const folder = mkdtempSync(join(tmpdir(), "trawl-git-"));

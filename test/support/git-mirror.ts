@@ -9,7 +9,7 @@ import { parseRemoteUrl } from "../../src/git/mirror/remote-url.js";
 import { neverStop } from "../../src/git/run/run.js";
 import { GitFixture } from "./git-fixture.js";
 
-/** Limits that a healthy test never meets. */
+/** Limits that a normal test does not reach. */
 export const testMirrorOptions: MirrorOptions = {
   access: strictRemoteAccess,
   listTimeoutMs: 20_000,
@@ -21,19 +21,19 @@ export const testMirrorOptions: MirrorOptions = {
   onProgress: null,
 };
 
-/** The mirror of a fixture, beside it; opening twice gives the same directory. */
+/** The mirror of a fixture, in its folder. Opening it twice returns the same directory. */
 export async function openMirror(source: GitFixture, url: string = source.path): Promise<Mirror> {
   return Mirror.open(source.sibling("mirror"), parseRemoteUrl(url), testMirrorOptions);
 }
 
-/** A mirror of the fixture as it is. */
+/** A synced mirror of the fixture. */
 export async function mirrorOf(source: GitFixture): Promise<Mirror> {
   const mirror = await openMirror(source);
   await mirror.sync(neverStop);
   return mirror;
 }
 
-/** A fixture that goes with the test. */
+/** A fixture that is deleted at the end of the test. */
 export function fixture(t: Test, kind: "bare" | "worktree" = "bare", format: "sha1" | "sha256" = "sha1"): GitFixture {
   const repository = GitFixture.create(kind, format);
   t.teardown(() => repository.remove());
@@ -46,7 +46,7 @@ export function printSync({ changed, defaultBranch, branches, tags }: SyncResult
   return `${changed ? "changed" : "same"} ${defaultBranch} [${names(branches)}] [${names(tags)}]`;
 }
 
-/** The error that the work ends with; fails when there is none. */
+/** The error with which the work ends; fails if there is none. */
 export async function errorOf(work: Promise<unknown>): Promise<TrawlError> {
   const error = await work.then(
     () => null,
@@ -56,7 +56,7 @@ export async function errorOf(work: Promise<unknown>): Promise<TrawlError> {
   throw error ?? new TrawlError("internal", "no error");
 }
 
-/** Every file of every branch can be read. */
+/** Asserts that every file of every branch can be read. */
 export async function isWhole(mirror: Mirror): Promise<boolean> {
   const { branches } = await mirror.state(neverStop);
   const reader = new BlobReader({

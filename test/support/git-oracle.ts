@@ -1,12 +1,12 @@
 import { execFileSync } from "node:child_process";
 
-/** What git says a commit holds: regular files with their bytes, and the names of everything. */
+/** The contents of a commit according to git: regular files with their bytes, and the paths of all entries. */
 export interface CommitContent {
   readonly files: ReadonlyMap<string, Buffer>;
   readonly paths: readonly string[];
 }
 
-/** Reads a commit with `git ls-tree` and `git cat-file`, and nothing of ours. Paths are taken for UTF-8. */
+/** Reads a commit with `git ls-tree` and `git cat-file`, without any code of Trawl. Paths are decoded as UTF-8. */
 export function readCommit(directory: string, commit: string): CommitContent {
   const rows = git(directory, ["ls-tree", "-r", "-z", commit], "")
     .toString()
@@ -27,7 +27,7 @@ export function readCommit(directory: string, commit: string): CommitContent {
   };
 }
 
-/** `name:path:line` of each line that holds `needle`; content with a NUL is taken for binary. Sorted. */
+/** `name:path:line` of each line that contains `needle`; content with a NUL counts as binary. Sorted. */
 export function linesWith(name: string, content: CommitContent, needle: string): string[] {
   const found: string[] = [];
   for (const [path, bytes] of content.files) {
@@ -42,7 +42,7 @@ export function linesWith(name: string, content: CommitContent, needle: string):
   return found.sort();
 }
 
-/** `name:path` of each path that holds `needle`. Sorted. */
+/** `name:path` of each path that contains `needle`. Sorted. */
 export function pathsWith(name: string, content: CommitContent, needle: string): string[] {
   return content.paths
     .filter((path) => path.includes(needle))

@@ -4,19 +4,19 @@ import t, { type Test } from "tap";
 import { testDaemon, type DaemonProcess } from "./daemon.js";
 import { ask } from "./graphql.js";
 
-/** What a GraphQL request brought. */
+/** The response to a GraphQL request. */
 export interface Answer {
   readonly data?: unknown;
   readonly errors?: readonly { readonly message: string }[];
 }
 
-/** Who asks: nobody with an account, a user by its token, or a site admin as that user. */
+/** The viewer: anonymous, a user by token, or a site admin acting as that user. */
 export type Asker = "anonymous" | "admin" | "ann" | "bob" | "admin as bob";
 
 export const idOf = (kind: string, key: unknown): string =>
   Buffer.from(`${kind}:${JSON.stringify(key)}`).toString("base64");
 
-/** A daemon with the users admin, ann and bob, of whom only the first is site admin. */
+/** A daemon with the users admin, ann and bob; only admin is a site admin. */
 export class GraphqlSite {
   readonly daemon: DaemonProcess;
   readonly #authorizations: Readonly<Record<Asker, string | undefined>>;
@@ -53,19 +53,19 @@ export class GraphqlSite {
     });
   }
 
-  /** The whole answer. */
+  /** The whole response. */
   async ask(asker: Asker, query: string, variables: Readonly<Record<string, unknown>> | null = null): Promise<Answer> {
     return (await ask(this.daemon.url, query, variables, this.#authorizations[asker])) as Answer;
   }
 
-  /** The data of an answer without errors. */
+  /** The data of a response, which must have no errors. */
   async data<T>(asker: Asker, query: string, variables: Readonly<Record<string, unknown>> | null = null): Promise<T> {
     const answer = await this.ask(asker, query, variables);
     t.equal(answer.errors, undefined, `${query}: no errors`);
     return answer.data as T;
   }
 
-  /** The first error of an answer; "" without one. */
+  /** The first error of a response; "" if there is none. */
   async refusal(
     asker: Asker,
     query: string,
@@ -86,7 +86,7 @@ export class GraphqlSite {
     ).user.id;
   }
 
-  /** Lines of the audit log. */
+  /** The lines of the audit log. */
   get audited(): readonly Readonly<Record<string, unknown>>[] {
     return readFileSync(join(this.daemon.data, "audit.log"), "utf8")
       .trim()

@@ -1,4 +1,4 @@
-/** The answer to a GraphQL request, as JSON; with an `Authorization` header when one is given. */
+/** The response to a GraphQL request, as JSON. Sends an `Authorization` header if one is passed. */
 export async function ask(
   url: string,
   query: string,

@@ -1,15 +1,15 @@
-/** Bodies of GraphQL requests that are made to take long to read, to validate, or to answer. Each has at most 1 MiB. */
+/** Bodies of GraphQL requests that are expensive to parse, validate or execute. Each is at most 1 MiB. */
 import { filled, many } from "./hostile-queries.js";
 
 const bytesMax = 1 << 20;
 
-/** The longest document that is read. */
+/** The longest document that is accepted. */
 const documentMax = 250 << 10;
 
 const body = (query: string, variables: unknown = null): string => JSON.stringify({ query, variables });
 
 /**
- * Whole-table fields, as dear as they can be asked for: by a search, in another order, with lists of what they hold.
+ * Fields that read whole tables, in their most expensive form: with a search, in another order, with nested lists.
  */
 const wholeTables = [
   'repositories(first: 1, query: "[a-y]+AT") { totalCount nodes { name } }',
@@ -34,7 +34,7 @@ const wholeTables = [
   'repository(name: "host.example/organisation-1/project-00001") { name authorizedUsers(first: 1, permission: READ) { totalCount } }',
 ];
 
-/** The field so often, each a little different. */
+/** The field this many times, each time slightly different. */
 const aliases = (field: string, count: number): string =>
   `{ ${many(count, (at) => `a${at}: ${field.replaceAll("AT", String(at % 10))} `)} }`;
 

@@ -1,8 +1,8 @@
-/** Query texts that are made to take long to read, to plan, or to choose repositories by. Each has at most 64 KiB. */
+/** Query texts that are expensive to parse, to plan, or to select repositories by. Each is at most 64 KiB. */
 
 const bytesMax = 64 << 10;
 
-/** As many pieces as fit, each told its number, with something before and behind all of them. */
+/** As many numbered pieces as fit, between a prefix and a suffix. */
 export function filled(piece: (at: number) => string, lengthMax: number = bytesMax, before = "", behind = ""): string {
   const pieces: string[] = [before];
   let length = before.length + behind.length;
@@ -13,12 +13,12 @@ export function filled(piece: (at: number) => string, lengthMax: number = bytesM
   }
 }
 
-/** So many pieces, each told its number. */
+/** This many numbered pieces. */
 export function many(count: number, piece: (at: number) => string): string {
   return Array.from({ length: count }, (_, at) => piece(at)).join("");
 }
 
-/** Depth of nesting, and count of terms, right below what queries may have and far above it. */
+/** Just below the limits of queries on the depth of nesting and on the number of terms. */
 const [depth, termCount] = [490, 2_990];
 
 export const hostileQueries: readonly (readonly [name: string, text: string])[] = [

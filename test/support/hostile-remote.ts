@@ -1,6 +1,6 @@
 /**
- * A remote that ssh could lead to, and that means harm: run as a program, it speaks the beginning of git's protocol
- * (version 0) on its standard streams, and then does what its argument says.
+ * A hostile remote, as if reached through ssh. As a program it speaks the start of git's protocol (version 0) on its
+ * standard streams, and then performs the attack that its argument selects.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -15,12 +15,12 @@ export type Harm = keyof typeof harms;
 
 const head = createHash("sha1").update("a commit that nobody has").digest("hex");
 
-/** An `sshCommand` that leads to it, whatever the host. */
+/** An `sshCommand` that runs it for any host. */
 export function sshTo(t: Test, harm: Harm): string {
   return sshRunning(t, `'${harm}'`);
 }
 
-/** The same where the path says which harm it is, see `hostileUrl`. */
+/** The same, but the path selects the attack, see `hostileUrl`. */
 export function sshToAny(t: Test): string {
   return sshRunning(t, '"$@"');
 }
@@ -50,7 +50,7 @@ function packet(bytes: Buffer | string): Buffer {
   return Buffer.concat([Buffer.from((content.length + 4).toString(16).padStart(4, "0")), content]);
 }
 
-/** Resolves when the pipe takes more; a reader that has gone ends the program. */
+/** Resolves when the pipe accepts more data; ends the program if the reader has gone. */
 function send(bytes: Buffer | string): Promise<void> {
   return new Promise((resolve) => {
     if (process.stdout.write(bytes)) resolve();
@@ -64,7 +64,7 @@ async function advertise(): Promise<void> {
   await send("0000");
 }
 
-/** Bytes of the pack, on their channel. */
+/** Writes bytes of the pack to their channel. */
 const data = (bytes: Buffer): Promise<void> => send(packet(Buffer.concat([Buffer.from([1]), bytes])));
 const progress = (text: string): Promise<void> => send(packet(`\x02${text}`));
 
@@ -74,7 +74,7 @@ function packHeader(objectCount: number): Buffer {
   return header;
 }
 
-/** Type and size before an object: 1 is a commit, 2 a tree, 3 a blob. */
+/** The header of an object: type (1 is a commit, 2 a tree, 3 a blob) and size. */
 function objectHeader(type: number, size: number): Buffer {
   const bytes: number[] = [];
   let [low, rest] = [(type << 4) | (size & 15), Math.floor(size / 16)];

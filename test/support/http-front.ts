@@ -8,7 +8,7 @@ async function refuse(): Promise<never> {
   throw new TrawlError("forbidden", "nobody signs in here");
 }
 
-/** What routes are plugged into, with nothing behind it: everybody is let in and each search is over at once. */
+/** The services behind routes, without anything behind them: every viewer is admitted, and each search ends at once. */
 export function hollowServices(search: Partial<SearchHandler>, ready: boolean): Services {
   return {
     origins: { trusts: () => false },

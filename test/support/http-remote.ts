@@ -1,4 +1,4 @@
-/** A remote over http that asks for a user and a password. */
+/** An HTTP remote that requires a user and a password. */
 import { execFileSync, spawn } from "node:child_process";
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import type { GitFixture } from "./git-fixture.js";
 
 const backend = join(execFileSync("git", ["--exec-path"], { encoding: "utf8" }).trim(), "git-http-backend");
 
-/** Serves the fixture through git's own CGI program, to requests that carry the password. */
+/** Serves the fixture through git's CGI program to requests with the password. */
 export async function serveHttp(
   t: Test,
   source: GitFixture,

@@ -12,7 +12,7 @@ interface Candidate {
   readonly skip: string | false;
 }
 
-/** The TypeScript kernel, and the native one for each vector unit of this processor. */
+/** The TypeScript kernel, and the native kernel for each instruction set of this processor. */
 const candidates: readonly Candidate[] = [{ title: "ts", kernel: portableKernel, skip: false }, ...nativeCandidates()];
 
 function nativeCandidates(): Candidate[] {
@@ -38,7 +38,7 @@ export function bytes(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-/** The same bytes at an odd place in a larger buffer whose other bytes would be noticed. */
+/** Copies the bytes to an odd offset in a larger buffer whose other bytes would change results if they were read. */
 export function amidOthers(text: Uint8Array, before: number): Uint8Array {
   const whole = new Uint8Array(before + text.length + 70).fill(0x61);
   whole.set(text, before);

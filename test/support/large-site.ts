@@ -1,5 +1,5 @@
 /**
- * A data directory as of an installation with thousands of repositories and users, written without fetching or indexing
+ * The data directory of an installation with thousands of repositories and users, written without fetching or indexing
  * anything.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { RecordStore, type RecordChange } from "../../src/store/record-store.js"
 import { testRepository } from "./engine.js";
 
 export interface LargeSite {
-  /** The text of a site admin's access token, and of an ordinary user's. */
+  /** The texts of access tokens of a site admin and of an ordinary user. */
   readonly adminToken: string;
   readonly userToken: string;
 }
@@ -28,7 +28,7 @@ const createdAt = "2026-01-01T00:00:00Z";
 export const repositoryName = (number: number): string =>
   `host.example/organisation-${number % 100}/project-${String(number).padStart(5, "0")}`;
 
-/** Writes the records. Their remotes are of a kind that is refused without a connection, so each sync fails at once. */
+/** Writes the records. Their remotes are rejected without a connection, so each sync fails immediately. */
 export async function writeLargeSite(data: string): Promise<LargeSite> {
   mkdirSync(join(data, "catalog"), { recursive: true });
   writeFileSync(join(data, "version"), "1\n");

@@ -1,23 +1,23 @@
 /**
- * Decides whether V8 matches a pattern in time linear in the text, whatever the text.
+ * Decides whether V8 matches a pattern in time linear in the text, for every text.
  *
- * A backtracking engine follows the paths of an automaton one after the other, so its work is bounded by the number of
+ * A backtracking engine follows the paths of an automaton one after another, so its work is bounded by the number of
  * paths that read a prefix of the text. That number is bounded by a constant for each prefix unless the automaton has
  *
- * - a state with two different ways back to itself over the same text (exponentially many paths), as in `(a|a)*b`; or
+ * - a state with two different paths back to itself over the same text (exponentially many paths), as in `(a|a)*b`; or
  * - two states p and q, and a text that leads from p to p, from p to q, and from q to q (polynomially many), as in
  *   `a*a*b`: Weber and Seidl, On the degree of ambiguity of finite automata, 1991.
  *
- * A search tries every start, which is a state p that takes everything: so `a+b` is quadratic, too. Where the rest of
- * the pattern can match nothing at all, the match is certain and nothing is tried again; such states do not count as q.
- * So `/\s+/` is linear, and `/\s+$/` is not. What follows a match (`replace`, `split`) is part of the model: a search
- * that looks far ahead and then takes little, as in `/a(a*b)?/g`, is found.
+ * A search tries every start, which corresponds to a state p that consumes every character, so `a+b` is quadratic, too.
+ * If the rest of the pattern can match the empty text, the match is certain and the engine does not backtrack; such
+ * states do not count as q. So `/\s+/` is linear, and `/\s+$/` is not. The model includes searches after a match
+ * (`replace`, `split`): it finds patterns that read far ahead and then consume little, such as `/a(a*b)?/g`.
  *
- * Sound, and not complete: a pattern may be linear for a reason that is not seen here, such as `\b`.
+ * Sound but not complete: a pattern may be linear for a reason that this analysis does not consider, such as `\b`.
  */
 import { automatonOf, Unsupported, type Automaton } from "./regexp-automaton.js";
 
-/** A state of the search: a position of the pattern, or before a match, behind a line terminator or elsewhere. */
+/** A state of the search: a position in the pattern, or before a match, after a line terminator or elsewhere. */
 interface State {
   readonly name: string;
   readonly classes: bigint;
@@ -25,7 +25,7 @@ interface State {
   readonly certain: boolean;
 }
 
-/** Why it cannot be shown that the pattern is linear; undefined when it is. */
+/** The reason why the pattern cannot be shown to be linear; undefined if it can. */
 export function whyNotLinear(source: string, flags: string): string | undefined {
   try {
     return ambiguityOf(statesOf(automatonOf(source, flags), flags));
@@ -76,7 +76,7 @@ function ambiguityOf(states: readonly State[]): string | undefined {
   return undefined;
 }
 
-/** A state with two ways back to itself over one text, without leaving the loop. */
+/** A state with two different paths back to itself over the same text, within its component. */
 function exponentialState(states: readonly State[], loop: ReadonlySet<number>): number | undefined {
   const inLoop = (at: number) => loop.has(at);
   for (const p of loop) {
@@ -125,7 +125,7 @@ function reachable(
   return found;
 }
 
-/** The tuples one character further: all states take the same one. */
+/** The tuples after one more character, which all states consume. */
 function successors(
   states: readonly State[],
   tuple: readonly number[],
@@ -143,7 +143,7 @@ function successors(
   return partial.map(({ tuple: next }) => next);
 }
 
-/** The strongly connected components with a cycle, among the states that count (Tarjan). */
+/** The strongly connected components that contain a cycle, among the states that count (Tarjan). */
 function componentsOf(states: readonly State[], counts: (at: number) => boolean): ReadonlySet<number>[] {
   const [order, low, stack, components] = [
     new Map<number, number>(),

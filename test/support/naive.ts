@@ -2,7 +2,7 @@ import RE2 from "re2";
 import type { Leaf, PathFilter, SearchPlan, TextNode, TextPlan } from "../../src/query/plan/plan.js";
 import type { MatchObject } from "./engine.js";
 
-/** A document as the oracle sees it. */
+/** A document for the oracle. */
 export interface NaiveDocument {
   readonly path: string;
   readonly content: Buffer;
@@ -11,8 +11,8 @@ export interface NaiveDocument {
 type Range = readonly [number, number];
 
 /**
- * The oracle: every pattern on every document, by RE2 over the whole text, without an index, a kernel or a shortcut.
- * Gives one line per result: `path [start-end …] path:[start-end …]`, sorted.
+ * The oracle: matches every pattern against every document with RE2 over the whole text, without an index, a kernel or
+ * an optimization. Returns one line per result, sorted: `path [start-end …] path:[start-end …]`.
  */
 export function naiveSearch(plan: SearchPlan, documents: readonly NaiveDocument[]): string[] {
   const lines: string[] = [];
@@ -32,7 +32,7 @@ export function naiveSearch(plan: SearchPlan, documents: readonly NaiveDocument[
   return lines.sort();
 }
 
-/** The engine's results in the oracle's form. Results of one path in several match objects are united. */
+/** The engine's results in the format of the oracle. Merges results with the same path in several match objects. */
 export function engineLines(matches: readonly MatchObject[]): string[] {
   const byPath = new Map<string, { content: Range[]; path: Range[] }>();
   for (const match of matches) {
@@ -97,7 +97,7 @@ function hasMatch(source: string, foldCase: boolean, text: Buffer): boolean {
   return new RE2(source, foldCase ? "umi" : "um").test(text);
 }
 
-/** All leftmost matches that are not empty. */
+/** All leftmost nonempty matches. */
 function ranges(source: string, foldCase: boolean, text: Buffer): Range[] {
   const regexp = new RE2(source, foldCase ? "umgi" : "umg");
   const found: Range[] = [];
@@ -124,7 +124,7 @@ function resultLine(path: string, content: readonly Range[], pathRanges: readonl
   return `${path} [${disjoint(content)}] path:[${disjoint(pathRanges)}]`;
 }
 
-/** By start, the longer first; what overlaps an earlier one is dropped. */
+/** Sorts by start, longer matches first, and drops matches that overlap an earlier one. */
 function disjoint(all: readonly Range[]): string {
   const kept: string[] = [];
   let last = -1;

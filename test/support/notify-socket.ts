@@ -1,5 +1,5 @@
 /**
- * The other end of systemd's protocol for services: a Unix datagram socket, which Node does not have and python3 does.
+ * systemd's side of its notification protocol: a Unix datagram socket, which python3 supports and Node does not.
  */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -17,16 +17,16 @@ while True:
   print(json.dumps({"pid": pid, "text": text.decode(), "atMs": time.monotonic() * 1000}), flush=True)`;
 
 export interface Notice {
-  /** The process that sent it, as the system says. */
+  /** The process that sent it, according to the kernel. */
   readonly pid: number;
   readonly text: string;
-  /** When it came, on the monotonic clock. */
+  /** The time at which it arrived, on the monotonic clock. */
   readonly atMs: number;
 }
 
 /**
- * Listens at an address as of NOTIFY_SOCKET until the test ends. What comes is added to `notices`; after `pause` nobody
- * reads.
+ * Listens at an address for NOTIFY_SOCKET until the test ends. Messages are added to `notices`; after `pause` they are
+ * no longer read.
  */
 export async function notifySocket(
   t: Test,

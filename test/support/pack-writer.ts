@@ -7,34 +7,34 @@ const typeNumbers = { commit: 1, tree: 2, blob: 3, tag: 4, "oid-delta": 7 } as c
 
 export interface PackedObject {
   readonly type: keyof typeof typeNumbers;
-  /** What the object unpacks to; for a delta, the delta. */
+  /** The uncompressed object; for a delta, the delta itself. */
   readonly content: Uint8Array;
-  /** Named by this oid, right or wrong; from the content when undefined, which a delta must not be. */
+  /** The oid in the index, right or wrong. If undefined, computed from the content; a delta must specify it. */
   readonly oid?: string;
-  /** Hex oid of a delta's base. */
+  /** Hexadecimal oid of the base of a delta. */
   readonly base?: string;
-  /** What the pack says of the size; the true one when undefined. */
+  /** The size in the object's header; the true size if undefined. */
   readonly claimedBytes?: number;
 }
 
-/** The oid of an object of a SHA-1 repository. */
+/** The oid of an object in a SHA-1 repository. */
 export function oidOf(type: string, content: Uint8Array): string {
   return createHash("sha1").update(`${type} ${content.length}\0`).update(content).digest("hex");
 }
 
-/** A tree's entries as git stores them, in the order given. */
+/** The entries of a tree in git's format, in the given order. */
 export function treeOf(entries: readonly (readonly [mode: string, name: string, oid: string])[]): Buffer {
   return Buffer.concat(
     entries.flatMap(([mode, name, oid]) => [Buffer.from(`${mode} ${name}\0`), Buffer.from(oid, "hex")]),
   );
 }
 
-/** A delta: sizes of the base and of the result, then commands of `copy` and `insert`. */
+/** A delta: the sizes of the base and of the result, then `copy` and `insert` commands. */
 export function deltaOf(baseBytes: number, resultBytes: number, ...commands: readonly Uint8Array[]): Buffer {
   return Buffer.concat([varint(baseBytes), varint(resultBytes), ...commands]);
 }
 
-/** Copies at most 0xffffff bytes. */
+/** A command that copies at most 0xffffff bytes. */
 export function copy(from: number, byteCount: number): Buffer {
   const words = Buffer.alloc(8);
   words.writeUInt32LE(from, 1);
@@ -48,8 +48,8 @@ export function insert(bytes: Uint8Array): Buffer {
 }
 
 /**
- * Writes a pack with its index into the `objects/pack` of a SHA-1 repository; returns the oids. git need not agree with
- * what is in it.
+ * Writes a pack with its index into the `objects/pack` of a SHA-1 repository; returns the oids. The pack need not be
+ * valid for git.
  */
 export function writePack(repository: string, objects: readonly PackedObject[], name = "hostile"): string[] {
   const folder = join(repository, "objects", "pack");
@@ -89,7 +89,7 @@ function encode({ type, content, base, claimedBytes }: PackedObject): Buffer {
   return Buffer.concat([Buffer.from(head), Buffer.from(base ?? "", "hex"), deflateSync(content, { level: 9 })]);
 }
 
-/** Version 2. */
+/** An index of version 2. */
 function indexOf(unsorted: readonly IndexEntry[], packChecksum: Buffer): Buffer {
   const entries = [...unsorted].sort((a, b) => (a.oid < b.oid ? -1 : 1));
   const fanOut = Buffer.alloc(4 * 256);

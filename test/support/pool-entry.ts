@@ -1,4 +1,4 @@
-/** A thread for tests of the pool: tasks that do not come back. */
+/** A thread for tests of the pool, with tasks that do not return. */
 import { workerData } from "node:worker_threads";
 import { startProcess } from "../../src/native/process/process.js";
 import { serveTasks } from "../../src/worker/serve.js";
@@ -32,7 +32,7 @@ export default serveTasks({
     const all: unknown[] = [];
     for (;;) all.push(new Array(1000).fill(Math.random()));
   },
-  /** One allocation that does not fit at all, after others that nearly fill the heap. */
+  /** An allocation that exceeds the heap limit, after others that nearly fill the heap. */
   table: () => {
     const all = new Map<string, unknown>();
     for (let i = 0; ; i++) all.set(`key ${i}`, { i });
@@ -43,7 +43,8 @@ export default serveTasks({
   },
   exit: () => process.exit(3),
   /**
-   * Starts a process, which starts another one; both outlive the thread, if nobody ends them. Says which, and hangs.
+   * Starts a process, which starts another one; both outlive the thread unless they are killed. Reports their ids, and
+   * hangs.
    */
   child: (pid: Int32Array) => {
     pid[0] = startProcess({
@@ -55,7 +56,7 @@ export default serveTasks({
     }).pid;
     for (;;) Math.random();
   },
-  /** Hangs at a file, after so many beats. */
+  /** Hangs while it indexes, after this many heartbeats. */
   stall: ({ memory, beats }: { readonly memory: SharedArrayBuffer; readonly beats: Int32Array }) => {
     const activity = new TaskActivity(memory);
     activity.enter("indexing", 7, "main 1", 200);
@@ -68,7 +69,7 @@ export default serveTasks({
     activity.enterFile("0".repeat(40), Buffer.from("a/b.inc"), 200);
     for (;;) Math.random();
   },
-  /** Writes for so long as word 0 is 0. */
+  /** Writes as long as word 0 is 0. */
   write: ({ memory, until }: { readonly memory: SharedArrayBuffer; readonly until: Int32Array }) => {
     const activity = new TaskActivity(memory);
     activity.enter("writing", 7, "", 100);

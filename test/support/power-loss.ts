@@ -1,12 +1,12 @@
 /**
- * A power loss, by the journal of test/faults/layer.c: takes back what no fsync had made durable, as a disk and a file
- * system may.
+ * Simulates a power loss with the journal of test/faults/layer.c: undoes changes that no fsync has made durable, as a
+ * disk and a file system may.
  *
- * Of a file's bytes each page of 4 KiB has the state after any number of the writes to it since the last sync, and its
- * size any that it had since then. Names follow one of two models. *Ordered*: all changes of names are one sequence, of
- * which some first part is on the disk, and any fsync writes all before it, as the journals of ext4 and XFS do.
- * *Loose*: each directory is a sequence of its own, which only its own fsync writes; a new file's fsync writes its
- * name.
+ * Each 4 KiB page of a file is in the state after any number of the writes to it since the last sync, and the file has
+ * any of its sizes since then. Names follow one of two models. *Ordered*: all changes of names form one sequence, of
+ * which some prefix is on the disk, and any fsync writes all changes before it, as the journals of ext4 and XFS do.
+ * *Loose*: each directory has a sequence of its own, which only its own fsync writes; the fsync of a new file writes
+ * its name.
  */
 import {
   closeSync,
@@ -56,11 +56,11 @@ interface Entry {
 export type NameModel = "ordered" | "loose";
 
 export interface Losses {
-  /** Versions of pages, sizes and names that were taken back. */
+  /** The number of versions of pages, sizes and names that were undone. */
   readonly pages: number;
   readonly sizes: number;
   readonly names: number;
-  /** All that was not synced. */
+  /** The number of all versions that were not synced. */
   readonly unsynced: number;
 }
 
@@ -68,8 +68,8 @@ const pageBytes = 4096;
 const headerBytes = 64;
 
 /**
- * Undoes a random part of what was not synced. `keepOf` says of so many versions how many stay, at least 0. Caller
- * guarantees: nobody runs.
+ * Undoes a random part of the changes that were not synced. `keepOf` returns how many of a number of versions are kept.
+ * Caller guarantees: no process uses the files.
  */
 export function losePower(journal: string, data: string, model: NameModel, keepOf: (count: number) => number): Losses {
   const entries = readJournal(join(journal, "journal"));
@@ -102,7 +102,7 @@ function readJournal(path: string): Entry[] {
     const take = (count: number): Buffer => all.subarray(place, (place += count));
     const texts = [take(pathBytes).toString(), take(otherBytes).toString()];
     const bytes = take(dataBytes);
-    // The daemon may have been killed within the last entry, before its call was done.
+    // The daemon may have been killed during the last entry, before its call was complete.
     if (place > all.length) break;
     entries.push({
       kind: kinds[kind] ?? "",
@@ -127,7 +127,7 @@ function pathsByInode(folders: readonly string[]): Map<number, string> {
     found.set(lstatSync(folder).ino, folder);
     for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
       const path = join(entry.parentPath, entry.name);
-      // A probe of a store that outlives the daemon deletes what it has made.
+      // A store probe that outlives the daemon deletes the file it has created.
       const stat = lstatSync(path, { throwIfNoEntry: false });
       if (stat !== undefined) found.set(stat.ino, path);
     }
@@ -135,7 +135,7 @@ function pathsByInode(folders: readonly string[]): Map<number, string> {
   return found;
 }
 
-/** What a piece of a page held before a write. */
+/** The contents of part of a page before a write. */
 interface Piece {
   readonly offset: number;
   readonly bytes: Buffer;
@@ -149,7 +149,7 @@ interface Unsynced {
 function unsyncedContents(entries: readonly Entry[]): Map<number, Unsynced> {
   const files = new Map<number, Unsynced>();
   for (const entry of entries) {
-    // The inode of a file that is gone is given out again.
+    // The inode number of a deleted file is reused.
     if (entry.kind === "create" || entry.kind === "mkdir") files.delete(entry.inode);
     let file = files.get(entry.inode);
     if (file === undefined) files.set(entry.inode, (file = { pages: new Map(), sizes: [] }));
@@ -169,7 +169,7 @@ function addPieces(file: Unsynced, { kind, offset, length, oldSize, newSize, byt
   for (const page of pagesOf(offset, end - offset)) {
     const [from, to] = [Math.max(offset, page * pageBytes), Math.min(end, (page + 1) * pageBytes)];
     const before = Buffer.alloc(to - from);
-    // What was beyond the file's end reads as zeros.
+    // Bytes past the previous end of the file read as zeros.
     bytes.subarray(from - offset, to - offset).copy(before);
     const pieces = file.pages.get(page) ?? [];
     pieces.push({ offset: from, bytes: before });
@@ -192,7 +192,7 @@ function undoContents(
   const losses = { pages: 0, sizes: 0, unsynced: 0 };
   for (const [inode, { pages, sizes }] of files) {
     const path = paths.get(inode);
-    // A directory may have taken the inode of a file that is gone, just before its process was killed.
+    // A directory may have taken the inode of a deleted file just before its process was killed.
     if (path === undefined || pages.size + sizes.length === 0 || !lstatSync(path).isFile()) continue;
     const file = openSync(path, "r+");
     for (const pieces of pages.values()) {
@@ -216,7 +216,7 @@ function isName({ kind }: Entry): boolean {
 
 const folderOf = ({ path, other }: Entry): string => dirname(other === "" ? path : other);
 
-/** For each directory the changes of its names that nothing made durable. */
+/** For each directory, the changes of names that were not made durable. */
 function undurableByFolder(entries: readonly Entry[], paths: Map<number, string>): Entry[][] {
   const groups = new Map<string, Entry[]>();
   const keepUpTo = (folder: string, last: Entry): void => {
@@ -231,7 +231,7 @@ function undurableByFolder(entries: readonly Entry[], paths: Map<number, string>
     const made = [...groups.values()].flat().findLast(({ kind, inode }) => kind === "create" && inode === entry.inode);
     if (made === undefined) continue;
     keepUpTo(dirname(made.path), made);
-    // A file that is there has its directories.
+    // The directories of an existing file exist.
     for (let path = dirname(made.path); path !== dirname(path); path = dirname(path)) {
       const folderMade = groups.get(dirname(path))?.findLast((other) => other.kind === "mkdir" && other.path === path);
       if (folderMade !== undefined) keepUpTo(dirname(path), folderMade);
@@ -257,7 +257,7 @@ function undoName({ kind, path, other, grave }: Entry, journal: string): void {
   }
 }
 
-/** What a change of names undid may already be gone with another one. */
+/** Runs `act`, or `otherwise` if it fails, which happens if the undo of another change has already had its effect. */
 function attempt(act: () => void, otherwise: () => void = () => undefined): void {
   try {
     act();

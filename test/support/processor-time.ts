@@ -1,4 +1,4 @@
-/** What the kernel counts of threads: how long each ran, and how long it was ready to run and had no processor. */
+/** Scheduler statistics of threads: how long each ran, and how long it was runnable without a processor. */
 import { readdirSync, readFileSync } from "node:fs";
 
 interface ThreadTimes {
@@ -6,13 +6,13 @@ interface ThreadTimes {
   readonly waitedMs: number;
 }
 
-/** Times of a daemon's threads, and of this process's main thread, since the last start. */
+/** Times of a daemon's threads, and of this process's main thread, since the last start of the measurement. */
 export interface TimesSince {
   readonly wallMs: number;
   readonly mainRanMs: number;
-  /** Of the other thread that ran longest. */
+  /** The time of the other thread that ran longest. */
   readonly workerRanMs: number;
-  /** For a processor: the main thread, the other thread that waited longest, and this process, one after the other. */
+  /** Sum of the waits for a processor: of the main thread, of the other thread that waited longest, of this process. */
   readonly waitedMs: number;
 }
 

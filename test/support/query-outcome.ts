@@ -6,7 +6,7 @@ import type { QueryType } from "../../src/query/syntax/query-type.js";
 
 export const types: readonly QueryType[] = ["keyword", "standard", "literal", "regexp", "structural"];
 
-/** Pieces that mean something to some part of the parser, glued with and without space. */
+/** Tokens with a meaning to some part of the parser, joined with and without spaces. */
 export const pieces = [
   "(",
   "(",
@@ -79,7 +79,7 @@ export const pieces = [
   "\u{1f600}",
 ];
 
-/** The printed plan, or the error's message; throws for an outcome that a client must never see. */
+/** The printed plan, or the error message; throws for a result that a client must never see. */
 export function outcomeOf(text: string, type: QueryType): string {
   try {
     return printPlan(planQuery(text, type));

@@ -1,4 +1,4 @@
-/** Numbers below a bound, of one sequence for one seed (mulberry32). */
+/** Random numbers below a bound, in the same sequence for the same seed (mulberry32). */
 export function randomFrom(seed: number): (below: number) => number {
   let state = seed | 0;
   return (below) => {

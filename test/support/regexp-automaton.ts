@@ -1,37 +1,37 @@
 /**
- * The position automaton of a JavaScript regular expression: one state for each place of the source that takes a
- * character, as Glushkov builds it. It is what test/support/linear-regexp.ts reasons about.
+ * The position automaton (Glushkov) of a JavaScript regular expression: one state for each position in the source that
+ * consumes a character. test/support/linear-regexp.ts analyses it.
  *
- * Simplifications, all to the side of more paths than the engine has: assertions are passed freely, but for `^` where
- * a match starts; the body of a lookahead is a branch that ends nowhere; a lookbehind must be of bounded length.
+ * It simplifies, but never has fewer paths than the engine: assertions always succeed, except `^` where a match starts;
+ * the body of a lookahead is a branch that ends nowhere; a lookbehind must have a bounded length.
  */
 import { RegExpParser, type AST } from "@eslint-community/regexpp";
 
-/** A state: a character was just taken by this part of the source. */
+/** A state: this part of the source has just consumed a character. */
 export interface Position {
   readonly raw: string;
-  /** The classes of characters that it takes, as bits. */
+  /** The character classes that it consumes, as bits. */
   readonly classes: bigint;
-  /** The positions that may come next, and how many ways lead there: 1, or 2 for more. */
+  /** The positions that can follow, and the number of paths to each: 1, or 2 for more than one. */
   readonly next: ReadonlyMap<number, number>;
-  /** The rest of the pattern can match the empty text, whatever follows: from here on the match is certain. */
+  /** The rest of the pattern can match the empty text whatever follows: from here on the match is certain. */
   readonly certain: boolean;
 }
 
 export interface Automaton {
   readonly positions: readonly Position[];
-  /** Where a match may begin: at the start of the text, after a line terminator, elsewhere. */
+  /** The positions where a match can start: at the start of the text, after a line terminator, elsewhere. */
   readonly first: {
     readonly text: ReadonlyMap<number, number>;
     readonly line: ReadonlyMap<number, number>;
     readonly other: ReadonlyMap<number, number>;
   };
   readonly classCount: number;
-  /** The classes of line terminators. */
+  /** The character classes of line terminators. */
   readonly newlines: bigint;
 }
 
-/** A node of the Thompson automaton before its empty steps are taken out. */
+/** A node of the Thompson automaton, before its empty steps are eliminated. */
 interface Node {
   /** Steps that always succeed. */
   readonly free: number[];
@@ -42,7 +42,7 @@ interface Node {
   position: number | undefined;
 }
 
-/** More than any pattern of ours has; a larger one is not proven. */
+/** More than any pattern of this project has. Larger patterns are not analysed. */
 const positionsMax = 700;
 const emptyPathsMax = 20_000;
 
@@ -83,7 +83,7 @@ class Thompson {
     this.#accept = this.#alternatives(tree.alternatives, this.start);
   }
 
-  /** The positions behind a node's empty steps, and whether the end is among them without an assertion. */
+  /** The positions reachable through a node's empty steps, and whether the end is reachable without an assertion. */
   closure(
     from: number,
     startHolds: boolean,
@@ -187,7 +187,7 @@ class Thompson {
     if (assertion.kind === "lookahead") {
       const entry = this.#node();
       this.#at(from).guarded.push(entry);
-      // Its end leads nowhere: what it took is given up.
+      // Its end leads nowhere: the text that it consumed is not part of the match.
       this.#alternatives(assertion.alternatives, entry);
     }
     return end;
@@ -201,7 +201,7 @@ function isBounded(element: AST.Element): boolean {
   return true;
 }
 
-/** Characters on which the parts of a pattern may differ: those of Latin scripts, blanks and odd ones, and its own. */
+/** Characters that parts of a pattern may distinguish: Latin letters, spaces, special characters, and its own. */
 const usualCharacters: readonly number[] = [
   ...Array.from({ length: 0x250 }, (_, code) => code),
   0x3c3,
@@ -225,7 +225,7 @@ const usualCharacters: readonly number[] = [
 
 const takenBy = new Map<string, ReadonlySet<number>>();
 
-/** Characters with the same effect are one class. */
+/** Characters with the same effect form one class. */
 function classesOf(
   raws: readonly string[],
   source: string,

@@ -1,6 +1,6 @@
 import { fc } from "./property.js";
 
-/** A regexp as typed, and how to make texts that it matches as long as anchors do not object. */
+/** A regular expression as source text, and a generator of texts that it matches, unless anchors prevent it. */
 export interface GeneratedRegexp {
   readonly source: string;
   readonly sample: (random: Random) => string;
@@ -9,10 +9,13 @@ export interface GeneratedRegexp {
 /** A number in [0, limit). */
 export type Random = (limit: number) => number;
 
-/** Few characters, so that they meet: both cases, the two that fold into ASCII, one beyond the BMP, a newline. */
+/**
+ * A small alphabet, so that matches are likely: both cases, the two letters that fold to ASCII, a non-BMP letter, a
+ * newline.
+ */
 export const alphabet = [..."aabbckKsS_ 01é", "É", "\u212A", "\u017F", "😀", "\n", "\r", "-"];
 
-/** Not all of it: a character that takes an escape in some place is spelt with one in every place. */
+/** A subset: a character that needs an escape in some context is always escaped. */
 const character = fc.constantFrom(...alphabet);
 
 function spelt(text: string): string {
@@ -79,7 +82,7 @@ const set = fc.oneof(
   ),
 );
 
-/** More texts than a set of literals holds, so that they are cut. */
+/** More texts than a set of literals can hold, so that the set is truncated. */
 const manyTexts = fc.constantFrom([0, 80], [80, 200], [900, 1100]).map(([from, to]) => {
   const texts = Array.from(
     { length: to - from },
@@ -150,7 +153,7 @@ function sequence(parts: readonly GeneratedRegexp[]): GeneratedRegexp {
   };
 }
 
-/** In a group, so that it can stand in a sequence. */
+/** Wraps it in a group, so that it can be part of a sequence. */
 function alternatives(parts: readonly GeneratedRegexp[]): GeneratedRegexp {
   return {
     source: `(?:${parts.map(({ source }) => source).join("|")})`,
@@ -178,7 +181,7 @@ const { regexp } = fc.letrec<{ regexp: GeneratedRegexp }>((tie) => ({
   ),
 }));
 
-/** A regexp, and a text with some places that it is likely to match. Also in bytes that are not UTF-8. */
+/** A regular expression, and a text with parts that it is likely to match; some texts are not valid UTF-8. */
 export interface RegexpCase {
   readonly source: string;
   readonly text: Buffer;
@@ -198,7 +201,7 @@ const shortText = fc
   .map((all) => leaf(all.join(""), all.join("")));
 const textAlternatives = fc.array(shortText, { minLength: 2, maxLength: 5 }).map(alternatives);
 
-/** Numbers in `pieces` are seeds of samples. */
+/** The numbers in `pieces` are seeds of samples. */
 export const regexpCases: fc.Arbitrary<RegexpCase> = fc
   .tuple(fc.oneof({ weight: 19, arbitrary: regexp }, { weight: 1, arbitrary: textAlternatives }), pieces)
   .map(([{ source, sample }, parts]) => ({

@@ -3,9 +3,9 @@ import ts from "typescript";
 
 export interface ListedRegexp {
   readonly line: number;
-  /** As in the code: `/a+/g`, or `new RegExp(…)`. */
+  /** The source code: `/a+/g`, or `new RegExp(…)`. */
   readonly text: string;
-  /** Undefined where it is made of what only a run shows. */
+  /** Undefined if it is known only at run time. */
   readonly pattern: { readonly source: string; readonly flags: string } | undefined;
 }
 
@@ -44,7 +44,7 @@ function madePattern(file: ts.SourceFile, node: ts.NewExpression | ts.CallExpres
   return source === undefined || flags === undefined ? undefined : { source, flags };
 }
 
-/** The value of an expression made of constant texts of the same file; undefined for any other. */
+/** The value of an expression of constant strings of the same file; undefined for any other. */
 function textOf(file: ts.SourceFile, node: ts.Expression): string | undefined {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (ts.isIdentifier(node)) {
@@ -62,7 +62,7 @@ function textOf(file: ts.SourceFile, node: ts.Expression): string | undefined {
   return ts.isCallExpression(node) ? joinedTextOf(file, node) : undefined;
 }
 
-/** `words.join("|")`, where `words` is a constant array of texts. */
+/** `words.join("|")`, where `words` is a constant array of strings. */
 function joinedTextOf(
   file: ts.SourceFile,
   { expression, arguments: [separator] }: ts.CallExpression,
@@ -79,7 +79,7 @@ function joinedTextOf(
   return texts.includes(undefined) ? undefined : texts.join(textOf(file, separator));
 }
 
-/** What a constant at the top of the file is set to. */
+/** The initial value of a constant at the top level of the file. */
 function constantOf(file: ts.SourceFile, name: string): ts.Expression | undefined {
   for (const statement of file.statements) {
     if (!ts.isVariableStatement(statement) || (statement.declarationList.flags & ts.NodeFlags.Const) === 0) continue;

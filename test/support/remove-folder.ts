@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 
-/** Deletes a folder in which a process that was killed with its daemon may still make a file. */
+/** Deletes a folder in which a process that was killed with its daemon may still create a file. */
 export function removeFolder(path: string): void {
   for (let triesLeft = 10; ; triesLeft--) {
     try {

@@ -1,28 +1,28 @@
-/** What a running daemon holds, as the system and LMDB count it. */
+/** The resources of a running daemon, according to the system and LMDB. */
 import { lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { open, type RootDatabase } from "lmdb";
 import type { DaemonProcess } from "./daemon.js";
 
-/** What it holds at one moment. */
+/** The resources at one moment. */
 export interface Resources {
-  /** Memory of its own: neither mapped files nor what its children have. */
+  /** Private memory, excluding mapped files and child processes. */
   readonly memoryBytes: number;
   readonly heapBytes: number;
-  /** Buffers that the main thread's heap refers to. */
+  /** Size of the buffers that the main thread's heap refers to. */
   readonly externalBytes: number;
   readonly descriptors: number;
   readonly threads: number;
-  /** Slots in LMDB's tables of readers, of both stores, that belong to it. */
+  /** Number of its slots in the reader tables of both LMDB stores. */
   readonly readers: number;
-  /** Of those, the ones in a read transaction. */
+  /** Number of those slots that are in a read transaction. */
   readonly reading: number;
   readonly shardBytes: number;
   readonly catalogBytes: number;
 }
 
 /**
- * Looks at a daemon from outside. The lists of readers are read through environments of our own, which hold no
+ * Observes a daemon from outside. Reads the reader tables through LMDB environments of this process, which hold no
  * transaction.
  */
 export class ResourceWatch {
@@ -59,7 +59,7 @@ export class ResourceWatch {
   }
 }
 
-/** Lines of `mdb_stat -r`: the process, its thread, and the transaction or a dash. */
+/** Parses lines of `mdb_stat -r`: the process, its thread, and the transaction or a dash. */
 function readerLines(store: RootDatabase, pid: number): string[] {
   store.resetReadTxn();
   return store
@@ -74,7 +74,7 @@ function ownBytes(pid: number): number {
   return 1024 * (kibibytes("RssAnon") + kibibytes("RssShmem"));
 }
 
-/** Bytes and number of the files below a folder in which others write. */
+/** Total size and number of the files below a folder to which other processes write. */
 export function folderSize(folder: string): { readonly bytes: number; readonly files: number } {
   let [bytes, files] = [0, 0];
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {

@@ -5,12 +5,12 @@ import { testRepository } from "./engine.js";
 import { fc } from "./property.js";
 
 /*
- * Documents and queries that are likely to meet: a small alphabet makes matches, overlaps and folding collisions.
+ * Documents and queries that are likely to match: a small alphabet creates matches, overlaps and folding collisions.
  */
 
 export const repositories = [testRepository(1, "one"), testRepository(2, "two")];
 
-/** The two odd letters fold to k and s. */
+/** The two special letters fold to k and s. */
 const word = fc.stringMatching(/^[abkKsS_\u017f\u212a\u00e9]{1,5}$/);
 const gap = fc.constantFrom(" ", "\n", "\r\n", "\n\n", "    ", "");
 const filler = fc.constantFrom("", "", "", "x".repeat(4090), "y ".repeat(2040), "abk\n".repeat(1030), "z".repeat(4096));
@@ -21,7 +21,7 @@ const document = fc.record({
   repositoryId: fc.constantFrom(1, 2),
 });
 
-/** Documents of the two repositories, each path once in each. */
+/** Documents of the two repositories; each path occurs once per repository. */
 export const corpus = fc.uniqueArray(document, { maxLength: 12, selector: (one) => `${one.repositoryId} ${one.path}` });
 
 const literal = fc.oneof(word, fc.constantFrom("abk", "ask_", "abk abk", "ks", "x", "aaa"));
@@ -51,10 +51,10 @@ const overlapping = fc.uniqueArray(
   { minLength: 2, maxLength: 6 },
 );
 
-/** An `or` of texts, which is one leaf. */
+/** An `or` of texts, which becomes one leaf. */
 const texts = overlapping.map((all) => `(${all.join(" or ")})`);
 
-/** The same `or` as texts and as regexps that are none. */
+/** The same `or` as literals, and as regular expressions without special characters. */
 export const textsAndRegexps = overlapping.map(
   (all) => [all.join(" or "), all.map((text) => `/(${text}|${text}x{0})/`).join(" or ")] as const,
 );
@@ -66,7 +66,7 @@ export const atom = fc.oneof(
   literal.map((text) => `content:"${text}"`),
 );
 
-/** A pattern, or a group in parentheses, without a negation where `leaf` has none. */
+/** A pattern, or a group in parentheses, without a negation if `leaf` has none. */
 export function expressionOf(leaf: fc.Arbitrary<string>): fc.Arbitrary<string> {
   return fc.letrec<{ tree: string }>((tie) => ({
     tree: fc.oneof(
@@ -97,7 +97,7 @@ export const filters = fc.array(
   { maxLength: 2 },
 );
 
-/** The plan; undefined for a query that is refused, as some generated ones are. */
+/** The plan; undefined for a query that is rejected, as some generated queries are. */
 export function planOrSkip(text: string, type: QueryType): SearchPlan | undefined {
   try {
     return planQuery(text, type);

@@ -1,7 +1,7 @@
 /**
- * What systemd is for a service of `Type=notify` with `FileDescriptorStoreMax=`: it starts the program, keeps the
- * descriptors that it is given, and passes them to the next start. python3 speaks the protocol, since Node passes no
- * descriptors.
+ * Acts as systemd for a service of `Type=notify` with `FileDescriptorStoreMax=`: starts the program, stores the
+ * descriptors that it sends, and passes them to the next start. python3 implements the protocol, because Node cannot
+ * pass descriptors.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -47,11 +47,11 @@ finally:
   os.kill(child, signal.SIGKILL)`;
 
 export interface ManagedState {
-  /** Names of the descriptors that it keeps. */
+  /** The names of the descriptors that it stores. */
   kept: readonly string[];
-  /** What the service has said. */
+  /** The output of the service. */
   readonly texts: string[];
-  /** Pids of the processes that were started, and of those that have ended. */
+  /** Process ids of the processes that were started, and of those that have ended. */
   readonly started: number[];
   readonly ended: number[];
 }
@@ -78,7 +78,7 @@ export class ManagedService {
   }
 
   /**
-   * Starts a program under the manager; it ends with the test. The last argument is the one that `restart` may replace.
+   * Starts a program under the manager; it is stopped at the end of the test. `restart` can replace the last argument.
    */
   static async start(t: Test, address: string, program: readonly string[]): Promise<ManagedService> {
     const child = spawn("python3", ["-c", manager, address, ...program], { stdio: ["pipe", "pipe", "inherit"] });
@@ -91,12 +91,14 @@ export class ManagedService {
     return service;
   }
 
-  /** Address that the last start listens on. */
+  /** The address on which the last start listens. */
   get url(): string {
     return this.state.texts.flatMap((text) => /STATUS=Listening on (\S+)/.exec(text)?.[1] ?? []).at(-1) ?? "";
   }
 
-  /** SIGTERM, and a new start when the process has ended, with another last argument if one is given. */
+  /**
+   * Sends SIGTERM, and starts the program again when the process has ended, with a new last argument if one is passed.
+   */
   async restart(lastArgument = "restart"): Promise<void> {
     const count = this.#readyCount() + 1;
     this.#child.stdin?.write(`${lastArgument}\n`);

@@ -1,4 +1,4 @@
-/** The report of a soak: docs/soak.md and its pictures. */
+/** The report of a soak test: docs/soak.md and its plots. */
 import { writeFileSync } from "node:fs";
 import { renderPlot } from "../../native-bench/report/plot.js";
 import type { Axis, Plot, Series } from "../../native-bench/report/run-report.js";
@@ -6,7 +6,7 @@ import { conditions } from "../faults/results.js";
 import { quantile } from "./full-run.js";
 import type { Resources } from "./resources.js";
 
-/** One second of a soak. */
+/** One second of a soak test. */
 export interface SoakSample extends Resources {
   readonly second: number;
   readonly syncMs: number;

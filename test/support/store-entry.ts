@@ -1,6 +1,6 @@
 /**
- * A process with an open store that does what each line says, and answers with one: see StoreProcess. Arguments: which
- * store, and its folder.
+ * A process with an open store that executes the command in each line of its input, and responds with a line: see
+ * StoreProcess. Arguments: the kind of store, and its folder.
  */
 import { createInterface } from "node:readline";
 import { open } from "lmdb";
@@ -10,7 +10,7 @@ import { ShardStore } from "../../src/store/shard-store.js";
 const [kind, folder = ""] = process.argv.slice(2);
 const value = Buffer.alloc(20_000, "v");
 
-/** Reads that go on until the process ends. */
+/** Read transactions that stay open until the process ends. */
 const held: unknown[] = [];
 
 interface Store {
@@ -48,7 +48,7 @@ function openRecords(): Store {
 const store = kind === "shards" ? openShards() : openRecords();
 const answer = (text: string): void => void process.stdout.write(`${text}\n`);
 answer("open");
-/** Ids of the processes that have slots of readers, this one left out. */
+/** Ids of the processes that have reader slots, excluding this one. */
 function otherReaders(): string {
   const rows = open({ path: folder })
     .readerList()

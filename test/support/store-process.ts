@@ -1,4 +1,4 @@
-/** A process that has one store open, and does what it is told: test/support/store-entry.ts. */
+/** A process that has one store open and executes commands: test/support/store-entry.ts. */
 import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -32,13 +32,13 @@ export class StoreProcess {
     return opened;
   }
 
-  /** A number writes the value of that id; "hold" begins a read that does not end; "readers" lists slots of readers. */
+  /** A number writes the value of that id; "hold" starts a read that does not end; "readers" lists reader slots. */
   async ask(command: string): Promise<string> {
     this.#child.stdin.write(`${command}\n`);
     return await this.#answer();
   }
 
-  /** kill -9. */
+  /** Kills the process with SIGKILL. */
   async end(): Promise<void> {
     const ended = once(this.#child, "exit");
     if (this.#child.exitCode === null && this.#child.signalCode === null && this.#child.kill("SIGKILL")) await ended;

@@ -1,8 +1,8 @@
-/** Where the tests are. */
+/** Locates test files. */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** Finds `NAME.test.ts`, or a `NAME.ts` of test/faults, below test/; undefined when there is none. */
+/** Finds `NAME.test.ts`, or `NAME.ts` in test/faults, below test/; undefined if there is none. */
 export function findTestFile(name: string): string | undefined {
   const folder = readdirSync("test", { recursive: true, withFileTypes: true }).find(
     (entry) => entry.name === `${name}.test.ts`,

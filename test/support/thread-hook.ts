@@ -1,6 +1,6 @@
 /**
- * Loaded into the worker threads of a daemon under test: makes a thread hang, or exhaust its heap, where it meets one
- * of these words, as hostile text would where the program has a fault.
+ * Loaded into the worker threads of a daemon under test: makes a thread hang, or exhaust its heap, when it processes
+ * one of these words, as if hostile text had triggered a bug.
  */
 import { MessagePort } from "node:worker_threads";
 
@@ -24,7 +24,7 @@ function meet(text: string): void {
   if (word !== undefined) acts[word]();
 }
 
-// What a thread is asked, for searches and reads, whatever port brings it.
+// The requests that a thread receives, for searches and reads, through any port.
 const { on } = MessagePort.prototype;
 MessagePort.prototype.on = function (this: MessagePort, event: string, listener: Parameters<typeof on>[1]) {
   return event !== "message"
@@ -39,7 +39,7 @@ MessagePort.prototype.on = function (this: MessagePort, event: string, listener:
       });
 };
 
-// Contents that are indexed are looked through for NUL bytes first.
+// Contents to index are first searched for NUL bytes.
 const { includes } = Buffer.prototype;
 Buffer.prototype.includes = function (this: Buffer, ...args: Parameters<typeof includes>): boolean {
   if (args[0] === 0 && this.length < 1000) meet(this.toString("latin1"));

@@ -1,13 +1,13 @@
-/** Waits for what other processes, sockets and threads do: as long as a busy machine needs, and not for ever. */
+/** Waits for other processes, sockets and threads: long enough for a busy machine, but not forever. */
 import { isDeepStrictEqual } from "node:util";
 import type { Test } from "tap";
 import { monotonicMs, sleep } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
 
-/** Generous, since what is waited for comes at once on a quiet machine. */
+/** Generous, since on an idle machine waits end almost immediately. */
 export const waitMsMax = 120_000;
 
-/** Waits until `holds` resolves with true; throws when it does not in time. */
+/** Waits until `holds` resolves with true; throws if it does not in time. */
 export async function until(
   what: string,
   holds: () => Promise<boolean> | boolean,
@@ -15,16 +15,16 @@ export async function until(
 ): Promise<void> {
   const endMs = monotonicMs() + waitMs;
   while (!(await holds())) {
-    if (monotonicMs() > endMs) throw new TrawlError("internal", `waited ${waitMs} ms in vain: ${what}`);
+    if (monotonicMs() > endMs) throw new TrawlError("internal", `timed out after ${waitMs} ms: ${what}`);
     await sleep(5);
   }
 }
 
-/** The value of `promise`, or an error when it takes too long. */
+/** The value of `promise`, or an error if it takes too long. */
 export async function within<T>(promise: Promise<T>, what: string, waitMs: number = waitMsMax): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new TrawlError("internal", `${what}: not within ${waitMs} ms`)), waitMs);
+    timer = setTimeout(() => reject(new TrawlError("internal", `${what}: timed out after ${waitMs} ms`)), waitMs);
   });
   try {
     return await Promise.race([promise, late]);
@@ -33,7 +33,7 @@ export async function within<T>(promise: Promise<T>, what: string, waitMs: numbe
   }
 }
 
-/** Asserts that `get` gives `expected`, at once or after a while. */
+/** Asserts that `get` returns `expected`, immediately or after a while. */
 export async function becomes<T>(t: Test, get: () => Promise<T> | T, expected: T, what: string): Promise<void> {
   await until(what, async () => isDeepStrictEqual(await get(), expected)).catch(() => undefined);
   t.same(await get(), expected, what);

@@ -1,6 +1,6 @@
 import type { Test } from "tap";
 
-/** Sets the wall clock of this process, which goes on being real at the end of the test; the monotonic clock stays. */
+/** Sets the wall clock of this process until the end of the test; the monotonic clock does not change. */
 export function wallClock(t: Test): { set(ms: number): void } {
   const Real = Date;
   let shownMs: number | undefined;

@@ -56,14 +56,14 @@ t.test("the header", async (t) => {
     t.same(readCredential("q=a", header), typeof want === "string" ? { kind: want } : want, header ?? "none");
 });
 
-t.test("the query wins over the header", async (t) => {
+t.test("the query takes precedence over the header", async (t) => {
   t.same(readCredential("q=a&token=abc", "token other"), token("abc"));
   t.same(readCredential("token=a%2Bb", undefined), token("a+b"));
   t.same(readCredential("token=", "token other"), token("other"));
   t.same(readCredential("q=token=abc", "token other"), token("other"), "a query that only speaks of one");
 });
 
-t.test("a header of any length is read in a time in proportion", async (t) => {
+t.test("a header is parsed in linear time", async (t) => {
   const long = `token-sudo ${'a="'.repeat(20_000)}`;
   t.same(readCredential("", long), { kind: "malformed" });
 });

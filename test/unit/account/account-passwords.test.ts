@@ -1,4 +1,4 @@
-/** Passwords, links to set one, e-mail addresses and sessions, on a store of their own. */
+/** Passwords, links to set them, e-mail addresses and sessions, with a store of their own. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -9,7 +9,7 @@ const [first, second, third] = ["correct horse", "battery staple", "twelve chars
 const dayMs = 86_400_000;
 const signIn = auditEntry("sign-in", operator, {});
 
-t.test("a password lets its user in, and nobody else", async (t) => {
+t.test("a password admits its user and nobody else", async (t) => {
   const site = new AccountSite(t);
   const [bob, ann] = [await site.user("bob"), await site.user("ann")];
   t.notOk(site.accounts.passwords.has(bob.id));
@@ -28,7 +28,7 @@ t.test("a password lets its user in, and nobody else", async (t) => {
   t.ok(readFileSync(join(site.folder, "catalog/data.mdb")).includes("$argon2id$v=19$m=19456,t=2,p=1$"));
 });
 
-t.test("how long a password is", async (t) => {
+t.test("limits on the length of a password", async (t) => {
   const site = new AccountSite(t);
   await site.user("bob");
   for (const good of ["x".repeat(12), "x".repeat(72), "\u{1f40e}".repeat(72)])
@@ -49,7 +49,7 @@ t.test("how long a password is", async (t) => {
   await t.rejects(site.accounts.passwords.set("eve", first, operator), { code: "not-found" });
 });
 
-t.test("changing one's own asks for the old one", async (t) => {
+t.test("changing one's own password requires the old one", async (t) => {
   const site = new AccountSite(t);
   const { id } = await site.user("bob");
   await site.accounts.passwords.set("bob", first, operator);
@@ -71,7 +71,7 @@ t.test("changing one's own asks for the old one", async (t) => {
   );
 });
 
-t.test("a link sets a password once, for a day, and the latest only", async (t) => {
+t.test("a link sets a password once, within a day; only the latest link is valid", async (t) => {
   const site = new AccountSite(t);
   const { id } = await site.user("bob");
   const { passwords } = site.accounts;
@@ -113,7 +113,7 @@ t.test("a link sets a password once, for a day, and the latest only", async (t) 
   t.match((await site.audited()).at(-1), { event: "password-changed", who: "bob", from: "192.0.2.1", user: "bob" });
 });
 
-t.test("sessions end with the password, the user and at sign-out", async (t) => {
+t.test("sessions end when the password changes, the user is deleted, or the user signs out", async (t) => {
   const site = new AccountSite(t);
   const bob = await site.user("bob");
   await site.user("root", true);
@@ -147,7 +147,7 @@ t.test("sessions end with the password, the user and at sign-out", async (t) => 
   await t.rejects(open(), { code: "forbidden" }, "who is gone does not come in");
 });
 
-t.test("a user's oldest session makes room for a further one", async (t) => {
+t.test("a new session replaces the user's oldest one", async (t) => {
   const site = new AccountSite(t);
   const bob = await site.user("bob");
   const texts: string[] = [];
@@ -157,7 +157,7 @@ t.test("a user's oldest session makes room for a further one", async (t) => {
   t.ok(site.accounts.sessions.find(texts.at(-1)!, now));
 });
 
-t.test("an e-mail address belongs to one user, and goes with it", async (t) => {
+t.test("an e-mail address belongs to one user, and is deleted with it", async (t) => {
   const site = new AccountSite(t);
   await site.user("root", true);
   const bob = await site.accounts.createUser(

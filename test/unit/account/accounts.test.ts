@@ -25,7 +25,7 @@ function shown(entry: AuthResult): string {
   return `${name === "" ? "anonymous" : name}${isSiteAdmin ? " (admin)" : ""}${sudoBy === undefined ? "" : ` by ${sudoBy}`}`;
 }
 
-t.test("the first start makes a site admin, a later one does not", async (t) => {
+t.test("only the first start creates a site admin", async (t) => {
   const site = new AccountSite(t);
   await site.accounts.start(operator, true);
   await site.accounts.start(operator, true);
@@ -33,7 +33,7 @@ t.test("the first start makes a site admin, a later one does not", async (t) => 
   t.equal(site.accounts.userCount, 1);
 });
 
-t.test("who is let in as whom", async (t) => {
+t.test("the viewer of each credential", async (t) => {
   const site = new AccountSite(t);
   await site.user("root", true);
   await site.user("bob");
@@ -102,7 +102,7 @@ t.test("who is let in as whom", async (t) => {
   });
 });
 
-t.test("a token ends at once: revoked, or its user deleted", async (t) => {
+t.test("a token is invalid as soon as it is revoked or its user is deleted", async (t) => {
   const site = new AccountSite(t);
   await site.user("root", true);
   await site.user("bob");
@@ -129,7 +129,7 @@ t.test("a token ends at once: revoked, or its user deleted", async (t) => {
   await t.rejects(site.accounts.accessTokens.delete(id, operator), { code: "not-found" });
 });
 
-t.test("expiry follows the wall clock, whichever way it jumps", async (t) => {
+t.test("expiry follows the wall clock when it jumps forward or back", async (t) => {
   const site = new AccountSite(t);
   await site.user("bob");
   const text = await site.token("bob", { ...plainToken, lifetimeMs: dayMs });
@@ -142,7 +142,7 @@ t.test("expiry follows the wall clock, whichever way it jumps", async (t) => {
   t.ok(isValid(now - 1000 * dayMs), "a token may seem to come from the future");
 });
 
-t.test("the last use of a token, whichever way the clock jumps", async (t) => {
+t.test("the last use of a token, when the clock jumps forward or back", async (t) => {
   const site = new AccountSite(t);
   const { id } = await site.user("bob");
   await site.token("bob");
@@ -200,7 +200,7 @@ t.test(
   },
 );
 
-t.test("sessions, whichever way the clock jumps", async (t) => {
+t.test("sessions, when the clock jumps forward or back", async (t) => {
   const site = new AccountSite(t);
   const bob = await site.user("bob");
   const now = new Date().getTime();
@@ -239,7 +239,7 @@ t.test("sessions, whichever way the clock jumps", async (t) => {
   );
 });
 
-t.test("limits on attempts and on lines about them are durations, which no jump of the clock changes", async (t) => {
+t.test("limits on attempts and on their log lines are durations, which do not depend on the wall clock", async (t) => {
   const site = new AccountSite(t);
   await site.user("bob");
   const signIn = new SignIn(site.accounts, site.audit, {
@@ -262,7 +262,7 @@ t.test("limits on attempts and on lines about them are durations, which no jump 
   t.ok((await site.audited()).length < 20, "a minute's lines, and those of the next where the test meets its end");
 });
 
-t.test("a link to set a password expires by the clock on the wall", async (t) => {
+t.test("a link to set a password expires by the wall clock", async (t) => {
   const site = new AccountSite(t);
   const { id } = await site.user("bob");
   const { path } = await site.accounts.passwords.newReset("bob", operator);
@@ -275,7 +275,7 @@ t.test("a link to set a password expires by the clock on the wall", async (t) =>
   t.match(await site.accounts.passwords.useReset(id, code, "a password of bob", "192.0.2.1"), { name: "bob" });
 });
 
-t.test("tokens that expired long ago are forgotten at a start", async (t) => {
+t.test("a start deletes tokens that expired long ago", async (t) => {
   const site = new AccountSite(t);
   await site.user("root", true);
   await site.token("root", { ...plainToken, lifetimeMs: -40 * dayMs });
@@ -300,7 +300,7 @@ t.test("only a hash is on the disk", async (t) => {
   t.equal(authenticate(site.authenticator(true), `token ${text}`), "bob");
 });
 
-t.test("creating the same name at the same time: one is told that it is taken", async (t) => {
+t.test("of two simultaneous creations of one name, one is rejected", async (t) => {
   const site = new AccountSite(t);
   const names = ["bob", "BOB", "bob", "Bob"];
   const results = await Promise.allSettled([
@@ -318,7 +318,7 @@ t.test("creating the same name at the same time: one is told that it is taken", 
   t.equal(site.accounts.accessTokens.list().length, 20);
 });
 
-t.test("what is refused", async (t) => {
+t.test("rejected requests", async (t) => {
   const site = new AccountSite(t);
   await site.user("root", true);
   await site.user("bob");
@@ -348,7 +348,7 @@ t.test("what is refused", async (t) => {
   t.equal(readLifetime(""), undefined);
 });
 
-t.test("how long a token lives", async (t) => {
+t.test("the lifetime of a token", async (t) => {
   const lifetimes = new TokenLifetimes({ defaultDays: 90, longestDays: 365, allowsNever: false });
   t.equal(lifetimes.lifetimeMs(undefined), 90 * dayMs);
   t.equal(lifetimes.lifetimeMs(365 * dayMs), 365 * dayMs);
@@ -367,7 +367,7 @@ t.test("how long a token lives", async (t) => {
   );
 });
 
-t.test("a site admin acts as another one only where that is allowed", async (t) => {
+t.test("a site admin can act as another user only if that is allowed", async (t) => {
   const site = new AccountSite(t);
   await site.user("root", true);
   await site.user("boss", true);
@@ -381,7 +381,7 @@ t.test("a site admin acts as another one only where that is allowed", async (t) 
   );
 });
 
-t.test("organisations: a member reads what they read, and no longer", async (t) => {
+t.test("a member can read the organisation's repositories, until the membership ends", async (t) => {
   const site = new AccountSite(t);
   const bob = await site.user("Bob");
   await site.accounts.organisations.create({ name: "Core", displayName: "", memberIds: [] }, operator);
@@ -397,7 +397,7 @@ t.test("organisations: a member reads what they read, and no longer", async (t) 
   t.same(names(), ["bob"]);
 });
 
-t.test("the audit log says who did what", async (t) => {
+t.test("the audit log records actors and actions", async (t) => {
   const site = new AccountSite(t);
   const actor: Actor = { who: "bob", sudoBy: "root", from: "192.0.2.7" };
   await site.accounts.createUser({ name: "ann", displayName: "", isSiteAdmin: false }, actor);

@@ -8,7 +8,7 @@ import { randomFrom } from "../../support/random.js";
 
 const policy = { freeCount: 3, firstWaitMs: 1000, longestWaitMs: 8000, periodMs: 100_000 };
 
-t.test("waits grow up to the longest, and are forgotten", async (t) => {
+t.test("waits grow up to a maximum, and are forgotten", async (t) => {
   const attempts = new RateLimiter(policy);
   const waits: number[] = [];
   let nowMs = 0;
@@ -29,7 +29,7 @@ t.test("waits grow up to the longest, and are forgotten", async (t) => {
   t.equal(attempts.begin("a", 100_000), 0, "one was good");
 });
 
-t.test("who asks often waits no longer", async (t) => {
+t.test("frequent attempts do not make the wait longer", async (t) => {
   for (let seed = 1; seed <= 200; seed++) {
     const below = randomFrom(seed);
     const attempts = new RateLimiter(policy);
@@ -50,7 +50,7 @@ t.test("who asks often waits no longer", async (t) => {
   return t.pass();
 });
 
-t.test("so many in a period", async (t) => {
+t.test("a number of attempts per period", async (t) => {
   const attempts = new RateLimiter(attemptsIn(60_000, 3));
   const rows: readonly (readonly [nowMs: number, waitMs: number])[] = [
     [0, 0],

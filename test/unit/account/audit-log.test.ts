@@ -25,7 +25,10 @@ const context = { name: "c", description: "", public: true, query: "repo:a", rep
 const search = { ownerId: 1, description: "d", query: "q", isDraft: false, isPublic: false };
 const dayMs = 86_400_000;
 
-/** Every change of accounts. Each finds what the ones before have made; `id` is that of the last record. */
+/**
+ * Every change of accounts, in an order in which each finds the results of the previous ones. `id` is that of the last
+ * record.
+ */
 const acts: readonly (readonly [event: AuditEvent, act: (accounts: Accounts, id: number) => Promise<unknown>])[] = [
   [
     "user-created",
@@ -80,18 +83,18 @@ const acts: readonly (readonly [event: AuditEvent, act: (accounts: Accounts, id:
   ["user-deleted", (accounts) => accounts.deleteUser("ann", operator)],
 ];
 
-/** The id of the user whom the acts are about, or of any. */
+/** The id of the user that the actions are about, or of any user. */
 function annOf(accounts: Accounts): number {
   return accounts.userByName("ann")?.id ?? 1;
 }
 
-/** What of the accounts a caller could see. */
+/** Everything about accounts that a caller can see. */
 function stateOf(site: AccountSite): string {
   const records = [...site.store.withPrefix("")].filter(({ key }) => key !== "account-counters");
   return JSON.stringify(records.map(({ key, value }) => [key, value.toString()]));
 }
 
-t.test("a line is on the disk before its act", async (t) => {
+t.test("a line is on the disk before its action", async (t) => {
   const site = new AccountSite(t);
   await site.user("root", true);
   const path = join(site.folder, "audit.log");
@@ -108,7 +111,7 @@ t.test("a line is on the disk before its act", async (t) => {
   }
 });
 
-t.test("what cannot be recorded does not happen", async (t) => {
+t.test("an action that cannot be recorded does not happen", async (t) => {
   const site = new AccountSite(t);
   await site.user("root", true);
   for (const [event, act] of acts) {
@@ -126,7 +129,7 @@ t.test("what cannot be recorded does not happen", async (t) => {
   }
 });
 
-t.test("an act that fails after its line has another line", async (t) => {
+t.test("an action that fails after its line gets another line", async (t) => {
   const site = new AccountSite(t);
   await site.user("root", true);
   const apply = site.store.apply.bind(site.store);
@@ -140,7 +143,7 @@ t.test("an act that fails after its line has another line", async (t) => {
   t.equal(site.accounts.userByName("bob"), undefined);
 });
 
-t.test("lines that come together are written together, in order, and none is torn", async (t) => {
+t.test("simultaneous lines are written together, in order, and none is split", async (t) => {
   const folder = t.testdir();
   const file = new LineFile(join(folder, "lines"));
   t.teardown(() => file.close());
@@ -162,7 +165,7 @@ t.test("lines that come together are written together, in order, and none is tor
   await t.rejects(full.append("x"), { code: "storage", message: /cannot write .*full: ENOSPC/ });
 });
 
-t.test("a line is synced before its writer goes on", async (t) => {
+t.test("a line is synced before its writer continues", async (t) => {
   const folder = t.testdir();
   const handle = await open(join(folder, "any"), "a");
   const prototype = Object.getPrototypeOf(handle) as FileHandle;
@@ -178,7 +181,7 @@ t.test("a line is synced before its writer goes on", async (t) => {
   t.same(sizes, [1, 1, 1]);
 });
 
-t.test("a flood of refusals hides none of another address", async (t) => {
+t.test("a flood of rejections does not hide those of another address", async (t) => {
   const lines: Record<string, unknown>[] = [];
   const file = {
     append: async (line: string) => {

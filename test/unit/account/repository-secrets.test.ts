@@ -1,4 +1,4 @@
-/** Where the secrets of remotes are: in files and credentials, in nobody's catalog, log, list or message. */
+/** Secrets of remotes are in files and credentials only: never in a catalog, log, list or message. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -25,7 +25,7 @@ function source(t: Test): GitFixture {
   return made;
 }
 
-/** Files below a folder whose bytes hold a text. */
+/** The files below a folder that contain a text. */
 function filesWith(folder: string, text: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && readFileSync(join(entry.parentPath, entry.name)).includes(text))
@@ -64,7 +64,7 @@ t.test("a token comes from a file, which is read at each fetch", async (t) => {
   t.same(filesWith(data, token), []);
 });
 
-t.test("the user and password of a URL are in a file of their own, and nowhere else", async (t) => {
+t.test("the user and password of a URL are in a separate file, and nowhere else", async (t) => {
   const port = await serveHttp(t, source(t), () => `ada:${token}`);
   const data = dataDirectory(t);
   const url = `http://127.0.0.1:${port}/`;
@@ -100,7 +100,7 @@ t.test("the user and password of a URL are in a file of their own, and nowhere e
   t.equal(filesWith(join(data, "secrets"), token).length, 1, "it goes with its repository");
 });
 
-t.test("a catalog of an older program is relieved of its secrets", async (t) => {
+t.test("secrets are removed from the catalog of an older version", async (t) => {
   const data = dataDirectory(t);
   const records = new RecordStore(join(data, "catalog"));
   const catalog = new Catalog(records);
@@ -119,7 +119,7 @@ t.test("a catalog of an older program is relieved of its secrets", async (t) => 
   );
 });
 
-t.test("a secret's source", async (t) => {
+t.test("the source of a secret", async (t) => {
   const folder = t.testdir({ token: `${token}\n`, crlf: `${token}\r\n`, empty: "\n", lines: "a\nb\n" });
   t.equal(readSecret(`file:${folder}/token`, "x"), token);
   t.equal(readSecret(`file:${folder}/crlf`, "x"), token);
@@ -134,7 +134,7 @@ t.test("a secret's source", async (t) => {
   t.throws(() => readSecret("file:/dev/zero", "x"), /more than 65536 bytes/);
 });
 
-t.test("what a secret means", async (t) => {
+t.test("the meaning of a secret", async (t) => {
   const basic = (secret: string): string => {
     const { authorization } = withSecret(parseRemoteUrl("https://host/a"), secret) as { authorization: string };
     return Buffer.from(authorization.slice("Basic ".length), "base64").toString();
@@ -146,7 +146,7 @@ t.test("what a secret means", async (t) => {
   for (const url of ["https://host/a", "/srv/a", "git@host:a"]) t.same(splitSecret(url), { url, secret: undefined });
 });
 
-t.test("a configuration that names a secret for what takes none is refused", async (t) => {
+t.test("a configuration with a secret for a remote that takes none is rejected", async (t) => {
   const resolved = (repository: object): unknown => {
     const configFile = join(t.testdir(), "trawl.jsonc");
     writeFileSync(configFile, JSON.stringify({ repositories: [{ name: "a", ...repository }] }));

@@ -1,4 +1,4 @@
-/** Who guesses passwords waits; who knows one, and others at the same address, wait little or not at all. */
+/** Guessing passwords is delayed; users who know theirs, and others at the same address, wait little or not at all. */
 import t, { type Test } from "tap";
 import { operator } from "../../../src/account/records/audit-log.js";
 import { SignIn, type SignInOutcome } from "../../../src/account/sign-in/sign-in.js";
@@ -6,10 +6,10 @@ import { AccountSite } from "../../support/account-site.js";
 
 const password = "correct horse battery";
 
-/** An hour's guesses at one name, and at all names from one network that begin without a wait. */
+/** The number of guesses per hour that are not delayed: at one name, and at all names from one network. */
 const [freeOfPair, freeOfNetwork] = [5, 50];
 
-/** Passes only where a test says so: how long a check takes on a busy machine does not matter. */
+/** A clock that only tests advance, so that the duration of a check on a busy machine does not matter. */
 let nowMs = 0;
 
 async function signInOf(
@@ -30,7 +30,7 @@ async function signInOf(
   return (name, text, from) => signIn.signIn(name, text, from);
 }
 
-/** 0 for who does not wait. */
+/** 0 if there is no wait. */
 function waitOf(outcome: SignInOutcome): number {
   return outcome.kind === "locked" ? outcome.waitMs : 0;
 }
@@ -45,7 +45,7 @@ t.test("guesses at one name", async (t) => {
   t.match(await signIn("ann", password, elsewhere), { kind: "signed-in" }, "and not elsewhere");
 });
 
-t.test("guesses at many names through a proxy that others are behind", async (t) => {
+t.test("guesses at many names through a proxy with other users behind it", async (t) => {
   const signIn = await signInOf(t, "ann", "bob");
   t.match(await signIn("ann", password, proxy), { kind: "signed-in" });
   let guessCount = 0;
@@ -65,7 +65,7 @@ t.test("guesses at many names through a proxy that others are behind", async (t)
   t.match(await signIn("bob", password, elsewhere), { kind: "signed-in" });
 });
 
-t.test("guesses that come together hold up nobody elsewhere", async (t) => {
+t.test("simultaneous guesses do not delay other addresses", async (t) => {
   const signIn = await signInOf(t, "ann", "bob");
   t.match(await signIn("ann", password, proxy), { kind: "signed-in" });
   const guesses = Array.from({ length: 45 }, (_, i) => signIn(`name${i}`, "wrong", proxy));

@@ -47,7 +47,7 @@ const queries = [
   "nothing at all",
 ];
 
-/** All that a client is told, without times and addresses. */
+/** Everything that a client can see, without times and addresses. */
 async function answersOf(asked: DaemonProcess): Promise<unknown> {
   const answers: unknown[] = [];
   for (const query of queries) {
@@ -87,7 +87,7 @@ function contents(): string[] {
     .sort();
 }
 
-t.test("what is restored answers as the daemon that was backed up", async (t) => {
+t.test("a restored daemon responds like the one that was backed up", async (t) => {
   t.ok((await take()) > 0);
   const before = await answersOf(daemon);
   const data = join(dataDirectory(t), "restored");
@@ -102,7 +102,7 @@ t.test("what is restored answers as the daemon that was backed up", async (t) =>
   t.same(await answersOf(again), before, "and its mirrors are those of the same remotes");
 });
 
-t.test("secrets of remotes are in it, for the owner alone", async (t) => {
+t.test("a backup contains the secrets of remotes, readable only by the owner", async (t) => {
   await t.rejects(daemon.add("host/secret", "http://user:pass%77ord@127.0.0.1:1/x.git"));
   await take();
   await daemon.remove("host/secret");
@@ -120,7 +120,7 @@ t.test("secrets of remotes are in it, for the owner alone", async (t) => {
   );
 });
 
-t.test("a folder takes what is new, and loses what is not needed", async (t) => {
+t.test("a further backup adds new files, and deletes files that are no longer needed", async (t) => {
   await take();
   const catalogBytes = manifest().entries.find(({ path }) => path === "catalog/data.mdb")!.bytes;
   const first = contents();
@@ -149,7 +149,7 @@ t.test("a folder takes what is new, and loses what is not needed", async (t) => 
   t.same(readdirSync(backup).sort(), ["files", "manifest.json"]);
 });
 
-t.test("a backup beside syncs and removals is of one moment", async (t) => {
+t.test("a backup during syncs and removals is consistent", async (t) => {
   let isOver = false;
   const work = (async () => {
     for (let i = 0; !isOver; i++) {
@@ -175,7 +175,7 @@ t.test("a backup beside syncs and removals is of one moment", async (t) => {
   await work;
 });
 
-t.test("what cannot be is refused", async (t) => {
+t.test("impossible requests are rejected", async (t) => {
   const data = dataDirectory(t);
   writeFileSync(join(data, "something"), "");
   const refusals: readonly (readonly [args: readonly string[], message: RegExp])[] = [
@@ -191,7 +191,7 @@ t.test("what cannot be is refused", async (t) => {
   t.same(readdirSync(data), ["something"]);
 });
 
-t.test("a damaged backup is not restored, and no daemon starts on a part of one", async (t) => {
+t.test("a damaged backup is not restored, and no daemon starts on a partial restore", async (t) => {
   await take();
   const copy = join(dataDirectory(t), "copy");
   cpSync(backup, copy, { recursive: true });
@@ -223,7 +223,7 @@ t.test("a damaged backup is not restored, and no daemon starts on a part of one"
   });
 });
 
-t.test("the manifest of somebody else leads nowhere", (t) => {
+t.test("a forged manifest cannot refer to files outside the backup", (t) => {
   const good = { kind: "file", path: "catalog/data.mdb", bytes: 1, sha256: "0".repeat(64) };
   const text = (entry: unknown): string => JSON.stringify({ format: 1, dataVersion: 1, takenAt: "", entries: [entry] });
   t.equal(parseManifest(text(good)).entries.length, 1);

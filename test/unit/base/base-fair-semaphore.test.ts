@@ -4,7 +4,7 @@ import { FairSemaphore, share, type Release } from "../../../src/base/fair-semap
 import { clientKey, clientNetwork } from "../../../src/model/client.js";
 import { randomFrom } from "../../support/random.js";
 
-t.test("a queue serves the clients in turn", (t) => {
+t.test("a queue serves its clients in turn", (t) => {
   const queue = new FairQueue<string>();
   for (const item of ["a1", "a2", "a3", "b1", "a4", "c1", "b2"]) queue.push(item.slice(0, 1), item);
   t.equal(queue.size, 7);
@@ -25,7 +25,7 @@ t.test("a queue serves the clients in turn", (t) => {
   t.end();
 });
 
-t.test("permits, waiting and refusals", async (t) => {
+t.test("permits, waits and rejections", async (t) => {
   const semaphore = new FairSemaphore({ countMax: 3, clientCountMax: 2, waitingMax: 3, clientWaitingMax: 2 });
   const started: string[] = [];
   const releases = new Map<string, Release>();
@@ -72,7 +72,7 @@ t.test("permits, waiting and refusals", async (t) => {
   t.equal(semaphore.waitingCount, 1, "heavier work has a lower bound of its own");
 });
 
-/** Whatever comes and goes: the bounds hold, and nobody waits where there is room. */
+/** In any order of events: the limits hold, and no client waits while a permit is free. */
 t.test("any order of events", async (t) => {
   const below = randomFrom(7);
   for (let round = 0; round < 30; round++) {
@@ -116,7 +116,7 @@ t.test("any order of events", async (t) => {
   }
 });
 
-t.test("whose share it is", (t) => {
+t.test("the client to which a share belongs", (t) => {
   t.equal(clientKey({ userId: 7 }, "1.2.3.4"), "user 7");
   t.equal(clientKey({ userId: undefined }, "1.2.3.4"), "1.2.3.4");
   t.equal(clientNetwork("2001:0db8:0001:0002:0003:0004:0005:0006"), "2001:0db8:0001:0002::/64");

@@ -15,7 +15,7 @@ function* count(pieces: number, done: number[]): Generator<undefined, string> {
   return "all";
 }
 
-t.test("all steps are done, in order", async (t) => {
+t.test("all steps run in order", async (t) => {
   const done: number[] = [];
   t.equal(await resultWhileYielding(count(5_000, done)), "all");
   t.same(
@@ -24,7 +24,7 @@ t.test("all steps are done, in order", async (t) => {
   );
 });
 
-t.test("work of many takes its share of an iteration of the event loop, and all of it goes on", async (t) => {
+t.test("concurrent work shares each iteration of the event loop, and all of it progresses", async (t) => {
   const workCount = 50;
   const steps = new Array<number>(workCount).fill(0);
   let longestMs = 0;
@@ -59,7 +59,7 @@ function cpuMs(): number {
   return (user + system) / 1000;
 }
 
-t.test("other work comes between turns", async (t) => {
+t.test("other work runs between steps", async (t) => {
   let others = 0;
   const timer = setImmediate(function again() {
     others++;
@@ -78,7 +78,7 @@ t.test("other work comes between turns", async (t) => {
   t.ok(others >= 3, "the work saw what the others did");
 });
 
-t.test("what nobody wants ends early, and an error comes through", async (t) => {
+t.test("cancelled work ends early, and errors are propagated", async (t) => {
   const done: number[] = [];
   await workWhileWanted(count(10, done), () => false);
   t.same(done, []);
@@ -92,7 +92,7 @@ t.test("what nobody wants ends early, and an error comes through", async (t) => 
   );
 });
 
-t.test("lists are sorted and filtered as in one go", async (t) => {
+t.test("lists are sorted and filtered as by the synchronous functions", async (t) => {
   for (const length of [0, 1, 511, 512, 513, 1024, 5000]) {
     const items = Array.from({ length }, (_, i) => ({ key: (i * 7919) % 997, place: i }));
     const byKey = (a: { readonly key: number }, b: { readonly key: number }): number => a.key - b.key;

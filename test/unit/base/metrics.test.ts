@@ -1,4 +1,4 @@
-/** What Prometheus is told: names that its rules accept, and that the alerts and the dashboard ask for. */
+/** Metrics for Prometheus: their names are valid, and alerts and dashboard use only existing ones. */
 import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -42,14 +42,14 @@ t.test("promtool accepts names and alerts", { skip: noPromtool }, async (t) => {
   t.equal(rules.status, 0, rules.stdout + rules.stderr);
 });
 
-/** Words of an expression that are names of metrics. */
+/** The words of an expression that are names of metrics. */
 function namesIn(expression: string): string[] {
   return [...expression.matchAll(/\b(?:trawl|process|nodejs)_[a-z0-9_]+\b/g)].map(([name]) =>
     name.replace(/_(bucket|sum|count)$/, ""),
   );
 }
 
-t.test("alerts and dashboard ask for what there is", async (t) => {
+t.test("alerts and dashboard use only existing metrics", async (t) => {
   const known = new Set([...(await createMetrics().text()).matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name));
   const alerts = [...readFileSync(alertsFile, "utf8").matchAll(/^ +expr: (.*)$/gm)].map(([, expression]) => expression);
   const { panels } = JSON.parse(readFileSync(join(folder, "trawl-dashboard.json"), "utf8")) as {
@@ -76,7 +76,7 @@ async function labelled(daemon: DaemonProcess, row: string): Promise<number> {
   );
 }
 
-t.test("a daemon tells how it stands", async (t) => {
+t.test("the metrics of a daemon", async (t) => {
   const source = fixture(t);
   source.commit({ branch: "main", files: { "a.txt": "needle\n" } });
   const daemon = await testDaemon(t);

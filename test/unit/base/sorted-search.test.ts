@@ -4,7 +4,7 @@ import { gallop, lastAtMost, lowerBound, lowerBoundBy } from "../../../src/base/
 
 const sorted = fc.array(fc.nat(40), { maxLength: 30 }).map((values) => Uint32Array.from(values).sort());
 
-t.test("each search finds what a look at every value finds", async (t) => {
+t.test("each search finds the same as a linear search", async (t) => {
   fc.assert(
     fc.property(sorted, fc.nat(45), fc.nat(30), (table, value, given) => {
       const first = table.findIndex((other) => other >= value);

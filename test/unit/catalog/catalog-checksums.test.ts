@@ -13,7 +13,7 @@ import { dataDirectory, DaemonProcess, testDaemon } from "../../support/daemon.j
 
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
-/** Changes a byte in each place of the store's file that holds the text. Returns how many there were. */
+/** Changes one byte in each occurrence of the text in the store's file. Returns the number of occurrences. */
 function flip(folder: string, text: string, at: number, to: string): number {
   const path = join(folder, "data.mdb");
   const bytes = readFileSync(path);
@@ -41,7 +41,7 @@ async function storeWith(
 
 const records = { "user/1": { id: 1, name: "ann" }, "user/2": { id: 2, name: "bob" }, counters: { next: 3 } };
 
-t.test("a byte of a value that stays JSON", async (t) => {
+t.test("a changed byte in a value that is still valid JSON", async (t) => {
   const { folder, store } = await storeWith(t, records);
   await store.close();
   t.match(await inspectStore("records", folder), { kind: "whole", count: 3 });
@@ -62,7 +62,7 @@ t.test("a byte of a value that stays JSON", async (t) => {
   await damaged.close();
 });
 
-t.test("a record under another key, and one that no page leads to any more", async (t) => {
+t.test("a record under another key, and a record that no page refers to any more", async (t) => {
   const { folder, store } = await storeWith(t, records);
   await store.close();
   t.ok(flip(folder, "user/2", 5, "7") > 0);
@@ -86,7 +86,7 @@ t.test("a record under another key, and one that no page leads to any more", asy
   t.throws(() => new RecordStore(other.folder), { code: "storage", message: /its records have no checksums/ });
 });
 
-t.test("the count and the sum follow each change, also of calls at the same time", async (t) => {
+t.test("the count and the sum follow each change, including concurrent ones", async (t) => {
   const { folder, store } = await storeWith(t, records);
   await Promise.all([
     ...Array.from({ length: 20 }, (_, i) => store.apply([{ key: `user/${i % 5}`, value: json({ id: i }) }])),
@@ -109,7 +109,7 @@ t.test("the count and the sum follow each change, also of calls at the same time
   t.match(await inspectStore("records", folder), { kind: "whole", count: 4 });
 });
 
-t.test("what was deleted or changed is in no file after a start, and in no snapshot", async (t) => {
+t.test("after a start, deleted or changed values are in no file and no snapshot", async (t) => {
   const { folder, store } = await storeWith(t, { ...records, "token/1": { hash: "a-secret-of-before" } });
   await store.apply([{ key: "token/1", value: undefined }]);
   await store.apply([{ key: "user/1", value: json({ id: 1, name: "eve" }) }]);
@@ -128,7 +128,7 @@ t.test("what was deleted or changed is in no file after a start, and in no snaps
   await again.close();
 });
 
-t.test("a damaged store gives no snapshot, and stays as it is", async (t) => {
+t.test("a damaged store is not snapshotted, and does not change", async (t) => {
   const { folder, store } = await storeWith(t, records);
   const snapshots = new CatalogSnapshots(join(folder, "..", "snapshots"));
   await snapshots.take(store, new Date(0));

@@ -14,7 +14,7 @@ import { fc } from "../../support/property.js";
 const kernel = loadKernel("ts");
 const repositories = [testRepository(1, "one")];
 
-/** The two odd letters fold to k and s. */
+/** The two special letters fold to k and s. */
 const word = fc.constantFrom(
   "abk",
   "ab\u212a",
@@ -117,7 +117,7 @@ t.test("only shards with a chosen repository are taken or counted as ruled out",
   t.end();
 });
 
-t.test("columns are given, kept when the filter grows, and given again", (t) => {
+t.test("columns are assigned, kept when the filter grows, and reused", (t) => {
   const columns = new FilterColumns();
   const text = columnText(testShard(kernel, [{ path: "a.c", content: "something" }], repositories).reader);
   for (let shard = 0; shard < 64; shard++) t.equal(columns.shardColumn(shard), shard);

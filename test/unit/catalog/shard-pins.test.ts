@@ -1,8 +1,8 @@
-/** A shard that a flip removed is free when the last view of a generation that has it is released, and not before. */
+/** A shard that a flip removed is freed when the last view of a generation with it is released, and not before. */
 import t from "tap";
 import { ShardPins } from "../../../src/catalog/shard-pins.js";
 
-t.test("without views removed shards are free at once", async (t) => {
+t.test("without views, removed shards are freed immediately", async (t) => {
   const pins = new ShardPins();
   t.same(pins.advance([1, 2]), [1, 2]);
   t.same(pins.advance([]), []);
@@ -11,7 +11,7 @@ t.test("without views removed shards are free at once", async (t) => {
   t.same(pins.advance([3]), [3]);
 });
 
-t.test("the last view of an earlier generation frees them", async (t) => {
+t.test("releasing the last view of an earlier generation frees them", async (t) => {
   const pins = new ShardPins();
   const [first, second] = [pins.pin(), pins.pin()];
   t.same(pins.advance([1]), []);

@@ -1,4 +1,4 @@
-/** What a start reads is read in steps, each of which takes a few records. */
+/** A start reads its data in steps of a few records. */
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { Accounts } from "../../../src/account/identity/accounts.js";
@@ -17,7 +17,7 @@ import { testRepository } from "../../support/engine.js";
 const count = 1_000;
 const recordsOfStepMax = 64;
 
-/** The most that `size` grew by in one step. */
+/** The largest growth of `size` in one step. */
 function largestStep(work: Iterator<unknown, unknown>, size: () => number): number {
   let largest = 0;
   for (let before = size(), isDone = false; !isDone; before = size()) {
@@ -68,7 +68,7 @@ t.test("the catalog is loaded in steps", async (t) => {
   );
 });
 
-t.test("so are accounts", async (t) => {
+t.test("accounts are loaded in steps", async (t) => {
   const audit = new AuditLog(
     { append: async () => undefined, settled: async () => undefined, close: async () => undefined },
     silentLog(),
@@ -82,7 +82,7 @@ t.test("so are accounts", async (t) => {
   t.equal(accounts.userCount, count);
 });
 
-t.test("and the ids of shards", async (t) => {
+t.test("ids of shards are loaded in steps", async (t) => {
   const store = new ShardStore(join(t.testdir({}), "shards"));
   t.teardown(() => store.close());
   const ids = Array.from({ length: count }, (_, i) => 3 * i);
@@ -97,7 +97,7 @@ function stepCount(work: Iterator<unknown, unknown>): number {
   return steps;
 }
 
-t.test("records that come and go are in the table that a change prepares", async (t) => {
+t.test("records that are added and deleted meanwhile are in the table that a change prepares", async (t) => {
   const catalog = new Catalog(await filledStore(t));
   resultAtOnce(catalog.load());
   const record = (id: number): Repository => catalog.repository(id) as Repository;

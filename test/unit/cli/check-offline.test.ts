@@ -16,7 +16,7 @@ source.a.commit({ branch: "main", files: { "a.txt": "three\n", "c.txt": "four\n"
 source.b.commit({ branch: "main", files: { "b.txt": "five\n", link: { symlink: "b.txt" }, "café.txt": "six\n" } });
 source.b.commit({ branch: "topic", files: { "b.txt": "seven\n" } });
 
-/** The data of a stopped daemon; tests take copies. */
+/** The data directory of a stopped daemon; tests use copies. */
 const whole = dataDirectory(t);
 
 t.before(async () => {
@@ -65,7 +65,7 @@ function bytesOf(store: ShardStore, id: number): Buffer {
   return bytes;
 }
 
-t.test("whole data has no faults, and is not changed", async (t) => {
+t.test("intact data has no faults, and is not changed", async (t) => {
   const data = copy(t);
   const result = await runCommand("check", "--data", data);
   t.match(result, { exitCode: 0, out: /^3 shards and 2 repositories checked, 0 faults\n$/, err: /^$/ });
@@ -206,7 +206,7 @@ for (const [what, damage, lines] of faults) {
   });
 }
 
-t.test("what cannot be checked is refused", async (t) => {
+t.test("a directory that cannot be checked is rejected", async (t) => {
   t.match(await runCommand("check", "--data", dataDirectory(t)), {
     exitCode: 2,
     err: /is not a data directory of trawld/,

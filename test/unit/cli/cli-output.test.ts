@@ -1,4 +1,4 @@
-/** What a command does when its output cannot be written, or when nobody reads it any more. */
+/** Commands whose output cannot be written, or whose reader closes the pipe. */
 import { spawn } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,7 +11,7 @@ import { within } from "../../support/waiting.js";
 const main = new URL("../../../src/cli/main.js", import.meta.url).href;
 const node = `${process.execPath} --input-type=module -e 'const { run } = await import("${main}"); process.exitCode = await run(["node", "trawl", ...process.argv.slice(1)])' --`;
 
-/** Runs a command line of a shell, in which `trawl` is the command. */
+/** Runs a shell command line in which `trawl` is the command. */
 async function shell(
   line: string,
 ): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> {
@@ -30,7 +30,7 @@ async function shell(
   return { code, ...texts };
 }
 
-/** A daemon that answers each search with this many results. */
+/** A server that answers each search with this many results. */
 async function searchServer(t: Test, count: number): Promise<string> {
   const match = {
     type: "content",
@@ -62,7 +62,7 @@ t.test("results that cannot be written", async (t) => {
   }
 });
 
-t.test("a reader that leaves", async (t) => {
+t.test("a reader that closes the pipe", async (t) => {
   const endpoint = await searchServer(t, 20_000);
   const search = await shell(`set -o pipefail; trawl search --endpoint ${endpoint} x | head -n 1`);
   t.match(search.out, /^host\/r:a\.c:2:x+\n$/);
@@ -87,7 +87,7 @@ t.test("a reader that leaves", async (t) => {
   }
 });
 
-t.test("a repository whose first sync fails stays, and the message says so", async (t) => {
+t.test("a repository whose first sync fails is kept, and the message says so", async (t) => {
   const data = dataDirectory(t);
   await testDaemon(t, [], data);
   const added = await runCommand("repo", "add", "host/nowhere", `${data}/nowhere`, "--data", data);

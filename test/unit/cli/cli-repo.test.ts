@@ -3,7 +3,7 @@ import type { RepositoryStatus } from "../../../src/model/repository-status.js";
 import { dataDirectory, runCommand, testDaemon } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
 
-t.test("what is said about a repository on the command line", async (t) => {
+t.test("attributes of a repository on the command line", async (t) => {
   const data = dataDirectory(t);
   const fixture = GitFixture.create();
   t.teardown(() => fixture.remove());

@@ -214,7 +214,7 @@ t.test("exit codes and standard error", async (t) => {
   );
 });
 
-t.test("a daemon that does not answer as hoped", async (t) => {
+t.test("unexpected responses of the daemon", async (t) => {
   const { terminal } = collector(false);
   const command = { query: "q", token: undefined, json: false, count: undefined, patternType: undefined };
   const busy = await fakeDaemon(t, (response) => {
@@ -233,7 +233,7 @@ t.test("a daemon that does not answer as hoped", async (t) => {
   await t.rejects(runSearch({ ...command, endpoint: broken.endpoint }, terminal), { message: /was lost before/ });
 });
 
-t.test("a reader that leaves ends the search quietly", async (t) => {
+t.test("a reader that closes the pipe ends the search without an error", async (t) => {
   let clientLeft = false;
   const { endpoint } = await fakeDaemon(t, (response) => {
     const timer = setInterval(() => response.write(event("matches", [repo])), 1);
@@ -254,7 +254,7 @@ t.test("a reader that leaves ends the search quietly", async (t) => {
   await until("the daemon sees that its client left", () => clientLeft);
 });
 
-t.test("events are whole wherever the network cuts them", async (t) => {
+t.test("events are decoded correctly however the network splits them", async (t) => {
   const bytes = Buffer.from(event("matches", ["é𝒳", "\n\n"]) + event("progress", {}) + done);
   const whole = new SseDecoder().push(bytes);
   t.same(

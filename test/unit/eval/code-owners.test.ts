@@ -38,11 +38,11 @@ t.test("patterns", async (t) => {
   }
 });
 
-t.test("what is no pattern", async (t) => {
+t.test("invalid patterns", async (t) => {
   for (const text of ["", "/", "!a", "[ab]", "a[0-9]"]) t.equal(OwnerPattern.parse(text), undefined, text);
 });
 
-t.test("a hostile pattern takes no longer", async (t) => {
+t.test("a hostile pattern is not slower", async (t) => {
   const stars = OwnerPattern.parse(`${"*a".repeat(500)}b`);
   t.notOk(stars?.matches(["a".repeat(4000)]));
   const directories = OwnerPattern.parse(`${"**/a/".repeat(500)}b`);
@@ -56,7 +56,7 @@ function ownersOf(lines: readonly string[], path: string): string {
     .join(" ");
 }
 
-t.test("the last rule that matches counts", async (t) => {
+t.test("the last matching rule applies", async (t) => {
   const lines = ["* @all", "*.js @js js@acme.test", "/apps/ @octo", "/apps/github", "/apps/github/special @one"];
   t.equal(ownersOf(lines, "a.md"), "handle:all");
   t.equal(ownersOf(lines, "lib/a.js"), "handle:js email:js@acme.test");
@@ -89,7 +89,7 @@ t.test("rules for one directory are found among many", async (t) => {
   t.equal(ownersOf(["*.md @docs", ...lines], "d1234/x.md"), "handle:o1234");
 });
 
-t.test("who is asked for", async (t) => {
+t.test("matching an owner", async (t) => {
   t.same(readOwner("@ben"), { kind: "handle", text: "ben" });
   t.same(readOwner(" ben "), { kind: "handle", text: "ben" });
   t.same(readOwner("ben@acme.test"), { kind: "email", text: "ben@acme.test" });
@@ -98,7 +98,7 @@ t.test("who is asked for", async (t) => {
   t.notOk(isSameOwner({ kind: "handle", text: "a" }, { kind: "email", text: "a" }));
 });
 
-t.test("files of any size are read in a bounded time", async (t) => {
+t.test("files of any size are read in bounded time", async (t) => {
   const last = "/a/x @last\n";
   t.same(
     new CodeOwners(`${"b\n".repeat(1_500_000)}${last}`).match("a/x").map(({ text }) => text),

@@ -24,14 +24,14 @@ import {
 } from "../../support/search-generator.js";
 import { fc, runs } from "../../support/property.js";
 
-// What holds between the answers to related queries, whatever the answers are: no oracle is asked.
+// Relations between the results of related queries, which need no oracle.
 
-/** More by hand: `SEED=random FAULTS=1 node dist/test/unit/eval/eval-metamorphic.test.js`. */
+/** For more cases: `SEED=random FAULTS=1 node dist/test/unit/eval/eval-metamorphic.test.js`. */
 const runCount = runs(60);
 
 const kernel = loadKernel("native");
 
-/** A literal that no generated document holds. */
+/** A literal that no generated document contains. */
 const nothing = "qqq";
 
 const positive = expressionOf(atom);
@@ -53,7 +53,7 @@ function search(documents: Documents, query: string, type: QueryType = "standard
     .sort();
 }
 
-/** Shards of the same documents are built once. */
+/** Caches the shards of the same documents. */
 const known = new WeakMap<Documents, Map<number, readonly TestShard[]>>();
 
 function shardsOf(documents: Documents, shardCount: number): readonly TestShard[] {
@@ -228,7 +228,7 @@ relation(
   ({ first, a }) => inStandard(prefixed(first, a)),
 );
 
-/** Paths with the places of ranges in their text. */
+/** Paths with the ranges in their text. */
 function placesOf(matches: readonly MatchObject[]): string[] {
   return matches.flatMap(({ path, chunkMatches = [] }) => [
     path,

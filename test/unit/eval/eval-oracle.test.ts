@@ -14,7 +14,7 @@ import { fc, runs } from "../../support/property.js";
 // search(query, shards) == naive(query, documents), for every kernel, however the documents are cut into shards, with
 // and without the index, in one go and with pauses.
 
-/** More by hand: `SEED=random FAULTS=1 node dist/test/unit/eval/eval-oracle.test.js`. */
+/** For more cases: `SEED=random FAULTS=1 node dist/test/unit/eval/eval-oracle.test.js`. */
 const runCount = runs(600);
 
 const query = fc.tuple(filters, expression).map(([first, tree]) => [...first, tree].join(" "));
@@ -77,7 +77,7 @@ function shardsOf(
     });
 }
 
-/** The oracle's answer, one repository after the other: the engine is asked the same way. */
+/** The oracle's results for one repository after another; the engine is queried in the same way. */
 function wanted(
   plan: SearchPlan,
   documents: readonly { path: string; content: string; repositoryId: number }[],
@@ -102,7 +102,7 @@ const argument = fc
   .filter(([path, content]) => path + content !== "")
   .map(([path, content]) => `repo:has.file(${path} ${content})`);
 
-t.test("repositories that hold a file equal the oracle's", (t) => {
+t.test("repositories that contain a file equal the oracle's", (t) => {
   const kernel = loadKernel("native");
   fc.assert(
     fc.property(

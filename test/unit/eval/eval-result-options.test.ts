@@ -37,7 +37,7 @@ const basic = fc
   )
   .map((parts) => parts.join(""));
 
-/** Results as text, those that the main thread selects among them. */
+/** Results as text, after the selection that the main thread makes. */
 function show(...results: readonly EngineResult[]): string {
   const selected = new Set(results.flatMap((result) => result.selected.map(({ key }) => key)));
   return JSON.stringify([
@@ -59,7 +59,7 @@ t.test("basic queries with result options of their own", async (t) => {
   let several = 0;
   fc.assert(
     fc.property(corpus, fc.array(basic, { minLength: 1, maxLength: 2 }), word, (documents, first, last) => {
-      // One without a limit, so that no limit of the whole search is reached.
+      // A query without a limit, so that no limit of the whole search is reached.
       const basics = [...first, `type:file ${last}`];
       const shards = [testShard(kernel, documents, repositories)];
       const plan = planQuery(basics.map((text) => `(${text})`).join(" or "), "standard");

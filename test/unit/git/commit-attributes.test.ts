@@ -10,7 +10,7 @@ import type {
 } from "../../../src/protocol/read-messages.js";
 import type { ReadLimits, ReadPool } from "../../../src/pool/read-pool.js";
 
-// Questions to mirrors on behalf of searches: who waits for whom, what is kept, and what a failure costs.
+// Look-ups in mirrors on behalf of searches: fairness, caching, and the effect of failures.
 
 const owners: CommitQuestion = { kind: "code-owners" };
 const authors: CommitQuestion = { kind: "contributors", filters: [{ source: "a", foldCase: true }] };
@@ -27,7 +27,7 @@ function limits(ms = 10_000) {
   return { deadlineMs: performance.now() + ms, stop: new Int32Array(new SharedArrayBuffer(4)), client: "a" };
 }
 
-/** A pool whose reads end when the test says so. */
+/** A pool whose reads end when the test ends them. */
 class FakePool {
   readonly asked: ReadCommitAttributes[] = [];
   readonly #ends: (() => void)[] = [];
@@ -51,7 +51,7 @@ class FakePool {
     return { attributes: this.answer(asked, limits) };
   };
 
-  /** Ends the oldest read that has not ended, when there is one. */
+  /** Ends the oldest running read, if there is one. */
   async endOne(): Promise<void> {
     while (this.#ends.length === 0) await sleep(1);
     this.#ends.shift()?.();
@@ -63,7 +63,7 @@ class FakePool {
   }
 }
 
-t.test("all are asked, few at a time, and answers are kept", async (t) => {
+t.test("all commits are looked up, a few at a time, and results are cached", async (t) => {
   const pool = new FakePool();
   const reader = new CommitAttributeReader(pool.asPool, 2);
   const first = await reader.ask(owners, commits(100), limits());
@@ -78,14 +78,14 @@ t.test("all are asked, few at a time, and answers are kept", async (t) => {
   t.equal(pool.asked.length, length + 1, "another question is");
 });
 
-t.test("histories are read one by one, and leave a reader to others", async (t) => {
+t.test("histories are read one at a time, which leaves a reader for others", async (t) => {
   const pool = new FakePool();
   await new CommitAttributeReader(pool.asPool, 3).ask(authors, commits(10), limits());
   t.ok(pool.asked.every((request) => request.commits.length === 1));
   t.equal(pool.runningMax, 2);
 });
 
-t.test("a failure costs its commit, and is not kept", async (t) => {
+t.test("a failure affects only its commit, and is not cached", async (t) => {
   const pool = new FakePool(({ commits }) =>
     commits.map(({ repositoryId }) =>
       repositoryId === 3 ? { kind: "failed", error: { code: "git", message: "the mirror is damaged" } } : yes,
@@ -103,7 +103,7 @@ t.test("a failure costs its commit, and is not kept", async (t) => {
   );
 });
 
-t.test("a read that fails as a whole costs its commits", async (t) => {
+t.test("a read that fails as a whole affects all its commits", async (t) => {
   const pool = new FakePool(() => {
     throw new TrawlError("overloaded", "too many");
   });
@@ -113,7 +113,7 @@ t.test("a read that fails as a whole costs its commits", async (t) => {
   t.match(failures[0], { reason: "too many", isLate: false });
 });
 
-t.test("time that is over, and a stop", async (t) => {
+t.test("deadline and stop", async (t) => {
   const pool = new FakePool();
   const reader = new CommitAttributeReader(pool.asPool, 2);
   const late = await reader.ask(owners, commits(3), limits(-1));
@@ -127,7 +127,7 @@ t.test("time that is over, and a stop", async (t) => {
   t.equal(pool.asked.length, 0);
 });
 
-t.test("a search that waits for another's turn ends at its own time", async (t) => {
+t.test("a search that waits for another one's read ends at its own deadline", async (t) => {
   const pool = new FakePool(undefined, true);
   const reader = new CommitAttributeReader(pool.asPool, 2);
   const long = reader.ask(authors, commits(2), limits());

@@ -1,11 +1,11 @@
-/** What counts as progress of a fetch. */
+/** Which output counts as progress of a fetch. */
 import t from "tap";
 import { FetchWatch } from "../../../src/git/mirror/fetch-watch.js";
 import { lackOfRoom } from "../../../src/git/run/disk-room.js";
 
 const stillMs = 300_000;
 
-/** Lines that come 60 s apart, ten times over; `i` counts from 0. */
+/** Ten lines at intervals of 60 s; `i` counts from 0. */
 function outcome(line: (i: number) => string): "goes on" | "given up" {
   let nowMs = 0;
   const watch = new FetchWatch(stillMs, () => nowMs);
@@ -42,7 +42,7 @@ for (const [name, line, expected] of rows) {
   });
 }
 
-t.test("phases that the remote makes up prolong it, but not for ever", (t) => {
+t.test("phases that the remote invents prolong a fetch only to a limit", (t) => {
   let nowMs = 0;
   const watch = new FetchWatch(stillMs, () => nowMs);
   let steps = 0;
@@ -54,7 +54,7 @@ t.test("phases that the remote makes up prolong it, but not for ever", (t) => {
   t.end();
 });
 
-t.test("the check after the last object is silent, and gets more time", (t) => {
+t.test("the check after the last object prints nothing, and gets more time", (t) => {
   let nowMs = 0;
   const watch = new FetchWatch(stillMs, () => nowMs);
   watch.note("Receiving objects: 100% (10/10), 2.00 KiB | 2.00 KiB/s, done.");
@@ -65,7 +65,7 @@ t.test("the check after the last object is silent, and gets more time", (t) => {
   t.end();
 });
 
-t.test("room on the disk", (t) => {
+t.test("free disk space", (t) => {
   t.equal(lackOfRoom("/tmp", 0), null);
   t.match(lackOfRoom("/proc", 2 ** 50), null, "a disk without blocks has nothing to reserve");
   t.end();

@@ -15,7 +15,7 @@ import { copy, deltaOf, insert, oidOf, treeOf, writePack, type PackedObject } fr
 
 const mebibyte = 1 << 20;
 
-/** A repository whose only pack holds these objects. */
+/** A repository whose only pack contains these objects. */
 function repositoryOf(t: Test, objects: readonly PackedObject[]): GitFixture {
   const repository = GitFixture.create("bare");
   t.teardown(() => repository.remove());
@@ -30,17 +30,17 @@ function open(t: Test, repository: GitFixture, stop: StopSignal = neverStop): Pa
   return packs;
 }
 
-/** The most resident memory of this process beyond what it has now, while `act` runs. */
+/** The growth of this process's peak resident memory while `act` runs. */
 function grownBytes(act: () => void): number {
   const before = process.memoryUsage.rss();
   act();
-  // The peak of the life of the process, in KiB.
+  // The peak since the start of the process, in KiB.
   return Math.max(0, process.resourceUsage().maxRSS * 1024 - before);
 }
 
 const sumOf = (number: number): string => number.toString(16).padStart(40, "0");
 
-/** Deltas on 16 MiB of zeros, each of which doubles its base. The last one takes one MiB of 1 GiB. */
+/** A chain of deltas on 16 MiB of zeros, each of which doubles its base. The last one copies one MiB of 1 GiB. */
 function deltaBomb(): PackedObject[] {
   const baseBytes = 16 * mebibyte - 1;
   const objects: PackedObject[] = [{ type: "blob", content: Buffer.alloc(baseBytes), oid: sumOf(1) }];
@@ -66,7 +66,7 @@ function deltaBomb(): PackedObject[] {
   return objects;
 }
 
-t.test("deltas that double their base fit into the budget, or are left to git", async (t) => {
+t.test("deltas that double their base fit into the memory budget, or are left to git", async (t) => {
   const packs = open(t, repositoryOf(t, deltaBomb()));
   const out = Buffer.alloc(mebibyte);
   const grown = grownBytes(() => {
@@ -79,7 +79,7 @@ t.test("deltas that double their base fit into the budget, or are left to git", 
   t.equal(second.equals(Buffer.alloc(second.length)), true);
 });
 
-t.test("the size of a delta costs its first bytes", async (t) => {
+t.test("reading the size of a delta unpacks only its first bytes", async (t) => {
   const delta = deltaOf(10, 7, Buffer.concat(Array.from({ length: 80_000 }, () => insert(Buffer.alloc(127)))));
   const objects: PackedObject[] = [{ type: "blob", content: Buffer.alloc(10), oid: sumOf(1) }];
   objects.push({ type: "oid-delta", base: sumOf(1), oid: sumOf(2), content: delta });
@@ -91,7 +91,7 @@ t.test("the size of a delta costs its first bytes", async (t) => {
   t.ok(ms < 500, `${count} times 10 MB take ${ms.toFixed(1)} ms`);
 });
 
-t.test("what an object says of its size is not believed", async (t) => {
+t.test("the declared size of an object is not trusted", async (t) => {
   const repository = repositoryOf(t, [
     { type: "blob", content: Buffer.from("small"), oid: sumOf(1), claimedBytes: 2 ** 30 - 1 },
     { type: "blob", content: Buffer.from("small"), oid: sumOf(2), claimedBytes: 4 },
@@ -115,7 +115,7 @@ t.test("what an object says of its size is not believed", async (t) => {
   t.equal(packs.readBlob(sumOf(3), Buffer.alloc(600)), false, "too long");
 });
 
-t.test("deltas that are based on one another, or on nothing, are not found", async (t) => {
+t.test("deltas in a cycle, or without a base, are not found", async (t) => {
   const repository = repositoryOf(t, [
     { type: "oid-delta", base: sumOf(2), oid: sumOf(1), content: deltaOf(5, 5, copy(0, 5)) },
     { type: "oid-delta", base: sumOf(1), oid: sumOf(2), content: deltaOf(5, 5, copy(0, 5)) },
@@ -129,7 +129,7 @@ t.test("deltas that are based on one another, or on nothing, are not found", asy
   }
 });
 
-t.test("a chain of deltas is followed as far as git's go", async (t) => {
+t.test("chains of deltas are followed up to the length that git creates", async (t) => {
   const objects: PackedObject[] = [{ type: "blob", content: Buffer.from("start"), oid: sumOf(1) }];
   for (let i = 2; i < 5000; i++)
     objects.push({
@@ -146,7 +146,7 @@ t.test("a chain of deltas is followed as far as git's go", async (t) => {
   t.equal(out.toString(), `star${String.fromCharCode(97 + (4000 % 26))}`);
 });
 
-/** `levels` trees, each of which holds the one below `width` times, and a file in the lowest. */
+/** `levels` trees, each of which contains the next one `width` times; the last one contains a file. */
 function treeBomb(levels: number, width: number): { objects: PackedObject[]; root: string } {
   const objects: PackedObject[] = [{ type: "blob", content: Buffer.from("leaf") }];
   let entry: readonly [string, string] = ["100644", oidOf("blob", Buffer.from("leaf"))];
@@ -166,7 +166,7 @@ function commitOf(tree: string, seconds: number): Buffer {
   );
 }
 
-t.test("trees that hold one another ten times over end with an error", async (t) => {
+t.test("trees that contain one another ten times end with an error", async (t) => {
   const { objects, root } = treeBomb(10, 10);
   const commit = commitOf(root, 1_700_000_000);
   const repository = repositoryOf(t, [...objects, { type: "commit", content: commit }]);
@@ -179,7 +179,7 @@ t.test("trees that hold one another ten times over end with an error", async (t)
   t.ok(ms < 10_000, `${ms.toFixed(0)} ms`);
 });
 
-t.test("trees without a file are not walked for ever", async (t) => {
+t.test("walks over trees without a file are limited", async (t) => {
   const empty = { type: "tree", content: Buffer.alloc(0) } as const;
   const objects: PackedObject[] = [empty];
   let below = oidOf("tree", empty.content);
@@ -192,7 +192,7 @@ t.test("trees without a file are not walked for ever", async (t) => {
   t.throws(() => packs.diffTrees(undefined, below, () => true), { code: "git", message: /16777216 entries/ });
 });
 
-t.test("a tree that holds itself, and one that is deeper than git walks, are left to git", async (t) => {
+t.test("a tree that contains itself, and one that is deeper than git allows, are left to git", async (t) => {
   const itself = sumOf(1);
   const objects: PackedObject[] = [
     { type: "tree", content: treeOf([["40000", "d", itself]]), oid: itself },
@@ -215,7 +215,7 @@ t.test("a tree that holds itself, and one that is deeper than git walks, are lef
   );
 });
 
-t.test("trees of one path together fit into the budget", async (t) => {
+t.test("the trees of one path fit into the budget together", async (t) => {
   const name = "n".repeat(8 * mebibyte);
   const objects: PackedObject[] = [];
   let below = "1".repeat(40);
@@ -237,7 +237,7 @@ t.test("trees of one path together fit into the budget", async (t) => {
   t.ok(grown < 160 * mebibyte, `${Math.round(grown / mebibyte)} MiB`);
 });
 
-t.test("a set word stops each call", async (t) => {
+t.test("a nonzero stop word stops each call", async (t) => {
   const word = new Int32Array(new SharedArrayBuffer(4));
   const { objects, root } = treeBomb(10, 10);
   const packs = open(t, repositoryOf(t, [...objects, ...deltaBomb()]), stopWhenSet(new Int32Array(1), word));
@@ -255,8 +255,8 @@ t.test("a set word stops each call", async (t) => {
   t.throws(() => packs.readBlob(sumOf(2), Buffer.alloc(2 * (16 * mebibyte - 1))), { code: "cancelled" });
 });
 
-/** Native loops look at the words themselves: here the function says no while the word says yes. */
-t.test("native loops look at the words", async (t) => {
+/** Native loops check the words themselves: here the function returns false although the word is set. */
+t.test("native loops check the stop words", async (t) => {
   const word = new Int32Array(new SharedArrayBuffer(4)).fill(1);
   const stop = Object.assign(() => false, { words: [word] });
   const { objects, root } = treeBomb(10, 10);
@@ -267,7 +267,7 @@ t.test("native loops look at the words", async (t) => {
   t.throws(() => packs.diffTrees(undefined, root, () => true), { code: "cancelled" });
 });
 
-/** Run where the system has no memory left for the larger texts of the bomb, while the budget has. */
+/** Runs with too little system memory for the larger texts of the bomb, which fit into the budget. */
 function readWithoutMemory(repository: string): string {
   const code = `const { Packs } = await import(${JSON.stringify(new URL("../../../src/native/packs/packs.js", import.meta.url).href)});
     const folder = ${JSON.stringify(join(repository, "objects", "pack"))};
@@ -282,12 +282,12 @@ function readWithoutMemory(repository: string): string {
   return execFileSync("bash", ["-c", shell, process.execPath, code], { encoding: "utf8" }).trim();
 }
 
-t.test("without memory in the system a call throws, and the process lives", async (t) => {
+t.test("if the system is out of memory, a call throws and the process survives", async (t) => {
   const repository = repositoryOf(t, deltaBomb());
   t.equal(readWithoutMemory(repository.path), "ERR_MEMORY_ALLOCATION_FAILED");
 });
 
-t.test("calls of the wrong form throw", async (t) => {
+t.test("calls with invalid arguments throw", async (t) => {
   const repository = repositoryOf(t, [{ type: "blob", content: Buffer.from("text") }]);
   const folder = join(repository.path, "objects", "pack");
   const files = [{ index: join(folder, "pack-hostile.idx"), pack: join(folder, "pack-hostile.pack") }];

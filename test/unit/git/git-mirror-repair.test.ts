@@ -13,7 +13,7 @@ function replace(path: string, create: () => void): void {
   create();
 }
 
-t.test("a mirror damaged in any way is made whole again", async (t) => {
+t.test("a mirror with any kind of damage is repaired", async (t) => {
   const damages: readonly (readonly [name: string, damage: (directory: string, commit: string) => void])[] = [
     ["gone", (directory) => rmSync(directory, { recursive: true })],
     ["a file", (directory) => replace(directory, () => writeFileSync(directory, "x"))],
@@ -56,7 +56,7 @@ t.test("a mirror damaged in any way is made whole again", async (t) => {
   }
 });
 
-t.test("recreate, for a caller that misses objects", async (t) => {
+t.test("recreate, for a caller that finds objects missing", async (t) => {
   const source = fixture(t);
   source.commit({ branch: "main", files: { a: "1" } });
   const mirror = await mirrorOf(source);
@@ -66,7 +66,7 @@ t.test("recreate, for a caller that misses objects", async (t) => {
   t.ok(await isWhole(mirror));
 });
 
-t.test("what a killed fetch leaves behind is removed", async (t) => {
+t.test("the remains of a killed fetch are removed", async (t) => {
   const source = fixture(t);
   source.commit({ branch: "main", files: { a: "1" } });
   source.commit({ branch: "topic", files: { a: "1" } });
@@ -163,14 +163,14 @@ t.test("repacking keeps what readers need", async (t) => {
   t.ok(await isWhole(mirror));
 });
 
-/** Packs all refs, and writes another text in place of their file's. */
+/** Packs all refs, and overwrites their file with another text. */
 function damagePackedRefs(directory: string, damaged: (text: string) => string): void {
   execFileSync("git", ["--git-dir", directory, "pack-refs", "--all"]);
   const path = join(directory, "packed-refs");
   writeFileSync(path, damaged(readFileSync(path, "latin1")));
 }
 
-/** Cuts a loose object, or all packs where it is not loose, to nothing. */
+/** Truncates a loose object, or all packs if it is not loose, to zero bytes. */
 function damageObject(directory: string, oid: string): void {
   const loose = join(directory, "objects", oid.slice(0, 2), oid.slice(2));
   const packs = join(directory, "objects/pack");
@@ -181,7 +181,7 @@ function damageObject(directory: string, oid: string): void {
   }
 }
 
-/** Runs the fetch that `sync` would run, and kills it and all its children after a while. */
+/** Runs the same fetch as `sync`, and kills it and all its children after a while. */
 function killSync(t: Test, source: GitFixture, directory: string, delayMs: number): void {
   const refspecs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
   const fetch = [

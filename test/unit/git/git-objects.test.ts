@@ -40,7 +40,7 @@ function openReader(t: Test, directory: string, contentBytesMax = 1 << 20, stop 
   return reader;
 }
 
-/** The outcomes as short texts: the content's first bytes, or why there is none. */
+/** The results as short texts: the first bytes of the content, or the reason why there is none. */
 async function readAll(reader: BlobReader, oids: Iterable<string>): Promise<string[]> {
   const texts: string[] = [];
   await reader.read(oids, (index, outcome) => {
@@ -68,7 +68,7 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 }
 
 for (const format of ["sha1", "sha256"] as const) {
-  t.test(`a tree with everything that git can hold, ${format}`, async (t) => {
+  t.test(`a tree with every kind of entry, ${format}`, async (t) => {
     const repository = fixture(t, format);
     const other = "0123456789abcdef".repeat(format === "sha1" ? 3 : 4).slice(0, format === "sha1" ? 40 : 64);
     const commit = repository.commit({
@@ -213,7 +213,7 @@ t.test("revisions", async (t) => {
   }
 });
 
-t.test("many blobs of all sizes come in order, whole", async (t) => {
+t.test("many blobs of all sizes arrive complete and in order", async (t) => {
   const repository = fixture(t);
   const sizes = Array.from({ length: 1300 }, (_, index) => (index % 97 === 0 ? 150_000 : (index * 7919) % 9000));
   const contents = sizes.map((size, index) => Buffer.alloc(size, `${index} `));
@@ -255,7 +255,7 @@ t.test("large, missing and other objects", async (t) => {
   ]);
 });
 
-t.test("a blob beyond every buffer", async (t) => {
+t.test("a blob larger than every buffer", async (t) => {
   const repository = fixture(t);
   const content = Buffer.alloc(20 << 20, "0123456789\n");
   repository.commit({ branch: "main", files: { large: content } });
@@ -293,7 +293,7 @@ t.test("a reader ends on close, stop, failure and damage", async (t) => {
   t.equal(await codeOf(openReader(t, repository.path).read(["--help\n"], forever)), "internal", "not an oid");
 });
 
-t.test("dates of commits are those of git, packed or not, of any size", async (t) => {
+t.test("dates of commits are those that git prints, for packed and loose commits of any size", async (t) => {
   const repository = GitFixture.create("bare");
   t.teardown(() => repository.remove());
   const commits = ["short", "m".repeat(3 << 20), "\ncommitter A <a> 5 +0000\n"].map((message) =>

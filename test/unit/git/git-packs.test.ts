@@ -11,7 +11,7 @@ import { GitFixture } from "../../support/git-fixture.js";
 
 const oidLengths = { sha1: 40, sha256: 64 } as const;
 
-/** Commits with files of many sizes and kinds, whose versions differ a little, in one pack. */
+/** Commits with files of many sizes and kinds, whose versions differ slightly, in one pack. */
 function packed(
   t: Test,
   format: keyof typeof oidLengths,
@@ -110,7 +110,7 @@ const kinds: readonly (readonly [
 ];
 
 for (const [name, format, repack, config] of kinds) {
-  t.test(`objects are those of git: ${name}`, async (t) => {
+  t.test(`objects are the same as git's: ${name}`, async (t) => {
     const flags = config.flatMap(([key, value]) => ["-c", `${key}=${value}`]);
     const { repository, commits } = packed(t, format);
     repository.git(...flags, "repack", "-adfqF", "--depth=50", "--window=50", ...repack);
@@ -163,7 +163,7 @@ for (const [name, format, repack, config] of kinds) {
   });
 }
 
-t.test("what is not in a pack is left to git", async (t) => {
+t.test("objects outside packs are left to git", async (t) => {
   const { repository, commits } = packed(t, "sha1");
   const loose = execFileSync("git", ["-C", repository.path, "hash-object", "-w", "--stdin"], { input: "loose" })
     .toString()
@@ -189,7 +189,7 @@ t.test("what is not in a pack is left to git", async (t) => {
   );
 });
 
-t.test("trees that are loose are compared by git", async (t) => {
+t.test("loose trees are compared by git", async (t) => {
   const { repository, commits } = packed(t, "sha1");
   const last = repository.commit({ branch: "main", files: { long: "short" } });
   const chain = await compareAlong(repository.path, commits[0], [last, commits[5]], 1000, neverStop);
@@ -200,7 +200,7 @@ t.test("trees that are loose are compared by git", async (t) => {
   );
 });
 
-t.test("a damaged pack gives right texts, or none", async (t) => {
+t.test("a damaged pack yields correct contents, or none", async (t) => {
   const { repository } = packed(t, "sha1");
   const blobs = allBlobs(repository);
   const packs = open(t, repository, "sha1");

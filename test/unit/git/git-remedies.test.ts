@@ -86,7 +86,7 @@ t.test("a path", async (t) => {
   t.match(await failure(t, "/nonexistent/a.git"), /there is no such repository at \/nonexistent\/a\.git/);
 });
 
-t.test("what nothing is known about stays as it is, in one line", async (t) => {
+t.test("an unknown error is kept, in one line", async (t) => {
   t.equal(
     withRemedy("git fetch failed: fatal: odd\n\n  odder", parseRemoteUrl("/srv/a")),
     "git fetch failed: fatal: odd; odder",

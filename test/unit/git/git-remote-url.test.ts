@@ -65,7 +65,7 @@ t.test("accepted", async (t) => {
   }
 });
 
-t.test("refused", async (t) => {
+t.test("rejected", async (t) => {
   for (const [name, text, reason] of refused) {
     const error = thrownBy(() => parseRemoteUrl(text));
     t.equal(error?.code, "bad-config", name);

@@ -14,7 +14,7 @@ import { serveHttp } from "../../support/http-remote.js";
 import { sshTo, type Harm } from "../../support/hostile-remote.js";
 import { within } from "../../support/waiting.js";
 
-/** An ssh that runs the command here. */
+/** An ssh that runs the command on this machine. */
 function fakeSsh(source: GitFixture): string {
   const path = source.sibling("ssh");
   writeFileSync(path, '#!/bin/sh\n[ "$1" = -G ] && exit 0\nfor last; do :; done\nexec sh -c "$last"\n');
@@ -46,7 +46,7 @@ for (const kind of ["http", "ssh"] as const) {
   });
 }
 
-t.test("a remote that accepts and never answers", async (t) => {
+t.test("a remote that accepts a connection and never responds", async (t) => {
   const server = await listen(t, () => undefined);
   const source = fixture(t);
   const open = (limits: Partial<typeof testMirrorOptions>) =>
@@ -59,7 +59,7 @@ t.test("a remote that accepts and never answers", async (t) => {
   t.equal(stopped.code, "cancelled");
 });
 
-t.test("credentials go to the remote and nowhere else", async (t) => {
+t.test("credentials are sent only to the remote", async (t) => {
   let request = "";
   const server = await listen(t, (socket) => {
     socket.on("data", (part) => {
@@ -78,7 +78,7 @@ t.test("credentials go to the remote and nowhere else", async (t) => {
   }
 });
 
-t.test("redirects are refused", async (t) => {
+t.test("redirects are rejected", async (t) => {
   let followed = false;
   const inner = await listen(t, (socket) => {
     followed = true;
@@ -95,7 +95,7 @@ t.test("redirects are refused", async (t) => {
   t.notOk(followed);
 });
 
-t.test("an ssh host that does not answer", async (t) => {
+t.test("an ssh host that does not respond", async (t) => {
   const source = fixture(t);
   const mirror = await Mirror.open(
     source.sibling("mirror"),
@@ -106,7 +106,7 @@ t.test("an ssh host that does not answer", async (t) => {
   t.match({ code: error.code, message: error.message }, { code: "git", message: /Connection refused/ });
 });
 
-/** A server that speaks no git; returns its URL, with a password. */
+/** A server that does not speak git's protocol; returns its URL, with a password. */
 async function listen(t: Test, serve: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -123,7 +123,7 @@ async function listen(t: Test, serve: (socket: Socket) => void): Promise<string>
   return `http://ada:s3cret@127.0.0.1:${address !== null && typeof address === "object" ? address.port : 0}/repo.git`;
 }
 
-t.test("a remote that means harm is left in bounded time, and the mirror stays as it is", { jobs: 3 }, async (t) => {
+t.test("a fetch from a hostile remote ends in bounded time, and does not change the mirror", { jobs: 3 }, async (t) => {
   const bounds = {
     silenceMs: 2_000,
     fetchTimeoutMs: 60_000,
@@ -170,13 +170,13 @@ t.test("a remote that means harm is left in bounded time, and the mirror stays a
   }
 });
 
-/** Of the largest pack that git has begun to write below the folder. */
+/** The size of the largest pack that git has started to write below the folder. */
 function unfinishedBytes(folder: string): number {
   const packs = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) => path.includes("tmp_pack_"));
   return Math.max(0, ...packs.map((path) => statSync(join(folder, path), { throwIfNoEntry: false })?.size ?? 0));
 }
 
-t.test("a fetch leaves the disk its reserve", async (t) => {
+t.test("a fetch does not use the disk space of the reserve", async (t) => {
   const source = fixture(t);
   source.commit({ branch: "main", files: { a: "1" } });
   const full = { ...testMirrorOptions, reserveBytes: 2 ** 50 };

@@ -33,7 +33,7 @@ const common: RunOptions = {
   onErrorLine: null,
 };
 
-/** Puts a shell script in git's place for the length of a test: whatever git could do, it does. */
+/** Replaces git by a shell script for the duration of a test. */
 function fakeGit(t: Test, script: string): RunOptions {
   const directory = mkdtempSync(join(tmpdir(), "trawl-fake-git-"));
   t.teardown(() => rmSync(directory, { recursive: true, force: true }));
@@ -69,7 +69,7 @@ t.test("output, input and exit code", async (t) => {
   t.match({ code: allowed.code, stdout: String(allowed.stdout) }, { code: 3, stdout: "no\n" });
 });
 
-t.test("failure tells git's last words, without passwords and progress", async (t) => {
+t.test("an error contains the last lines of git, without passwords and progress", async (t) => {
   const words = "printf 'Receiving objects:  10%% (1/10)\\rfatal: no https://u:s3cret@h/x\\n' >&2; exit 128";
   const error = await errorOf(runGit(fakeGit(t, words)));
   t.equal(error.code, "git");
@@ -83,8 +83,8 @@ t.test("git that cannot be started", async (t) => {
   t.equal(nul.code, "git");
 });
 
-t.test("limits end git and all it started", async (t) => {
-  // The background sleep would outlive git, and keep our pipes open.
+t.test("limits end git and all processes that it started", async (t) => {
+  // The background sleep would outlive git, and keep its pipes open.
   const hanging = "sleep 60 & echo $! > child; echo started; wait";
   const limits: readonly (readonly [name: string, options: Partial<RunOptions>, code: string, message: RegExp])[] = [
     ["timeout", { timeoutMs: 200 }, "git", /took longer than 200 ms/],
@@ -101,7 +101,7 @@ t.test("limits end git and all it started", async (t) => {
   }
 });
 
-t.test("a limit of the kernel says which it was, and what to do", async (t) => {
+t.test("exceeding a limit of the kernel: the error names the limit and the remedy", async (t) => {
   const loop = "while :; do :; done";
   const rows: readonly (readonly [name: string, script: string, bounds: Partial<ProcessLimits>, message: RegExp])[] = [
     ["processor time", loop, { cpuSecondsMax: 1 }, /^git work used more than 1 s of CPU time; request less/],
@@ -132,7 +132,7 @@ t.test("a limit of the kernel says which it was, and what to do", async (t) => {
   }
 });
 
-t.test("memory of git's own regular expressions is bounded", async (t) => {
+t.test("the memory of git's regular expressions is limited", async (t) => {
   const repository = fixture(t);
   repository.commit({ branch: "main", files: { a: "1" } });
   const args = [`--git-dir=${repository.path}`, "rev-parse", "main^{/(((b{1,255}){1,255}){1,255})}"];
@@ -150,18 +150,18 @@ t.test("a guard ends git with its reason", async (t) => {
   t.match({ code: error.code, message: error.message }, { code: "git", message: "git work is not wanted" });
 });
 
-t.test("git that ignores the polite signal is killed", async (t) => {
+t.test("git that ignores SIGTERM is killed", async (t) => {
   const fake = fakeGit(t, "trap '' TERM; while :; do sleep 1; done");
   const error = await within(errorOf(runGit({ ...fake, timeoutMs: 100 })), "the end of git");
   t.match(error.message, /took longer/);
 });
 
-t.test("a descendant that holds the pipes after success does not hold us", async (t) => {
+t.test("a descendant that keeps the pipes open after success does not delay the caller", async (t) => {
   const { stdout } = await within(runGit(fakeGit(t, "echo done; setsid sleep 100 & exit 0")), "the end of git");
   t.equal(String(stdout), "done\n");
 });
 
-t.test("git whose input was not ended leaves no descriptor", async (t) => {
+t.test("no descriptor leaks if git's input was not ended", async (t) => {
   const pipes = (): number =>
     readdirSync("/proc/self/fd").filter((fd) => {
       try {
@@ -179,7 +179,7 @@ t.test("git whose input was not ended leaves no descriptor", async (t) => {
   await until("the pipes are closed", () => pipes() <= before);
 });
 
-t.test("output that comes while the thread is busy, after git is gone, is not lost", async (t) => {
+t.test("output that arrives while the thread is busy, after git has exited, is not lost", async (t) => {
   const running = runGit(fakeGit(t, "(sleep 0.6; head -c 100000 /dev/zero) & exit 0"));
   await sleep(300);
   // From here the loop continues with due timers, and only then reads.
@@ -196,7 +196,7 @@ t.test("lines of standard error arrive while git runs", async (t) => {
   t.strictSame(lines, ["a: 1%", "a: 2%", "bc"]);
 });
 
-t.test("the environment is ours alone", async (t) => {
+t.test("git gets only our environment", async (t) => {
   process.env["GIT_DIR"] = "/tmp/elsewhere";
   process.env["GIT_SSH_COMMAND"] = "touch /tmp/owned";
   process.env["HTTPS_PROXY"] = "http://proxy.example.org";
@@ -219,7 +219,7 @@ t.test("the environment is ours alone", async (t) => {
   t.notOk("HTTPS_PROXY" in of("/x"));
 });
 
-t.test("git reads the configuration that the environment carries", async (t) => {
+t.test("git reads the configuration from the environment", async (t) => {
   const access = { ...strictRemoteAccess, home: "/home/x", credentialHelper: "store" };
   const environment = remoteEnvironment(parseRemoteUrl("https://ada:s3cret@example.org/x"), access);
   const value = (key: string): string =>

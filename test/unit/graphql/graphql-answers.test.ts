@@ -1,4 +1,4 @@
-/** What GraphQL answers where clients ask for what is odd, wrong or not there. */
+/** GraphQL responses to unusual, invalid or impossible requests. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -9,7 +9,7 @@ import { ask } from "../../support/graphql.js";
 const id = (kind: string, key: unknown): string => Buffer.from(`${kind}:${JSON.stringify(key)}`).toString("base64");
 const submoduleOid = "1234567890123456789012345678901234567890";
 
-t.test("answers", async (t) => {
+t.test("responses", async (t) => {
   const source = GitFixture.create();
   const empty = GitFixture.create();
   t.teardown(() => [source, empty].forEach((fixture) => fixture.remove()));

@@ -1,4 +1,4 @@
-/** What known clients send, written anew from the description of the interface, and what they need of the answers. */
+/** Requests of known clients, rewritten from the description of the interface, and what they need of the responses. */
 import t from "tap";
 import { cody, mcp, permissionSync, raycast } from "../../clients/assistants.js";
 import { mainGo, readme, type ClientFixture, type ClientRequest } from "../../clients/client-request.js";
@@ -51,7 +51,7 @@ t.test("clients", async (t) => {
     await t.test(client, async (t) => {
       for (const request of requests) {
         const answers: string[] = [];
-        // The first answer comes from graphql-js, the second from the operation that graphql-jit compiled.
+        // The first response comes from graphql-js, the second from the operation compiled by graphql-jit.
         for (const use of ["first", "second"]) {
           const response = await fetch(`${daemon.url}/.api/graphql?${encodeURIComponent(request.name)}`, {
             method: "POST",

@@ -69,7 +69,7 @@ async function ask(
 const errorOf = async (user: string, query: string, variables: unknown = {}): Promise<string> =>
   (await ask(user, query, variables)).errors?.[0].message ?? "";
 
-/** Repository and path of each match. */
+/** The repository and path of each match. */
 async function found(user: string, query: string): Promise<string[]> {
   const text = await (
     await fetch(`${daemon.url}/.api/search/stream?${new URLSearchParams({ q: query })}`, { headers: headersOf(user) })
@@ -112,7 +112,7 @@ const list = async (user: string): Promise<string[]> => {
   );
 };
 
-t.test("making them, and searching in them", async (t) => {
+t.test("creating contexts, and searching in them", async (t) => {
   const mine = await ask("ann", create, {
     context: context("mine", { namespace: ids["ann"], public: false }),
     repositories: [
@@ -173,7 +173,7 @@ t.test("making them, and searching in them", async (t) => {
   );
 });
 
-t.test("what is refused", async (t) => {
+t.test("rejected requests", async (t) => {
   const rows: readonly (readonly [user: string, context: object, message: RegExp, repositories?: readonly object[]])[] =
     [
       ["nobody", context("x", { namespace: ids["ann"] }), /^not authenticated$/],
@@ -233,7 +233,7 @@ t.test("what is refused", async (t) => {
   );
 });
 
-t.test("marks, changes, and that they last", async (t) => {
+t.test("stars, defaults and changes persist", async (t) => {
   const star =
     "mutation ($id: ID!, $user: ID!) { createSearchContextStar(searchContextID: $id, userID: $user) { alwaysNil } setDefaultSearchContext(searchContextID: $id, userID: $user) { alwaysNil } }";
   t.match(

@@ -1,4 +1,4 @@
-/** One request: its time, its client, and what a field that fails costs. */
+/** A single request: its time, its client, and the effect of a field that fails. */
 import t from "tap";
 import { sleep } from "../../../src/base/deadline.js";
 import { TrawlError } from "../../../src/base/errors.js";
@@ -48,7 +48,7 @@ interface Read {
   readonly limits: { readonly timeoutMs: number; readonly stop: Int32Array };
 }
 
-/** An executor on two repositories, whose reads are answered by `read`, and whose searches by `search`. */
+/** An executor with two repositories. `read` answers reads, and `search` searches. */
 function executor(read: (read: Read) => Promise<unknown>, search: (sink: EventSink) => void = () => undefined) {
   const reads: Read[] = [];
   const records = [repository(1), repository(2)];
@@ -91,7 +91,7 @@ const commitData = {
   message: "Subject\n\nBody",
 };
 
-t.test("reads of one turn are one task for each repository, and are kept", async (t) => {
+t.test("reads in one iteration of the event loop become one task per repository, and are cached", async (t) => {
   const { ask, reads } = executor(async () => ({ commits: [commitData] }));
   const query =
     '{ a: repository(name: "example.org/1") { ...f } b: repository(name: "example.org/1") { ...f } } fragment f on Repository { commit(rev: "") { subject body author { person { name } } parents { oid } } }';
@@ -102,7 +102,7 @@ t.test("reads of one turn are one task for each repository, and are kept", async
   t.equal(reads.length, 1, "the second request reads nothing");
 });
 
-t.test("a read that fails costs its fields", async (t) => {
+t.test("a read that fails affects only its fields", async (t) => {
   const { ask } = executor(async ({ request }) => {
     if (request["repositoryId"] === 1) throw new TrawlError("git", "the mirror is damaged");
     return { commits: [commitData] };
@@ -123,7 +123,7 @@ t.test("a read that fails costs its fields", async (t) => {
   t.match(await ask(query), expected, "compiled");
 });
 
-t.test("what is our fault is not told", async (t) => {
+t.test("internal errors are not disclosed", async (t) => {
   const { ask } = executor(async () => {
     throw new RangeError("secret");
   });
@@ -135,13 +135,13 @@ t.test("what is our fault is not told", async (t) => {
   t.notMatch(JSON.stringify(answer), /secret/);
 });
 
-t.test("a request's time goes to its reads", async (t) => {
+t.test("the deadline of a request applies to its reads", async (t) => {
   const { ask, reads } = executor(async () => ({ commits: [] }));
   await ask('{ repository(name: "example.org/1") { commit(rev: "") { message } } }');
   t.ok(reads[0].limits.timeoutMs > 0 && reads[0].limits.timeoutMs <= 5_000);
 });
 
-t.test("a client that leaves stops its reads and its search", async (t) => {
+t.test("a client that disconnects stops its reads and its search", async (t) => {
   let cancel = (): void => undefined;
   let isSearchClosed = false;
   const { ask } = executor(

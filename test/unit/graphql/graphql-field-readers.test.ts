@@ -1,4 +1,4 @@
-/** Who may read which field of a user, an organisation and of what belongs to them, over real requests. */
+/** Who can read which field of users, organisations and their objects, tested with real requests. */
 import t from "tap";
 import { createSchema } from "../../../src/graphql/execution/schema.js";
 import { fieldsOf, selectionOf, tellsSomething } from "../../support/field-readers.js";
@@ -129,7 +129,7 @@ const classes: Readonly<Record<Exclude<Readers, "viewer">, readonly Asker[]>> = 
 };
 const askers: readonly Asker[] = ["anonymous", "bob", "ann", "admin"];
 
-/** Fields that tell nothing to anybody, as there is nothing to tell. */
+/** Fields that contain nothing for any viewer, because there is nothing to return. */
 const empty = new Set([
   "User.avatarURL",
   "User.updatedAt",
@@ -161,7 +161,7 @@ interface Made {
   readonly ofCore: string;
 }
 
-/** What each type has to tell, reached by everybody from a public context or saved search, or by its id. */
+/** The fields of each type, reached by every viewer from a public context or saved search, or by id. */
 async function makeAll(site: GraphqlSite): Promise<Made> {
   const annId = await site.userId("ann");
   const coreId = (
@@ -211,7 +211,7 @@ async function makeAll(site: GraphqlSite): Promise<Made> {
   return { annId, token: token.id, team, ofCore: saved.createSavedSearch.id };
 }
 
-/** Requests around a selection of the type; `%` stands for it. */
+/** Requests with a selection of the type in place of `%`. */
 function pathsTo({ annId, token, team, ofCore }: Made): Readonly<Record<string, readonly string[]>> {
   const node = (id: string, type: string): string => `{ node(id: "${id}") { ... on ${type} { % } } }`;
   return {
@@ -234,7 +234,7 @@ function pathsTo({ annId, token, team, ofCore }: Made): Readonly<Record<string, 
 
 const schema = createSchema();
 
-t.test("who reads what", async (t) => {
+t.test("who can read what", async (t) => {
   const site = await GraphqlSite.start(t);
   const made = await makeAll(site);
   const paths = pathsTo(made);

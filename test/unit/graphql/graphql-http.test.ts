@@ -1,4 +1,4 @@
-/** Requests to `/.api/graphql` as they come over the wire, good and bad. */
+/** Valid and invalid requests to `/.api/graphql` over HTTP. */
 import { gzipSync } from "node:zlib";
 import { getIntrospectionQuery } from "graphql";
 import t from "tap";

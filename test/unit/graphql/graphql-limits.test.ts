@@ -1,4 +1,4 @@
-/** What documents cost, and what is refused before it costs. */
+/** The cost of documents, and what is rejected before it is executed. */
 import { execute, parse, print } from "graphql";
 import t from "tap";
 import {
@@ -115,7 +115,7 @@ t.test("limits", async (t) => {
   );
 });
 
-t.test("fields side by side are joined", async (t) => {
+t.test("equal fields of a selection are merged", async (t) => {
   const shape = (document: string): string =>
     print(mergeFields(parse(document)))
       .replace(/\s+/g, " ")

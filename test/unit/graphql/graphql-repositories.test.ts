@@ -71,7 +71,7 @@ const [added, configured] = [await idOf("host/added"), await idOf("host/configur
 const add =
   "mutation ($id: ID!, $key: String!, $value: String) { addRepoMetadata(repo: $id, key: $key, value: $value) { alwaysNil } }";
 
-t.test("who may", async (t) => {
+t.test("permissions", async (t) => {
   const rows = [
     'addRepoMetadata(repo: $id, key: "k") { alwaysNil }',
     'updateRepoKeyValuePair(repo: $id, key: "k") { alwaysNil }',
@@ -138,7 +138,7 @@ t.test("metadata", async (t) => {
   t.match(await errorOf("admin", add, { id: Buffer.from("User:1").toString("base64"), key: "a" }), /id of a User/);
 });
 
-t.test("a key of metadata may be a name that every object has", async (t) => {
+t.test("a metadata key can be the name of an object's built-in property", async (t) => {
   for (const key of ["constructor", "toString", "hasOwnProperty"]) {
     t.same((await daemon.search(`repo:has.meta(${key}) needle`)).found, [], `${key}: nobody has it`);
     t.same(await ask("admin", add, { id: added, key, value: "x" }), { data: { addRepoMetadata: { alwaysNil: null } } });
@@ -153,7 +153,7 @@ t.test("a key of metadata may be a name that every object has", async (t) => {
   }
 });
 
-t.test("metadata beside the configuration file", async (t) => {
+t.test("metadata in addition to the configuration file", async (t) => {
   await ask("admin", add, { id: configured, key: "level", value: "2" });
   t.match(
     await errorOf(
@@ -182,7 +182,7 @@ t.test("metadata beside the configuration file", async (t) => {
   t.same(await metadataOf("host/configured"), [{ key: "team", value: "one" }]);
 });
 
-t.test("who may see it", async (t) => {
+t.test("visibility", async (t) => {
   const sees = async (user: string): Promise<boolean> =>
     (await ask(user, '{ repository(name: "host/added") { id } }')).data?.["repository"] !== null;
   t.same(
@@ -283,7 +283,7 @@ t.test("fetching and indexing", async (t) => {
   await until("a refresh fetches", async () => (await daemon.search("repo:host/added fourth")).found.length === 1);
 });
 
-t.test("what the configuration file lists stays", async (t) => {
+t.test("repositories of the configuration file are kept", async (t) => {
   t.match(
     await errorOf("admin", "mutation ($id: ID!) { deleteRepository(repository: $id) { alwaysNil } }", {
       id: configured,

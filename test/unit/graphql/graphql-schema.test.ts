@@ -1,4 +1,4 @@
-/** The schema and what is made from it. */
+/** The schema and the types generated from it. */
 import { readFileSync } from "node:fs";
 import { isIntrospectionType, isObjectType } from "graphql";
 import t from "tap";
@@ -6,7 +6,7 @@ import { createSchema } from "../../../src/graphql/execution/schema.js";
 import { schemaText } from "../../../src/graphql/execution/schema-text.js";
 import { schemaTypesText } from "../../../scripts/graphql-types.js";
 
-t.test("the types are those of the schema", async (t) => {
+t.test("the generated types match the schema", async (t) => {
   t.equal(
     readFileSync("src/graphql/schema-types.ts", "utf8"),
     schemaTypesText(schemaText()),

@@ -1,4 +1,4 @@
-/** Settings, organisations, teams and saved searches over GraphQL: what each of those who ask gets. */
+/** Settings, organisations, teams and saved searches over GraphQL, for each kind of viewer. */
 import t from "tap";
 import { DaemonProcess } from "../../support/daemon.js";
 import { GraphqlSite, idOf, type Asker } from "../../support/graphql-site.js";

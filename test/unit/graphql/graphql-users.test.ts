@@ -1,4 +1,4 @@
-/** Users, e-mail addresses, passwords and access tokens over GraphQL: what each of those who ask gets. */
+/** Users, e-mail addresses, passwords and access tokens over GraphQL, for each kind of viewer. */
 import t from "tap";
 import { GraphqlSite, idOf, type Asker } from "../../support/graphql-site.js";
 import { ask } from "../../support/graphql.js";
@@ -402,7 +402,7 @@ t.test("users", async (t) => {
   });
 });
 
-t.test("where only site admins make tokens, or nobody does", async (t) => {
+t.test("if only site admins, or nobody, can create tokens", async (t) => {
   const create = 'mutation ($u: ID!) { createAccessToken(user: $u, scopes: ["user:all"], note: "") { token } }';
   const restricted = await GraphqlSite.start(t, ["--set", "auth.accessTokens=site-admin-create"]);
   const bob = await restricted.userId("bob");

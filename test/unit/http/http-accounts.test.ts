@@ -1,4 +1,4 @@
-/** Accounts from the command line to an answer over HTTP, on a running daemon. */
+/** Accounts on a running daemon, from the command line to HTTP responses. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -12,7 +12,7 @@ function source(t: Test): string {
   return fixture.path;
 }
 
-/** The one line that a command prints. */
+/** The single line that a command prints. */
 async function lineOf(...args: string[]): Promise<string> {
   const { exitCode, out, err } = await runCommand(...args);
   t.equal(exitCode, 0, err);
@@ -34,7 +34,7 @@ async function request(daemon: DaemonProcess, path: string, authorization?: stri
 
 const stream = "/.api/search/stream?q=needle";
 
-t.test("private mode: a token opens what is closed without", async (t) => {
+t.test("private mode: a token gives access", async (t) => {
   const data = dataDirectory(t);
   const daemon = await testDaemon(t, ["--set", "auth.public=false"], data);
   await daemon.add("example.org/a", source(t));
@@ -89,7 +89,7 @@ t.test("private mode: a token opens what is closed without", async (t) => {
   t.equal((await request(daemon, stream, `token ${token}`)).text, "Invalid access token.\n");
 });
 
-t.test("public mode: anyone may search, a wrong token is refused all the same", async (t) => {
+t.test("public mode: anyone can search, but an invalid token is rejected", async (t) => {
   const data = dataDirectory(t);
   const daemon = await testDaemon(t, [], data);
   await daemon.add("example.org/a", source(t));
@@ -125,7 +125,7 @@ t.test("public mode: anyone may search, a wrong token is refused all the same", 
   t.equal((await request(again, stream, `token ${sudo}`)).status, 200, "tokens outlive the process");
 });
 
-t.test("what is refused, and what organisations look like", async (t) => {
+t.test("rejected commands, and the list of organisations", async (t) => {
   const data = dataDirectory(t);
   const daemon = await testDaemon(t, ["--set", "auth.accessTokens=none"], data);
   const token = { user: "admin", scopes: ["user:all"], note: "", expires: "90d" };
@@ -157,7 +157,7 @@ t.test("what is refused, and what organisations look like", async (t) => {
   }
 });
 
-t.test("each refusal is a status and a line of plain text", async (t) => {
+t.test("each rejection is a status and a line of plain text", async (t) => {
   const data = dataDirectory(t);
   const daemon = await testDaemon(t, ["--set", "auth.public=false"], data);
   const tokenOf = async (user: string, ...scopes: string[]): Promise<string> =>

@@ -3,7 +3,7 @@ import { ClientAddresses } from "../../../src/http/access/client-address.js";
 
 const proxied = new ClientAddresses(["127.0.0.1", "10.0.0.0/8", "::1", "fd00::/8"]);
 
-t.test("the client is whom the last trusted proxy has heard from", async (t) => {
+t.test("the client is the address that the last trusted proxy reports", async (t) => {
   const rows: readonly (readonly [why: string, peer: string, forwardedFor: string | undefined, expected: string])[] = [
     ["no proxy", "192.0.2.1", undefined, "192.0.2.1"],
     ["one who is not trusted makes something up", "192.0.2.1", "198.51.100.9", "192.0.2.1"],
@@ -24,7 +24,7 @@ t.test("the client is whom the last trusted proxy has heard from", async (t) => 
   for (const [why, peer, forwardedFor, expected] of rows) t.equal(proxied.of(peer, forwardedFor), expected, why);
 });
 
-t.test("what is no address is told", async (t) => {
+t.test("invalid addresses are reported", async (t) => {
   for (const text of ["proxy", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/8/8", "::1/129", "10.0.0.0/-1", ""]) {
     t.throws(() => new ClientAddresses([text]), {
       code: "bad-config",

@@ -10,7 +10,7 @@ import { callDaemon } from "../../../src/cli/control-client.js";
 import { ControlServer, type ControlHandlers } from "../../../src/http/server/control-server.js";
 import { until } from "../../support/waiting.js";
 
-/** Not tap's own: the path of a socket must be short. */
+/** Not tap's own folder: the path of a socket must be short. */
 function temporaryDirectory(t: { teardown: (fn: () => void) => void }): string {
   const directory = mkdtempSync(join(tmpdir(), "trawl-control-"));
   t.teardown(() => rmSync(directory, { recursive: true, force: true }));
@@ -109,7 +109,7 @@ t.test("the socket", async (t) => {
   await t.rejects(second.listen(deep), { code: "bad-config", message: /too long for a socket/ });
 });
 
-t.test("a daemon that closes the connection in the middle", async (t) => {
+t.test("a daemon that closes the connection during a response", async (t) => {
   const directory = temporaryDirectory(t);
   const rude = createServer((socket) => socket.end('HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{"progress":1}\n'));
   await new Promise<void>((resolve) => rude.listen(join(directory, "control.sock"), resolve));

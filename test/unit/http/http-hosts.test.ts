@@ -6,7 +6,7 @@ import { within } from "../../support/waiting.js";
 
 const loopback: HostNames = { listenHost: "127.0.0.1", externalUrl: "", trustedHosts: [], machine: "box" };
 
-t.test("which names are ours", (t) => {
+t.test("accepted host names", (t) => {
   const rows: readonly (readonly [
     name: string,
     given: Partial<HostNames>,
@@ -78,7 +78,7 @@ t.test("which names are ours", (t) => {
   t.end();
 });
 
-t.test("a daemon that is asked by another name", async (t) => {
+t.test("a request to a daemon under another host name", async (t) => {
   const daemon = await testDaemon(t, ["--set", 'trustedHosts=["trawl.test"]']);
   const { port } = new URL(daemon.url);
   const ask = (head: string): Promise<string> =>
@@ -118,7 +118,7 @@ t.test("a daemon that is asked by another name", async (t) => {
   t.equal(logged.length, 10, "the log tells, and is not filled");
 });
 
-t.test("what comes before every handler", async (t) => {
+t.test("checks that run before every handler", async (t) => {
   const daemon = await testDaemon(t);
   const rows: readonly (readonly [name: string, path: string, headers: Record<string, string>, status: number])[] = [
     ["a path of 16 KiB", `/${"a".repeat(16_383)}`, {}, 404],

@@ -14,7 +14,7 @@ const plain: RequestedSearch = {
   defaultCount: undefined,
 };
 
-t.test("good parameters", async (t) => {
+t.test("valid parameters", async (t) => {
   const rows: [query: string, changes: Partial<RequestedSearch>][] = [
     ["q=a", {}],
     ["q=a+b%20%26%C3%A9", { query: "a b &é" }],
@@ -47,7 +47,7 @@ t.test("good parameters", async (t) => {
   }
 });
 
-t.test("bad parameters", async (t) => {
+t.test("invalid parameters", async (t) => {
   const rows: [query: string, message: string][] = [
     ["", "no query found"],
     ["q=", "no query found"],
@@ -68,7 +68,7 @@ t.test("bad parameters", async (t) => {
   for (const [query, message] of rows) t.same(parseStreamParams(query), { kind: "bad", message }, query);
 });
 
-t.test("whatever comes in, a request or a message comes out", async () => {
+t.test("any input results in a request or an error message", async () => {
   const name = fc.constantFrom("q", "v", "t", "display", "cm", "cl", "max-line-len", "other");
   const value = fc.oneof(
     fc.string({ unit: "grapheme" }),

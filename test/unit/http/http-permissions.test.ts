@@ -9,12 +9,12 @@ import { GitFixture } from "../../support/git-fixture.js";
 interface Known {
   readonly name: string;
   readonly attributes: Readonly<Record<string, unknown>>;
-  /** Viewers who may see it. */
+  /** The viewers that can see it. */
   readonly seenBy: readonly string[];
 }
 
 const everyone = ["nobody", "ann", "bob", "admin"];
-/** From the viewer who sees most to the one who sees least. */
+/** In descending order of what they can see. */
 const viewers = ["admin", "bob", "ann", "nobody"];
 
 const known: readonly Known[] = [
@@ -104,7 +104,7 @@ function source(t: Test, { name }: Known): string {
   return fixture.path;
 }
 
-/** A daemon with all of them, and a token for each viewer but nobody. */
+/** A daemon with all of them, and a token for each viewer except the anonymous one. */
 async function daemonWith(
   t: Test,
   paths: readonly string[],
@@ -135,7 +135,7 @@ function withToken(token: string | undefined): Record<string, string> {
   return token === undefined ? {} : { authorization: `token ${token}` };
 }
 
-/** What a browser sends in which the viewer has signed in. */
+/** The headers of a browser in which the viewer is signed in. */
 async function withCookie(daemon: DaemonProcess, name: string): Promise<Record<string, string>> {
   const signedIn = await fetch(`${daemon.url}/-/sign-in`, {
     method: "POST",
@@ -144,7 +144,7 @@ async function withCookie(daemon: DaemonProcess, name: string): Promise<Record<s
   return { "x-requested-with": "Sourcegraph", cookie: signedIn.headers.get("set-cookie")?.split(";")[0] ?? "" };
 }
 
-/** Every answer that the viewer gets, by question. */
+/** Every response that the viewer gets, by request. */
 async function answersOf(daemon: DaemonProcess, headers: Record<string, string>): Promise<Map<string, string>> {
   const answers = new Map<string, string>();
   for (const query of queries) {
@@ -165,7 +165,7 @@ async function answersOf(daemon: DaemonProcess, headers: Record<string, string>)
   return answers;
 }
 
-/** Times, places of traces and commits differ from daemon to daemon, and so does how matches fall into events. */
+/** Removes what differs between daemons: times, trace addresses, commits, and the grouping of matches into events. */
 function comparable(text: string): string {
   const timeless = text
     .replace(/"durationMs":\d+/g, '"durationMs":0')
@@ -184,12 +184,12 @@ function comparable(text: string): string {
   ].join("\n\n");
 }
 
-t.test("each viewer gets what a daemon without the other repositories would answer", async (t) => {
+t.test("each viewer gets the responses of a daemon without the other repositories", async (t) => {
   const paths = known.map((repository) => source(t, repository));
   const { daemon, tokens } = await daemonWith(t, paths);
   const reference = await daemonWith(t, paths);
   const answers = new Map<string, Map<string, string>>();
-  // Those who see less ask first: what is kept of their answers must not serve the others.
+  // Viewers with less access request first, so that cached responses of others would be noticed.
   for (const viewer of [...viewers].reverse())
     answers.set(viewer, await answersOf(daemon, withToken(tokens.get(viewer))));
   const left = new Set(known.map(({ name }) => name));

@@ -1,4 +1,4 @@
-/** In private mode everything but health and sign-in needs a credential: each route there is, asked for by nobody. */
+/** In private mode everything except health and sign-in needs a credential: tests each route without one. */
 import t from "tap";
 import { silentLog } from "../../../src/base/log.js";
 import { addRoutes } from "../../../src/http/routes/routes.js";
@@ -7,7 +7,7 @@ import { HttpServer } from "../../../src/http/server/uws.js";
 import { AccountSite } from "../../support/account-site.js";
 import { hollowServices } from "../../support/http-front.js";
 
-/** Remembers its routes. */
+/** Records the routes. */
 class RecordingServer extends HttpServer {
   readonly routes: (readonly [method: Method, pattern: string])[] = [];
 
@@ -16,14 +16,14 @@ class RecordingServer extends HttpServer {
     super.route(method, pattern, handler);
   }
 
-  /** A route with a body is one of these, too. */
+  /** Called for routes with a body, too. */
   override routeWithAdmission(method: Method, pattern: string, bodyBytesMax: number, admission: BodyAdmission): void {
     this.routes.push([method, pattern]);
     super.routeWithAdmission(method, pattern, bodyBytesMax, admission);
   }
 }
 
-/** What nobody may ask: health, and what signing in takes. A hook has a secret of its own. */
+/** Routes open to everybody: health, and what sign-in needs. A webhook has its own secret. */
 const open: readonly string[] = [
   "GET /healthz",
   "GET /readyz",
@@ -40,7 +40,7 @@ const open: readonly string[] = [
   "POST /.api/webhooks/ID",
 ];
 
-/** Paths of no route. */
+/** Paths without a route. */
 const others: readonly (readonly [method: Method, path: string])[] = [
   ["GET", "/.api/"],
   ["GET", "/.api/nothing"],
@@ -81,7 +81,7 @@ async function ask(
   return { status: response.status, text: await response.text(), location: response.headers.get("location") };
 }
 
-t.test("nobody is told anything by any route that is not for all", async (t) => {
+t.test("no other route reveals anything to anonymous clients", async (t) => {
   t.ok(server.routes.length > 25, "all routes are here");
   t.same(
     open.filter((route) => !server.routes.some(([method, pattern]) => route === `${method} ${pattern}`)),
@@ -100,7 +100,7 @@ t.test("nobody is told anything by any route that is not for all", async (t) => 
   }
 });
 
-t.test("pages are led to sign in, programs are refused", async (t) => {
+t.test("pages redirect to sign-in, programs are rejected", async (t) => {
   for (const path of ["/", "/a/b", "/search?q=a"]) t.equal((await ask("GET", path)).status, 302, path);
   for (const path of ["/.api/nothing", "/.api/src-cli/version", "/opensearch.xml", "/a/b/-/raw/c"])
     t.equal((await ask("GET", path)).status, 401, path);
@@ -111,7 +111,7 @@ t.test("pages are led to sign in, programs are refused", async (t) => {
   );
 });
 
-t.test("health and sign-in answer nobody", async (t) => {
+t.test("health and sign-in respond to anonymous clients", async (t) => {
   for (const path of [
     "/healthz",
     "/readyz",

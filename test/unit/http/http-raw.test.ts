@@ -1,4 +1,4 @@
-/** Files, directories and archives over HTTP, from a daemon of its own. */
+/** Files, directories and archives over HTTP. */
 import { execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
@@ -16,7 +16,7 @@ interface Answer {
 
 const binary = Buffer.from([0, 255, 254, 10, 13, 0, 128]);
 const letters = "abcdefghij";
-/** More than git holds of a blob, and more than all buffers on the way. */
+/** Larger than the blobs that git keeps in memory, and than all buffers between. */
 const large = Buffer.concat([randomBytes(1 << 20), Buffer.alloc(23 << 20, "trawl "), randomBytes(1 << 20)]);
 
 const fixture = GitFixture.create();
@@ -61,7 +61,7 @@ const { text: token } = (await daemon.control("POST", "/.api/tokens", {
   expires: "1d",
 })) as { text: string };
 
-/** The path goes out as it is written here. */
+/** Sends the path exactly as given. */
 function open(path: string, headers: Record<string, string> = {}, method = "GET"): Promise<IncomingMessage> {
   return within(
     new Promise((resolve, reject) => {
@@ -112,7 +112,7 @@ t.test("files", async (t) => {
   }
 });
 
-t.test("what is not there is 404, what is no path 400", async (t) => {
+t.test("missing files are 404, invalid paths 400", async (t) => {
   for (const path of [
     raw("none"),
     raw("letters.txt/below"),
@@ -176,7 +176,7 @@ t.test("ranges", async (t) => {
   t.equal((await ask(raw("letters.txt"), { range: "bytes=0-3" }, "HEAD")).headers["content-length"], "10");
 });
 
-t.test("a state that the client has", async (t) => {
+t.test("conditional requests", async (t) => {
   for (const path of [raw("letters.txt"), raw(""), raw("src"), `${raw("")}?format=zip`, `${raw("src")}?format=tar`]) {
     const { etag } = (await ask(path)).headers;
     t.match(etag, /^"[^"]+"$/, path);
@@ -245,7 +245,7 @@ t.test("archives", async (t) => {
   t.equal((await ask(`${raw("module")}?format=zip`)).status, 404);
 });
 
-/** Children of the daemon that write archives or files. */
+/** The daemon's child processes that write archives or files. */
 function childCount(): number {
   return readdirSync("/proc").filter((pid) => {
     try {
@@ -261,7 +261,7 @@ function childCount(): number {
   }).length;
 }
 
-t.test("clients that leave, that pause, and that are too many", async (t) => {
+t.test("clients that disconnect, that pause, and too many clients", async (t) => {
   const paused = await Promise.all([1, 2, 3, 4].map(() => open(`${raw("")}?format=tar`)));
   for (const response of paused) response.pause();
   let isFifthAnswered = false;
@@ -289,7 +289,7 @@ t.test("clients that leave, that pause, and that are too many", async (t) => {
   t.equal(hash.digest("hex"), createHash("sha256").update(large).digest("hex"), "who pauses gets all of it");
 });
 
-t.test("a private repository is as good as absent to others", async (t) => {
+t.test("to other viewers a private repository does not exist", async (t) => {
   const hidden = "/git.example/hidden/-/raw/letters.txt";
   const strip = (answer: Answer) => ({
     status: answer.status,
@@ -373,7 +373,7 @@ t.test("pages in plain text", async (t) => {
   t.equal((await ask("/-/editor")).status, 400);
 });
 
-t.test("private mode leads to sign in", async (t) => {
+t.test("private mode redirects to sign-in", async (t) => {
   const closed = await testDaemon(t, ["--set", "auth.public=false"]);
   const at = async (path: string, headers: Record<string, string> = {}) => {
     const response = await fetch(`${closed.url}${path}`, { redirect: "manual", headers });

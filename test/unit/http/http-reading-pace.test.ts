@@ -9,7 +9,7 @@ import { until } from "../../support/waiting.js";
 
 const kibibyte = 1024;
 
-/** What a client takes in each quarter of a minute, and whether it then kept the answer waiting. */
+/** The bytes that a client reads in each quarter of a minute, and whether data was waiting for it then. */
 type Quarter = readonly [kibibytes: number, isFull: boolean];
 
 function isEverTooSlow(quarters: readonly Quarter[]): boolean {
@@ -22,7 +22,7 @@ function isEverTooSlow(quarters: readonly Quarter[]): boolean {
     .includes(true);
 }
 
-t.test("who reads too slowly", (t) => {
+t.test("which clients read too slowly", (t) => {
   const times = (count: number, quarter: Quarter): Quarter[] => Array.from({ length: count }, () => quarter);
   const rows: readonly (readonly [name: string, quarters: readonly Quarter[], isSlow: boolean])[] = [
     ["a few bytes a minute", times(4, [0.01, true]), true],
@@ -42,7 +42,7 @@ t.test("who reads too slowly", (t) => {
   t.end();
 });
 
-/** A client that takes ten bytes every few milliseconds, so that it is never one that takes nothing. */
+/** A client that reads ten bytes every few milliseconds, so that it never stops completely. */
 class Trickle implements ByteStream {
   closed = false;
   blockCount = 0;
@@ -82,7 +82,7 @@ class Trickle implements ByteStream {
   }
 }
 
-t.test("a reader of a few bytes holds its answer until others wait for it", async (t) => {
+t.test("a client that reads a few bytes at a time keeps its response until others wait for it", async (t) => {
   const stdout = new PassThrough();
   const child = {
     stdout,

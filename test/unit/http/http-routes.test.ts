@@ -69,7 +69,7 @@ t.test("browser clients on other origins", async (t) => {
   t.match(preflight.headers.get("access-control-allow-headers"), /Authorization/);
 });
 
-t.test("a refused search is a 503 before the stream begins", async (t) => {
+t.test("a rejected search is a 503 before the stream starts", async (t) => {
   const refusal: Refusal = { status: 503, message: "too many searches", retryAfterSeconds: 1.5 };
   const { url } = startDaemonFront({ admit: () => refusal }, true);
   const response = await fetch(`${url}/.api/search/stream?q=a`);
@@ -95,7 +95,7 @@ t.test("a search that throws still ends its stream", async (t) => {
   t.equal(await response.text(), 'event: error\ndata: {"message":"internal error"}\n\nevent: done\ndata: {}\n\n');
 });
 
-t.test("gzip when the client takes it", async (t) => {
+t.test("gzip if the client accepts it", async (t) => {
   const { url } = startDaemonFront({}, true);
   const response = await fetch(`${url}/.api/search/stream?q=a`, { headers: { "accept-encoding": "gzip" } });
   t.equal(response.headers.get("content-encoding"), "gzip");
@@ -122,7 +122,7 @@ t.test("pages for operators", async (t) => {
   t.match(await notReady.json(), { repositories: [{ state: "pending" }] });
 });
 
-t.test("what clients, browsers and crawlers ask for", async (t) => {
+t.test("standard files for clients, browsers and crawlers", async (t) => {
   const { url } = startDaemonFront({}, true);
   const at = async (path: string, method = "GET") => {
     const response = await fetch(`${url}${path}`, { method, redirect: "manual" });

@@ -16,7 +16,7 @@ function startServer(observe: (method: string, status: number) => void, add: (se
   return { server, port, url: `http://127.0.0.1:${port}` };
 }
 
-t.test("descriptors are left for what else the daemon does", async (t) => {
+t.test("descriptors are reserved for other work of the daemon", async (t) => {
   t.equal(
     limitIn(
       "Limit                     Soft Limit           Hard Limit           Units\nMax open files            20000                30000                files\n",
@@ -57,7 +57,7 @@ t.test("descriptors are left for what else the daemon does", async (t) => {
   await again.body?.cancel();
 });
 
-t.test("answers", async (t) => {
+t.test("responses", async (t) => {
   const observed: string[] = [];
   const { server, url } = startServer(
     (method, status) => observed.push(`${method} ${status}`),
@@ -155,7 +155,7 @@ t.test("listening", async (t) => {
   await second.stop(0);
 });
 
-t.test("a client that leaves", async (t) => {
+t.test("a client that disconnects", async (t) => {
   const events: string[] = [];
   let begun = false;
   const { server, port } = startServer(
@@ -202,7 +202,7 @@ t.test("stop", async (t) => {
   t.equal(server.openResponses, 0);
 });
 
-t.test("stop cuts what does not end in time", async (t) => {
+t.test("stop closes what does not end in time", async (t) => {
   const { server, url } = startServer(
     () => {},
     (server) => {
@@ -217,7 +217,7 @@ t.test("stop cuts what does not end in time", async (t) => {
   await t.rejects(body, "the client sees that the answer is not whole");
 });
 
-t.test("rude requests harm nobody", async (t) => {
+t.test("invalid requests do not affect others", async (t) => {
   const { server, port, url } = startServer(
     () => {},
     (server) => {
@@ -271,7 +271,7 @@ t.test("rude requests harm nobody", async (t) => {
   }
 });
 
-t.test("clients that leave by the hundred leave nothing behind", async (t) => {
+t.test("hundreds of clients that disconnect leave nothing behind", async (t) => {
   let begun = 0;
   let closed = 0;
   const { server, port } = startServer(

@@ -1,4 +1,4 @@
-/** Sign-in, sessions and what browsers may do with their cookie, on a running daemon. */
+/** Sign-in, sessions and the use of cookies by browsers, on a running daemon. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -12,7 +12,7 @@ interface Answer {
   readonly status: number;
   readonly text: string;
   readonly headers: Headers;
-  /** `sgs=…`, when one is set. */
+  /** `sgs=…`, if one is set. */
   readonly cookie: string | undefined;
 }
 
@@ -41,7 +41,7 @@ async function signIn(daemon: DaemonProcess, email: string, pass = password): Pr
   return answer.cookie ?? "";
 }
 
-/** The name of whom a request is taken for; "" for nobody. */
+/** The name of the user that a request is attributed to; "" if anonymous. */
 async function whoIs(daemon: DaemonProcess, headers: Record<string, string>): Promise<string> {
   const { status, text } = await post(daemon, "/.api/graphql", { query: "{ currentUser { username } }" }, headers);
   if (status !== 200) return `${status} ${text.trim()}`;
@@ -54,7 +54,7 @@ async function withBob(t: Test, args: readonly string[] = []): Promise<DaemonPro
   return daemon;
 }
 
-/** A public site that tests share, since a start takes long; each has users of its own. */
+/** A public site that tests share, because a start is slow; each test has its own users. */
 const shared = await withBob(t, ["--set", `trustedOrigins=["${trusted}"]`]);
 
 async function checkPrivate(t: Test, daemon: DaemonProcess, cookie: string): Promise<void> {
@@ -164,7 +164,7 @@ t.test("over TLS the cookie is for TLS only", async (t) => {
   );
 });
 
-t.test("a cookie counts only for pages that are ours or trusted", async (t) => {
+t.test("a cookie is accepted only from our own or trusted pages", async (t) => {
   const daemon = shared;
   const cookie = await signIn(daemon, "bob");
   const own = daemon.url;
@@ -196,7 +196,7 @@ t.test("a cookie counts only for pages that are ours or trusted", async (t) => {
  * A page of any site runs in the network of whoever looks at it. So it may read nothing without a token, although the
  * same would be answered to anybody: before, each origin was reflected, and any page could read a daemon on loopback.
  */
-t.test("what pages elsewhere may read, and send", async (t) => {
+t.test("what pages of other origins can read and send", async (t) => {
   const daemon = shared;
   const untrustedHeaders = "Content-Type, Authorization, X-Sourcegraph-Should-Trace";
   const allowedTo = async (path: string, method: string, headers: Record<string, string>) => {
@@ -266,7 +266,7 @@ t.test("what pages elsewhere may read, and send", async (t) => {
   }
 });
 
-t.test("who is not let in", async (t) => {
+t.test("rejected sign-ins", async (t) => {
   const daemon = shared;
   await daemon.control("POST", "/.api/users", { name: "dan" });
   const rows: readonly (readonly [body: unknown, status: number, text: string | RegExp])[] = [
@@ -322,7 +322,7 @@ async function piped(args: readonly string[], input: string): Promise<string> {
   return `${String(exitCode)} ${out}${err}`;
 }
 
-t.test("making an account", async (t) => {
+t.test("creating an account", async (t) => {
   const closed = shared;
   const ann = { email: "ann@example.org", username: "ann", password };
   t.equal((await post(closed, "/-/sign-up", ann)).status, 404, "not unless it is allowed");
@@ -373,7 +373,7 @@ t.test("making an account", async (t) => {
   t.equal((await request(open, "/-/check-username-taken/eve")).status, 404);
 });
 
-t.test("who tries too often waits, with the right password too", async (t) => {
+t.test("too many attempts are delayed, even with the correct password", async (t) => {
   const daemon = shared;
   await daemon.control("POST", "/.api/users", { name: "tom", email: "tom@example.org", password });
   for (const name of ["tom", "nobody"]) {

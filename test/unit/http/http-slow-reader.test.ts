@@ -13,7 +13,7 @@ import { WriteBudget } from "../../../src/http/stream/write-budget.js";
 import { limitUnsentBytes } from "../../../src/native/socket/socket.js";
 
 const bytesPerSecond = 100_000;
-/** More than the buffers of both sockets hold, so that the server really has to wait. */
+/** More than the buffers of both sockets, so that the server has to wait. */
 const resultBytes = 16_000_000;
 const slowMs = 25_000;
 const creditBytes = 256 * 1024;

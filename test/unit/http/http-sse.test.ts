@@ -20,7 +20,7 @@ import { until } from "../../support/waiting.js";
 
 const megabyte = 1 << 20;
 
-/** A server whose one route gives each stream to `produce`. */
+/** A server with one route, which passes each stream to `produce`. */
 function serve(produce: (sink: SseStream) => void, encoding: StreamEncoding, stallMs: number) {
   const counts = { bytesSent: 0, stalled: 0 };
   const observer = {
@@ -106,7 +106,7 @@ t.test("an event is two lines and an empty one", async (t) => {
   });
 });
 
-t.test("a stream that fails says why, and nothing after it", async (t) => {
+t.test("a stream that fails ends with the reason", async (t) => {
   const { server, url } = serve(
     (sink) => {
       sink.send("matches", ["[]"]);
@@ -123,7 +123,7 @@ t.test("a stream that fails says why, and nothing after it", async (t) => {
   );
 });
 
-t.test("an event of 10 MiB arrives whole, a larger one not at all", async (t) => {
+t.test("an event of 10 MiB arrives complete, a larger one is not sent", async (t) => {
   const { server, url } = serve(
     (sink) => {
       sink.send("matches", [Buffer.alloc(eventBytesMax, "y")]);
@@ -139,7 +139,7 @@ t.test("an event of 10 MiB arrives whole, a larger one not at all", async (t) =>
   t.notOk(text.includes("z"));
 });
 
-t.test("events go out when they are sent, not when the stream ends", async (t) => {
+t.test("events are sent immediately, not at the end of the stream", async (t) => {
   for (const encoding of ["identity", "gzip"] as const) {
     let sink: SseStream | undefined;
     const { server, url } = serve(
@@ -162,7 +162,7 @@ t.test("events go out when they are sent, not when the stream ends", async (t) =
   }
 });
 
-t.test("gzip carries the same bytes and ends as a whole gzip stream", async (t) => {
+t.test("gzip carries the same bytes and ends as a complete gzip stream", async (t) => {
   const sent = Buffer.from(Array.from({ length: 300_000 }, (_, at) => ((at * 7919) % 251) + (at % 5)));
   const { server, port } = serve(
     (sink) => {
@@ -182,7 +182,7 @@ t.test("gzip carries the same bytes and ends as a whole gzip stream", async (t) 
   t.ok(Buffer.concat(framed).equals(raw));
 });
 
-t.test("a paused reader holds the producer, and gets every byte once it reads", async (t) => {
+t.test("a paused reader pauses the producer, and gets every byte once it reads", async (t) => {
   for (const encoding of ["identity", "gzip"] as const) {
     const total = 24 * megabyte;
     const credit = 256 * 1024;
@@ -217,7 +217,7 @@ t.test("a paused reader holds the producer, and gets every byte once it reads", 
   }
 });
 
-t.test("the tail of a block that met a full socket arrives without a further write", async (t) => {
+t.test("the end of a block that met a full socket arrives without another write", async (t) => {
   let full = false;
   let sentBytes = 0;
   const { server, port } = serve(
@@ -248,7 +248,7 @@ t.test("the tail of a block that met a full socket arrives without a further wri
   socket.destroy();
 });
 
-t.test("a slow reader gets its whole result", async (t) => {
+t.test("a slow reader gets its complete result", async (t) => {
   const total = 3 * megabyte;
   const { server, port } = serve(
     (sink) => {
@@ -270,7 +270,7 @@ t.test("a slow reader gets its whole result", async (t) => {
   socket.destroy();
 });
 
-t.test("a client that leaves closes the sink once", async (t) => {
+t.test("a client that disconnects closes the sink once", async (t) => {
   let closed = 0;
   let sink: SseStream | undefined;
   const { server, port } = serve(
@@ -296,7 +296,7 @@ t.test("a client that leaves closes the sink once", async (t) => {
   t.equal(closed, 1);
 });
 
-t.test("a client that stops reading is cut", async (t) => {
+t.test("a client that stops reading is disconnected", async (t) => {
   let closedAtMs = 0;
   const { server, port, counts } = serve(
     (sink) => {

@@ -1,4 +1,4 @@
-/** Code hosts that tell of a push, over HTTP, with the headers and fields that each of them sends. */
+/** Push webhooks over HTTP, with the headers and fields of each code host. */
 import { createHmac } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -129,7 +129,7 @@ t.test("a push is searchable soon", async (t) => {
   t.ok(daemon.log.filter(({ msg }) => msg === "indexed").length < 10, "many deliveries are few fetches");
 });
 
-t.test("who does not know the secret is refused, and so is what is no delivery", async (t) => {
+t.test("requests without the secret, and invalid deliveries, are rejected", async (t) => {
   const body = JSON.stringify({ repository: "git.example/team/one" });
   const refused = { status: 401, text: "There is no such webhook, or the secret is wrong.\n" };
   const rows: readonly (readonly [headers: Headers, id?: string])[] = [
@@ -158,7 +158,7 @@ t.test("who does not know the secret is refused, and so is what is no delivery",
   t.equal((await send(body, good)).status, 429);
 });
 
-t.test("secrets that are none", async (t) => {
+t.test("invalid secrets", async (t) => {
   for (const [given, message] of [
     [{ a: "short" }, /at least 16/],
     [{ a: null }, /at least 16/],

@@ -6,7 +6,7 @@ import { plainText } from "../../../src/http/server/headers.js";
 import { HttpServer } from "../../../src/http/server/uws.js";
 import { until, within } from "../../support/waiting.js";
 
-t.test("bytes that come in small pieces cost no more than others", (t) => {
+t.test("a body that arrives in small pieces is not slower", (t) => {
   const budget = new ByteBudget(1 << 20, 1 << 20);
   const body = new RequestBody(1 << 20, budget, "a");
   let mostBytes = 0;
@@ -27,7 +27,7 @@ t.test("bytes that come in small pieces cost no more than others", (t) => {
   t.end();
 });
 
-t.test("what is refused", (t) => {
+t.test("rejected bodies", (t) => {
   const budget = new ByteBudget(10_000, 6_000);
   const of = (client: string): RequestBody => new RequestBody(5_000, budget, client);
   const bytes = (count: number): Uint8Array => new Uint8Array(count);
@@ -76,7 +76,7 @@ function exchange(t: Test, port: number): Exchange {
   };
 }
 
-t.test("a body is refused before it is read", async (t) => {
+t.test("a body is rejected before it is read", async (t) => {
   const server = new HttpServer(silentLog(), () => {});
   t.teardown(() => server.stop(0));
   const budget = new ByteBudget(3_000_000, 2_000_000);

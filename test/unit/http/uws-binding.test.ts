@@ -9,7 +9,7 @@ import { loadBinding } from "../../../src/http/server/uws-binding.js";
 const ownAbi = Number(process.versions.modules);
 const otherAbi = ownAbi <= 115 ? 137 : 115;
 
-t.test("the one for this release listens, and tells its port", async (t) => {
+t.test("the binding for this release listens, and returns its port", async (t) => {
   const native = loadBinding();
   const app = native.App();
   let port = 0;
@@ -26,7 +26,7 @@ t.test("the one for this release listens, and tells its port", async (t) => {
   server.close();
 });
 
-t.test("a request line may be as long as the longest query", async (t) => {
+t.test("a request line can be as long as the longest query", async (t) => {
   const native = loadBinding();
   const app = native.App();
   t.teardown(() => app.close());
@@ -44,7 +44,7 @@ t.test("a request line may be as long as the longest query", async (t) => {
   }
 });
 
-t.test("the one for another release is refused with what to do", async (t) => {
+t.test("the binding for another release is rejected with a remedy", async (t) => {
   t.throws(() => loadBinding(otherAbi), {
     code: "bad-config",
     message: /^uWebSockets\.js cannot be loaded in Node [\d.]+: run `make build`/,

@@ -15,13 +15,13 @@ import { linesWith, pathsWith, readCommit, type CommitContent } from "../../supp
 import { until } from "../../support/waiting.js";
 import { seed } from "../../support/property.js";
 
-/** Stands in every file of these tests; `.txt` in every path. */
+/** Contained in every file of these tests; `.txt` is in every path. */
 const needle = "needle";
 const pathNeedle = ".txt";
 
 const empty: CommitContent = { files: new Map(), paths: [] };
 
-/** A daemon with one repository, and what must hold between the two. */
+/** A daemon with one repository, and comparisons of the two. */
 class Scene {
   readonly name: string;
   readonly source: GitFixture;
@@ -33,7 +33,7 @@ class Scene {
     this.daemon = daemon;
   }
 
-  /** Syncs, and compares every branch with git. `head` is searched without a revision too. */
+  /** Syncs, and compares every branch with git. `head` is also searched without a revision. */
   async syncAndCompare(t: Test, what: string, branches: readonly string[], head = "main"): Promise<void> {
     const status = await this.daemon.sync(this.name);
     t.equal(status.error, "", `${what}: no error`);
@@ -79,7 +79,7 @@ const start: FixtureFiles = {
   "link.txt": { symlink: "a.txt" },
 };
 
-/** One commit to `main` each, on top of those above. */
+/** Each one is a commit on `main`, on top of the previous ones. */
 const changes: readonly (readonly [what: string, files: FixtureFiles])[] = [
   ["one file changed", { "a.txt": text("a2", 5) }],
   ["a file added", { "new.txt": text("new") }],
@@ -185,12 +185,12 @@ t.test("branches", async (t) => {
   t.equal((await scene.daemon.list())[0]!.documentCount, documentsOf(source, ["main"]));
 });
 
-/** Distinct pairs of path and blob, as many as the index has documents. */
+/** The number of distinct pairs of path and blob, which equals the number of documents in the index. */
 function documentsOf(source: GitFixture, branches: readonly string[]): number {
   return new Set(branches.flatMap((branch) => source.git("ls-tree", "-r", branch).split("\n"))).size;
 }
 
-t.test("a repository that was empty from the start", async (t) => {
+t.test("a repository that is empty at first", async (t) => {
   const source = fixture(t);
   const scene = new Scene("host/empty", source, await testDaemon(t));
   await scene.daemon.add(scene.name, source.path, ["dev"]);
@@ -206,7 +206,7 @@ t.test("a repository that was empty from the start", async (t) => {
   await scene.syncAndCompare(t, "the default branch", ["main", "dev"]);
 });
 
-t.test("a repository that vanishes keeps its last generation, until it is removed", async (t) => {
+t.test("a repository that disappears keeps its last generation until it is removed", async (t) => {
   const source = fixture(t);
   const other = fixture(t);
   source.commit({ branch: "main", files: start });
@@ -255,7 +255,7 @@ t.test("a repository that vanishes keeps its last generation, until it is remove
   await scene.compare(t, "added again", []);
 });
 
-/** Few different contents, so that blobs come back and are shared. */
+/** Few different contents, so that blobs are shared and reappear. */
 function randomFile(random: (below: number) => number): FixtureFile {
   const content = text(`label ${random(15)}`, 1 + random(8));
   switch (random(8)) {
@@ -273,7 +273,7 @@ function randomFile(random: (below: number) => number): FixtureFile {
   }
 }
 
-/** More than the small shards of all size classes that this test can fill. */
+/** More than the number of small shards, of all size classes, that this test can fill. */
 const shardCountMax = 12;
 
 t.test("a random walk over two branches", async (t) => {
@@ -325,7 +325,7 @@ function storedShards(daemon: DaemonProcess): number {
   return store.ids().length;
 }
 
-t.test("a commit costs what it changes", async (t) => {
+t.test("the cost of a commit is proportional to its changes", async (t) => {
   const source = fixture(t);
   source.commit({
     branch: "main",

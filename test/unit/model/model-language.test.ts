@@ -11,7 +11,7 @@ function language(name: string): Language {
   return found;
 }
 
-t.test("the table is that of the package", async (t) => {
+t.test("the table matches the package", async (t) => {
   t.equal(readFileSync("src/model/languages.tsv", "utf8"), languagesText(), "make languages writes it");
 });
 
@@ -236,7 +236,7 @@ t.test("first lines", async (t) => {
   );
 });
 
-t.test("no head makes detection slow", async (t) => {
+t.test("detection is fast for every text", async (t) => {
   const heads = [" ", "\n", "\t", "a", "(", "<", "class ", "#include ", ":", "a ", "a\n", ". ", "-*- mode"].map(
     (text) => Buffer.from(text.repeat(4096).slice(0, 4096)),
   );

@@ -69,13 +69,13 @@ for (const [name, texts] of accepted) {
   });
 }
 for (const [name, texts, problem] of refused) {
-  t.test(`refused: ${name}`, (t) => {
+  t.test(`rejected: ${name}`, (t) => {
     for (const text of texts) t.match(revisionProblem(text), problem, JSON.stringify(text.slice(0, 40)));
     t.end();
   });
 }
 
-t.test("the error says what is wrong and what is allowed", (t) => {
+t.test("the error names the problem and what is allowed", (t) => {
   t.throws(() => checkRevision("HEAD^{/a}"), {
     code: "bad-request",
     message:
@@ -135,7 +135,7 @@ const pieces = [
   "refs/heads/",
 ];
 
-t.test("names are those of git", (t) => {
+t.test("ref names are validated as by git", (t) => {
   const random = randomFrom(11);
   const texts = Array.from({ length: 400 }, () =>
     Array.from({ length: 1 + random(4) }, () => pieces[random(pieces.length)]).join(""),

@@ -20,7 +20,7 @@ t.test("a datagram reaches a path and an abstract name", { skip }, async (t) => 
   }
 });
 
-t.test("the system's reasons not to send", { skip }, async (t) => {
+t.test("system errors of a send", { skip }, async (t) => {
   const rows: readonly (readonly [address: string, error: string])[] = [
     ["", "EAFNOSUPPORT"],
     ["@", "EAFNOSUPPORT"],
@@ -36,7 +36,7 @@ t.test("the system's reasons not to send", { skip }, async (t) => {
   for (const [address, error] of rows) t.same(sendDatagram(address, "x"), { error }, address.slice(0, 20));
 });
 
-t.test("a receiver that does not read is not waited for", { skip }, async (t) => {
+t.test("sending does not wait for a receiver that does not read", { skip }, async (t) => {
   const address = join(dataDirectory(t), "socket");
   const { notices, pause } = await notifySocket(t, address);
   pause();

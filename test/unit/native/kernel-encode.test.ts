@@ -5,23 +5,23 @@ import { fc } from "../../support/property.js";
 
 type Pair = readonly [number, number];
 
-/** Rows within the content `text[from, to)`, and how to show them. */
+/** Rows in the content `text[from, to)`, and their format. */
 interface Encoding {
   readonly text: Uint8Array;
   readonly from: number;
   readonly to: number;
   readonly rows: readonly Pair[];
-  /** Undefined asks for line matches. */
+  /** Undefined for line matches. */
   readonly contextLines: number | undefined;
   readonly lineBytesMax: number;
 }
 
-/** Room that a match object of `encode` takes besides its elements and the brackets around them. */
+/** Size of a match object of `encode` without its elements and the brackets around them. */
 const objectBytes = 60;
 
 const newlineStep = 8;
 
-/** All elements from a kernel, of which each call has a buffer of `room` bytes, or more where one element needs it. */
+/** All elements from a kernel. Each call has a buffer of `room` bytes, or more if one element needs more. */
 function encode(kernel: Kernel, { text, from, to, rows, contextLines, lineBytesMax }: Encoding, room: number): unknown {
   const elements: unknown[] = [];
   const cursor = new Uint32Array(3);
@@ -68,7 +68,7 @@ function elementsOf(json: string): unknown[] {
   return lineMatches ?? chunkMatches ?? [];
 }
 
-/** The words of one result; what is not given is 0. */
+/** The words of one result; omitted words are 0. */
 function resultOf(given: Partial<Record<keyof typeof resultWords, number>>): Uint32Array {
   const words = new Uint32Array(resultWordCount);
   for (const [name, value] of Object.entries(given)) words[resultWords[name as keyof typeof resultWords]] = value;
@@ -85,7 +85,7 @@ function newlineTableOf(text: Uint8Array): Uint32Array {
   );
 }
 
-/** A code point of the content, or one byte that belongs to none. */
+/** A code point of the content, or one byte that is not part of one. */
 interface Unit {
   readonly at: number;
   readonly text: string;
@@ -111,7 +111,7 @@ function unitAt(text: Uint8Array, at: number, to: number): Unit & { readonly len
   return { at, text: "\ufffd", length: 1 };
 }
 
-/** Lines with a last empty one after a final newline. */
+/** Lines, including an empty one after a final newline. */
 function naiveLines({ text, from, to }: Encoding): NaiveLine[] {
   const lines: NaiveLine[] = [];
   let start = from;
@@ -193,7 +193,7 @@ function naive(encoding: Encoding): unknown {
   return encoding.contextLines === undefined ? naiveLineMatches(encoding) : naiveChunkMatches(encoding);
 }
 
-/** Content in which the rows are marked by brackets. */
+/** Content in which brackets mark the rows. */
 function marked(text: string, lineBytesMax: number, contextLines: number | undefined): Encoding {
   const rows: Pair[] = [];
   let start = 0;
@@ -281,7 +281,7 @@ forEachKernel("chunk matches", (t, kernel) => {
   }
 });
 
-/** Two results, one with rows and one without, and how they are written. */
+/** Two results, one with rows and one without, and their encoding. */
 const objects = (() => {
   const text = bytes('..a\n\tx"y\u0001\n');
   const paths = bytes('a"b\0c\0');
@@ -395,7 +395,7 @@ forEachKernel("a run of more than 1,000 rows goes on in a further chunk", (t, ke
   );
 });
 
-/** Pieces of content: short lines, all lengths of code points, escapes, and bytes that are not UTF-8. */
+/** Parts of contents: short lines, code points of all lengths, escapes, and bytes that are not UTF-8. */
 const anyPiece = fc.oneof(
   fc
     .constantFrom("\n", "\n", "a", "bc", "\r\n", "\t", '"', "\\", "\u0001", "\u007f", "é", "漢", "😀", " ".repeat(40))
@@ -426,7 +426,7 @@ const anyEncoding: fc.Arbitrary<Encoding> = fc
   })
   .map(({ content, before, after, bounds, contextLines, lineBytesMax }) => {
     const to = before + Math.max(0, content.length - after);
-    // What lies before the content would be a line, or the beginning of a code point.
+    // The text before the content would be a line, or the start of a code point.
     const others = new Uint8Array(before).fill(before % 2 === 0 ? 10 : 0xe6);
     const text = amidOthers(Uint8Array.from([...others, ...content]), before);
     const sorted = bounds.map((bound) => before + (bound % (to - before + 1))).sort((a, b) => a - b);

@@ -10,7 +10,7 @@ import { randomFrom } from "../../support/random.js";
 
 const skip = addonIfBuilt() === undefined ? "the addon is not built" : false;
 
-t.test("the checksum is that of zlib, at any length and alignment", { skip }, (t) => {
+t.test("the checksum equals zlib's for any length and alignment", { skip }, (t) => {
   const random = randomFrom(20261123);
   const bytes = Buffer.from(Uint8Array.from({ length: 70_000 }, () => random(256)));
   const lengths = [0, 1, 2, 3, 7, 8, 15, 16, 17, 63, 64, 65, 255, 4095, 4096, 65_536];
@@ -24,7 +24,7 @@ t.test("the checksum is that of zlib, at any length and alignment", { skip }, (t
   t.end();
 });
 
-t.test("memory that is mapped ahead holds what it held", { skip }, async (t) => {
+t.test("populated memory keeps its contents", { skip }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "trawl-memory-"));
   t.teardown(() => rmSync(folder, { recursive: true }));
   const value = Buffer.alloc(3_000_000, "mapped ");
@@ -46,7 +46,7 @@ t.test("memory that is mapped ahead holds what it held", { skip }, async (t) => 
   await store.close();
 });
 
-t.test("what is no array of bytes is refused", { skip }, (t) => {
+t.test("arguments that are not byte arrays are rejected", { skip }, (t) => {
   for (const value of [undefined, "text", 1, new Uint32Array(4), new ArrayBuffer(8)]) {
     t.throws(() => crc32(value as never), TypeError);
     t.throws(() => populate(value as never), TypeError);

@@ -11,7 +11,7 @@ interface Units {
   readonly pairs: readonly (readonly [number, number])[];
 }
 
-/** Trigram to the numbers of the units that hold it. */
+/** Maps each trigram to the numbers of the units that contain it. */
 type Lists = Map<number, number[]>;
 
 function build(kernel: Kernel, { text, pairs }: Units): Postings {
@@ -137,7 +137,7 @@ forEachKernel("intersection keeps what both have", (t, kernel) => {
   const numbers = fc
     .uniqueArray(fc.oneof(fc.nat(40), fc.nat(100_000)), { maxLength: 60 })
     .map((list) => list.sort((a, b) => a - b));
-  // Long runs of gaps of one byte, with a longer one now and then.
+  // Long runs of one-byte gaps, with a longer gap now and then.
   const dense = fc
     .array(
       fc.oneof({ weight: 20, arbitrary: fc.integer({ min: 1, max: 127 }) }, { weight: 1, arbitrary: fc.nat(40_000) }),

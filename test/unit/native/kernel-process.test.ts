@@ -1,4 +1,4 @@
-/** Processes as the addon starts them, and as Node does where it is not built. */
+/** Processes started by the addon, and by Node if the addon is not built. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -56,7 +56,7 @@ for (const [name, start] of [
     t.same(child.ending(), { code: 3, signal: null }, "as often as it is asked");
   });
 
-  t.test(`${name}: the environment is the one given`, async (t) => {
+  t.test(`${name}: the process has the given environment`, async (t) => {
     const child = start({
       name: "env",
       args: ["-0"],
@@ -72,19 +72,19 @@ for (const [name, start] of [
     await endingOf(child);
   });
 
-  t.test(`${name}: a session of its own, and signals as at the start of any program`, async (t) => {
+  t.test(`${name}: a session of its own, and default signals`, async (t) => {
     // A shell that starts something blocks signals meanwhile: the one that is looked at starts nothing.
     const child = shell(start, "read -r stat </proc/self/stat; echo \"$stat\"; exec grep '^Sig[BI]' /proc/self/status");
     const [stat = "", blocked, ignored] = (await textOf(child.stdout)).split("\n");
     const [, , , , group, session] = stat.split(" ").map(Number);
     t.same([group, session], [child.pid, child.pid]);
-    // Signals 32 and 33 are the C library's own.
+    // Signals 32 and 33 are reserved by the C library.
     const usualOf = (line: string | undefined): number => Number.parseInt(line?.slice(-8) ?? "", 16) & 0x7fffffff;
     t.same([blocked, ignored].map(usualOf), [0, 0], `${blocked}, ${ignored}`);
     await endingOf(child);
   });
 
-  t.test(`${name}: one that is killed says so, and one that runs has no ending`, async (t) => {
+  t.test(`${name}: a killed process reports its signal, and a running one has no exit status`, async (t) => {
     const child = shell(start, "sleep 100");
     t.equal(child.ending(), null);
     process.kill(-child.pid, "SIGTERM");
@@ -92,7 +92,7 @@ for (const [name, start] of [
     t.equal(await textOf(child.stdout), "");
   });
 
-  t.test(`${name}: limits hold for it and for what it starts`, async (t) => {
+  t.test(`${name}: limits apply to the process and its children`, async (t) => {
     const bounds = { dataBytesMax: 64 << 20, cpuSecondsMax: 7, fileBytesMax: 3 << 20, descriptorCountMax: 40 };
     // Without the addon the score is written once the process runs, so the script waits for the end of its input.
     const script = "read -r _; sh -c 'cat /proc/self/limits /proc/self/oom_score_adj'";
@@ -111,7 +111,7 @@ for (const [name, start] of [
     await endingOf(child);
   });
 
-  t.test(`${name}: one that exceeds a limit is ended by the signal that tells which`, async (t) => {
+  t.test(`${name}: exceeding a limit ends the process with the signal of that limit`, async (t) => {
     const folder = temporaryFolder(t);
     const rows: readonly (readonly [script: string, bounds: Partial<typeof limits>, signal: string])[] = [
       ["while :; do :; done", { cpuSecondsMax: 1 }, "SIGXCPU"],
@@ -130,7 +130,7 @@ for (const [name, start] of [
     t.equal(statSync(join(folder, "file")).size, 1 << 20);
   });
 
-  t.test(`${name}: much output, at the pace of the reader`, async (t) => {
+  t.test(`${name}: large output, at the pace of the reader`, async (t) => {
     const child = shell(start, "head -c 5000000 /dev/zero; exit 0");
     await sleep(50);
     t.equal(child.ending(), null, "waits for its reader");
@@ -138,7 +138,7 @@ for (const [name, start] of [
     t.same(await endingOf(child), { code: 0, signal: null });
   });
 
-  t.test(`${name}: many at once, and no descriptor is left`, async (t) => {
+  t.test(`${name}: many processes at the same time, without leaking descriptors`, async (t) => {
     const count = (): number => readdirSync("/proc/self/fd").length;
     const before = count();
     for (let round = 0; round < 3; round++) {
@@ -158,7 +158,7 @@ for (const [name, start] of [
     await until("no descriptor is left", () => count() <= before + 2);
   });
 
-  t.test(`${name}: what cannot be started`, async (t) => {
+  t.test(`${name}: a process that cannot be started`, async (t) => {
     const folder = temporaryFolder(t);
     const command = { name: "sh", args: [], environment, directory: "/", limits };
     t.throws(() => start({ ...command, environment: { PATH: folder } }), { message: "spawn sh ENOENT" });
@@ -168,7 +168,7 @@ for (const [name, start] of [
   });
 }
 
-t.test("a process that was started is no zombie once its ending is known", async (t) => {
+t.test("a process is no zombie once its exit status is known", async (t) => {
   const child = shell(startProcess, "exit 0");
   child.stdout.resume();
   await endingOf(child);
@@ -185,6 +185,6 @@ t.test("a process does not outlive the thread that started it", async (t) => {
   const pid = await new Promise<number>((resolve, reject) => worker.on("message", resolve).on("error", reject));
   t.doesNotThrow(() => process.kill(pid, 0));
   await worker.terminate();
-  // Nobody waits for it any more, so it may stay as a zombie.
+  // No process waits for it any more, so it may remain as a zombie.
   await until("the process is gone", () => /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8")));
 });

@@ -5,7 +5,7 @@ import { fc } from "../../support/property.js";
 
 type Pair = readonly [number, number];
 
-/** (from, to, end, floor); `scan` does not look at the floor. */
+/** (from, to, end, floor); `scan` ignores the floor. */
 type Range = readonly [number, number, number, number];
 
 interface Scan {
@@ -19,7 +19,7 @@ const newline = 10;
 
 const unlimited = 0xffffffff;
 
-/** All rows, taken from a kernel in portions of `capacity`, by calls of so much work. */
+/** All rows from a kernel, in batches of `capacity`, by calls with this much work. */
 function rowsOf(
   kernel: Kernel,
   { text, needle, ranges, fold }: Scan,
@@ -50,7 +50,7 @@ function matchesAt({ text, needle, fold }: Scan, at: number): boolean {
   return needle.every((byte, i) => (fold ? lower(text[at + i]) : text[at + i]) === byte);
 }
 
-/** The contract of `scan` and `scanLines`, word by word. */
+/** An implementation of the contract of `scan` and `scanLines`, sentence by sentence. */
 function naiveRows(scan: Scan, byLine: boolean): Pair[] {
   const { text, needle, ranges } = scan;
   const rows: Pair[] = [];
@@ -185,7 +185,7 @@ forEachKernel("a list of names is scanned by its own delimiter", (t, kernel) => 
   t.same([...rows.subarray(0, 2 * cursor[2])], [0, 7, 8, 17]);
 });
 
-/** Texts in which needles are frequent, as are near misses; sometimes any bytes at all. */
+/** Texts in which needles and near misses are frequent, and sometimes arbitrary bytes. */
 const anyText = fc
   .oneof(
     fc.array(fc.constantFrom(...bytes("ab")), { maxLength: 400 }),
@@ -220,7 +220,7 @@ const anyScan: fc.Arbitrary<Scan> = fc
     };
   });
 
-/** Neighbouring cuts bound a range; where `ends` is true a content ends there too. Every third range is left out. */
+/** Adjacent cuts bound a range; if `ends` is true, a content ends there too. Every third range is omitted. */
 function rangesBetween(cuts: readonly number[], ends: readonly boolean[]): Range[] {
   const ranges: Range[] = [];
   let floor = 0;
@@ -261,7 +261,7 @@ forEachKernel("equals the contract spelled out, by calls of little work", (t, ke
 
 interface Work {
   readonly callCount: number;
-  /** Of the last content, by the cursor of the last call. */
+  /** The work on the last content, from the cursor of the last call. */
   readonly contentWork: number;
 }
 
@@ -289,7 +289,7 @@ forEachKernel("work on a content is the same wherever calls end", (t, kernel) =>
   );
 });
 
-/** A needle that fits for most of its length at every second byte of the text. */
+/** A needle of which most matches at every second byte of the text. */
 function nearMisses(textBytes: number, needleBytes: number): Scan {
   const text = new Uint8Array(textBytes).map((_, i) => (i % needleBytes === 0 ? 0x63 : 0x61 + (i % 2)));
   const needle = new Uint8Array(needleBytes).map((_, i) => 0x61 + (i % 2));

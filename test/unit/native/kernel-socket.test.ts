@@ -14,7 +14,7 @@ function addonIsMissing(): string | false {
   }
 }
 
-/** How many bytes the system takes off a server's hands while the client does not read. */
+/** The number of bytes that the system accepts from a server while the client does not read. */
 async function bytesTaken(limit: number | undefined): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -9,15 +9,15 @@ import { QueryError } from "../../../src/query/syntax/query-error.js";
 import { fc, runs } from "../../support/property.js";
 import { outcomeOf, pieces, types } from "../../support/query-outcome.js";
 
-/** More by hand: `SEED=random FAULTS=1 node dist/test/unit/query/query-fuzz.test.js`. */
+/** For more cases: `SEED=random FAULTS=1 node dist/test/unit/query/query-fuzz.test.js`. */
 const runCount = runs(1000);
 
-/** Generous: on an idle core the slowest text below takes a fifth of it. */
+/** Generous: on an idle machine the slowest text takes a fifth of it. */
 const planMsMax = 4000;
 
 const anyType = fc.constantFrom(...types);
 
-/** Anything that a search box or a socket can send, lone surrogates included. */
+/** Any text that a search box or a socket can send, including lone surrogates. */
 const anyText = fc.oneof(
   fc.string({ unit: "binary", maxLength: 60 }),
   fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)), maxLength: 30 }),
@@ -28,7 +28,7 @@ const piece = fc.constantFrom(...pieces);
 const soup = fc.array(piece, { maxLength: 24 }).map((pieces) => pieces.join(""));
 const spacedSoup = fc.array(piece, { maxLength: 16 }).map((pieces) => pieces.join(" "));
 
-t.test("any text gives a plan or an error with a place", async () => {
+t.test("any text results in a plan or an error with a position", async () => {
   for (const text of [anyText, soup, spacedSoup]) {
     fc.assert(
       fc.property(text, anyType, (query, type) => outcomeOf(query, type) !== ""),
@@ -37,7 +37,7 @@ t.test("any text gives a plan or an error with a place", async () => {
   }
 });
 
-/** What `BalancedScanner.wordEnd` promises, without its memory. */
+/** The contract of `BalancedScanner.wordEnd`, implemented without its cache. */
 function wordEndOf(text: string, from: number): number | undefined {
   const isQuery = (at: number): boolean => /^(?:and|or|not) /i.test(text.slice(at)) || fieldAt(text, at) !== undefined;
   if (isQuery(from)) return undefined;
@@ -52,7 +52,7 @@ function wordEndOf(text: string, from: number): number | undefined {
   return depth === 0 ? text.length : undefined;
 }
 
-t.test("words with parentheses end where they should, in whatever order they are asked for", async () => {
+t.test("the ends of words with parentheses do not depend on the order of look-ups", async () => {
   const short = fc
     .array(fc.constantFrom("(", "(", ")", ")", " ", "a", "\\", "or ", "f:"), { maxLength: 14 })
     .map((all) => all.join(""));
@@ -67,7 +67,7 @@ t.test("words with parentheses end where they should, in whatever order they are
   );
 });
 
-t.test("a tree prints whenever a plan is made", async () => {
+t.test("every planned query has a printed tree", async () => {
   fc.assert(
     fc.property(fc.oneof(soup, spacedSoup), anyType, (query, type) => {
       outcomeOf(query, type);
@@ -81,7 +81,7 @@ t.test("a tree prints whenever a plan is made", async () => {
   );
 });
 
-t.test("leading space means nothing", async () => {
+t.test("leading space has no meaning", async () => {
   const space = fc.constantFrom(" ", "\t", "\n ", "\u3000");
   fc.assert(
     fc.property(
@@ -94,24 +94,24 @@ t.test("leading space means nothing", async () => {
   );
 });
 
-/** `expected operand at 5` holds a place. */
+/** Removes the position from messages like `expected operand at 5`. */
 function withoutPlaces(outcome: string): string {
   return outcome.replace(/^expected operand at \d+/, "expected operand");
 }
 
-t.test("the pattern type is found in any text", async () => {
+t.test("every text has a pattern type", async () => {
   fc.assert(
     fc.property(fc.oneof(anyText, soup), (query) => types.includes(choosePatternType(query, "", "keyword"))),
     { numRuns: Math.ceil(runCount / 4) },
   );
 });
 
-/** `text` as often as it fits into the limit on the length of a query. */
+/** `text` repeated up to the maximum length of a query. */
 function filled(text: string): string {
   return text.repeat(Math.floor(65_536 / Buffer.byteLength(text)));
 }
 
-t.test("long and deep texts end soon", async (t) => {
+t.test("long and deeply nested texts are handled quickly", async (t) => {
   const words = Array.from({ length: 9000 }, (_, i) => `w${i}`);
   const texts: Readonly<Record<string, string>> = {
     "10,000 open parentheses": "(".repeat(10_000),

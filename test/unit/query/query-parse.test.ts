@@ -14,7 +14,7 @@ function table(name: string, type: QueryType, rows: readonly Row[]): void {
   });
 }
 
-/** Name, query text, what the message holds in any case, the part of the text that is marked. */
+/** Name, query text, a part of the message in any case, the marked part of the text. */
 type ErrorRow = readonly [name: string, text: string, message: string, marked: string];
 
 function errors(name: string, type: QueryType, rows: readonly ErrorRow[]): void {
@@ -229,7 +229,7 @@ errors("refused", "keyword", [
 
 errors("refused", "regexp", [["a parenthesis that closes nothing", "a) b", unclear, ")"]]);
 
-t.test("how an error is shown", async (t) => {
+t.test("the format of an error", async (t) => {
   const missing = errorOf("a or ", "standard");
   t.type(missing, IncompleteError);
   t.match(missing, {

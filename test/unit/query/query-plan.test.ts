@@ -280,7 +280,7 @@ t.test("counts and times as numbers", async (t) => {
   t.match(planQuery("a count:all", "regexp"), { resultOptions: [{ count: 99_999_999 }] });
 });
 
-t.test("alternatives that say the same of their results share it, unless they count apart", async (t) => {
+t.test("basic queries with the same result options share them, unless they have separate counts", async (t) => {
   const optionsIndexes = (text: string): readonly number[] =>
     planQuery(text, "standard").basicQueries.map(({ optionsIndex }) => optionsIndex);
   t.same(optionsIndexes("a repo:x or b repo:y"), [0, 0]);
@@ -289,8 +289,8 @@ t.test("alternatives that say the same of their results share it, unless they co
   t.same(optionsIndexes("(a repo:x count:2) or (b repo:y count:2) or (c repo:z)"), [0, 1, 2]);
 });
 
-t.test("what is not built yet", async (t) => {
-  /** Query, what the message names, the part of the text that is marked. */
+t.test("features that are not available yet", async (t) => {
+  /** Query, the feature named in the message, the marked part of the text. */
   const rows: readonly (readonly [text: string, names: string, marked: string])[] = [
     ["type:symbol a", "type:symbol", "type:symbol"],
     ["type:commit a", "type:commit", "type:commit"],
@@ -318,13 +318,13 @@ t.test("what is not built yet", async (t) => {
   }
 });
 
-t.test("a wrong query is told from one that comes too early", async (t) => {
+t.test("an invalid query is distinguished from one that is not supported yet", async (t) => {
   for (const text of ["type:symbol lang:klingon", "repo:has.path([) a", "author:x a"]) {
     t.throws(() => planQuery(text, "standard"), { name: "QueryError" }, text);
   }
 });
 
-t.test("what would hold up the main thread is refused", async (t) => {
+t.test("queries that would block the main thread are rejected", async (t) => {
   const rows: readonly (readonly [text: string, message: RegExp])[] = [
     [
       Array.from({ length: 1001 }, (_, i) => `repo:r${i}`).join(" "),
@@ -357,7 +357,7 @@ t.test("a structural pattern", async (t) => {
   );
 });
 
-t.test("the documentation names each field, built or not", async (t) => {
+t.test("the documentation lists each field, available or not", async (t) => {
   const [built = "", unbuilt = ""] = readFileSync("docs/query-syntax.md", "utf8")
     .toLowerCase()
     .split("not implemented yet\n");

@@ -251,7 +251,7 @@ table(
   true,
 );
 
-t.test("places are UTF-16 indexes of the text", async (t) => {
+t.test("positions are UTF-16 indexes into the text", async (t) => {
   const text = `é repo:"x y" (a or b)`;
   const parts = scan(text, "standard", false).map(({ span }) => text.slice(span.from, span.to));
   t.same(parts, ["é", `repo:"x y"`, "(", "a", "or", "b", ")"]);

@@ -12,7 +12,7 @@ import { Validator } from "../../../src/query/fields/validate.js";
 
 const nowMs = Date.UTC(2024, 2, 20, 15, 30);
 
-/** Parses, splits and validates as planning does; throws the first error. */
+/** Parses, splits and validates like planning; throws the first error. */
 function validate(text: string, type: QueryType): readonly BasicQuery[] {
   const queries = basicQueries(parseQuery(text, type));
   const validator = new Validator(text, new Analyses(text), nowMs);
@@ -31,16 +31,16 @@ function errorOf(text: string, type: QueryType): QueryError | undefined {
 }
 
 function good(name: string, texts: readonly string[], type: QueryType = "standard"): void {
-  t.test(`good: ${name}`, async (t) => {
+  t.test(`valid: ${name}`, async (t) => {
     for (const text of texts) t.equal(errorOf(text, type)?.message, undefined, text);
   });
 }
 
-/** Query text, message, the part of the text that is marked. */
+/** Query text, message, the marked part of the text. */
 type BadRow = readonly [text: string, message: string | RegExp, marked: string];
 
 function bad(name: string, rows: readonly BadRow[], type: QueryType = "standard"): void {
-  t.test(`bad: ${name}`, async (t) => {
+  t.test(`invalid: ${name}`, async (t) => {
     for (const [text, message, marked] of rows) {
       const error = errorOf(text, type);
       t.match(error?.message, message, text);
@@ -573,7 +573,7 @@ t.test("dates", async (t) => {
     ["' 2006-01-02 '", "2006-01-02T00:00:00.000Z"],
   ];
   for (const [text, iso] of rows) t.equal(new Date(readDateMs(text, nowMs)).toISOString(), iso, text);
-  // Which moment of these days is meant is not fixed; that it is one of them is.
+  // The exact time within the day is not specified.
   t.equal(new Date(readDateMs("yesterday", nowMs)).toISOString().slice(0, 10), "2024-03-19", "yesterday");
   t.equal(new Date(readDateMs("last thursday", nowMs)).toISOString().slice(0, 10), "2024-03-14", "last thursday");
   for (const text of [

@@ -14,7 +14,7 @@ import { literalCountMax } from "../../../src/regexp/analysis/literal-set.js";
 import { regexpDepthMax } from "../../../src/regexp/syntax/parse.js";
 import { printClauses } from "../../../src/regexp/syntax/print.js";
 
-/** Regexp as typed, clauses. */
+/** Regexp source, clauses. */
 type Row = readonly [typed: string, clauses: string];
 
 const rowsByConstruct: Readonly<Record<string, readonly Row[]>> = {
@@ -128,7 +128,7 @@ for (const [foldCase, table] of [
   [false, rowsByConstruct],
   [true, foldedRows],
 ] as const) {
-  t.test(`what a regexp requires${foldCase ? ", ignoring case" : ""}`, async (t) => {
+  t.test(`required literals of a regexp${foldCase ? ", case-insensitive" : ""}`, async (t) => {
     for (const [construct, rows] of Object.entries(table)) {
       for (const [typed, clauses] of rows)
         t.equal(printClauses(analyseRegexp(typed, foldCase).clauses), clauses, `${construct}: ${typed}`);
@@ -136,7 +136,7 @@ for (const [foldCase, table] of [
   });
 }
 
-/** Regexp, the text it is equal to, then ignoring case. */
+/** Regexp, the text that it is equivalent to, the same case-insensitively. */
 const literals: readonly (readonly [typed: string, literal: string | undefined, folded: string | undefined])[] = [
   ["abc", "abc", "abc"],
   ["ABC", "ABC", "abc"],
@@ -156,7 +156,7 @@ const literals: readonly (readonly [typed: string, literal: string | undefined, 
   ["a\\nb", "a\nb", "a\nb"],
 ];
 
-t.test("regexps that are plain texts", async (t) => {
+t.test("regexps that are equivalent to one text", async (t) => {
   for (const [typed, literal, folded] of literals) {
     t.equal(analyseRegexp(typed, false).literal, literal, typed);
     t.equal(analyseRegexp(typed, true).literal, folded, `${typed}, ignoring case`);
@@ -170,7 +170,7 @@ t.test("regexps that are plain texts", async (t) => {
   t.match(analyseLiteral("", false), { literal: undefined, clauses: [], matchesEmpty: true });
 });
 
-/** Regexp, the texts that it is an alternation of, then ignoring case. */
+/** Regexp, the texts of which it is an alternation, the same case-insensitively. */
 const alternations: readonly (readonly [
   typed: string,
   texts: readonly string[] | undefined,
@@ -200,7 +200,7 @@ t.test("alternations of texts", async (t) => {
   }
 });
 
-/** Regexp, whether a match may leave its line, whether it may be empty. */
+/** Regexp, whether a match can span lines, whether it can be empty. */
 const bounds: readonly (readonly [typed: string, crossesLines: boolean, matchesEmpty: boolean])[] = [
   ["abc", false, false],
   ["a.*b", false, false],
@@ -233,12 +233,12 @@ const bounds: readonly (readonly [typed: string, crossesLines: boolean, matchesE
   ["(a?){3}", false, true],
 ];
 
-t.test("whether matches leave their line or are empty", async (t) => {
+t.test("whether matches can span lines or be empty", async (t) => {
   for (const [typed, crossesLines, matchesEmpty] of bounds)
     t.match(analyseRegexp(typed, false), { crossesLines, matchesEmpty }, typed);
 });
 
-t.test("requirements are bounded, and found in time", async (t) => {
+t.test("required literals are limited in number, and found quickly", async (t) => {
   const words = Array.from({ length: 5000 }, (_, i) => `word${(i * 7919) % 100_003}`);
   const sources = [
     words.join("|"),
@@ -278,7 +278,7 @@ t.test("requirements are bounded, and found in time", async (t) => {
   );
 });
 
-/** All characters but surrogates. */
+/** All characters except surrogates. */
 const allCharacters = Array.from({ length: 0x110000 }, (_, i) => i).filter((i) => i < 0xd800 || i > 0xdfff);
 const allText = Buffer.from(allCharacters.map((i) => String.fromCodePoint(i)).join(""));
 
@@ -331,7 +331,7 @@ t.test("folding is that of RE2", async (t) => {
   );
 });
 
-/** First and last of each run of numbers that follow each other. */
+/** The first and last number of each run of consecutive numbers. */
 function spans(numbers: readonly number[]): (readonly [number, number])[] {
   const starts = numbers.filter((n, i) => i === 0 || numbers[i - 1] !== n - 1);
   const ends = numbers.filter((n, i) => i === numbers.length - 1 || numbers[i + 1] !== n + 1);

@@ -3,7 +3,7 @@ import t from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
 import { compileRegexp } from "../../../src/regexp/match/compile.js";
 
-/** Regexp, text, the matches in it. */
+/** Regexp, text, its matches. */
 const rows: readonly (readonly [typed: string, text: string, ...matches: string[]])[] = [
   ["ab", "abcab", "0-2", "3-5"],
   ["a*", "aabaa", "0-2", "3-5"],
@@ -27,7 +27,7 @@ const rows: readonly (readonly [typed: string, text: string, ...matches: string[
   ["$", "a\n"],
 ];
 
-t.test("every match that is not empty, leftmost first", async (t) => {
+t.test("all nonempty matches, leftmost first", async (t) => {
   for (const [typed, text, ...matches] of rows) {
     const found: string[] = [];
     compileRegexp(typed, false).findAll(Buffer.from(text), 0, { push: (start, end) => found.push(`${start}-${end}`) });
@@ -35,14 +35,14 @@ t.test("every match that is not empty, leftmost first", async (t) => {
   }
 });
 
-t.test("offsets are counted from the base, and bytes that are not UTF-8 match nothing", async (t) => {
+t.test("offsets are relative to the base, and bytes that are not UTF-8 match nothing", async (t) => {
   const found: number[] = [];
   compileRegexp("[^x]", true).findAll(Buffer.from([0x61, 0xff, 0xc3, 0x62, 0x80]), 100, found);
   t.same(found, [100, 101, 103, 104]);
   t.ok(compileRegexp("", false).test(Buffer.from([0xff])), "an empty match is a match");
 });
 
-t.test("what does not parse and what RE2 gives up on are the caller's mistakes", async (t) => {
+t.test("invalid patterns, and patterns that RE2 rejects, are errors of the caller", async (t) => {
   for (const source of ["(", "(?=a)", "((((a{100}){10}\\pL){100}){10}", "[a-zé\\pL]{1000}".repeat(50)]) {
     t.throws(
       () => compileRegexp(source, false),
@@ -53,7 +53,7 @@ t.test("what does not parse and what RE2 gives up on are the caller's mistakes",
   t.throws(() => compileRegexp("\\pL{1000}".repeat(99), false), TrawlError);
 });
 
-t.test("the last 256 are kept", async (t) => {
+t.test("the last 256 are cached", async (t) => {
   const first = compileRegexp("kept0", false);
   for (let i = 1; i < 256; i++) compileRegexp(`kept${i}`, false);
   t.equal(compileRegexp("kept0", false), first);
@@ -62,7 +62,7 @@ t.test("the last 256 are kept", async (t) => {
   t.not(compileRegexp("kept0", false), first);
 });
 
-t.test("those that take much memory are fewer", async (t) => {
+t.test("fewer of those that use much memory are cached", async (t) => {
   const compiled: WeakRef<object>[] = [];
   const text = Buffer.from("abcdacbdbacd".repeat(1000));
   for (let i = 0; i < 60; i++) {
@@ -76,7 +76,7 @@ t.test("those that take much memory are fewer", async (t) => {
   t.equal(compileRegexp("(?:a.*b.*c.*d){30}59", false), compiled[59].deref(), "the last one is cached");
 });
 
-t.test("what is not kept is collected soon", async (t) => {
+t.test("evicted ones are collected soon", async (t) => {
   const compiled: WeakRef<object>[] = [];
   for (let i = 0; i < 2000; i++) {
     compiled.push(new WeakRef(compileRegexp(`dropped${i}`, false)));

@@ -47,7 +47,7 @@ function foundByMatcher(source: string, foldCase: boolean, text: Buffer, base: n
   return found;
 }
 
-/** So small that most matches go on past a window. */
+/** So small that most matches continue past a window. */
 const smallWindows: WindowSizes = {
   wholeBytesMax: 0,
   bytesMin: 4,
@@ -76,7 +76,7 @@ function foundInLines(source: string, foldCase: boolean, text: Buffer): Match[] 
   return found;
 }
 
-/** With `step` 1, places that overlap one before them are found too. */
+/** With `step` 1, also finds matches that overlap an earlier one. */
 function foundByPlainSearch(literal: string, foldCase: boolean, text: Buffer, step?: number): Match[] {
   const needle = Buffer.from(literal);
   const haystack = foldCase ? lowerBytes(text) : text;
@@ -86,7 +86,7 @@ function foundByPlainSearch(literal: string, foldCase: boolean, text: Buffer, st
   return found;
 }
 
-/** The places of all of them, by start and the longer first, without those that overlap an earlier one. */
+/** All of these ranges, by start and longer ones first, without those that overlap an earlier one. */
 function foundByPlainSearches(texts: readonly string[], foldCase: boolean, text: Buffer): Match[] {
   const all = texts
     .flatMap((one) => foundByPlainSearch(one, foldCase, text, 1))
@@ -102,7 +102,7 @@ function lowerBytes(text: Buffer): Buffer {
 
 const foldsIntoAscii = (text: Buffer): boolean => text.includes("\u017F") || text.includes("\u212A");
 
-/** `source` is the regexp that was analysed, in the form that RE2's binding reads as we do. */
+/** `source` is the analysed regexp in the syntax of RE2's binding. */
 function checkAnalysis(analysis: RegexpAnalysis, source: string, foldCase: boolean, text: Buffer): void {
   const { literal, alternatives, clauses, crossesLines, matchesEmpty } = analysis;
   const all = naiveMatches(source, foldCase, text);
@@ -142,7 +142,7 @@ function same(actual: unknown, expected: unknown, message: string): void {
   assert(a === b, `${message}: ${a} instead of ${b}`);
 }
 
-t.test(`generated regexps keep what their analysis promises (seed ${seed})`, async (t) => {
+t.test(`the analysis of generated regexps is sound (seed ${seed})`, async (t) => {
   const seen = { matched: 0, withClauses: 0, withLiteral: 0, withAlternatives: 0, lineBound: 0, empty: 0 };
   fc.assert(
     fc.property(regexpCases, fc.boolean(), ({ source, text }, foldCase) => {

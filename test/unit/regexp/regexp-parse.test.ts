@@ -4,7 +4,7 @@ import { parseRegexp, regexpDepthMax } from "../../../src/regexp/syntax/parse.js
 import { printSource, printTree } from "../../../src/regexp/syntax/print.js";
 import { escapeRegexp } from "../../../src/base/escape-regexp.js";
 
-/** Name, regexp as typed, tree, and the canonical source where it differs from the one typed. */
+/** Name, regexp source, tree, and the canonical source if it differs. */
 type Row = readonly [name: string, typed: string, tree: string, source?: string];
 
 const rows: readonly Row[] = [
@@ -59,7 +59,7 @@ const rows: readonly Row[] = [
   ["nothing repeated", "(?:)*a", `"a"`, "a"],
 ];
 
-t.test("a regexp becomes a tree, and the tree a source that parses to the same tree", (t) => {
+t.test("a regexp is parsed to a tree, and the tree is printed as a source that parses to the same tree", (t) => {
   for (const [name, typed, tree, source = typed] of rows) {
     const parsed = parseRegexp(typed, false);
     t.equal(printTree(parsed), tree, name);
@@ -70,7 +70,7 @@ t.test("a regexp becomes a tree, and the tree a source that parses to the same t
   t.end();
 });
 
-/** Name, regexp, message behind "error parsing regexp: ", byte offset. */
+/** Name, regexp, message after "error parsing regexp: ", byte offset. */
 const errors: readonly (readonly [name: string, typed: string, message: string, byteOffset: number])[] = [
   ["group not closed", "é(a", "missing closing ): `é(a`", 2],
   ["flags not closed", "(?i", "missing closing ): `(?i`", 0],
@@ -100,7 +100,7 @@ const errors: readonly (readonly [name: string, typed: string, message: string, 
   ["backslash at the end", "a\\", "trailing backslash at end of expression: ``", 2],
 ];
 
-t.test("an error says what and where", (t) => {
+t.test("an error has a reason and a position", (t) => {
   for (const [name, typed, message, byteOffset] of errors) {
     const error = errorOf(() => parseRegexp(typed, false));
     t.equal(error.message, `error parsing regexp: ${message}`, name);
@@ -110,7 +110,7 @@ t.test("an error says what and where", (t) => {
   t.end();
 });
 
-t.test("limits hold, and no source overflows the stack or takes long", (t) => {
+t.test("limits are enforced, and no source overflows the stack or takes long", (t) => {
   const deepest = "(a".repeat(regexpDepthMax) + ")".repeat(regexpDepthMax);
   t.equal(printTree(parseRegexp(deepest, false)), JSON.stringify("a".repeat(regexpDepthMax)));
   const alternating = "(?:a|b+".repeat(regexpDepthMax) + ")".repeat(regexpDepthMax);
@@ -131,7 +131,7 @@ t.test("limits hold, and no source overflows the stack or takes long", (t) => {
   t.end();
 });
 
-t.test("escaped text is a regexp for that text", (t) => {
+t.test("escaped text is a regexp that matches the text", (t) => {
   const text = `a.b*c\\d[e]f{1,2}(g)|h^$ i/"'é\n-`;
   t.equal(printTree(parseRegexp(escapeRegexp(text), false)), JSON.stringify(text));
   t.end();

@@ -3,7 +3,7 @@ import t from "tap";
 import { compileRegexp } from "../../../src/regexp/match/compile.js";
 import { toPlainForm } from "../../../src/regexp/analysis/plain-form.js";
 
-/** The matches that the plain form finds, as texts; "not plain" where there is none. */
+/** The matches found by the plain form, as texts; "not plain" if there is none. */
 function found(source: string, text: string, foldCase = false): string {
   const form = toPlainForm(source, foldCase);
   if (form === undefined) return "not plain";
@@ -82,7 +82,7 @@ const { source } = fc.letrec<{ readonly source: string }>((tie) => ({
 }));
 const text = fc.string({ unit: fc.constantFrom("a", "b", ".", "/"), maxLength: 8 });
 
-t.test("it finds what RE2 finds", async (t) => {
+t.test("the plain form finds the same as RE2", async (t) => {
   let plainCount = 0;
   fc.assert(
     fc.property(source, text, fc.boolean(), (source, text, foldCase) => {

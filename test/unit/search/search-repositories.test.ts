@@ -35,7 +35,7 @@ const sources = [
 ];
 const name = fc.stringMatching(/^[abkK/\u00e9\u212a.-]{1,6}$/);
 
-t.test("names searched as one text", async (t) => {
+t.test("all names are searched as one text", async (t) => {
   fc.assert(
     fc.property(
       fc.uniqueArray(name, { maxLength: 60 }),
@@ -58,7 +58,7 @@ t.test("names searched as one text", async (t) => {
   );
 });
 
-t.test("the order, and what makes another table", async (t) => {
+t.test("the order of repositories, and what requires a new table", async (t) => {
   const first = testRepository(1, "one", { stars: 5 });
   const table = RepositoryTable.of(
     [first, testRepository(2, "two"), testRepository(3, "three"), testRepository(4, "four", { stars: 5 })],
@@ -89,7 +89,7 @@ t.test("the order, and what makes another table", async (t) => {
 });
 
 // RepositoryTable(some, earlier) has the orders of RepositoryTable(some), whatever the earlier table held.
-t.test("a table made from an earlier one", async (t) => {
+t.test("a table derived from an earlier one", async (t) => {
   const repository = fc.record({ id: fc.integer({ min: 1, max: 30 }), name, stars: fc.integer({ min: 0, max: 3 }) });
   const some = fc
     .uniqueArray(repository, { selector: ({ id }) => id, maxLength: 30 })

@@ -24,7 +24,7 @@ interface Match {
 interface Answer {
   /** `revision name:path:line`, sorted; a path alone has no line. */
   readonly found: readonly string[];
-  /** By revision as typed. */
+  /** By revision as written in the query. */
   readonly commits: ReadonlyMap<string, string>;
   readonly alert: string;
   readonly skipped: readonly string[];
@@ -60,14 +60,16 @@ async function search(daemon: DaemonProcess, query: string): Promise<Answer> {
   };
 }
 
-/** What git has at a commit, under the name that was asked for. */
+/** The contents of a commit according to git, under the requested name. */
 function expected(source: GitFixture, name: string, revision: string, kind: "lines" | "paths"): string[] {
   const content = readCommit(source.path, source.git("rev-parse", `${revision}^{commit}`));
   const rows = kind === "lines" ? linesWith(name, content, "needle") : pathsWith(name, content, ".txt");
   return rows.map((row) => `${revision} ${row}`).sort();
 }
 
-/** A history in which files come, change, move, go and come back; with links, submodules and what is no text. */
+/**
+ * A history in which files are added, changed, moved, deleted and restored; with links, submodules and binary files.
+ */
 function growHistory(source: GitFixture, commitCount: number, seed: number): string[] {
   const random = randomFrom(seed);
   const pick = <T>(items: readonly T[]): T => items[random(items.length)];
@@ -130,7 +132,7 @@ t.test("every commit of a history", async (t) => {
   );
 });
 
-t.test("after the branch has moved on, from which side ever", async (t) => {
+t.test("after the branch has advanced or was force-pushed", async (t) => {
   const source = fixture(t);
   growHistory(source, 4, 11);
   const daemon = await testDaemon(t);
@@ -156,7 +158,7 @@ t.test("after the branch has moved on, from which side ever", async (t) => {
   t.same((await search(daemon, `repo:^r$@${pushed} type:file needle`)).found, [`${pushed} r:new.txt:1`]);
 });
 
-t.test("globs, moments, and what is not there", async (t) => {
+t.test("globs, times, and missing revisions", async (t) => {
   const source = fixture(t);
   const commits = [0, 1, 2].map((i) => source.commit({ branch: "main", files: { [`f${i}.txt`]: "needle\n" } }));
   source.updateRef("refs/heads/dev", commits[0]);
@@ -203,7 +205,7 @@ t.test("globs, moments, and what is not there", async (t) => {
   );
 });
 
-/** Two commits whose oids begin with the same four digits; returns those. */
+/** Two commits whose oids start with the same four digits; returns these digits. */
 function ambiguousStart(source: GitFixture): string {
   const tree = source.git("rev-parse", "main^{tree}");
   const seen = new Map<string, string>();
@@ -224,7 +226,7 @@ function ambiguousStart(source: GitFixture): string {
   }
 }
 
-t.test("names that cease to be, or to be clear", async (t) => {
+t.test("names that disappear or become ambiguous", async (t) => {
   const source = fixture(t);
   growHistory(source, 6, 5);
   source.updateRef("refs/heads/gone", source.git("rev-parse", "main~2"));
@@ -289,7 +291,7 @@ t.test("explain", async (t) => {
   );
 });
 
-t.test("limits and clients that leave", async (t) => {
+t.test("limits, and clients that disconnect", async (t) => {
   const source = fixture(t);
   growHistory(source, 30, 3);
   const daemon = await testDaemon(t);
@@ -310,7 +312,7 @@ t.test("limits and clients that leave", async (t) => {
   );
 });
 
-t.test("more text than the cache holds", async (t) => {
+t.test("more text than fits into the cache", async (t) => {
   const source = fixture(t);
   source.commit({ branch: "main", files: { "small.txt": "needle\n" } });
   const line = "some text that fills a file, and nothing to be found in it\n";

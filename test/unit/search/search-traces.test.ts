@@ -2,7 +2,7 @@ import t from "tap";
 import { anonymous, operatorViewer } from "../../../src/model/viewer.js";
 import { TraceStore } from "../../../src/search/stream/trace-store.js";
 
-t.test("whose traces are whose", (t) => {
+t.test("viewers can read only their own traces", (t) => {
   const store = new TraceStore();
   const alice = { ...anonymous, userId: 1 };
   const bob = { ...anonymous, userId: 2 };

@@ -6,7 +6,7 @@ import { dataDirectory, testDaemon, type DaemonProcess } from "../../support/dae
 import { GitFixture, type FixtureFiles } from "../../support/git-fixture.js";
 import { until } from "../../support/waiting.js";
 
-// Whole answers of the stream, each written by hand: what the events hold, to the last member.
+// Complete responses of the stream, written by hand, with every member of the events.
 
 interface Filter {
   readonly kind: string;
@@ -18,7 +18,7 @@ interface Filter {
 }
 
 interface Answer {
-  /** Each once, in the order of the last of each name: how often the others come depends on the time. */
+  /** One event of each name, in the order of the last ones: the number of the others depends on timing. */
   readonly names: readonly string[];
   readonly matches: readonly Record<string, unknown>[];
   readonly filters: readonly Filter[];
@@ -64,7 +64,7 @@ async function startDaemon(t: Test): Promise<DaemonProcess> {
   return daemon;
 }
 
-/** What differs between two runs is left out: times, and the address of the trace. */
+/** Removes what differs between two runs: times, and the address of the trace. */
 async function ask(daemon: DaemonProcess, query: string, request = ""): Promise<Answer> {
   const { text } = await daemon.get(`/.api/search/stream?${new URLSearchParams({ q: query })}&${request}`);
   const events = new SseDecoder()
@@ -90,7 +90,7 @@ function without(object: Readonly<Record<string, unknown>>, ...names: readonly s
   return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
 }
 
-/** A range on one line; its offset from the start of the file, its columns in code points. */
+/** A range on one line: byte offset from the start of the file, columns in code points. */
 function range(offset: number, line: number, from: number, to: number, byteLength = to - from) {
   return { start: { offset, line, column: from }, end: { offset: offset + byteLength, line, column: to } };
 }
@@ -168,7 +168,7 @@ t.test("the stream", async (t) => {
     };
     t.same(await chunks("cm=true"), [merged], "a line before and after: the chunks touch");
     t.same(await chunks("cm=1&cl=9&max-line-len=0"), [merged]);
-    // In bytes, but no half characters.
+    // In bytes, but without splitting characters.
     t.same(await chunks("cm=T&cl=0&max-line-len=3"), [
       { content: "ä", contentStart: { offset: 6, line: 1, column: 0 }, ranges: first, contentTruncated: true },
       { content: "las", contentStart: { offset: 40, line: 4, column: 0 }, ranges: second, contentTruncated: true },
@@ -317,7 +317,7 @@ t.test("the stream", async (t) => {
     });
   });
 
-  t.test("alerts come after the last progress, or alone", async (t) => {
+  t.test("alerts are sent after the last progress, or alone", async (t) => {
     const notFound = await ask(daemon, "repo:fork needle");
     t.same(notFound.names, ["filters", "progress", "alert", "done"]);
     t.same(notFound.alert, {

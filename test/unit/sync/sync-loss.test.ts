@@ -14,19 +14,19 @@ function loss(reason: LossReason, doing: Doing): IngestLoss {
   return new IngestLoss(new ThreadLoss(reason, undefined), doing);
 }
 
-/** Only what the judge looks at. */
+/** Only the properties that the decision uses. */
 function repository(quarantine?: Quarantine): Repository {
   return { id: 7, quarantine } as Repository;
 }
 
-t.test("whom a lost thread is blamed on", async (t) => {
+t.test("which repository is blamed for a lost thread", async (t) => {
   const judge = new LossJudge("1");
   t.same(judge.suspects([5, 7, 9], loss("stalled", atFile)), [7]);
   t.same(judge.suspects([5, 7, 9], loss("stalled", fetching)), [5, 7, 9], "fetches run side by side");
   t.same(judge.suspects([5, 9], loss("died", atFile)), [5, 9]);
 });
 
-t.test("what follows", async (t) => {
+t.test("the consequences", async (t) => {
   const file = { oid: "b1", path: "a.inc" };
   const rows: readonly (readonly [name: string, losses: readonly IngestLoss[], last: unknown])[] = [
     [
@@ -46,7 +46,7 @@ t.test("what follows", async (t) => {
   }
 });
 
-t.test("a quarantine grows, has a bound, and is one program's", async (t) => {
+t.test("a quarantine grows to a limit, and applies only to the same version of the program", async (t) => {
   const judge = new LossJudge("1");
   const files = Array.from({ length: 99 }, (_, i) => ({ oid: `o${i}`, path: `${i}`, reason: "" }));
   const almostFull = { program: "1", files, state: "", stateReason: "" };

@@ -1,4 +1,4 @@
-/** Code as HTML: whatever the code is, its lines stay, and nothing of it becomes HTML. */
+/** Code as HTML: its lines are preserved for any code, and none of it becomes markup. */
 import t from "tap";
 import { highlightText, HighlightTime, plainLines } from "../../../src/worker/read/highlight.js";
 import { testDaemon } from "../../support/daemon.js";
@@ -8,7 +8,7 @@ import { fc } from "../../support/property.js";
 const highlight = (text: string, path: string, longLines = false) =>
   highlightText({ text, path, language: "", longLines }, new HighlightTime(true));
 
-/** What a browser shows of HTML without its tags. */
+/** The text of HTML without its tags. */
 const shown = (html: string): string =>
   html
     .replace(/<\/?span[^>]*>/g, "")
@@ -22,7 +22,7 @@ const shown = (html: string): string =>
 
 const linesOf = (text: string): string[] => (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
 
-t.test("words have spans, and spans end with their line", async (t) => {
+t.test("tokens have spans, and spans end with their line", async (t) => {
   t.strictSame(highlight("const a = `x\ny`;\n", "a.ts"), {
     lines: [
       '<span class="hljs-keyword">const</span> a = <span class="hljs-string">`x</span>',
@@ -48,7 +48,7 @@ t.test("words have spans, and spans end with their line", async (t) => {
   });
 });
 
-t.test("nothing becomes HTML", async (t) => {
+t.test("code never becomes markup", async (t) => {
   for (const path of ["a.ts", "a.html", "a.md", "a.py", "Makefile", "a.unknown", "a.json"]) {
     const { lines } = highlight("<script>alert(\"1\" & '2')</script>\n<img src=x onerror=alert(1)>", path);
     t.equal(lines.length, 2, path);

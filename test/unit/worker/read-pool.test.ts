@@ -34,7 +34,7 @@ t.teardown(async () => {
   rmSync(dataFolder, { recursive: true, force: true });
 });
 
-/** The id of a repository whose mirror is `source` as it is. */
+/** The id of a repository whose mirror is a copy of `source`. */
 function mirrorOf(source: GitFixture): number {
   const repositoryId = ++mirrorCount;
   cpSync(source.path, join(dataFolder, "mirrors", `${repositoryId}.git`), { recursive: true });
@@ -49,7 +49,7 @@ async function resolve(repositoryId: number, specs: readonly RevisionSpec[]): Pr
   return answer.repositories[0];
 }
 
-/** `typed=commit number`, in order, then what was not found. */
+/** `typed=commit number`, in order, then the names that were not found. */
 function print({ revisions, missing, malformed, error }: RevisionsOfRepository, commits: readonly string[]): string {
   return [
     ...revisions.map(({ typed, commit }) => `${typed}=${commits.indexOf(commit)}`),
@@ -146,7 +146,7 @@ t.test("the latest commit at a time", async (t) => {
   t.equal(await found(at(first, "nowhere")), " missing");
 });
 
-t.test("a repository without a commit has a HEAD without one", async (t) => {
+t.test("a repository without commits has a HEAD without a commit", async (t) => {
   const repository = mirrorOf(fixture(t));
   t.same(await resolve(repository, [...named("HEAD", "main"), ...globs("*")]), {
     repositoryId: repository,
@@ -157,7 +157,7 @@ t.test("a repository without a commit has a HEAD without one", async (t) => {
   });
 });
 
-t.test("a mirror that is not there fails by itself", async (t) => {
+t.test("a missing mirror affects only its own reads", async (t) => {
   const source = fixture(t);
   source.commit({ branch: "main", files: { a: "a" } });
   const repository = mirrorOf(source);
