@@ -10,6 +10,7 @@ import { monotonicMs } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
 import { callDaemon } from "../../src/cli/control-client.js";
 import { SseDecoder } from "../../src/cli/sse-decoder.js";
+import type { Progress, StreamMatch } from "../../src/model/stream-events.js";
 import type { RepositoryStatus } from "../../src/model/repository-status.js";
 
 const command = fileURLToPath(new URL("../../../bin/trawl", import.meta.url));
@@ -167,12 +168,6 @@ export function trawlPeer(trawl: Trawl): Peer {
   };
 }
 
-interface StreamMatch {
-  readonly path: string;
-  readonly branches?: readonly string[];
-  readonly lineMatches?: readonly { readonly lineNumber: number }[];
-}
-
 function addMatches(results: ResultSet, data: string, toPath: (match: StreamMatch) => string | undefined): void {
   for (const match of JSON.parse(data) as readonly StreamMatch[]) {
     const name = toPath(match);
@@ -182,7 +177,7 @@ function addMatches(results: ResultSet, data: string, toPath: (match: StreamMatc
 
 /** Excluded branches and forks are fine here; a limit, a timeout or a lost shard is a fault. */
 function requireWhole(data: string): void {
-  const { skipped } = JSON.parse(data) as { skipped: { reason: string; title: string }[] };
+  const { skipped } = JSON.parse(data) as Progress;
   const fault = skipped.find(({ reason }) => /limit|timeout|missing/.test(reason));
   if (fault !== undefined) throw new TrawlError("cancelled", `the answer is not whole: ${fault.title}`);
 }

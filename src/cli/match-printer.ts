@@ -1,23 +1,4 @@
-/** The parts of a match object that are printed; see the `matches` event. */
-export interface StreamMatch {
-  readonly type: string;
-  /** Undefined for an owner. */
-  readonly repository?: string;
-  /** For an owner: an account or team, or an address. */
-  readonly handle?: string;
-  readonly email?: string;
-  readonly path?: string;
-  readonly branches?: readonly string[];
-  readonly lineMatches?: readonly LineMatch[];
-}
-
-export interface LineMatch {
-  readonly line: string;
-  /** 0-based. */
-  readonly lineNumber: number;
-  /** Start and length in code points. */
-  readonly offsetAndLengths: readonly (readonly [start: number, length: number])[];
-}
+import type { LineMatch, StreamMatch } from "../model/stream-events.js";
 
 /** Formats a match as output text, including line ends. */
 export type MatchPrinter = (match: StreamMatch) => string;

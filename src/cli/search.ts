@@ -2,8 +2,9 @@ import { get as httpGet, type IncomingMessage } from "node:http";
 import { get as httpsGet } from "node:https";
 import { TrawlError, errorMessage } from "../base/errors.js";
 import { printCaret } from "../query/syntax/caret.js";
+import type { Alert, Progress, Skipped, StreamError, StreamMatch } from "../model/stream-events.js";
 import { placeOfBytes } from "../query/syntax/characters.js";
-import { jsonPrinter, plainPrinter, terminalPrinter, type MatchPrinter, type StreamMatch } from "./match-printer.js";
+import { jsonPrinter, plainPrinter, terminalPrinter, type MatchPrinter } from "./match-printer.js";
 import { Output } from "./output.js";
 import { SseDecoder, type StreamEvent } from "./sse-decoder.js";
 
@@ -153,7 +154,7 @@ class SearchView {
         return "";
       case "error":
         this.#failed = true;
-        this.#note((JSON.parse(event.data) as { message: string }).message);
+        this.#note((JSON.parse(event.data) as StreamError).message);
         return "";
       case "done":
         this.done = true;
@@ -187,27 +188,6 @@ class SearchView {
   #note(text: string): void {
     this.#terminal.err.write(`trawl: ${text}\n`);
   }
-}
-
-interface Progress {
-  readonly matchCount: number;
-  readonly durationMs: number;
-  readonly skipped: readonly Skipped[];
-}
-
-interface Skipped {
-  readonly reason: string;
-  readonly title: string;
-  readonly message: string;
-  readonly suggested?: { readonly title: string; readonly queryExpression: string };
-}
-
-interface Alert {
-  readonly title: string;
-  readonly description?: string;
-  readonly proposedQueries: readonly { readonly description?: string; readonly query: string }[] | null;
-  /** UTF-8 bytes of the query. */
-  readonly place?: { readonly from: number; readonly to: number };
 }
 
 function skippedText({ title, message, suggested }: Skipped): string {

@@ -8,6 +8,7 @@ import { ShardFind } from "../../src/eval/shard-find.js";
 import type { Kernel } from "../../src/native/kernel/kernel.js";
 import { loadKernel } from "../../src/native/kernel/load.js";
 import type { Repository } from "../../src/model/repository.js";
+import type { StreamMatch } from "../../src/model/stream-events.js";
 import type { RepositoryFilter } from "../../src/query/plan/plan.js";
 import { planQuery } from "../../src/query/plan/plan-query.js";
 import { choosePatternType } from "../../src/query/fields/pattern-type.js";
@@ -38,20 +39,8 @@ import { until } from "../support/waiting.js";
 
 const cases = [...queries, ...predicates, ...repositoryCases, ...revisionCases];
 
-/** What the answers show of a match object. */
-interface ShownMatch {
-  readonly type: string;
-  /** Undefined for an owner, who has one of the next two. */
-  readonly repository?: string;
-  readonly handle?: string;
-  readonly email?: string;
-  readonly path?: string;
-  readonly branches?: readonly string[];
-  readonly lineMatches?: readonly { readonly lineNumber: number }[];
-}
-
 /** One string for each result; the match objects of one file are one result. */
-function answersOf(matches: readonly ShownMatch[]): string[] {
+function answersOf(matches: readonly StreamMatch[]): string[] {
   const linesOf = new Map<string, Set<number>>();
   for (const { repository, handle, email, path, branches, lineMatches } of matches) {
     const revision = branches?.[0] ?? "";
@@ -159,12 +148,12 @@ async function ask(
   request: string,
 ): Promise<{ readonly found: string[]; readonly skipped: readonly string[] }> {
   const { text } = await daemon.get(`/.api/search/stream?${new URLSearchParams({ q: query })}&${request}`);
-  const matches: ShownMatch[] = [];
+  const matches: StreamMatch[] = [];
   const found: string[] = [];
   let skipped: readonly string[] = [];
   for (const { name, data } of new SseDecoder().push(Buffer.from(text))) {
     const value: unknown = JSON.parse(data);
-    if (name === "matches") matches.push(...(value as ShownMatch[]));
+    if (name === "matches") matches.push(...(value as StreamMatch[]));
     if (name === "progress") skipped = (value as { skipped: { reason: string }[] }).skipped.map(({ reason }) => reason);
     if (name === "alert") found.push(alertText(value as { title: string; description?: string }));
     if (name === "error") found.push(`error: ${(value as { message: string }).message}`);

@@ -9,6 +9,7 @@ import { TrawlError } from "../../src/base/errors.js";
 import { callDaemon } from "../../src/cli/control-client.js";
 import { SseDecoder, type StreamEvent } from "../../src/cli/sse-decoder.js";
 import type { RepositoryStatus } from "../../src/model/repository-status.js";
+import type { Alert, Progress, StreamError, StreamMatch } from "../../src/model/stream-events.js";
 import { removeFolder } from "./remove-folder.js";
 import { until, within } from "./waiting.js";
 
@@ -128,18 +129,12 @@ export function dataDirectory(t: Test): string {
   return data;
 }
 
-export interface SearchProgress {
-  readonly done: boolean;
-  readonly matchCount: number;
-  readonly skipped: readonly { readonly reason: string; readonly message: string }[];
-}
-
 /** The results of a search. */
 export interface SearchAnswer {
   /** Each `repo:path:line` with a match, and `repo:path` for a match of the path alone; sorted. Lines are 1-based. */
   readonly found: readonly string[];
   /** The last progress event; undefined if the query was rejected. */
-  readonly progress: SearchProgress | undefined;
+  readonly progress: Progress | undefined;
   /** The skip reasons of the last progress event. */
   readonly skipped: readonly string[];
   /** The title of the alert; "" if there was none. */
@@ -416,29 +411,23 @@ function openGet(url: string): Promise<IncomingMessage> {
   );
 }
 
-interface StreamedMatch {
-  readonly repository: string;
-  readonly path?: string;
-  readonly lineMatches?: readonly { readonly lineNumber: number }[];
-}
-
 function answerOf(events: readonly StreamEvent[]): SearchAnswer {
   const found: string[] = [];
-  let progress: SearchProgress | undefined;
+  let progress: Progress | undefined;
   let alert = "";
   let error = "";
   for (const { name, data } of events) {
     const value: unknown = JSON.parse(data);
-    if (name === "matches") for (const match of value as StreamedMatch[]) found.push(...linesOf(match));
-    if (name === "progress") progress = value as SearchProgress;
-    if (name === "alert") alert = (value as { title: string }).title;
-    if (name === "error") error = (value as { message: string }).message;
+    if (name === "matches") for (const match of value as StreamMatch[]) found.push(...linesOf(match));
+    if (name === "progress") progress = value as Progress;
+    if (name === "alert") alert = (value as Alert).title;
+    if (name === "error") error = (value as StreamError).message;
   }
   if (events.at(-1)?.name !== "done") throw new TrawlError("internal", "the stream ended without `done`");
   return { found: found.sort(), progress, skipped: progress?.skipped.map(({ reason }) => reason) ?? [], alert, error };
 }
 
-function linesOf({ repository, path, lineMatches }: StreamedMatch): string[] {
+function linesOf({ repository = "", path, lineMatches }: StreamMatch): string[] {
   if (path === undefined) return [repository];
   if (lineMatches === undefined) return [`${repository}:${path}`];
   return lineMatches.map(({ lineNumber }) => `${repository}:${path}:${lineNumber + 1}`);

@@ -15,6 +15,7 @@ import { makeResultLimits, type ResultLimits } from "../../src/protocol/result-l
 import { ShardSearch, shardStart } from "../../src/eval/shard-search.js";
 import type { Kernel } from "../../src/native/kernel/kernel.js";
 import type { Repository } from "../../src/model/repository.js";
+import type { StreamMatch } from "../../src/model/stream-events.js";
 import type { SkipReason } from "../../src/model/skip-reason.js";
 import type { SearchPlan } from "../../src/query/plan/plan.js";
 import { ShardBuilder } from "../../src/shard/shard-builder.js";
@@ -111,28 +112,8 @@ export function testShard(
   return { reader, summaries, tombstones, sets: undefined };
 }
 
-/** A match object as clients receive it. */
-export interface MatchObject {
-  readonly type: string;
-  readonly path: string;
-  readonly repository: string;
-  readonly branches: readonly string[];
-  readonly pathMatches?: readonly {
-    readonly start: { readonly offset: number };
-    readonly end: { readonly offset: number };
-  }[];
-  readonly chunkMatches?: readonly {
-    readonly ranges: readonly {
-      readonly start: { readonly offset: number };
-      readonly end: { readonly offset: number };
-    }[];
-  }[];
-  readonly lineMatches?: readonly {
-    readonly line: string;
-    readonly lineNumber: number;
-    readonly offsetAndLengths: readonly [number, number][];
-  }[];
-}
+/** A match object of a document, as clients receive it. */
+export type MatchObject = StreamMatch & Required<Pick<StreamMatch, "repository" | "path" | "branches">>;
 
 export interface EngineResult {
   readonly matches: readonly MatchObject[];

@@ -1,7 +1,7 @@
 import { BlobSource, CommitSource, ObjectSource, RevisionSource } from "../../browse/git-sources.js";
 import { fencedMarkdown, linksMarkdown } from "../../browse/markdown.js";
 import type { RepositorySource } from "../../browse/repository-source.js";
-import type { StreamChunk, StreamMatch } from "./search-collector.js";
+import type { ChunkMatch, StreamLocation, StreamMatch, StreamRange } from "../../model/stream-events.js";
 
 /** A file with matches. */
 export class FileMatchSource {
@@ -11,7 +11,7 @@ export class FileMatchSource {
   readonly symbols: readonly never[] = [];
   readonly limitHit = false;
   readonly #match: StreamMatch;
-  readonly #chunks: StreamChunk[];
+  readonly #chunks: ChunkMatch[];
 
   constructor(repository: RepositorySource, revision: string, match: StreamMatch) {
     const oid = match.commit ?? "";
@@ -48,11 +48,11 @@ export class FileMatchSource {
   }
 }
 
-function toPosition({ line, column }: { readonly line: number; readonly column: number }) {
+function toPosition({ line, column }: StreamLocation) {
   return { line, character: column };
 }
 
-function toRange({ start, end }: StreamChunk["ranges"][number]) {
+function toRange({ start, end }: StreamRange) {
   return { start: toPosition(start), end: toPosition(end) };
 }
 
@@ -64,7 +64,7 @@ interface LineMatch {
 }
 
 /** One entry for each line with a match. A match that spans lines has a piece on each; empty pieces are omitted. */
-function linesOfChunk({ content, contentStart, ranges }: StreamChunk): LineMatch[] {
+function linesOfChunk({ content, contentStart, ranges }: ChunkMatch): LineMatch[] {
   const lines = content.split("\n").map(
     (preview, at): LineMatch => ({
       preview,

@@ -1,47 +1,6 @@
 import { bytesOfPart, type EventPart, type EventSink } from "../../model/event-sink.js";
-import type { Alert } from "../../search/stream/alerts.js";
-import type { Progress } from "../../search/stream/event-stream.js";
-import type { Filter } from "../../search/stream/filters.js";
+import type { Alert, Filter, Progress, StreamError, StreamMatch } from "../../model/stream-events.js";
 import type { SearchEnd } from "../../search/search-environment.js";
-
-/** A location in a file: `offset` in bytes, `column` in code points; these and `line` are 0-based. */
-export interface StreamLocation {
-  readonly offset: number;
-  readonly line: number;
-  readonly column: number;
-}
-
-export interface StreamRange {
-  readonly start: StreamLocation;
-  readonly end: StreamLocation;
-}
-
-export interface StreamChunk {
-  readonly content: string;
-  readonly contentStart: StreamLocation;
-  readonly ranges: readonly StreamRange[];
-  readonly contentTruncated?: boolean;
-}
-
-/** A match object as sent in the stream. */
-export interface StreamMatch {
-  readonly type: string;
-  readonly repositoryID: number;
-  readonly repository: string;
-  readonly branches?: readonly string[];
-  readonly commit?: string;
-  readonly path?: string;
-  readonly pathMatches?: readonly StreamRange[];
-  readonly chunkMatches?: readonly StreamChunk[];
-  /** For a commit. */
-  readonly label?: string;
-  readonly url?: string;
-  readonly detail?: string;
-  readonly oid?: string;
-  readonly message?: string;
-  readonly content?: string;
-  readonly ranges?: readonly (readonly [number, number, number])[];
-}
 
 /** The results of a search, from its first event to its last. */
 export interface Collected {
@@ -156,7 +115,7 @@ export class SearchCollector implements EventSink {
         this.#alert = JSON.parse(text) as Alert;
         break;
       case "error":
-        this.#error = (JSON.parse(text) as { message: string }).message;
+        this.#error = (JSON.parse(text) as StreamError).message;
         break;
     }
   }

@@ -2,7 +2,8 @@ import { TrawlError } from "../../base/errors.js";
 import { lineBytesUnlimited } from "../../model/search-request.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { toRepositorySource, RepositorySource } from "../../browse/repository-source.js";
-import { SearchCollector, type Collected, type StreamMatch } from "./search-collector.js";
+import type { StreamMatch } from "../../model/stream-events.js";
+import { SearchCollector, type Collected } from "./search-collector.js";
 import { FileMatchSource, CommitMatchSource } from "./match-sources.js";
 
 /** Matches after which a search stops when its query has no `count:`. */
@@ -78,7 +79,7 @@ export class SearchResultsSource {
   constructor(collected: Collected, repositoryOf: RepositoryLookup) {
     this.#collected = collected;
     this.results = groupResults(collected.matches, repositoryOf);
-    const ids = [...new Set(collected.matches.map((match) => match.repositoryID))].sort((a, b) => a - b);
+    const ids = [...new Set(collected.matches.flatMap(({ repositoryID }) => repositoryID ?? []))].sort((a, b) => a - b);
     this.repositories = ids.flatMap((id) => repositoryOf(id) ?? []);
   }
 
@@ -162,14 +163,13 @@ function groupResults(
   const results: (FileMatchSource | CommitMatchSource | RepositorySource)[] = [];
   const fileOf = new Map<string, FileMatchSource>();
   for (const match of matches) {
-    const repository = repositoryOf(match.repositoryID);
-    // The repository was removed while the search ran.
+    const repository = match.repositoryID === undefined ? undefined : repositoryOf(match.repositoryID);
+    // It is an owner, for which the schema has no result, or the repository was removed while the search ran.
     if (repository === undefined) continue;
     const revision = match.branches?.[0] ?? "";
     if (match.type === "repo")
       results.push(new RepositorySource(repository.record, revision === "" ? undefined : revision));
     else if (match.type === "commit") results.push(new CommitMatchSource(repository, match));
-    // The schema has no results for owners.
     else if (match.path !== undefined) {
       // A file with many matches is sent as several match objects.
       const key = `${match.repositoryID}@${revision}:${match.path}`;

@@ -1,4 +1,5 @@
 import type { Repository } from "../../model/repository.js";
+import type { StreamRange } from "../../model/stream-events.js";
 import type { RepositoryNamePlan } from "../../query/plan/plan.js";
 import { compileRegexp } from "../../regexp/match/compile.js";
 import type { Matcher, RangeSink } from "../../regexp/match/matcher.js";
@@ -28,17 +29,17 @@ export class NameHighlighter {
   }
 
   /** Sorted and disjoint; of two overlapping ranges the earlier one, then the longer one, is kept. */
-  ranges(name: Buffer): NameRange[] {
+  ranges(name: Buffer): StreamRange[] {
     const pairs: [number, number][] = [];
     const sink: RangeSink = { push: (start, end) => pairs.push([start, end]) };
     for (const matcher of this.#matchers) matcher.findAll(name, 0, sink);
     pairs.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
     const location = (offset: number) => ({
       offset,
-      line: 0 as const,
+      line: 0,
       column: [...name.subarray(0, offset).toString()].length,
     });
-    const ranges: NameRange[] = [];
+    const ranges: StreamRange[] = [];
     let last = -1;
     for (const [start, end] of pairs) {
       if (start < last) continue;
@@ -78,9 +79,4 @@ function allSources(plan: RepositoryNamePlan, foldCase: boolean): string[] {
     ...(plan.foldCase === foldCase ? plan.sources : []),
     ...plan.groups.flatMap((group) => allSources(group, foldCase)),
   ];
-}
-
-interface NameRange {
-  readonly start: { readonly offset: number; readonly line: 0; readonly column: number };
-  readonly end: { readonly offset: number; readonly line: 0; readonly column: number };
 }

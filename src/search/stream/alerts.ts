@@ -1,21 +1,8 @@
+import type { Alert, ProposedQuery } from "../../model/stream-events.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import { rewriteQuery, type Rewrite } from "../../query/plan/rewrite.js";
 import type { ExcludedRepository } from "../preparation-context.js";
 import type { Resolution } from "../repositories/repository-resolver.js";
-
-/** A message to the user, as sent in the stream. */
-export interface Alert {
-  readonly title: string;
-  readonly description?: string;
-  readonly proposedQueries: readonly ProposedQuery[] | null;
-  /** The erroneous part of an invalid query: UTF-8 bytes, `to` exclusive. */
-  readonly place?: { readonly from: number; readonly to: number };
-}
-
-export interface ProposedQuery {
-  readonly description?: string;
-  readonly query: string;
-}
 
 const listedRevisionsMax = 10;
 

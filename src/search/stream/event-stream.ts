@@ -1,8 +1,6 @@
 import { callAfter, callEvery, type PendingCall } from "../../base/deadline.js";
 import { bytesOfPart, type EventPart, type EventSink, type PooledBytes } from "../../model/event-sink.js";
-import type { Alert } from "./alerts.js";
-import type { Filter } from "./filters.js";
-import type { Skipped } from "./progress.js";
+import type { Alert, Filter, Progress, StreamError } from "../../model/stream-events.js";
 
 /** Interval between two flushes of accumulated matches. */
 const flushMs = 200;
@@ -12,15 +10,6 @@ const keepaliveMs = 5_000;
 
 /** Matches are sent immediately when this many bytes have accumulated. */
 const gatheredBytesMax = 32 * 1024;
-
-export interface Progress {
-  readonly done: boolean;
-  readonly repositoriesCount?: number;
-  readonly matchCount: number;
-  readonly durationMs: number;
-  readonly skipped: readonly Skipped[];
-  readonly trace: string;
-}
 
 /** State that changes while a search runs. */
 export interface StreamState {
@@ -79,7 +68,7 @@ export class EventStream {
   end(alert: Alert | undefined, error: string | undefined): void {
     this.#stopTimers();
     if (alert !== undefined) this.#sink.send("alert", [JSON.stringify(alert)]);
-    if (error !== undefined) this.#sink.send("error", [JSON.stringify({ message: error })]);
+    if (error !== undefined) this.#sink.send("error", [JSON.stringify({ message: error } satisfies StreamError)]);
     this.#sink.send("done", ["{}"]);
     this.#sink.end();
   }

@@ -1,17 +1,7 @@
 import type { Tally } from "../../protocol/tally.js";
 import { fileKinds } from "../../model/file-kind.js";
 import { escapeRegexp } from "../../base/escape-regexp.js";
-
-/** One suggestion for narrowing a search, as sent in the stream. */
-export interface Filter {
-  readonly value: string;
-  readonly label: string;
-  readonly count: number;
-  readonly exhaustive: boolean;
-  /** The older name of the same property: clients of either kind exist. */
-  readonly limitHit: boolean;
-  readonly kind: "utility" | "type" | "lang" | "repo" | "file";
-}
+import type { Filter } from "../../model/stream-events.js";
 
 /** Maximum number of repository filters, and of other filters. */
 const filterCountMax = 1000;

@@ -1,11 +1,4 @@
-/** One reason why the results may be incomplete, as sent in the stream. */
-export interface Skipped {
-  readonly reason: string;
-  readonly title: string;
-  readonly message: string;
-  readonly severity: "info" | "warn";
-  readonly suggested?: { readonly title: string; readonly queryExpression: string };
-}
+import type { Skipped } from "../../model/stream-events.js";
 
 /** Names of repositories that were not searched, or not completely, by reason. */
 export interface NotSearched {

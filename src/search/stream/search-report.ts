@@ -1,12 +1,12 @@
 import type { RepositoryTable } from "../../catalog/repository-table.js";
 import type { Repository } from "../../model/repository.js";
+import type { Alert, Filter, Progress, Skipped } from "../../model/stream-events.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import type { ExcludedFile } from "../../protocol/messages.js";
 import { chooseAlert, queryErrorAlert } from "./alerts.js";
-import type { Progress } from "./event-stream.js";
-import { makeFilters, type Filter } from "./filters.js";
+import { makeFilters } from "./filters.js";
 import type { ExcludedRepository } from "../preparation-context.js";
-import { makeSkipped, type NotSearched, type Skipped } from "./progress.js";
+import { makeSkipped, type NotSearched } from "./progress.js";
 import type { Resolution } from "../repositories/repository-resolver.js";
 import type { SearchOutcome } from "../search-environment.js";
 import type { SearchLimits } from "../search-limits.js";
@@ -77,7 +77,7 @@ export class SearchReport {
     return this.#search.results.isLimitHit ? "limit" : "complete";
   }
 
-  alert(durationMs: number): ReturnType<typeof chooseAlert> {
+  alert(durationMs: number): Alert | undefined {
     const { queryText, plan, results, repositories } = this.#search;
     if (this.queryError !== undefined) return queryErrorAlert(this.queryError);
     return chooseAlert({

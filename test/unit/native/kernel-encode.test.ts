@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { ChunkMatch, LineMatch, StreamLocation } from "../../../src/model/stream-events.js";
 import { resultWordCount, resultWords, type Kernel } from "../../../src/native/kernel/kernel.js";
 import { amidOthers, bytes, forEachKernel, holds } from "../../support/kernel-support.js";
 import { fc } from "../../support/property.js";
@@ -224,12 +225,6 @@ const lineTable: readonly (readonly [string, string, number, string])[] = [
   ["cut after one that just fits", "a漢[b]", 4, "0:a漢:2+1"],
 ];
 
-interface LineMatch {
-  readonly line: string;
-  readonly lineNumber: number;
-  readonly offsetAndLengths: readonly Pair[];
-}
-
 forEachKernel("line matches", (t, kernel) => {
   for (const [name, text, lineBytesMax, expected] of lineTable) {
     const elements = encode(kernel, marked(text, lineBytesMax, undefined), 300) as LineMatch[];
@@ -256,23 +251,10 @@ const chunkTable: readonly (readonly [string, string, number, number, string])[]
   ["a line as long as may be", "[abc]", 1, 3, "0:abc:0.0-0.3"],
 ];
 
-interface Location {
-  readonly offset: number;
-  readonly line: number;
-  readonly column: number;
-}
-
-interface ChunkMatch {
-  readonly content: string;
-  readonly contentStart: Location;
-  readonly ranges: readonly { readonly start: Location; readonly end: Location }[];
-  readonly contentTruncated?: boolean;
-}
-
 forEachKernel("chunk matches", (t, kernel) => {
   for (const [name, text, contextLines, lineBytesMax, expected] of chunkTable) {
     const elements = encode(kernel, marked(text, lineBytesMax, contextLines), 300) as ChunkMatch[];
-    const place = ({ line, column }: Location) => `${line}.${column}`;
+    const place = ({ line, column }: StreamLocation) => `${line}.${column}`;
     const shown = elements.map(({ content, contentStart, ranges, contentTruncated }) => {
       const shownRanges = ranges.map(({ start, end }) => `${place(start)}-${place(end)}`).join(",");
       return `${contentStart.line}:${content}:${shownRanges}${contentTruncated === true ? " cut" : ""}`;

@@ -5,7 +5,8 @@ import type { SearchContext } from "../../../src/model/search-context.js";
 import { choosePatternType } from "../../../src/query/fields/pattern-type.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import { rewriteQuery } from "../../../src/query/plan/rewrite.js";
-import { chooseAlert, type Alert } from "../../../src/search/stream/alerts.js";
+import type { Alert } from "../../../src/model/stream-events.js";
+import { chooseAlert } from "../../../src/search/stream/alerts.js";
 import { number } from "../../../src/search/stream/progress.js";
 import type { ExcludedRepository } from "../../../src/search/preparation-context.js";
 import {

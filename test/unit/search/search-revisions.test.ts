@@ -6,20 +6,12 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import t from "tap";
 import { sleep } from "../../../src/base/deadline.js";
+import type { Alert, Progress, StreamMatch } from "../../../src/model/stream-events.js";
 import { testDaemon, type DaemonProcess } from "../../support/daemon.js";
 import type { GitFixture, FixtureFile } from "../../support/git-fixture.js";
 import { fixture } from "../../support/git-mirror.js";
 import { linesWith, pathsWith, readCommit } from "../../support/git-oracle.js";
 import { randomFrom } from "../../support/random.js";
-
-interface Match {
-  readonly type: string;
-  readonly repository: string;
-  readonly path?: string;
-  readonly branches?: readonly string[];
-  readonly commit?: string;
-  readonly lineMatches?: readonly { readonly lineNumber: number }[];
-}
 
 interface Answer {
   /** `revision name:path:line`, sorted; a path alone has no line. */
@@ -35,15 +27,13 @@ async function search(daemon: DaemonProcess, query: string): Promise<Answer> {
   const found: string[] = [];
   const commits = new Map<string, string>();
   let alert = "";
-  let last = { matchCount: 0, skipped: [] as { reason: string }[] };
+  let last: Pick<Progress, "matchCount" | "skipped"> = { matchCount: 0, skipped: [] };
   for (const { name, data } of await daemon.stream(query, "standard")) {
     if (name === "alert")
-      alert = (({ title, description }: { title: string; description: string }) => `${title}: ${description}`)(
-        JSON.parse(data) as { title: string; description: string },
-      );
-    if (name === "progress") last = JSON.parse(data) as typeof last;
+      alert = (({ title, description }: Alert) => `${title}: ${description}`)(JSON.parse(data) as Alert);
+    if (name === "progress") last = JSON.parse(data) as Progress;
     if (name !== "matches") continue;
-    for (const { repository, path, branches, commit, lineMatches } of JSON.parse(data) as Match[]) {
+    for (const { repository, path, branches, commit, lineMatches } of JSON.parse(data) as StreamMatch[]) {
       const typed = branches?.[0] ?? "";
       if (commit !== undefined) commits.set(typed, commit);
       const place = path === undefined ? repository : `${repository}:${path}`;

@@ -2,20 +2,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { SseDecoder } from "../../../src/cli/sse-decoder.js";
+import type { Filter } from "../../../src/model/stream-events.js";
 import { dataDirectory, testDaemon, type DaemonProcess } from "../../support/daemon.js";
 import { GitFixture, type FixtureFiles } from "../../support/git-fixture.js";
 import { until } from "../../support/waiting.js";
 
 // Complete responses of the stream, written by hand, with every member of the events.
-
-interface Filter {
-  readonly kind: string;
-  readonly value: string;
-  readonly label: string;
-  readonly count: number;
-  readonly exhaustive: boolean;
-  readonly limitHit: boolean;
-}
 
 interface Answer {
   /** One event of each name, in the order of the last ones: the number of the others depends on timing. */

@@ -1,0 +1,109 @@
+/**
+ * The JSON of the events of a search's stream: what `search` writes and the kernel encodes, and what clients in this
+ * repository read. Members that are undefined are absent.
+ */
+
+/** A location in a file or name: `offset` in bytes, `column` in code points; these and `line` are 0-based. */
+export interface StreamLocation {
+  readonly offset: number;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** `end` is exclusive. */
+export interface StreamRange {
+  readonly start: StreamLocation;
+  readonly end: StreamLocation;
+}
+
+/** A line with matches. */
+export interface LineMatch {
+  readonly line: string;
+  /** 0-based. */
+  readonly lineNumber: number;
+  /** Start and length in code points. */
+  readonly offsetAndLengths: readonly (readonly [start: number, length: number])[];
+}
+
+/** Consecutive whole lines with matches. */
+export interface ChunkMatch {
+  readonly content: string;
+  readonly contentStart: StreamLocation;
+  readonly ranges: readonly StreamRange[];
+  readonly contentTruncated?: boolean;
+}
+
+/** A match object: an element of a `matches` event. Its type determines which members it has. */
+export interface StreamMatch {
+  readonly type: string;
+  /** Undefined for an owner. */
+  readonly repositoryID?: number;
+  readonly repository?: string;
+  readonly branches?: readonly string[];
+  readonly commit?: string;
+  readonly path?: string;
+  readonly pathMatches?: readonly StreamRange[];
+  /** The one or the other, as the client asked. */
+  readonly lineMatches?: readonly LineMatch[];
+  readonly chunkMatches?: readonly ChunkMatch[];
+  /** For an owner: an account or team, or an address. */
+  readonly handle?: string;
+  readonly email?: string;
+  /** For a commit. */
+  readonly label?: string;
+  readonly url?: string;
+  readonly detail?: string;
+  readonly oid?: string;
+  readonly message?: string;
+  readonly content?: string;
+  readonly ranges?: readonly (readonly [number, number, number])[];
+}
+
+/** An element of a `filters` event: a suggestion for narrowing a search. */
+export interface Filter {
+  readonly value: string;
+  readonly label: string;
+  readonly count: number;
+  readonly exhaustive: boolean;
+  /** The older name of the same property: clients of either kind exist. */
+  readonly limitHit: boolean;
+  readonly kind: "utility" | "type" | "lang" | "repo" | "file";
+}
+
+/** A `progress` event. */
+export interface Progress {
+  readonly done: boolean;
+  readonly repositoriesCount?: number;
+  readonly matchCount: number;
+  readonly durationMs: number;
+  readonly skipped: readonly Skipped[];
+  readonly trace: string;
+}
+
+/** One reason why the results may be incomplete. */
+export interface Skipped {
+  readonly reason: string;
+  readonly title: string;
+  readonly message: string;
+  readonly severity: "info" | "warn";
+  readonly suggested?: { readonly title: string; readonly queryExpression: string };
+}
+
+/** An `alert` event: a message to the user. */
+export interface Alert {
+  readonly title: string;
+  readonly description?: string;
+  readonly proposedQueries: readonly ProposedQuery[] | null;
+  /** The erroneous part of an invalid query: UTF-8 bytes, `to` exclusive. */
+  readonly place?: { readonly from: number; readonly to: number };
+}
+
+export interface ProposedQuery {
+  readonly description?: string;
+  readonly query: string;
+}
+
+/** An `error` event: why the search could not run, or could not continue. */
+export interface StreamError {
+  readonly message: string;
+}
