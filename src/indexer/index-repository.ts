@@ -70,7 +70,10 @@ export interface BranchEntries {
   readonly missingTreeCount: number;
 }
 
-/** Every readable entry of the branches' trees; the same path and blob on several branches is one entry. */
+/**
+ * Every readable entry of the branches' trees. The same path and blob on several branches is one entry, unless it is a
+ * file on one and a link on another.
+ */
 export async function entriesOfBranches(
   mirror: string,
   branches: readonly IndexedBranch[],
@@ -84,13 +87,14 @@ export async function entriesOfBranches(
     const tree = await listReadable(mirror, branch.commit, stop);
     missingTreeCount += tree.missingCount;
     for (const item of tree.entries) {
-      const key = branches.length > 1 ? `${item.oid} ${item.path.toString("latin1")}` : "";
+      const isFile = isRegular(item.mode);
+      const key = branches.length > 1 ? `${item.oid} ${isFile} ${item.path.toString("latin1")}` : "";
       const entry = branches.length > 1 ? known.get(key) : undefined;
       if (entry !== undefined) {
         entry.branchMask |= bit;
         continue;
       }
-      const added: Entry = { path: item.path, oid: item.oid, isFile: isRegular(item.mode), branchMask: bit };
+      const added: Entry = { path: item.path, oid: item.oid, isFile, branchMask: bit };
       entries.push(added);
       if (branches.length > 1) known.set(key, added);
     }
