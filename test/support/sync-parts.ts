@@ -1,0 +1,45 @@
+import { join } from "node:path";
+import type { Test } from "tap";
+import { silentLog } from "../../src/base/log.js";
+import { Catalog } from "../../src/catalog/catalog.js";
+import type { Repository } from "../../src/model/repository.js";
+import { RecordStore } from "../../src/store/record-store.js";
+import { SyncActivities } from "../../src/sync/activity.js";
+import { MirrorFolders } from "../../src/sync/housekeeping/mirror-folders.js";
+import { IndexTasks } from "../../src/sync/queue/index-tasks.js";
+import { RepositoryLocks } from "../../src/sync/queue/repository-locks.js";
+import { SyncQueue } from "../../src/sync/queue/sync-queue.js";
+import type { SyncServices } from "../../src/sync/sync-settings.js";
+import { testRepository } from "./engine.js";
+
+/** The queue of syncs with what it works on. */
+export interface SyncParts {
+  /** With the folder of the mirrors, which is empty. */
+  readonly dataFolder: string;
+  readonly catalog: Catalog;
+  readonly tasks: IndexTasks;
+  readonly locks: RepositoryLocks;
+  readonly queue: SyncQueue;
+}
+
+/** A queue over a stored catalog with repositories 1 to `repositoryCount`. */
+export async function syncParts(t: Test, repositoryCount: number): Promise<SyncParts> {
+  const dataFolder = t.testdir({ mirrors: {} });
+  const store = new RecordStore(join(dataFolder, "catalog"));
+  t.teardown(() => store.close());
+  const catalog = new Catalog(store);
+  await catalog.commit(() => ({
+    repositories: Array.from({ length: repositoryCount }, (_, i) => testRepository(i + 1, `host/r${i + 1}`)),
+  }));
+  const log = silentLog();
+  const tasks = new IndexTasks(log);
+  // Deleting the mirror of a removed repository needs only these services.
+  const mirrors = new MirrorFolders({ catalog, log, settings: { dataFolder } } as unknown as SyncServices);
+  const locks = new RepositoryLocks(catalog, tasks, new SyncActivities(catalog), mirrors);
+  return { dataFolder, catalog, tasks, locks, queue: new SyncQueue(catalog, tasks, locks) };
+}
+
+/** Ids of the repositories of a batch. */
+export function idsOf(batch: readonly Repository[] | undefined): number[] | undefined {
+  return batch?.map(({ id }) => id);
+}

@@ -1,0 +1,97 @@
+/** Which shards are merged; and what follows for an index that grows by small shards. */
+import assert from "node:assert/strict";
+import t from "tap";
+import type { LiveShard } from "../../../src/model/shard-record.js";
+import { chooseCompaction } from "../../../src/sync/housekeeping/compaction-policy.js";
+import { fc, runs } from "../../support/property.js";
+
+const kibibyte = 1024;
+const mebibyte = 1024 * kibibyte;
+const mergedBytesMax = 64 * mebibyte;
+
+interface Given {
+  readonly contentBytes: number;
+  readonly documentCount?: number;
+  readonly tombstoneCount?: number;
+  readonly repositoryIds?: readonly number[];
+}
+
+function shard(id: number, { contentBytes, documentCount = 10, tombstoneCount = 0, repositoryIds = [1] }: Given) {
+  return {
+    record: { id, storedBytes: 2 * contentBytes, contentBytes, documentCount, repositoryIds },
+    stars: 0,
+    summaries: new Uint8Array(0),
+    tombstones: undefined,
+    tombstoneCount,
+  } satisfies LiveShard;
+}
+
+const neverBusy = (): boolean => false;
+
+/** The ids of the chosen ones; the shards have ids from 1 on. */
+function choose(given: readonly Given[], isBusy: (shard: LiveShard) => boolean = neverBusy): string {
+  const shards = given.map((one, i) => shard(i + 1, one));
+  return chooseCompaction(shards, isBusy)
+    .map(({ record }) => record.id)
+    .join();
+}
+
+const times = (count: number, given: Given): Given[] => new Array<Given>(count).fill(given);
+const small: Given = { contentBytes: 10 * kibibyte };
+const medium: Given = { contentBytes: 200 * kibibyte };
+
+const rows: readonly (readonly [string, readonly Given[], string])[] = [
+  // name, shards, ids of the merged ones
+  ["no shards", [], ""],
+  ["five of a size class", times(5, small), ""],
+  ["six of a size class", times(6, small), "1,2,3,4,5,6"],
+  ["those of other classes stay", [medium, ...times(3, small), medium, ...times(3, small)], "2,3,4,6,7,8"],
+  ["the smallest class comes first", [...times(6, medium), ...times(6, small)], "7,8,9,10,11,12"],
+  ["a merged shard has at most 64 MiB", times(8, { contentBytes: 20 * mebibyte }), "1,2,3"],
+  ["large shards are left alone", times(20, { contentBytes: 33 * mebibyte }), ""],
+  ["as many as fit, if a class has many", times(9, small), "1,2,3,4,5,6,7,8,9"],
+  ["two fifths of the documents are dead", [{ ...small, tombstoneCount: 4 }], ""],
+  ["more are dead", [medium, { ...small, tombstoneCount: 5 }], "2"],
+  ["the same of a large shard", [{ contentBytes: mergedBytesMax, tombstoneCount: 5 }], "1"],
+  ["most repositories are hidden", [{ ...small, repositoryIds: [0, 0, 3] }], "1"],
+  ["few are hidden", [{ ...small, repositoryIds: [0, 2, 3] }], ""],
+  ["a dead one goes before a merge", [...times(6, small), { ...medium, tombstoneCount: 9 }], "7"],
+];
+
+t.test("which shards are chosen", async (t) => {
+  for (const [name, given, expected] of rows) t.equal(choose(given), expected, name);
+});
+
+t.test("a shard of a repository that is in a task is never chosen", async (t) => {
+  const busy = ({ record }: LiveShard): boolean => record.id === 2;
+  t.equal(choose(times(6, small), busy), "", "the other five are too few");
+  t.equal(choose(times(7, small), busy), "1,3,4,5,6,7");
+  t.equal(choose([small, { ...small, tombstoneCount: 9 }], busy), "");
+});
+
+t.test("an index that grows by small shards has few, and copies each byte a few times", async (t) => {
+  const sizes = fc.array(fc.integer({ min: 16 * kibibyte, max: 300 * kibibyte }), { minLength: 100, maxLength: 600 });
+  fc.assert(
+    fc.property(sizes, (added) => {
+      let shards: LiveShard[] = [];
+      let copiedBytes = 0;
+      let addedBytes = 0;
+      let nextId = 1;
+      for (const contentBytes of added) {
+        addedBytes += contentBytes;
+        shards.push(shard(nextId++, { contentBytes }));
+        for (let chosen = chooseCompaction(shards, neverBusy); chosen.length > 0; ) {
+          const bytes = chosen.reduce((sum, { record }) => sum + record.contentBytes, 0);
+          assert.ok(bytes <= mergedBytesMax, "a merged shard is not too large");
+          copiedBytes += bytes;
+          shards = [...shards.filter((one) => !chosen.includes(one)), shard(nextId++, { contentBytes: bytes })];
+          chosen = chooseCompaction(shards, neverBusy);
+        }
+        assert.ok(shards.length <= 35, `${shards.length} shards`);
+      }
+      assert.ok(copiedBytes <= 6 * addedBytes, `${copiedBytes} bytes copied for ${addedBytes}`);
+    }),
+    { numRuns: runs(40) },
+  );
+  t.pass();
+});
