@@ -98,7 +98,10 @@ for (const [what, damage] of damages) {
   });
 }
 
-const trawl = fileURLToPath(new URL("../../../bin/trawl", import.meta.url));
+const cli = new URL("../../src/cli/main.js", import.meta.url).href;
+
+/** A daemon that is killed. Its modules are imported by a script, as the program file does not run under tap. */
+const daemonScript = `const { run } = await import(${JSON.stringify(cli)}); await run(["node", "trawl", ...process.argv.slice(1)]);`;
 const probe = fileURLToPath(new URL("../../src/store/store-probe.js", import.meta.url));
 
 t.test("a probe whose daemon has died does not change the catalog, which another daemon may have open", async (t) => {
@@ -152,15 +155,26 @@ t.test(
     const folder = join(data, "catalog");
     let isStopped = false;
     for (let i = 0; i < probeTries && !isStopped; i++) {
-      let isListening = false;
-      const daemon = spawn(process.execPath, [trawl, "serve", "--data", data, "--listen", "127.0.0.1:0"], {
-        stdio: ["ignore", "pipe", "ignore"],
+      let isOver = false;
+      const args = [
+        "--input-type=module",
+        "-e",
+        daemonScript,
+        "--",
+        "serve",
+        "--data",
+        data,
+        "--listen",
+        "127.0.0.1:0",
+      ];
+      const daemon = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"] });
+      const ended = once(daemon, "exit").then(() => {
+        isOver = true;
       });
       daemon.stdout.on("data", () => {
-        isListening = true;
+        isOver = true;
       });
-      const ended = once(daemon, "exit");
-      isStopped = await signalProbe(folder, "SIGSTOP", () => isListening);
+      isStopped = await signalProbe(folder, "SIGSTOP", () => isOver);
       daemon.kill("SIGKILL");
       await ended;
     }
