@@ -13,11 +13,13 @@ export function collectAlone(): void {
 /**
  * Makes a search after a pause as fast as one before it. Must be called before threads are started.
  *
- * V8 runs a full collection of a heap that has been idle for 8 s, to save memory. It frees the hidden classes of which
- * no object is alive between two searches, and with them all code that was optimized for them: of the next search,
- * three quarters of the time is then spent on interpreting and compiling. It also shrinks the space of young objects to
- * 1 MiB, which is collected ten times in a search until it has grown again. Without it, V8 would collect the old objects
- * of a thread for the first time at more than 100 MiB; from 24 MiB on it does so whenever they have grown by a part.
+ * By default V8 saves memory by fully collecting a heap that has been idle for 8 s. Between two searches many classes
+ * have no live objects, so the collection frees their hidden classes, and with them all code that was optimized for
+ * them; the next search spends three quarters of its time on interpreting and compiling. The collection also shrinks the
+ * young generation to 1 MiB, so that it is collected many times in the next search until it has grown again.
+ *
+ * Without these collections a thread's old generation would be collected for the first time at more than 100 MiB. The
+ * lower initial size makes V8 collect it from 24 MiB on.
  */
 export function keepCompiledCode(): void {
   setFlagsFromString("--no-memory-reducer");

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { collectAlone, keepCompiledCode } from "../base/collector.js";
-import { callAfter, sleep } from "../base/deadline.js";
+import { sleep } from "../base/deadline.js";
 import { TrawlError } from "../base/errors.js";
 import { createLog, type Log } from "../base/log.js";
 import { ControlServer } from "../http/server/control-server.js";
@@ -72,29 +72,28 @@ async function reload(daemon: Daemon): Promise<void> {
   await daemon.reload(false).catch(() => undefined);
 }
 
-/**
- * LMDB never answers a write that it could not begin, as on a full disk. The timer keeps the process alive until then:
- * with nothing left to wait for, Node would exit with code 13.
- */
 async function stop(daemon: Daemon, log: Log): Promise<number> {
   log.info("stopping");
-  const isStopped = await Promise.race([daemon.stop().then(() => true), sleep(exitMs).then(() => false)]);
-  if (!isStopped) log.warn(`the daemon exits although some of its work has not ended within ${exitMs / 1000} s`);
+  if (!(await stopsInTime(daemon)))
+    log.warn(`the daemon exits although some of its work has not ended within ${exitMs / 1000} s`);
   return 0;
 }
 
-/**
- * LMDB never completes a write that it could not start: without the timer, nothing would keep the process alive until
- * it exits with its code.
- */
 async function stopAfterLoss(daemon: Daemon, reason: string, log: Log): Promise<number> {
   log.error(
     { reason },
     "the disk failed while a store was being written: the daemon exits, and checks the store at the next start",
   );
-  callAfter(exitMs, () => process.exit(1));
-  await Promise.race([daemon.stop().catch(() => undefined), sleep(exitMs)]);
+  await stopsInTime(daemon).catch(() => false);
   return 1;
+}
+
+/**
+ * Stops the daemon; resolves with false if that takes longer than `exitMs`. LMDB never completes a write that it could
+ * not start: without the timer, Node would find nothing to wait for and exit with code 13.
+ */
+function stopsInTime(daemon: Daemon): Promise<boolean> {
+  return Promise.race([daemon.stop().then(() => true), sleep(exitMs).then(() => false)]);
 }
 
 function stopSignal(): Promise<undefined> {

@@ -12,8 +12,9 @@ export const heapMiB = { search: 256, read: 320 } as const;
 export const graceMs = 2_000;
 
 /**
- * The space of young objects of a thread, in MiB: three times what `keepCompiledCode` starts with, as V8 counts it, so it
- * never grows. V8's limit is 48, which each thread reaches within an hour and keeps, and searches were as fast with 12 (within the noise of 5 %).
+ * The size of the young generation of a thread, in MiB. V8 divides it into three semi-spaces, so this is the size that
+ * `keepCompiledCode` starts with, and it never grows. With V8's limit of 48 each thread grows to that size within an
+ * hour and stays there; searches are as fast with 12, within the noise of 5 %.
  */
 export const youngHeapMiB = 12;
 

@@ -55,26 +55,26 @@ export class SearchPool {
    * terminated.
    */
   run(task: SearchTask, deadlineMs = Infinity): Promise<SearchTaskResult> {
-    return this.#run("slice", task, deadlineMs) as Promise<SearchTaskResult>;
+    return this.#run("slice", task, task.control, deadlineMs) as Promise<SearchTaskResult>;
   }
 
   /** Like `run`, for a look-up of repositories. */
   find(task: FindTask, deadlineMs = Infinity): Promise<FindTaskResult> {
-    return this.#run("find", task, deadlineMs) as Promise<FindTaskResult>;
+    return this.#run("find", task, task.control, deadlineMs) as Promise<FindTaskResult>;
   }
 
-  /** Verifies a part of a shard. Rejects as `run` does, `deadlineMs` being that of a slow disk. */
+  /** Like `run`, for a task that verifies a part of a shard. */
   warm(task: WarmTask, deadlineMs: number): Promise<WarmTaskResult> {
-    const limits = { deadlineMs, stops: [task.stop], graceMs, activity: undefined };
-    return this.#pool.run("warm", task, limits) as Promise<WarmTaskResult>;
+    return this.#run("warm", task, task.stop, deadlineMs) as Promise<WarmTaskResult>;
   }
 
   #run(
     name: string,
-    task: SearchTask | FindTask,
+    task: SearchTask | FindTask | WarmTask,
+    stop: Int32Array,
     deadlineMs: number,
   ): Promise<SearchTaskResult | FindTaskResult | WarmTaskResult> {
-    return this.#pool.run(name, task, { deadlineMs, stops: [task.control], graceMs, activity: undefined });
+    return this.#pool.run(name, task, { deadlineMs, stops: [stop], graceMs, activity: undefined });
   }
 
   onBatch(searchId: number, receive: BatchReceiver): void {

@@ -53,6 +53,18 @@ export interface ReadCommits extends OfRepository {
   readonly oids: readonly string[];
 }
 
+/** The properties of a request for a history of which nothing is filtered out or skipped. */
+export const unfilteredHistory = {
+  without: [],
+  messageText: "",
+  author: "",
+  path: "",
+  follow: false,
+  after: "",
+  before: "",
+  skipCount: 0,
+} as const satisfies Omit<HistoryRequest, "from" | "countMax">;
+
 export interface ListHistory extends OfRepository {
   readonly kind: "list-history";
   readonly history: HistoryRequest;

@@ -26,6 +26,8 @@ export interface WarmerOptions {
   readonly memoryShare: number;
 }
 
+type WarmerEnvironment = Pick<SearchEnvironment, "catalog" | "pool" | "scheduler" | "log" | "onShardFailure">;
+
 /**
  * Verifies live shards before a search needs them, and reads them into the page cache: first the indexes of all shards,
  * then the contents, up to a fraction of the available memory. The remaining shards are verified when they are first
@@ -35,7 +37,7 @@ export interface WarmerOptions {
  * worker.
  */
 export class ShardWarmer {
-  readonly #environment: Pick<SearchEnvironment, "catalog" | "pool" | "scheduler" | "log" | "onShardFailure">;
+  readonly #environment: WarmerEnvironment;
   readonly #options: WarmerOptions;
   readonly #stop = new Int32Array(new SharedArrayBuffer(4));
   /** The shards of the last complete pass. */
@@ -43,10 +45,7 @@ export class ShardWarmer {
   #pass: Promise<void> | undefined;
   #looks: PendingCall | undefined;
 
-  constructor(
-    environment: Pick<SearchEnvironment, "catalog" | "pool" | "scheduler" | "log" | "onShardFailure">,
-    options: WarmerOptions,
-  ) {
+  constructor(environment: WarmerEnvironment, options: WarmerOptions) {
     this.#environment = environment;
     this.#options = options;
   }
@@ -109,10 +108,11 @@ export class ShardWarmer {
     let taskCount = 0;
     for (const part of ["index", "content"] as const) {
       for (let row = 0; row < view.shards.length; row++) {
-        if (view.table.isVerified(row, part, this.#options.faultCount())) continue;
         const { storedBytes, contentBytes } = view.shards[row].record;
         freeBytes -= part === "content" ? contentBytes : storedBytes - contentBytes;
         if (freeBytes < 0) return taskCount;
+        // What earlier passes have read counts too: it is in the page cache, which the available memory includes.
+        if (view.table.isVerified(row, part, this.#options.faultCount())) continue;
         await this.#warmPart(view, row, part);
         taskCount++;
         if (!this.#isCurrent(view)) return taskCount;

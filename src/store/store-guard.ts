@@ -4,7 +4,7 @@ import { FileGuard } from "../native/process/file-guard.js";
 
 /**
  * Detects that a store's file has been truncated under the running process. LMDB has no checksums, and a commit would
- * extend such a file again, with holes in place of the lost pages. Therefore nothing more is written, and the next
+ * extend such a file again, with holes instead of the lost pages. Therefore nothing more is written, and the next
  * start repairs the store.
  */
 export class StoreGuard {

@@ -5,11 +5,11 @@ import { collectGarbage, heapBytes } from "../base/garbage.js";
 const idleMs = 3_000;
 
 /**
- * The largest heap that an idle search thread may keep. A full collection also discards optimized code, so the next
- * search takes four times as long (see `keepCompiledCode`). After searches of all kinds the heap of a thread is 15 to
+ * The largest heap that an idle thread may keep if users wait for its tasks, as for those of search and read threads. A
+ * full collection also discards optimized code, so the next search takes four times as long (see `keepCompiledCode`). After searches of all kinds the heap of a thread is 15 to
  * 30 MiB.
  */
-export const searchHeapBytesMax = 64 * 1024 * 1024;
+export const interactiveHeapBytesMax = 64 * 1024 * 1024;
 
 /** The largest heap that an idle ingest thread may keep. A collection takes 10 to 30 ms, but no user waits for it. */
 export const ingestHeapBytesMax = 24 * 1024 * 1024;
@@ -20,14 +20,14 @@ export const ingestHeapBytesMax = 24 * 1024 * 1024;
  */
 export class IdleCollector {
   readonly #heapBytesMax: number;
-  readonly #beforeCollection: () => void;
+  readonly #onIdle: () => void;
   #endedMs = 0;
   #pending: PendingCall | undefined;
 
-  /** `beforeCollection` is called whenever the thread becomes idle, even if its heap is small. */
-  constructor(heapBytesMax: number, beforeCollection: () => void) {
+  /** `onIdle` is called whenever the thread becomes idle, even if its heap is small. */
+  constructor(heapBytesMax: number, onIdle: () => void) {
     this.#heapBytesMax = heapBytesMax;
-    this.#beforeCollection = beforeCollection;
+    this.#onIdle = onIdle;
   }
 
   /** Must be called at the end of each task. */
@@ -40,7 +40,7 @@ export class IdleCollector {
     const leftMs = this.#endedMs + idleMs - monotonicMs();
     this.#pending = leftMs > 1 ? callAfter(leftMs, () => this.#look()) : undefined;
     if (this.#pending !== undefined) return;
-    this.#beforeCollection();
+    this.#onIdle();
     if (heapBytes() > this.#heapBytesMax) collectGarbage();
   }
 }

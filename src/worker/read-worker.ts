@@ -20,13 +20,13 @@ import { answerHighlightTexts } from "./read/highlight.js";
 import { answerKeepDocuments } from "./read/cache-documents.js";
 import { answerGitRead } from "./read/git-reads.js";
 import { answerResolveRevisions } from "./read/resolve-revisions.js";
-import { IdleCollector, searchHeapBytesMax } from "./idle-collector.js";
+import { IdleCollector, interactiveHeapBytesMax } from "./idle-collector.js";
 import { serveTasks } from "./serve.js";
 import { readSettings } from "../protocol/settings.js";
 
 const { dataFolder, arena, kernel: kernelName } = readSettings<ReadWorkerSettings>(workerData);
 const kernel = loadKernel(kernelName);
-const rest = new IdleCollector(searchHeapBytesMax, () => undefined);
+const rest = new IdleCollector(interactiveHeapBytesMax, () => undefined);
 const readers = new ReaderCache();
 let opened: ShardStore | undefined;
 export default serveTasks({ read: runReadTask });

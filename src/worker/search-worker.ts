@@ -15,7 +15,7 @@ import type {
 import { readSettings } from "../protocol/settings.js";
 import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
 import { BatchBuffers } from "./batch-buffers.js";
-import { IdleCollector, searchHeapBytesMax } from "./idle-collector.js";
+import { IdleCollector, interactiveHeapBytesMax } from "./idle-collector.js";
 import { FindSlice } from "./search/find-slice.js";
 import { SearchSlice } from "./search/search-slice.js";
 import type { SearchThread } from "./search/search-thread.js";
@@ -41,7 +41,7 @@ const thread: SearchThread = {
   buffers: new BatchBuffers(),
   pressure: settings.pressure,
 };
-const collector = new IdleCollector(searchHeapBytesMax, () => thread.buffers.takeBack());
+const collector = new IdleCollector(interactiveHeapBytesMax, () => thread.buffers.takeBack());
 const introduction: BufferOwnerMessage = {
   kind: "buffer-owner",
   owner: threadId,

@@ -4,6 +4,7 @@ import { BlobSource, CommitSource, ObjectSource, RevisionSource } from "../../br
 import type { ComparisonSource, FileDiffSource } from "../../browse/comparison-sources.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
 import { historyPage } from "./commit.js";
+import { unfilteredHistory } from "../../protocol/git-messages.js";
 
 export const comparison: ResolversOf<"RepositoryComparison"> = {
   baseRepository: ({ repository }) => repository,
@@ -15,15 +16,10 @@ export const comparison: ResolversOf<"RepositoryComparison"> = {
       kind: "list-history",
       repositoryId: repository.record.id,
       history: {
+        ...unfilteredHistory,
         from: [head.oid],
         without: base === undefined ? [] : [base.oid],
-        messageText: "",
-        author: "",
         path: path ?? "",
-        follow: false,
-        after: "",
-        before: "",
-        skipCount: 0,
         countMax: countMax + 1,
       },
     });

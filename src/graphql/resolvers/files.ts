@@ -13,6 +13,7 @@ import {
 import { HighlightSource } from "../../browse/highlight-source.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
 import { noSymbols } from "./commit.js";
+import { unfilteredHistory } from "../../protocol/git-messages.js";
 
 /** Limit on the entries of one listing. */
 const entriesMax = 20_000;
@@ -171,18 +172,7 @@ async function pathHistory(
   const { commits } = await git.run({
     kind: "list-history",
     repositoryId: commit.repository.record.id,
-    history: {
-      from: [commit.oid],
-      without: [],
-      messageText: "",
-      author: "",
-      path,
-      follow: false,
-      after: "",
-      before: "",
-      skipCount: skipped,
-      countMax: countMax + 1,
-    },
+    history: { ...unfilteredHistory, from: [commit.oid], path, skipCount: skipped, countMax: countMax + 1 },
   });
   git.keep(commit.repository, commits);
   const nodes = commits

@@ -10,6 +10,7 @@ import type { RepositorySource } from "../../browse/repository-source.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
 import { personSource } from "../../browse/git-sources.js";
 import { repositoryPermissions } from "./permissions.js";
+import { unfilteredHistory } from "../../protocol/git-messages.js";
 
 const refPrefixes = { GIT_BRANCH: ["refs/heads/"], GIT_TAG: ["refs/tags/"], GIT_REF_OTHER: [] } as const;
 const allPrefixes = ["refs/heads/", "refs/tags/"];
@@ -135,18 +136,7 @@ export const contributor: ResolversOf<"RepositoryContributor"> = {
     const { commits } = await context.git.run({
       kind: "list-history",
       repositoryId: of.record.id,
-      history: {
-        from,
-        without,
-        messageText: "",
-        author: email,
-        path: "",
-        follow: false,
-        after: "",
-        before: "",
-        skipCount: 0,
-        countMax: pageLength(first),
-      },
+      history: { ...unfilteredHistory, from, without, author: email, countMax: pageLength(first) },
     });
     context.git.keep(of, commits);
     return {

@@ -6,6 +6,7 @@ import type { RepositorySource } from "../../browse/repository-source.js";
 import { repositoryUrl } from "../../browse/urls.js";
 import { resolveCommit, findRepository } from "./content.js";
 import type { PagePath } from "./page-path.js";
+import { unfilteredHistory } from "../../protocol/git-messages.js";
 
 /** Commits, branches, tags or people that a page lists. */
 const listLengthMax = 1000;
@@ -26,18 +27,7 @@ export const repositoryPages: ReadonlyMap<string, Page> = new Map(
     },
     commits: async (context, { name, revision, path }) => {
       const commit = await resolveCommit(context, findRepository(context, name), revision);
-      const history = {
-        from: [commit.oid],
-        without: [],
-        messageText: "",
-        author: "",
-        path,
-        follow: false,
-        after: "",
-        before: "",
-        skipCount: 0,
-        countMax: listLengthMax,
-      };
+      const history = { ...unfilteredHistory, from: [commit.oid], path, countMax: listLengthMax };
       const { commits } = await context.git.run({
         kind: "list-history",
         repositoryId: commit.repository.record.id,

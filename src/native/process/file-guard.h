@@ -9,7 +9,7 @@ namespace trawl {
 /**
  * Reading a page of a mapped file that the disk cannot provide, because the file was truncated or the disk fails,
  * raises SIGBUS, which ends the process by default. For the ranges registered here, the handler counts the fault and
- * maps zeros in place of the page, so that the reader continues; a caller that compares the count before and after
+ * maps a page of zeros instead, so that the reader continues; a caller that compares the count before and after
  * knows that the data read is not trustworthy. Any other SIGBUS is passed to the previous handler.
  *
  * If the file has been truncated, the whole range from its end on becomes zeros, so that a truncation causes one fault

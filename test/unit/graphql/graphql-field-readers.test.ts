@@ -211,7 +211,7 @@ async function makeAll(site: GraphqlSite): Promise<Made> {
   return { annId, token: token.id, team, ofCore: saved.createSavedSearch.id };
 }
 
-/** Requests with a selection of the type in place of `%`. */
+/** Requests in which `%` stands for a selection of fields of the type. */
 function pathsTo({ annId, token, team, ofCore }: Made): Readonly<Record<string, readonly string[]>> {
   const node = (id: string, type: string): string => `{ node(id: "${id}") { ... on ${type} { % } } }`;
   return {

@@ -1,4 +1,5 @@
 /** Shards are verified ahead of searches: all indexes, then texts, as far as there is memory; until it is closed. */
+import { freemem } from "node:os";
 import t, { type Test } from "tap";
 import { serializeError, TrawlError } from "../../../src/base/errors.js";
 import { LiveShards } from "../../../src/catalog/live-shards.js";
@@ -104,6 +105,18 @@ t.test("texts are read only up to the share of the memory that is available", as
   t.same(scene.takeTasks(), ["1 index", "2 index"]);
   await scene.clock.advance(5_000);
   t.same(scene.takeTasks(), [], "the rest is left to searches");
+});
+
+t.test("what earlier passes have read counts for the share", async (t) => {
+  const scene = new Scene(t);
+  const contentBytes = Math.floor(freemem() * 0.4);
+  scene.add([1, 2, 3], { storedBytes: contentBytes + 1, contentBytes });
+  scene.warmer(t).start();
+  await settled();
+  t.same(scene.takeTasks(), ["1 index", "2 index", "3 index", "1 content", "2 content"], "the third does not fit");
+  scene.add([4]);
+  await scene.clock.advance(5_000);
+  t.same(scene.takeTasks(), ["4 index"], "nor does it after a flip");
 });
 
 t.test("without a share of the memory nothing is read", async (t) => {
