@@ -3,6 +3,7 @@ import { resultAtOnce } from "../../base/yielding.js";
 import { Analyses } from "./analyses.js";
 import type { QueryNode } from "../syntax/ast.js";
 import { basicQueries, type BasicQuery } from "./basic.js";
+import { planHistory } from "./plan-history.js";
 import { queryLimits } from "../syntax/limits.js";
 import { parseQuery } from "../syntax/parse.js";
 import type { BasicQueryPlan, PatternType, SearchPlan } from "./plan.js";
@@ -62,11 +63,13 @@ function planBasic(
   nowMs: number,
 ): BasicQueryPlan[] {
   const text = planText(query, analyses);
+  const history = planHistory(query, analyses, nowMs);
   const repositoryNames = planRepositoryNames(query, analyses);
   const groups = expandContext(query, contexts) ?? [undefined];
   return groups.map((group) => ({
     repositories: planRepositories(query, group, analyses, nowMs),
     text,
+    history,
     repositoryNames,
     optionsIndex,
   }));

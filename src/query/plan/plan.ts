@@ -1,6 +1,7 @@
 import type { RevisionSpec } from "../../model/revision.js";
 import type { PatternType } from "../../model/search-request.js";
-import type { RegexpAnalysis } from "../../regexp/analysis/analysis.js";
+import type { HistoryPlan } from "./history-plan.js";
+import type { Leaf, PathFilter, TextNode } from "./pattern-plan.js";
 
 /**
  * What a search does, not bound to any shard: plain data that is sent to the workers by structured clone. A plan is a
@@ -22,13 +23,15 @@ export interface ResultOptions {
   readonly timeoutMs: number | undefined;
 }
 
-export type { PatternType };
+export type { HistoryPlan, Leaf, PathFilter, PatternType, TextNode };
 
 /** One basic query: filters, and at most one pattern tree. */
 export interface BasicQueryPlan {
   readonly repositories: RepositoryFilter;
   /** What is needed for file and path results; undefined if this basic query has none. */
   readonly text: TextPlan | undefined;
+  /** What is needed for commit and diff results; at most one plan of each kind. */
+  readonly history: readonly HistoryPlan[];
   /** Regexps on repository names; undefined if this basic query has no repository results. */
   readonly repositoryNames: RepositoryNamePlan | undefined;
   /** Index of its options in the plan's `resultOptions`. */
@@ -147,51 +150,6 @@ export interface ContributorFilter {
   /** RE2 source for the name or the e-mail address of an author. */
   readonly source: string;
   readonly foldCase: boolean;
-}
-
-/** A `file:` or `lang:` filter: the path must match or, if `negated`, must not. */
-export interface PathFilter {
-  readonly negated: boolean;
-  /** RE2 source: as typed for `file:`, derived from the language's extensions and file names for `lang:`. */
-  readonly source: string;
-  /** Whether case is ignored; always for `lang:`. */
-  readonly foldCase: boolean;
-  /** True for `file:`, whose matches in the path are highlighted unless it is negated; false for `lang:`. */
-  readonly highlighted: boolean;
-  /** The filter in its printed form, for example `-file:/_test\.go$/i` or `lang:Go`. */
-  readonly label: string;
-  /** What `source` requires of a path. */
-  readonly analysis: RegexpAnalysis;
-}
-
-export type TextNode =
-  | { readonly kind: "leaf"; readonly leaf: number }
-  | { readonly kind: "not"; readonly child: TextNode }
-  | { readonly kind: "and" | "or"; readonly children: readonly TextNode[] };
-
-/**
- * One pattern, or several alternative texts: a document satisfies it by a match in its content or in its path, as far
- * as these may match.
- */
-export interface Leaf {
-  /** RE2 source: a regexp as typed, a literal with its operators escaped. */
-  readonly source: string;
-  /**
-   * RE2 sources of the texts of an `or` that this leaf represents. Each is found as if it were a separate leaf, so
-   * ranges of two may overlap, and `source` only determines whether one of them matches. Empty for a single pattern.
-   */
-  readonly either: readonly string[];
-  readonly foldCase: boolean;
-  /**
-   * Where it may match, according to the query's types and `content:`. Both are false for `content:x` in a query for
-   * paths: no document satisfies it, and every document satisfies its negation.
-   */
-  readonly inContent: boolean;
-  readonly inPath: boolean;
-  /** False for `file:has.content(...)`: a document has to satisfy it, and its matches are not reported. */
-  readonly highlighted: boolean;
-  /** What `source` requires of a text. */
-  readonly analysis: RegexpAnalysis;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { unreachable } from "../../base/assert.js";
 import { isOperator, type QueryNode, type QueryTree } from "../syntax/ast.js";
+import type { HistoryPlan } from "./history-plan.js";
 import type {
   BasicQueryPlan,
   Leaf,
@@ -49,10 +50,14 @@ function printResultOptions({ select, count, timeoutMs }: ResultOptions): readon
   ];
 }
 
-function printBasic({ repositories, text, repositoryNames }: BasicQueryPlan, options: readonly string[]): string {
+function printBasic(
+  { repositories, text, history, repositoryNames }: BasicQueryPlan,
+  options: readonly string[],
+): string {
   const parts = [
     ...printRepositories(repositories),
     ...(text === undefined ? [] : [printText(text)]),
+    ...history.map(printHistory),
     ...(repositoryNames === undefined ? [] : [`names(${printNames(repositoryNames)})`]),
     ...options,
   ];
@@ -89,7 +94,7 @@ function printInclude({ source, revisions, exactName }: RepositoryInclude): stri
 function printText(text: TextPlan): string {
   const kinds = [...(text.content ? ["content"] : []), ...(text.path ? ["path"] : [])];
   const parts = [kinds.join("+"), ...text.pathFilters.map(({ label }) => label)];
-  if (text.pattern !== undefined) parts.push(printTextNode(text.pattern, text));
+  if (text.pattern !== undefined) parts.push(printTextNode(text.pattern, text.leaves, text.path));
   parts.push(...text.people.map(printPeople));
   return `text(${parts.join(" ")})`;
 }
@@ -100,15 +105,33 @@ function printPeople(filter: PeopleFilter): string {
   return `${filter.negated ? "-" : ""}has.${filter.kind}:${what}`;
 }
 
-function printTextNode(node: TextNode, text: TextPlan): string {
+/** A date is in Unix seconds. */
+export function printHistory(plan: HistoryPlan): string {
+  const { kind, pathFilters, pattern, leaves, messages, persons, committedAfter, committedBefore, onlySign } = plan;
+  const parts = [
+    ...pathFilters.map(({ label }) => label),
+    ...(pattern === undefined ? [] : [printTextNode(pattern, leaves, false)]),
+    ...messages.map(({ negated, leaf }) => `${negated ? "-" : ""}message:${printLeaf(leaf, false)}`),
+    ...persons.map(
+      ({ role, negated, source, foldCase }) => `${negated ? "-" : ""}${role}:/${source}/${foldCase ? "i" : ""}`,
+    ),
+    ...(committedAfter === undefined ? [] : [`after:${committedAfter}`]),
+    ...(committedBefore === undefined ? [] : [`before:${committedBefore}`]),
+    ...(onlySign === undefined ? [] : [`only:${onlySign}`]),
+  ];
+  return `${kind}(${parts.join(" ")})`;
+}
+
+/** `othersInPath` tells whether patterns that are not from `content:` may also match in paths. */
+function printTextNode(node: TextNode, leaves: readonly Leaf[], othersInPath: boolean): string {
   switch (node.kind) {
     case "not":
-      return `not(${printTextNode(node.child, text)})`;
+      return `not(${printTextNode(node.child, leaves, othersInPath)})`;
     case "and":
     case "or":
-      return `${node.kind}(${node.children.map((child) => printTextNode(child, text)).join(" ")})`;
+      return `${node.kind}(${node.children.map((child) => printTextNode(child, leaves, othersInPath)).join(" ")})`;
     case "leaf":
-      return printLeaf(text.leaves[node.leaf], text.path);
+      return printLeaf(leaves[node.leaf], othersInPath);
     default:
       return unreachable(node);
   }
