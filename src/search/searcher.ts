@@ -7,7 +7,7 @@ import type { SearchRequest } from "../model/search-request.js";
 import type { Alert } from "../model/stream-events.js";
 import { operatorViewer, type Viewer } from "../model/viewer.js";
 import { choosePatternType } from "../query/fields/pattern-type.js";
-import { planInSteps } from "../query/plan/plan-query.js";
+import { PlanCache } from "../query/plan/plan-cache.js";
 import { QueryError } from "../query/syntax/query-error.js";
 import type { SearchContexts } from "../query/plan/search-contexts.js";
 import type { SearchPlan } from "../query/plan/plan.js";
@@ -41,6 +41,7 @@ export class Searcher {
   readonly #environment: Omit<SearchEnvironment, "traceUrl">;
   readonly #permits: FairSemaphore;
   readonly #metrics: Metrics;
+  readonly #plans = new PlanCache();
   readonly #traces = new TraceStore();
   readonly #running = new Map<number, RunningSearch>();
   #nextId = 1;
@@ -151,7 +152,7 @@ export class Searcher {
    */
   *#startInSteps(request: SearchRequest, sink: EventSink, onEnd: (end: SearchEnd) => void): Generator<void, boolean> {
     if (sink.closed) return false;
-    const plan = yield* planInSteps(
+    const plan = yield* this.#plans.planInSteps(
       request.query,
       choosePatternType(request.query, request.version, request.patternType),
       this.contextsOf(request.viewer),

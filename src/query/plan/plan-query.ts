@@ -1,12 +1,13 @@
 import { TrawlError } from "../../base/errors.js";
 import { resultAtOnce } from "../../base/yielding.js";
 import { Analyses } from "./analyses.js";
-import type { QueryNode } from "../syntax/ast.js";
+import { collectLeaves, type QueryNode, type QueryTree } from "../syntax/ast.js";
 import { basicQueries, type BasicQuery } from "./basic.js";
 import { planHistory } from "./plan-history.js";
 import { queryLimits } from "../syntax/limits.js";
 import { parseQuery } from "../syntax/parse.js";
 import type { BasicQueryPlan, PatternType, SearchPlan } from "./plan.js";
+import { fields } from "../fields/fields.js";
 import { planRepositoryNames } from "../fields/repository-names.js";
 import { planRepositories } from "./repository-filter.js";
 import { QueryError } from "../syntax/query-error.js";
@@ -34,6 +35,15 @@ export function* planInSteps(
 ): Generator<undefined, SearchPlan> {
   const tree = parseQuery(text, type);
   yield;
+  return yield* planTreeInSteps(tree, contexts);
+}
+
+/** Plans a parsed query. */
+export function* planTreeInSteps(
+  tree: QueryTree,
+  contexts: SearchContexts | undefined,
+): Generator<undefined, SearchPlan> {
+  const { text, type } = tree;
   const basics = basicQueries(placeContexts(tree, contexts)).map(preferOwnFields);
   const queries = basics.length > 0 ? basics : [{ fields: [], pattern: undefined, termCount: 0 }];
   boundRepositoryFilters(text, queries);
@@ -52,6 +62,18 @@ export function* planInSteps(
   }
   if (plans.length > queryLimits.basicQueryCountMax) throw tooManyGroups(text, queries);
   return { patternType, basicQueries: plans, resultOptions };
+}
+
+/** True if the plan depends on nothing but the text: neither on the time nor on search contexts. */
+export function dependsOnlyOnText({ root }: QueryTree): boolean {
+  return (
+    root === undefined ||
+    collectLeaves(root).every(
+      (leaf) =>
+        leaf.kind === "pattern" ||
+        (leaf.predicate === undefined && fields[leaf.name].value !== "date" && fields[leaf.name].value !== "context"),
+    )
+  );
 }
 
 /** One plan or, in a context with a list, one per group of repositories with the same revisions. */

@@ -42,6 +42,12 @@ export interface Resolution {
 const revisionLookupsMax = 1_000_000;
 
 /**
+ * Resolutions without revisions, by the records of a table and by choice: searches without a filter share one. A table
+ * copies its records when one of them changes, so a resolution is valid for as long as the table has these records.
+ */
+const keptResolutions = new WeakMap<readonly Repository[], WeakMap<RepositoryChoice, Resolution>>();
+
+/**
  * Chooses the repositories of each basic query, and the revisions to search in each. Yields between steps; the choice
  * reflects the time of the call. Throws `bad-query` if it is too large.
  */
@@ -50,6 +56,8 @@ export function* resolveInSteps(
   filters: readonly RepositoryFilter[],
 ): Generator<undefined, readonly Resolution[]> {
   const records = table.records();
+  const plain = keptResolutions.get(records) ?? new WeakMap<RepositoryChoice, Resolution>();
+  keptResolutions.set(records, plain);
   const choices = yield* chooseRepositories(table, filters);
   const lookupCount = choices.reduce((sum, { rows }, i) => sum + rows.length * revisionCount(filters[i]), 0);
   if (lookupCount > revisionLookupsMax) {
@@ -58,7 +66,6 @@ export function* resolveInSteps(
       `the query requests ${lookupCount} revisions, summed over all repositories; the limit is ${revisionLookupsMax}: choose fewer repositories or revisions`,
     );
   }
-  const plain = new Map<RepositoryChoice, Resolution>();
   const resolutions: Resolution[] = [];
   for (const [i, choice] of choices.entries()) {
     const hasRevisions = revisionCount(filters[i]) > 0;

@@ -2,6 +2,8 @@ import RE2 from "re2";
 import t from "tap";
 import { RepositoryTable } from "../../../src/catalog/repository-table.js";
 import { resultAtOnce } from "../../../src/base/yielding.js";
+import { planQuery } from "../../../src/query/plan/plan-query.js";
+import { resolveRepositories, type Resolution } from "../../../src/search/repositories/repository-resolver.js";
 import { matchingNames } from "../../../src/search/repositories/repository-bitmaps.js";
 import { testRepository } from "../../support/engine.js";
 import { fc } from "../../support/property.js";
@@ -56,6 +58,19 @@ t.test("all names are searched as one text", async (t) => {
     ),
     { numRuns: 400 },
   );
+});
+
+t.test("searches without a filter share a resolution until a record changes", async (t) => {
+  const table = RepositoryTable.of([testRepository(1, "one", { generation: 0 })], true, undefined);
+  const resolve = (): Resolution =>
+    resolveRepositories(table, planQuery("foo", "standard").basicQueries[0].repositories);
+  const first = resolve();
+  t.same(first.cloning, ["one"]);
+  t.equal(resolve().repositories, first.repositories, "the same list");
+  t.not(resolve().selection, first.selection, "the selection is a copy: a search adds to it");
+  t.ok(table.replace(testRepository(1, "one", { generation: 1 })));
+  t.same(resolve().cloning, [], "the later record is seen");
+  t.not(resolve().repositories, first.repositories);
 });
 
 t.test("the order of repositories, and what requires a new table", async (t) => {
