@@ -12,6 +12,7 @@ group=
 source "$here/debian-root.sh"
 
 clean() {
+  touch "$work/enough"
   if [ -n "$group" ]; then
     echo 1 >"$group/cgroup.kill"
     wait 2>/dev/null || true
@@ -90,6 +91,8 @@ if booted systemctl reload trawld 2>/dev/null; then fail "an invalid configurati
 journal 6 | grep -q 'trawl.jsonc:1: .*workres' || fail "the error is not in the journal: $(journal)"
 [ "$(get /healthz)" = 200 ] || fail "the daemon does not respond after the reload"
 if booted systemctl restart trawld 2>/dev/null; then fail "the daemon started with an invalid configuration"; fi
+booted sleep 3
+[ "$(property NRestarts) $(property ActiveState)" = "0 failed" ] || fail "the start with an invalid configuration was repeated: $(journal)"
 echo '{}' >"$root/etc/trawl/trawl.jsonc"
 booted systemctl start trawld || fail "the daemon did not start with a valid configuration: $(journal)"
 
@@ -122,6 +125,19 @@ done
 [ "$(get /healthz)" = 200 ] || fail "the restarted daemon is not listening"
 journal | grep -qi watchdog || fail "the journal does not mention the watchdog"
 echo "restarted after $((SECONDS - began)) s"
+
+say "crash: systemd restarts the daemon"
+before=$(property MainPID)
+booted kill -SEGV "$before"
+began=$SECONDS
+until [ "$(property MainPID)" != "$before" ] && [ "$(property ActiveState) $(property SubState)" = "active running" ]; do
+  [ $((SECONDS - began)) -lt 30 ] || fail "the daemon was not restarted: $(booted systemctl status trawld --no-pager)"
+  sleep 0.1
+done
+[ "$(get /healthz)" = 200 ] || fail "the restarted daemon is not listening"
+
+say "many restarts within a few seconds: none is refused"
+for i in $(seq 6); do booted systemctl restart trawld || fail "restart $i failed: $(journal)"; done
 
 say "backup to a folder that a drop-in makes writable, restore to an empty directory"
 booted bash -ec 'install -d -o trawl -g trawl -m 0700 /backup/trawl; mkdir -p /etc/systemd/system/trawld.service.d
