@@ -16,7 +16,7 @@ import { until } from "../support/waiting.js";
 
 const needle = "needle";
 const name = "host/a";
-const seconds = isFull ? 60 * Number(process.env["MINUTES"] ?? 60) : 6;
+const seconds = isFull ? 60 * Number(process.env["MINUTES"] || 60) : 6;
 const commitMs = 1_000;
 /** So much more may be there in the last third than in the second, in which all caches are warm. */
 const growthMax = 1.15;
