@@ -561,21 +561,20 @@ t.test("dates", async (t) => {
     ["two weeks ago", "2024-03-06T15:30:00.000Z"],
     ["last friday at 3pm", "2024-03-15T15:00:00.000Z"],
     ["monday at noon", "2024-03-18T12:00:00.000Z"],
-    ["last november", "2023-11-01T00:00:00.000Z"],
-    ["february 10th", "2024-02-10T00:00:00.000Z"],
-    ["nov 1", "2023-11-01T00:00:00.000Z"],
-    ["25 december", "2023-12-25T00:00:00.000Z"],
+    ["last november", "2023-11-01T15:30:00.000Z"],
+    ["february 10th", "2024-02-10T15:30:00.000Z"],
+    ["nov 1", "2023-11-01T15:30:00.000Z"],
+    ["25 december", "2023-12-25T15:30:00.000Z"],
     ["Mon, 02 Jan 2006 15:04:05 MST", "2006-01-02T22:04:05.000Z"],
     ["2 Jan 06 15:04:05 PDT", "2006-01-02T22:04:05.000Z"],
     ["3pm", "2024-03-20T15:00:00.000Z"],
     ["now", "2024-03-20T15:30:00.000Z"],
+    ["yesterday", "2024-03-19T15:30:00.000Z"],
+    ["last thursday", "2024-03-14T15:30:00.000Z"],
     [`"2 january 2006"`, "2006-01-02T00:00:00.000Z"],
     ["' 2006-01-02 '", "2006-01-02T00:00:00.000Z"],
   ];
   for (const [text, iso] of rows) t.equal(new Date(readDateMs(text, nowMs)).toISOString(), iso, text);
-  // The exact time within the day is not specified.
-  t.equal(new Date(readDateMs("yesterday", nowMs)).toISOString().slice(0, 10), "2024-03-19", "yesterday");
-  t.equal(new Date(readDateMs("last thursday", nowMs)).toISOString().slice(0, 10), "2024-03-14", "last thursday");
   for (const text of [
     "",
     `""`,
