@@ -9,7 +9,7 @@
 #include "loops.h"
 #include "memory.h"
 #include "packs-binding.h"
-#include "postings.h"
+#include "postings-binding.h"
 #include "process.h"
 #include "socket.h"
 
@@ -19,8 +19,6 @@ namespace trawl {
 namespace {
 
 const Loops& loopsFor(const Arguments& given) { return *static_cast<const Loops*>(given.data()); }
-
-napi_value noTables(napi_env env) { return outOfMemory(env, "no memory for tables of trigrams"); }
 
 bool isLowered(Text needle) {
   for (size_t i = 0; i < needle.length; i++) {
@@ -77,72 +75,6 @@ napi_value newlineTable(napi_env env, napi_callback_info info) {
     if (i + 1 < out.length) newlines += loopsFor(given).countNewlines(text, i * step, (i + 1) * step);
   }
   return nullptr;
-}
-
-// Adds a typed array of `length` elements to `object` and points `data` at its bytes.
-bool addArray(napi_env env, napi_value object, const char* name, napi_typedarray_type type, size_t length,
-              void** data) {
-  napi_value buffer, array;
-  size_t elementSize = type == napi_uint32_array ? sizeof(uint32_t) : 1;
-  return napi_create_arraybuffer(env, length * elementSize, data, &buffer) == napi_ok &&
-         napi_create_typedarray(env, type, length, buffer, 0, &array) == napi_ok &&
-         napi_set_named_property(env, object, name, array) == napi_ok;
-}
-
-napi_value buildPostings(napi_env env, napi_callback_info info) {
-  Arguments given(env, info);
-  Text text = given.bytes(0);
-  Words units = given.words(1);
-  size_t unitCount = given.number(2);
-  given.need(2 * unitCount <= units.length);
-  for (size_t i = 0; given.sound() && i < unitCount; i++) {
-    given.need(units.data[2 * i] <= units.data[2 * i + 1] && units.data[2 * i + 1] <= text.length);
-  }
-  if (!given.sound()) return misuse(env, "buildPostings");
-  PostingsBuilder builder;
-  if (!builder.gather(text, units.data, unitCount) || builder.byteCount() > UINT32_MAX) return noTables(env);
-  napi_value result;
-  void *keys, *offsets, *bytes;
-  bool made = napi_create_object(env, &result) == napi_ok &&
-              addArray(env, result, "keys", napi_uint32_array, builder.keyCount(), &keys) &&
-              addArray(env, result, "offsets", napi_uint32_array, builder.keyCount() + 1, &offsets) &&
-              addArray(env, result, "bytes", napi_uint8_array, builder.byteCount(), &bytes);
-  if (!made) return noTables(env);
-  preferHugePages(bytes, builder.byteCount());
-  builder.write(static_cast<uint32_t*>(keys), static_cast<uint32_t*>(offsets), static_cast<uint8_t*>(bytes));
-  return result;
-}
-
-napi_value distinctTrigrams(napi_env env, napi_callback_info info) {
-  Arguments given(env, info);
-  Text text = given.bytes(0);
-  size_t from = given.number(1), to = given.number(2), limit = given.number(3);
-  given.need(from <= to && to <= text.length);
-  if (!given.sound()) return misuse(env, "distinctTrigrams");
-  size_t count = distinctTrigrams(text, from, to, limit);
-  return count == noRoom ? noTables(env) : number(env, count);
-}
-
-napi_value decodePostings(napi_env env, napi_callback_info info) {
-  Arguments given(env, info);
-  Text postings = given.bytes(0);
-  size_t from = given.number(1), to = given.number(2);
-  Words out = given.words(3);
-  given.need(from <= to && to <= postings.length);
-  if (!given.sound()) return misuse(env, "decodePostings");
-  size_t count = decodePostings(postings, from, to, out.data, out.length);
-  return count == noRoom ? misuse(env, "decodePostings: out") : number(env, count);
-}
-
-napi_value intersectPostings(napi_env env, napi_callback_info info) {
-  Arguments given(env, info);
-  Text postings = given.bytes(0);
-  size_t from = given.number(1), to = given.number(2);
-  Words units = given.words(3);
-  size_t count = given.number(4);
-  given.need(from <= to && to <= postings.length && count <= units.length);
-  if (!given.sound()) return misuse(env, "intersectPostings");
-  return number(env, intersectPostings(postings, from, to, units.data, count));
 }
 
 // The arguments are the properties of a `ResultsRequest` of kernel.ts, in its order.
@@ -259,10 +191,6 @@ const Export kernelFunctions[] = {
     {"scanLines", guarded<scanLines>},
     {"countNewlines", guarded<countNewlines>},
     {"newlineTable", guarded<newlineTable>},
-    {"buildPostings", guarded<buildPostings>},
-    {"distinctTrigrams", guarded<distinctTrigrams>},
-    {"decodePostings", guarded<decodePostings>},
-    {"intersectPostings", guarded<intersectPostings>},
     {"encodeResults", guarded<encodeResults>},
 };
 
@@ -274,7 +202,7 @@ bool addKernel(napi_env env, napi_value kernels, const Loops* loops) {
   for (const Export& entry : kernelFunctions) {
     if (!addFunction(env, kernel, entry, loops)) return false;
   }
-  return napi_set_named_property(env, kernels, loops->name, kernel) == napi_ok;
+  return addPostingFunctions(env, kernel) && napi_set_named_property(env, kernels, loops->name, kernel) == napi_ok;
 }
 
 }  // namespace

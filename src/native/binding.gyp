@@ -9,6 +9,7 @@
         "kernel/loops-swar.cc",
         "kernel/loops.cc",
         "kernel/needle.cc",
+        "kernel/postings-binding.cc",
         "kernel/postings.cc",
         "memory/memory.cc",
         "packs/pack-file.cc",

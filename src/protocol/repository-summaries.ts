@@ -1,3 +1,4 @@
+import { BoundedMap } from "../base/bounded-map.js";
 import { defaultBranchBit, type Repository } from "../model/repository.js";
 
 /**
@@ -16,6 +17,9 @@ export interface RepositorySummary {
   readonly defaultBit: number;
   readonly branches: readonly { readonly name: string; readonly bit: number; readonly commit: string }[];
 }
+
+/** Summaries are kept up to this many characters in total, in each thread: about a thousand. */
+const parsedLengthMax = 256 * 1024;
 
 /** The commit that is searched for this branch; "" if none. */
 export function commitAtBit(summary: RepositorySummary, bit: number): string {
@@ -62,6 +66,20 @@ export function decodeSummary(summaries: Uint8Array, number: number): Repository
   return parseSummary(Buffer.from(summaries.slice(from, to)));
 }
 
+/**
+ * Parsed summaries by their JSON: a search reads the summary of a repository once for each of its shards, and the next
+ * search reads them again.
+ */
+const parsed = new BoundedMap<string, { readonly json: string; readonly summary: RepositorySummary }>(
+  parsedLengthMax,
+  ({ json }) => json.length,
+);
+
 function parseSummary(bytes: Buffer): RepositorySummary {
-  return JSON.parse(bytes.toString()) as RepositorySummary;
+  const json = bytes.toString();
+  const known = parsed.get(json);
+  if (known !== undefined) return known.summary;
+  const summary = JSON.parse(json) as RepositorySummary;
+  parsed.set(json, { json, summary });
+  return summary;
 }

@@ -21,7 +21,7 @@ export interface BoundLeaf {
   readonly highlighted: boolean;
   /** Undefined if no content can match, or if contents are not searched. */
   readonly scan: LeafScan | undefined;
-  /** 1 for each document whose path matches; undefined if paths are not searched. */
+  /** 1 for each document whose path matches; undefined if paths are not searched, or none can match. */
   readonly pathBits: Uint8Array | undefined;
   /** One per pattern of the leaf. */
   readonly finders: readonly PathFinder[];
@@ -62,7 +62,7 @@ export function bindLeaf(
     highlighted: leaf.highlighted,
     scan:
       inContent && plan.candidates?.length !== 0 ? new LeafScan(plan, reader, kernel, matcher, leaf, stop) : undefined,
-    pathBits: leaf.inPath ? matchPaths(reader, kernel, leaf.analysis, leaf.foldCase, anyFinder, stop) : undefined,
+    pathBits: leaf.inPath ? matchPaths(reader, kernel, leaf, anyFinder, stop) : undefined,
     rowFrom: new Uint32Array(0),
     rowTo: new Uint32Array(0),
     result: noBits,

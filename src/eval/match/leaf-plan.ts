@@ -66,7 +66,7 @@ export function planLeaf(
 ): LeafPlan {
   const { exact, clauses } = requiredLiterals(leaf);
   const exceptions = leaf.foldCase ? reader.foldExceptions : reader.foldExceptions.subarray(0, 0);
-  const lookups = useIndex && reader.hasPostings ? lookUpClauses(clauses, reader, stop) : [];
+  const lookups = useIndex && reader.hasPostings ? lookUpClauses(clauses, reader, kernel, stop) : [];
   if (lookups.length === 0) return planWithoutIndex(leaf, exact, exceptions);
   const [best, ...others] = lookups;
   const scanOf = (found: LiteralLists): LiteralScan => {
@@ -120,13 +120,18 @@ interface ClauseLookup {
 }
 
 /** The clauses whose literals all have a trigram, cheapest first. */
-function lookUpClauses(clauses: readonly (readonly Buffer[])[], reader: ShardReader, stop: StopCheck): ClauseLookup[] {
+function lookUpClauses(
+  clauses: readonly (readonly Buffer[])[],
+  reader: ShardReader,
+  kernel: Kernel,
+  stop: StopCheck,
+): ClauseLookup[] {
   return clauses
     .filter((clause) => clause.every((literal) => literal.length >= trigramBytes))
     .map((clause) => {
       const alternatives = clause.map((literal) => {
         stop.check();
-        return lookUpLiteral(reader, literal);
+        return lookUpLiteral(reader, kernel, literal);
       });
       return { alternatives, cost: alternatives.reduce((sum, found) => sum + found.cost, 0) };
     })

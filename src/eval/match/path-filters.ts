@@ -49,7 +49,11 @@ export class PathFilters {
   decideAll(): void {
     this.#verdicts.fill(passing);
     for (const { filter, finder } of this.#filters) {
-      const matches = matchPaths(this.#reader, this.#kernel, filter.analysis, filter.foldCase, finder, this.#stop);
+      const matches = matchPaths(this.#reader, this.#kernel, filter, finder, this.#stop);
+      if (matches === undefined) {
+        if (!filter.negated) this.#verdicts.fill(failing);
+        continue;
+      }
       const failed = filter.negated ? 1 : 0;
       for (let document = 0; document < matches.length; document++) {
         if (matches[document] === failed) this.#verdicts[document] = failing;

@@ -1,7 +1,9 @@
 import type { Kernel } from "../../native/kernel/kernel.js";
-import type { RegexpAnalysis } from "../../regexp/analysis/analysis.js";
+import { requiredLiterals } from "../../query/plan/leaf-literals.js";
+import type { Leaf, PathFilter } from "../../query/plan/plan.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
+import { findPathTrigrams, holdsFoldException } from "./path-trigrams.js";
 import { Rows } from "./rows.js";
 import { lastAtMost } from "../../base/sorted-search.js";
 
@@ -15,11 +17,12 @@ const scannedLiteralsMax = 8;
 /** The kernel returns after this much work, so that the stop flag can be checked. */
 const scanBytesMax = 4 * 1024 * 1024;
 
-const kelvinSign = Buffer.from("\u212a");
-const longS = Buffer.from("\u017f");
+/** A condition on the text of a path. */
+export type PathCondition = Pick<Leaf | PathFilter, "analysis" | "foldCase">;
 
 /**
- * One bit per document, set if the regexp matches its path.
+ * One byte per document, 1 if the regexp matches its path; undefined if it matches none, as far as can be told without
+ * reading the paths.
  *
  * The kernel searches the list of paths for the regexp's required literals, and RE2 tests the paths that contain one.
  * Sound because a matching path contains a literal of each clause; if case folding could reach outside ASCII, every
@@ -28,14 +31,21 @@ const longS = Buffer.from("\u017f");
 export function matchPaths(
   reader: ShardReader,
   kernel: Kernel,
-  analysis: RegexpAnalysis,
-  foldCase: boolean,
+  condition: PathCondition,
   tester: PathTester,
   stop: StopCheck,
-): Uint8Array {
+): Uint8Array | undefined {
+  const { clauses } = requiredLiterals(condition);
+  const { foldCase } = condition;
+  const trigrams = findPathTrigrams(reader);
+  const reachesFurther = foldCase && (trigrams?.hasFoldException ?? holdsFoldException(reader.paths));
+  if (trigrams !== undefined && !reachesFurther)
+    if (clauses.some((literals) => literals.every((literal) => !trigrams.mayContain(literal)))) return undefined;
   const matches = new Uint8Array(reader.documentCount);
-  const clause = analysis.clauses.find((literals) => literals.length <= scannedLiteralsMax);
-  if (clause === undefined || (foldCase && holdsFoldException(reader.paths))) {
+  const clause = clauses.find(
+    (literals) => literals.length <= scannedLiteralsMax && literals.every((literal) => literal.length > 0),
+  );
+  if (clause === undefined || reachesFurther) {
     for (let document = 0; document < reader.documentCount; document++) {
       stop.check();
       if (tester.test(document)) matches[document] = 1;
@@ -48,9 +58,7 @@ export function matchPaths(
   for (const literal of clause) {
     rows.clear();
     cursor.fill(0);
-    while (
-      !kernel.scanLines(reader.paths, ranges, 1, Buffer.from(literal), foldCase, 0, scanBytesMax, rows.words, cursor)
-    ) {
+    while (!kernel.scanLines(reader.paths, ranges, 1, literal, foldCase, 0, scanBytesMax, rows.words, cursor)) {
       rows.count = cursor[2];
       if (rows.count * 2 === rows.words.length) rows.grow();
       stop.check();
@@ -63,9 +71,4 @@ export function matchPaths(
     }
   }
   return matches;
-}
-
-/** Whether some path contains a character that folds into ASCII from outside ASCII. */
-export function holdsFoldException(paths: Buffer): boolean {
-  return paths.includes(kelvinSign) || paths.includes(longS);
 }

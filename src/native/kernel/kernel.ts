@@ -95,6 +95,27 @@ export interface Kernel {
   intersectPostings(postings: Uint8Array, from: number, to: number, units: Uint32Array, count: number): number;
 
   /**
+   * Finds the posting lists of the trigrams of `literal` among those of a shard: list i, of trigram `keys[i]`, is
+   * `[starts[i], starts[i + 1])`. Writes their indexes into `lists`, which must have room for one per trigram: distinct,
+   * the shortest list first, those of equal length in the order of the literal. Returns how many; 0 if the shard lacks
+   * a trigram. Caller guarantees: `keys` are ascending, and so are `starts`.
+   */
+  findLists(keys: Uint32Array, starts: Uint32Array, literal: Uint8Array, lists: Uint32Array): number;
+
+  /**
+   * Decodes the first of `lists[0, listCount)` into `units`, which must have room for as many numbers as that list has
+   * bytes, and intersects it with the others: up to 5, as long as a list has at most 64 bytes per remaining unit.
+   * Returns the number of units. Throws a TypeError if a list does not lie within `postings`.
+   */
+  unitsOfLists(
+    postings: Uint8Array,
+    starts: Uint32Array,
+    lists: Uint32Array,
+    listCount: number,
+    units: Uint32Array,
+  ): number;
+
+  /**
    * Writes match objects as JSON, comma-separated, into `out` from `cursor[2]`. If that is 0, no comma precedes the
    * first object.
    *

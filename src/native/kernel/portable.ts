@@ -1,5 +1,6 @@
 import type { Kernel } from "./kernel.js";
 import { buildPostings, decodePostings, distinctTrigrams, intersectPostings } from "./portable-postings.js";
+import { findLists, unitsOfLists } from "./portable-lists.js";
 import { encodeResults } from "./portable-results.js";
 import { countNewlines, newlineTable, scan, scanLines } from "./portable-scan.js";
 
@@ -14,5 +15,7 @@ export const portableKernel: Kernel = {
   distinctTrigrams,
   decodePostings,
   intersectPostings,
+  findLists,
+  unitsOfLists,
   encodeResults,
 };

@@ -1,5 +1,6 @@
 #include "postings.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "classes.h"
@@ -219,6 +220,51 @@ size_t intersectPostings(Text postings, size_t from, size_t to, uint32_t* units,
     if (i < count && units[i] == unit) units[kept++] = units[i++];
   }
   return kept;
+}
+
+size_t findLists(const PostingLists& shard, Text literal, uint32_t* lists) {
+  size_t found = 0;
+  for (size_t at = 0; at + 3 <= literal.length; at++) {
+    const uint8_t* text = literal.data + at;
+    const uint32_t key = static_cast<uint32_t>(classes.of[text[0]]) << 14 |
+                         static_cast<uint32_t>(classes.of[text[1]]) << 7 | classes.of[text[2]];
+    const size_t list = std::lower_bound(shard.keys, shard.keys + shard.count, key) - shard.keys;
+    if (list == shard.count || shard.keys[list] != key) return 0;
+    const uint32_t bytes = shard.starts[list + 1] - shard.starts[list];
+    // Insertion sort, as there are few.
+    size_t place = found;
+    while (place > 0 && shard.starts[lists[place - 1] + 1] - shard.starts[lists[place - 1]] > bytes) place--;
+    bool isKnown = false;
+    for (size_t i = 0; i < found && !isKnown; i++) isKnown = lists[i] == list;
+    if (isKnown) continue;
+    for (size_t i = found++; i > place; i--) lists[i] = lists[i - 1];
+    lists[place] = static_cast<uint32_t>(list);
+  }
+  return found;
+}
+
+// Another list is intersected only while it has fewer bytes than this many times the number of remaining units.
+constexpr size_t mergeBytesPerUnit = 64;
+
+// At most this many lists are intersected with the first: more would rule out almost nothing.
+constexpr size_t mergedListsMax = 5;
+
+size_t unitsOfLists(Text postings, const uint32_t* starts, size_t startCount, const uint32_t* lists, size_t listCount,
+                    uint32_t* units, size_t room) {
+  size_t count = 0;
+  for (size_t i = 0; i < listCount && i <= mergedListsMax; i++) {
+    if (lists[i] + size_t(1) >= startCount) return noRoom;
+    const size_t from = starts[lists[i]], to = starts[lists[i] + 1];
+    if (from > to || to > postings.length) return noRoom;
+    if (i == 0) {
+      count = decodePostings(postings, from, to, units, room);
+      if (count == noRoom) return noRoom;
+    } else {
+      if (to - from > count * mergeBytesPerUnit) break;
+      count = intersectPostings(postings, from, to, units, count);
+    }
+  }
+  return count;
 }
 
 }  // namespace trawl

@@ -54,4 +54,20 @@ size_t decodePostings(Text postings, size_t from, size_t to, uint32_t* out, size
 // Intersects the sorted `units` with the list, in place; returns the number of units that remain.
 size_t intersectPostings(Text postings, size_t from, size_t to, uint32_t* units, size_t count);
 
+// The posting lists of a shard: list i, of trigram keys[i], is [starts[i], starts[i + 1]) of `bytes`.
+struct PostingLists {
+  const uint32_t* keys;
+  const uint32_t* starts;
+  size_t count;
+};
+
+// Finds the lists of the trigrams of `literal`, distinct, the shortest first; those of equal length in the order of the
+// literal. Returns how many it wrote into `lists`, which must have room for one per trigram; 0 if a trigram has none.
+size_t findLists(const PostingLists& shard, Text literal, uint32_t* lists);
+
+// Decodes the first of `lists` into `units`, and intersects it with the others as long as that pays. Returns the number
+// of units, or `noRoom` if `units` is too short or a list does not lie within `postings`.
+size_t unitsOfLists(Text postings, const uint32_t* starts, size_t startCount, const uint32_t* lists, size_t listCount,
+                    uint32_t* units, size_t room);
+
 }  // namespace trawl

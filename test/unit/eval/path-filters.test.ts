@@ -104,6 +104,9 @@ t.test("both ways are the filters of RE2, for any paths", async (t) => {
       const lazy = new PathFilters(filters, shard, kernel, neverStopped);
       const eager = new PathFilters(filters, shard, kernel, neverStopped);
       eager.decideAll();
+      // From the second use of a shard on, filters are ruled out by the trigrams of its paths.
+      const again = new PathFilters(filters, shard, kernel, neverStopped);
+      again.decideAll();
       for (let document = 0; document < shard.documentCount; document++) {
         const path = shard.path(document);
         const expected = filters.every(
@@ -111,6 +114,7 @@ t.test("both ways are the filters of RE2, for any paths", async (t) => {
         );
         assert.equal(lazy.passes(document), expected, `${path.toString()}, by itself`);
         assert.equal(eager.passes(document), expected, `${path.toString()}, all at once`);
+        assert.equal(again.passes(document), expected, `${path.toString()}, with trigrams`);
       }
     }),
     { numRuns: runs(120) },

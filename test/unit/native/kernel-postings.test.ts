@@ -169,6 +169,50 @@ forEachKernel("intersection keeps what both have", (t, kernel) => {
   );
 });
 
+forEachKernel("the units that hold all trigrams of a literal", (t, kernel) => {
+  const literals = fc.array(fc.constantFrom(...bytes("abAB\n")), { maxLength: 12 });
+  holds(
+    t,
+    300,
+    fc.property(anyUnits, literals, (units, chosen) => {
+      const { keys, offsets, bytes: coded } = build(kernel, units);
+      const literal = Uint8Array.from(chosen);
+      const trigrams = Array.from({ length: Math.max(0, literal.length - 2) }, (_, at) => trigramAt(literal, at));
+      const naive = naiveLists(units);
+      const bytesOf = (list: number): number => offsets[list + 1] - offsets[list];
+      const expected = trigrams.every((key) => naive.has(key))
+        ? [...new Set(trigrams.map((key) => keys.indexOf(key)))].sort((a, b) => bytesOf(a) - bytesOf(b))
+        : [];
+      const lists = new Uint32Array(trigrams.length + 1).fill(99);
+      const count = kernel.findLists(keys, offsets, literal, lists);
+      assert.deepEqual([...lists.subarray(0, count)], expected);
+      assert.equal(lists[trigrams.length], 99, "nothing after the lists");
+      const found = new Uint32Array(count === 0 ? 0 : bytesOf(lists[0]));
+      const unitCount = kernel.unitsOfLists(coded, offsets, lists, count, found);
+      const sets = trigrams.map((key) => naive.get(key) ?? []);
+      const holding = sets.length === 0 ? [] : sets[0].filter((unit) => sets.every((set) => set.includes(unit)));
+      const got = [...found.subarray(0, unitCount)];
+      assert.ok(
+        holding.every((unit) => got.includes(unit)),
+        "no unit is lost",
+      );
+      if (new Set(trigrams).size <= 6) assert.deepEqual(got, count === 0 ? [] : holding);
+      assert.deepEqual(got, [...found.subarray(0, portableKernel.unitsOfLists(coded, offsets, lists, count, found))]);
+    }),
+  );
+});
+
+forEachKernel("lists that do not lie within the postings are refused", (t, kernel) => {
+  const postings = Uint8Array.of(1, 1, 1);
+  const units = new Uint32Array(3);
+  const call = (starts: number[], list: number) => () =>
+    kernel.unitsOfLists(postings, Uint32Array.from(starts), Uint32Array.of(list), 1, units);
+  t.throws(call([0, 4], 0), TypeError, "past the postings");
+  t.throws(call([2, 1], 0), TypeError, "descending");
+  t.throws(call([0, 3], 1), TypeError, "no such list");
+  t.equal(call([0, 3], 0)(), 3);
+});
+
 function varint(value: number): number[] {
   return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)];
 }

@@ -406,6 +406,14 @@ forEachKernel("misuse throws a TypeError where memory would be at stake", (t, ke
   t.throws(() => kernel.countNewlines(text, -1, 3), TypeError, "negative");
   t.throws(() => kernel.countNewlines(text, 0.5, 3), TypeError, "a fraction");
   t.throws(() => kernel.decodePostings(Uint8Array.of(1, 1), 0, 2, new Uint32Array(1)), TypeError, "out too short");
+  const one = Uint32Array.of(1);
+  t.throws(() => kernel.findLists(one, one, bytes("abc"), one), TypeError, "no start of the last list");
+  t.throws(() => kernel.findLists(one, Uint32Array.of(0, 1), bytes("abcd"), one), TypeError, "lists too short");
+  t.throws(
+    () => kernel.unitsOfLists(Uint8Array.of(1, 1), Uint32Array.of(0, 2), Uint32Array.of(0), 1, one),
+    TypeError,
+    "units too short",
+  );
   t.throws(() => kernel.buildPostings(text, Uint32Array.of(0, 4), 1), TypeError, "unit past the text");
   const encode = (row: number[], changed: Partial<Record<keyof typeof resultWords, number>>) => () => {
     const words = new Uint32Array(resultWordCount);
