@@ -42,6 +42,12 @@ export const layers: readonly Layer[] = [
   },
   { folder: "shard", number: 3, runsIn: "threads", holds: "the shard format: builder and reader" },
   {
+    folder: "history",
+    number: 4,
+    runsIn: "threads",
+    holds: "the format of history shards: builder and reader",
+  },
+  {
     folder: "backup",
     number: 4,
     runsIn: "ingest, cli",

@@ -3,7 +3,6 @@ import type {
   FindTask,
   FindTaskResult,
   BufferOwnerMessage,
-  HelpMessage,
   SearchTask,
   SearchTaskResult,
   SearchWorkerSettings,
@@ -17,12 +16,8 @@ import { heapMiB, graceMs, type PoolReport } from "./pool-settings.js";
 /** The entry files of the workers. */
 export const searchWorkerEntry = new URL("../worker/search-worker.js", import.meta.url);
 
-/** Receives the messages of the slices of one search. */
-export interface SliceReceiver {
-  /** `release` must be called when the bytes of the batch are no longer needed. */
-  readonly onBatch: (message: BatchMessage, release: () => void) => void;
-  readonly onHelpWanted: () => void;
-}
+/** Receives a batch; `release` must be called when its bytes are no longer needed. */
+export type BatchReceiver = (message: BatchMessage, release: () => void) => void;
 
 /**
  * The pool of search workers, one per core, long-lived. Batches of results arrive on a separate channel of each worker
@@ -31,7 +26,7 @@ export interface SliceReceiver {
 export class SearchPool {
   readonly workerCount: number;
   readonly #pool: WorkerPool<SearchTaskResult | FindTaskResult | WarmTaskResult>;
-  readonly #receivers = new Map<number, SliceReceiver>();
+  readonly #receivers = new Map<number, BatchReceiver>();
   readonly #buffers = new BufferPool();
 
   /** `entry` is the file that its workers run. */
@@ -48,7 +43,7 @@ export class SearchPool {
       },
       log,
       {
-        onMessage: (message) => this.#receive(message as SearchThreadMessage),
+        onMessage: (message) => this.#receive(message as BatchMessage | BufferOwnerMessage),
         onLoss: (reason) => metrics.workersLost.inc({ pool: "search", reason }),
       },
     );
@@ -82,9 +77,8 @@ export class SearchPool {
     return this.#pool.run(name, task, { deadlineMs, stops: [stop], graceMs, activity: undefined });
   }
 
-  /** Until `forget`, messages of slices of this search go to `receiver`. */
-  receive(searchId: number, receiver: SliceReceiver): void {
-    this.#receivers.set(searchId, receiver);
+  onBatch(searchId: number, receive: BatchReceiver): void {
+    this.#receivers.set(searchId, receive);
   }
 
   forget(searchId: number): void {
@@ -95,14 +89,11 @@ export class SearchPool {
     await this.#pool.close();
   }
 
-  #receive(message: SearchThreadMessage): void {
+  #receive(message: BatchMessage | BufferOwnerMessage): void {
     if (message.kind === "buffer-owner") return this.#buffers.add(message);
-    const receiver = this.#receivers.get(message.searchId);
-    if (message.kind === "help") return receiver?.onHelpWanted();
     const release = this.#buffers.releaseFor(message);
-    if (receiver === undefined) release();
-    else receiver.onBatch(message, release);
+    const receive = this.#receivers.get(message.searchId);
+    if (receive === undefined) release();
+    else receive(message, release);
   }
 }
-
-type SearchThreadMessage = BatchMessage | HelpMessage | BufferOwnerMessage;

@@ -11,7 +11,6 @@ import {
   headerWords,
   magic,
   newlineStepBytes,
-  overlapBytes,
   sections,
   sectionWordCount,
   unitBytes,
@@ -20,13 +19,10 @@ import {
 } from "./format.js";
 import { makeDocuments } from "./document-sections.js";
 import { type DocumentInput, toBytes } from "./document-input.js";
+import { findFoldExceptions, makeUnits, noPostings } from "./text-sections.js";
 
 /** Initial size of the text buffer; it is doubled as needed. */
 const textBytesMin = 1024 * 1024;
-
-const kelvinSign = Buffer.from("\u212a");
-
-const longS = Buffer.from("\u017f");
 
 /**
  * Collects contents and documents and builds one shard of them.
@@ -154,7 +150,7 @@ export class ShardBuilder {
   #makeSections(kind: "with-postings" | "without-postings"): SectionParts {
     const text = this.#text.subarray(0, this.#textBytes);
     const contentStart = Uint32Array.from([...this.#contentStart, this.#textBytes]);
-    const { contentFirstUnit, units } = makeUnits(contentStart);
+    const { contentFirstUnit, units } = makeUnits(contentStart, unitBytes);
     const postings =
       kind === "without-postings" ? noPostings : this.#kernel.buildPostings(text, units, units.length / 2);
     const newlines = new Uint32Array(Math.floor(text.length / newlineStepBytes) + 1);
@@ -199,43 +195,6 @@ interface SectionParts {
   readonly counts: { contentCount: number; documentCount: number; unitCount: number; oidBytes: number; flags: number };
   readonly toBytes: Record<Section, Uint8Array>;
 }
-
-/**
- * Divides every content into units; an empty content has none. `units` contains pairs (from, to), where `to` includes
- * the overlap.
- */
-function makeUnits(contentStart: Uint32Array): { contentFirstUnit: Uint32Array; units: Uint32Array } {
-  const contentCount = contentStart.length - 1;
-  const contentFirstUnit = new Uint32Array(contentCount + 1);
-  for (let i = 0; i < contentCount; i++) {
-    contentFirstUnit[i + 1] = contentFirstUnit[i] + Math.ceil((contentStart[i + 1] - contentStart[i]) / unitBytes);
-  }
-  const units = new Uint32Array(contentFirstUnit[contentCount] * 2);
-  let at = 0;
-  for (let i = 0; i < contentCount; i++) {
-    const end = contentStart[i + 1];
-    for (let from = contentStart[i]; from < end; from += unitBytes) {
-      units[at++] = from;
-      units[at++] = Math.min(end, from + unitBytes + overlapBytes);
-    }
-  }
-  return { contentFirstUnit, units };
-}
-
-/** Numbers of the contents that contain U+212A or U+017F, the two characters outside ASCII that fold into it. */
-function findFoldExceptions(text: Buffer, contentStart: Uint32Array): Uint32Array {
-  const found = new Set<number>();
-  for (const character of [kelvinSign, longS]) {
-    let content = 0;
-    for (let at = text.indexOf(character); at >= 0; at = text.indexOf(character, contentStart[content + 1])) {
-      while (contentStart[content + 1] <= at) content++;
-      found.add(content);
-    }
-  }
-  return Uint32Array.from(found).sort();
-}
-
-const noPostings = { keys: new Uint32Array(0), offsets: new Uint32Array(1), bytes: new Uint8Array(0) };
 
 interface Layout {
   readonly offsets: ReadonlyMap<Section, number>;

@@ -9,6 +9,7 @@ import {
   magic,
   sections,
   sectionWordCount,
+  unitBytes,
   withoutPostings,
   type Section,
 } from "./format.js";
@@ -38,6 +39,7 @@ export class ShardReader {
   readonly oidBytes: number;
   /** False if the shard was built without posting lists. */
   readonly hasPostings: boolean;
+  readonly unitBytes: number = unitBytes;
   /** Repository ids, indexed by the values of `documentRepository`. */
   readonly repositories: Uint32Array;
   /** Content i is `content[contentStart[i], contentStart[i + 1])`. */

@@ -93,12 +93,12 @@ function join(found: readonly Found[]): Found {
   return { content: found.flatMap((one) => one.content), path: found.flatMap((one) => one.path) };
 }
 
-function hasMatch(source: string, foldCase: boolean, text: Buffer): boolean {
+export function hasMatch(source: string, foldCase: boolean, text: Buffer): boolean {
   return new RE2(source, foldCase ? "umi" : "um").test(text);
 }
 
 /** All leftmost nonempty matches. */
-function ranges(source: string, foldCase: boolean, text: Buffer): Range[] {
+export function ranges(source: string, foldCase: boolean, text: Buffer): Range[] {
   const regexp = new RE2(source, foldCase ? "umgi" : "umg");
   const found: Range[] = [];
   let at = 0;

@@ -1,7 +1,7 @@
 import type { Kernel } from "../../native/kernel/kernel.js";
 import { requiredLiterals, trigramBytes } from "../../query/plan/leaf-literals.js";
 import type { Leaf } from "../../query/plan/plan.js";
-import type { ShardReader } from "../../shard/shard-reader.js";
+import type { TextIndex } from "../../shard/text-index.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import { intersect, unite, type ContentSet } from "./content-set.js";
 import { lookUpLiteral, intersectUnits, type LiteralLists } from "./posting-lookup.js";
@@ -57,13 +57,7 @@ export interface LeafPlan {
  * Plans `leaf` on a shard. If `useIndex` is false, every content is a candidate, which tests verification independently
  * of the index.
  */
-export function planLeaf(
-  leaf: Leaf,
-  reader: ShardReader,
-  kernel: Kernel,
-  useIndex: boolean,
-  stop: StopCheck,
-): LeafPlan {
+export function planLeaf(leaf: Leaf, reader: TextIndex, kernel: Kernel, useIndex: boolean, stop: StopCheck): LeafPlan {
   const { exact, clauses } = requiredLiterals(leaf);
   const exceptions = leaf.foldCase ? reader.foldExceptions : reader.foldExceptions.subarray(0, 0);
   const lookups = useIndex && reader.hasPostings ? lookUpClauses(clauses, reader, kernel, stop) : [];
@@ -94,7 +88,7 @@ function scannedUnits(scans: readonly LiteralScan[]): number {
   return scans.reduce((sum, { units }) => sum + (units?.length ?? 0), 0);
 }
 
-function unitsOfContents(contents: ContentSet, { contentFirstUnit, contentCount }: ShardReader): number {
+function unitsOfContents(contents: ContentSet, { contentFirstUnit, contentCount }: TextIndex): number {
   if (contents === undefined) return contentFirstUnit[contentCount];
   let sum = 0;
   for (const content of contents) sum += contentFirstUnit[content + 1] - contentFirstUnit[content];
@@ -122,7 +116,7 @@ interface ClauseLookup {
 /** The clauses whose literals all have a trigram, cheapest first. */
 function lookUpClauses(
   clauses: readonly (readonly Buffer[])[],
-  reader: ShardReader,
+  reader: TextIndex,
   kernel: Kernel,
   stop: StopCheck,
 ): ClauseLookup[] {
@@ -138,14 +132,14 @@ function lookUpClauses(
     .sort((a, b) => a.cost - b.cost);
 }
 
-function contentsOfScans(scans: readonly LiteralScan[], reader: ShardReader): ContentSet {
+function contentsOfScans(scans: readonly LiteralScan[], reader: TextIndex): ContentSet {
   let contents: ContentSet = new Uint32Array(0);
   for (const { units } of scans)
     contents = unite(contents, units === undefined ? undefined : contentsOfUnits(units, reader));
   return contents;
 }
 
-function contentsOfUnits(units: Uint32Array, reader: ShardReader): Uint32Array {
+function contentsOfUnits(units: Uint32Array, reader: TextIndex): Uint32Array {
   const firstUnit = reader.contentFirstUnit;
   const out = new Uint32Array(Math.min(units.length, reader.contentCount));
   let count = 0;

@@ -2,7 +2,7 @@ import type { Kernel } from "../../native/kernel/kernel.js";
 import type { Leaf } from "../../query/plan/plan.js";
 import { compileRegexp } from "../../regexp/match/compile.js";
 import type { Matcher } from "../../regexp/match/matcher.js";
-import type { ShardReader } from "../../shard/shard-reader.js";
+import type { TextIndex } from "../../shard/text-index.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import { ContentWork, workBytesMax } from "./content-work.js";
 import type { LeafPlan } from "./leaf-plan.js";
@@ -36,7 +36,7 @@ export class LeafScan {
    */
   readonly tooCostly = new Set<number>();
   readonly #plan: LeafPlan;
-  readonly #reader: ShardReader;
+  readonly #reader: TextIndex;
   readonly #kernel: Kernel;
   readonly #matcher: Matcher;
   readonly #foldCase: boolean;
@@ -56,7 +56,7 @@ export class LeafScan {
 
   constructor(
     plan: LeafPlan,
-    reader: ShardReader,
+    reader: TextIndex,
     kernel: Kernel,
     matcher: Matcher,
     leaf: Pick<Leaf, "either" | "foldCase" | "highlighted">,

@@ -1,7 +1,7 @@
 import type { Kernel } from "../../native/kernel/kernel.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import type { PathFilter } from "../../query/plan/plan.js";
-import type { ShardReader } from "../../shard/shard-reader.js";
+import type { PathTable } from "../../shard/text-index.js";
 import { StoppableWork } from "./content-work.js";
 import { PathFinder } from "./path-finder.js";
 import { matchPaths } from "./path-match.js";
@@ -19,13 +19,13 @@ const failing = 2;
 /** The path filters of a basic query, such as `file:` and `-file:`, bound to one shard. */
 export class PathFilters {
   readonly #filters: readonly BoundFilter[];
-  readonly #reader: ShardReader;
+  readonly #reader: PathTable;
   readonly #kernel: Kernel;
   readonly #stop: StopCheck;
   /** By document: `undecided`, `passing` or `failing`. Empty if there are no filters. */
   readonly #verdicts: Uint8Array;
 
-  constructor(filters: readonly PathFilter[], reader: ShardReader, kernel: Kernel, stop: StopCheck) {
+  constructor(filters: readonly PathFilter[], reader: PathTable, kernel: Kernel, stop: StopCheck) {
     this.#reader = reader;
     this.#kernel = kernel;
     this.#stop = stop;

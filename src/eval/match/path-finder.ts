@@ -2,7 +2,7 @@ import { compileRegexp } from "../../regexp/match/compile.js";
 import type { MatchWork } from "../../regexp/match/match-work.js";
 import type { Matcher } from "../../regexp/match/matcher.js";
 import { toPlainForm, type PlainForm } from "../../regexp/analysis/plain-form.js";
-import type { ShardReader } from "../../shard/shard-reader.js";
+import type { PathTable } from "../../shard/text-index.js";
 import type { Rows } from "./rows.js";
 
 /**
@@ -11,7 +11,7 @@ import type { Rows } from "./rows.js";
  * found in plain paths without RE2, and so is `.`, which matches each character.
  */
 export class PathFinder {
-  readonly #reader: ShardReader;
+  readonly #reader: PathTable;
   readonly #source: string;
   readonly #foldCase: boolean;
   readonly #isDot: boolean;
@@ -21,7 +21,7 @@ export class PathFinder {
 
   readonly #work: MatchWork;
 
-  constructor(reader: ShardReader, source: string, foldCase: boolean, work: MatchWork) {
+  constructor(reader: PathTable, source: string, foldCase: boolean, work: MatchWork) {
     this.#reader = reader;
     this.#work = work;
     this.#source = source;

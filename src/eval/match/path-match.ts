@@ -2,7 +2,7 @@ import type { Kernel } from "../../native/kernel/kernel.js";
 import { requiredLiterals } from "../../query/plan/leaf-literals.js";
 import type { Leaf, PathFilter } from "../../query/plan/plan.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
-import type { ShardReader } from "../../shard/shard-reader.js";
+import type { PathTable } from "../../shard/text-index.js";
 import { findPathTrigrams, holdsFoldException } from "./path-trigrams.js";
 import { Rows } from "./rows.js";
 import { lastAtMost } from "../../base/sorted-search.js";
@@ -29,7 +29,7 @@ export type PathCondition = Pick<Leaf | PathFilter, "analysis" | "foldCase">;
  * path is tested. Throws `cancelled` if the search is stopped.
  */
 export function matchPaths(
-  reader: ShardReader,
+  reader: PathTable,
   kernel: Kernel,
   condition: PathCondition,
   tester: PathTester,

@@ -1,5 +1,5 @@
 import { trigramAt, trigramBits } from "../../native/kernel/alphabet.js";
-import type { ShardReader } from "../../shard/shard-reader.js";
+import type { PathTable } from "../../shard/text-index.js";
 
 /**
  * Number of bits (as a power of two) to which trigrams are hashed: 8 KiB for each shard and thread. The paths of a shard
@@ -42,13 +42,13 @@ export class PathTrigrams {
 }
 
 /** Valid as long as the readers: their paths do not change. */
-const known = new WeakMap<ShardReader, PathTrigrams | undefined>();
+const known = new WeakMap<PathTable, PathTrigrams | undefined>();
 
 /**
  * The trigrams of the paths of a shard. Undefined when they are requested for the first time: for a reader that is used
  * once, as for a revision that is not indexed, a scan is cheaper.
  */
-export function findPathTrigrams(reader: ShardReader): PathTrigrams | undefined {
+export function findPathTrigrams(reader: PathTable): PathTrigrams | undefined {
   let trigrams = known.get(reader);
   if (trigrams === undefined && known.has(reader)) trigrams = new PathTrigrams(reader.paths);
   known.set(reader, trigrams);

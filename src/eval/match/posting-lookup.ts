@@ -1,6 +1,6 @@
 import type { Kernel } from "../../native/kernel/kernel.js";
 import { overlapBytes } from "../../shard/format.js";
-import type { ShardReader } from "../../shard/shard-reader.js";
+import type { TextIndex } from "../../shard/text-index.js";
 
 /** The posting lists of a literal's trigrams in one shard. */
 export interface LiteralLists {
@@ -27,7 +27,7 @@ const unitsFound = new Uint32Array(64 * 1024);
  * attributed to the unit in which the literal starts, which is why a plain intersection of the lists keeps every unit
  * in which it can start.
  */
-export function lookUpLiteral(reader: ShardReader, kernel: Kernel, literal: Buffer): LiteralLists {
+export function lookUpLiteral(reader: TextIndex, kernel: Kernel, literal: Buffer): LiteralLists {
   const start = literal.length > overlapBytes ? literal.subarray(0, overlapBytes) : literal;
   const count = kernel.findLists(reader.keys, reader.postingStart, start, listsFound);
   if (count === 0) return { literal, lists: noNumbers, cost: 0 };
@@ -40,7 +40,7 @@ export function lookUpLiteral(reader: ShardReader, kernel: Kernel, literal: Buff
 }
 
 /** The units in which the literal can start, ascending. They include every unit in which it does start. */
-export function intersectUnits(reader: ShardReader, kernel: Kernel, { lists, cost }: LiteralLists): Uint32Array {
+export function intersectUnits(reader: TextIndex, kernel: Kernel, { lists, cost }: LiteralLists): Uint32Array {
   if (lists.length === 0) return noNumbers;
   const isShort = cost <= unitsFound.length;
   const units = isShort ? unitsFound : new Uint32Array(cost);

@@ -1,6 +1,5 @@
 import { gallop } from "../../base/sorted-search.js";
-import { unitBytes } from "../../shard/format.js";
-import type { ShardReader } from "../../shard/shard-reader.js";
+import type { TextIndex } from "../../shard/text-index.js";
 import type { LeafPlan } from "./leaf-plan.js";
 
 /**
@@ -17,11 +16,11 @@ export class ScanRanges {
   /** Total size of all ranges, over all calls. */
   byteCount = 0;
   readonly #plan: LeafPlan;
-  readonly #reader: ShardReader;
+  readonly #reader: TextIndex;
   /** For each scan of the plan, where its units of the next contents begin. */
   readonly #unitCursors: number[];
 
-  constructor(plan: LeafPlan, reader: ShardReader) {
+  constructor(plan: LeafPlan, reader: TextIndex) {
     this.#plan = plan;
     this.#reader = reader;
     this.#unitCursors = plan.scans.map(() => 0);
@@ -49,6 +48,7 @@ export class ScanRanges {
   }
 
   #addUnits(units: Uint32Array, scanNumber: number, content: number, start: number, end: number, width: 3 | 4): void {
+    const { unitBytes } = this.#reader;
     const firstUnit = this.#reader.contentFirstUnit[content];
     const endUnit = this.#reader.contentFirstUnit[content + 1];
     let at = gallop(units, this.#unitCursors[scanNumber], firstUnit, units.length);

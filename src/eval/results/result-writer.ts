@@ -208,7 +208,6 @@ export class ResultWriter {
     }
     switch (select) {
       case "content":
-        pathRows.clear();
         return rowCount === 0 ? undefined : rowCount;
       case "file":
       case "file.path":

@@ -129,8 +129,7 @@ export class SseStream implements EventSink {
   #scheduleFlush(): void {
     if (this.#flushScheduled) return;
     this.#flushScheduled = true;
-    // After all promises that can be resolved now, because a short search sends its first and last events together.
-    process.nextTick(() => {
+    queueMicrotask(() => {
       this.#flushScheduled = false;
       this.#flush();
     });

@@ -74,7 +74,8 @@ export class SearchResults {
 
   /** Prepares, in steps, what the first repository result needs. */
   *prepareRepositories(): Generator<undefined, void> {
-    this.#highlighter ??= yield* NameHighlighter.make(this.#plan);
+    const plans = this.#plan.basicQueries.flatMap(({ repositoryNames }) => repositoryNames ?? []);
+    if (plans.length > 0) this.#highlighter ??= yield* NameHighlighter.make(plans);
   }
 
   /** Adds a repository as a result, unless it is one already. */
@@ -84,7 +85,9 @@ export class SearchResults {
     this.repositoryCount++;
     this.repositoryIds.add(repositoryId);
     if (!this.#showOne()) return;
-    this.#highlighter ??= resultAtOnce(NameHighlighter.make(this.#plan));
+    this.#highlighter ??= resultAtOnce(
+      NameHighlighter.make(this.#plan.basicQueries.flatMap(({ repositoryNames }) => repositoryNames ?? [])),
+    );
     this.#stream.addMatches(Buffer.from(repositoryMatch(repository, revision, this.#highlighter)));
   }
 

@@ -1,0 +1,62 @@
+import type { Kernel } from "../../native/kernel/kernel.js";
+import type { StopCheck } from "../../protocol/stop-check.js";
+import type { Leaf, TextNode } from "../../query/plan/pattern-plan.js";
+import { RecordLeaf } from "./record-leaf.js";
+import type { Records } from "./records.js";
+
+/** A pattern tree whose leaves are bound to the messages or lines of a history shard. */
+export class BoundTree {
+  readonly root: TextNode;
+  readonly leaves: readonly RecordLeaf[];
+
+  constructor(
+    root: TextNode,
+    leaves: readonly Leaf[],
+    records: Records,
+    kernel: Kernel,
+    useIndex: boolean,
+    stop: StopCheck,
+  ) {
+    this.root = root;
+    this.leaves = leaves.map((leaf) => new RecordLeaf(leaf, records, kernel, useIndex, stop));
+  }
+
+  /** Decides all records below `end` for every leaf. */
+  decide(end: number): void {
+    for (const leaf of this.leaves) leaf.decide(end);
+  }
+
+  /** Whether the tree holds, given the leaves that do: one number per leaf, 1 if it holds. */
+  holds(hits: Uint8Array): boolean {
+    return holds(this.root, hits);
+  }
+
+  /**
+   * The leaves whose matches are reported, given those that hold: highlighted ones that hold, are not below a *not*, and
+   * whose *and* holds.
+   */
+  reported(hits: Uint8Array): readonly RecordLeaf[] {
+    const found = new Set<number>();
+    collectReported(this.root, hits, found);
+    return [...found].map((leaf) => this.leaves[leaf]).filter(({ leaf }) => leaf.highlighted);
+  }
+}
+
+function holds(node: TextNode, hits: Uint8Array): boolean {
+  switch (node.kind) {
+    case "leaf":
+      return hits[node.leaf] === 1;
+    case "not":
+      return !holds(node.child, hits);
+    case "and":
+      return node.children.every((child) => holds(child, hits));
+    case "or":
+      return node.children.some((child) => holds(child, hits));
+  }
+}
+
+function collectReported(node: TextNode, hits: Uint8Array, found: Set<number>): void {
+  if (!holds(node, hits)) return;
+  if (node.kind === "leaf") found.add(node.leaf);
+  else if (node.kind !== "not") for (const child of node.children) collectReported(child, hits, found);
+}

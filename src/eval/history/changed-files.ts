@@ -1,0 +1,114 @@
+import { entryPathShift, entryStatusMask, runSigns } from "../../history/format.js";
+import type { HistoryReader } from "../../history/history-reader.js";
+import { HunkReader } from "../../history/hunk-reader.js";
+import type { PathFilters } from "../match/path-filters.js";
+import type { BoundTree } from "./bound-tree.js";
+import type { RecordLeaf } from "./record-leaf.js";
+
+/** The sign of the only lines whose matches count; undefined if all do. */
+export type OnlySign = "+" | "-" | undefined;
+
+/** A changed file that satisfies a plan, and the patterns whose matches in its lines are reported. */
+export interface FoundFile {
+  readonly entry: number;
+  readonly reported: readonly RecordLeaf[];
+}
+
+/** Decides which changed files of a commit satisfy the path filters and the pattern of a plan. */
+export class ChangedFiles {
+  readonly #reader: HistoryReader;
+  readonly #filters: PathFilters;
+  readonly #tree: BoundTree | undefined;
+  readonly #onlySign: OnlySign;
+  readonly #hunks: HunkReader;
+  readonly #hits: Uint8Array;
+  readonly #noHits: Uint8Array;
+
+  constructor(reader: HistoryReader, filters: PathFilters, tree: BoundTree | undefined, onlySign: OnlySign) {
+    this.#reader = reader;
+    this.#filters = filters;
+    this.#tree = tree;
+    this.#onlySign = onlySign;
+    this.#hunks = new HunkReader(reader);
+    this.#hits = new Uint8Array(tree?.leaves.length ?? 0);
+    this.#noHits = new Uint8Array(this.#hits.length);
+  }
+
+  /** Whether some changed file passes the path filters. */
+  anyPasses(commit: number): boolean {
+    const { commitFirstEntry } = this.#reader;
+    for (let entry = commitFirstEntry[commit]; entry < commitFirstEntry[commit + 1]; entry++)
+      if (this.#passes(entry)) return true;
+    return false;
+  }
+
+  /** Caller guarantees: the tree's lines are decided up to those of the commit. */
+  find(commit: number): FoundFile[] {
+    const found: FoundFile[] = [];
+    const { commitFirstEntry } = this.#reader;
+    for (let entry = commitFirstEntry[commit]; entry < commitFirstEntry[commit + 1]; entry++) {
+      if (!this.#passes(entry)) continue;
+      const reported = this.#match(entry);
+      if (reported !== undefined) found.push({ entry, reported });
+    }
+    return found;
+  }
+
+  #passes(entry: number): boolean {
+    return this.#filters.passes(this.#reader.entryInfo[entry] >>> entryPathShift);
+  }
+
+  /** Undefined if the file does not satisfy the pattern. */
+  #match(entry: number): readonly RecordLeaf[] | undefined {
+    const tree = this.#tree;
+    if (tree === undefined) return this.#onlySign === undefined || this.#hasSign(entry) ? [] : undefined;
+    const hits = this.#findHits(entry, tree);
+    if (!tree.holds(hits)) return undefined;
+    const reported = tree.reported(hits);
+    return this.#onlySign === undefined || this.#hasReported(entry, reported) ? reported : undefined;
+  }
+
+  /** 1 for each leaf that a changed line of the file matches. */
+  #findHits(entry: number, { leaves }: BoundTree): Uint8Array {
+    let left = 0;
+    for (const leaf of leaves) if (leaf.matchCount > 0) left++;
+    if (left === 0) return this.#noHits;
+    const hits = this.#hits.fill(0);
+    const hunks = this.#hunks;
+    hunks.begin(entry);
+    while (hunks.nextHunk()) {
+      while (hunks.nextRun()) {
+        if (hunks.sign === runSigns.context) continue;
+        for (let i = 0; i < leaves.length; i++) {
+          if (hits[i] === 1 || !leaves[i].hasAny(hunks.first, hunks.end)) continue;
+          hits[i] = 1;
+          if (--left === 0) return hits;
+        }
+      }
+    }
+    return hits;
+  }
+
+  #hasSign(entry: number): boolean {
+    return this.#someRun(entry, () => true);
+  }
+
+  #hasReported(entry: number, reported: readonly RecordLeaf[]): boolean {
+    return this.#someRun(entry, (from, to) => reported.some((leaf) => leaf.hasAny(from, to)));
+  }
+
+  /** Whether the condition holds for some run of lines with the wanted sign. */
+  #someRun(entry: number, condition: (from: number, to: number) => boolean): boolean {
+    const hunks = this.#hunks;
+    const wanted = this.#onlySign === "+" ? runSigns.added : runSigns.removed;
+    hunks.begin(entry);
+    while (hunks.nextHunk())
+      while (hunks.nextRun()) if (hunks.sign === wanted && condition(hunks.first, hunks.end)) return true;
+    return false;
+  }
+}
+
+/** One of `entryStatus`. */
+export function readStatus(reader: HistoryReader, entry: number): number {
+  return reader.entryInfo[entry] & entryStatusMask;
+}

@@ -1,0 +1,132 @@
+import type { HistoryReader } from "../../history/history-reader.js";
+import type { Kernel } from "../../native/kernel/kernel.js";
+import type { StopCheck } from "../../protocol/stop-check.js";
+import type { HistoryPlan } from "../../query/plan/history-plan.js";
+import { PathFilters } from "../match/path-filters.js";
+import { BoundTree } from "./bound-tree.js";
+import { ChangedFiles, type FoundFile } from "./changed-files.js";
+import { CommitFilters } from "./commit-filters.js";
+import { commitOrder } from "./commit-order.js";
+import { renderDiff } from "./diff-text.js";
+import { renderMessage } from "./message-text.js";
+import { RecordLeaf } from "./record-leaf.js";
+import { lineRecords, messageRecords } from "./records.js";
+import type { HistoryText } from "./history-text.js";
+
+/** Commits whose messages and lines are decided at a time: few at first, so that the first result comes soon. */
+const blockCommitsFirst = 64;
+const blockCommitsMax = 8192;
+
+export interface HistoryTarget {
+  readonly reader: HistoryReader;
+  readonly kernel: Kernel;
+  /** The commits to search, one bit each; undefined for all. */
+  readonly visible: Uint32Array | undefined;
+  /** If false, every record is a candidate, which tests verification independently of the index. */
+  readonly useIndex: boolean;
+  readonly stop: StopCheck;
+}
+
+/**
+ * One plan on one history shard.
+ *
+ *     for each block of commits, in the order of results:
+ *         decide which messages and lines match the patterns
+ *         for each commit that is visible and passes the filters on persons and dates:
+ *             "commit": the message satisfies the pattern, and some changed file passes the path filters
+ *             "diff": the message satisfies the message filters, and some changed file satisfies filters and pattern
+ *
+ * Contract: `next` returns the number of the next commit that satisfies the plan, or -1 at the end; `render` writes the
+ * text of the commit that `next` returned last. Both throw `cancelled` when the search is stopped.
+ */
+export class HistorySearch {
+  readonly #reader: HistoryReader;
+  readonly #plan: HistoryPlan;
+  readonly #filters: CommitFilters;
+  readonly #order: Uint32Array | undefined;
+  readonly #stop: StopCheck;
+  /** Of "commit": the pattern on messages. */
+  readonly #messageTree: BoundTree | undefined;
+  /** Of "diff": the filters on messages. */
+  readonly #messageFilters: readonly { readonly leaf: RecordLeaf; readonly negated: boolean }[];
+  /** Of "diff": the pattern on changed lines. */
+  readonly #lineTree: BoundTree | undefined;
+  readonly #files: ChangedFiles;
+  readonly #hits: Uint8Array;
+  /** Position in the order of the next commit, and of the end of the block that is decided. */
+  #at = 0;
+  #blockEnd = 0;
+  #blockCommits = blockCommitsFirst;
+  #commit = -1;
+  #found: readonly FoundFile[] = [];
+
+  constructor(plan: HistoryPlan, { reader, kernel, visible, useIndex, stop }: HistoryTarget) {
+    this.#reader = reader;
+    this.#plan = plan;
+    this.#stop = stop;
+    this.#filters = new CommitFilters(plan, reader, visible, stop);
+    this.#order = commitOrder(reader);
+    const { pattern, leaves, kind, messages } = plan;
+    const bind = (records: ReturnType<typeof messageRecords>): BoundTree | undefined =>
+      pattern === undefined ? undefined : new BoundTree(pattern, leaves, records, kernel, useIndex, stop);
+    this.#messageTree = kind === "commit" ? bind(messageRecords(reader)) : undefined;
+    this.#lineTree = kind === "diff" ? bind(lineRecords(reader, kernel)) : undefined;
+    this.#messageFilters = messages.map(({ leaf, negated }) => ({
+      leaf: new RecordLeaf(leaf, messageRecords(reader), kernel, useIndex, stop),
+      negated,
+    }));
+    const pathFilters = new PathFilters(plan.pathFilters, reader.paths, kernel, stop);
+    this.#files = new ChangedFiles(reader, pathFilters, this.#lineTree, plan.onlySign);
+    this.#hits = new Uint8Array(leaves.length);
+  }
+
+  next(): number {
+    const count = this.#reader.commitCount;
+    for (; this.#at < count; this.#at++) {
+      this.#stop.check();
+      if (this.#at === this.#blockEnd) this.#decideBlock();
+      const commit = this.#order === undefined ? this.#at : this.#order[this.#at];
+      if (!this.#filters.pass(commit) || !this.#matches(commit)) continue;
+      this.#at++;
+      return (this.#commit = commit);
+    }
+    return -1;
+  }
+
+  render(): HistoryText {
+    return this.#plan.kind === "commit"
+      ? renderMessage(this.#reader, this.#commit, this.#messageTree?.reported(this.#hits) ?? [])
+      : renderDiff(this.#reader, this.#found, this.#plan.onlySign, this.#stop);
+  }
+
+  #decideBlock(): void {
+    const { reader } = { reader: this.#reader };
+    const end = Math.min(reader.commitCount, this.#at + this.#blockCommits);
+    this.#blockCommits = Math.min(this.#blockCommits * 2, blockCommitsMax);
+    this.#blockEnd = end;
+    // In another order, any commit may come next.
+    const commits = this.#order === undefined ? end : reader.commitCount;
+    this.#messageTree?.decide(commits);
+    for (const { leaf } of this.#messageFilters) leaf.decide(commits);
+    const entries = reader.commitFirstEntry[commits];
+    this.#lineTree?.decide(reader.entryFirstLine[entries]);
+  }
+
+  #matches(commit: number): boolean {
+    if (this.#plan.kind === "commit") return this.#messageHolds(commit) && this.#hasWantedFile(commit);
+    if (!this.#messageFilters.every(({ leaf, negated }) => leaf.has(commit) !== negated)) return false;
+    this.#found = this.#files.find(commit);
+    return this.#found.length > 0;
+  }
+
+  #messageHolds(commit: number): boolean {
+    const tree = this.#messageTree;
+    if (tree === undefined) return true;
+    tree.leaves.forEach((leaf, i) => (this.#hits[i] = leaf.has(commit) ? 1 : 0));
+    return tree.holds(this.#hits);
+  }
+
+  #hasWantedFile(commit: number): boolean {
+    return this.#plan.pathFilters.length === 0 || this.#files.anyPasses(commit);
+  }
+}

@@ -1,0 +1,226 @@
+import { gallop } from "../../base/sorted-search.js";
+import type { Kernel } from "../../native/kernel/kernel.js";
+import type { StopCheck } from "../../protocol/stop-check.js";
+import type { Leaf } from "../../query/plan/pattern-plan.js";
+import { compileRegexp } from "../../regexp/match/compile.js";
+import type { Matcher } from "../../regexp/match/matcher.js";
+import { StoppableWork } from "../match/content-work.js";
+import { planLeaf, type LeafPlan } from "../match/leaf-plan.js";
+import { Rows } from "../match/rows.js";
+import { ScanRanges } from "../match/scan-ranges.js";
+import type { Records } from "./records.js";
+
+/** The kernel returns after this much work, so that the stop flag is checked. */
+const scanBytesMax = 4 * 1024 * 1024;
+
+/** Blocks that are scanned by one call of the kernel: about a MiB. */
+const blocksPerScan = 16;
+
+/** RE2 gets a whole block only if it reads that at its usual speed. */
+const usualWindowBytes = 1024 * 1024;
+
+/**
+ * Which records one pattern matches, decided from the first record on, as far as is needed: entries refer to lines in
+ * the order of their first use, so the newest commits need only the first lines.
+ *
+ * Sound because a record with a match contains one of the literals of each clause, its block contains one too, and the
+ * blocks for which ignoring case reaches outside ASCII are searched completely.
+ */
+export class RecordLeaf {
+  /** One bit per record; valid for those below the argument of `decide`. */
+  readonly bits: Uint32Array;
+  /** Records that match, of those that are decided. */
+  matchCount = 0;
+  readonly leaf: Leaf;
+  readonly #records: Records;
+  readonly #kernel: Kernel;
+  readonly #stop: StopCheck;
+  readonly #plan: LeafPlan;
+  readonly #ranges: ScanRanges;
+  readonly #rows = new Rows(256);
+  readonly #cursor = new Uint32Array(4);
+  readonly #work: StoppableWork;
+  /** Null before RE2 is needed. */
+  #matcher: Matcher | null = null;
+  #doneBlocks = 0;
+  #candidateAt = 0;
+  #exceptionAt = 0;
+
+  constructor(leaf: Leaf, records: Records, kernel: Kernel, useIndex: boolean, stop: StopCheck) {
+    this.leaf = leaf;
+    this.#records = records;
+    this.#kernel = kernel;
+    this.#stop = stop;
+    this.#work = new StoppableWork(stop);
+    // A match lies within one record, even if the pattern could cross lines: locating records by a literal suffices.
+    const analysis = { ...leaf.analysis, crossesLines: false };
+    this.#plan = planLeaf({ ...leaf, analysis }, records.text, kernel, useIndex, stop);
+    this.#ranges = new ScanRanges(this.#plan, records.text);
+    this.bits = new Uint32Array(Math.ceil(records.count / 32));
+  }
+
+  /** Bytes of posting lists that were read. */
+  get postingBytes(): number {
+    return this.#plan.postingBytes;
+  }
+
+  get scannedBytes(): number {
+    return this.#ranges.byteCount;
+  }
+
+  has(record: number): boolean {
+    return ((this.bits[record >>> 5] >>> (record & 31)) & 1) === 1;
+  }
+
+  /** Whether one of the records `[from, to)` matches. */
+  hasAny(from: number, to: number): boolean {
+    const { bits } = this;
+    let word = from >>> 5;
+    const last = (to - 1) >>> 5;
+    let mask = -1 << (from & 31);
+    for (; word < last; word++, mask = -1) if ((bits[word] & mask) !== 0) return true;
+    return (bits[word] & mask & (-1 >>> (31 - ((to - 1) & 31)))) !== 0;
+  }
+
+  /** Decides all records below `end`. Throws `cancelled` when the search is stopped. */
+  decide(end: number): void {
+    const { contentCount, contentStart } = this.#records.text;
+    if (end === 0 || this.#doneBlocks === contentCount) return;
+    const endOffset = this.#records.start(Math.min(end, this.#records.count));
+    while (this.#doneBlocks < contentCount && contentStart[this.#doneBlocks] < endOffset) {
+      const to = Math.min(contentCount, this.#doneBlocks + blocksPerScan);
+      this.#scanBlocks(this.#nextBlocks(to));
+      this.#doneBlocks = to;
+    }
+  }
+
+  /** The ranges of all non-empty matches in a record's text, relative to its start. */
+  findAll(text: Uint8Array, rows: Rows): void {
+    const { either, foldCase } = this.leaf;
+    if (either.length === 0) this.#regexp.findAll(text, 0, rows, this.#work);
+    else for (const one of either) compileRegexp(one, foldCase).findAll(text, 0, rows, this.#work);
+  }
+
+  get #regexp(): Matcher {
+    return (this.#matcher ??= compileRegexp(this.leaf.source, this.leaf.foldCase));
+  }
+
+  /** The candidates from the first block that is not done to before `to`. */
+  #nextBlocks(to: number): Uint32Array {
+    const { candidates } = this.#plan;
+    if (candidates === undefined)
+      return Uint32Array.from({ length: to - this.#doneBlocks }, (_, i) => this.#doneBlocks + i);
+    const from = this.#candidateAt;
+    this.#candidateAt = gallop(candidates, from, to, candidates.length);
+    return candidates.subarray(from, this.#candidateAt);
+  }
+
+  #scanBlocks(blocks: Uint32Array): void {
+    if (blocks.length === 0) return;
+    const { method, scans, exceptions } = this.#plan;
+    if (method === "contents") {
+      for (const block of blocks) this.#searchBlock(block);
+      return;
+    }
+    for (let i = 0; i < scans.length; i++) {
+      if (method === "literals" && scans[i].needle.includes(this.#records.delimiter)) continue;
+      this.#ranges.fill(blocks, i, 4, this.#exceptionAt);
+      this.#scanLiteral(scans[i].needle, method === "literals");
+    }
+    for (const block of blocks) {
+      while (exceptions[this.#exceptionAt] < block) this.#exceptionAt++;
+      if (exceptions[this.#exceptionAt] === block) this.#searchBlock(block);
+    }
+  }
+
+  /** Marks the records in the ranges that contain the literal and, unless it suffices, match the regexp. */
+  #scanLiteral(needle: Buffer, suffices: boolean): void {
+    const rows = this.#rows;
+    const { text, delimiter } = this.#records;
+    const cursor = this.#cursor.fill(0);
+    for (let isDone = false; !isDone; ) {
+      rows.clear();
+      cursor[2] = 0;
+      isDone = this.#kernel.scanLines(
+        text.content,
+        this.#ranges.words,
+        this.#ranges.count,
+        needle,
+        this.leaf.foldCase,
+        delimiter,
+        scanBytesMax,
+        rows.words,
+        cursor,
+      );
+      this.#stop.check();
+      for (let i = 0; i < cursor[2]; i++) {
+        const [from, to] = [rows.words[i * 2], rows.words[i * 2 + 1]];
+        if (suffices || this.#matches(from, to)) this.#mark(this.#records.recordAt(from));
+      }
+    }
+  }
+
+  /** Whether the text has a match that is not empty. */
+  #matches(from: number, to: number): boolean {
+    this.#stop.check();
+    const text = this.#records.text.content.subarray(from, to);
+    if (!this.leaf.analysis.matchesEmpty && text.length <= usualWindowBytes) return this.#regexp.test(text);
+    return this.#hasNonEmpty(text);
+  }
+
+  #hasNonEmpty(text: Uint8Array): boolean {
+    const rows = new Rows(1);
+    this.#regexp.findAll(text, 0, rows, this.#work, 1);
+    return rows.count > 0;
+  }
+
+  /** Tries the regexp on all records of a block. */
+  #searchBlock(block: number): void {
+    const { contentStart, content } = this.#records.text;
+    const [start, end] = [contentStart[block], contentStart[block + 1]];
+    const regexp = this.#regexp;
+    const { crossesLines, matchesEmpty } = this.leaf.analysis;
+    // Then the first match of each line can be searched in the block: what precedes and follows the line is not seen.
+    const isLocal =
+      this.#records.areLines &&
+      !crossesLines &&
+      !matchesEmpty &&
+      regexp.isLocal &&
+      regexp.windowBytesMax >= usualWindowBytes;
+    if (!isLocal || end - start > usualWindowBytes) {
+      this.#searchRecords(start, end);
+      return;
+    }
+    const text = content.subarray(start, end);
+    for (let at = 0; at < text.length; ) {
+      this.#stop.check();
+      const found = regexp.startFrom(text, at);
+      if (found < 0) return;
+      this.#mark(this.#records.recordAt(start + found));
+      at = findEnd(text, this.#records.delimiter, found) + 1;
+    }
+  }
+
+  #searchRecords(start: number, end: number): void {
+    const { content } = this.#records.text;
+    let record = this.#records.recordAt(start);
+    for (let from = start; from < end; record++) {
+      const to = findEnd(content, this.#records.delimiter, from);
+      if (to > from && this.#matches(from, to)) this.#mark(record);
+      from = to + 1;
+    }
+  }
+
+  #mark(record: number): void {
+    const bit = 1 << (record & 31);
+    if ((this.bits[record >>> 5] & bit) !== 0) return;
+    this.bits[record >>> 5] |= bit;
+    this.matchCount++;
+  }
+}
+
+/** Where the record that contains `from` ends. */
+function findEnd(text: Buffer, delimiter: number, from: number): number {
+  const end = text.indexOf(delimiter, from);
+  return end < 0 ? text.length : end;
+}

@@ -1,0 +1,120 @@
+/**
+ * Constants of the format of history shards; FORMAT.md describes it in prose.
+ *
+ * Versions: 1: first.
+ */
+export const formatVersion = 1;
+
+/** "TRWLHIST" in two little-endian words. */
+export const magic = [0x4c575254, 0x54534948] as const;
+
+/** One entry of the newline table covers this many bytes of `lines`. */
+export const newlineStepBytes = 1024;
+
+/**
+ * Lines and messages are divided into blocks of whole lines or messages, each of at least this many bytes except the
+ * last.
+ */
+export const blockBytes = 64 * 1024;
+
+/**
+ * Size of a unit, the granularity of postings. It is four times that of a shard: then posting lists take half the
+ * space, and a few more microseconds of scanning per unit.
+ */
+export const unitBytes = 16 * 1024;
+
+/** Zero bytes after each text, so that wide loads at its end stay within the value. */
+export const textPaddingBytes = 64;
+
+/** Sections in file order. Each starts at a multiple of 8. */
+export const sections = [
+  "oids",
+  "parentStart",
+  "parents",
+  "authorDates",
+  "committerDates",
+  "zones",
+  "authors",
+  "committers",
+  "commitFlags",
+  "commitFirstEntry",
+  "entryInfo",
+  "entryStart",
+  "entryFirstLine",
+  "hunks",
+  "personStart",
+  "persons",
+  "pathStart",
+  "paths",
+  "messageStart",
+  "messageBlockStart",
+  "messageFirstUnit",
+  "messageFoldExceptions",
+  "messageKeys",
+  "messagePostingStart",
+  "messagePostings",
+  "lineBlockStart",
+  "lineFirstUnit",
+  "lineFoldExceptions",
+  "lineKeys",
+  "linePostingStart",
+  "linePostings",
+  "newlines",
+  "messages",
+  "lines",
+] as const;
+
+export type Section = (typeof sections)[number];
+
+/** Sections that hold text; their checksums are verified separately, because they are most of the shard. */
+export const textSections: readonly Section[] = ["messages", "lines"];
+
+/** Words of the header before the section table. */
+export const headerWords = {
+  magic0: 0,
+  magic1: 1,
+  version: 2,
+  headerCrc: 3,
+  totalBytes: 4,
+  commitCount: 5,
+  entryCount: 6,
+  lineCount: 7,
+  oidBytes: 8,
+  sectionCount: 9,
+  flags: 10,
+} as const;
+
+export const headerWordCount = 16;
+
+/** Bit of the header's flags: there are no posting lists, so every message and line is a candidate. */
+export const withoutPostings = 1;
+
+/** Words of one entry of the section table: offset, length, CRC-32. */
+export const sectionWordCount = 3;
+
+export const headerBytes = alignUp((headerWordCount + sections.length * sectionWordCount) * 4);
+
+export function alignUp(byteCount: number): number {
+  return Math.ceil(byteCount / 8) * 8;
+}
+
+/** Bits of `commitFlags`. */
+export const commitFlags = {
+  /** The end of the message was left out. */
+  messageCut: 1,
+  /** git could not compare the commit with its parent: entries are missing. */
+  incomplete: 2,
+} as const;
+
+/** The lowest bits of `entryInfo`: how the file changed, and why it has no hunks. The others are the path number. */
+export const entryStatus = { changed: 0, added: 1, removed: 2 } as const;
+export const entryStatusMask = 3;
+export const entryFlags = { binary: 4, tooLarge: 8 } as const;
+export const entryPathShift = 4;
+
+/** Paths in one shard. */
+export const pathCountMax = 2 ** (32 - entryPathShift);
+
+/** The lowest bits of the head of a run of lines in `hunks`. */
+export const runSigns = { context: 0, added: 1, removed: 2 } as const;
+export const runSignBits = 2;

@@ -1,0 +1,267 @@
+import { assert } from "../base/assert.js";
+import { uninitializedBytes } from "../base/bytes.js";
+import { TrawlError } from "../base/errors.js";
+import type { PatchFile } from "../git/history/patch-file.js";
+import type { PatchCommit, PatchPerson } from "../git/history/patch-visitor.js";
+import type { Kernel, Postings } from "../native/kernel/kernel.js";
+import { crc32 } from "../native/memory/memory.js";
+import { findFoldExceptions, makeUnits, noPostings } from "../shard/text-sections.js";
+import {
+  commitFlags,
+  entryFlags,
+  entryPathShift,
+  entryStatus,
+  blockBytes,
+  newlineStepBytes,
+  pathCountMax,
+  textPaddingBytes,
+  unitBytes,
+  withoutPostings,
+  type Section,
+} from "./format.js";
+import { HunkWriter } from "./hunk-writer.js";
+import { LineDictionary } from "./line-dictionary.js";
+import { assemble, countBytes } from "./shard-bytes.js";
+import { StringTable } from "./string-table.js";
+
+/** What `build` may leave out for a shard that stays in memory and is searched a few times. */
+export type BuildKind = "with-postings" | "without-postings";
+
+/**
+ * Collects commits with their changes, and builds one history shard of them.
+ *
+ * Contract: `addCommit`, then `addFile` for each of its files, then `endCommit`; the newest commit comes first, that
+ * is, commits descend by committer date, and ascend by oid where dates are equal. After `build` the builder is empty.
+ */
+export class HistoryBuilder {
+  readonly #kernel: Kernel;
+  readonly #oidBytes: number;
+  #commits = new Columns();
+  #lines = new LineDictionary();
+  #hunks = new HunkWriter(this.#lines);
+  #persons = new StringTable();
+  #paths = new StringTable();
+
+  /** `oidBytes` is 20 or 32. */
+  constructor(kernel: Kernel, oidBytes: number) {
+    this.#kernel = kernel;
+    this.#oidBytes = oidBytes;
+  }
+
+  get commitCount(): number {
+    return this.#commits.oids.length;
+  }
+
+  /** Bytes of distinct lines and messages: most of the size of the shard. */
+  get textBytes(): number {
+    return this.#lines.textBytes + this.#commits.messageBytes;
+  }
+
+  addCommit({ oid, parents, author, committer, message, isMessageCut }: PatchCommit): void {
+    const columns = this.#commits;
+    assert(oid.length === this.#oidBytes * 2, "all oids of a shard have the same length");
+    columns.oids.push(oid);
+    columns.parents.push(parents);
+    columns.authorDates.push(author.seconds);
+    columns.committerDates.push(committer.seconds);
+    columns.zones.push(((author.zoneMinutes + 0x8000) * 0x10000 + committer.zoneMinutes + 0x8000) >>> 0);
+    columns.authors.push(this.#personNumber(author));
+    columns.committers.push(this.#personNumber(committer));
+    columns.flags.push(isMessageCut ? commitFlags.messageCut : 0);
+    columns.messages.push(Buffer.from(message));
+    columns.messageBytes += message.length + 1;
+    columns.firstEntry.push(columns.entryInfo.length);
+  }
+
+  addFile(file: PatchFile): void {
+    const columns = this.#commits;
+    const path = this.#paths.add(file.path.toString("latin1"));
+    if (path >= pathCountMax) throw new TrawlError("git", "the commits of a history shard change too many paths");
+    const status =
+      file.status === "A" ? entryStatus.added : file.status === "D" ? entryStatus.removed : entryStatus.changed;
+    const flags = (file.isBinary ? entryFlags.binary : 0) | (file.isTooLarge ? entryFlags.tooLarge : 0);
+    columns.entryInfo.push(path * 2 ** entryPathShift + (status | flags));
+    columns.entryStart.push(this.#hunks.byteCount);
+    columns.entryFirstLine.push(this.#lines.count);
+    this.#hunks.write(file);
+  }
+
+  /** `isComplete` is false if some files of the commit are missing. */
+  endCommit(isComplete: boolean): void {
+    if (!isComplete) this.#commits.flags[this.commitCount - 1] |= commitFlags.incomplete;
+  }
+
+  /** Builds the shard in the memory that `allocate` returns for its size, and fills any excess with zeros. */
+  build(kind: BuildKind, allocate: (byteCount: number) => Buffer): Buffer {
+    assert(this.commitCount > 0, "a history shard holds at least one commit");
+    const isIndexed = kind === "with-postings";
+    const counts = {
+      commitCount: this.commitCount,
+      entryCount: this.#commits.entryInfo.length,
+      lineCount: this.#lines.count,
+      oidBytes: this.#oidBytes,
+      flags: isIndexed ? 0 : withoutPostings,
+    };
+    const parts = {
+      ...this.#commitSections(),
+      ...this.#messageSections(isIndexed),
+      ...this.#lineSections(isIndexed),
+    };
+    const bytes = allocate(countBytes(parts));
+    assemble(bytes, counts, parts, isIndexed ? crc32 : () => 0);
+    this.#reset();
+    return bytes;
+  }
+
+  #reset(): void {
+    this.#commits = new Columns();
+    this.#lines = new LineDictionary();
+    this.#hunks = new HunkWriter(this.#lines);
+    this.#persons = new StringTable();
+    this.#paths = new StringTable();
+  }
+
+  #personNumber({ name, email }: PatchPerson): number {
+    return this.#persons.add(`${name.toString("latin1")}\0${email.toString("latin1")}`);
+  }
+
+  #commitSections(): Record<CommitSection, Uint8Array> {
+    const columns = this.#commits;
+    const { oids, parentStart, parents } = this.#numberParents();
+    return {
+      oids,
+      parentStart: words(parentStart),
+      parents: words(parents),
+      authorDates: toBytes(Float64Array.from(columns.authorDates)),
+      committerDates: toBytes(Float64Array.from(columns.committerDates)),
+      zones: words(columns.zones),
+      authors: words(columns.authors),
+      committers: words(columns.committers),
+      commitFlags: words(columns.flags),
+      commitFirstEntry: words([...columns.firstEntry, columns.entryInfo.length]),
+      entryInfo: words(columns.entryInfo),
+      entryStart: words([...columns.entryStart, this.#hunks.byteCount]),
+      entryFirstLine: words([...columns.entryFirstLine, this.#lines.count]),
+      hunks: this.#hunks.bytes.subarray(0, this.#hunks.byteCount),
+      personStart: words(this.#persons.starts()),
+      persons: this.#persons.bytes(),
+      pathStart: words(this.#paths.starts()),
+      paths: this.#paths.bytes(),
+    };
+  }
+
+  /** The oids of the commits, then those of parents that are not among them. */
+  #numberParents(): { oids: Buffer; parentStart: number[]; parents: number[] } {
+    const numberOf = new Map(this.#commits.oids.map((oid, i) => [oid, i]));
+    const parentStart = [0];
+    const parents: number[] = [];
+    for (const list of this.#commits.parents) {
+      for (const oid of list) {
+        const number = numberOf.get(oid) ?? numberOf.size;
+        numberOf.set(oid, number);
+        parents.push(number);
+      }
+      parentStart.push(parents.length);
+    }
+    return { oids: Buffer.from([...numberOf.keys()].join(""), "hex"), parentStart, parents };
+  }
+
+  #messageSections(isIndexed: boolean): Record<MessageSection, Uint8Array> {
+    const { messages, messageBytes } = this.#commits;
+    const text = Buffer.alloc(messageBytes + textPaddingBytes);
+    const start = new Uint32Array(messages.length + 1);
+    messages.forEach((message, i) => {
+      text.set(message, start[i]);
+      start[i + 1] = start[i] + message.length + 1;
+    });
+    const index = this.#index(text.subarray(0, messageBytes), start, isIndexed);
+    return {
+      messageStart: toBytes(start),
+      messageBlockStart: toBytes(index.contentStart),
+      messageFirstUnit: toBytes(index.contentFirstUnit),
+      messageFoldExceptions: toBytes(index.foldExceptions),
+      messageKeys: toBytes(index.postings.keys),
+      messagePostingStart: toBytes(index.postings.offsets),
+      messagePostings: index.postings.bytes,
+      messages: text,
+    };
+  }
+
+  #lineSections(isIndexed: boolean): Record<LineSection, Uint8Array> {
+    const { text: buffer, textBytes, count } = this.#lines;
+    const text = buffer.subarray(0, textBytes);
+    const index = this.#index(text, this.#lines.start.subarray(0, count + 1), isIndexed);
+    const newlines = new Uint32Array(Math.floor(textBytes / newlineStepBytes) + 1);
+    this.#kernel.newlineTable(text, newlineStepBytes, newlines);
+    const padded = uninitializedBytes(textBytes + textPaddingBytes);
+    text.copy(padded);
+    padded.fill(0, textBytes);
+    return {
+      lineBlockStart: toBytes(index.contentStart),
+      lineFirstUnit: toBytes(index.contentFirstUnit),
+      lineFoldExceptions: toBytes(index.foldExceptions),
+      lineKeys: toBytes(index.postings.keys),
+      linePostingStart: toBytes(index.postings.offsets),
+      linePostings: index.postings.bytes,
+      newlines: toBytes(newlines),
+      lines: padded,
+    };
+  }
+
+  /** `start` holds the start of each line or message, and the end of the text. */
+  #index(text: Buffer, start: Uint32Array, isIndexed: boolean): TextSections {
+    const contentStart = blockStarts(start);
+    const { contentFirstUnit, units } = makeUnits(contentStart, unitBytes);
+    const postings = isIndexed ? this.#kernel.buildPostings(text, units, units.length / 2) : noPostings;
+    return { contentStart, contentFirstUnit, postings, foldExceptions: findFoldExceptions(text, contentStart) };
+  }
+}
+
+/** Blocks of whole lines or messages; the last element is the end of the text. */
+function blockStarts(start: Uint32Array): Uint32Array {
+  const end = start[start.length - 1];
+  const blocks = [0];
+  for (const at of start) {
+    if (at - blocks[blocks.length - 1] >= blockBytes && at < end) blocks.push(at);
+  }
+  if (end > 0) blocks.push(end);
+  return Uint32Array.from(blocks);
+}
+
+interface TextSections {
+  readonly contentStart: Uint32Array;
+  readonly contentFirstUnit: Uint32Array;
+  readonly postings: Postings;
+  readonly foldExceptions: Uint32Array;
+}
+
+type MessageSection = Extract<Section, `message${string}`>;
+type LineSection = Extract<Section, `line${string}` | "newlines">;
+type CommitSection = Exclude<Section, MessageSection | LineSection>;
+
+/** The columns of the commits and entries that were added. */
+class Columns {
+  readonly oids: string[] = [];
+  readonly parents: (readonly string[])[] = [];
+  readonly authorDates: number[] = [];
+  readonly committerDates: number[] = [];
+  readonly zones: number[] = [];
+  readonly authors: number[] = [];
+  readonly committers: number[] = [];
+  readonly flags: number[] = [];
+  readonly messages: Buffer[] = [];
+  /** Including a zero byte after each. */
+  messageBytes = 0;
+  readonly firstEntry: number[] = [];
+  readonly entryInfo: number[] = [];
+  readonly entryStart: number[] = [];
+  readonly entryFirstLine: number[] = [];
+}
+
+function words(numbers: readonly number[]): Uint8Array {
+  return toBytes(Uint32Array.from(numbers));
+}
+
+function toBytes(array: Uint32Array | Float64Array): Uint8Array {
+  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+}

@@ -1,0 +1,28 @@
+import { readPatches, usualPatchLimits } from "../../src/git/history/patches.js";
+import { HistoryBuilder, type BuildKind } from "../../src/history/history-builder.js";
+import { loadKernel } from "../../src/native/kernel/load.js";
+
+/** The bytes of a history shard of these commits. Throws if one of them is missing. */
+export async function buildHistoryShard(
+  directory: string,
+  commits: readonly string[],
+  kernelName: "native" | "ts",
+  kind: BuildKind,
+): Promise<Buffer> {
+  const builder = new HistoryBuilder(loadKernel(kernelName), commits[0].length / 2);
+  await readPatches(
+    { directory, commits, limits: usualPatchLimits, stop: () => false },
+    {
+      commit: (commit) => builder.addCommit(commit),
+      file: (file) => builder.addFile(file),
+      endCommit: (isComplete) => {
+        builder.endCommit(isComplete);
+        return true;
+      },
+      missing: (oid) => {
+        throw new Error(`${oid} is missing`);
+      },
+    },
+  );
+  return builder.build(kind, (byteCount) => Buffer.alloc(byteCount));
+}
