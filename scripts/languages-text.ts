@@ -10,18 +10,21 @@ interface LinguistLanguage {
   readonly interpreters?: readonly string[];
 }
 
+/** Languages that other implementations of this interface know, and linguist does not. */
+const otherLanguages: readonly LinguistLanguage[] = [{ name: "Magik", extensions: [".magik"], aliases: ["magik"] }];
+
 const packageFolder = new URL("../../node_modules/linguist-languages/", import.meta.url);
 
 /**
- * The text of `src/model/languages.tsv`: one line for each language of linguist, in its order, with the properties that
- * Trawl uses. The licences of the package and of linguist come first, as they require.
+ * The text of `src/model/languages.tsv`: one line for each language of linguist, in its order, and for a few others, with
+ * the properties that Trawl uses. The licences of the package and of linguist come first, as they require.
  */
 export function languagesText(): string {
   const licences = ["LICENSE", "ThirdPartyNoticeText.txt"].map((name) =>
     readFileSync(new URL(name, packageFolder), "utf8").trim(),
   );
   const notice = ["Generated from the npm package linguist-languages by `make languages`.", ...licences].join("\n\n");
-  const languages: readonly LinguistLanguage[] = Object.values(linguist);
+  const languages: readonly LinguistLanguage[] = [...Object.values(linguist), ...otherLanguages];
   const lines = [
     ...notice.split("\n").map((line) => `# ${line}`.trimEnd()),
     ["# name", "extensions", "filenames", "aliases", "interpreters"].join("\t"),

@@ -139,6 +139,18 @@ done
 say "many restarts within a few seconds: none is refused"
 for i in $(seq 6); do booted systemctl restart trawld || fail "restart $i failed: $(journal)"; done
 
+say "webhook: a script tells of a push, which is fetched and found"
+echo the-secret-of-a-script >"$root/etc/trawl/script-hook"
+booted sh -c 'chgrp trawl /etc/trawl/script-hook; chmod 640 /etc/trawl/script-hook'
+echo '{"webhooks": {"secrets": {"script": "file:/etc/trawl/script-hook"}}}' >"$root/etc/trawl/trawl.jsonc"
+booted systemctl restart trawld || fail "the daemon did not start: $(journal)"
+booted bash -ec 'cd /srv/source; echo "a thimble" >thimble.txt; git add .; git -c user.name=a -c user.email=a@b commit -q -m two'
+push() { booted curl -s -H "Authorization: Bearer $1" -d '{"repository": "host/source"}' "$url/.api/webhooks/script"; }
+push another-secret-of-a-script | grep -q host/source && fail "a wrong secret was accepted"
+push the-secret-of-a-script | grep -q host/source || fail "the webhook answered: $(push the-secret-of-a-script)"
+for _ in $(seq 100); do if booted trawl search --count 1 thimble | grep -q "a thimble"; then break; fi; sleep 0.1; done
+booted trawl search --count 1 thimble | grep -q "a thimble" || fail "the pushed commit was not found: $(journal)"
+
 say "backup to a folder that a drop-in makes writable, restore to an empty directory"
 booted bash -ec 'install -d -o trawl -g trawl -m 0700 /backup/trawl; mkdir -p /etc/systemd/system/trawld.service.d
   printf "[Service]\nReadWritePaths=/backup/trawl\n" >/etc/systemd/system/trawld.service.d/backup.conf; systemctl daemon-reload; systemctl restart trawld'

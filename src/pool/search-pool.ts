@@ -3,6 +3,7 @@ import type {
   FindTask,
   FindTaskResult,
   BufferOwnerMessage,
+  HelpMessage,
   SearchTask,
   SearchTaskResult,
   SearchWorkerSettings,
@@ -16,8 +17,12 @@ import { heapMiB, graceMs, type PoolReport } from "./pool-settings.js";
 /** The entry files of the workers. */
 export const searchWorkerEntry = new URL("../worker/search-worker.js", import.meta.url);
 
-/** Receives a batch; `release` must be called when its bytes are no longer needed. */
-export type BatchReceiver = (message: BatchMessage, release: () => void) => void;
+/** Receives the messages of the slices of one search. */
+export interface SliceReceiver {
+  /** `release` must be called when the bytes of the batch are no longer needed. */
+  readonly onBatch: (message: BatchMessage, release: () => void) => void;
+  readonly onHelpWanted: () => void;
+}
 
 /**
  * The pool of search workers, one per core, long-lived. Batches of results arrive on a separate channel of each worker
@@ -26,7 +31,7 @@ export type BatchReceiver = (message: BatchMessage, release: () => void) => void
 export class SearchPool {
   readonly workerCount: number;
   readonly #pool: WorkerPool<SearchTaskResult | FindTaskResult | WarmTaskResult>;
-  readonly #receivers = new Map<number, BatchReceiver>();
+  readonly #receivers = new Map<number, SliceReceiver>();
   readonly #buffers = new BufferPool();
 
   /** `entry` is the file that its workers run. */
@@ -43,7 +48,7 @@ export class SearchPool {
       },
       log,
       {
-        onMessage: (message) => this.#receive(message as BatchMessage | BufferOwnerMessage),
+        onMessage: (message) => this.#receive(message as SearchThreadMessage),
         onLoss: (reason) => metrics.workersLost.inc({ pool: "search", reason }),
       },
     );
@@ -77,8 +82,9 @@ export class SearchPool {
     return this.#pool.run(name, task, { deadlineMs, stops: [stop], graceMs, activity: undefined });
   }
 
-  onBatch(searchId: number, receive: BatchReceiver): void {
-    this.#receivers.set(searchId, receive);
+  /** Until `forget`, messages of slices of this search go to `receiver`. */
+  receive(searchId: number, receiver: SliceReceiver): void {
+    this.#receivers.set(searchId, receiver);
   }
 
   forget(searchId: number): void {
@@ -89,11 +95,14 @@ export class SearchPool {
     await this.#pool.close();
   }
 
-  #receive(message: BatchMessage | BufferOwnerMessage): void {
+  #receive(message: SearchThreadMessage): void {
     if (message.kind === "buffer-owner") return this.#buffers.add(message);
+    const receiver = this.#receivers.get(message.searchId);
+    if (message.kind === "help") return receiver?.onHelpWanted();
     const release = this.#buffers.releaseFor(message);
-    const receive = this.#receivers.get(message.searchId);
-    if (receive === undefined) release();
-    else receive(message, release);
+    if (receiver === undefined) release();
+    else receiver.onBatch(message, release);
   }
 }
+
+type SearchThreadMessage = BatchMessage | HelpMessage | BufferOwnerMessage;

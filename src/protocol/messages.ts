@@ -35,6 +35,8 @@ export interface SearchTask {
   readonly control: Int32Array;
   /** Index of this slice's slot in the control block. */
   readonly slot: number;
+  /** True if no other slice of the search has been started: it requests them if it finds that it has much to do. */
+  readonly isAlone: boolean;
   readonly lane: Lane;
   readonly resume: ResumePosition | undefined;
   /** True to return stats per shard. */
@@ -125,6 +127,8 @@ export interface SearchTaskResult {
   readonly shardStats: readonly { readonly shard: number; readonly stats: SearchStats }[];
   /** Number of batches that this slice has posted. They arrive on another channel, before or after this result. */
   readonly batchCount: number;
+  /** The last batch, if it is small: in the same message, a short search wakes the main thread once. */
+  readonly lastBatch: ResultBatch | undefined;
   readonly failures: readonly ShardFailure[];
   /** Some may be reported again when the slice resumes. */
   readonly excluded: readonly ExcludedFile[];
@@ -145,6 +149,12 @@ export interface BatchMessage {
   readonly owner: number | undefined;
   /** The number of buffers that have been returned to that worker so far. */
   readonly takenBackCount: number;
+}
+
+/** Posted by a slice that is alone, at most once: other threads should search the remaining shards with it. */
+export interface HelpMessage {
+  readonly kind: "help";
+  readonly searchId: number;
 }
 
 /** Maximum number of buffers that a worker keeps for reuse, including those that are being returned to it. */

@@ -179,6 +179,7 @@ async function explainShards(
               cached: [],
               control: control.memory,
               slot: 0,
+              isAlone: false,
               lane: "exhaustive",
               resume,
               explain: true,

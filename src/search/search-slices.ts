@@ -13,6 +13,7 @@ import type {
 } from "../protocol/messages.js";
 import type { SearchEnvironment } from "./search-environment.js";
 import { recordShardFailure } from "./shard-failure.js";
+import { mayBeSmall } from "./small-work.js";
 
 /**
  * Bytes of results that a search may have produced without its client having read them. With at most one more batch per
@@ -70,6 +71,8 @@ export class SearchSlices {
   /** Called when the running phase is done. */
   #resolve: () => void = () => undefined;
   #isGivenUp = false;
+  /** True while only the first slice of the phase has been scheduled. */
+  #isAlone = false;
   readonly #parked: { readonly slot: number; readonly row: ResumePosition }[] = [];
   #sliceCount = 0;
   /**
@@ -84,7 +87,10 @@ export class SearchSlices {
 
   constructor(search: SlicedSearch) {
     this.#search = search;
-    search.environment.pool.onBatch(search.id, (message, release) => this.#receive(message, release));
+    search.environment.pool.receive(search.id, {
+      onBatch: (message, release) => this.#receive(message, release),
+      onHelpWanted: () => this.#addSlices(),
+    });
   }
 
   get isActive(): boolean {
@@ -109,13 +115,16 @@ export class SearchSlices {
 
   /**
    * Searches `work` from its first shard on, unless the search is stopped. Resolves when all slices have ended and all
-   * their batches have arrived; never rejects.
+   * their batches have arrived; never rejects. Work that may be small begins with one slice, which requests the others
+   * if it is not.
    */
   run(work: SlicedWork): Promise<void> {
     const { control, environment } = this.#search;
     this.#work = work;
     control.restartShards();
-    const sliceCount = control.isStopped ? 0 : Math.min(environment.pool.workerCount, work.rows.length);
+    this.#isAlone = mayBeSmall(work);
+    const countMax = this.#isAlone ? 1 : environment.pool.workerCount;
+    const sliceCount = control.isStopped ? 0 : Math.min(countMax, work.rows.length);
     return new Promise((resolve) => {
       this.#resolve = resolve;
       for (let slot = 0; slot < sliceCount; slot++) this.#schedule(slot, work, undefined);
@@ -171,6 +180,17 @@ export class SearchSlices {
     environment.log.error({ shard: shardId, error: errorMessage(error) }, "a search worker crashed; it was replaced");
   }
 
+  /** Schedules the slices that have not been scheduled yet. */
+  #addSlices(): void {
+    const { control, environment } = this.#search;
+    const work = this.#work;
+    if (work === undefined || !this.#isAlone || !this.isActive || control.isStopped) return;
+    this.#isAlone = false;
+    const left = Math.max(0, work.rows.length - control.takenShardCount);
+    for (let slot = 1; slot < Math.min(environment.pool.workerCount, left + 1); slot++)
+      this.#schedule(slot, work, undefined);
+  }
+
   #schedule(slot: number, work: SlicedWork, row: ResumePosition | undefined): void {
     const { environment, lane, client, onScheduled } = this.#search;
     this.#activeCount++;
@@ -191,10 +211,12 @@ export class SearchSlices {
         filter: view.filter.memory,
         control: control.memory,
         slot,
+        isAlone: this.#isAlone,
         lane,
         resume: row,
         explain: false,
       });
+      if (result.lastBatch !== undefined && !this.#isGivenUp) this.#takeBatch(result.lastBatch, () => undefined);
       this.#countBatches(slice, result.batchCount);
       this.#takeResult(slot, work, result);
     } catch (error) {
@@ -263,9 +285,13 @@ export class SearchSlices {
 
   #receive({ slice, batch }: BatchMessage, release: () => void): void {
     this.#countBatches(slice, -1);
-    this.#owedBytes += batch.bytes.length;
-    this.#search.onBatch(batch, release);
+    this.#takeBatch(batch, release);
     this.#search.onProgress();
     this.#settle();
+  }
+
+  #takeBatch(batch: ResultBatch, release: () => void): void {
+    this.#owedBytes += batch.bytes.length;
+    this.#search.onBatch(batch, release);
   }
 }

@@ -38,6 +38,7 @@ export const contexts: readonly SearchContext[] = [
   contextOf("either", "repo:^odd$ or (repo:hid repo:den)"),
   contextOf("forks", "fork:yes repo:parser"),
   contextOf("at-dev", "repo:^parser$ rev:dev"),
+  contextOf("of-team", "repo:has(team:core) or repo:has.description(of.tokens)"),
   contextOf("exact-case", "case:yes repo:^parser$"),
 ];
 
@@ -103,7 +104,14 @@ const metadata = rows("repo:has.meta", "standard", [
 
 const olderNames = rows("older names of repo:has.meta", "standard", [
   ["has", "repo:has(team:core)", ["acme/tools"]],
-  ["has: not quoted", `repo:has("team":core)`, [none]],
+  ["has: quoted", `repo:has("team":"core")`, ["acme/tools"]],
+  ["has: a key in single quotes", `repo:has('team':core)`, ["acme/tools"]],
+  ["has: an escape", String.raw`repo:has("te\"am":core)`, [none]],
+  ["has: a colon and a blank in quotes", `repo:has("te am:x":"co:re")`, [none]],
+  ["has: more than a pair", "repo:has(a:b:c)", [`${unable}unexpected extra content`]],
+  ["has: a quote without an end", `repo:has("team:core)`, [`${unable}key cannot be empty`]],
+  ["has: text after a quote", `repo:has("team"x:core)`, [`${unable}unexpected extra content`]],
+  ["has: an empty key in quotes", `repo:has("":core)`, [`${unable}key cannot be empty`]],
   ["has: an empty value", "repo:has(1st:)", ["parser"]],
   ["has.key", "repo:has.key(tier)", ["acme/tools"]],
   ["has.tag: a key without a value", "repo:has.tag(tier)", ["acme/tools"]],
@@ -202,6 +210,8 @@ const wrong = "alert: Unable To Process Query: ";
 
 const searchContexts = rows("context:", "standard", [
   ["a list", "context:team/core type:repo", ["odd", "parser"], []],
+  ["predicates on attributes", "context:of-team type:repo", ["acme/tools", "parser"]],
+  ["predicates on attributes and a filter", "context:of-team -repo:has.key(tier) type:repo", ["parser"]],
   ["a list and a pattern", "context:team/core alpha one", ["odd:crlf.txt:L1"]],
   ["a list and a filter: both hold", "context:team/core repo:r", ["parser"]],
   ["a list and an exclusion", "context:team/core -repo:parser", ["odd"]],

@@ -418,9 +418,16 @@ t.test("invalid search contexts", async (t) => {
     ],
     [
       "a predicate",
-      context('"query": "repo:has.topic(x)"'),
-      "FILE:2: context x: the query of a context cannot contain predicates",
+      context('"query": "repo:has.path(x)"'),
+      "FILE:2: context x: the query of a context cannot contain predicates on files, contents or commits, only on attributes of repositories",
     ],
+    ...["repo:has.content(x)", "repo:has.commit.after(yesterday)", "file:has.content(x)", "file:has.owner(x)"].map(
+      (predicate): readonly [string, string, string] => [
+        predicate,
+        context(`"query": "${predicate}"`),
+        "FILE:2: context x: the query of a context cannot contain predicates on files, contents or commits, only on attributes of repositories",
+      ],
+    ),
     [
       "a glob",
       context('"query": "repo:a@*refs/heads/*"'),

@@ -100,7 +100,7 @@ export class ResultCollector {
     const pathRowFrom = pathRows.count;
     if (select === undefined || select === "content") {
       if (evaluator.addRows(index, rows) > 1) rows.makeDisjoint(rowFrom);
-      evaluator.addPathRows(index, pathRows);
+      if (select === undefined) evaluator.addPathRows(index, pathRows);
     }
     const rowCount = rows.count - rowFrom;
     const wanted = select === "content" ? rowCount : Math.max(1, rowCount);

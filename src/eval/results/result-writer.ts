@@ -208,6 +208,7 @@ export class ResultWriter {
     }
     switch (select) {
       case "content":
+        pathRows.clear();
         return rowCount === 0 ? undefined : rowCount;
       case "file":
       case "file.path":

@@ -129,7 +129,8 @@ export class SseStream implements EventSink {
   #scheduleFlush(): void {
     if (this.#flushScheduled) return;
     this.#flushScheduled = true;
-    queueMicrotask(() => {
+    // After all promises that can be resolved now, because a short search sends its first and last events together.
+    process.nextTick(() => {
       this.#flushScheduled = false;
       this.#flush();
     });

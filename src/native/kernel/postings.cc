@@ -1,6 +1,5 @@
 #include "postings.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "classes.h"
@@ -222,23 +221,51 @@ size_t intersectPostings(Text postings, size_t from, size_t to, uint32_t* units,
   return kept;
 }
 
+// Inserts a list, unless it is among `lists`, which are sorted by length: there are few. Returns how many there are.
+static size_t insertList(const PostingLists& shard, uint32_t list, uint32_t* lists, size_t found) {
+  const uint32_t bytes = shard.starts[list + 1] - shard.starts[list];
+  size_t place = found;
+  for (size_t i = 0; i < found; i++) {
+    if (lists[i] == list) return found;
+    if (place == found && shard.starts[lists[i] + 1] - shard.starts[lists[i]] > bytes) place = i;
+  }
+  for (size_t i = found; i > place; i--) lists[i] = lists[i - 1];
+  lists[place] = list;
+  return found + 1;
+}
+
+// Writes to `places` the index of the first key of the shard, which has some, that is not less than each of `wanted`,
+// or of the last key. The searches
+// proceed together, one step of each at a time, so that their cache misses overlap: half the time for 24 trigrams.
+static void lowerBounds(const PostingLists& shard, const uint32_t* wanted, size_t wantedCount, uint32_t* places) {
+  for (size_t i = 0; i < wantedCount; i++) places[i] = 0;
+  for (size_t left = shard.count; left > 1;) {
+    const size_t half = left / 2;
+    for (size_t i = 0; i < wantedCount; i++) {
+      const uint32_t* keys = shard.keys + places[i];
+      places[i] += keys[half - 1] < wanted[i] ? static_cast<uint32_t>(half) : 0;
+    }
+    left -= half;
+  }
+}
+
 size_t findLists(const PostingLists& shard, Text literal, uint32_t* lists) {
+  constexpr size_t together = 64;
+  uint32_t keys[together], places[together];
   size_t found = 0;
-  for (size_t at = 0; at + 3 <= literal.length; at++) {
-    const uint8_t* text = literal.data + at;
-    const uint32_t key = static_cast<uint32_t>(classes.of[text[0]]) << 14 |
-                         static_cast<uint32_t>(classes.of[text[1]]) << 7 | classes.of[text[2]];
-    const size_t list = std::lower_bound(shard.keys, shard.keys + shard.count, key) - shard.keys;
-    if (list == shard.count || shard.keys[list] != key) return 0;
-    const uint32_t bytes = shard.starts[list + 1] - shard.starts[list];
-    // Insertion sort, as there are few.
-    size_t place = found;
-    while (place > 0 && shard.starts[lists[place - 1] + 1] - shard.starts[lists[place - 1]] > bytes) place--;
-    bool isKnown = false;
-    for (size_t i = 0; i < found && !isKnown; i++) isKnown = lists[i] == list;
-    if (isKnown) continue;
-    for (size_t i = found++; i > place; i--) lists[i] = lists[i - 1];
-    lists[place] = static_cast<uint32_t>(list);
+  if (shard.count == 0) return 0;
+  for (size_t from = 0; from + 3 <= literal.length; from += together) {
+    size_t count = 0;
+    for (size_t at = from; at + 3 <= literal.length && count < together; at++) {
+      const uint8_t* text = literal.data + at;
+      keys[count++] = static_cast<uint32_t>(classes.of[text[0]]) << 14 |
+                      static_cast<uint32_t>(classes.of[text[1]]) << 7 | classes.of[text[2]];
+    }
+    lowerBounds(shard, keys, count, places);
+    for (size_t i = 0; i < count; i++) {
+      if (shard.keys[places[i]] != keys[i]) return 0;
+      found = insertList(shard, places[i], lists, found);
+    }
   }
   return found;
 }

@@ -1,6 +1,19 @@
 import { combine, hasField, isOperator, type FieldNode, type QueryNode } from "../syntax/ast.js";
 
 /**
+ * `hoist` for the whole query and, where that changes nothing, for each of its groups: `(lang:go a or b) count:all`
+ * searches for both with `lang:go`.
+ */
+export function hoistGroups(node: QueryNode, textFrom: number): QueryNode {
+  const hoisted = hoist(node, textFrom);
+  if (hoisted !== node || !isOperator(node) || !hasField(node)) return hoisted;
+  return combine(
+    node.kind,
+    node.children.map((child) => hoistGroups(child, textFrom)),
+  );
+}
+
+/**
  * Applies fields at either end of an expression to all of it: `repo:r a or b and c` and `repo:r a or b file:f` search
  * for the whole expression with both filters. This assumption is made only for the sequence fields with a pattern, pure
  * patterns, a pattern with fields; a field between patterns keeps the operands separate, as in `a or repo:r b`. Returns
@@ -9,7 +22,7 @@ import { combine, hasField, isOperator, type FieldNode, type QueryNode } from ".
  * `textFrom` is where the query starts. A query that starts with a pattern is not hoisted: a first operand without
  * fields counts as having one at the very start, where the pattern is.
  */
-export function hoist(root: QueryNode, textFrom: number): QueryNode {
+function hoist(root: QueryNode, textFrom: number): QueryNode {
   if (root.kind !== "and" && root.kind !== "or") return root;
   const first = partition(root.children[0] as QueryNode);
   const last = partition(root.children.at(-1) as QueryNode);

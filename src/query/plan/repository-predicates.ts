@@ -96,25 +96,31 @@ function endOfPiece(source: string, from: number): number {
   return end;
 }
 
-/** `key:value`, both unquoted. */
+/** `key:value`, each unquoted or quoted. */
 function readPair(argument: string): PredicateTest {
-  const colon = argument.indexOf(":");
-  if (colon === -1 || argument.includes(":", colon + 1)) throw bad("expected params of the form key:value");
-  if (colon === 0) throw bad("key cannot be empty");
-  return metadata(plain(argument.slice(0, colon)), plain(argument.slice(colon + 1)));
+  const [keyPart, valuePart] = splitMetadata(argument);
+  if (valuePart === undefined) throw bad("expected params of the form key:value");
+  return metadata(readQuoted(keyPart), readQuoted(valuePart));
 }
 
 /** `key`, `key:` or `key:value`; each part is unquoted, quoted or a regexp between slashes. */
 function readMetadata(argument: string): PredicateTest {
-  const text = argument.trim();
-  const keyPart = leadingPart(text);
-  const rest = text.slice(keyPart.length);
+  const [keyPart, valuePart] = splitMetadata(argument);
   const key = readPart(keyPart, "key");
-  if (key.text === "") throw bad("key cannot be empty");
-  if (rest === "") return metadata(key, "any");
-  const valuePart = leadingPart(rest.slice(1));
-  if (!rest.startsWith(":") || valuePart.length + 1 < rest.length) throw bad("unexpected extra content");
+  if (valuePart === undefined) return metadata(key, "any");
   return metadata(key, valuePart === "" ? "none" : readPart(valuePart, "value"));
+}
+
+/** The key and, after a colon, the value, each as typed. */
+function splitMetadata(argument: string): readonly [key: string, value: string | undefined] {
+  const text = argument.trim();
+  const key = leadingPart(text);
+  if (key === "" || key === '""' || key === "''" || key === "//") throw bad("key cannot be empty");
+  const rest = text.slice(key.length);
+  if (rest === "") return [key, undefined];
+  const value = leadingPart(rest.slice(1));
+  if (!rest.startsWith(":") || value.length + 1 < rest.length) throw bad("unexpected extra content");
+  return [key, value];
 }
 
 const part = /^(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\/(?:\\.|[^/\\])*\/|[^:"'\s]*)/s;
@@ -124,13 +130,15 @@ function leadingPart(text: string): string {
 }
 
 function readPart(text: string, what: string): TextPredicate {
-  const [delimiter = ""] = text;
-  if (!"\"'/".includes(delimiter) || text.length < 2 || !text.endsWith(delimiter)) return plain(text);
-  const inner = text.slice(1, -1);
-  if (delimiter !== "/") return plain(inner.replace(/\\(["'\\])/g, "$1"));
-  const source = inner.replaceAll("\\/", "/");
+  if (text.length < 2 || !text.startsWith("/") || !text.endsWith("/")) return readQuoted(text);
+  const source = text.slice(1, -1).replaceAll("\\/", "/");
   checkRegexp(source, `has.meta ${what} argument: `);
   return { text: source, isRegexp: true };
+}
+
+function readQuoted(text: string): TextPredicate {
+  const isQuoted = text.length > 1 && (text.startsWith('"') || text.startsWith("'")) && text.endsWith(text.slice(0, 1));
+  return plain(isQuoted ? text.slice(1, -1).replace(/\\(["'\\])/g, "$1") : text);
 }
 
 function plain(text: string): TextPredicate {

@@ -6,6 +6,7 @@ import type { Span } from "../syntax/characters.js";
 import type { FieldName } from "../fields/fields.js";
 import { parseQuery } from "../syntax/parse.js";
 import { QueryError } from "../syntax/query-error.js";
+import { isPredicate } from "./repository-predicates.js";
 import { findField, readRevisions, Validator } from "../fields/validate.js";
 import { isRevisionGlob } from "../fields/values.js";
 
@@ -43,7 +44,11 @@ export function checkContextQuery(text: string, nowMs: number): void {
     if (leaf.kind === "pattern") refuse("the query of a context may contain only filters, no pattern", leaf.span);
     else if (!contextFields.has(leaf.name))
       refuse(`the query of a context cannot contain ${leaf.name}:, only ${[...contextFields].join(", ")}`, leaf.span);
-    else if (leaf.predicate !== undefined) refuse("the query of a context cannot contain predicates", leaf.span);
+    else if (leaf.predicate !== undefined && !isPredicate(leaf))
+      refuse(
+        "the query of a context cannot contain predicates on files, contents or commits, only on attributes of repositories",
+        leaf.span,
+      );
     else if (readRevisions(leaf).some(isRevisionGlob))
       refuse("the query of a context cannot contain revision globs", leaf.span);
   }

@@ -153,10 +153,22 @@ class GrammarReader {
     return { from: end, to: end };
   }
 
-  #expectedOperand(): IncompleteError {
+  /** A `)` that ends no group is the greater error: without it, the parentheses might be text. */
+  #expectedOperand(): QueryError {
+    const stray = this.#strayClose();
+    if (stray !== undefined) return this.#error(this.#unclearParentheses(), stray);
     const here = this.#here();
     const error = new IncompleteError("expected operand", this.#text, here);
     return new IncompleteError(`expected operand at ${error.from}`, this.#text, here);
+  }
+
+  #strayClose(): Span | undefined {
+    let depth = 0;
+    return this.#tokens.find(({ kind }) => {
+      if (kind === "open") depth++;
+      else if (kind === "close") depth--;
+      return depth < 0;
+    })?.span;
   }
 
   #unclearParentheses(): string {

@@ -1,7 +1,7 @@
 import { isOperator, nodeSpan, type QueryNode, type QueryTree } from "./ast.js";
 import { skipSpaces } from "./characters.js";
 import { readTokens } from "./grammar.js";
-import { hoist } from "../plan/hoist.js";
+import { hoistGroups } from "../plan/hoist.js";
 import { joinPatterns } from "./join.js";
 import { queryLimits } from "./limits.js";
 import { normalise } from "./normalise.js";
@@ -35,7 +35,7 @@ export function parseRaw(text: string, type: QueryType): QueryNode | undefined {
 function parseGroups(text: string, type: QueryType): QueryNode | undefined {
   const { root, disambiguated } = readTokens(text, type, scan(text, type, false));
   if (root === undefined) return undefined;
-  const hoisted = disambiguated ? root : hoist(root, skipSpaces(text, 0));
+  const hoisted = disambiguated ? root : hoistGroups(root, skipSpaces(text, 0));
   if (type !== "keyword" && type !== "regexp") refuseMixedGroups(text, hoisted);
   return hoisted;
 }
@@ -44,7 +44,7 @@ function parseGroups(text: string, type: QueryType): QueryNode | undefined {
 function parseWithoutGroups(text: string, type: QueryType, firstError: IncompleteError): QueryNode | undefined {
   try {
     const { root } = readTokens(text, type, scan(text, type, true));
-    return root && hoist(root, skipSpaces(text, 0));
+    return root && hoistGroups(root, skipSpaces(text, 0));
   } catch (error) {
     if (error instanceof QueryError) throw firstError;
     throw error;

@@ -104,10 +104,13 @@ function unownedAlert({ unownedResults }: AlertSource): Alert | undefined {
   };
 }
 
+/** A proposed timeout is at least as long. */
+const proposedSecondsMin = 2;
+
 function timeoutAlert(source: AlertSource): Alert | undefined {
   const { timedOutAfterMs, hasResults } = source;
   if (timedOutAfterMs === undefined || hasResults) return undefined;
-  const seconds = Math.ceil((timedOutAfterMs * 2) / 1000);
+  const seconds = Math.max(proposedSecondsMin, Math.ceil((timedOutAfterMs * 2) / 1000));
   return {
     title: "Timed out while searching",
     description: `We weren't able to find any results in ${shownDuration(timedOutAfterMs)}.`,

@@ -73,7 +73,7 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
       reason: "display",
       title: "display limit hit",
       severity: "info",
-      message: `We only display ${source.displayLimitHit} results even if your search returned more results. To see all results, use our CLI.`,
+      message: `We only display ${source.displayLimitHit} ${source.displayLimitHit === 1 ? "result" : "results"} even if your search returned more results. To see all results, use our CLI.`,
     });
   }
   return skipped;

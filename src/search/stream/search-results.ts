@@ -74,8 +74,7 @@ export class SearchResults {
 
   /** Prepares, in steps, what the first repository result needs. */
   *prepareRepositories(): Generator<undefined, void> {
-    const plans = this.#plan.basicQueries.flatMap(({ repositoryNames }) => repositoryNames ?? []);
-    if (plans.length > 0) this.#highlighter ??= yield* NameHighlighter.make(plans);
+    this.#highlighter ??= yield* NameHighlighter.make(this.#plan);
   }
 
   /** Adds a repository as a result, unless it is one already. */
@@ -85,9 +84,7 @@ export class SearchResults {
     this.repositoryCount++;
     this.repositoryIds.add(repositoryId);
     if (!this.#showOne()) return;
-    this.#highlighter ??= resultAtOnce(
-      NameHighlighter.make(this.#plan.basicQueries.flatMap(({ repositoryNames }) => repositoryNames ?? [])),
-    );
+    this.#highlighter ??= resultAtOnce(NameHighlighter.make(this.#plan));
     this.#stream.addMatches(Buffer.from(repositoryMatch(repository, revision, this.#highlighter)));
   }
 

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import * as linguist from "linguist-languages";
 import t from "tap";
 import { languagesText } from "../../../scripts/languages-text.js";
 import { assert } from "../../../src/base/assert.js";
@@ -13,6 +14,15 @@ function language(name: string): Language {
 
 t.test("the table matches the package", async (t) => {
   t.equal(readFileSync("src/model/languages.tsv", "utf8"), languagesText(), "make languages writes it");
+});
+
+t.test("every language of linguist is known by its name and its aliases", async (t) => {
+  const languages: readonly { readonly name: string; readonly aliases?: readonly string[] }[] = Object.values(linguist);
+  t.ok(languages.length > 700);
+  for (const { name, aliases = [] } of languages) {
+    t.equal(languageByName(name)?.name, name);
+    for (const alias of aliases) t.ok(languageByName(alias), `${name}: ${alias}`);
+  }
 });
 
 t.test("names and aliases", async (t) => {
@@ -38,6 +48,7 @@ t.test("names and aliases", async (t) => {
     ["objc", "Objective-C"],
     ["Vim script", "Vim script"],
     ["vim_script", "Vim script"],
+    ["magik", "Magik"],
     ["viml", "Vim script"],
     ["Protocol Buffer", "Protocol Buffer"],
     ["protobuf", "Protocol Buffer"],

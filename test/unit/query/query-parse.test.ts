@@ -206,6 +206,7 @@ errors("refused", "standard", [
   ["two operators", "a and or b", "expected operand", "or"],
   ["a parenthesis that closes nothing", "a)", unclear, ")"],
   ["another", "(a or b)) and c", unclear, ")"],
+  ["another after a missing operand", "(a or (b and )) or d)", unclear, ")"],
   ["a group beside a word", "(a or b) c", mixed, "a or b) c"],
   ["a word beside a group", "é a (b and c)", mixed, "é a (b and c"],
   ["a group beside a word, inside", "x or (a (b or c))", mixed, "a (b or c"],

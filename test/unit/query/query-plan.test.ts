@@ -81,6 +81,33 @@ table("repository results left out", "standard", [
   ],
 ]);
 
+table("filters at either end of a group", "keyword", [
+  ["the whole query is the group", "(lang:go mux or handler)", `{text(content+path lang:Go either("mux" "handler")i)}`],
+  [
+    "a filter before the group",
+    "context:global (lang:go mux or handler)",
+    `{text(content+path lang:Go either("mux" "handler")i)}`,
+  ],
+  [
+    "a filter after the group",
+    "(lang:go mux or handler) count:all",
+    `{text(content+path lang:Go either("mux" "handler")i)} count:99999999`,
+  ],
+  ["at the group's end", "case:yes (a or b file:c)", `{text(content+path file:/c/ or("a" "b"))}`],
+  ["a pattern beside the group", "x (lang:go a or b)", `{text(content+path lang:Go and("x"i or("a"i "b"i)))}`],
+  ["a group in a group", "case:yes (b (lang:go c or d))", `{text(content+path lang:Go and("b" or("c" "d")))}`],
+  [
+    "an or beside the group: each side keeps its own",
+    "case:yes (lang:go a or b) or c",
+    `{text(content+path lang:Go "a")} or {text(content+path "b") names(/b/)} or {text(content+path "c"i) names(/c/i)}`,
+  ],
+  [
+    "a filter between the patterns: each side keeps its own",
+    "case:yes (a lang:go or b)",
+    `{text(content+path lang:Go "a")} or {text(content+path "b") names(/b/)}`,
+  ],
+]);
+
 table("patterns on repository names", "keyword", [
   ["a literal is escaped", "a.b", `{text(content+path "a.b"i) names(/a\\.b/i)}`],
   ["a regexp is not", String.raw`/fo+\d/`, String.raw`{text(content+path /fo+\d/i requires {fo}) names(/fo+\d/i)}`],

@@ -130,6 +130,11 @@ t.test("a longer timeout is proposed", async (t) => {
   t.same(queryOf("timeout:2s (repo:a x) or (repo:b y)"), [
     "timeout:5s ((repo:a x) or (repo:b y)) patternType:standard",
   ]);
+  t.same(
+    alertFor("x", { ...late, timedOutAfterMs: 20 })?.proposedQueries?.map(({ query }) => query),
+    ["timeout:2s x patternType:standard"],
+    "never shorter than 2 s",
+  );
   t.equal(alertFor("x", { ...late, hasResults: true }), undefined, "with results the notice is enough");
 });
 

@@ -167,6 +167,15 @@ t.test("the stream", async (t) => {
     ]);
   });
 
+  t.test("select:content drops highlights in paths", async (t) => {
+    for (const query of ["needle file:multi", "(needle file:multi) or (select:file no-such-text)"]) {
+      const {
+        matches: [match, ...others],
+      } = await ask(daemon, query.replace("file:multi", "file:multi select:content"));
+      t.same([match.path, "pathMatches" in match, others.length], ["a/multi.txt", false, 0], query);
+    }
+  });
+
   t.test("paths", async (t) => {
     const { matches } = await ask(daemon, "repo:plain@v1 multi type:path");
     t.same(matches, [
@@ -194,6 +203,12 @@ t.test("the stream", async (t) => {
     t.same((await ask(daemon, "repo:plain")).matches, [plain]);
     t.same((await ask(daemon, "type:repo plain repo:plain@v1")).matches, [
       { ...plain, repositoryMatches: [range(5, 0, 5, 10)], branches: ["v1"] },
+    ]);
+    t.same((await ask(daemon, "repo:has.description(plain)")).matches, [
+      { ...plain, descriptionMatches: [range(2, 0, 2, 7)] },
+    ]);
+    t.same((await ask(daemon, "repo:has.description(A|e.p)")).matches, [
+      { ...plain, descriptionMatches: [range(0, 0, 0, 1), range(4, 0, 4, 5)] },
     ]);
     t.same((await ask(daemon, "fork:only")).matches, [
       { type: "repo", repositoryID: 2, repository: "host/fork", fork: true },
@@ -295,6 +310,11 @@ t.test("the stream", async (t) => {
       severity: "info",
       message: "We only display 2 results even if your search returned more results. To see all results, use our CLI.",
     });
+    t.match((await ask(daemon, "needle type:file", "display=1")).progress.skipped, [
+      {},
+      {},
+      { message: /^We only display 1 result even if / },
+    ]);
     const none = await ask(daemon, "needle type:file", "display=0");
     t.same([none.matches, none.progress.matchCount], [[], 5]);
     const counted = await ask(daemon, "needle type:file count:2", "display=-1");

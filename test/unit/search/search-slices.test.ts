@@ -1,0 +1,132 @@
+/** How many slices a search starts: one if it may be small, until that one requests more; and what a slice returns. */
+import t from "tap";
+import { planQuery } from "../../../src/query/plan/plan-query.js";
+import { ControlBlock } from "../../../src/protocol/control-block.js";
+import type { SearchTask, SearchTaskResult } from "../../../src/protocol/messages.js";
+import { noStats, type SearchOptions } from "../../../src/protocol/search-options.js";
+import type { ResultBatch } from "../../../src/protocol/result-batch.js";
+import { emptyTally } from "../../../src/protocol/tally.js";
+import type { SliceReceiver } from "../../../src/pool/search-pool.js";
+import { SearchSlices, type SlicedSearch } from "../../../src/search/search-slices.js";
+import { SliceScheduler } from "../../../src/search/slice-scheduler.js";
+import { mayBeSmall } from "../../../src/search/small-work.js";
+
+const workerCount = 4;
+
+function optionsOf(query: string, useIndex = true): SearchOptions {
+  return { plan: planQuery(query, "standard"), useIndex } as SearchOptions;
+}
+
+/** A search whose slices run until the test ends them. */
+function startSearch(query: string, shardCount: number) {
+  const control = ControlBlock.allocate(workerCount, 1000, 0);
+  const started: { readonly task: SearchTask; readonly end: (lastBatch?: ResultBatch) => void }[] = [];
+  const received: ResultBatch[] = [];
+  let receiver: SliceReceiver | undefined;
+  const pool = {
+    workerCount,
+    receive: (_: number, given: SliceReceiver) => {
+      receiver = given;
+    },
+    run: (task: SearchTask) =>
+      new Promise<SearchTaskResult>((resolve) => {
+        const end = (lastBatch?: ResultBatch): void =>
+          resolve({
+            resume: undefined,
+            stats: noStats(),
+            shardStats: [],
+            batchCount: 0,
+            lastBatch,
+            failures: [],
+            excluded: [],
+          });
+        started.push({ task, end });
+      }),
+  };
+  const slices = new SearchSlices({
+    id: 1,
+    environment: { pool, scheduler: new SliceScheduler(workerCount, new Int32Array(1)) },
+    view: { table: { count: shardCount }, filter: {} },
+    control,
+    lane: "interactive",
+    client: "a",
+    unreadBytes: () => 0,
+    onExcluded: () => undefined,
+    onBatch: (batch: ResultBatch) => received.push(batch),
+    onScheduled: () => undefined,
+    onProgress: () => undefined,
+  } as never as SlicedSearch);
+  const done = slices.run({ options: optionsOf(query), rows: new Uint32Array(shardCount), cached: [] });
+  return { control, started, received, done, requestHelp: () => receiver?.onHelpWanted() };
+}
+
+t.test("a search that may be small begins with one slice, which requests the others once", async (t) => {
+  const search = startSearch("needle", 20);
+  t.same(
+    search.started.map(({ task }) => [task.slot, task.isAlone]),
+    [[0, true]],
+  );
+  search.requestHelp();
+  search.requestHelp();
+  t.same(
+    search.started.map(({ task }) => [task.slot, task.isAlone]),
+    [
+      [0, true],
+      [1, false],
+      [2, false],
+      [3, false],
+    ],
+  );
+  for (const { end } of search.started) end();
+  await search.done;
+  search.requestHelp();
+  t.equal(search.started.length, workerCount, "none after the end");
+});
+
+t.test("no more slices than there are shards left", async (t) => {
+  const search = startSearch("needle", 5);
+  for (let i = 0; i < 4; i++) search.control.takeShard();
+  search.requestHelp();
+  t.equal(search.started.length, 2, "one for the last shard");
+  for (const { end } of search.started) end();
+  await search.done;
+});
+
+t.test("a stopped search gets no further slices, and one without shards none", async (t) => {
+  const stopped = startSearch("needle", 20);
+  stopped.control.cancel();
+  stopped.requestHelp();
+  t.equal(stopped.started.length, 1);
+  stopped.started[0].end();
+  await stopped.done;
+  const empty = startSearch("needle", 0);
+  await empty.done;
+  t.same(empty.started, []);
+});
+
+t.test("a search that reads everything begins with all slices", async (t) => {
+  const search = startSearch("/a.b/", 20);
+  t.same(
+    search.started.map(({ task }) => task.isAlone),
+    [false, false, false, false],
+  );
+  for (const { end } of search.started) end();
+  await search.done;
+});
+
+t.test("the last batch arrives with the result of its slice", async (t) => {
+  const search = startSearch("needle", 20);
+  const batch: ResultBatch = { bytes: Buffer.from("{}"), isLent: false, tally: emptyTally(), selected: [] };
+  search.started[0].end(batch);
+  await search.done;
+  t.same(search.received, [batch]);
+});
+
+t.test("which searches may be small", async (t) => {
+  const isSmall = (query: string, shardCount = 20, useIndex = true): boolean =>
+    mayBeSmall({ options: optionsOf(query, useIndex), rows: new Uint32Array(shardCount) });
+  for (const query of ["needle", "/[a-z]+_lock/", "a and needle", "needle file:x"]) t.ok(isSmall(query), query);
+  for (const query of ["ab", "/[a-z]+/", "not needle", "file:x", "needle or file:x"]) t.notOk(isSmall(query), query);
+  t.notOk(isSmall("needle", 65), "many shards");
+  t.notOk(isSmall("needle", 20, false), "without the index");
+});
