@@ -24,6 +24,10 @@ export interface WarmerOptions {
   readonly faultCount: () => number;
   /** The fraction of the available memory, from 0 to 1, that shards read ahead may fill. */
   readonly memoryShare: number;
+  /** Called after a pass, with the live shards as they are then. */
+  readonly afterPass: (view: CatalogView) => Promise<void>;
+  /** Called when the warmer is closed: ends what `afterPass` has begun. */
+  readonly onClose: () => void;
 }
 
 type WarmerEnvironment = Pick<SearchEnvironment, "catalog" | "pool" | "scheduler" | "log" | "onShardFailure">;
@@ -60,6 +64,7 @@ export class ShardWarmer {
   async close(): Promise<void> {
     this.#looks?.cancel();
     Atomics.store(this.#stop, 0, 1);
+    this.#options.onClose();
     await this.#pass;
   }
 
@@ -97,6 +102,7 @@ export class ShardWarmer {
       const ms = Math.round(monotonicMs() - startedMs);
       if (taskCount > 0)
         this.#environment.log.debug({ shards: view.shards.length, ms }, "shards are verified and in memory");
+      if (taskCount > 0) await this.#options.afterPass(view);
     } finally {
       view.release();
     }

@@ -14,6 +14,7 @@ import { SearchPool, searchWorkerEntry } from "../../pool/search-pool.js";
 import { CommitAttributeReader } from "../../search/revisions/commit-attributes.js";
 import { RevisionCache } from "../../search/revisions/revision-cache.js";
 import { Searcher } from "../../search/searcher.js";
+import { CodeWarmer } from "../../search/code-warmer.js";
 import { ShardWarmer } from "../../search/shard-warmer.js";
 import { SliceScheduler } from "../../search/slice-scheduler.js";
 import type { CatalogSnapshots } from "../../store/catalog-snapshots.js";
@@ -168,9 +169,12 @@ function createSearcher(options: ResolvedOptions, parts: SearchParts): Searcher 
 function createWarmer({ search }: ResolvedOptions, parts: SearchParts, { shards }: Stores): ShardWarmer {
   const { catalog, threads, scheduler, log } = parts;
   const environment = { catalog, pool: threads.search, scheduler, log, onShardFailure: repairShard(parts) };
+  const codeWarmer = new CodeWarmer(environment);
   return new ShardWarmer(environment, {
     faultCount: () => shards.guard.faultCount,
     memoryShare: search.warmPercent / 100,
+    afterPass: (view) => codeWarmer.run(view),
+    onClose: () => codeWarmer.stop(),
   });
 }
 

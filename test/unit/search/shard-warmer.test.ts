@@ -49,6 +49,8 @@ class Scene {
     const warmer = new ShardWarmer(environment as unknown as ConstructorParameters<typeof ShardWarmer>[0], {
       faultCount: () => this.faultCount,
       memoryShare: 1,
+      afterPass: async () => undefined,
+      onClose: () => undefined,
       ...options,
     });
     t.teardown(() => warmer.close());

@@ -1,0 +1,74 @@
+/** Each thread searches the shards before a client does; it stops when asked to, and small sites are left alone. */
+import t from "tap";
+import type { CatalogView } from "../../../src/catalog/live-shards.js";
+import type { SearchTask } from "../../../src/protocol/messages.js";
+import { CodeWarmer } from "../../../src/search/code-warmer.js";
+import { SliceScheduler } from "../../../src/search/slice-scheduler.js";
+
+const mebibyte = 1024 * 1024;
+
+function view(shardCount: number, contentBytes: number): CatalogView {
+  const shards = Array.from({ length: shardCount }, () => ({ record: { contentBytes } }));
+  return { shards, table: {}, filter: {} } as never as CatalogView;
+}
+
+/** A warmer whose searches end when `answer` resolves. */
+function warmerOf(answer: (task: SearchTask) => Promise<unknown>): { warmer: CodeWarmer; tasks: SearchTask[] } {
+  const tasks: SearchTask[] = [];
+  const pool = {
+    workerCount: 2,
+    run: (task: SearchTask) => {
+      tasks.push(task);
+      return answer(task);
+    },
+  };
+  const scheduler = new SliceScheduler(2, new Int32Array(1));
+  return { warmer: new CodeWarmer({ pool, scheduler } as never as ConstructorParameters<typeof CodeWarmer>[0]), tasks };
+}
+
+t.test("all threads search at the same time, all shards each", async (t) => {
+  let running = 0;
+  let runningMax = 0;
+  const { warmer, tasks } = warmerOf(async () => {
+    runningMax = Math.max(runningMax, ++running);
+    await new Promise((resolve) => setImmediate(resolve));
+    running--;
+  });
+  await warmer.run(view(300, mebibyte));
+  t.equal(runningMax, 2);
+  t.ok(tasks.length >= 6 && tasks.length % 2 === 0, `${tasks.length} searches`);
+  for (const { rows, lane, searchId } of tasks)
+    t.same(
+      [rows.length, lane, searchId],
+      [256, "exhaustive", 0],
+      "a bounded number of shards, and no search gets results",
+    );
+  t.equal(new Set(tasks.map(({ control }) => control)).size, tasks.length, "no thread takes the shards of another");
+});
+
+t.test("little text needs no warming", async (t) => {
+  const { warmer, tasks } = warmerOf(async () => undefined);
+  await warmer.run(view(60, mebibyte));
+  t.same(tasks, []);
+});
+
+t.test("stopping ends what is running, and nothing more is started", async (t) => {
+  const ends: (() => void)[] = [];
+  const { warmer, tasks } = warmerOf(() => new Promise<void>((resolve) => ends.push(resolve)));
+  const run = warmer.run(view(100, mebibyte));
+  await new Promise((resolve) => setImmediate(resolve));
+  t.equal(tasks.length, 2);
+  warmer.stop();
+  t.ok(
+    tasks.every(({ control }) => control[0] !== 0),
+    "the stop flag is set",
+  );
+  for (const end of ends) end();
+  await run;
+  t.equal(tasks.length, 2);
+});
+
+t.test("a failure of a thread is that of the run", async (t) => {
+  const { warmer } = warmerOf(() => Promise.reject(new TypeError("lost")));
+  await t.rejects(warmer.run(view(100, mebibyte)), { message: "lost" });
+});
