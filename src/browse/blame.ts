@@ -24,15 +24,13 @@ export interface BlameWish {
 
 /** The origin of each line of a file, with the data of each of those commits. */
 export async function readBlame(
-  { repository, oid }: CommitSource,
+  blamed: CommitSource,
   wish: BlameWish,
   { git }: RequestContext,
 ): Promise<readonly BlamedLines[]> {
-  const { hunks, startByte } = await git.run({
-    kind: "read-blame",
-    repositoryId: repository.record.id,
-    blame: { commit: oid, ...wish },
-  });
+  const { repository, oid } = blamed;
+  const { path, startLine, endLine, ignoreWhitespace } = wish;
+  const { hunks, startByte } = await git.blame(blamed, { commit: oid, path, startLine, endLine, ignoreWhitespace });
   const oids = [...new Set(hunks.map((hunk) => hunk.commit))];
   const commits = new Map(
     await Promise.all(

@@ -1,5 +1,6 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import { TrawlError } from "../base/errors.js";
+import type { BlameRequest } from "../git/history/blame.js";
 import type { CommitData } from "../git/history/commits.js";
 import type { EntryData } from "../git/objects/directories.js";
 import type {
@@ -21,6 +22,9 @@ import type { RepositorySource } from "./repository-source.js";
 const keptCommitBytesMax = 32 << 20;
 const keptEntryBytesMax = 16 << 20;
 
+/** Limit on cached results of blame, which do not change either: they depend on a commit and a path. */
+const keptBlameBytesMax = 16 << 20;
+
 /** Estimated size of a cached object in addition to its text. */
 const objectBytes = 400;
 
@@ -36,6 +40,10 @@ export class GitCache {
   readonly entries = new BoundedMap<string, { readonly entry: EntryData | null }>(
     keptEntryBytesMax,
     ({ entry }) => objectBytes + 2 * (entry?.path.length ?? 0),
+  );
+  readonly blames = new BoundedMap<string, GitReadAnswer<"read-blame">>(
+    keptBlameBytesMax,
+    ({ hunks }) => objectBytes * (1 + hunks.length),
   );
 }
 
@@ -147,6 +155,16 @@ export class GitReads {
       "bad-request",
       `the files of this response have more than ${requestTextBytesMax} characters in total; request fewer`,
     );
+  }
+
+  /** The origin of lines of a file. */
+  async blame({ repository: { record } }: CommitSource, blame: BlameRequest): Promise<GitReadAnswer<"read-blame">> {
+    const key = `${record.id}/${JSON.stringify(blame)}`;
+    const known = this.#cache.blames.get(key);
+    if (known !== undefined) return known;
+    const answer = await this.run({ kind: "read-blame", repositoryId: record.id, blame });
+    this.#cache.blames.set(key, answer);
+    return answer;
   }
 
   /** A text as lines of HTML. */

@@ -23,11 +23,29 @@ export interface BlameRequest {
   readonly ignoreWhitespace: boolean;
 }
 
+/** The file at the root of a tree that lists commits which blame passes over, such as those that reformat all files. */
+export const ignoredCommitsPath = ".git-blame-ignore-revs";
+
+/** Limit on the commits of that file that are passed over. */
+const ignoredCommitsMax = 10_000;
+
+/** The oids in a file that lists commits to ignore: one per line, and comments. Other text is skipped. */
+export function parseIgnoredCommits(content: Buffer): string[] {
+  return [...content.toString("latin1").matchAll(/^[ \t]*([0-9a-f]{40}(?:[0-9a-f]{24})?)(?![0-9a-zA-Z])/gm)]
+    .slice(0, ignoredCommitsMax)
+    .map(([, oid]) => oid);
+}
+
 /**
- * The origin of lines. Lines past the end of the file are omitted. Throws `git` if there is no such file, `cancelled`
- * if stopped.
+ * The origin of lines, passing over the `ignored` commits as far as git finds an older origin. Lines past the end of the
+ * file are omitted. Throws `git` if there is no such file, `cancelled` if stopped.
  */
-export async function readBlame(directory: string, request: BlameRequest, stop: StopSignal): Promise<BlameHunk[]> {
+export async function readBlame(
+  directory: string,
+  request: BlameRequest,
+  ignored: readonly string[],
+  stop: StopSignal,
+): Promise<BlameHunk[]> {
   const { commit, path, startLine, endLine, ignoreWhitespace } = request;
   assert(isOid(commit), "a file is read by oid");
   const { stdout, code, stderr } = await runGit({
@@ -37,12 +55,14 @@ export async function readBlame(directory: string, request: BlameRequest, stop: 
       "blame",
       "--porcelain",
       ...(ignoreWhitespace ? ["-w"] : []),
+      ...(ignored.length === 0 ? [] : ["--ignore-revs-file=/dev/stdin"]),
       "-L",
       `${startLine},${endLine}`,
       commit,
       "--",
       path,
     ],
+    stdin: ignored.map((oid) => `${oid}\n`).join(""),
     exitCodes: [128],
   });
   // git rejects lines past the end, for which the result is empty.

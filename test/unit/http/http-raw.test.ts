@@ -431,6 +431,15 @@ t.test("blame: an event for each run of lines from the same commit", async (t) =
     (await blame("git.example/blamed@main~1", "a%20dir/x.txt")).body.toString().match(/"startLine":\d+,"endLine":\d+/g),
     ['"startLine":1,"endLine":4'],
   );
+  const first = fixture.commit({ branch: "main", files: { "y.c": "call(first, second);\n" } });
+  const formatted = fixture.commit({ branch: "main", files: { "y.c": "  call(first, second);\n" } });
+  fixture.commit({ branch: "main", files: { ".git-blame-ignore-revs": `# spaces\n${formatted}\nnonsense\n` } });
+  await daemon.sync("git.example/blamed");
+  const originOf = async (revision: string) =>
+    /"commitID":"(\w+)"/.exec((await blame(`git.example/blamed@${revision}`, "y.c")).body.toString())?.[1];
+  t.equal(await originOf("main~1"), formatted);
+  t.equal(await originOf("main"), first, "a commit that the repository lists as ignored is passed over");
+  t.equal(await originOf("main"), first, "from the cache");
   t.equal((await blame("git.example/blamed", "empty")).body.toString(), "event: done\ndata: {}\n\n");
   for (const [name, path] of [
     ["git.example/none", "x"],
