@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
 import type {
   HttpRequest as NativeRequest,
   HttpResponse as NativeResponse,
@@ -37,7 +38,7 @@ interface NewerRequest {
 const lastOlderAbi = 115;
 
 /** For newer releases there is a package that needs glibc 2.38; make installs it if required. */
-const newerPackage = "../../../uws/node_modules/uWebSockets.js";
+const newerPackage = fileURLToPath(new URL("../../../../uws/node_modules/uWebSockets.js", import.meta.url));
 
 /**
  * The newer package rejects longer request lines with headers; its limit is 4 KiB unless this variable is set. The

@@ -3,9 +3,11 @@
  * the other one.
  */
 import { createServer } from "node:net";
+import { fileURLToPath } from "node:url";
 import t from "tap";
 import { loadBinding } from "../../../src/http/server/uws-binding.js";
 
+const pathOfNewer = fileURLToPath(new URL("../../../../uws/node_modules/uWebSockets.js", import.meta.url));
 const ownAbi = Number(process.versions.modules);
 const otherAbi = ownAbi <= 115 ? 137 : 115;
 
@@ -49,4 +51,6 @@ t.test("the binding for another release is rejected with a remedy", async (t) =>
     code: "bad-config",
     message: /^uWebSockets\.js cannot be loaded in Node [\d.]+: run `make build`/,
   });
+  // make installs the package for newer releases in this folder.
+  if (otherAbi > 115) t.throws(() => loadBinding(otherAbi), { message: new RegExp(pathOfNewer) });
 });
