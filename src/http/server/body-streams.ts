@@ -30,6 +30,7 @@ abstract class BodyStream implements ByteStream {
   }
 
   abstract write(block: Uint8Array): boolean;
+  abstract writeLast(block: Uint8Array): void;
   abstract end(): void;
   protected abstract resume(): boolean;
 
@@ -70,6 +71,16 @@ export class NativeStream extends BodyStream {
       ready = this.res.write(block);
     });
     return ready;
+  }
+
+  writeLast(block: Uint8Array): void {
+    if (this.closed) return;
+    this.res.cork(() => {
+      this.writeHeadOnce();
+      this.res.write(block);
+      this.res.end();
+    });
+    this.ended();
   }
 
   end(): void {
@@ -114,6 +125,11 @@ export class SizedStream extends BodyStream {
     this.#givenCount += block.length;
     assert(this.#givenCount <= this.#byteCount, "a body is as long as its head says");
     return this.#send(block);
+  }
+
+  writeLast(block: Uint8Array): void {
+    this.write(block);
+    this.end();
   }
 
   /** The last byte ends the response. An incomplete one can only be disconnected. */

@@ -10,6 +10,8 @@
  */
 export interface ByteStream {
   write(block: Uint8Array): boolean;
+  /** Writes the first and last block, and ends the response. */
+  writeLast(block: Uint8Array): void;
   /** Ends the response; blocks already written are still sent. */
   end(): void;
   /** Closes the connection: the client sees an incomplete response. */
@@ -30,6 +32,7 @@ export const blockBytesMax = 15_000;
 export const closedStream: ByteStream = {
   closed: true,
   write: () => false,
+  writeLast: () => {},
   end: () => {},
   cut: () => {},
   onWritable: () => {},

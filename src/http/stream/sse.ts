@@ -36,6 +36,7 @@ export class SseStream implements EventSink {
   readonly #closedCallbacks: (() => void)[] = [];
   /** Bytes of the block that was written when the socket became full. */
   #blockedBytes = 0;
+  #hasWritten = false;
   #socketReady = true;
   #waitsForTurn = false;
   #flushScheduled = false;
@@ -154,12 +155,19 @@ export class SseStream implements EventSink {
       this.#progressAtMs = monotonicMs();
       this.#budget.recordWritten(block.length);
       this.#observer.bytesSent(block.length);
+      if (this.#isWhole(source)) return this.#stream.writeLast(block);
+      this.#hasWritten = true;
       this.#socketReady = this.#stream.write(block);
       if (!this.#socketReady) this.#blockedBytes = block.length;
     }
     if (this.#stream.closed || this.pendingBytes > 0) return;
     if (this.#ending) this.#finish();
     else if (this.#filled) this.#scheduleDrain();
+  }
+
+  /** Whether the block that was taken from `source` is the whole stream, which one call of the socket writes. */
+  #isWhole(source: BlockQueue): boolean {
+    return this.#ending && !this.#hasWritten && this.#gzip === undefined && source.bytes === 0;
   }
 
   /** Otherwise the stream continues in the next iteration, after those that are already waiting. */

@@ -54,6 +54,11 @@ class Trickle implements ByteStream {
     return false;
   }
 
+  writeLast(): void {
+    this.write();
+    this.end();
+  }
+
   end(): void {
     this.cut();
   }

@@ -405,7 +405,7 @@ t.test("blocks", async (t) => {
     lengths.reduce((sum, length) => sum + length),
   );
   const taken: Uint8Array[] = [];
-  for (let block = queue.take(); block; block = queue.take()) taken.push(block);
+  for (let block = queue.take(); block; block = queue.take()) taken.push(Buffer.from(block));
   t.ok(Buffer.concat(taken).equals(Buffer.concat(pieces)), "the same bytes in the same order");
   t.ok(
     taken.slice(0, -1).every((block) => block.length === blockBytesMax),
@@ -415,6 +415,22 @@ t.test("blocks", async (t) => {
   const large = Buffer.alloc(60_000);
   queue.append(large);
   t.equal(queue.take()?.buffer, large.buffer, "a large piece is not copied");
+});
+
+t.test("the memory of a block is used again when it has been written, and not before", async (t) => {
+  const [one, two] = [new BlockQueue(), new BlockQueue()];
+  one.append(Buffer.from("first"));
+  const first = one.take();
+  two.append(Buffer.from("second"));
+  t.equal(first?.toString(), "first", "not yet written");
+  t.equal(one.take(), undefined, "now it is");
+  one.append(Buffer.from("third"));
+  t.equal(one.take()?.buffer, first?.buffer);
+  t.equal(two.take()?.toString(), "second");
+  two.append(Buffer.from("never taken"));
+  two.clear();
+  two.append(Buffer.from("fourth"));
+  t.equal(two.take()?.toString(), "fourth");
 });
 
 t.test("texts in blocks", async (t) => {
@@ -457,6 +473,10 @@ class FakeStream implements ByteStream {
   write(block: Uint8Array): boolean {
     this.blocks.push(Buffer.from(block));
     return !this.full;
+  }
+  writeLast(block: Uint8Array): void {
+    this.write(block);
+    this.end();
   }
   end(): void {}
   cut(): void {}
