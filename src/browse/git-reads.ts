@@ -1,7 +1,7 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import { TrawlError } from "../base/errors.js";
 import type { BlameRequest } from "../git/history/blame.js";
-import type { CommitData } from "../git/history/commits.js";
+import type { CommitData, HistoryRequest } from "../git/history/commits.js";
 import type { EntryData } from "../git/objects/directories.js";
 import type {
   FileAnswer,
@@ -25,6 +25,10 @@ const keptEntryBytesMax = 16 << 20;
 /** Limit on cached results of blame, which do not change either: they depend on a commit and a path. */
 const keptBlameBytesMax = 16 << 20;
 
+/** Limits on cached lists of the commits of histories: on their total size, and on the commits of one list. */
+const keptHistoryBytesMax = 32 << 20;
+const listedCommitsMax = 500_000;
+
 /** Estimated size of a cached object in addition to its text. */
 const objectBytes = 400;
 
@@ -41,6 +45,8 @@ export class GitCache {
     keptEntryBytesMax,
     ({ entry }) => objectBytes + 2 * (entry?.path.length ?? 0),
   );
+  /** The oids of histories of which a page after the first was requested. */
+  readonly histories = new BoundedMap<string, Uint8Array>(keptHistoryBytesMax, ({ length }) => objectBytes + length);
   readonly blames = new BoundedMap<string, GitReadAnswer<"read-blame">>(
     keptBlameBytesMax,
     ({ hunks }) => objectBytes * (1 + hunks.length),
@@ -109,8 +115,40 @@ export class GitReads {
     return commit;
   }
 
+  /**
+   * Commits of a history. All oids are listed at the first request for a later page and kept, so that the time for a page
+   * does not depend on how many precede it.
+   */
+  async history(repository: RepositorySource, history: HistoryRequest): Promise<readonly CommitData[]> {
+    const { skipCount, countMax, from } = history;
+    // A relative date means another one later.
+    const isKept = skipCount > 0 && skipCount < listedCommitsMax && history.after === "" && history.before === "";
+    const oids = isKept ? await this.#historyOids(repository, history) : undefined;
+    const oidLength = from[0].length / 2;
+    if (oids === undefined || oids.length === listedCommitsMax * oidLength) {
+      const { commits } = await this.run({ kind: "list-history", repositoryId: repository.record.id, history });
+      this.#keep(repository, commits);
+      return commits;
+    }
+    const page: Promise<CommitData | null>[] = [];
+    const end = Math.min(oids.length, (skipCount + countMax) * oidLength);
+    for (let at = skipCount * oidLength; at < end; at += oidLength)
+      page.push(this.commit(repository, Buffer.from(oids.subarray(at, at + oidLength)).toString("hex")));
+    return (await Promise.all(page)).filter((commit) => commit !== null);
+  }
+
+  async #historyOids({ record }: RepositorySource, history: HistoryRequest): Promise<Uint8Array> {
+    const listed = { ...history, skipCount: 0, countMax: listedCommitsMax };
+    const key = `${record.id}/${JSON.stringify(listed)}`;
+    const known = this.#cache.histories.get(key);
+    if (known !== undefined) return known;
+    const { oids } = await this.run({ kind: "list-history-oids", repositoryId: record.id, history: listed });
+    this.#cache.histories.set(key, oids);
+    return oids;
+  }
+
   /** Caches commits returned as part of a list. */
-  keep(repository: RepositorySource, commits: readonly CommitData[]): void {
+  #keep(repository: RepositorySource, commits: readonly CommitData[]): void {
     for (const commit of commits) this.#cache.commits.set(commitKey(repository.record.id, commit.oid), commit);
   }
 

@@ -29,6 +29,7 @@ const longReads: ReadonlySet<ReadKind> = new Set<ReadKind>([
   "list-contributors",
   "list-file-names",
   "list-history",
+  "list-history-oids",
   "print-directory",
   "read-blame",
   "read-diff",

@@ -8,6 +8,8 @@ import type { RefData } from "../git/mirror/ref-list.js";
 export interface GitReadKinds {
   "read-commits": { readonly request: ReadCommits; readonly answer: { readonly commits: readonly CommitData[] } };
   "list-history": { readonly request: ListHistory; readonly answer: { readonly commits: readonly CommitData[] } };
+  /** The oids as bytes, one after the other. */
+  "list-history-oids": { readonly request: ListHistoryOids; readonly answer: { readonly oids: Uint8Array } };
   "find-first-commit": { readonly request: FindFirstCommit; readonly answer: { readonly commit: string | null } };
   "list-contributors": {
     readonly request: ListContributors;
@@ -67,6 +69,11 @@ export const unfilteredHistory = {
 
 export interface ListHistory extends OfRepository {
   readonly kind: "list-history";
+  readonly history: HistoryRequest;
+}
+
+export interface ListHistoryOids extends OfRepository {
+  readonly kind: "list-history-oids";
   readonly history: HistoryRequest;
 }
 

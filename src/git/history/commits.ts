@@ -73,6 +73,26 @@ export async function readCommits(directory: string, oids: readonly string[], st
 
 /** Commits of a history, newest first. Throws like `readCommits`. */
 export async function readHistory(directory: string, request: HistoryRequest, stop: StopSignal): Promise<CommitData[]> {
+  return parseCommits(await printHistory(directory, request, [format, "--encoding=UTF-8"], stop));
+}
+
+/** The oids of a history, newest first, as bytes one after the other. Throws like `readCommits`. */
+export async function readHistoryOids(directory: string, request: HistoryRequest, stop: StopSignal): Promise<Buffer> {
+  const lines = await printHistory(directory, request, ["--format=%H"], stop);
+  const lineLength = lines.indexOf("\n") + 1;
+  const oidLength = (lineLength - 1) >> 1;
+  const oids = Buffer.alloc(lineLength === 0 ? 0 : (lines.length / lineLength) * oidLength);
+  for (let from = 0, to = 0; from < lines.length; from += lineLength, to += oidLength)
+    oids.write(lines.toString("latin1", from, from + lineLength - 1), to, "hex");
+  return oids;
+}
+
+async function printHistory(
+  directory: string,
+  request: HistoryRequest,
+  options: readonly string[],
+  stop: StopSignal,
+): Promise<Buffer> {
   assert([...request.from, ...request.without].every(isOid), "a history is read by oid");
   const { stdout } = await runGit({
     ...localCommand(stop),
@@ -80,9 +100,8 @@ export async function readHistory(directory: string, request: HistoryRequest, st
       `--git-dir=${directory}`,
       "--literal-pathspecs",
       "log",
-      "--encoding=UTF-8",
       "--no-show-signature",
-      format,
+      ...options,
       `--skip=${request.skipCount}`,
       `--max-count=${request.countMax}`,
       ...historyFilters(request),
@@ -94,7 +113,7 @@ export async function readHistory(directory: string, request: HistoryRequest, st
     ],
     exitCodes: [],
   });
-  return parseCommits(stdout);
+  return stdout;
 }
 
 function historyFilters({ messageText, author, path, follow, after, before }: HistoryRequest): string[] {

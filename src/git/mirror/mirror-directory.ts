@@ -167,6 +167,11 @@ export function removeLeftovers(directory: string): void {
   for (const path of stale) rmSync(path, { recursive: true, force: true });
 }
 
+/** Whether git's file with the parents, dates and changed paths of commits exists. */
+export function hasCommitGraph(directory: string): boolean {
+  return existsSync(join(directory, "objects/info/commit-graph"));
+}
+
 /** How fragmented the object store is. */
 export interface ObjectStoreSize {
   readonly packCount: number;

@@ -7,6 +7,7 @@ import { MirrorCommands, type MirrorOptions } from "./mirror-commands.js";
 import {
   adoptStaging,
   createStaging,
+  hasCommitGraph,
   mirrorFormat,
   objectStoreSize,
   readIncompleteness,
@@ -148,14 +149,17 @@ export class Mirror {
   }
 
   /**
-   * Repacks the mirror when it has many packs or loose objects. Returns whether it did. Safe beside readers; may take
-   * minutes on a large repository.
+   * Repacks the mirror when it has many packs or loose objects, and writes its commit graph when it has been repacked or
+   * has no graph. Returns whether it did either. Safe beside readers; may take minutes on a large repository.
    */
   async maintain(stop: StopSignal): Promise<boolean> {
     return storageErrors(async () => {
       const { packCount, looseCount } = objectStoreSize(this.directory);
-      if (packCount <= packCountMax && looseCount <= looseCountMax) return false;
-      await this.repack(stop);
+      const isSmall = packCount <= packCountMax && looseCount <= looseCountMax;
+      if (isSmall && (this.isIncomplete || hasCommitGraph(this.directory))) return false;
+      if (!isSmall) await this.#commands.repack(stop);
+      // Trees may be missing, without which the graph cannot be written.
+      if (!this.isIncomplete) await this.#commands.writeCommitGraph(stop);
       return true;
     });
   }

@@ -1,6 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import { offsetPageInfo, pageLength, skipCount } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
+import type { CommitData } from "../../git/history/commits.js";
 import {
   BlobSource,
   CommitSource,
@@ -48,7 +49,7 @@ export const commit: ResolversOf<"GitCommit"> = {
     const countMax = pageLength(args.first);
     const path = normalisePath(args.path ?? "");
     // A path outside the tree has no history.
-    if (path === undefined) return historyPage(source, [], 0, countMax, context);
+    if (path === undefined) return historyPage(source, [], 0, countMax);
     const history = {
       from: [oid],
       without: [],
@@ -61,8 +62,8 @@ export const commit: ResolversOf<"GitCommit"> = {
       skipCount: skipped,
       countMax: countMax + 1,
     };
-    const { commits } = await context.git.run({ kind: "list-history", repositoryId: repository.record.id, history });
-    return historyPage(source, commits, skipped, countMax, context);
+    const commits = await context.git.history(repository, history);
+    return historyPage(source, commits, skipped, countMax);
   },
   behindAhead: async (source, { revspec }, { git }) => {
     const base = await git.resolve(source.repository, revspec);
@@ -98,14 +99,7 @@ export function noSymbols() {
 }
 
 /** A page of commits, for which one more than fits was requested. The count is known if the first page contains all. */
-export function historyPage(
-  source: CommitSource,
-  commits: Parameters<RequestContext["git"]["keep"]>[1],
-  skipped: number,
-  countMax: number,
-  { git }: RequestContext,
-) {
-  git.keep(source.repository, commits);
+export function historyPage(source: CommitSource, commits: readonly CommitData[], skipped: number, countMax: number) {
   const nodes = commits.slice(0, countMax).map(({ oid }) => new CommitSource(source.repository, oid, undefined));
   const hasMore = commits.length > countMax;
   return {

@@ -12,18 +12,14 @@ export const comparison: ResolversOf<"RepositoryComparison"> = {
   range: (source) => source,
   commits: async ({ repository, base, head }, { first, path }, context) => {
     const countMax = pageLength(first);
-    const { commits } = await context.git.run({
-      kind: "list-history",
-      repositoryId: repository.record.id,
-      history: {
-        ...unfilteredHistory,
-        from: [head.oid],
-        without: base === undefined ? [] : [base.oid],
-        path: path ?? "",
-        countMax: countMax + 1,
-      },
+    const commits = await context.git.history(repository, {
+      ...unfilteredHistory,
+      from: [head.oid],
+      without: base === undefined ? [] : [base.oid],
+      path: path ?? "",
+      countMax: countMax + 1,
     });
-    return historyPage(head, commits, 0, countMax, context);
+    return historyPage(head, commits, 0, countMax);
   },
   fileDiffs: async (source, { first, after, paths }, context) => {
     const skipped = skipCount(after);

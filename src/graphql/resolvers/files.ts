@@ -169,12 +169,13 @@ async function pathHistory(
 ) {
   const skipped = skipCount(after);
   const countMax = pageLength(first);
-  const { commits } = await git.run({
-    kind: "list-history",
-    repositoryId: commit.repository.record.id,
-    history: { ...unfilteredHistory, from: [commit.oid], path, skipCount: skipped, countMax: countMax + 1 },
+  const commits = await git.history(commit.repository, {
+    ...unfilteredHistory,
+    from: [commit.oid],
+    path,
+    skipCount: skipped,
+    countMax: countMax + 1,
   });
-  git.keep(commit.repository, commits);
   const nodes = commits
     .slice(0, countMax)
     .map(({ oid }) => ({ commit: new CommitSource(commit.repository, oid, undefined), path }));

@@ -133,12 +133,13 @@ export const contributor: ResolversOf<"RepositoryContributor"> = {
   commits: async (source, { first }, context) => {
     const { repository: of, from, without, email } = source;
     // Commits are searched by message, and not by author, so the newest ones are filtered here.
-    const { commits } = await context.git.run({
-      kind: "list-history",
-      repositoryId: of.record.id,
-      history: { ...unfilteredHistory, from, without, author: email, countMax: pageLength(first) },
+    const commits = await context.git.history(of, {
+      ...unfilteredHistory,
+      from,
+      without,
+      author: email,
+      countMax: pageLength(first),
     });
-    context.git.keep(of, commits);
     return {
       nodes: commits.map(({ oid }) => new CommitSource(of, oid, undefined)),
       totalCount: source.count,

@@ -28,11 +28,7 @@ export const repositoryPages: ReadonlyMap<string, Page> = new Map(
     commits: async (context, { name, revision, path }) => {
       const commit = await resolveCommit(context, findRepository(context, name), revision);
       const history = { ...unfilteredHistory, from: [commit.oid], path, countMax: listLengthMax };
-      const { commits } = await context.git.run({
-        kind: "list-history",
-        repositoryId: commit.repository.record.id,
-        history,
-      });
+      const commits = await context.git.history(commit.repository, history);
       return lines(
         commits.map(
           ({ oid, author, message }) => `${oid.slice(0, 12)} ${author.date} ${author.name}: ${commitSubject(message)}`,

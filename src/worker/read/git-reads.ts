@@ -8,6 +8,7 @@ import {
   mergeBase,
   readCommits,
   readHistory,
+  readHistoryOids,
 } from "../../git/history/commits.js";
 import { listDirectory, listFileNames, readEntries } from "../../git/objects/directories.js";
 import { readDiff } from "../../git/history/file-diffs.js";
@@ -40,6 +41,8 @@ export async function answerGitRead(
       return { commits: await readCommits(mirror, request.oids, stop) };
     case "list-history":
       return { commits: await readHistory(mirror, request.history, stop) };
+    case "list-history-oids":
+      return { oids: await readHistoryOids(mirror, request.history, stop) };
     case "find-first-commit":
       return { commit: await firstCommit(mirror, request.commit, stop) };
     case "list-contributors":

@@ -1,8 +1,9 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { BlobReader } from "../../../src/git/objects/blob-reader.js";
+import { hasCommitGraph } from "../../../src/git/mirror/mirror-directory.js";
 import { listTree } from "../../../src/git/objects/objects.js";
 import { neverStop } from "../../../src/git/run/run.js";
 import type { GitFixture } from "../../support/git-fixture.js";
@@ -154,6 +155,8 @@ t.test("repacking keeps what readers need", async (t) => {
   t.equal(await repacked, true, "31 packs are too many");
   t.equal(missing, 0, "a reader at work misses nothing");
   t.equal(await mirror.maintain(neverStop), false, "once");
+  t.ok(hasCommitGraph(mirror.directory));
+  t.equal(spawnSync("git", ["-C", mirror.directory, "commit-graph", "verify"]).status, 0);
   t.equal(readdirSync(join(mirror.directory, "objects/pack")).filter((name) => name.endsWith(".pack")).length, 1);
   t.equal(
     (await listTree(mirror.directory, contents[0] ?? "", "without-sizes", neverStop)).length,
