@@ -1,9 +1,10 @@
+import { escapeUrlPath } from "../base/escape-url-path.js";
 import type { CommitData } from "../git/history/commits.js";
 import type { EntryData } from "../git/objects/directories.js";
 import type { RefData } from "../git/mirror/ref-list.js";
 import { globalId } from "./ids.js";
 import { externalLink, type RepositorySource } from "./repository-source.js";
-import { parseCodeHost, escapePath, repositoryUrl } from "./urls.js";
+import { parseCodeHost, repositoryUrl } from "./urls.js";
 
 const abbreviatedLength = 7;
 
@@ -29,7 +30,7 @@ export class CommitSource {
   }
 
   get url(): string {
-    return `${repositoryUrl(this.repository.name, undefined)}/-/commit/${escapePath(this.revision || this.oid)}`;
+    return `${repositoryUrl(this.repository.name, undefined)}/-/commit/${escapeUrlPath(this.revision || this.oid)}`;
   }
 
   get canonicalURL(): string {
@@ -53,14 +54,14 @@ export class CommitSource {
 
 /** The URL of an entry of a tree. */
 function entryUrl(treeUrl: string, kind: "tree" | "blob", path: string): string {
-  return path === "" ? treeUrl : `${treeUrl}/-/${kind}/${escapePath(path)}`;
+  return path === "" ? treeUrl : `${treeUrl}/-/${kind}/${escapeUrlPath(path)}`;
 }
 
 function externalEntryUrls(commit: CommitSource, kind: "tree" | "blob", path: string) {
   const host = parseCodeHost(commit.repository.record.url);
   return host === undefined
     ? []
-    : [externalLink(`${host.repositoryUrl}/${kind}/${commit.oid}/${escapePath(path)}`, host.kind)];
+    : [externalLink(`${host.repositoryUrl}/${kind}/${commit.oid}/${escapeUrlPath(path)}`, host.kind)];
 }
 
 /** A directory. */
@@ -100,7 +101,7 @@ export class TreeSource {
   }
 
   get rawZipArchiveURL(): string {
-    return `${this.commit.treeUrl}/-/raw/${escapePath(this.path)}?format=zip`;
+    return `${this.commit.treeUrl}/-/raw/${escapeUrlPath(this.path)}?format=zip`;
   }
 
   get externalURLs() {

@@ -1,3 +1,4 @@
+import { escapeUrlPath } from "../base/escape-url-path.js";
 import { splitOnce, trimEndChars, withoutSuffix } from "../base/text.js";
 
 /** The software of a code host, as named in the GraphQL schema. */
@@ -5,14 +6,7 @@ export type CodeHostKind = "GITHUB" | "GITLAB" | "BITBUCKETCLOUD" | "OTHER";
 
 /** The path of a repository's page, at a revision if one was specified. */
 export function repositoryUrl(name: string, revision: string | undefined): string {
-  return `/${escapePath(name)}${revision === undefined || revision === "" ? "" : `@${escapePath(revision)}`}`;
-}
-
-/** Escapes characters that are not allowed in a path, except slashes. */
-export function escapePath(path: string): string {
-  // The common case.
-  if (/^[\w./@:+-]*$/.test(path)) return path;
-  return encodeURIComponent(path).replace(/%(2F|40|3A|2B|24|26|3D|2C|3B)/g, (escaped) => decodeURIComponent(escaped));
+  return `/${escapeUrlPath(name)}${revision === undefined || revision === "" ? "" : `@${escapeUrlPath(revision)}`}`;
 }
 
 /** The location of a repository at a code host, derived from its clone URL. */

@@ -151,6 +151,13 @@ export const optionTable = {
     unit: "matches",
     description: "Number of matches after which a search stops when its query has no count:.",
   },
+  "search.diffType": {
+    kind: "choice",
+    default: "auto",
+    choices: ["auto", "commit", "diff"],
+    description:
+      "The type of match objects that are diffs in the stream. With auto it is diff, or commit for clients whose User-Agent is known to reject diff.",
+  },
   "search.defaultTimeoutSeconds": {
     kind: "integer",
     default: 20,

@@ -19,6 +19,8 @@ export interface SearchRequest {
   readonly contextLines: number;
   /** Lines of chunks longer than this are truncated; `lineBytesUnlimited` if the client set no limit. */
   readonly lineBytesMax: number;
+  /** The `type` of match objects that are diffs: some clients end a stream that contains "diff". */
+  readonly diffType: "commit" | "diff";
   /** Matches after which a search stops if its query has no `count:`; undefined for the daemon's default. */
   readonly defaultCount: number | undefined;
   /** The requesting viewer: what it may not see does not exist for this search. */

@@ -67,7 +67,7 @@ export interface Filter {
   readonly exhaustive: boolean;
   /** The older name of the same property: clients of either kind exist. */
   readonly limitHit: boolean;
-  readonly kind: "utility" | "type" | "lang" | "repo" | "file";
+  readonly kind: "utility" | "type" | "lang" | "repo" | "file" | "author" | "commit date";
 }
 
 /** A `progress` event. */

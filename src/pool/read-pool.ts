@@ -23,7 +23,9 @@ const waitingReadsMax = 1_000;
  * round-robin.
  */
 const longReads: ReadonlySet<ReadKind> = new Set<ReadKind>([
+  "build-history",
   "count-languages",
+  "list-commits",
   "find-first-commit",
   "highlight-texts",
   "list-contributors",

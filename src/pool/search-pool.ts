@@ -1,3 +1,4 @@
+import type { HistoryTask, HistoryTaskResult } from "../protocol/history-messages.js";
 import type {
   BatchMessage,
   FindTask,
@@ -30,7 +31,7 @@ export interface SliceReceiver {
  */
 export class SearchPool {
   readonly workerCount: number;
-  readonly #pool: WorkerPool<SearchTaskResult | FindTaskResult | WarmTaskResult>;
+  readonly #pool: WorkerPool<SearchTaskResult | FindTaskResult | WarmTaskResult | HistoryTaskResult>;
   readonly #receivers = new Map<number, SliceReceiver>();
   readonly #buffers = new BufferPool();
 
@@ -68,6 +69,11 @@ export class SearchPool {
     return this.#run("find", task, task.control, deadlineMs) as Promise<FindTaskResult>;
   }
 
+  /** Like `run`, for one history shard. */
+  searchHistory(task: HistoryTask, deadlineMs = Infinity): Promise<HistoryTaskResult> {
+    return this.#run("history", task, task.control, deadlineMs) as Promise<HistoryTaskResult>;
+  }
+
   /** Like `run`, for a task that verifies a part of a shard. */
   warm(task: WarmTask, deadlineMs: number): Promise<WarmTaskResult> {
     return this.#run("warm", task, task.stop, deadlineMs) as Promise<WarmTaskResult>;
@@ -75,10 +81,10 @@ export class SearchPool {
 
   #run(
     name: string,
-    task: SearchTask | FindTask | WarmTask,
+    task: SearchTask | FindTask | WarmTask | HistoryTask,
     stop: Int32Array,
     deadlineMs: number,
-  ): Promise<SearchTaskResult | FindTaskResult | WarmTaskResult> {
+  ): Promise<SearchTaskResult | FindTaskResult | WarmTaskResult | HistoryTaskResult> {
     return this.#pool.run(name, task, { deadlineMs, stops: [stop], graceMs, activity: undefined });
   }
 

@@ -1,3 +1,4 @@
+import type { BuildHistory, BuiltHistory, ListCommits, ListedCommits } from "./history-messages.js";
 import type { WorkerSettings } from "./messages.js";
 import type { IndexLimits, SyncShard } from "./ingest-messages.js";
 import type { ResolvedRevision, RevisionSpec } from "../model/revision.js";
@@ -16,6 +17,8 @@ export interface ReadKinds extends GitReadKinds {
     readonly request: HighlightTexts;
     readonly answer: { readonly texts: readonly HighlightedText[] };
   };
+  "list-commits": { readonly request: ListCommits; readonly answer: ListedCommits };
+  "build-history": { readonly request: BuildHistory; readonly answer: BuiltHistory };
   "cache-documents": { readonly request: CacheDocuments; readonly answer: CachedDocuments };
 }
 

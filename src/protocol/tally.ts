@@ -15,6 +15,20 @@ export interface Tally {
   unownedResults: number;
 }
 
+/** Match counts of commits and diffs, which the main thread counts. */
+export interface HistoryTally {
+  commitMatches: number;
+  diffMatches: number;
+  /** By e-mail address. */
+  readonly authors: Map<string, { readonly name: string; count: number }>;
+  /** By index in `commitAges`: commits within the last day, week and month, and older than two months. */
+  readonly ages: [day: number, week: number, month: number, older: number];
+}
+
+export function emptyHistoryTally(): HistoryTally {
+  return { commitMatches: 0, diffMatches: 0, authors: new Map(), ages: [0, 0, 0, 0] };
+}
+
 export function emptyTally(): Tally {
   return {
     repositories: new Map(),

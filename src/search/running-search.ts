@@ -7,9 +7,12 @@ import type { EventSink } from "../model/event-sink.js";
 import type { SearchRequest } from "../model/search-request.js";
 import type { SearchPlan } from "../query/plan/plan.js";
 import { endTaking } from "../protocol/result-limits.js";
+import type { HistoryTask, HistoryTaskResult } from "../protocol/history-messages.js";
 import type { RepositorySelection, SearchOptions } from "../protocol/search-options.js";
 import { ControlBlock } from "../protocol/control-block.js";
 import { EventStream, SearchClock } from "./stream/event-stream.js";
+import { searchesHistory } from "./history/history-choice.js";
+import { HistorySearches } from "./history/history-searches.js";
 import { PacedWork } from "./paced-work.js";
 import { needsPreparation, prepare } from "./preparation.js";
 import type { Preparation } from "./preparation-context.js";
@@ -73,6 +76,8 @@ export class RunningSearch {
   readonly #slices: SearchSlices;
   /** Undefined before the search begins. */
   #repositoryWork: PacedWork | undefined;
+  /** Undefined before the search of histories begins. */
+  #histories: HistorySearches | undefined;
   /** Undefined if everything that is searched is indexed. */
   #phases: PhaseQueue | undefined;
   /** One for the search, and one for each element of `resultOptions` with a shorter timeout. */
@@ -185,6 +190,7 @@ export class RunningSearch {
         await this.#prepare();
       if (!this.#ended) await Promise.all([this.#sendRepositories(), this.#searchIndexed()]);
       if (this.#phases !== undefined) await this.#searchPhases(this.#phases);
+      if (searchesHistory(this.#plan) && !this.#isStopped) await this.#searchHistories();
     } catch (error) {
       this.#environment.log.error({ error: errorMessage(error) }, "a search failed");
       this.#report.failures.push(errorMessage(error));
@@ -304,6 +310,50 @@ export class RunningSearch {
     }
   }
 
+  async #searchHistories(): Promise<void> {
+    this.#resumeClocks();
+    const { revisions, maxTimeoutMs } = this.#environment;
+    const nowMs = new Date().getTime();
+    this.#histories = new HistorySearches(this.#plan, {
+      context: {
+        reads: revisions.reads,
+        readLimits: { stop: this.#control.memory, timeoutMs: maxTimeoutMs, client: this.#request.client },
+        control: this.#control,
+        search: (task) => this.#searchHistory({ ...task, nowMs }),
+        onMissingRevision: (repository, revision) => this.#report.missingRevisions.push({ repository, revision }),
+        onBuilt: (repository, built) => this.#report.recordHistory(repository, built),
+      },
+      results: this.#results,
+      hasRoom: () => this.#unreadBytes < creditBytes,
+      onParked: () => this.#pauseClocks(),
+      onFailure: (repository, reason) => this.#report.excluded.push({ repository, reason, isLate: false }),
+      nowMs,
+    });
+    await this.#histories.run(this.#report.resolutions);
+  }
+
+  /** Searches one history shard when its turn comes. */
+  #searchHistory(
+    task: Pick<HistoryTask, "shard" | "plans" | "repository" | "skipCount" | "nowMs">,
+  ): Promise<HistoryTaskResult> {
+    const { pool, scheduler } = this.#environment;
+    const { lane, matchCountMax } = this.#limits;
+    return new Promise((resolve, reject) => {
+      scheduler.schedule(lane, this.#request.client, () =>
+        pool
+          .searchHistory({
+            ...task,
+            lane,
+            diffType: this.#request.diffType,
+            matchCountMax: Math.max(0, matchCountMax - this.#results.matchCount),
+            useIndex: this.#options.useIndex,
+            control: this.#control.memory,
+          })
+          .then(resolve, reject),
+      );
+    });
+  }
+
   #chooseRows(): Uint32Array {
     const choices = this.#plan.basicQueries.flatMap(({ text }, i) =>
       text === undefined ? [] : [{ text, selection: this.#options.selections[i] }],
@@ -320,6 +370,10 @@ export class RunningSearch {
     if (this.#repositoryWork?.isParked === true && this.#sink.pendingBytes === 0) {
       this.#resumeClocks();
       this.#repositoryWork.resume();
+    }
+    if (this.#histories?.isParked === true && this.#sink.pendingBytes === 0) {
+      this.#resumeClocks();
+      this.#histories.resume();
     }
     this.#slices.goOn();
   }
@@ -353,6 +407,7 @@ export class RunningSearch {
     this.#control.cancel();
     this.#slices.drop();
     this.#repositoryWork?.drop();
+    this.#histories?.resume();
     this.#stoppedMs ??= performance.now();
     this.#resolveStopped();
   }

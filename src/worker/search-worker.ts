@@ -12,11 +12,13 @@ import type {
   WarmTask,
   WarmTaskResult,
 } from "../protocol/messages.js";
+import type { HistoryTask, HistoryTaskResult } from "../protocol/history-messages.js";
 import { readSettings } from "../protocol/settings.js";
 import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
 import { BatchBuffers } from "./batch-buffers.js";
 import { IdleCollector, interactiveHeapBytesMax } from "./idle-collector.js";
 import { FindSlice } from "./search/find-slice.js";
+import { searchHistory } from "./search/history-slice.js";
 import { SearchSlice } from "./search/search-slice.js";
 import type { SearchThread } from "./search/search-thread.js";
 import { ShardOpener } from "./search/shard-opener.js";
@@ -53,6 +55,11 @@ export default serveTasks({
   slice: (task: SearchTask): SearchTaskResult => {
     const slice = new SearchSlice(thread, task);
     return withSnapshot((snapshot) => slice.run(snapshot));
+  },
+  history: (task: HistoryTask): HistoryTaskResult => {
+    const result = searchHistory(thread, task);
+    collector.recordTask();
+    return result;
   },
   warm: (task: WarmTask): WarmTaskResult => withSnapshot((snapshot) => warmShard(thread, snapshot, task)),
   find: (task: FindTask): FindTaskResult => withSnapshot((snapshot) => new FindSlice(thread, task).run(snapshot)),

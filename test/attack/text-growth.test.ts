@@ -3,6 +3,7 @@
  * single character and every pair of characters repeated: none takes long. `PAIRS=all` tries all pairs (half an hour);
  * otherwise some of them, by a fixed seed.
  */
+import { escapeUrlPath } from "../../src/base/escape-url-path.js";
 import t from "tap";
 import { readCredential, readSession } from "../../src/account/sign-in/credential.js";
 import { checkEmail, checkName, readLifetime } from "../../src/account/identity/validation.js";
@@ -19,7 +20,7 @@ import { parseRemoteUrl, redactUrl } from "../../src/git/mirror/remote-url.js";
 import { linksMarkdown } from "../../src/browse/markdown.js";
 import { Operations } from "../../src/graphql/execution/operations.js";
 import { createSchema } from "../../src/graphql/execution/schema.js";
-import { parseCodeHost, escapePath, nameOfCloneUrl } from "../../src/browse/urls.js";
+import { parseCodeHost, nameOfCloneUrl } from "../../src/browse/urls.js";
 import { ClientAddresses } from "../../src/http/access/client-address.js";
 import { acceptedFormat, isKnown, wantedBytes } from "../../src/http/routes/conditional.js";
 import { readPagePath } from "../../src/http/routes/page-path.js";
@@ -204,7 +205,7 @@ const readers: readonly Reader[] = [
     read: (text) => nameOfCloneUrl(text) ?? nameOfCloneUrl(`https://${text}`) ?? nameOfCloneUrl(`git@a.b:${text}`),
   },
   { name: "a clone URL's host", lengthMax: argumentLength, read: (text) => parseCodeHost(`https://${text}/a`) },
-  { name: "a path in a URL", lengthMax: headerLength, read: escapePath },
+  { name: "a path in a URL", lengthMax: headerLength, read: escapeUrlPath },
   { name: "a user's name", lengthMax: argumentLength, read: checkName },
   { name: "a mail address", lengthMax: argumentLength, read: checkEmail },
   { name: "a lifetime", lengthMax: argumentLength, read: readLifetime },

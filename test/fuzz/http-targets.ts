@@ -1,8 +1,9 @@
+import { escapeUrlPath } from "../../src/base/escape-url-path.js";
 import { readCredential, readSession } from "../../src/account/sign-in/credential.js";
 import { SseDecoder } from "../../src/cli/sse-decoder.js";
 import { parseRemoteUrl, redactUrl } from "../../src/git/mirror/remote-url.js";
 import { parseGlobalId } from "../../src/browse/ids.js";
-import { parseCodeHost, escapePath, nameOfCloneUrl } from "../../src/browse/urls.js";
+import { parseCodeHost, nameOfCloneUrl } from "../../src/browse/urls.js";
 import { ClientAddresses } from "../../src/http/access/client-address.js";
 import { acceptedFormat, isKnown, wantedBytes } from "../../src/http/routes/conditional.js";
 import { readPagePath } from "../../src/http/routes/page-path.js";
@@ -328,7 +329,7 @@ export const httpTargets: readonly FuzzTarget[] = [
       if (/:\/\/[^\s/?#'"]*secret@/.test(redacted)) throw new RangeError(`a password is left: ${redacted}`);
       nameOfCloneUrl(text);
       parseCodeHost(text);
-      escapePath(text);
+      escapeUrlPath(text);
       allowing(["bad-config"], () => parseRemoteUrl(text));
       allowing(["not-found", "bad-request"], () => parseGlobalId(text));
     },

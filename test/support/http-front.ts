@@ -50,5 +50,6 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
     metrics: createMetrics(),
     log: silentLog(),
     stallMs: 60_000,
+    diffType: "auto",
   };
 }

@@ -84,7 +84,7 @@ function contentRoutes(
   options: ResolvedOptions,
   { catalog, searcher, sync }: DaemonParts,
   { services, graphql }: RouteSources,
-): Pick<Routes, "graphql" | "search" | "content" | "refresh" | "externalUrl" | "seesAll" | "stallMs"> {
+): Pick<Routes, "graphql" | "search" | "content" | "refresh" | "externalUrl" | "seesAll" | "stallMs" | "diffType"> {
   const stallMs = options.search.stallSeconds * 1000;
   return {
     graphql: { answer: (...request) => graphql().answer(...request) },
@@ -102,6 +102,7 @@ function contentRoutes(
     externalUrl: () => searcher.baseUrl,
     seesAll: (viewer) => catalog.seesAll(viewer),
     stallMs,
+    diffType: options.search.diffType,
   };
 }
 

@@ -121,11 +121,16 @@ export class CommitMatchSource {
   }
 
   get messagePreview() {
-    return this.#isDiff ? null : { value: this.#text, highlights: this.#highlights };
+    return this.#isDiff ? null : this.#preview;
   }
 
   get diffPreview() {
-    return this.#isDiff ? { value: this.#text, highlights: this.#highlights } : null;
+    return this.#isDiff ? this.#preview : null;
+  }
+
+  /** Without the fence, which is line 0 of the content. */
+  get #preview() {
+    return { value: this.#text, highlights: this.#highlights.map((range) => ({ ...range, line: range.line - 1 })) };
   }
 
   get #isDiff(): boolean {

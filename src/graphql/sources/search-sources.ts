@@ -49,6 +49,7 @@ export class SearchSource {
       chunkMatches: true,
       contextLines: 0,
       lineBytesMax: lineBytesUnlimited,
+      diffType: "commit" as const,
       defaultCount,
       viewer: context.viewer,
       client: context.client,

@@ -1,5 +1,6 @@
+import { escapeUrlPath } from "../../base/escape-url-path.js";
 import type { RequestContext } from "../../browse/request-context.js";
-import { escapePath, nameOfCloneUrl, repositoryUrl } from "../../browse/urls.js";
+import { nameOfCloneUrl, repositoryUrl } from "../../browse/urls.js";
 import { escapeRegexp } from "../../base/escape-regexp.js";
 
 /** The URL that an editor plugin asks for: lines of a file, or a search. Rows and columns are counted from 0. */
@@ -18,7 +19,7 @@ export function editorTarget(parameters: URLSearchParams, context: RequestContex
   if (name === undefined || of("file") === "") return undefined;
   const typed = of("revision") || of("branch");
   const isDefault = typed === "HEAD" || typed === context.repositories.byName(name)?.defaultBranch;
-  return `${repositoryUrl(name, isDefault ? "" : typed)}/-/blob/${escapePath(of("file"))}${lineQuery(of)}`;
+  return `${repositoryUrl(name, isDefault ? "" : typed)}/-/blob/${escapeUrlPath(of("file"))}${lineQuery(of)}`;
 }
 
 function lineQuery(of: (name: string) => string): string {

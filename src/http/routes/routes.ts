@@ -21,6 +21,7 @@ import { rawHandler } from "./raw-route.js";
 import { ByteBudget } from "../server/request-body.js";
 import { requestCheck } from "../access/request-check.js";
 import { addSignInRoutes, type SignInServices } from "./sign-in-routes.js";
+import { chooseDiffType } from "../stream/diff-type.js";
 import { parseStreamParams } from "../stream/stream-params.js";
 import type { TrustedHosts } from "../access/trusted-hosts.js";
 import { addWebhookRoute, type WebhookServices } from "./webhook-route.js";
@@ -126,6 +127,8 @@ export interface Services {
   readonly refresh: ClientServices["refresh"];
   readonly externalUrl: () => string;
   readonly webhooks: WebhookServices;
+  /** The option `search.diffType`. */
+  readonly diffType: "auto" | "commit" | "diff";
   /** A client that reads nothing for this long is disconnected. */
   readonly stallMs: number;
 }
@@ -171,7 +174,8 @@ function streamHandler(services: Services & EventServices): ViewerHandler {
     const sink = startEvents(request, response, services);
     if (params.kind === "bad") return endWithError(sink, params.message);
     try {
-      search.run({ ...params.request, viewer, client }, sink);
+      const diffType = chooseDiffType(services.diffType, request.headers.get("user-agent"));
+      search.run({ ...params.request, diffType, viewer, client }, sink);
     } catch (error) {
       log.error({ err: error }, `search failed: ${errorMessage(error)}`);
       endWithError(sink, "internal error");

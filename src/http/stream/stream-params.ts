@@ -2,7 +2,7 @@ import { TrawlError } from "../../base/errors.js";
 import { lineBytesUnlimited, type SearchRequest } from "../../model/search-request.js";
 
 /** A request without its sender. */
-export type RequestedSearch = Omit<SearchRequest, "viewer" | "client">;
+export type RequestedSearch = Omit<SearchRequest, "viewer" | "client" | "diffType">;
 
 export type StreamParams =
   | { readonly kind: "request"; readonly request: RequestedSearch }

@@ -6,7 +6,20 @@ import { readRevisions } from "./validate.js";
 /** The revisions in a validated `repo:` or `rev:` field; none for the default branch. */
 export function planRevisions(field: FieldNode, nowMs: number): readonly RevisionSpec[] {
   if (field.name === "rev" && field.predicate?.name === "at.time") return [atTime(field.predicate.argument, nowMs)];
-  return readRevisions(field).map(parseRevisionSpec);
+  return readRevisions(field)
+    .filter((typed) => !isExclusion(typed))
+    .map(parseRevisionSpec);
+}
+
+/** The revisions whose history a search of history excludes, in a validated `repo:` or `rev:` field; without the `^`. */
+export function planExclusions(field: FieldNode): readonly string[] {
+  return readRevisions(field)
+    .filter(isExclusion)
+    .map((typed) => typed.slice(1));
+}
+
+function isExclusion(typed: string): boolean {
+  return typed.startsWith("^");
 }
 
 /** A revision as typed: a name or a glob. */

@@ -4,7 +4,7 @@ import { fields } from "./fields.js";
 import { isPredicate } from "../plan/repository-predicates.js";
 import { UnsupportedError } from "../syntax/query-error.js";
 
-const unbuiltTypes: ReadonlySet<string> = new Set(["symbol", "commit", "diff", "codeowners"]);
+const unbuiltTypes: ReadonlySet<string> = new Set(["symbol", "codeowners"]);
 const builtSelects: ReadonlySet<string> = new Set([
   "repo",
   "content",
@@ -12,6 +12,10 @@ const builtSelects: ReadonlySet<string> = new Set([
   "file.path",
   "file.directory",
   "file.owners",
+  "commit",
+  "commit.diff",
+  "commit.diff.added",
+  "commit.diff.removed",
 ]);
 const builtPredicates: ReadonlySet<string> = new Set([
   "file:has.content",
@@ -32,8 +36,9 @@ const builtPredicates: ReadonlySet<string> = new Set([
 
 /** Throws `UnsupportedError` if a valid query requests something that is not implemented yet. */
 export function refuseUnbuilt(text: string, query: BasicQuery): void {
+  const isOfHistory = query.fields.some(({ name, value }) => name === "type" && historyTypes.has(value));
   for (const field of query.fields) {
-    const what = unbuiltPart(field);
+    const what = unbuiltPart(field) ?? (isOfHistory ? unbuiltForHistory(field) : undefined);
     if (what !== undefined) {
       throw new UnsupportedError(
         `The filter ${what} is recognized but not implemented yet. Remove it to search without it.`,
@@ -42,6 +47,15 @@ export function refuseUnbuilt(text: string, query: BasicQuery): void {
       );
     }
   }
+}
+
+const historyTypes: ReadonlySet<string> = new Set(["commit", "diff"]);
+
+/** Predicates on the text, the owners and the authors of a file do not apply to the files of commits. */
+function unbuiltForHistory({ name, predicate }: FieldNode): string | undefined {
+  return name === "file" && predicate !== undefined
+    ? `file:${predicate.name}(...) with type:commit or type:diff`
+    : undefined;
 }
 
 /** The part of the field that is not implemented, approximately as the user typed it. */

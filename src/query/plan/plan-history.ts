@@ -10,9 +10,20 @@ import { Leaves, planNode, requireAll } from "./pattern-leaves.js";
 /** One plan for each type of history that the query names, commits first; none for a query without such a type. */
 export function planHistory(query: BasicQuery, analyses: Analyses, nowMs: number): readonly HistoryPlan[] {
   const types = new Set(query.fields.filter(({ name }) => name === "type").map(({ value }) => value));
+  const select = findField(query, "select")?.value;
   return (["commit", "diff"] as const)
-    .filter((kind) => types.has(kind))
+    .filter((kind) => types.has(kind) && isSelected(kind, select))
     .map((kind) => planKind(kind, query, analyses, nowMs));
+}
+
+function isSelected(kind: HistoryKind, select: string | undefined): boolean {
+  if (select === undefined || select === "repo" || select === "commit") return true;
+  return kind === "diff" && select.startsWith("commit.diff");
+}
+
+/** Whether `select:` drops all results but commits and diffs. */
+export function selectsHistory(query: BasicQuery): boolean {
+  return findField(query, "select")?.value.split(".", 1)[0] === "commit";
 }
 
 function planKind(kind: HistoryKind, query: BasicQuery, analyses: Analyses, nowMs: number): HistoryPlan {

@@ -3,7 +3,7 @@ import { resultAtOnce } from "../../base/yielding.js";
 import { Analyses } from "./analyses.js";
 import { collectLeaves, type QueryNode, type QueryTree } from "../syntax/ast.js";
 import { basicQueries, type BasicQuery } from "./basic.js";
-import { planHistory } from "./plan-history.js";
+import { planHistory, selectsHistory } from "./plan-history.js";
 import { queryLimits } from "../syntax/limits.js";
 import { parseQuery } from "../syntax/parse.js";
 import type { BasicQueryPlan, PatternType, SearchPlan } from "./plan.js";
@@ -84,7 +84,7 @@ function planBasic(
   analyses: Analyses,
   nowMs: number,
 ): BasicQueryPlan[] {
-  const text = planText(query, analyses);
+  const text = selectsHistory(query) ? undefined : planText(query, analyses);
   const history = planHistory(query, analyses, nowMs);
   const repositoryNames = planRepositoryNames(query, analyses);
   const groups = expandContext(query, contexts) ?? [undefined];

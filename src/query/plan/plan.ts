@@ -84,6 +84,8 @@ export interface RepositoryInclude {
   readonly source: string;
   /** Revisions as typed after `@` or in `rev:`; empty for the default branch. */
   readonly revisions: readonly RevisionSpec[];
+  /** Revisions after a `^`: a search of history leaves out their commits, and those that they reach. */
+  readonly withoutHistoryOf: readonly string[];
   /** The only name that the filter can match (`^...$` around literal text); otherwise undefined. */
   readonly exactName: string | undefined;
 }

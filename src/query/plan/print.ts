@@ -86,9 +86,10 @@ function printCondition(file: TextPlan): string {
   return `has(${parts.join(" ")})`;
 }
 
-function printInclude({ source, revisions, exactName }: RepositoryInclude): string {
+function printInclude({ source, revisions, withoutHistoryOf, exactName }: RepositoryInclude): string {
   const name = exactName === undefined ? `/${source}/` : JSON.stringify(exactName);
-  return revisions.length === 0 ? name : `${name}@${revisions.map(({ typed }) => typed).join(":")}`;
+  const typed = [...revisions.map((revision) => revision.typed), ...withoutHistoryOf.map((revision) => `^${revision}`)];
+  return typed.length === 0 ? name : `${name}@${typed.join(":")}`;
 }
 
 function printText(text: TextPlan): string {

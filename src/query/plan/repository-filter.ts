@@ -5,7 +5,7 @@ import type { BasicQuery } from "./basic.js";
 import type { RepositoryFilter, RepositoryInclude, YesNoOnly } from "./plan.js";
 import { planCommittedAfter, planRepositoryConditions } from "./repository-conditions.js";
 import { readPredicates } from "./repository-predicates.js";
-import { planRevisions, parseRevisionSpec } from "../fields/revisions.js";
+import { parseRevisionSpec, planExclusions, planRevisions } from "../fields/revisions.js";
 import { findContextName, type ContextGroup } from "./search-contexts.js";
 import { findField } from "../fields/validate.js";
 import { readVisibility, readYesNoOnly, splitRepository } from "../fields/values.js";
@@ -24,13 +24,15 @@ export function planRepositories(
   const given = query.fields.filter(({ name, predicate }) => name === "repo" && predicate === undefined);
   const includes = given
     .filter(({ negated }) => !negated)
-    .map((field) => planInclude(field, planRevisions(revision ?? field, nowMs), analyses));
+    .map((field) => planInclude(field, revision ?? field, analyses, nowMs));
   const ofAll =
-    includes.length > 0 || revision === undefined ? [] : [ofAllRepositories(planRevisions(revision, nowMs))];
+    includes.length > 0 || revision === undefined
+      ? []
+      : [ofAllRepositories(planRevisions(revision, nowMs), planExclusions(revision))];
   const ofGroup =
     group === undefined || group.revisions.length === 0
       ? []
-      : [ofAllRepositories(group.revisions.map(parseRevisionSpec))];
+      : [ofAllRepositories(group.revisions.map(parseRevisionSpec), [])];
   return {
     context: findContextName(query),
     among: group?.names,
@@ -48,17 +50,23 @@ export function planRepositories(
   };
 }
 
-function ofAllRepositories(revisions: readonly RevisionSpec[]): RepositoryInclude {
-  return { source: "", revisions, exactName: undefined };
+function ofAllRepositories(revisions: readonly RevisionSpec[], withoutHistoryOf: readonly string[]): RepositoryInclude {
+  return { source: "", revisions, withoutHistoryOf, exactName: undefined };
 }
 
 function planInclude(
   { value, span }: FieldNode,
-  revisions: readonly RevisionSpec[],
+  revisionField: FieldNode,
   analyses: Analyses,
+  nowMs: number,
 ): RepositoryInclude {
   const { source } = splitRepository(value);
-  return { source, revisions, exactName: findExactName(source, span, analyses) };
+  return {
+    source,
+    revisions: planRevisions(revisionField, nowMs),
+    withoutHistoryOf: planExclusions(revisionField),
+    exactName: findExactName(source, span, analyses),
+  };
 }
 
 /** The text between `^` and `$` if it is literal, without groups. An escaped `\$` at the end is not an anchor. */

@@ -2,6 +2,7 @@ import type { Alert, ProposedQuery } from "../../model/stream-events.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import { rewriteQuery, type Rewrite } from "../../query/plan/rewrite.js";
 import type { ExcludedRepository } from "../preparation-context.js";
+import type { MissingRevision } from "../revisions/revision-resolver.js";
 import type { Resolution } from "../repositories/repository-resolver.js";
 
 const listedRevisionsMax = 10;
@@ -12,6 +13,8 @@ export interface AlertSource {
   readonly plan: SearchPlan;
   /** By basic query of the plan. */
   readonly resolutions: readonly Resolution[];
+  /** Further revisions that do not exist. */
+  readonly missingRevisions: readonly MissingRevision[];
   /** Repositories that were not searched, because information about them could not be obtained. */
   readonly excluded: readonly ExcludedRepository[];
   /** Results of `select:file.owners` without an owner. */
@@ -44,12 +47,9 @@ export function queryErrorAlert(sentence: string): Alert {
   };
 }
 
-function missingRevisionsAlert({ resolutions }: AlertSource): Alert | undefined {
-  const names = new Set(
-    resolutions
-      .flatMap(({ missingRevisions }) => missingRevisions)
-      .map(({ repository, revision }) => `${repository}@${revision}`),
-  );
+function missingRevisionsAlert({ resolutions, missingRevisions }: AlertSource): Alert | undefined {
+  const all = [...resolutions.flatMap((resolution) => resolution.missingRevisions), ...missingRevisions];
+  const names = new Set(all.map(({ repository, revision }) => `${repository}@${revision}`));
   const missing = [...names];
   if (missing.length === 0) return undefined;
   const title = "Some repositories could not be searched";

@@ -1,4 +1,4 @@
-import type { Tally } from "../../protocol/tally.js";
+import type { HistoryTally, Tally } from "../../protocol/tally.js";
 import { fileKinds } from "../../model/file-kind.js";
 import { escapeRegexp } from "../../base/escape-regexp.js";
 import type { Filter } from "../../model/stream-events.js";
@@ -10,6 +10,7 @@ const importantKinds = new Set<Filter["kind"]>(["utility", "type"]);
 
 export interface FilterSource {
   readonly tally: Tally;
+  readonly history: HistoryTally;
   readonly repositoryResultCount: number;
   readonly excludedForkCount: number;
   readonly excludedArchivedCount: number;
@@ -24,6 +25,8 @@ export function makeFilters(source: FilterSource, exhaustive: boolean): Filter[]
     ...languageFilters(source),
     ...repositoryFilters(source),
     ...fileFilters(source),
+    ...authorFilters(source),
+    ...ageFilters(source),
   ].map((filter) => ({ ...filter, exhaustive, limitHit: !exhaustive }));
   all.sort(
     (a, b) =>
@@ -46,11 +49,13 @@ function utilityFilters(source: FilterSource): Suggestion[] {
   return suggestions.filter((suggestion) => suggestion.count > 0);
 }
 
-function typeFilters({ tally, repositoryResultCount }: FilterSource): Suggestion[] {
+function typeFilters({ tally, history, repositoryResultCount }: FilterSource): Suggestion[] {
   const suggestions: Suggestion[] = [
     { value: "type:file", label: "Code", count: tally.contentMatches, kind: "type" },
     { value: "type:path", label: "Paths", count: tally.pathMatches, kind: "type" },
     { value: "type:repo", label: "Repositories", count: repositoryResultCount, kind: "type" },
+    { value: "type:commit", label: "Commits", count: history.commitMatches, kind: "type" },
+    { value: "type:diff", label: "Diffs", count: history.diffMatches, kind: "type" },
   ];
   return suggestions.filter((suggestion) => suggestion.count > 0);
 }
@@ -79,6 +84,31 @@ function repositoryFilters({ tally, nameOf }: FilterSource): Suggestion[] {
 function fileFilters({ tally }: FilterSource): Suggestion[] {
   return fileKinds.flatMap((kind, i): Suggestion[] =>
     tally.fileKinds[i] > 0 ? [{ value: kind.value, label: kind.label, count: tally.fileKinds[i], kind: "file" }] : [],
+  );
+}
+
+function authorFilters({ history }: FilterSource): Suggestion[] {
+  return [...history.authors].map(([email, { name, count }]) => {
+    const regexp = escapeRegexp(email);
+    return {
+      value: `author:${/[\s"]/.test(regexp) ? JSON.stringify(regexp) : regexp}`,
+      label: name,
+      count,
+      kind: "author",
+    };
+  });
+}
+
+const ageSuggestions = [
+  { value: "after:yesterday", label: "Last 24 hours" },
+  { value: 'before:"1 week ago"', label: "Last week" },
+  { value: 'before:"1 month ago"', label: "Last month" },
+  { value: 'before:"2 months ago"', label: "Older than 2 months" },
+] as const;
+
+function ageFilters({ history }: FilterSource): Suggestion[] {
+  return ageSuggestions.flatMap((suggestion, i): Suggestion[] =>
+    history.ages[i] > 0 ? [{ ...suggestion, count: history.ages[i], kind: "commit date" }] : [],
   );
 }
 

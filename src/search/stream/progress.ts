@@ -1,4 +1,5 @@
 import type { Skipped } from "../../model/stream-events.js";
+import { describeGaps, type HistoryGaps } from "./history-gaps.js";
 
 /** Names of repositories that were not searched, or not completely, by reason. */
 export interface NotSearched {
@@ -28,6 +29,7 @@ export interface SkippedSource extends NotSearched {
   /** Ids of shards that were still being searched when the search ended. */
   readonly unfinishedShards: readonly number[];
   readonly costlyFiles: CostlyFiles;
+  readonly historyGaps: HistoryGaps;
   readonly excludedForkCount: number;
   readonly excludedArchivedCount: number;
   /** The display limit if it withheld results, otherwise undefined. */
@@ -60,6 +62,7 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
   if (source.limitHit) skipped.push(matchLimit(source.matchCountMax));
   if (timedOut.length > 0) skipped.push(lateRepositories(timedOut, source.unfinishedShards));
   if (source.costlyFiles.count > 0) skipped.push(excludedFiles(source.costlyFiles));
+  skipped.push(...describeGaps(source.historyGaps));
   if (shardFailures.length > 0) skipped.push(failedShards(shardFailures));
   if (source.quarantined.length + source.incomplete.length > 0) skipped.push(partlyIndexed(source));
   if (source.excludedForkCount > 0) {

@@ -6,7 +6,10 @@ import type { ExcludedFile } from "../../protocol/messages.js";
 import { chooseAlert, queryErrorAlert } from "./alerts.js";
 import { makeFilters } from "./filters.js";
 import type { ExcludedRepository } from "../preparation-context.js";
+import type { BuiltHistory } from "../../protocol/history-messages.js";
+import type { HistoryGaps } from "./history-gaps.js";
 import { makeSkipped, type NotSearched } from "./progress.js";
+import type { MissingRevision } from "../revisions/revision-resolver.js";
 import type { Resolution } from "../repositories/repository-resolver.js";
 import type { SearchOutcome } from "../search-environment.js";
 import type { SearchLimits } from "../search-limits.js";
@@ -31,6 +34,10 @@ export class SearchReport {
   #found = new Map<string, readonly string[] | number>();
   /** Repositories about which information could not be obtained. */
   readonly excluded: ExcludedRepository[] = [];
+  /** Revisions that do not exist, found out while the search runs. */
+  readonly missingRevisions: MissingRevision[] = [];
+  /** Commits and files of histories that were not searched completely. */
+  readonly historyGaps: HistoryGaps = { repositories: new Set(), brokenCommits: 0, largeFiles: 0 };
   /** Sentences, one per failure. */
   readonly failures: string[] = [];
   /** Names of repositories in which git objects of commits that are not indexed are missing. */
@@ -66,6 +73,12 @@ export class SearchReport {
     for (const file of files) this.#costlyFiles.set(`${file.shardId}:${file.document}`, describeExcluded(file));
   }
 
+  recordHistory(repository: string, { brokenCount, largeFileCount }: Omit<BuiltHistory, "shard" | "next">): void {
+    if (brokenCount + largeFileCount > 0) this.historyGaps.repositories.add(repository);
+    this.historyGaps.brokenCommits += brokenCount;
+    this.historyGaps.largeFiles += largeFileCount;
+  }
+
   get durationMs(): number {
     return performance.now() - this.#search.startedMs;
   }
@@ -84,6 +97,7 @@ export class SearchReport {
       queryText,
       plan,
       resolutions: this.resolutions,
+      missingRevisions: this.missingRevisions,
       excluded: this.excluded,
       unownedResults: results.tally.unownedResults,
       repositoryCount: repositories().count,
@@ -99,10 +113,11 @@ export class SearchReport {
       !results.isLimitHit &&
       !this.#hasTimedOut &&
       this.queryError === undefined &&
-      this.failures.length + this.excluded.length + this.#costlyFiles.size === 0;
+      this.failures.length + this.excluded.length + this.#costlyFiles.size + this.historyGaps.repositories.size === 0;
     return makeFilters(
       {
         tally: results.tally,
+        history: results.history,
         repositoryResultCount: results.repositoryCount,
         ...this.#excludedCounts(),
         nameOf: (id) => repositories().byId(id)?.name ?? "",
@@ -145,6 +160,7 @@ export class SearchReport {
       incomplete: done ? this.#incompleteNames() : [],
       shardFailures: this.failures,
       unfinishedShards: this.unfinishedShards,
+      historyGaps: this.historyGaps,
       costlyFiles: { count: this.#costlyFiles.size, names: [...this.#costlyFiles.values()] },
       ...this.#excludedCounts(),
       displayLimitHit: done && limits.displayCountMax < results.matchCount ? limits.displayCountMax : undefined,

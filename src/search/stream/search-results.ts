@@ -4,7 +4,10 @@ import type { ResultBatch, SelectedResult } from "../../protocol/result-batch.js
 import type { SearchPlan } from "../../query/plan/plan.js";
 import { takeMatches } from "../../protocol/result-limits.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
-import { addTally, emptyTally, increase } from "../../protocol/tally.js";
+import type { FoundCommit } from "../../protocol/history-messages.js";
+import { addTally, emptyHistoryTally, emptyTally, increase } from "../../protocol/tally.js";
+import { cutCommitMatch } from "../../protocol/cut-commit-match.js";
+import { countCommit } from "../history/commit-results.js";
 import type { EventStream } from "./event-stream.js";
 import { NameHighlighter, repositoryMatch } from "../repositories/name-highlighter.js";
 import type { SearchLimits } from "../search-limits.js";
@@ -14,6 +17,7 @@ export class SearchResults {
   readonly tally = emptyTally();
   /** Ids of the repositories that have a result. */
   readonly repositoryIds = new Set<number>();
+  readonly history = emptyHistoryTally();
   /** Number of results that are repositories. */
   repositoryCount = 0;
 
@@ -77,6 +81,35 @@ export class SearchResults {
     this.#highlighter ??= yield* NameHighlighter.make(this.#plan);
   }
 
+  /**
+   * Adds a commit or a diff, unless it is one already. Returns false if no further result of the same options is
+   * wanted.
+   */
+  addCommit(found: FoundCommit, repositoryId: number, nowMs: number): void {
+    const key = `${repositoryId} ${found.kind} ${found.oid}`;
+    if (this.#seen.has(key)) return;
+    this.#seen.add(key);
+    const wanted = this.#takeMatches(found);
+    if (wanted === 0) return;
+    const counted = this.#count(wanted);
+    if (counted === 0) return;
+    this.repositoryIds.add(repositoryId);
+    increase(this.tally.repositories, `${repositoryId}@`, counted);
+    countCommit(this.history, found, counted, nowMs);
+    const shown = this.#show(counted);
+    if (shown > 0) this.#stream.addMatches(Buffer.from(cutCommitMatch(found.json, shown)));
+  }
+
+  /** What the limits of the result options leave of a result's matches. */
+  #takeMatches({ matchCount, matches }: FoundCommit): number {
+    const { resultLimits } = this.#limits;
+    if (resultLimits === undefined) return matchCount;
+    const taken = matches.map(({ optionsIndex, count }) =>
+      takeMatches(resultLimits, optionsIndex, count, this.#control),
+    );
+    return taken.every((count, i) => count === matches[i].count) ? matchCount : Math.max(...taken);
+  }
+
   /** Adds a repository as a result, unless it is one already. */
   addRepository(repositoryId: number, revision: string | undefined, optionsIndex: number): void {
     const repository = this.#repositories().byId(repositoryId);
@@ -108,12 +141,22 @@ export class SearchResults {
 
   /** Counts one match found by the main thread; false if the limit had been reached. */
   #countOne(): boolean {
-    if (this.#control.addMatches(1) < this.#limits.matchCountMax) return true;
-    this.#control.stopAtLimit();
-    return false;
+    return this.#count(1) === 1;
+  }
+
+  /** Counts matches found by the main thread, as far as the limit allows, and returns how many. */
+  #count(wanted: number): number {
+    const left = Math.max(0, this.#limits.matchCountMax - this.#control.addMatches(wanted));
+    if (left < wanted) this.#control.stopAtLimit();
+    return Math.min(wanted, left);
   }
 
   #showOne(): boolean {
-    return this.#control.addDisplayed(1) < this.#limits.displayCountMax;
+    return this.#show(1) === 1;
+  }
+
+  #show(wanted: number): number {
+    const left = Math.max(0, this.#limits.displayCountMax - this.#control.addDisplayed(wanted));
+    return Math.min(wanted, left);
   }
 }

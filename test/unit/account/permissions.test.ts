@@ -82,6 +82,7 @@ function told(table: RepositoryTable): string {
         queryText: query,
         plan,
         resolutions,
+        missingRevisions: [],
         excluded: [],
         unownedResults: 0,
         repositoryCount: table.count,

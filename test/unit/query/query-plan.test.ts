@@ -320,14 +320,10 @@ t.test("features that are not available yet", async (t) => {
   /** Query, the feature named in the message, the marked part of the text. */
   const rows: readonly (readonly [text: string, names: string, marked: string])[] = [
     ["type:symbol a", "type:symbol", "type:symbol"],
-    ["type:commit a", "type:commit", "type:commit"],
-    ["a type:diff", "type:diff", "type:diff"],
     ["type:file type:symbol a", "type:symbol", "type:symbol"],
-    ["type:commit author:x", "type:commit", "type:commit"],
-    ["committer:x a", "committer:", "committer:x"],
     ["rule:x", "rule:", "rule:x"],
     ["select:symbol a", "select:symbol", "select:symbol"],
-    ["select:commit.diff a", "select:commit.diff", "select:commit.diff"],
+    ["type:commit file:has.content(x)", "file:has.content(...) with type:commit", "file:has.content(x)"],
   ];
   for (const [text, names, marked] of rows) {
     let error: unknown;

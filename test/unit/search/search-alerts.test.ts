@@ -1,3 +1,4 @@
+import type { MissingRevision } from "../../../src/search/revisions/revision-resolver.js";
 import t from "tap";
 import { RepositoryTable } from "../../../src/catalog/repository-table.js";
 import type { PatternType } from "../../../src/model/search-request.js";
@@ -39,11 +40,18 @@ const contexts = new Map([["only", only]]);
 interface Outcome {
   readonly hasResults: boolean;
   readonly timedOutAfterMs: number | undefined;
+  readonly missingRevisions: readonly MissingRevision[];
   readonly excluded: readonly ExcludedRepository[];
   readonly unownedResults: number;
 }
 
-const foundNothing: Outcome = { hasResults: false, timedOutAfterMs: undefined, excluded: [], unownedResults: 0 };
+const foundNothing: Outcome = {
+  hasResults: false,
+  timedOutAfterMs: undefined,
+  missingRevisions: [],
+  excluded: [],
+  unownedResults: 0,
+};
 
 /** As if no mirror had a revision that is not indexed. */
 function withoutOpen(resolution: Resolution): Resolution {

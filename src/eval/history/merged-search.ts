@@ -1,0 +1,103 @@
+import type { HistoryReader } from "../../history/history-reader.js";
+import type { HistoryPlanWithOptions } from "../../protocol/history-messages.js";
+import type { CommitResult, PersonAndTime } from "./commit-match.js";
+import { compareCommits } from "./commit-order.js";
+import { HistorySearch, type HistoryTarget } from "./history-search.js";
+import type { HistoryText } from "./history-text.js";
+import { mergeTexts } from "./merge-texts.js";
+
+/** A result, and the number of its matches by the result options of the plans that found it. */
+export interface FoundResult {
+  readonly result: CommitResult;
+  readonly matches: readonly { readonly optionsIndex: number; readonly count: number }[];
+  readonly matchCount: number;
+}
+
+/** One plan, and the commit that it has found; -1 at its end. */
+interface RunningPlan extends HistoryPlanWithOptions {
+  readonly search: HistorySearch;
+  commit: number;
+}
+
+/** Several plans on one history shard: a commit, or a diff, that several of them find is one result. */
+export class MergedHistorySearch {
+  readonly #reader: HistoryReader;
+  readonly #running: readonly RunningPlan[];
+  /** Plans that have found the next results, which are of one commit; those of one kind are adjacent. */
+  #found: RunningPlan[] = [];
+
+  constructor(plans: readonly HistoryPlanWithOptions[], target: HistoryTarget) {
+    this.#reader = target.reader;
+    this.#running = plans.map((one) => {
+      const search = new HistorySearch(one.plan, target);
+      return { ...one, search, commit: search.next() };
+    });
+  }
+
+  /** The next result after `skipCount` others; undefined at the end. Commits come before their diffs. */
+  next(skipCount: number): FoundResult | undefined {
+    for (let left = skipCount; ; left--) {
+      const plans = this.#nextPlans();
+      if (plans.length === 0) return undefined;
+      const found = left === 0 ? this.#render(plans) : undefined;
+      for (const plan of plans) plan.commit = plan.search.next();
+      if (found !== undefined) return found;
+    }
+  }
+
+  /** The plans that have found the next result. */
+  #nextPlans(): RunningPlan[] {
+    if (this.#found.length === 0) {
+      const waiting = this.#running.filter(({ commit }) => commit >= 0);
+      const first = waiting.reduce<RunningPlan | undefined>(
+        (best, one) => (best === undefined || this.#compare(one, best) < 0 ? one : best),
+        undefined,
+      );
+      this.#found = waiting.filter(({ commit }) => commit === first?.commit);
+    }
+    const kind = this.#found.some(({ plan }) => plan.kind === "commit") ? "commit" : "diff";
+    const plans = this.#found.filter(({ plan }) => plan.kind === kind);
+    this.#found = this.#found.filter(({ plan }) => plan.kind !== kind);
+    return plans;
+  }
+
+  #compare(a: RunningPlan, b: RunningPlan): number {
+    return compareCommits(this.#reader, a.commit, this.#reader, b.commit);
+  }
+
+  #render(plans: readonly RunningPlan[]): FoundResult {
+    const texts = plans.map(({ search }) => withoutLastNewline(search.render()));
+    const [{ plan, commit }] = plans;
+    const merged: HistoryText = texts.length === 1 ? texts[0] : mergeTexts(plan.kind, texts);
+    const counts = new Map<number, number>();
+    plans.forEach(({ optionsIndex }, i) => {
+      counts.set(optionsIndex, Math.max(counts.get(optionsIndex) ?? 1, texts[i].matchCount));
+    });
+    const matchCount = Math.max(1, merged.matchCount);
+    if (counts.size === 1) counts.set(plans[0].optionsIndex, matchCount);
+    return {
+      result: { kind: plan.kind, ...this.#describe(commit), text: merged.text, ranges: merged.ranges },
+      matchCount,
+      matches: [...counts].map(([optionsIndex, count]) => ({ optionsIndex, count })),
+    };
+  }
+
+  #describe(commit: number): Pick<CommitResult, "oid" | "author" | "committer" | "message"> {
+    const reader = this.#reader;
+    return {
+      oid: reader.oid(commit),
+      author: readPerson(reader, reader.authors[commit], reader.authorDates[commit]),
+      committer: readPerson(reader, reader.committers[commit], reader.committerDates[commit]),
+      message: reader.message(commit).toString("utf8"),
+    };
+  }
+}
+
+function withoutLastNewline(text: HistoryText): HistoryText {
+  return text.text.endsWith("\n") ? { ...text, text: text.text.slice(0, -1) } : text;
+}
+
+function readPerson(reader: HistoryReader, number: number, unixSeconds: number): PersonAndTime {
+  const { name, email } = reader.person(number);
+  return { name: name.toString("utf8"), email: email.toString("utf8"), unixSeconds };
+}

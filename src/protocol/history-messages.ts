@@ -1,0 +1,90 @@
+import type { SerializedError } from "../base/errors.js";
+import type { CommitList } from "../git/history/commit-list.js";
+import type { HistoryKind, HistoryPlan } from "../query/plan/history-plan.js";
+import type { Lane } from "./messages.js";
+import type { RepositorySummary } from "./repository-summaries.js";
+
+/** Lists the commits that revisions reach, in the order of results. */
+export interface ListCommits {
+  readonly kind: "list-commits";
+  readonly repositoryId: number;
+  /** Oids. */
+  readonly from: readonly string[];
+  /** Whether the HEAD of the mirror is one of them. */
+  readonly fromHead: boolean;
+  /** Revisions as typed: commits that they reach are left out. */
+  readonly without: readonly string[];
+}
+
+export interface ListedCommits {
+  readonly list: CommitList;
+  /** Revisions of `without` that do not exist. */
+  readonly missing: readonly string[];
+}
+
+/** Builds a history shard without posting lists, in shared memory, of commits that are read from a mirror. */
+export interface BuildHistory {
+  readonly kind: "build-history";
+  readonly repositoryId: number;
+  readonly list: CommitList;
+  /** Indexes in the list. */
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface BuiltHistory {
+  /** Undefined if none of the commits can be read. */
+  readonly shard: Uint8Array | undefined;
+  /** Index of the first commit that it does not contain, because it is full. */
+  readonly next: number;
+  /** Commits that the mirror does not have, or that git cannot read completely. */
+  readonly brokenCount: number;
+  /** Files whose changes are too large to be searched. */
+  readonly largeFileCount: number;
+}
+
+/** Searches the commits of a history shard. It posts no batches: results are in order, and the caller counts them. */
+export interface HistoryTask {
+  readonly shard: Uint8Array;
+  readonly plans: readonly HistoryPlanWithOptions[];
+  readonly repository: Pick<RepositorySummary, "id" | "name" | "stars" | "lastFetched">;
+  readonly diffType: "commit" | "diff";
+  readonly nowMs: number;
+  /** Results that are known already: they are at the beginning. */
+  readonly skipCount: number;
+  /** It may end when it has found more matches. */
+  readonly matchCountMax: number;
+  readonly useIndex: boolean;
+  /** The control block of the search; its stop word ends the task. */
+  readonly control: Int32Array;
+  readonly lane: Lane;
+}
+
+/** A plan, and the index of its result options. */
+export interface HistoryPlanWithOptions {
+  readonly plan: HistoryPlan;
+  readonly optionsIndex: number;
+}
+
+export interface HistoryTaskResult {
+  readonly results: readonly FoundCommit[];
+  /** Whether there are no more. */
+  readonly isDone: boolean;
+  readonly error: SerializedError | undefined;
+}
+
+/** One result, encoded for the client. */
+export interface FoundCommit {
+  readonly kind: HistoryKind;
+  readonly oid: string;
+  /** Unix seconds. */
+  readonly committed: number;
+  /** Number of matches, at least 1. */
+  readonly matchCount: number;
+  /** The same by result options: several of them may have found some of the matches. */
+  readonly matches: readonly { readonly optionsIndex: number; readonly count: number }[];
+  readonly authorName: string;
+  readonly authorEmail: string;
+  /** A match object. */
+  readonly json: string;
+}

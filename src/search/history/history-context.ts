@@ -1,0 +1,17 @@
+import type { ReadLimits, ReadPool } from "../../pool/read-pool.js";
+import type { ControlBlock } from "../../protocol/control-block.js";
+import type { BuiltHistory, HistoryTask, HistoryTaskResult } from "../../protocol/history-messages.js";
+
+/** What the search of one history uses. */
+export interface HistoryContext {
+  readonly reads: Pick<ReadPool, "run">;
+  readonly readLimits: ReadLimits;
+  readonly control: ControlBlock;
+  /** Searches one shard in a search worker. Rejects if the worker crashes. */
+  readonly search: (
+    task: Pick<HistoryTask, "shard" | "plans" | "repository" | "skipCount">,
+  ) => Promise<HistoryTaskResult>;
+  readonly onMissingRevision: (repository: string, revision: string) => void;
+  /** Called with what was read, which may be incomplete. */
+  readonly onBuilt: (repository: string, built: Omit<BuiltHistory, "shard" | "next">) => void;
+}

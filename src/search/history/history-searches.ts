@@ -1,0 +1,117 @@
+import { errorMessage, TrawlError } from "../../base/errors.js";
+import type { SearchPlan } from "../../query/plan/plan.js";
+import type { Resolution } from "../repositories/repository-resolver.js";
+import type { SearchResults } from "../stream/search-results.js";
+import { chooseHistories, type HistoryChoice } from "./history-choice.js";
+import type { HistoryContext } from "./history-context.js";
+import { mergePages, type ResultPages } from "./merge-pages.js";
+import { readHistory } from "./read-history.js";
+
+/** Repositories whose search begins before it is their turn. */
+const lookAheadCount = 3;
+
+/** The search to which the histories belong. */
+export interface HistoryOwner {
+  readonly context: HistoryContext;
+  readonly results: Pick<SearchResults, "addCommit" | "addRepository">;
+  /** False if the client has to read before more results are sent. */
+  readonly hasRoom: () => boolean;
+  readonly onParked: () => void;
+  readonly onFailure: (repository: string, reason: string) => void;
+  readonly nowMs: number;
+}
+
+/**
+ * Searches histories, one repository after another, so that the order of results is the same in every run; the next
+ * repositories are prepared meanwhile. A failure of one does not affect the others.
+ */
+export class HistorySearches {
+  readonly #plan: SearchPlan;
+  readonly #owner: HistoryOwner;
+  #goOn: (() => void) | undefined;
+
+  constructor(plan: SearchPlan, owner: HistoryOwner) {
+    this.#plan = plan;
+    this.#owner = owner;
+  }
+
+  /** Whether it waits for the client to read. */
+  get isParked(): boolean {
+    return this.#goOn !== undefined;
+  }
+
+  /** Resolves when all histories are searched, or when the search is stopped; never rejects. */
+  async run(resolutions: readonly Resolution[]): Promise<void> {
+    const { context } = this.#owner;
+    const choices = chooseHistories(this.#plan, resolutions);
+    const waiting: Started[] = [];
+    const start = (): void => {
+      const { value, done } = choices.next();
+      if (done !== true) waiting.push(this.#start(value));
+    };
+    for (let i = 0; i <= lookAheadCount; i++) start();
+    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
+      if (!context.control.isStopped) await this.#send(one);
+      await one.pages.return();
+      if (!context.control.isStopped) start();
+    }
+  }
+
+  /** Continues after it was parked, or ends it if the search is stopped. */
+  resume(): void {
+    const goOn = this.#goOn;
+    this.#goOn = undefined;
+    goOn?.();
+  }
+
+  #start(choice: HistoryChoice): Started {
+    const { context } = this.#owner;
+    const pages = mergePages(choice.groups.map((group) => readHistory(choice.repository, group, context)));
+    const first = pages.next();
+    first.catch(() => undefined);
+    return { choice, pages, first };
+  }
+
+  async #send({ choice: { repository }, pages, first }: Started): Promise<void> {
+    const { context, onFailure } = this.#owner;
+    try {
+      for (let page = await first; page.done !== true; page = await pages.next()) {
+        for (const found of page.value) {
+          if (context.control.isStopped) return;
+          this.#add(found, repository.id);
+        }
+        await this.#waitForRoom();
+      }
+    } catch (error) {
+      const isStop = error instanceof TrawlError && error.code === "cancelled" && context.control.isStopped;
+      if (!isStop) onFailure(repository.name, errorMessage(error));
+    }
+  }
+
+  #add(found: Parameters<SearchResults["addCommit"]>[0], repositoryId: number): void {
+    const { results, nowMs } = this.#owner;
+    const selected = found.matches.filter(
+      ({ optionsIndex }) => this.#plan.resultOptions[optionsIndex].select === "repo",
+    );
+    for (const { optionsIndex } of selected) results.addRepository(repositoryId, undefined, optionsIndex);
+    const matches = selected.length === 0 ? found.matches : found.matches.filter((one) => !selected.includes(one));
+    if (matches.length > 0) results.addCommit({ ...found, matches }, repositoryId, nowMs);
+  }
+
+  async #waitForRoom(): Promise<void> {
+    const { context, hasRoom, onParked } = this.#owner;
+    while (!hasRoom() && !context.control.isStopped) {
+      await new Promise<void>((resolve) => {
+        this.#goOn = resolve;
+        onParked();
+      });
+    }
+  }
+}
+
+/** A repository whose search has begun. */
+interface Started {
+  readonly choice: HistoryChoice;
+  readonly pages: ResultPages;
+  readonly first: ReturnType<ResultPages["next"]>;
+}

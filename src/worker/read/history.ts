@@ -1,0 +1,69 @@
+import { TrawlError } from "../../base/errors.js";
+import { listCommits, listedOids } from "../../git/history/commit-list.js";
+import { readPatches, usualPatchLimits, type PatchReader } from "../../git/history/patches.js";
+import { resolveRevisions } from "../../git/history/revisions.js";
+import { HistoryBuilder } from "../../history/history-builder.js";
+import type { BuildHistory, BuiltHistory, ListCommits, ListedCommits } from "../../protocol/history-messages.js";
+import { mirrorPath, type ReadContext } from "./context.js";
+
+/** A shard is full when its lines and messages have this many bytes. */
+const textBytesMax = 16 << 20;
+
+export async function answerListCommits(
+  { repositoryId, from, fromHead, without }: ListCommits,
+  context: ReadContext,
+): Promise<ListedCommits> {
+  const mirror = mirrorPath(context, repositoryId);
+  const names = [...(fromHead ? ["HEAD"] : []), ...without];
+  const { revisions, missing, malformed } = await resolveRevisions(
+    mirror,
+    names.map((typed) => ({ kind: "name", typed })),
+    context.stop,
+  );
+  const commitOf = new Map(revisions.map(({ typed, commit }) => [typed, commit]));
+  const excluded = without.flatMap((typed) => commitOf.get(typed) ?? []);
+  const head = fromHead ? commitOf.get("HEAD") : undefined;
+  return {
+    list: await listCommits(mirror, head === undefined ? from : [...from, head], excluded, context.stop),
+    missing: [...missing, ...malformed],
+  };
+}
+
+export async function answerBuildHistory(
+  { repositoryId, list, from, to }: BuildHistory,
+  context: ReadContext,
+): Promise<BuiltHistory> {
+  const builder = new HistoryBuilder(context.kernel, list.oidBytes);
+  let brokenCount = 0;
+  let largeFileCount = 0;
+  const reader: PatchReader = {
+    commit: (commit) => builder.addCommit(commit),
+    file: (file) => {
+      if (file.isTooLarge) largeFileCount++;
+      builder.addFile(file);
+    },
+    endCommit: (isComplete) => {
+      if (!isComplete) brokenCount++;
+      builder.endCommit(isComplete);
+      return builder.textBytes < textBytesMax;
+    },
+    missing: () => {
+      brokenCount++;
+    },
+  };
+  const readCount = await readPatches(
+    {
+      directory: mirrorPath(context, repositoryId),
+      commits: listedOids(list, from, to),
+      limits: usualPatchLimits,
+      stop: context.stop,
+    },
+    reader,
+  );
+  if (readCount === 0) throw new TrawlError("git", "no commit was read");
+  const shard =
+    builder.commitCount === 0
+      ? undefined
+      : builder.build("without-postings", (byteCount) => Buffer.from(new SharedArrayBuffer(byteCount)));
+  return { shard, next: from + readCount, brokenCount, largeFileCount };
+}

@@ -1,0 +1,74 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Test } from "tap";
+import { SseDecoder } from "../../src/cli/sse-decoder.js";
+import type { StreamMatch } from "../../src/model/stream-events.js";
+import { dataDirectory, testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { GitFixture } from "../support/git-fixture.js";
+import { until } from "../support/waiting.js";
+import { commits, writeHistory } from "./history-repository.js";
+
+/** A daemon with the history of the cases, a small one, and an empty repository; and the names of commits. */
+export interface HistorySite {
+  readonly daemon: DaemonProcess;
+  /** By oid. */
+  readonly nameOf: ReadonlyMap<string, string>;
+}
+
+export async function startHistorySite(t: Pick<Test, "teardown">): Promise<HistorySite> {
+  const [history, other, empty] = [GitFixture.create(), GitFixture.create(), GitFixture.create()];
+  t.teardown(() => {
+    for (const fixture of [history, other, empty]) fixture.remove();
+  });
+  const oids = writeHistory(history);
+  const others = [
+    other.commit({ branch: "main", files: { "a.txt": "needle\n" }, message: "Add needle\n" }),
+    other.commit({ branch: "main", files: { "a.txt": "thread\n" }, message: "Lexer, not needle\n" }),
+  ];
+  const repositories = [
+    { name: "acme/history", url: history.path, stars: 5 },
+    { name: "other", url: other.path, stars: 1 },
+    { name: "empty", url: empty.path },
+  ];
+  const data = dataDirectory(t as Test);
+  const file = join(data, "trawl.jsonc");
+  writeFileSync(file, JSON.stringify({ repositories }));
+  const daemon = await testDaemon(t as Test, ["--config", file], data);
+  await until("all repositories can be searched", async () => (await daemon.get("/readyz")).status === 200);
+  const nameOf = new Map([
+    ...oids.map((oid, i) => [oid, commits[i].name] as const),
+    ...others.map((oid, i) => [oid, `other${i + 1}`] as const),
+  ]);
+  return { daemon, nameOf };
+}
+
+/**
+ * The results in their order: `c` or `d` and the name of the commit; the matches follow, in a diff with their signs:
+ * `d3 +errLex -nil`. A file is `repository:path`, and a repository its name. Alerts come last.
+ */
+export async function askHistory({ daemon, nameOf }: HistorySite, query: string): Promise<string[]> {
+  const parameters = new URLSearchParams({ q: query, t: "standard" });
+  const { text } = await daemon.get(`/.api/search/stream?${parameters}`);
+  const found: string[] = [];
+  for (const { name, data } of new SseDecoder().push(Buffer.from(text))) {
+    const value: unknown = JSON.parse(data);
+    if (name === "matches") found.push(...(value as StreamMatch[]).map((match) => describeMatch(match, nameOf)));
+    if (name === "error") found.push(`error: ${(value as { message: string }).message}`);
+    if (name === "alert") {
+      const { title, description } = value as { title: string; description?: string };
+      found.push(`alert: ${title}${description === undefined ? "" : `: ${description}`}`);
+    }
+  }
+  return found;
+}
+
+function describeMatch(match: StreamMatch, nameOf: HistorySite["nameOf"]): string {
+  const { type, oid = "", content = "", ranges = [], repository = "", path } = match;
+  if (type !== "commit" && type !== "diff") return path === undefined ? repository : `${repository}:${path}`;
+  const lines = content.split("\n");
+  const matches = ranges.map(([line, from, length]) => {
+    const text = [...lines[line]].slice(from, from + length).join("");
+    return type === "diff" ? lines[line][0] + text : text;
+  });
+  return [`${type === "diff" ? "d" : "c"}${nameOf.get(oid) ?? oid}`, ...matches].join(" ");
+}

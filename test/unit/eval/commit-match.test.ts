@@ -1,0 +1,88 @@
+import t from "tap";
+import { cutRanges, encodeCommitMatch, timeAgo, type CommitResult } from "../../../src/eval/history/commit-match.js";
+
+const result: CommitResult = {
+  kind: "commit",
+  oid: "0123456789abcdef0123456789abcdef01234567",
+  author: { name: "Ada", email: "ada@acme.test", unixSeconds: 1_700_000_000 },
+  committer: { name: "Bob", email: "bob@acme.test", unixSeconds: 1_700_003_600 },
+  message: "Fix the parser\n\nIt was wrong",
+  text: "Fix the parser\n\nIt was wrong",
+  ranges: [
+    [0, 8, 6],
+    [2, 3, 3],
+  ],
+};
+
+const repository = { id: 7, name: "github.com/acme/a b", stars: 0, lastFetched: "" };
+const form = { diffType: "diff", nowMs: 1_700_000_000_000 + 3 * 86_400_000 } as const;
+const url = "/github.com/acme/a%20b/-/commit/0123456789abcdef0123456789abcdef01234567";
+
+t.test("a commit", async (t) => {
+  t.same(JSON.parse(encodeCommitMatch(result, repository, form)), {
+    type: "commit",
+    label: `[acme/a b](/github.com/acme/a%20b) › [Ada](${url}): [Fix the parser](${url})`,
+    url,
+    detail: `[\`0123456\` 3 days ago](${url})`,
+    repositoryID: 7,
+    repository: "github.com/acme/a b",
+    oid: "0123456789abcdef0123456789abcdef01234567",
+    message: "Fix the parser\n\nIt was wrong",
+    authorName: "Ada",
+    authorDate: "2023-11-14T22:13:20Z",
+    committerName: "Bob",
+    committerDate: "2023-11-14T23:13:20Z",
+    content: "```COMMIT_EDITMSG\nFix the parser\n\nIt was wrong\n```",
+    ranges: [
+      [1, 8, 6],
+      [3, 3, 3],
+    ],
+  });
+});
+
+t.test("a diff", async (t) => {
+  const diff: CommitResult = { ...result, kind: "diff", text: "/dev/null a.c\n@@ -0,0 +1 @@\n+x", ranges: [[2, 1, 1]] };
+  const starred = { id: 1, name: "tools", stars: 3, lastFetched: "2026-01-01T00:00:00Z" };
+  t.match(JSON.parse(encodeCommitMatch(diff, starred, form)), {
+    type: "diff",
+    label: /^\[tools\]\(\/tools\) › /,
+    repoStars: 3,
+    repoLastFetched: "2026-01-01T00:00:00Z",
+    content: "```diff\n/dev/null a.c\n@@ -0,0 +1 @@\n+x\n```",
+    ranges: [[3, 1, 1]],
+  });
+  t.match(JSON.parse(encodeCommitMatch(diff, starred, { ...form, diffType: "commit" })), { type: "commit" });
+});
+
+t.test("a time that no date can show", async (t) => {
+  for (const unixSeconds of [1e15, -1e15, 1e12, -1e12])
+    t.match(JSON.parse(encodeCommitMatch({ ...result, author: { ...result.author, unixSeconds } }, repository, form)), {
+      authorDate: "1970-01-01T00:00:00Z",
+    });
+});
+
+t.test("the first ranges only", async (t) => {
+  t.same(cutRanges(result, 1).ranges, [[0, 8, 6]]);
+  t.equal(cutRanges(result, 2), result);
+});
+
+t.test("how long ago", async (t) => {
+  const rows: readonly (readonly [seconds: number, text: string])[] = [
+    [0, "about a second ago"],
+    [1, "about a second ago"],
+    [30, "30 seconds ago"],
+    [61, "about a minute ago"],
+    [150, "3 minutes ago"],
+    [3600, "about an hour ago"],
+    [7200, "2 hours ago"],
+    [86_400, "one day ago"],
+    [10 * 86_400, "10 days ago"],
+    [31 * 86_400, "one month ago"],
+    [90 * 86_400, "3 months ago"],
+    [400 * 86_400, "one year ago"],
+    [3650 * 86_400, "10 years ago"],
+    [-7200, "in 2 hours"],
+  ];
+  for (const [seconds, text] of rows)
+    t.equal(timeAgo(1_700_000_000 - seconds, 1_700_000_000_000), text, `${seconds} s`);
+});
