@@ -1,11 +1,14 @@
+import type { HistoryShardRecord } from "../model/history-record.js";
 import type { Repository } from "../model/repository.js";
 import type { LiveShard, ShardRecord } from "../model/shard-record.js";
 import type { RecordChange } from "../store/record-store.js";
 import {
+  deleteHistoryShard,
   deleteRepository,
   deleteShard,
   updateShard,
   writeCounters,
+  writeHistoryShard,
   writeRepository,
   writeShard,
   type Counters,
@@ -22,12 +25,16 @@ export interface CatalogChange {
   readonly tombstones?: ReadonlyMap<number, readonly number[]>;
   /** Repositories all of whose documents in a shard become invisible, by shard. */
   readonly hidden?: ReadonlyMap<number, readonly number[]>;
+  readonly addedHistory?: readonly HistoryShardRecord[];
+  /** In addition to those of removed repositories. */
+  readonly removedHistoryIds?: readonly number[];
 }
 
 /** The state of the catalog that a change applies to. */
 export interface CatalogState {
   readonly repositories: ReadonlyMap<number, Repository>;
   readonly shards: Iterable<LiveShard>;
+  readonly history: Iterable<HistoryShardRecord>;
   readonly counters: Counters;
 }
 
@@ -36,6 +43,7 @@ export interface StagedChange {
   readonly records: readonly RecordChange[];
   /** Shards that are new or differ, by id. */
   readonly shards: ReadonlyMap<number, LiveShard>;
+  readonly removedHistoryIds: readonly number[];
 }
 
 /** Computes the records to write and the shards to show, without changing anything. */
@@ -50,7 +58,10 @@ export function stageChange(change: CatalogChange, state: CatalogState): StagedC
     ...[...removed].map(deleteRepository),
   ];
   const { nextRepositoryId, nextShardId: shardIdBefore } = state.counters;
-  const nextShardId = (change.addedShards ?? []).reduce((next, { id }) => Math.max(next, id + 1), shardIdBefore);
+  const nextShardId = [...(change.addedShards ?? []), ...(change.addedHistory ?? [])].reduce(
+    (next, { id }) => Math.max(next, id + 1),
+    shardIdBefore,
+  );
   if (updated.size > 0 || nextShardId > shardIdBefore) records.push(writeCounters({ nextRepositoryId, nextShardId }));
   const shards = new Map<number, LiveShard>();
   for (const record of change.addedShards ?? []) {
@@ -67,7 +78,20 @@ export function stageChange(change: CatalogChange, state: CatalogState): StagedC
     shards.set(next.record.id, next);
     records.push(...updateShard(shard, next));
   }
-  return { records, shards };
+  const removedHistoryIds = findRemovedHistory(change, removed, state.history);
+  records.push(...(change.addedHistory ?? []).map(writeHistoryShard), ...removedHistoryIds.map(deleteHistoryShard));
+  return { records, shards, removedHistoryIds };
+}
+
+function findRemovedHistory(
+  { removedHistoryIds }: CatalogChange,
+  removedRepositories: ReadonlySet<number>,
+  history: Iterable<HistoryShardRecord>,
+): number[] {
+  const removed = new Set(removedHistoryIds);
+  return [...history]
+    .filter(({ id, repositoryId }) => removed.has(id) || removedRepositories.has(repositoryId))
+    .map(({ id }) => id);
 }
 
 /** Returns the shard after the change, or undefined when it does not change. */

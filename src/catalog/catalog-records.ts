@@ -1,3 +1,4 @@
+import type { HistoryShardRecord } from "../model/history-record.js";
 import type { Repository } from "../model/repository.js";
 import type { LiveShard, ShardRecord } from "../model/shard-record.js";
 import type { RecordChange, RecordStore } from "../store/record-store.js";
@@ -25,6 +26,7 @@ export interface StoredLiveShard {
 const repositoryPrefix = "repository/";
 const shardPrefix = "shard/";
 const tombstonePrefix = "tombstones/";
+const historyPrefix = "history/";
 const countersKey = "counters";
 
 /** The stored counters; at least 1. */
@@ -49,6 +51,12 @@ export function* readShards(store: RecordStore): Generator<StoredLiveShard[], vo
       return { record, tombstones: tombstones === undefined ? undefined : shareWords(tombstones) };
     });
   }
+}
+
+/** The stored history shards, in batches. */
+export function* readHistoryShards(store: RecordStore): Generator<HistoryShardRecord[], void> {
+  for (const batch of store.batchesWithPrefix(historyPrefix))
+    yield batch.map(({ value }) => decode<HistoryShardRecord>(value));
 }
 
 /** Writes the counters. */
@@ -80,6 +88,16 @@ export function updateShard(before: LiveShard, after: LiveShard): RecordChange[]
     changes.push({ key: tombstonePrefix + after.record.id, value });
   }
   return changes;
+}
+
+/** Writes a history shard that is not stored yet. */
+export function writeHistoryShard(record: HistoryShardRecord): RecordChange {
+  return { key: historyPrefix + record.id, value: encode(record) };
+}
+
+/** Deletes a history shard. */
+export function deleteHistoryShard(id: number): RecordChange {
+  return { key: historyPrefix + id, value: undefined };
 }
 
 /** Deletes a shard with its tombstones. */

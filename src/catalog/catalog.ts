@@ -1,11 +1,13 @@
 import { TrawlError } from "../base/errors.js";
 import { resultWhileYielding } from "../base/yielding.js";
+import type { HistoryShardRecord } from "../model/history-record.js";
 import type { Repository, RepositoryConfig } from "../model/repository.js";
 import type { LiveShard } from "../model/shard-record.js";
 import type { Viewer } from "../model/viewer.js";
 import type { RecordStore } from "../store/record-store.js";
 import { stageChange, type CatalogChange } from "./catalog-change.js";
-import { readCounters, readRepositories, readShards } from "./catalog-records.js";
+import { readCounters, readHistoryShards, readRepositories, readShards } from "./catalog-records.js";
+import { HistoryShards, type HistoryView } from "./history-shards.js";
 import { makeLiveShard } from "./live-shard.js";
 import { LiveShards, type CatalogView } from "./live-shards.js";
 import type { RepositoryTable } from "./repository-table.js";
@@ -25,6 +27,7 @@ export class Catalog {
   readonly #repositories = new Map<number, Repository>();
   readonly #repositoryIdOfName = new Map<string, number>();
   readonly #shards = new LiveShards((shardIds) => this.onRetired(shardIds));
+  readonly #history = new HistoryShards((shardIds) => this.onRetired(shardIds));
   readonly #tables = new VisibleTables(() => this.#repositories.values());
   #nextRepositoryId = 1;
   /** Larger than the id of every shard that the catalog has ever named. */
@@ -56,6 +59,13 @@ export class Catalog {
       for (const { record, tombstones } of batch) {
         this.#nextShardId = Math.max(this.#nextShardId, record.id + 1);
         this.#shards.load(makeLiveShard(record, (id) => this.#repositories.get(id), tombstones));
+      }
+      yield;
+    }
+    for (const batch of readHistoryShards(this.#store)) {
+      for (const record of batch) {
+        this.#nextShardId = Math.max(this.#nextShardId, record.id + 1);
+        this.#history.load(record);
       }
       yield;
     }
@@ -120,6 +130,25 @@ export class Catalog {
     return this.#shards.view();
   }
 
+  historyShard(id: number): HistoryShardRecord | undefined {
+    return this.#history.get(id);
+  }
+
+  /** All history shards, in no particular order. */
+  historyShards(): IterableIterator<HistoryShardRecord> {
+    return this.#history.values();
+  }
+
+  /** History shards of the repository, the oldest first. */
+  historyOf(repositoryId: number): readonly HistoryShardRecord[] {
+    return this.#history.forRepository(repositoryId);
+  }
+
+  /** Pins the history shards; the caller releases the view when its last reader has ended. */
+  historyView(): HistoryView {
+    return this.#history.view();
+  }
+
   /** Throws `conflict` when a repository has that name. */
   requireFree(name: string): void {
     const known = this.repositoryByName(name);
@@ -175,9 +204,10 @@ export class Catalog {
   commit<Change extends CatalogChange>(makeChange: () => Change): Promise<Change> {
     return this.between(async () => {
       const change = makeChange();
-      const { records, shards } = stageChange(change, {
+      const { records, shards, removedHistoryIds } = stageChange(change, {
         repositories: this.#repositories,
         shards: this.#shards.values(),
+        history: this.#history.values(),
         counters: { nextRepositoryId: this.#nextRepositoryId, nextShardId: this.#nextShardId },
       });
       const table = await resultWhileYielding(
@@ -185,6 +215,7 @@ export class Catalog {
       );
       await this.#store.apply(records);
       this.#show(change, shards);
+      this.#showHistory(change.addedHistory ?? [], removedHistoryIds);
       if (table !== undefined) this.#tables.take(table);
       return change;
     });
@@ -210,6 +241,11 @@ export class Catalog {
     }
     for (const id of shards.keys()) this.#nextShardId = Math.max(this.#nextShardId, id + 1);
     this.#shards.replace(shards, change.removedShardIds ?? []);
+  }
+
+  #showHistory(added: readonly HistoryShardRecord[], removedIds: readonly number[]): void {
+    for (const { id } of added) this.#nextShardId = Math.max(this.#nextShardId, id + 1);
+    if (added.length > 0 || removedIds.length > 0) this.#history.replace(added, removedIds);
   }
 
   #setRepository(repository: Repository): void {

@@ -15,7 +15,9 @@ import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import { filesIn } from "../git/mirror/mirror-directory.js";
 import type { Catalog } from "../catalog/catalog.js";
+import type { HistoryView } from "../catalog/history-shards.js";
 import type { CatalogView } from "../catalog/live-shards.js";
+import type { StoredShard } from "../model/shard-record.js";
 import { inspectStore } from "../store/inspect-store.js";
 import type { RecordStore } from "../store/record-store.js";
 import type { SyncManager } from "../sync/sync-manager.js";
@@ -110,13 +112,19 @@ class RunningBackup {
     const earlier = await this.#earlier();
     const { sync, catalog } = this.#source;
     const takenAt = new Date().toISOString();
-    const { view, ids, folder } = await this.#freeze();
+    const { view, history, ids, folder } = await this.#freeze();
     try {
       await this.#rewrite(folder);
       await this.#copy("file", { kind: "file", path: "catalog/data.mdb", source: join(folder, "data.mdb") });
-      await this.#copyShards(view, earlier);
+      await this.#copyShards(
+        view.shards.map(({ record }) => record),
+        false,
+        earlier,
+      );
+      await this.#copyShards([...history.shards.values()].flat(), true, earlier);
     } finally {
       view.release();
+      history.release();
       await rm(folder, { recursive: true, force: true });
     }
     for (const [i, id] of ids.entries()) {
@@ -143,18 +151,20 @@ class RunningBackup {
   }
 
   /** The catalog as of one moment, and the shards that it names, which are kept until the view is released. */
-  async #freeze(): Promise<{ view: CatalogView; ids: readonly number[]; folder: string }> {
+  async #freeze(): Promise<{ view: CatalogView; history: HistoryView; ids: readonly number[]; folder: string }> {
     const { catalog, records } = this.#source;
     const folder = join(this.#target, "unfinished-catalog");
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { mode: 0o700 });
     return await catalog.between(async () => {
       const view = catalog.view();
+      const history = catalog.historyView();
       try {
         await records.copyTo(folder);
-        return { view, ids: [...catalog.repositories()].map(({ id }) => id), folder };
+        return { view, history, ids: [...catalog.repositories()].map(({ id }) => id), folder };
       } catch (error) {
         view.release();
+        history.release();
         throw error;
       }
     });
@@ -167,8 +177,12 @@ class RunningBackup {
       throw new TrawlError("storage", `the catalog is damaged (${state.reason}): restart the daemon, which repairs it`);
   }
 
-  async #copyShards({ shards }: CatalogView, earlier: ReadonlyMap<string, ManifestEntry>): Promise<void> {
-    for (const [i, { record }] of shards.entries()) {
+  async #copyShards(
+    shards: readonly StoredShard[],
+    isHistory: boolean,
+    earlier: ReadonlyMap<string, ManifestEntry>,
+  ): Promise<void> {
+    for (const [i, record] of shards.entries()) {
       this.#progress(`copying shards: ${i} of ${shards.length}`);
       const known = earlier.get(shardPath(record));
       if (known?.kind === "shard" && record.checksum !== undefined && this.#has(known)) {
@@ -176,7 +190,7 @@ class RunningBackup {
         continue;
       }
       try {
-        await this.#copy("shard", { kind: "shard", shard: { id: record.id, checksum: record.checksum } });
+        await this.#copy("shard", { kind: "shard", shard: { id: record.id, checksum: record.checksum }, isHistory });
       } catch (error) {
         if (!(error instanceof TrawlError) || error.code !== "corrupt-shard") throw error;
         this.#excluded.push(errorMessage(error));

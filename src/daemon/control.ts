@@ -127,18 +127,20 @@ async function check(
   progress: (value: unknown) => void,
 ): Promise<{ shards: number; faults: number }> {
   let shards = 0;
-  const damaged: number[] = [];
-  for await (const { shardId, error } of sync.repairs.check()) {
-    shards++;
-    if (error === undefined) continue;
-    damaged.push(shardId);
-    progress(error.message);
+  const damaged: { readonly shardId: number; readonly repairs: Pick<SyncManager["repairs"], "rebuild"> }[] = [];
+  for (const repairs of [sync.repairs, sync.historyRepairs]) {
+    for await (const { shardId, error } of repairs.check()) {
+      shards++;
+      if (error === undefined) continue;
+      damaged.push({ shardId, repairs });
+      progress(error.message);
+    }
   }
   if (!repair || damaged.length === 0) return { shards, faults: damaged.length };
   let faults = 0;
-  for (const shardId of damaged) {
+  for (const { shardId, repairs } of damaged) {
     try {
-      await sync.repairs.rebuild(shardId);
+      await repairs.rebuild(shardId);
       progress(`shard ${shardId} was rebuilt`);
     } catch (error) {
       faults++;

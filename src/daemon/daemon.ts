@@ -113,8 +113,12 @@ export class Daemon implements Controlled {
     this.catalog.reserveRepositoryId(await largestMirrorId(this.#options.data));
     const storedIds = await resultWhileYielding(this.#parts.stores.shards.idsInSteps());
     this.sync.shards.reserveShardIds(Math.max(this.catalog.nextShardId, (storedIds.at(-1) ?? 0) + 1));
-    this.sync.shards.retire(storedIds.filter((id) => this.catalog.shard(id) === undefined));
+    this.sync.shards.retire(storedIds.filter((id) => !this.#isLive(id)));
     this.#repairMissing(new Set(storedIds));
+  }
+
+  #isLive(shardId: number): boolean {
+    return this.catalog.shard(shardId) !== undefined || this.catalog.historyShard(shardId) !== undefined;
   }
 
   #repairMissing(storedIds: ReadonlySet<number>): void {

@@ -310,6 +310,15 @@ export const optionTable = {
     description:
       "Content with more different trigrams is treated as data and not indexed; the file is still found by name.",
   },
+  "index.historyBytes": {
+    kind: "integer",
+    default: 0,
+    min: 0,
+    max: 2 ** 40,
+    unit: "bytes",
+    description:
+      "Text of the history of each repository that is indexed, distinct changed lines and messages, the newest commits first; 0 for none. Older commits are found too, but are read from git by each search.",
+  },
   "sync.intervalSeconds": {
     kind: "integer",
     default: 60,

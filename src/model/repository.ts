@@ -1,3 +1,4 @@
+import type { HistoryState } from "./history-record.js";
 import type { Quarantine } from "./quarantine.js";
 
 /** Attributes of a repository set by users: searches filter by them, and results show them. */
@@ -87,6 +88,8 @@ export interface Repository extends RepositoryConfig {
   readonly removedAt: string;
   /** What is not retried for now; absent if there is nothing. */
   readonly quarantine?: Quarantine | undefined;
+  /** Absent before its history was first indexed. */
+  readonly history?: HistoryState | undefined;
 }
 
 /** The branch name under which a detached HEAD is indexed. */

@@ -6,6 +6,8 @@ import type {
   CheckTaskResult,
   CompactTask,
   CompactTaskResult,
+  HistoryTask,
+  HistoryTaskResult,
   IngestTask,
   MaintainTask,
   RemoveTask,
@@ -65,6 +67,10 @@ export class IngestPool {
   }
 
   compact(task: CompactTask): Promise<CompactTaskResult> {
+    return this.#run(task, [task.stop]);
+  }
+
+  history(task: HistoryTask): Promise<HistoryTaskResult> {
     return this.#run(task, [task.stop]);
   }
 

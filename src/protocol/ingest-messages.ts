@@ -1,11 +1,12 @@
 import type { BackupFile, ManifestEntry } from "../backup/manifest.js";
 import type { SerializedError } from "../base/errors.js";
 import type { ShardRecord, StoredShard } from "../model/shard-record.js";
+import type { HistoryShardRecord } from "../model/history-record.js";
 import type { IndexedBranch, Repository } from "../model/repository.js";
 import type { ShardFailure } from "./messages.js";
 
 /** The tasks of an ingest worker. */
-export type IngestTask = SyncTask | MaintainTask | CompactTask | CheckTask | RemoveTask | BackupTask;
+export type IngestTask = SyncTask | MaintainTask | CompactTask | CheckTask | RemoveTask | BackupTask | HistoryTask;
 
 /** Copies one part of a backup, or deletes files that no part needs. */
 export interface BackupTask {
@@ -14,7 +15,7 @@ export interface BackupTask {
   readonly target: string;
   readonly part:
     | { readonly kind: "file"; readonly path: string; readonly source: string }
-    | { readonly kind: "shard"; readonly shard: StoredShard }
+    | { readonly kind: "shard"; readonly shard: StoredShard; readonly isHistory: boolean }
     /** `earlier`: its entry in the previous backup. */
     | { readonly kind: "mirror"; readonly path: string; readonly earlier: ManifestEntry | undefined }
     | { readonly kind: "clean"; readonly entries: readonly ManifestEntry[] };
@@ -140,10 +141,37 @@ export interface CompactTaskResult {
   readonly shards: readonly ShardRecord[];
 }
 
+/** Builds the next history shard of a repository, from its mirror as it is. */
+export interface HistoryTask {
+  readonly kind: "history";
+  readonly repository: Repository;
+  /** Oids of the commits whose history is indexed. */
+  readonly tips: readonly string[];
+  /** Oids of commits whose history is indexed already; undefined if that is not known. */
+  readonly doneTips: readonly string[] | undefined;
+  /** The history shards whose commits are not indexed again. */
+  readonly kept: readonly StoredShard[];
+  readonly shardIds: Int32Array;
+  readonly stop: Int32Array;
+}
+
+export interface HistoryTaskResult {
+  /** The shard that was written. It is not in the catalog until the main thread commits it. */
+  readonly shard: HistoryShardRecord | undefined;
+  /** Commits that `tips` reach and `doneTips` do not. */
+  readonly listedCount: number;
+  /** Commits that are still to be indexed. */
+  readonly leftCount: number;
+  /** Commits that git cannot read, and commits some of whose files it cannot read. */
+  readonly brokenCount: number;
+}
+
 /** Verifies that shards are in the store, that they are those in the catalog, and that their checksums match. */
 export interface CheckTask {
   readonly kind: "check";
   readonly shards: readonly StoredShard[];
+  /** Whether they are history shards. */
+  readonly isHistory: boolean;
   /** Whether to read only the headers, or everything that has a checksum. */
   readonly part: "headers" | "whole";
   readonly stop: Int32Array;

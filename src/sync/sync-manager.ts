@@ -8,6 +8,8 @@ import { SecretFiles } from "../store/secret-files.js";
 import type { SyncActivities } from "./activity.js";
 import { Compaction } from "./housekeeping/compaction.js";
 import { configureRepositories } from "./repositories/configure.js";
+import { HistoryIndexing } from "./housekeeping/history-indexing.js";
+import { HistoryRepairs } from "./housekeeping/history-repairs.js";
 import { IndexGauges } from "./housekeeping/index-gauges.js";
 import { IndexTasks } from "./queue/index-tasks.js";
 import { LossJudge } from "./runner/loss.js";
@@ -61,6 +63,8 @@ export class SyncManager {
   readonly commands: RepositoryCommands;
   /** Checks and repairs of shards. */
   readonly repairs: ShardRepairs;
+  /** The same for history shards. */
+  readonly historyRepairs: HistoryRepairs;
   /** The ids of shards, and the deletion of shards that are not live. */
   readonly shards: ShardFlips;
   #scrubTimer: PendingCall | undefined;
@@ -78,10 +82,11 @@ export class SyncManager {
     const quarantines = new Quarantines(catalog, judge, tasks);
     const maintenance = new MirrorMaintenance(services, tasks, locks);
     const compaction = new Compaction(services, tasks, locks, flips, repairs);
-    const outcomes = new SyncOutcomes(services, queue, maintenance);
+    const history = new HistoryIndexing(services, tasks, flips);
+    const outcomes = new SyncOutcomes(services, queue, maintenance, history);
     const parts = { tasks, locks, queue, flips, repairs, outcomes, judge, quarantines };
     const runner = new SyncRunner(services, parts);
-    const scheduler = new SyncScheduler(pool, tasks, queue, runner, compaction, maintenance);
+    const scheduler = new SyncScheduler(pool, tasks, queue, runner, compaction, maintenance, history);
     tasks.useStarter(() => scheduler.startWaiting());
     this.#services = services;
     this.#tasks = tasks;
@@ -96,6 +101,7 @@ export class SyncManager {
     this.activities = activities;
     this.commands = new RepositoryCommands(catalog, queue, this.#secrets, quarantines, this.#removal);
     this.repairs = repairs;
+    this.historyRepairs = new HistoryRepairs(services, tasks, history);
     this.shards = flips;
   }
 
@@ -109,11 +115,13 @@ export class SyncManager {
     this.repairs.count();
     this.#scrubTimer = callEvery(scrubPeriodMs, () => {
       this.repairs.scrub();
+      this.historyRepairs.scrub();
       this.#tasks.track(this.#removal.removeExpired());
     });
     this.#startTimer = callAfter(startDelayMs, () => {
       this.#tasks.track(this.#mirrors.removeUnknown());
       this.#tasks.track(this.repairs.verify(this.#services.catalog.shards(), "headers"));
+      this.#tasks.track(this.historyRepairs.verifyHeaders());
       this.#tasks.track(this.#enqueueAll());
     });
   }

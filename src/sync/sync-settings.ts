@@ -15,6 +15,8 @@ export interface SyncSettings {
   readonly intervalMsMax: number;
   /** Time from a repository's removal from the configuration until it is deleted. */
   readonly removalGraceMs: number;
+  /** Text of the history of one repository that is indexed: lines and messages, each distinct line once per shard. */
+  readonly historyBytesMax: number;
   /** The version of the program: items on which another version failed are retried. */
   readonly program: string;
   /** Called with the reason when the durable state of the shards is unknown. */

@@ -11,6 +11,7 @@ import { runBackup } from "./ingest/backup-task.js";
 import { runCheck } from "./ingest/check-task.js";
 import { runCompact } from "./ingest/compact-task.js";
 import { collectIfGrown } from "./ingest/grown-heap.js";
+import { runHistory } from "./ingest/history-task.js";
 import { IngestThread } from "./ingest/ingest-thread.js";
 import { runMaintain } from "./ingest/maintain-task.js";
 import { runSync } from "./ingest/sync-task.js";
@@ -59,6 +60,8 @@ function run(task: IngestTask): Promise<unknown> {
       return runMaintain(thread.dataFolder, task);
     case "compact":
       return runCompact(thread, task);
+    case "history":
+      return runHistory(thread, task);
     case "check":
       return runCheck(thread, task);
     case "remove":

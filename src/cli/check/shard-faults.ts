@@ -1,5 +1,7 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Catalog } from "../../catalog/catalog.js";
+import { HistoryReader } from "../../history/history-reader.js";
+import type { HistoryShardRecord } from "../../model/history-record.js";
 import type { LiveShard } from "../../model/shard-record.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { ShardStore } from "../../store/shard-store.js";
@@ -23,8 +25,12 @@ export function* shardFaults(catalog: Catalog, store: ShardStore | undefined): G
     const fault = withShard(store, shard, (reader) => findFault(reader, shard));
     if (fault !== undefined) yield fault;
   }
+  for (const record of catalog.historyShards()) {
+    const fault = findHistoryFault(store, record);
+    if (fault !== undefined) yield fault;
+  }
   for (const id of store.ids()) {
-    if (catalog.shard(id) === undefined)
+    if (catalog.shard(id) === undefined && catalog.historyShard(id) === undefined)
       yield `shard ${id} is in the store but not in the catalog: the next start deletes it`;
   }
 }
@@ -42,6 +48,25 @@ export function withShard(
     const reader = new ShardReader(id, bytes);
     reader.requireChecksum(checksum);
     return look(reader);
+  } catch (error) {
+    if (!(error instanceof TrawlError)) throw error;
+    return errorMessage(error);
+  } finally {
+    snapshot.close();
+  }
+}
+
+function findHistoryFault(store: ShardStore, { id, checksum, commitCount }: HistoryShardRecord): string | undefined {
+  const snapshot = store.read();
+  try {
+    const bytes = snapshot.get(id);
+    if (bytes === undefined) return `history shard ${id} is missing from the store: ${remedy}`;
+    const reader = new HistoryReader(id, bytes);
+    reader.requireChecksum(checksum);
+    reader.verify("index");
+    reader.verify("text");
+    if (reader.commitCount === commitCount) return undefined;
+    return `history shard ${id} has ${reader.commitCount} commits, but the catalog records ${commitCount}: ${otherRemedy}`;
   } catch (error) {
     if (!(error instanceof TrawlError)) throw error;
     return errorMessage(error);

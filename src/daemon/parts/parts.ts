@@ -183,5 +183,6 @@ function repairShard({ watch, sync }: SearchParts): (shardId: number) => void {
   return (shardId) => {
     watch.look();
     sync.repairs.repair(shardId);
+    sync.historyRepairs.repair(shardId);
   };
 }

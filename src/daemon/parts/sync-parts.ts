@@ -26,6 +26,7 @@ export function createSync(
     intervalMsMin: options.sync.intervalSeconds * 1000,
     intervalMsMax: options.sync.maxIntervalSeconds * 1000,
     removalGraceMs: options.sync.removalGraceDays * dayMs,
+    historyBytesMax: options.index.historyBytes,
     program: programVersion(),
     onStoreLost,
   };

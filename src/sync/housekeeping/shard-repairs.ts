@@ -45,6 +45,7 @@ export class ShardRepairs {
       const { failures } = await pool.check({
         kind: "check",
         shards: [record],
+        isHistory: false,
         part: "whole",
         stop: this.#tasks.stopWord,
       });
@@ -66,7 +67,13 @@ export class ShardRepairs {
   async verify(shards: readonly LiveShard[], part: CheckTask["part"]): Promise<void> {
     const { pool, log } = this.#services;
     const stored = shards.map(({ record: { id, checksum } }) => ({ id, checksum }));
-    const { failures } = await pool.check({ kind: "check", shards: stored, part, stop: this.#tasks.stopWord });
+    const { failures } = await pool.check({
+      kind: "check",
+      shards: stored,
+      isHistory: false,
+      part,
+      stop: this.#tasks.stopWord,
+    });
     for (const failure of failures) {
       log.error({ shard: failure.shardId }, failure.error.message);
       this.repair(failure.shardId);

@@ -2,6 +2,7 @@ import { deserializeError, TrawlError } from "../../base/errors.js";
 import { oneLine } from "../../base/text.js";
 import type { Repository } from "../../model/repository.js";
 import type { SyncOutcome } from "../../protocol/ingest-messages.js";
+import type { HistoryIndexing } from "../housekeeping/history-indexing.js";
 import type { MirrorMaintenance } from "../housekeeping/mirror-maintenance.js";
 import type { SyncQueue } from "../queue/sync-queue.js";
 import { reportStoreLoss, type SyncServices } from "../sync-settings.js";
@@ -20,6 +21,7 @@ export class SyncOutcomes {
   readonly #services: SyncServices;
   readonly #queue: SyncQueue;
   readonly #maintenance: MirrorMaintenance;
+  readonly #history: Pick<HistoryIndexing, "enqueue">;
   /** Repositories whose running task fetches everything again. */
   readonly #recreating = new Set<number>();
   /**
@@ -28,10 +30,16 @@ export class SyncOutcomes {
    */
   readonly #refetched = new Set<number>();
 
-  constructor(services: SyncServices, queue: SyncQueue, maintenance: MirrorMaintenance) {
+  constructor(
+    services: SyncServices,
+    queue: SyncQueue,
+    maintenance: MirrorMaintenance,
+    history: Pick<HistoryIndexing, "enqueue">,
+  ) {
     this.#services = services;
     this.#queue = queue;
     this.#maintenance = maintenance;
+    this.#history = history;
   }
 
   /** A task starts to fetch everything of the repository again. If it fails, the next one does so. */
@@ -62,6 +70,7 @@ export class SyncOutcomes {
     if (outcome.kind === "unchanged") catalog.recordFetched(id, outcome.fetched);
     if (outcome.kind === "changed" && outcome.replaces) schedule.rebuild = false;
     if (outcome.kind === "changed") this.#maintenance.recordGrowth(id);
+    this.#history.enqueue(id);
     schedule.quietCount = outcome.kind === "changed" ? 0 : schedule.quietCount + 1;
     metrics.syncs.inc({ outcome: result });
     metrics.syncSeconds.observe((performance.now() - startedMs) / 1000);

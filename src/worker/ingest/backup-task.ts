@@ -6,6 +6,7 @@ import { stopWhenSet } from "../../base/stop-signal.js";
 import type { BackupTask, BackupTaskResult } from "../../protocol/ingest-messages.js";
 import { stepAllowanceMs } from "./allowances.js";
 import type { IngestThread } from "./ingest-thread.js";
+import { verifyStored } from "./verify-stored.js";
 
 /** Copies one part of a backup. */
 export async function runBackup(thread: IngestThread, task: BackupTask): Promise<BackupTaskResult> {
@@ -23,7 +24,7 @@ async function copyPart(
     case "file":
       return files.addFile(part.path, part.source, stopWhenSet(stop));
     case "shard":
-      return copyShard(store, part.shard, files);
+      return copyShard(store, part.shard, files, (bytes) => verifyStored(part.shard, part.isHistory, bytes, "whole"));
     case "mirror":
       return copyMirror(join(dataFolder, part.path), part.path, part.earlier, files, stopWhenSet(stop));
     case "clean":

@@ -1,9 +1,9 @@
 import { serializeError, TrawlError } from "../../base/errors.js";
 import type { ShardFailure } from "../../protocol/messages.js";
 import type { CheckTask, CheckTaskResult } from "../../protocol/ingest-messages.js";
-import { ShardReader } from "../../shard/shard-reader.js";
 import { stepAllowanceMs, timeAllowance } from "./allowances.js";
 import type { IngestThread } from "./ingest-thread.js";
+import { verifyStored } from "./verify-stored.js";
 
 /** Verifies stored shards. */
 export async function runCheck({ store, activity }: IngestThread, task: CheckTask): Promise<CheckTaskResult> {
@@ -14,12 +14,8 @@ export async function runCheck({ store, activity }: IngestThread, task: CheckTas
     try {
       const bytes = snapshot.get(shardId);
       if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${shardId} is missing from the store`);
-      const reader = new ShardReader(shardId, bytes);
-      reader.requireChecksum(checksum);
       activity.allow(stepAllowanceMs + timeAllowance(bytes.length));
-      if (task.part === "headers") continue;
-      reader.verify("index");
-      reader.verify("content");
+      verifyStored({ id: shardId, checksum }, task.isHistory, bytes, task.part);
     } catch (error) {
       failures.push({ shardId, error: serializeError(error) });
     } finally {

@@ -24,7 +24,7 @@ function makeState(): CatalogState {
     makeLiveShard(shardRecord(7, [1, 2]), find, addTombstones(undefined, [3], 40)),
     makeLiveShard(shardRecord(8, [2]), find, undefined),
   ];
-  return { repositories, shards, counters: { nextRepositoryId: 3, nextShardId: 9 } };
+  return { repositories, shards, history: [], counters: { nextRepositoryId: 3, nextShardId: 9 } };
 }
 
 /** `key=value` for each record that is written, `-key` for each that is deleted; tombstones as words. */

@@ -1,4 +1,4 @@
-/** Which tasks are started: syncs, then merges, then repacking, on as many threads as there are. */
+/** Which tasks are started: syncs, then merges, then repacking, then histories, on as many threads as there are. */
 import t, { type Test } from "tap";
 import type { Repository } from "../../../src/model/repository.js";
 import { SyncScheduler } from "../../../src/sync/queue/sync-scheduler.js";
@@ -6,10 +6,10 @@ import { idsOf, syncParts, type SyncParts } from "../../support/sync-parts.js";
 import { settled } from "../../support/test-clock.js";
 
 interface Scene extends SyncParts {
-  /** Tasks that were started: `sync 1,2`, `slow sync 3`, `merge`, `repack`. */
+  /** Tasks that were started: `sync 1,2`, `slow sync 3`, `merge`, `repack`, `history`. */
   readonly started: string[];
-  /** Number of merges, and of mirrors to repack, that are due. */
-  readonly due: { merges: number; repacks: number };
+  /** Number of merges, of mirrors to repack, and of histories to index, that are due. */
+  readonly due: { merges: number; repacks: number; histories: number };
   /** Ends the oldest task of that name; resolves when what it allows to start has been started. */
   end(name: string): Promise<void>;
 }
@@ -19,7 +19,7 @@ async function scene(t: Test, repositoryCount: number, workerCount: number, slow
   const parts = await syncParts(t, repositoryCount);
   const { tasks, queue, locks } = parts;
   const started: string[] = [];
-  const due = { merges: 0, repacks: 0 };
+  const due = { merges: 0, repacks: 0, histories: 0 };
   const running: { readonly name: string; readonly end: () => void }[] = [];
   const begin = (name: string, onEnd: () => void): Promise<void> => {
     started.push(name);
@@ -33,7 +33,7 @@ async function scene(t: Test, repositoryCount: number, workerCount: number, slow
       }),
     );
   };
-  const startDue = (kind: "merges" | "repacks", name: string): boolean => {
+  const startDue = (kind: keyof Scene["due"], name: string): boolean => {
     if (due[kind] === 0) return false;
     due[kind]--;
     tasks.track(begin(name, () => undefined));
@@ -52,6 +52,7 @@ async function scene(t: Test, repositoryCount: number, workerCount: number, slow
     runner as ConstructorParameters<typeof SyncScheduler>[3],
     { start: () => startDue("merges", "merge") } as ConstructorParameters<typeof SyncScheduler>[4],
     { start: () => startDue("repacks", "repack") } as ConstructorParameters<typeof SyncScheduler>[5],
+    { start: () => startDue("histories", "history") },
   );
   tasks.useStarter(() => scheduler.startWaiting());
   const end = async (name: string): Promise<void> => {
@@ -77,10 +78,11 @@ t.test("no more tasks run than there are workers, and the next starts when one e
   t.equal(tasks.count, 0);
 });
 
-t.test("syncs come before merges, and merges before repacking", async (t) => {
+t.test("syncs come before merges, merges before repacking, and histories last", async (t) => {
   const { queue, tasks, started, due, end } = await scene(t, 2, 1, 0);
   due.merges = 1;
   due.repacks = 1;
+  due.histories = 1;
   queue.enqueue(1, false);
   tasks.pump();
   queue.enqueue(2, false);
@@ -88,7 +90,8 @@ t.test("syncs come before merges, and merges before repacking", async (t) => {
   await end("sync 2");
   await end("merge");
   await end("repack");
-  t.same(started, ["sync 1", "sync 2", "merge", "repack"]);
+  await end("history");
+  t.same(started, ["sync 1", "sync 2", "merge", "repack", "history"]);
 });
 
 t.test("a slow remote uses a reserved thread while the workers have other tasks", async (t) => {

@@ -1,0 +1,68 @@
+import { deserializeError, type TrawlError } from "../../base/errors.js";
+import type { HistoryShardRecord } from "../../model/history-record.js";
+import type { CheckTask, CheckTaskResult } from "../../protocol/ingest-messages.js";
+import type { IndexTasks } from "../queue/index-tasks.js";
+import type { SyncServices } from "../sync-settings.js";
+import type { HistoryIndexing } from "./history-indexing.js";
+
+/** Verifies history shards. A damaged one is dropped: its commits are read from the mirror until they are indexed again. */
+export class HistoryRepairs {
+  readonly #services: SyncServices;
+  readonly #tasks: IndexTasks;
+  readonly #indexing: HistoryIndexing;
+  #scrubbed = 0;
+
+  constructor(services: SyncServices, tasks: IndexTasks, indexing: HistoryIndexing) {
+    this.#services = services;
+    this.#tasks = tasks;
+    this.#indexing = indexing;
+  }
+
+  /** A history shard failed verification. Does nothing for another shard. */
+  repair(shardId: number): void {
+    if (this.#services.catalog.historyShard(shardId) !== undefined) this.#tasks.track(this.#indexing.drop(shardId));
+  }
+
+  /** Drops a damaged history shard. */
+  async rebuild(shardId: number): Promise<void> {
+    await this.#indexing.drop(shardId);
+  }
+
+  /** Verifies every live history shard; yields the damaged ones. */
+  async *check(): AsyncGenerator<{ readonly shardId: number; readonly error: TrawlError | undefined }> {
+    const { catalog } = this.#services;
+    for (const record of [...catalog.historyShards()]) {
+      const { failures } = await this.#verify([record], "whole");
+      if (catalog.historyShard(record.id) === undefined) continue;
+      const [failure] = failures;
+      yield { shardId: record.id, error: failure === undefined ? undefined : deserializeError(failure.error) };
+    }
+  }
+
+  /** Verifies the next live history shard in turn. */
+  scrub(): void {
+    if (this.#tasks.suspended !== undefined) return;
+    const shards = [...this.#services.catalog.historyShards()];
+    const shard = shards[this.#scrubbed++ % Math.max(1, shards.length)];
+    if (shard !== undefined) this.#tasks.track(this.#dropDamaged([shard], "whole"));
+  }
+
+  /** Drops history shards that are missing, foreign or of another version. */
+  async verifyHeaders(): Promise<void> {
+    const shards = [...this.#services.catalog.historyShards()];
+    if (shards.length > 0) await this.#dropDamaged(shards, "headers");
+  }
+
+  async #dropDamaged(shards: readonly HistoryShardRecord[], part: CheckTask["part"]): Promise<void> {
+    for (const { shardId, error } of (await this.#verify(shards, part)).failures) {
+      this.#services.log.error({ shard: shardId }, error.message);
+      await this.#indexing.drop(shardId);
+    }
+  }
+
+  #verify(shards: readonly HistoryShardRecord[], part: CheckTask["part"]): Promise<CheckTaskResult> {
+    const stored = shards.map(({ id, checksum }) => ({ id, checksum }));
+    const stop = this.#tasks.stopWord;
+    return this.#services.pool.check({ kind: "check", shards: stored, isHistory: true, part, stop });
+  }
+}
