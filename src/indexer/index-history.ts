@@ -3,9 +3,9 @@ import { TrawlError } from "../base/errors.js";
 import { listCommits, listedOids, type CommitList } from "../git/history/commit-list.js";
 import { readPatches, usualPatchLimits } from "../git/history/patches.js";
 import type { StopSignal } from "../git/run/run.js";
+import { CommitCover } from "../history/commit-cover.js";
 import { HistoryBuilder } from "../history/history-builder.js";
 import { HistoryReader } from "../history/history-reader.js";
-import { OidTable } from "../history/oid-table.js";
 import type { Kernel } from "../native/kernel/kernel.js";
 import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
 import type { StoredShard } from "../model/shard-record.js";
@@ -94,8 +94,7 @@ async function listNew({ directory, tips, doneTips, stop }: HistoryInput): Promi
 
 /** Indexes in the list of the commits that no kept shard has. */
 function findMissing(list: CommitList, { kept, stop }: HistoryInput, snapshot: () => ShardSnapshot): Uint32Array {
-  const isKnown = new Uint8Array(list.count);
-  const table = new OidTable(list.oids, list.oidBytes);
+  const cover = new CommitCover(list);
   for (const { id, checksum } of kept) {
     if (stop()) throw new TrawlError("cancelled", "the indexing of history was stopped");
     const opened = snapshot();
@@ -105,17 +104,10 @@ function findMissing(list: CommitList, { kept, stop }: HistoryInput, snapshot: (
       const reader = new HistoryReader(id, bytes);
       reader.requireChecksum(checksum);
       reader.verify("index");
-      if (reader.oidBytes !== list.oidBytes) continue;
-      for (let commit = 0; commit < reader.commitCount; commit++) {
-        const at = table.find(reader.oids, commit * reader.oidBytes);
-        if (at >= 0) isKnown[at] = 1;
-      }
+      cover.add(reader);
     } finally {
       opened.close();
     }
   }
-  const missing = new Uint32Array(list.count);
-  let count = 0;
-  for (let at = 0; at < list.count; at++) if (isKnown[at] === 0) missing[count++] = at;
-  return missing.subarray(0, count);
+  return cover.missing();
 }
