@@ -1,4 +1,4 @@
-import { callAfter, monotonicMs } from "../base/deadline.js";
+import { callAfter, monotonicMs, sleep } from "../base/deadline.js";
 import type { CatalogView } from "../catalog/live-shards.js";
 import { ControlBlock } from "../protocol/control-block.js";
 import type { SearchTask } from "../protocol/messages.js";
@@ -19,6 +19,10 @@ const roundCount = 4;
 const matchCountMax = 10_000;
 const shardCountMax = 256;
 const searchMs = 250;
+
+/** How often, and how many times, it looks whether clients search: for half a minute. */
+const idleWaitMs = 200;
+const idleWaitsMax = 150;
 
 /** With less text than this, the first search is short anyway. */
 const contentBytesMin = 64 * 1024 * 1024;
@@ -51,13 +55,25 @@ export class CodeWarmer {
     if (contentBytes < this.#contentBytesMin) return;
     for (let round = 0; round < roundCount; round++) {
       for (const query of queries) {
-        if (this.#isStopped) return;
+        if (!(await this.#waitUntilIdle())) return;
         const { workerCount } = this.#environment.pool;
         const options = makeOptions(query);
         // All at once, so that each thread gets one.
         await Promise.all(Array.from({ length: workerCount }, (_, slice) => this.#search(view, options, slice)));
       }
     }
+  }
+
+  /**
+   * A slice that waits makes those of clients yield to it, so none is scheduled while others run. Returns false when it
+   * is stopped, or others have run all the time: then the code is compiled by them.
+   */
+  async #waitUntilIdle(): Promise<boolean> {
+    for (let waits = 0; waits < idleWaitsMax && !this.#isStopped; waits++) {
+      if (this.#environment.scheduler.isIdle) return true;
+      await sleep(idleWaitMs);
+    }
+    return false;
   }
 
   /** Ends the searches that are running. */

@@ -40,6 +40,11 @@ export class SliceScheduler {
     return this.#waiting[lane].size;
   }
 
+  /** True if no slice is running or waiting. */
+  get isIdle(): boolean {
+    return this.#running === 0 && this.waitingCount === 0;
+  }
+
   get waitingCount(): number {
     return this.#waiting.interactive.size + this.#waiting.exhaustive.size;
   }

@@ -4,6 +4,7 @@ import type { CatalogView } from "../../../src/catalog/live-shards.js";
 import type { SearchTask } from "../../../src/protocol/messages.js";
 import { CodeWarmer } from "../../../src/search/code-warmer.js";
 import { SliceScheduler } from "../../../src/search/slice-scheduler.js";
+import { TestClock } from "../../support/test-clock.js";
 
 const mebibyte = 1024 * 1024;
 
@@ -13,7 +14,11 @@ function view(shardCount: number, contentBytes: number): CatalogView {
 }
 
 /** A warmer whose searches end when `answer` resolves. */
-function warmerOf(answer: (task: SearchTask) => Promise<unknown>): { warmer: CodeWarmer; tasks: SearchTask[] } {
+function warmerOf(answer: (task: SearchTask) => Promise<unknown>): {
+  warmer: CodeWarmer;
+  tasks: SearchTask[];
+  scheduler: SliceScheduler;
+} {
   const tasks: SearchTask[] = [];
   const pool = {
     workerCount: 2,
@@ -23,7 +28,8 @@ function warmerOf(answer: (task: SearchTask) => Promise<unknown>): { warmer: Cod
     },
   };
   const scheduler = new SliceScheduler(2, new Int32Array(1));
-  return { warmer: new CodeWarmer({ pool, scheduler } as never as ConstructorParameters<typeof CodeWarmer>[0]), tasks };
+  const environment = { pool, scheduler } as never as ConstructorParameters<typeof CodeWarmer>[0];
+  return { warmer: new CodeWarmer(environment), tasks, scheduler };
 }
 
 t.test("all threads search at the same time, all shards each", async (t) => {
@@ -71,4 +77,28 @@ t.test("stopping ends what is running, and nothing more is started", async (t) =
 t.test("a failure of a thread is that of the run", async (t) => {
   const { warmer } = warmerOf(() => Promise.reject(new TypeError("lost")));
   await t.rejects(warmer.run(view(100, mebibyte)), { message: "lost" });
+});
+
+t.test("nothing is started while clients search", async (t) => {
+  const clock = new TestClock(t);
+  const { warmer, tasks, scheduler } = warmerOf(async () => undefined);
+  let end: () => void = () => undefined;
+  scheduler.schedule("interactive", "a", () => new Promise((resolve) => (end = resolve)));
+  const run = warmer.run(view(100, mebibyte));
+  await clock.advance(1_000);
+  t.same(tasks, [], "a client's slice would yield to a slice that waits");
+  end();
+  await clock.advance(1_000);
+  await run;
+  t.ok(tasks.length > 0);
+});
+
+t.test("if clients search all the time, they have compiled the code", async (t) => {
+  const clock = new TestClock(t);
+  const { warmer, tasks, scheduler } = warmerOf(async () => undefined);
+  scheduler.schedule("interactive", "a", () => new Promise(() => undefined));
+  const run = warmer.run(view(100, mebibyte));
+  await clock.advance(60_000);
+  await run;
+  t.same(tasks, []);
 });
