@@ -8,6 +8,7 @@ import { indexSuite } from "./suites/indexing.js";
 import { loadScaleSuite } from "./suites/load-scale.js";
 import { manySuite } from "./suites/many.js";
 import { microSuite } from "./suites/micro.js";
+import { oneClientSuite } from "./suites/one-client.js";
 import { peersSuite } from "./suites/peers.js";
 import { revisionsSuite } from "./suites/revisions.js";
 import { sizeScaleSuite } from "./suites/size-scale.js";
@@ -17,6 +18,7 @@ import { errorMessage } from "../src/base/errors.js";
 /** Every suite, in the order of a whole run: the most important results come first. */
 const suites: readonly Suite[] = [
   peersSuite,
+  oneClientSuite,
   indexSuite,
   revisionsSuite,
   loadScaleSuite,

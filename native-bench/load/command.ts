@@ -15,6 +15,7 @@ interface Typed {
   readonly queries: string;
   readonly rate?: number;
   readonly concurrency?: number;
+  readonly pause: number;
   readonly connections?: number;
   readonly inFlight: number;
   readonly duration: number;
@@ -36,6 +37,7 @@ const help = {
   rate: "a constant rate; latency counts from when a request was due",
   concurrency: `clients that each ask again when they are answered (default: ${defaultConcurrency})`,
   connections: `the most to open (default: --concurrency, or ${defaultConnections} with --rate)`,
+  pause: "with --concurrency: how long a client waits before each request, on the connection that it keeps",
   inFlight: "with --rate: a request beyond this is not sent and counts as a failure",
   svg: "write a plot of latency by percentile, and one of latency over time to a second file beside it",
 };
@@ -51,6 +53,7 @@ export function addLoadCommand(program: Command, exit: (code: number) => void): 
     .requiredOption("--queries <file>", help.queries)
     .addOption(bounded("--rate <n>", "rate", help.rate).conflicts("concurrency"))
     .addOption(bounded("--concurrency <n>", "concurrency", help.concurrency))
+    .addOption(bounded("--pause <s>", "pause", help.pause).default(0))
     .addOption(bounded("--connections <n>", "connections", help.connections))
     .addOption(bounded("--in-flight <n>", "in-flight", help.inFlight).default(10_000))
     .addOption(bounded("--duration <s>", "duration", "how long to send requests").default(10))
@@ -105,9 +108,9 @@ function parseOptions(typed: Typed, onSecond: LoadOptions["onSecond"], signal: A
   };
 }
 
-function parsePace({ rate, concurrency = defaultConcurrency, inFlight }: Typed): Pace {
+function parsePace({ rate, concurrency = defaultConcurrency, inFlight, pause }: Typed): Pace {
   return rate === undefined
-    ? { kind: "closed", concurrency }
+    ? { kind: "closed", concurrency, pauseSeconds: pause }
     : { kind: "open", ratePerSecond: rate, inFlightMax: inFlight };
 }
 

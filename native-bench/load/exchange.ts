@@ -181,6 +181,9 @@ export class Connections {
       pipelining: 1,
       headersTimeout: 0,
       bodyTimeout: 0,
+      // Only the server closes a connection that a client keeps during a pause.
+      keepAliveTimeout: keepAliveMs,
+      keepAliveMaxTimeout: keepAliveMs,
       connect: { timeout: connectTimeoutMs },
     });
     this.#all.push(client);
@@ -198,3 +201,4 @@ export class Connections {
 }
 
 const connectTimeoutMs = 10_000;
+const keepAliveMs = 3_600_000;

@@ -57,7 +57,10 @@ export function requireLoadOptions({ url, token = "", classes, pace, connections
   if (pace.kind === "open") {
     requireWithin("rate", pace.ratePerSecond);
     requireWithin("in-flight", pace.inFlightMax);
-  } else requireWithin("concurrency", pace.concurrency);
+  } else {
+    requireWithin("concurrency", pace.concurrency);
+    requireWithin("pause", pace.pauseSeconds ?? 0);
+  }
   requireWithin("connections", connections);
   requireWithin("duration", limits.durationSeconds);
   requireWithin("requests", limits.requestsMax);
@@ -73,8 +76,11 @@ export type Pace =
    * sent and counts as a failure.
    */
   | { readonly kind: "open"; readonly ratePerSecond: number; readonly inFlightMax: number }
-  /** Clients that each ask again as soon as they have their answer. A server that stalls is asked less meanwhile. */
-  | { readonly kind: "closed"; readonly concurrency: number };
+  /**
+   * Clients that each ask again when they have their answer, after a pause if one is given, which also precedes the
+   * first request. A server that stalls is asked less meanwhile.
+   */
+  | { readonly kind: "closed"; readonly concurrency: number; readonly pauseSeconds?: number };
 
 /** How a client reads its answer. */
 export type Reader =
@@ -112,6 +118,7 @@ export const loadBounds = {
   duration: { min: 0.1, max: 3600, isWhole: false, unit: "seconds" },
   requests: { min: 1, max: 10_000_000, isWhole: true, unit: "requests" },
   timeout: { min: 0.1, max: 600, isWhole: false, unit: "seconds" },
+  pause: { min: 0, max: 600, isWhole: false, unit: "seconds" },
   drain: { min: 0, max: 60, isWhole: false, unit: "seconds" },
 } as const satisfies Readonly<Record<string, Bound>>;
 

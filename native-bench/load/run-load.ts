@@ -6,7 +6,7 @@ import { type LoadClass, type LoadOptions, requireLoadOptions } from "./options.
 import { type Exchangeable, toExchangeable } from "./request.js";
 import type { LoadResult, SecondRow } from "./result.js";
 import { type Random, randomFrom } from "../system/random.js";
-import { callEvery, monotonicMs, sleep } from "../../src/base/deadline.js";
+import { callAfter, callEvery, monotonicMs, sleep, type PendingCall } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
 
 /**
@@ -53,6 +53,8 @@ class LoadRun {
   readonly #random: Random;
   readonly #inFlightExchanges = new Set<Exchange>();
   readonly #waiting: Due[] = [];
+  /** Of clients that pause before their next request. */
+  readonly #pauses = new Set<PendingCall>();
   readonly #lateness = new Latencies();
   readonly #timeline: SecondRow[] = [];
   #startMs = 0;
@@ -139,17 +141,28 @@ class LoadRun {
     for (;;) {
       const isOver = this.#isOver(this.#elapsedMs());
       if (isOver !== undefined) return isOver;
-      for (let i = 0; i < clientsAtOnce && started < concurrency; i++, started++) this.#ask(true);
+      for (let i = 0; i < clientsAtOnce && started < concurrency; i++, started++) this.#pauseAndAsk(true);
       await sleep(started < concurrency ? 1 : watchMs);
     }
   }
 
-  /** A client of the closed loop: asks, and asks again as soon as it has its answer. */
+  /** A client of the closed loop: asks after its pause, and again when it has its answer. */
+  #pauseAndAsk(isFirst: boolean): void {
+    const { pace } = this.#options;
+    const pauseMs = pace.kind === "closed" ? (pace.pauseSeconds ?? 0) * 1000 : 0;
+    if (pauseMs === 0) return this.#ask(isFirst);
+    const pause = callAfter(pauseMs, () => {
+      this.#pauses.delete(pause);
+      this.#ask(isFirst);
+    });
+    this.#pauses.add(pause);
+  }
+
   #ask(isFirst: boolean): void {
     if (!this.#isSending || this.#isOver(this.#elapsedMs()) !== undefined) return;
     this.#begin(monotonicMs(), isFirst, (outcome) => {
       if (outcome.kind === "failed") void sleep(afterFailureMs).then(() => this.#ask(false));
-      else setImmediate(() => this.#ask(false));
+      else setImmediate(() => this.#pauseAndAsk(false));
     });
   }
 
@@ -206,6 +219,7 @@ class LoadRun {
   async #drain(): Promise<void> {
     const untilMs = monotonicMs() + this.#options.limits.drainSeconds * 1000;
     while (this.#inFlight > 0 && monotonicMs() < untilMs) await sleep(drainWatchMs);
+    for (const pause of this.#pauses) pause.cancel();
     const failure = { kind: "unfinished", message: "the run ended" } as const;
     for (let due = this.#waiting.shift(); due !== undefined; due = this.#waiting.shift()) {
       due.lane.recorder.recordOutcome(due.request, { kind: "failed", failure }, monotonicMs() - due.dueMs);

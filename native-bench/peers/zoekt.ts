@@ -18,7 +18,7 @@ export type ZoektOptions = Readonly<Record<string, number>>;
 const nanosecondsPerSecond = 1e9;
 
 /** Without limits. */
-const lifted: ZoektOptions = {
+export const withoutLimits: ZoektOptions = {
   ShardMaxMatchCount: 100_000_000,
   TotalMaxMatchCount: 1_000_000_000,
   MaxWallTime: 300 * nanosecondsPerSecond,
@@ -50,7 +50,7 @@ export async function openZoekt(corpus: Corpus, context: CorpusContext): Promise
   const url = `http://127.0.0.1:${port}`;
   await waitUntilReady(url);
   const links = (await treeFiles(corpus)).filter(({ mode }) => mode === "120000").map(({ path }) => path);
-  const search = { url: `${url}/api/search`, body: searchBody('case:yes content:"^NOT-INDEXED: "', lifted) };
+  const search = { url: `${url}/api/search`, body: searchBody('case:yes content:"^NOT-INDEXED: "', withoutLimits) };
   const notIndexed = await readAnswer(search);
   const version = (await zoektVersion()) ?? "";
   return { kind: "found", peer: new Zoekt(child, url, version, build, new Set(links), notIndexed) };
@@ -82,7 +82,7 @@ export class Zoekt implements Peer {
     this.#notIndexed = notIndexed;
   }
 
-  readonly time = (query: BenchQuery): Promise<number> => this.timeWith(query, lifted);
+  readonly time = (query: BenchQuery): Promise<number> => this.timeWith(query, withoutLimits);
 
   /** The same with other limits; {} for zoekt's own. */
   timeWith(query: BenchQuery, options: ZoektOptions): Promise<number> {
@@ -94,7 +94,7 @@ export class Zoekt implements Peer {
     return curlMs({ url: `${this.url}/readyz`, body: undefined });
   }
 
-  readonly results = (query: BenchQuery): Promise<Answer> => readAnswer(this.#search(query, lifted));
+  readonly results = (query: BenchQuery): Promise<Answer> => readAnswer(this.#search(query, withoutLimits));
 
   readonly explain = ({ path }: { readonly path: string }): string | undefined => {
     if (this.#links.has(path)) return "symbolic link, whose target's name is its text for zoekt";

@@ -14,6 +14,7 @@ const quickSuites = ["peers", "index", "load-scale", "micro"];
 /** The commands that run only some suites. */
 const suiteCommands: readonly (readonly [name: string, suites: readonly string[], description: string])[] = [
   ["peers", ["peers"], "Searches, many clients and an index build beside other tools."],
+  ["one-client", ["one-client"], "One client: without pauses, after pauses, and first after a start."],
   ["index", ["index"], "Indexing, commits, and the daemon at rest."],
   ["revisions", ["revisions"], "Commits that are not indexed, one and 200 of them."],
   ["graphql", ["graphql"], "GraphQL beside other servers, on a long history, and beside streams."],

@@ -166,6 +166,7 @@ t.test("input beyond the documented limits is rejected", async (t) => {
     [open(NaN, 1), /rate NaN/],
     [open(1, loadBounds["in-flight"].max + 1), /in-flight/],
     [{ pace: { kind: "closed", concurrency: loadBounds.concurrency.max + 1 } }, /concurrency/],
+    [{ pace: { kind: "closed", concurrency: 1, pauseSeconds: 601 } }, /pause 601: must be from 0 to 600 seconds/],
     [{ connections: loadBounds.connections.max + 1 }, /connections/],
     [{ connections: 1.5 }, /connections 1.5: must be a whole number/],
     [{ limits: { ...options.limits, durationSeconds: loadBounds.duration.max + 1 } }, /duration/],

@@ -1,4 +1,6 @@
 import { spawn } from "node:child_process";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -206,6 +208,33 @@ t.test("requests to an unreachable server continue at a limited rate, and each f
   t.same(failuresOf(of), [`unreachable ${of.due}`]);
   t.match(of.failures[0]?.example, /ECONNREFUSED/);
 });
+
+t.test(
+  "a client that pauses waits before each request and keeps its connection; the pause is no latency",
+  async (t) => {
+    const ports = new Set<number>();
+    const askedMs: number[] = [];
+    const server = createServer((request, response) => {
+      ports.add(request.socket.remotePort ?? 0);
+      askedMs.push(performance.now());
+      response.end("whole");
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    t.teardown(() => server.close());
+    const pace: Pace = { kind: "closed", concurrency: 1, pauseSeconds: 0.12 };
+    const startedMs = performance.now();
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const of = await loadOne(url, { queries: '{"get": "/"}', pace, requests: 4 });
+    t.equal(of.whole, 4);
+    t.equal(ports.size, 1, "one connection");
+    const gaps = askedMs.map((ms, i) => ms - (askedMs[i - 1] ?? startedMs));
+    t.ok(
+      gaps.every((ms) => ms >= 115),
+      `${gaps.map(Math.round).join(", ")} ms between requests`,
+    );
+    t.ok(of.latency.minMs < 100, `${of.latency.minMs} ms`);
+  },
+);
 
 t.test("the path of the address, the token and the parameters are sent", async (t) => {
   const seen: string[] = [];
