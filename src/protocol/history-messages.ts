@@ -30,6 +30,8 @@ export interface BuildHistory {
   /** Indexes in the list. */
   readonly from: number;
   readonly to: number;
+  /** Without the changes of the commits. */
+  readonly headersOnly: boolean;
 }
 
 export interface BuiltHistory {

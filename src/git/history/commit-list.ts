@@ -40,6 +40,7 @@ export async function listCommits(
   stop: StopSignal,
 ): Promise<CommitList> {
   assert([...from, ...without].every(isOid), "a history is read by oid");
+  if (stop()) throw new TrawlError("cancelled", "listing commits was stopped");
   if (from.length === 0) return sortList(Buffer.alloc(0), new Float64Array(0), 20);
   const { stdout } = await runGit({
     args: [`--git-dir=${directory}`, "rev-list", "--timestamp", "--stdin"],

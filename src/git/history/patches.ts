@@ -29,6 +29,8 @@ export interface PatchRequest {
   readonly directory: string;
   /** Oids in the order in which they are reported. */
   readonly commits: readonly string[];
+  /** Without the changes, which takes a twentieth of the time. */
+  readonly headersOnly?: boolean;
   readonly limits: PatchLimits;
   readonly stop: StopSignal;
 }
@@ -65,10 +67,16 @@ export async function readPatches(request: PatchRequest, reader: PatchReader): P
 }
 
 /** Returns why git ended before the last commit; undefined if it did not, or if the reader ended it. */
-async function runOnce({ directory, limits, stop }: PatchRequest, progress: Progress): Promise<TrawlError | undefined> {
+async function runOnce(
+  { directory, headersOnly, limits, stop }: PatchRequest,
+  progress: Progress,
+): Promise<TrawlError | undefined> {
   if (stop()) return stopped();
   const runLimits = { timeoutMs: Infinity, silenceMs: Infinity, process: longReadLimits, stop };
-  const args = [`--git-dir=${directory}`, "diff-tree", ...patchArguments];
+  const args = [
+    `--git-dir=${directory}`,
+    ...(headersOnly === true ? headerArguments : ["diff-tree", ...patchArguments]),
+  ];
   const child = new GitChild({ args, environment: localEnvironment(), directory: "/" }, runLimits, null);
   const parser = new PatchParser(progress, limits);
   let thrown: unknown;
@@ -103,6 +111,21 @@ async function runOnce({ directory, limits, stop }: PatchRequest, progress: Prog
 function stopped(): TrawlError {
   return new TrawlError("cancelled", "git diff-tree was stopped");
 }
+
+/** Arguments of `git log`, whose output is that of `git diff-tree` without the changes. */
+const headerArguments: readonly string[] = [
+  "log",
+  "--no-walk=unsorted",
+  // It has no effect on what an earlier --stdin reads.
+  "--ignore-missing",
+  "--stdin",
+  "--no-patch",
+  "-z",
+  "--no-show-signature",
+  "--encoding=UTF-8",
+  "--date=raw",
+  `--format=${patchFormat}`,
+];
 
 /** Arguments of `git diff-tree`, whose output `PatchParser` understands. */
 export const patchArguments: readonly string[] = [

@@ -30,7 +30,7 @@ export async function answerListCommits(
 }
 
 export async function answerBuildHistory(
-  { repositoryId, list, from, to }: BuildHistory,
+  { repositoryId, list, from, to, headersOnly }: BuildHistory,
   context: ReadContext,
 ): Promise<BuiltHistory> {
   const builder = new HistoryBuilder(context.kernel, list.oidBytes);
@@ -55,6 +55,7 @@ export async function answerBuildHistory(
     {
       directory: mirrorPath(context, repositoryId),
       commits: listedOids(list, from, to),
+      headersOnly,
       limits: usualPatchLimits,
       stop: context.stop,
     },

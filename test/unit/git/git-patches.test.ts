@@ -248,6 +248,25 @@ t.test("the reader and a stop end the reading", async (t) => {
   await t.rejects(readPatches({ ...request, directory: "/nonexistent" }, new Heard()), { code: "git" });
 });
 
+t.test("headers without changes", async (t) => {
+  const repository = generateHistory(seed, 40);
+  t.teardown(() => repository.remove());
+  const oids = repository.git("rev-list", "--all").split("\n");
+  const whole = await read(repository.path, oids);
+  const headers = new Heard();
+  const request = { directory: repository.path, commits: oids, limits: usualPatchLimits, stop: never };
+  t.equal(await readPatches({ ...request, headersOnly: true }, headers), oids.length);
+  t.same(headers.commits, whole.commits);
+  t.same(
+    headers.changes,
+    Array.from(oids, () => "end"),
+  );
+  const unknown = "1".repeat(40);
+  const some = new Heard();
+  await readPatches({ ...request, commits: [unknown, oids[3], unknown, oids[1]], headersOnly: true }, some);
+  t.same(some.changes, [`missing ${unknown}`, "end", `missing ${unknown}`, "end"]);
+});
+
 t.test("however the output is cut into chunks", async (t) => {
   const repository = generateHistory(seed, 30);
   t.teardown(() => repository.remove());
