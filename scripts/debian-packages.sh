@@ -3,7 +3,7 @@
 set -euo pipefail
 
 required=(python3 make g++ git libdeflate-dev libkrb5-dev libssl-dev)
-optional=(ccache)
+optional=(ccache universal-ctags)
 
 if ! command -v dpkg-query >/dev/null; then
   echo "This is not a Debian system: make sure there are ${required[*]} (and ccache) in its own words."
@@ -36,7 +36,7 @@ fi
 echo "Debian packages are missing, and this user may not install them. Please run:"
 echo "  sudo apt-get install ${wanted[*]}"
 if [ ${#missing[@]} -eq 0 ]; then
-  echo "Going on without: ccache only makes a second build of the native packages fast."
+  echo "Going on without: ccache makes a second build of the native packages fast, universal-ctags extracts symbols."
   exit 0
 fi
 exit 1

@@ -181,7 +181,7 @@ Architecture: ${architecture}
 Maintainer: Trawl <trawl@localhost>
 Installed-Size: ${installedKiB}
 Depends: nodejs (>= ${first}), nodejs (<< ${major + 1}), git, systemd | systemd-standalone-sysusers, ${libraryDependencies()}
-Recommends: openssh-client, ca-certificates, logrotate
+Recommends: openssh-client, ca-certificates, logrotate, universal-ctags
 Section: devel
 Priority: optional
 Description: code search over git repositories, complete and streamed

@@ -1,3 +1,4 @@
+import { indexMetrics, type MetricRow } from "./index-metrics.js";
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 
 /**
@@ -198,52 +199,8 @@ export const metricTable = {
     labels: [],
     help: "Bytes of the blobs that syncs read from mirrors.",
   },
-  indexShards: { kind: "gauge", name: "trawl_index_shards", labels: [], help: "Live shards." },
-  indexDocuments: {
-    kind: "gauge",
-    name: "trawl_index_documents",
-    labels: [],
-    help: "Documents in live shards that no tombstone hides.",
-  },
-  indexContentBytes: {
-    kind: "gauge",
-    name: "trawl_index_content_bytes",
-    labels: [],
-    help: "Bytes of document content in live shards.",
-  },
-  indexShardBytes: {
-    kind: "gauge",
-    name: "trawl_index_shard_bytes",
-    labels: [],
-    help: "Bytes of live shards on disk.",
-  },
-  indexCorruptShards: {
-    kind: "gauge",
-    name: "trawl_index_corrupt_shards",
-    labels: [],
-    help: "Shards excluded because they failed verification.",
-  },
-  shardsDamaged: {
-    kind: "counter",
-    name: "trawl_shards_damaged_total",
-    labels: [],
-    help: "Shards that were found damaged or missing.",
-  },
-  shardsRepaired: {
-    kind: "counter",
-    name: "trawl_shards_repaired_total",
-    labels: [],
-    help: "Damaged or missing shards whose repositories have been rebuilt from their mirrors.",
-  },
+  ...indexMetrics,
 } as const satisfies Record<string, MetricRow>;
-
-interface MetricRow {
-  readonly kind: "counter" | "gauge" | "histogram";
-  readonly name: string;
-  readonly help: string;
-  readonly labels: readonly string[];
-  readonly buckets?: readonly number[];
-}
 
 type Table = typeof metricTable;
 type MetricOf<Row extends MetricRow> = Row["kind"] extends "counter"

@@ -1,6 +1,6 @@
 import type { HistoryShardRecord } from "../model/history-record.js";
 import type { Repository } from "../model/repository.js";
-import type { LiveShard, ShardRecord } from "../model/shard-record.js";
+import type { LiveShard, ShardRecord, SymbolRecord } from "../model/shard-record.js";
 import type { RecordChange } from "../store/record-store.js";
 import {
   deleteHistoryShard,
@@ -28,6 +28,8 @@ export interface CatalogChange {
   readonly addedHistory?: readonly HistoryShardRecord[];
   /** In addition to those of removed repositories. */
   readonly removedHistoryIds?: readonly number[];
+  /** The symbols that shards have from now on, by shard; undefined for none. Shards that are not live are ignored. */
+  readonly symbols?: ReadonlyMap<number, SymbolRecord | undefined>;
 }
 
 /** The state of the catalog that a change applies to. */
@@ -106,11 +108,16 @@ function stageShard(
   const hidden = new Set(change.hidden?.get(shard.record.id));
   const isHidden = (id: number): boolean => removed.has(id) || hidden.has(id);
   const hides = shard.record.repositoryIds.some(isHidden);
-  const isTouched = hides || added.length > 0 || shard.record.repositoryIds.some((id) => updated.has(id));
+  const isTouched =
+    hides ||
+    change.symbols?.has(shard.record.id) === true ||
+    added.length > 0 ||
+    shard.record.repositoryIds.some((id) => updated.has(id));
   if (!isTouched) return undefined;
-  const record = hides
+  const shown = hides
     ? { ...shard.record, repositoryIds: shard.record.repositoryIds.map((id) => (isHidden(id) ? 0 : id)) }
     : shard.record;
+  const record = change.symbols?.has(shown.id) ? { ...shown, symbols: change.symbols.get(shown.id) } : shown;
   const tombstones =
     added.length === 0 ? shard.tombstones : addTombstones(shard.tombstones, added, record.documentCount);
   return makeLiveShard(record, findRepository, tombstones);

@@ -319,6 +319,18 @@ export const optionTable = {
     description:
       "Text of the history of each repository that is indexed, distinct changed lines and messages, the newest commits first; 0 for none. Older commits are found too, but are read from git by each search.",
   },
+  "index.symbols": {
+    kind: "boolean",
+    default: true,
+    description: "Whether the names of functions, types and the like are extracted by ctags, for type:symbol.",
+  },
+  "index.ctagsCommand": {
+    kind: "string",
+    default: "ctags",
+    pattern: "^[^\\0]+$",
+    allowed: "the name or the path of a program",
+    description: "Universal Ctags, which extracts symbols. Without it everything but symbols works.",
+  },
   "sync.intervalSeconds": {
     kind: "integer",
     default: 60,

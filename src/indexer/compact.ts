@@ -1,6 +1,7 @@
 import { hasBit } from "../base/bits.js";
 import { TrawlError } from "../base/errors.js";
 import { unpackLanguage, unpackSkipCode } from "../shard/format.js";
+import { KnownSymbols } from "../shard/symbols/known-symbols.js";
 import { ShardReader } from "../shard/shard-reader.js";
 import type { DocumentInput } from "../shard/document-input.js";
 import { skipReasonFromCode } from "../model/skip-reason.js";
@@ -11,6 +12,7 @@ import type { ShardOutput } from "./shard-output.js";
 /** A shard to merge. `repositoryIds` is 0 for each repository number that is hidden in it. */
 export interface CompactSource extends SourceShard {
   readonly repositoryIds: readonly number[];
+  readonly hasSymbols: boolean;
 }
 
 /**
@@ -23,16 +25,29 @@ export async function compact(
   output: ShardOutput,
   stop: () => boolean,
 ): Promise<void> {
+  const symbols = new KnownSymbols();
+  output.useSymbols(symbols);
   for (const source of sources) {
+    const value = source.hasSymbols ? snapshot.symbols(source.id) : undefined;
     const bytes = snapshot.get(source.id);
     if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${source.id} is missing from the store`);
     const reader = new ShardReader(source.id, bytes);
     reader.requireChecksum(source.checksum);
     reader.verify("index");
     reader.verify("content");
+    if (value !== undefined) addSymbols(symbols, reader, value);
     await copyLiving(reader, source, output, stop);
   }
   await output.flush();
+}
+
+/** Damaged symbols are not copied: those of the new shards are extracted again. */
+function addSymbols(symbols: KnownSymbols, reader: ShardReader, value: Buffer): void {
+  try {
+    symbols.add(reader, value);
+  } catch (error) {
+    if (!(error instanceof TrawlError)) throw error;
+  }
 }
 
 async function copyLiving(

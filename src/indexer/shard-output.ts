@@ -3,6 +3,7 @@ import type { ShardRecord } from "../model/shard-record.js";
 import type { Kernel } from "../native/kernel/kernel.js";
 import { ShardBuilder } from "../shard/shard-builder.js";
 import type { DocumentInput } from "../shard/document-input.js";
+import type { KnownSymbols } from "../shard/symbols/known-symbols.js";
 import { ShardReader } from "../shard/shard-reader.js";
 import { ShardStore } from "../store/shard-store.js";
 
@@ -13,7 +14,7 @@ import { ShardStore } from "../store/shard-store.js";
 const shardContentBytes = 64 * 1024 * 1024;
 
 /** The destination of shards. */
-export interface ShardSink extends Pick<ShardStore, "put"> {
+export interface ShardSink extends Pick<ShardStore, "put" | "putSymbols"> {
   /** Called before a shard with this much text is built, which blocks the thread. */
   readonly onBuild: (contentBytes: number) => void;
 }
@@ -30,12 +31,18 @@ export class ShardOutput {
   readonly #builder: ShardBuilder;
   readonly #store: ShardSink;
   readonly #shardIds: Int32Array;
+  #symbols: KnownSymbols | undefined;
 
   /** Word 0 of `shardIds` is the next free id, shared by all writers of shards. */
   constructor(kernel: Kernel, store: ShardSink, shardIds: Int32Array) {
     this.#builder = new ShardBuilder(kernel, undefined);
     this.#store = store;
     this.#shardIds = shardIds;
+  }
+
+  /** From now on, shards are written with their symbols if those of all their texts are known. */
+  useSymbols(symbols: KnownSymbols): void {
+    this.#symbols = symbols;
   }
 
   /** Number of the content in the open shard, or -1. */
@@ -70,6 +77,8 @@ export class ShardOutput {
     const id = Atomics.add(this.#shardIds, 0, 1) >>> 0;
     const reader = new ShardReader(id, bytes);
     await this.#store.put([{ id, bytes }]);
+    const symbols = this.#symbols?.symbolsOf(reader);
+    if (symbols !== undefined) await this.#store.putSymbols([{ id, bytes: symbols.bytes }]);
     this.records.push({
       id,
       checksum: reader.checksum,
@@ -77,6 +86,7 @@ export class ShardOutput {
       contentBytes,
       documentCount,
       repositoryIds: [...reader.repositories],
+      ...(symbols === undefined ? {} : { symbols: symbols.record }),
     });
   }
 }

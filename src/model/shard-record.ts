@@ -12,6 +12,20 @@ export interface ShardRecord {
   readonly documentCount: number;
   /** By repository number in the shard: the repository's id, or 0 if its documents in this shard are hidden. */
   readonly repositoryIds: readonly number[];
+  /** Undefined while the shard has no symbols. */
+  readonly symbols?: SymbolRecord;
+}
+
+/** The symbols of a shard, which are stored beside it. */
+export interface SymbolRecord {
+  /** Identifies the stored value. */
+  readonly checksum: number;
+  readonly storedBytes: number;
+  readonly symbolCount: number;
+  /** Texts from which no symbols could be extracted. */
+  readonly failedCount: number;
+  /** The program that found them: with another one, they are extracted again. */
+  readonly producer: string;
 }
 
 /** Identifies the stored shard that the catalog refers to. */

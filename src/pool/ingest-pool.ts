@@ -11,6 +11,8 @@ import type {
   IngestTask,
   MaintainTask,
   RemoveTask,
+  SymbolsTask,
+  SymbolsTaskResult,
   SyncProgress,
   SyncTask,
   SyncTaskResult,
@@ -47,7 +49,8 @@ export class IngestPool {
           entry: ingestWorkerEntry,
           settings,
           threadCountMin: workerCount,
-          threadCountMax: workerCount + slowWorkerCount,
+          // One more for symbols.
+          threadCountMax: workerCount + slowWorkerCount + 1,
           heapMiB: heapBytesMax / 2 ** 20,
         },
         log,
@@ -75,6 +78,10 @@ export class IngestPool {
   }
 
   check(task: CheckTask): Promise<CheckTaskResult> {
+    return this.#run(task, [task.stop]);
+  }
+
+  symbols(task: SymbolsTask): Promise<SymbolsTaskResult> {
     return this.#run(task, [task.stop]);
   }
 

@@ -1,12 +1,20 @@
 import type { BackupFile, ManifestEntry } from "../backup/manifest.js";
 import type { SerializedError } from "../base/errors.js";
-import type { ShardRecord, StoredShard } from "../model/shard-record.js";
+import type { ShardRecord, StoredShard, SymbolRecord } from "../model/shard-record.js";
 import type { HistoryShardRecord } from "../model/history-record.js";
 import type { IndexedBranch, Repository } from "../model/repository.js";
 import type { ShardFailure } from "./messages.js";
 
 /** The tasks of an ingest worker. */
-export type IngestTask = SyncTask | MaintainTask | CompactTask | CheckTask | RemoveTask | BackupTask | HistoryTask;
+export type IngestTask =
+  | SyncTask
+  | MaintainTask
+  | CompactTask
+  | CheckTask
+  | RemoveTask
+  | BackupTask
+  | HistoryTask
+  | SymbolsTask;
 
 /** Copies one part of a backup, or deletes files that no part needs. */
 export interface BackupTask {
@@ -132,7 +140,7 @@ export interface MaintainTask {
 /** Merges the live documents of several shards into new shards. */
 export interface CompactTask {
   readonly kind: "compact";
-  readonly shards: readonly (SyncShard & { readonly repositoryIds: readonly number[] })[];
+  readonly shards: readonly (SyncShard & { readonly repositoryIds: readonly number[]; readonly hasSymbols: boolean })[];
   readonly shardIds: Int32Array;
   readonly stop: Int32Array;
 }
@@ -166,10 +174,15 @@ export interface HistoryTaskResult {
   readonly brokenCount: number;
 }
 
+/** `symbols`: the checksum of its symbols; undefined if it has none. */
+export interface CheckedShard extends StoredShard {
+  readonly symbols?: number | undefined;
+}
+
 /** Verifies that shards are in the store, that they are those in the catalog, and that their checksums match. */
 export interface CheckTask {
   readonly kind: "check";
-  readonly shards: readonly StoredShard[];
+  readonly shards: readonly CheckedShard[];
   /** Whether they are history shards. */
   readonly isHistory: boolean;
   /** Whether to read only the headers, or everything that has a checksum. */
@@ -179,7 +192,24 @@ export interface CheckTask {
 
 export interface CheckTaskResult {
   readonly failures: readonly ShardFailure[];
+  /** Shards whose symbols are missing or damaged, though the catalog has a record of them. */
+  readonly lostSymbols: readonly number[];
 }
+
+/** Looks for ctags and, if `shard` is defined, extracts and stores the symbols of its texts. */
+export interface SymbolsTask {
+  readonly kind: "symbols";
+  /** The name or the path of ctags. */
+  readonly command: string;
+  readonly shard: StoredShard | undefined;
+  readonly stop: Int32Array;
+}
+
+export type SymbolsTaskResult =
+  /** `record` is undefined if no shard was given. */
+  | { readonly kind: "found"; readonly producer: string; readonly record: SymbolRecord | undefined }
+  /** Symbols cannot be extracted; the reason is a sentence. */
+  | { readonly kind: "lack"; readonly reason: string };
 
 /** Deletes shards. */
 export interface RemoveTask {

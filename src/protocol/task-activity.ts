@@ -42,6 +42,7 @@ const phases = [
   "checking",
   "repacking",
   "copying",
+  "symbols",
 ] as const;
 
 export type Phase = (typeof phases)[number];

@@ -23,14 +23,21 @@ const roomLeftBytes = 4 * 1024 * 1024;
 /** Ids read per step: half a millisecond. */
 const idsOfStep = 512;
 
+/** A shard or its symbols, and the id of the shard. */
+export interface StoredValue {
+  readonly id: number;
+  readonly bytes: Buffer;
+}
+
 /**
- * The LMDB environment of the shards, one value each, keyed by id. All threads of the process share one environment;
+ * The LMDB environment of the shards and their symbols, one value each, keyed by the id of the shard. All threads of the process share one environment;
  * each thread opens it separately.
  */
 export class ShardStore {
   readonly #folder: string;
   readonly #root: RootDatabase<Buffer, number>;
   readonly #shards: Database<Buffer, number>;
+  readonly #symbols: Database<Buffer, number>;
   readonly guard: StoreGuard;
 
   constructor(folder: string) {
@@ -38,6 +45,7 @@ export class ShardStore {
     try {
       this.#root = open({ path: folder, mapSize: mapBytes, maxDbs: 2, maxReaders: 512, encoding: "binary" });
       this.#shards = this.#root.openDB({ name: "shards", encoding: "binary", keyEncoding: "uint32" });
+      this.#symbols = this.#root.openDB({ name: "symbols", encoding: "binary", keyEncoding: "uint32" });
       this.guard = new StoreGuard("the shard store", folder);
     } catch (error) {
       throw new TrawlError("storage", `cannot open the shard store ${folder}: ${errorMessage(error)}`, {
@@ -55,12 +63,21 @@ export class ShardStore {
    * Writes shards durably, all of them or none; blocks this thread until they are durable. Throws `storage` if the disk
    * is full or a write fails, in which case nothing has changed.
    */
-  async put(shards: readonly { readonly id: number; readonly bytes: Buffer }[]): Promise<void> {
+  async put(shards: readonly StoredValue[]): Promise<void> {
+    await this.#put(this.#shards, shards);
+  }
+
+  /** Like `put`, for the symbols of shards, under the ids of their shards. */
+  async putSymbols(symbols: readonly StoredValue[]): Promise<void> {
+    await this.#put(this.#symbols, symbols);
+  }
+
+  async #put(database: Database<Buffer, number>, values: readonly StoredValue[]): Promise<void> {
     this.guard.requireWhole();
-    this.#requireRoom(shards.reduce((sum, { bytes }) => sum + bytes.length, 0));
+    this.#requireRoom(values.reduce((sum, { bytes }) => sum + bytes.length, 0));
     try {
       this.#root.transactionSync(() => {
-        for (const shard of shards) this.#shards.putSync(shard.id, shard.bytes);
+        for (const { id, bytes } of values) database.putSync(id, bytes);
       });
       await this.#flushed();
       this.guard.recordGrowth();
@@ -93,12 +110,15 @@ export class ShardStore {
     );
   }
 
-  /** Deletes shards; unknown ids are ignored. */
+  /** Deletes shards and their symbols; unknown ids are ignored. */
   async remove(ids: readonly number[]): Promise<void> {
     this.guard.requireWhole();
     try {
       this.#root.transactionSync(() => {
-        for (const id of ids) this.#shards.removeSync(id);
+        for (const id of ids) {
+          this.#shards.removeSync(id);
+          this.#symbols.removeSync(id);
+        }
       });
       await this.#flushed();
     } catch (error) {
@@ -110,18 +130,12 @@ export class ShardStore {
     return resultAtOnce(this.idsInSteps());
   }
 
-  /** All ids, in ascending order, in steps. */
+  /** The ids of all shards, and of shards of which only symbols are left, in steps. */
   *idsInSteps(): Generator<void, number[]> {
-    const ids: number[] = [];
-    for (;;) {
-      const last = ids.at(-1);
-      const keys = [
-        ...this.#shards.getKeys({ start: last ?? 0, exclusiveStart: last !== undefined, limit: idsOfStep }),
-      ];
-      ids.push(...keys);
-      yield;
-      if (keys.length < idsOfStep) return ids;
-    }
+    const ids = yield* readIds(this.#shards);
+    const known = new Set(ids);
+    for (const id of yield* readIds(this.#symbols)) if (!known.has(id)) ids.push(id);
+    return ids;
   }
 
   /**
@@ -129,7 +143,7 @@ export class ShardStore {
    * `store-lost` after a write with an unknown outcome, in any thread.
    */
   read(): ShardSnapshot {
-    return new ShardSnapshot(this.#shards, this.guard);
+    return new ShardSnapshot(this.#shards, this.#symbols, this.guard);
   }
 
   async close(): Promise<void> {
@@ -146,11 +160,13 @@ export class ShardStore {
  */
 export class ShardSnapshot {
   readonly #shards: Database<Buffer, number>;
+  readonly #symbols: Database<Buffer, number>;
   readonly #guard: StoreGuard;
   #transaction: Transaction | undefined;
 
-  constructor(shards: Database<Buffer, number>, guard: StoreGuard) {
+  constructor(shards: Database<Buffer, number>, symbols: Database<Buffer, number>, guard: StoreGuard) {
     this.#shards = shards;
+    this.#symbols = symbols;
     this.#guard = guard;
     try {
       // Without the reset, a thread that does not get to its timers would continue to use an older snapshot.
@@ -163,19 +179,29 @@ export class ShardSnapshot {
 
   /** Throws `corrupt-shard` if LMDB cannot find it because of damage. */
   get(id: number): Buffer | undefined {
+    return this.#get(this.#shards, id);
+  }
+
+  /** Like `get`, for the symbols of the shard; a copy, which stays valid. */
+  symbols(id: number): Buffer | undefined {
+    const found = this.#get(this.#symbols, id);
+    return found === undefined ? undefined : Buffer.from(found);
+  }
+
+  #get(database: Database<Buffer, number>, id: number): Buffer | undefined {
     if (this.#transaction === undefined) throw new TrawlError("internal", "read from a closed shard snapshot");
     // LMDB would abort the process: it asserts that its first pages are valid.
     if (this.#guard.isHeadLost) throw unreadable(id, "the first pages of the store cannot be read");
     try {
-      return this.#read(id, this.#transaction);
+      return this.#read(database, id, this.#transaction);
     } catch (error) {
       throw unreadable(id, errorMessage(error));
     }
   }
 
-  #read(id: number, transaction: Transaction): Buffer | undefined {
+  #read(database: Database<Buffer, number>, id: number, transaction: Transaction): Buffer | undefined {
     const read: (id: number, options: { transaction: Transaction }) => Buffer | undefined =
-      this.#shards.getBinaryFast.bind(this.#shards);
+      database.getBinaryFast.bind(database);
     const found = read(id, { transaction });
     // A small value is returned as a view of the whole shared buffer, of which only the length marks the end.
     return found === undefined ? undefined : Buffer.from(found.buffer, found.byteOffset, found.length);
@@ -193,4 +219,16 @@ function unreadable(id: number, reason: string): TrawlError {
     "corrupt-shard",
     `shard ${id} cannot be read: ${reason}. The next start of the daemon repairs the store.`,
   );
+}
+
+/** All ids, in ascending order, in steps. */
+function* readIds(database: Database<Buffer, number>): Generator<void, number[]> {
+  const ids: number[] = [];
+  for (;;) {
+    const last = ids.at(-1);
+    const keys = [...database.getKeys({ start: last ?? 0, exclusiveStart: last !== undefined, limit: idsOfStep })];
+    ids.push(...keys);
+    yield;
+    if (keys.length < idsOfStep) return ids;
+  }
 }

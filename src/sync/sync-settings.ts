@@ -10,6 +10,8 @@ export interface SyncSettings {
   readonly dataFolder: string;
   readonly limits: IndexLimits;
   readonly fetch: FetchSettings;
+  /** Whether symbols are extracted, and the name or the path of ctags. */
+  readonly symbols: { readonly enabled: boolean; readonly command: string };
   /** Shortest and longest time between two syncs of one repository. */
   readonly intervalMsMin: number;
   readonly intervalMsMax: number;

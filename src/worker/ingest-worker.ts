@@ -14,6 +14,7 @@ import { collectIfGrown } from "./ingest/grown-heap.js";
 import { runHistory } from "./ingest/history-task.js";
 import { IngestThread } from "./ingest/ingest-thread.js";
 import { runMaintain } from "./ingest/maintain-task.js";
+import { runSymbols } from "./ingest/symbols-task.js";
 import { runSync } from "./ingest/sync-task.js";
 import { serveTasks } from "./serve.js";
 
@@ -66,6 +67,8 @@ function run(task: IngestTask): Promise<unknown> {
       return runCheck(thread, task);
     case "remove":
       return thread.guardedStore.remove(task.shardIds);
+    case "symbols":
+      return runSymbols(thread, task);
     case "backup":
       return runBackup(thread, task);
   }

@@ -23,6 +23,7 @@ export function createSync(
     dataFolder: options.data,
     limits: indexLimits(options),
     fetch: fetchSettings(options),
+    symbols: { enabled: options.index.symbols, command: options.index.ctagsCommand },
     intervalMsMin: options.sync.intervalSeconds * 1000,
     intervalMsMax: options.sync.maxIntervalSeconds * 1000,
     removalGraceMs: options.sync.removalGraceDays * dayMs,

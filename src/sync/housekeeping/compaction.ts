@@ -8,6 +8,7 @@ import type { IndexTasks } from "../queue/index-tasks.js";
 import type { RepositoryLocks } from "../queue/repository-locks.js";
 import { withOnly, type ShardFlips } from "./shard-flips.js";
 import type { ShardRepairs } from "./shard-repairs.js";
+import type { SymbolIndexing } from "./symbol-indexing.js";
 import { reportStoreLoss, type SyncServices } from "../sync-settings.js";
 
 /** After a failed merge (disk full, a damaged shard), the next one waits this long. */
@@ -20,6 +21,7 @@ export class Compaction {
   readonly #locks: RepositoryLocks;
   readonly #flips: ShardFlips;
   readonly #repairs: ShardRepairs;
+  readonly #symbols: SymbolIndexing;
   /** Shards on which a thread failed to merge. They are left alone until the next start. */
   readonly #unmergeable = new Set<number>();
   #isRunning = false;
@@ -32,7 +34,9 @@ export class Compaction {
     locks: RepositoryLocks,
     flips: ShardFlips,
     repairs: ShardRepairs,
+    symbols: SymbolIndexing,
   ) {
+    this.#symbols = symbols;
     this.#services = services;
     this.#tasks = tasks;
     this.#locks = locks;
@@ -45,12 +49,17 @@ export class Compaction {
     if (this.#isRunning || monotonicMs() < this.#againMs) return false;
     const shards = chooseCompaction(
       this.#services.catalog.shards(),
-      ({ record }) => this.#unmergeable.has(record.id) || record.repositoryIds.some((id) => this.#locks.isBusy(id)),
+      // The symbols of merged shards are copied, unless those of one of them are missing.
+      (shard) => this.#symbols.isPending(shard) || this.#isInUse(shard),
     );
     if (shards.length === 0) return false;
     this.#isRunning = true;
     this.#tasks.track(this.#merge(shards));
     return true;
+  }
+
+  #isInUse({ record }: LiveShard): boolean {
+    return this.#unmergeable.has(record.id) || record.repositoryIds.some((id) => this.#locks.isBusy(id));
   }
 
   async #merge(shards: readonly LiveShard[]): Promise<void> {
@@ -66,6 +75,7 @@ export class Compaction {
           checksum: record.checksum,
           tombstones,
           repositoryIds: record.repositoryIds,
+          hasSymbols: record.symbols !== undefined,
         })),
       });
       await this.#replace(shards, result.shards);

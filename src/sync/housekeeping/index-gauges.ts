@@ -57,13 +57,30 @@ export class IndexGauges {
   }
 
   *#countShards(): Generator<void, void> {
-    const sums = { shards: 0, documents: 0, contentBytes: 0, storedBytes: 0 };
+    const sums = {
+      shards: 0,
+      documents: 0,
+      contentBytes: 0,
+      storedBytes: 0,
+      symbols: 0,
+      symbolBytes: 0,
+      failed: 0,
+      missing: 0,
+    };
     yield* eachInSteps(this.#catalog.shards(), ({ record, tombstoneCount }) => {
+      sums.symbols += record.symbols?.symbolCount ?? 0;
+      sums.symbolBytes += record.symbols?.storedBytes ?? 0;
+      sums.failed += record.symbols?.failedCount ?? 0;
+      if (record.symbols === undefined) sums.missing++;
       sums.shards++;
       sums.documents += record.documentCount - tombstoneCount;
       sums.contentBytes += record.contentBytes;
       sums.storedBytes += record.storedBytes;
     });
+    this.#metrics.indexSymbols.set(sums.symbols);
+    this.#metrics.indexSymbolBytes.set(sums.symbolBytes);
+    this.#metrics.symbolFailures.set(sums.failed);
+    this.#metrics.shardsWithoutSymbols.set(sums.missing);
     this.#metrics.indexShards.set(sums.shards);
     this.#metrics.indexDocuments.set(sums.documents);
     this.#metrics.indexContentBytes.set(sums.contentBytes);

@@ -1,9 +1,13 @@
 import { deserializeError, type TrawlError } from "../../base/errors.js";
-import type { LiveShard } from "../../model/shard-record.js";
-import type { CheckTask } from "../../protocol/ingest-messages.js";
+import type { LiveShard, ShardRecord } from "../../model/shard-record.js";
+import type { CheckedShard, CheckTask } from "../../protocol/ingest-messages.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
 import type { SyncQueue } from "../queue/sync-queue.js";
 import type { SyncServices } from "../sync-settings.js";
+
+function checkedShard({ id, checksum, symbols }: ShardRecord): CheckedShard {
+  return { id, checksum, symbols: symbols?.checksum };
+}
 
 /** Verifies shards, and has damaged ones rebuilt from their mirrors. */
 export class ShardRepairs {
@@ -42,13 +46,14 @@ export class ShardRepairs {
   async *check(): AsyncGenerator<{ readonly shardId: number; readonly error: TrawlError | undefined }> {
     const { catalog, pool } = this.#services;
     for (const { record } of [...catalog.shards()]) {
-      const { failures } = await pool.check({
+      const { failures, lostSymbols } = await pool.check({
         kind: "check",
-        shards: [record],
+        shards: [checkedShard(record)],
         isHistory: false,
         part: "whole",
         stop: this.#tasks.stopWord,
       });
+      await this.#dropSymbols(lostSymbols);
       if (catalog.shard(record.id) === undefined) continue;
       const [failure] = failures;
       yield { shardId: record.id, error: failure === undefined ? undefined : deserializeError(failure.error) };
@@ -66,18 +71,30 @@ export class ShardRepairs {
   /** Shards that are missing, foreign or damaged are rebuilt. */
   async verify(shards: readonly LiveShard[], part: CheckTask["part"]): Promise<void> {
     const { pool, log } = this.#services;
-    const stored = shards.map(({ record: { id, checksum } }) => ({ id, checksum }));
-    const { failures } = await pool.check({
+    const stored = shards.map(({ record }) => checkedShard(record));
+    const { failures, lostSymbols } = await pool.check({
       kind: "check",
       shards: stored,
       isHistory: false,
       part,
       stop: this.#tasks.stopWord,
     });
+    await this.#dropSymbols(lostSymbols);
     for (const failure of failures) {
       log.error({ shard: failure.shardId }, failure.error.message);
       this.repair(failure.shardId);
     }
+  }
+
+  /** Their symbols are extracted again. */
+  async #dropSymbols(shardIds: readonly number[]): Promise<void> {
+    if (shardIds.length === 0) return;
+    this.#services.log.error(
+      { shards: shardIds },
+      "symbols of shards are missing or damaged: they are extracted again",
+    );
+    await this.#services.catalog.commit(() => ({ symbols: new Map(shardIds.map((id) => [id, undefined])) }));
+    this.#tasks.pump();
   }
 
   /** Counts shards as repaired if they are no longer live. Must be called after each change of the live shards. */

@@ -1,24 +1,27 @@
 import type { Repository } from "../../model/repository.js";
 import type { IngestPool } from "../../pool/ingest-pool.js";
-import type { Compaction } from "../housekeeping/compaction.js";
 import type { IndexTasks } from "./index-tasks.js";
-import type { HistoryIndexing } from "../housekeeping/history-indexing.js";
-import type { MirrorMaintenance } from "../housekeeping/mirror-maintenance.js";
+import type { SymbolIndexing } from "../housekeeping/symbol-indexing.js";
 import type { SyncQueue } from "./sync-queue.js";
 import type { SyncRunner } from "../runner/sync-runner.js";
 
+/** Work for times when nothing else is to be done. */
+export interface Housekeeping {
+  /** Starts a task. Returns false if there is currently none. */
+  start(): boolean;
+}
+
 /**
- * Starts tasks while workers are available: syncs first, then merges, then the repacking of mirrors, then the indexing
- * of histories.
+ * Starts tasks while workers are available: syncs first, then the extraction of symbols, then the housekeeping in its
+ * order. Symbols are extracted in a thread in addition to the others, so that no sync ever waits for them.
  */
 export class SyncScheduler {
   readonly #pool: IngestPool;
   readonly #tasks: IndexTasks;
   readonly #queue: SyncQueue;
   readonly #runner: SyncRunner;
-  readonly #compaction: Compaction;
-  readonly #maintenance: MirrorMaintenance;
-  readonly #history: Pick<HistoryIndexing, "start">;
+  readonly #symbols: Pick<SymbolIndexing, "start" | "runningCount">;
+  readonly #housekeeping: readonly Housekeeping[];
   /** Tasks that run in addition to the others, on threads reserved for slow remotes. */
   #slowTaskCount = 0;
 
@@ -27,29 +30,31 @@ export class SyncScheduler {
     tasks: IndexTasks,
     queue: SyncQueue,
     runner: SyncRunner,
-    compaction: Compaction,
-    maintenance: MirrorMaintenance,
-    history: Pick<HistoryIndexing, "start">,
+    symbols: Pick<SymbolIndexing, "start" | "runningCount">,
+    housekeeping: readonly Housekeeping[],
   ) {
     this.#pool = pool;
     this.#tasks = tasks;
     this.#queue = queue;
     this.#runner = runner;
-    this.#compaction = compaction;
-    this.#maintenance = maintenance;
-    this.#history = history;
+    this.#symbols = symbols;
+    this.#housekeeping = housekeeping;
   }
 
   startWaiting(): void {
     this.#startBeside(() => this.#queue.takeSlow(), true);
-    while (this.#tasks.count - this.#slowTaskCount < this.#pool.workerCount && !this.#tasks.isStopping) {
+    while (this.#usualTaskCount < this.#pool.workerCount && !this.#tasks.isStopping) {
       const batch = this.#queue.takeBatch(this.#pool.workerCount);
       if (batch.length > 0) this.#tasks.track(this.#runner.run(batch, false));
-      else if (!this.#compaction.start() && !this.#maintenance.start() && !this.#history.start()) return;
+      else if (!this.#symbols.start() && !this.#housekeeping.some((one) => one.start())) return;
     }
     // All other threads may be waiting for remotes that are not known to be slow yet: syncs that a caller waits for run
     // in addition to them.
     this.#startBeside(() => this.#queue.takeUrgent(), false);
+  }
+
+  get #usualTaskCount(): number {
+    return this.#tasks.count - this.#slowTaskCount - this.#symbols.runningCount;
   }
 
   #startBeside(take: () => Repository[] | undefined, isPatient: boolean): void {

@@ -13,7 +13,7 @@ export class IngestThread {
   readonly kernel: Kernel;
   readonly store: ShardStore;
   /** The store; this thread is not terminated while it writes to it. */
-  readonly guardedStore: ShardSink & Pick<ShardStore, "remove">;
+  readonly guardedStore: ShardSink & Pick<ShardStore, "putSymbols" | "remove">;
   /** The activity of the running task. */
   activity = new TaskActivity();
 
@@ -27,6 +27,7 @@ export class IngestThread {
         for (const { id } of shards) this.activity.recordShard(id);
         return this.#writing(() => this.store.put(shards));
       },
+      putSymbols: (symbols) => this.#writing(() => this.store.putSymbols(symbols)),
       remove: (ids) => this.#writing(() => this.store.remove(ids)),
     };
   }

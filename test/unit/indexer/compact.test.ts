@@ -7,6 +7,9 @@ import { ShardOutput } from "../../../src/indexer/shard-output.js";
 import type { SkipReason } from "../../../src/model/skip-reason.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import { unpackLanguage, unpackSkipCode } from "../../../src/shard/format.js";
+import { findParts } from "../../../src/shard/symbols/parts.js";
+import { SymbolBuilder } from "../../../src/shard/symbols/symbol-builder.js";
+import { SymbolReader } from "../../../src/shard/symbols/symbol-reader.js";
 import { ShardReader } from "../../../src/shard/shard-reader.js";
 import { ShardStore } from "../../../src/store/shard-store.js";
 
@@ -34,11 +37,44 @@ interface Scene {
   merge(sources: readonly CompactSource[], stop?: () => boolean): Promise<string[]>;
 }
 
+/** Symbols for each content of a shard: its first word, or a failure if it is `bad`. */
+async function addSymbols(store: ShardStore, id: number): Promise<void> {
+  const snapshot = store.read();
+  const reader = new ShardReader(id, Buffer.from(snapshot.get(id) ?? Buffer.alloc(0)));
+  snapshot.close();
+  const builder = new SymbolBuilder();
+  for (const content of findParts(reader).contents) {
+    const text = reader.content.subarray(reader.contentStart[content], reader.contentStart[content + 1]).toString();
+    const [name] = text.split(/\s/, 1);
+    if (name === "bad") builder.add("crash", undefined);
+    else builder.add("extracted", { names: [name], lines: [1], offsets: [0], kinds: [`k${id}`], containers: [""] });
+  }
+  await store.putSymbols([{ id, bytes: builder.build(reader.checksum, "test").bytes }]);
+}
+
+/** The symbols of a stored shard; "" for a content without. */
+function symbolsOf(store: ShardStore, id: number): string[] | undefined {
+  const snapshot = store.read();
+  const value = snapshot.symbols(id);
+  const shard = new ShardReader(id, Buffer.from(snapshot.get(id) ?? Buffer.alloc(0)));
+  snapshot.close();
+  if (value === undefined) return undefined;
+  const reader = new SymbolReader(shard, value);
+  return [...reader.parts.contents.keys()].map((part) => {
+    const { names, kinds } = reader.read(part);
+    return names.map((name, i) => `${kinds[i]} ${name}`).join();
+  });
+}
+
 function makeScene(t: Test): Scene {
   const store = new ShardStore(join(t.testdir({ shards: {} }), "shards"));
   t.teardown(() => store.close());
   const shardIds = new Int32Array(new SharedArrayBuffer(4)).fill(1);
-  const sink = { put: (shards: Parameters<ShardStore["put"]>[0]) => store.put(shards), onBuild: () => undefined };
+  const sink = {
+    put: (shards: Parameters<ShardStore["put"]>[0]) => store.put(shards),
+    putSymbols: (symbols: Parameters<ShardStore["put"]>[0]) => store.putSymbols(symbols),
+    onBuild: () => undefined,
+  };
   return {
     store,
     shardIds,
@@ -54,7 +90,7 @@ function makeScene(t: Test): Scene {
       }
       await output.flush();
       const [{ id, checksum, repositoryIds }] = output.records;
-      return { id, checksum, repositoryIds, tombstones: undefined };
+      return { id, checksum, repositoryIds, tombstones: undefined, hasSymbols: false };
     },
     async merge(sources, stop = () => false) {
       const output = new ShardOutput(kernel, sink, shardIds);
@@ -166,4 +202,23 @@ t.test("a stop ends it", async (t) => {
     merge([source], () => true),
     { code: "cancelled" },
   );
+});
+
+t.test("symbols are copied when those of all sources are known, and whole", async (t) => {
+  const { store, shardIds, add, merge } = makeScene(t);
+  const one = await add([
+    { repositoryId: 1, path: "a", content: "alpha text\n" },
+    { repositoryId: 1, path: "b", content: "bad\n" },
+  ]);
+  const two = await add([{ repositoryId: 2, path: "c", oid: "c", content: "gamma text\n" }]);
+  await addSymbols(store, one.id);
+  await merge([{ ...one, hasSymbols: true }, two]);
+  t.equal(symbolsOf(store, shardIds[0] - 1), undefined, "those of one source are missing");
+  await addSymbols(store, two.id);
+  const sources = [one, two].map((source) => ({ ...source, hasSymbols: true }));
+  await merge(sources);
+  t.same(symbolsOf(store, shardIds[0] - 1), [`k${one.id} alpha`, "", `k${two.id} gamma`]);
+  await store.putSymbols([{ id: two.id, bytes: Buffer.from("damaged") }]);
+  await merge(sources);
+  t.equal(symbolsOf(store, shardIds[0] - 1), undefined, "those of one source are damaged");
 });

@@ -51,6 +51,7 @@ t.test("each blob is read once, and what has no text in the index is counted by 
   const sizes: number[] = [];
   const store = {
     put: async (shards: readonly { readonly bytes: Buffer }[]) => void sizes.push(shards.length),
+    putSymbols: () => Promise.resolve(),
     onBuild: () => undefined,
   };
   const output = new ShardOutput(kernel, store, new Int32Array(new SharedArrayBuffer(4)));

@@ -50,9 +50,12 @@ async function scene(t: Test, repositoryCount: number, workerCount: number, slow
     tasks,
     queue,
     runner as ConstructorParameters<typeof SyncScheduler>[3],
-    { start: () => startDue("merges", "merge") } as ConstructorParameters<typeof SyncScheduler>[4],
-    { start: () => startDue("repacks", "repack") } as ConstructorParameters<typeof SyncScheduler>[5],
-    { start: () => startDue("histories", "history") },
+    { start: () => false, runningCount: 0 },
+    [
+      { start: () => startDue("merges", "merge") },
+      { start: () => startDue("repacks", "repack") },
+      { start: () => startDue("histories", "history") },
+    ],
   );
   tasks.useStarter(() => scheduler.startWaiting());
   const end = async (name: string): Promise<void> => {

@@ -1,0 +1,116 @@
+/** Symbols of a daemon's shards: when they are extracted, copied and extracted again. */
+import { execFileSync } from "node:child_process";
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { ShardReader } from "../../src/shard/shard-reader.js";
+import { SymbolReader } from "../../src/shard/symbols/symbol-reader.js";
+import { ShardStore } from "../../src/store/shard-store.js";
+import { dataDirectory, testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { fixture } from "../support/git-mirror.js";
+import { until } from "../support/waiting.js";
+
+/** The names of all symbols in the store, as its shards have them. */
+async function storedSymbols(daemon: DaemonProcess): Promise<string[]> {
+  const store = new ShardStore(join(daemon.data, "shards"));
+  const names: string[] = [];
+  for (const id of store.ids()) {
+    const snapshot = store.read();
+    const value = snapshot.symbols(id);
+    const shard = new ShardReader(id, Buffer.from(snapshot.get(id) ?? Buffer.alloc(0)));
+    snapshot.close();
+    if (value === undefined) continue;
+    const reader = new SymbolReader(shard, value);
+    reader.verify();
+    for (let part = 0; part < reader.parts.count; part++) names.push(...reader.read(part).names);
+  }
+  await store.close();
+  return names.sort();
+}
+
+const hasSymbols = (daemon: DaemonProcess): Promise<void> =>
+  until("all shards have symbols", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
+
+const withCtags = (command: string): readonly string[] => ["--set", `index.ctagsCommand=${command}`];
+
+t.test("symbols follow the commits, and are extracted again when they are lost", async (t) => {
+  const source = fixture(t);
+  source.commit({ branch: "main", files: { "a.c": "int first(void) { return 0; }\n", "b.md": "# no symbol\n" } });
+  const data = dataDirectory(t);
+  const daemon = await testDaemon(t, [], data);
+  await daemon.add("code", source.path);
+  await hasSymbols(daemon);
+  t.same(await storedSymbols(daemon), ["first"]);
+  source.commit({ branch: "main", files: { "b.py": "def second(): pass\n" } });
+  await daemon.sync("code");
+  await hasSymbols(daemon);
+  t.equal(await daemon.metric("trawl_index_symbols"), 2);
+  const before = await storedSymbols(daemon);
+  t.same(before, ["first", "second"]);
+  await daemon.stop();
+  const store = new ShardStore(join(data, "shards"));
+  for (const id of store.ids()) await store.putSymbols([{ id, bytes: Buffer.from("damaged") }]);
+  await store.close();
+  const again = await testDaemon(t, [], data);
+  await until("the damage is found", () => again.log.some(({ msg }) => String(msg).includes("missing or damaged")));
+  const restored = (): Promise<string[]> => storedSymbols(again).catch(() => []);
+  await until("the symbols are back", async () => (await restored()).length === before.length);
+  t.same(await restored(), before);
+});
+
+t.test("without ctags everything else works, and the symbols come when it is installed", async (t) => {
+  const source = fixture(t);
+  source.commit({ branch: "main", files: { "a.c": "int first(void) { return 0; }\n" } });
+  const data = dataDirectory(t);
+  const daemon = await testDaemon(t, withCtags("/nonexistent/ctags"), data);
+  await daemon.add("code", source.path);
+  const answer = await daemon.search("first");
+  t.same(answer.found, ["code:a.c:1"], JSON.stringify(answer));
+  await until("the log tells it", () =>
+    daemon.log.some(({ msg }) => /symbols are not indexed: .* is not installed/.test(String(msg))),
+  );
+  t.equal(await daemon.metric("trawl_index_shards_without_symbols"), 1);
+  await daemon.stop();
+  const again = await testDaemon(t, [], data);
+  await hasSymbols(again);
+  t.same(await storedSymbols(again), ["first"]);
+});
+
+t.test("a text for which ctags fails is counted, and is not tried again", async (t) => {
+  const source = fixture(t);
+  source.commit({ branch: "main", files: { "a.c": "int first(void) { return 0; }\n", "b.c": "bad\n" } });
+  const real = execFileSync("sh", ["-c", "command -v ctags"]).toString().trim();
+  const command = join(t.testdir({}), "ctags");
+  // The installed ctags for everything but a request with the text "bad": then it crashes.
+  writeFileSync(
+    command,
+    `#!/bin/sh\ncase "$*" in *--_interactive*) ;; *) exec ${real} "$@";; esac\n` +
+      `exec ${process.execPath} -e '
+        const child = require("child_process").spawn("${real}", process.argv.slice(1), { stdio: ["pipe", "inherit", "inherit"] });
+        process.stdin.on("data", (part) => {
+          if (part.includes("bad")) { child.kill(); process.kill(process.pid, "SIGSEGV"); }
+          child.stdin.write(part);
+        });' -- "$@"\n`,
+  );
+  chmodSync(command, 0o755);
+  const data = dataDirectory(t);
+  const daemon = await testDaemon(t, withCtags(command), data, { PATH: process.env["PATH"] ?? "" });
+  await daemon.add("code", source.path);
+  await hasSymbols(daemon);
+  t.same(await storedSymbols(daemon), ["first"]);
+  t.equal(await daemon.metric("trawl_index_symbol_failures"), 1);
+  await daemon.stop();
+  const again = await testDaemon(t, [], data);
+  await again.sync("code");
+  t.equal(await again.metric("trawl_index_symbol_failures"), 1, "the installed ctags was not asked");
+});
+
+t.test("symbols can be switched off", async (t) => {
+  const source = fixture(t);
+  source.commit({ branch: "main", files: { "a.c": "int first(void) { return 0; }\n" } });
+  const daemon = await testDaemon(t, ["--set", "index.symbols=false"]);
+  await daemon.add("code", source.path);
+  await daemon.sync("code");
+  t.equal(await daemon.metric("trawl_index_shards_without_symbols"), 1);
+  t.same(await storedSymbols(daemon), []);
+});

@@ -1,0 +1,164 @@
+/** The format of symbol values: what is written is read, and damage is never read past its bounds. */
+import t from "tap";
+import { crc32 } from "node:zlib";
+import { loadKernel } from "../../../src/native/kernel/load.js";
+import { ShardBuilder } from "../../../src/shard/shard-builder.js";
+import { ShardReader } from "../../../src/shard/shard-reader.js";
+import type { ContentSymbols } from "../../../src/shard/symbols/content-symbols.js";
+import { KnownSymbols } from "../../../src/shard/symbols/known-symbols.js";
+import { SymbolBuilder } from "../../../src/shard/symbols/symbol-builder.js";
+import { SymbolReader, symbolCrc } from "../../../src/shard/symbols/symbol-reader.js";
+import { symbolHeader } from "../../../src/shard/symbols/symbol-format.js";
+import { TrawlError } from "../../../src/base/errors.js";
+import { randomFrom } from "../../support/random.js";
+
+const kernel = loadKernel("native");
+
+interface Given {
+  readonly text: string;
+  readonly languages: readonly string[];
+  readonly symbols: readonly [name: string, line: number, offset: number, kind: string, container: string][];
+}
+
+const given: readonly Given[] = [
+  {
+    text: "struct pair {\n  int left;\n};\n",
+    languages: ["C"],
+    symbols: [
+      ["pair", 1, 7, "struct", ""],
+      ["left", 2, 20, "member", "pair"],
+    ],
+  },
+  { text: "nothing\n", languages: ["C"], symbols: [] },
+  {
+    text: "class A\n def f\xe9\n",
+    languages: ["Ruby"],
+    symbols: [
+      ["A", 1, 6, "class", ""],
+      ["elsewhere", 2, -1, "method", "A.B"],
+      ["f\xe9", 2, 13, "method", "A"],
+      ["none", 3, -1, "method", ""],
+    ],
+  },
+];
+
+function shardOf(contents: readonly Given[], repositoryId = 1): ShardReader {
+  const builder = new ShardBuilder(kernel, undefined);
+  contents.forEach(({ text, languages }) => {
+    const oid = crc32(text).toString(16).padStart(40, "0");
+    const content = builder.addContent(oid, Buffer.from(text, "latin1"));
+    languages.forEach((language, i) => {
+      const path = Buffer.from(`${oid}.${i}`);
+      builder.addDocument(content, { repositoryId, path, branchMask: 1, oid, language, skipReason: "none" });
+    });
+  });
+  const path = Buffer.from("skipped");
+  builder.addSkipped({ repositoryId, path, branchMask: 1, oid: "f".repeat(40), language: "C", skipReason: "binary" });
+  return new ShardReader(
+    1,
+    builder.build((byteCount) => Buffer.alloc(byteCount)),
+  );
+}
+
+function columnsOf({ symbols }: Given): ContentSymbols {
+  return {
+    names: symbols.map(([name]) => name),
+    lines: symbols.map(([, line]) => line),
+    offsets: symbols.map(([, , offset]) => offset),
+    kinds: symbols.map(([, , , kind]) => kind),
+    containers: symbols.map(([, , , , container]) => container),
+  };
+}
+
+function symbolValue(shard: ShardReader, contents: readonly Given[]): Buffer {
+  const builder = new SymbolBuilder();
+  for (const content of contents) builder.add("extracted", columnsOf(content));
+  return builder.build(shard.checksum, "test 1").bytes;
+}
+
+function namesOf(reader: SymbolReader): string[] {
+  const out = Buffer.alloc(reader.namesBytes);
+  for (let part = 0; part < reader.parts.count; part++) reader.copyNames(part, out);
+  return out.toString("latin1").split("\n").slice(0, -1);
+}
+
+t.test("what is written is read", (t) => {
+  const shard = shardOf(given);
+  const reader = new SymbolReader(shard, symbolValue(shard, given));
+  reader.verify();
+  given.forEach((content, part) => {
+    const { nameStarts: _, ...symbols } = reader.read(part);
+    t.same(symbols, columnsOf(content));
+  });
+  t.same(
+    namesOf(reader),
+    given.flatMap(({ symbols }) => symbols.map(([name]) => name)),
+  );
+  t.same(
+    given.map((_, part) => reader.hasStoredNames(part)),
+    [false, false, true],
+  );
+  t.equal(reader.producer, "test 1");
+  t.equal(reader.symbolCount, 6);
+  t.end();
+});
+
+t.test("a content has symbols for each of its languages", (t) => {
+  const shard = shardOf([{ ...given[0], languages: ["C", "C++", "C"] }, given[1]]);
+  const builder = new SymbolBuilder();
+  builder.add("extracted", columnsOf(given[0]));
+  builder.add("time", undefined);
+  builder.add("extracted", columnsOf(given[0]));
+  builder.add("unsupported", undefined);
+  const { bytes, record } = builder.build(shard.checksum, "test 1");
+  const reader = new SymbolReader(shard, bytes);
+  t.same([...reader.parts.contents], [0, 0, 0, 1]);
+  t.same([...reader.parts.firstDocuments], [0, 1, 2, 3, 4, 5]);
+  t.same(namesOf(reader), ["pair", "left", "pair", "left"]);
+  t.match(record, { symbolCount: 4, failedCount: 1, checksum: reader.checksum, storedBytes: bytes.length });
+  t.end();
+});
+
+t.test("merged shards copy the symbols of the same texts", (t) => {
+  const [first, second] = [shardOf(given.slice(0, 2)), shardOf(given.slice(2), 2)];
+  const known = new KnownSymbols();
+  known.add(first, symbolValue(first, given.slice(0, 2)));
+  const merged = shardOf([given[2], given[0], given[1]]);
+  t.equal(known.symbolsOf(merged), undefined, "those of one text are not known");
+  known.add(second, symbolValue(second, given.slice(2)));
+  const copied = known.symbolsOf(merged);
+  t.same(copied?.bytes, symbolValue(merged, [given[2], given[0], given[1]]));
+  t.equal(known.symbolsOf(shardOf([{ ...given[0], languages: ["C++"] }])), undefined, "another language");
+  t.end();
+});
+
+t.test("the value of another shard or version is refused", (t) => {
+  const shard = shardOf(given);
+  const value = symbolValue(shard, given);
+  t.throws(() => new SymbolReader(shardOf(given, 9), value), { code: "corrupt-shard", message: /another shard/ });
+  const later = Buffer.from(value);
+  later.writeUInt32LE(2, symbolHeader.version * 4);
+  t.throws(() => new SymbolReader(shard, later), { code: "format-version" });
+  t.end();
+});
+
+t.test("damage is refused or read within bounds, whatever the checksum says", (t) => {
+  const shard = shardOf(given);
+  const value = symbolValue(shard, given);
+  const random = randomFrom(7);
+  let refused = 0;
+  for (let i = 0; i < 20_000; i++) {
+    const damaged = Buffer.from(value);
+    for (let n = random(3); n >= 0; n--) damaged[random(damaged.length)] = random(256);
+    if (i % 2 === 0 && damaged.length > 48) damaged.writeUInt32LE(symbolCrc(damaged), symbolHeader.crc * 4);
+    try {
+      const reader = new SymbolReader(shard, i % 5 === 0 ? damaged.subarray(0, random(value.length)) : damaged);
+      reader.verify();
+    } catch (error) {
+      if (!(error instanceof TrawlError)) throw error;
+      refused++;
+    }
+  }
+  t.ok(refused > 10_000, `${refused} refused`);
+  t.end();
+});
