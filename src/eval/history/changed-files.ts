@@ -4,6 +4,7 @@ import { HunkReader } from "../../history/hunk-reader.js";
 import type { PathFilters } from "../match/path-filters.js";
 import type { BoundTree } from "./bound-tree.js";
 import type { RecordLeaf } from "./record-leaf.js";
+import { scanEntry } from "./scan-entry.js";
 
 /** The sign of the only lines whose matches count; undefined if all do. */
 export type OnlySign = "+" | "-" | undefined;
@@ -74,18 +75,7 @@ export class ChangedFiles {
     for (const leaf of leaves) if (leaf.matchCount > 0) left++;
     if (left === 0) return this.#noHits;
     const hits = this.#hits.fill(0);
-    const hunks = this.#hunks;
-    hunks.begin(entry);
-    while (hunks.nextHunk()) {
-      while (hunks.nextRun()) {
-        if (hunks.sign === runSigns.context) continue;
-        for (let i = 0; i < leaves.length; i++) {
-          if (hits[i] === 1 || !leaves[i].hasAny(hunks.first, hunks.end)) continue;
-          hits[i] = 1;
-          if (--left === 0) return hits;
-        }
-      }
-    }
+    scanEntry(this.#reader, entry, leaves, left, hits);
     return hits;
   }
 

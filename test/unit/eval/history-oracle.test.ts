@@ -21,7 +21,7 @@ import { randomFrom } from "../../support/random.js";
 // shard or in several. For more cases: `SEED=random FAULTS=1 node dist/test/unit/eval/history-oracle.test.js`; with
 // HISTORY=DIRECTORY for a real repository instead of generated ones.
 
-const repositoryCount = scaled(10, 400);
+const repositoryCount = scaled(6, 400);
 const queryCount = scaled(60, 200);
 const commitCount = 40;
 
