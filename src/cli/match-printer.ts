@@ -3,8 +3,12 @@ import type { LineMatch, StreamMatch } from "../model/stream-events.js";
 /** Formats a match as output text, including line ends. */
 export type MatchPrinter = (match: StreamMatch) => string;
 
-/** For programs: `repo:path:line:text`, `repo:path`, `repo` or an owner, one per line. */
+/**
+ * For programs: `repo:path:line:text`, `repo:path`, `repo`, `repo:oid:subject` for a commit or a diff, or an owner, one
+ * per line.
+ */
 export function plainPrinter(match: StreamMatch): string {
+  if (match.oid !== undefined) return `${match.repository}:${match.oid}:${findSubject(match)}\n`;
   const location = printLocation(match, ":");
   if (match.lineMatches === undefined) return `${location}\n`;
   return match.lineMatches.map(({ line, lineNumber }) => `${location}:${lineNumber + 1}:${line}\n`).join("");
@@ -18,11 +22,18 @@ export function jsonPrinter(match: StreamMatch): string {
 export function terminalPrinter(colours: boolean): MatchPrinter {
   const paint = (code: string, text: string) => (colours ? `\u001b[${code}m${text}\u001b[0m` : text);
   let previousHadLines = false;
+  const paintMatch = (text: string): string => paint(matchColour, text);
   return (match) => {
     const heading = `${paint(pathColour, visible(printLocation(match, " › ")))}\n`;
+    if (match.oid !== undefined) {
+      previousHadLines = true;
+      return `${heading}${linesOfCommit(match)
+        .map((line) => `  ${highlighted(line, paintMatch)}\n`)
+        .join("")}\n`;
+    }
     const lines = (match.lineMatches ?? []).map((lineMatch) => {
       const number = paint(numberColour, String(lineMatch.lineNumber + 1));
-      return `${number}:${highlighted(lineMatch, (text) => paint(matchColour, text))}\n`;
+      return `${number}:${highlighted(lineMatch, paintMatch)}\n`;
     });
     const gap = previousHadLines ? "\n" : "";
     previousHadLines = lines.length > 0;
@@ -36,8 +47,24 @@ const matchColour = "1;31";
 
 function printLocation(match: StreamMatch, separator: string): string {
   if (match.repository === undefined) return match.handle === undefined ? (match.email ?? "") : `@${match.handle}`;
+  if (match.oid !== undefined)
+    return [match.repository, match.oid.slice(0, 10), `${match.authorName}: ${findSubject(match)}`].join(separator);
   const revision = match.branches?.[0] ? `@${match.branches[0]}` : "";
   return [match.repository + revision, ...(match.path === undefined ? [] : [match.path])].join(separator);
+}
+
+function findSubject({ message = "" }: StreamMatch): string {
+  return message.split("\n", 1)[0];
+}
+
+/** The message or the diff without its fence. */
+function linesOfCommit({ content = "", ranges = [] }: StreamMatch): LineMatch[] {
+  const lines = content.split("\n").map((line, lineNumber) => ({
+    line,
+    lineNumber,
+    offsetAndLengths: ranges.flatMap(([at, from, length]) => (at === lineNumber ? [[from, length] as const] : [])),
+  }));
+  return lines.slice(1, -1);
 }
 
 function highlighted(match: LineMatch, paint: (text: string) => string): string {

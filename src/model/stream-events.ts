@@ -54,6 +54,7 @@ export interface StreamMatch {
   readonly url?: string;
   readonly detail?: string;
   readonly oid?: string;
+  readonly authorName?: string;
   readonly message?: string;
   readonly content?: string;
   readonly ranges?: readonly (readonly [number, number, number])[];

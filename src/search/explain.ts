@@ -21,6 +21,7 @@ import {
   type Resolution,
 } from "./repositories/repository-resolver.js";
 import { describeExcluded } from "./stream/search-report.js";
+import { explainHistories } from "./history/explain-histories.js";
 import { explainPhases } from "./revisions/revision-phases.js";
 import type { SearchEnvironment } from "./search-environment.js";
 
@@ -117,6 +118,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
       },
     );
     const options = explainOptions(plan, resolutions, people);
+    lines.push(...(await explainHistories(plan, resolutions, control, revisions.reads)));
     return [...lines, ...phases, ...(await explainShards(searchId, options, view, control, environment)), ...failures];
   } finally {
     view.release();

@@ -22,4 +22,76 @@ t.test("searches of history", async (t) => {
       }),
     );
   }
+
+  await t.test("limits and clients", async (t) => {
+    const { daemon } = site;
+    const stream = async (query: string, parameters = "", agent = "curl/8"): Promise<string> => {
+      const url = `${daemon.url}/.api/search/stream?${new URLSearchParams({ q: query })}&${parameters}`;
+      return (await fetch(url, { headers: { "User-Agent": agent } })).text();
+    };
+    t.match(await stream("type:diff skew"), `"type":"diff"`);
+    for (const agent of ["src-cli/6.1.0", "src-cli/dev linux amd64", "Go-http-client/1.1"]) {
+      const text = await stream("type:diff skew", "", agent);
+      t.match(text, `"type":"commit"`, agent);
+      t.notMatch(text, `"type":"diff"`, agent);
+    }
+    const cut = await stream("type:diff needle", "display=2");
+    t.match(cut, `"matchCount":7`, "display counts on");
+    t.equal(cut.match(/"oid":/g)?.length, 2, "and cuts the ranges of the last one");
+    t.match(await stream("type:diff needle count:3"), `"reason":"shard-match-limit"`);
+    t.match(await stream("type:diff needle count:3"), `"exhaustive":false`);
+    const filters = await stream("type:commit type:diff author:dora repo:^acme/history$@dev");
+    for (const value of ["type:commit", "type:diff", "author:Dora\\\\.D@Acme\\\\.test", "repo:^acme/history$"])
+      t.match(filters, `"value":"${value}"`);
+    t.match(filters, `"label":"Older than 2 months","count":2`);
+  });
+
+  await t.test("GraphQL", async (t) => {
+    const query = `query ($q: String!) { search(query: $q, version: V3) { results { matchCount results {
+      ... on CommitSearchResult { url label { html } detail { text } commit { oid subject }
+        messagePreview { value highlights { line character length } }
+        diffPreview { value highlights { line character length } }
+        matches { body { text html } highlights { line character length } } } } } } }`;
+    const ask = async (q: string): Promise<unknown> => {
+      const body = JSON.stringify({ query, variables: { q } });
+      const response = await fetch(`${site.daemon.url}/.api/graphql`, { method: "POST", body });
+      const { data } = (await response.json()) as { data: { search: { results: { results: unknown[] } } } };
+      return data.search.results.results;
+    };
+    t.match(await ask("type:commit 12"), [
+      {
+        commit: { subject: "Fix the parser: handle errors" },
+        messagePreview: {
+          value: "Fix the parser: handle errors\n\nFixes #12",
+          highlights: [{ line: 2, character: 7, length: 2 }],
+        },
+        diffPreview: null,
+        matches: [
+          {
+            body: { text: "```COMMIT_EDITMSG\nFix the parser: handle errors\n\nFixes #12\n```", html: /^<pre><code/ },
+            highlights: [{ line: 3, character: 7, length: 2 }],
+          },
+        ],
+      },
+    ]);
+    t.match(await ask("type:diff errLex"), [
+      {
+        label: { html: /<a href="\/acme\/history".*>Fix the parser: handle errors<\/a>/ },
+        messagePreview: null,
+        diffPreview: {
+          value: "src/parser.go src/parser.go\n@@ -4,2 +4,2 @@ package parser\n-\treturn nil\n+\treturn errLex\n }",
+          highlights: [{ line: 3, character: 9, length: 6 }],
+        },
+      },
+    ]);
+  });
+
+  await t.test("explain", async (t) => {
+    const explain = async (query: string): Promise<string> =>
+      String(await site.daemon.control("POST", "/explain", { query, patternType: "standard" }));
+    const commits = "history of acme/history: 13 commits are read from the mirror";
+    t.match(await explain("type:commit needle"), `${commits}, without their changes`);
+    t.match(await explain("type:diff needle"), `${commits}, with their changes`);
+    t.match(await explain("type:diff author:ann needle"), `${commits}, with the changes of those whose message`);
+  });
 });

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { PassThrough, Writable } from "node:stream";
 import t from "tap";
-import { terminalPrinter } from "../../../src/cli/match-printer.js";
+import { plainPrinter, terminalPrinter } from "../../../src/cli/match-printer.js";
 import type { StreamMatch } from "../../../src/model/stream-events.js";
 import { run } from "../../../src/cli/main.js";
 import { runSearch, type SearchCommand, type Terminal } from "../../../src/cli/search.js";
@@ -123,6 +123,24 @@ t.test("matches are highlighted by code points, and control characters shown", a
     lineMatches: [{ line: "a\u001b[2J\r\u009b1m", lineNumber: 0, offsetAndLengths: [[0, 1] as const] }],
   };
   t.equal(terminalPrinter(false)(hostile), "host/r › a/b.c\n1:a␛[2J␍\ufffd1m\n");
+});
+
+t.test("commits and diffs", async (t) => {
+  const diff = {
+    type: "diff",
+    repository: "host/r",
+    oid: "0123456789abcdef0123456789abcdef01234567",
+    authorName: "Ann",
+    message: "Fix it\n\nMore",
+    content: "```diff\na b\n@@ -1,1 +1,1 @@\n-old\n+new\u001b[2J\n```",
+    ranges: [[4, 1, 3] as const],
+  };
+  t.equal(plainPrinter(diff), "host/r:0123456789abcdef0123456789abcdef01234567:Fix it\n");
+  t.equal(
+    terminalPrinter(false)(diff),
+    "host/r › 0123456789 › Ann: Fix it\n  a b\n  @@ -1,1 +1,1 @@\n  -old\n  +new␛[2J\n\n",
+  );
+  t.match(terminalPrinter(true)(diff), "+\u001b[1;31mnew\u001b[0m␛[2J");
 });
 
 t.test("the request", async (t) => {
