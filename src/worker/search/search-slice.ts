@@ -27,7 +27,10 @@ const batchBytes = { interactive: 32 * 1024, exhaustive: 128 * 1024 } as const;
 /** Results do not wait longer than this for their batch to fill. */
 const flushAfterMs = 50;
 
-/** The first results wait this long, since the slice began, for its end: most short searches send one batch. */
+/**
+ * In a search that is small so far, the first results wait this long, since the slice began, for its end: most such
+ * searches send one batch. In others the next block may take several milliseconds, so they do not wait.
+ */
 const firstFlushAfterMs = 1;
 
 /** The last batch is sent with the result, and copied, if it has at most this many bytes. */
@@ -215,7 +218,7 @@ export class SearchSlice {
   /** Called between blocks: sends results that have waited long enough, and returns whether to pause. */
   #mustPause(): boolean {
     const now = performance.now();
-    const waitMs = this.#batchCount === 0 ? firstFlushAfterMs : flushAfterMs;
+    const waitMs = this.#batchCount > 0 ? flushAfterMs : this.#mayRequestHelp ? firstFlushAfterMs : 0;
     if (!this.#writer.isEmpty && now - this.#flushedMs > waitMs) this.#writer.flush();
     if (!this.#control.waitForCredit()) return true;
     return isOverdue(this.#thread, this.#startedMs, this.#task.lane);
