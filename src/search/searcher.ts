@@ -11,6 +11,7 @@ import { PlanCache } from "../query/plan/plan-cache.js";
 import { QueryError } from "../query/syntax/query-error.js";
 import type { SearchContexts } from "../query/plan/search-contexts.js";
 import type { SearchPlan } from "../query/plan/plan.js";
+import { replaceUsers, type AddressLookup } from "./history/author-users.js";
 import { EventStream } from "./stream/event-stream.js";
 import { explainQuery } from "./explain.js";
 import { resolveInSteps, type Resolution } from "./repositories/repository-resolver.js";
@@ -49,6 +50,8 @@ export class Searcher {
   #baseUrl = "";
   /** The search contexts that a viewer may use. Running searches keep those they began with. */
   contextsOf: (viewer: Viewer) => SearchContexts = () => new Map();
+  /** What `author:@name` refers to. */
+  addressesOf: AddressLookup = () => undefined;
 
   constructor(environment: Omit<SearchEnvironment, "traceUrl">, limits: ShareLimits, metrics: Metrics) {
     this.#environment = environment;
@@ -152,11 +155,12 @@ export class Searcher {
    */
   *#startInSteps(request: SearchRequest, sink: EventSink, onEnd: (end: SearchEnd) => void): Generator<void, boolean> {
     if (sink.closed) return false;
-    const plan = yield* this.#plans.planInSteps(
+    const planned = yield* this.#plans.planInSteps(
       request.query,
       choosePatternType(request.query, request.version, request.patternType),
       this.contextsOf(request.viewer),
     );
+    const plan = replaceUsers(planned, this.addressesOf);
     const { catalog } = this.#environment;
     const view = catalog.view();
     let isTaken = false;

@@ -84,7 +84,7 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
   const contexts = new ContextDirectory(accounts, options.contexts);
   const watch = watchStores(stores, log, sync);
   const scheduler = new SliceScheduler(options.workers, pressure);
-  const searchParts = { catalog, threads, scheduler, cache, contexts, watch, sync, log, registry };
+  const searchParts = { catalog, threads, scheduler, cache, accounts, contexts, watch, sync, log, registry };
   const searcher = createSearcher(options, searchParts);
   const warmer = createWarmer(options, searchParts, stores);
   const backups = new Backups({ dataFolder: options.data, catalog, records, sync, pool: ingest, log });
@@ -138,13 +138,13 @@ function watchStores({ records, shards }: Stores, log: Log, sync: SyncManager): 
 }
 
 interface SearchParts
-  extends Pick<DaemonParts, "catalog" | "threads" | "contexts" | "watch" | "sync" | "log" | "registry"> {
+  extends Pick<DaemonParts, "catalog" | "threads" | "accounts" | "contexts" | "watch" | "sync" | "log" | "registry"> {
   readonly scheduler: SliceScheduler;
   readonly cache: RevisionCache;
 }
 
 function createSearcher(options: ResolvedOptions, parts: SearchParts): Searcher {
-  const { catalog, threads, scheduler, cache, contexts, log, registry } = parts;
+  const { catalog, threads, scheduler, cache, accounts, contexts, log, registry } = parts;
   const { search, clients } = options;
   const searcher = new Searcher(
     {
@@ -163,6 +163,11 @@ function createSearcher(options: ResolvedOptions, parts: SearchParts): Searcher 
     registry.metrics,
   );
   searcher.contextsOf = (viewer) => contexts.contextsForViewer(viewer);
+  searcher.addressesOf = (name) => {
+    const user = accounts.userByName(name);
+    const emails = user === undefined ? undefined : accounts.emails.of(user.id);
+    return emails?.filter(({ isVerified }) => isVerified).map(({ address }) => address);
+  };
   return searcher;
 }
 

@@ -72,13 +72,17 @@ export class HistorySearches {
     return { choice, pages, first };
   }
 
-  async #send({ choice: { repository }, pages, first }: Started): Promise<void> {
+  async #send({ choice: { repository, groups }, pages, first }: Started): Promise<void> {
     const { context, onFailure } = this.#owner;
+    const isOneEnough = groups.every(({ plans }) =>
+      plans.every(({ optionsIndex }) => this.#selectsRepository(optionsIndex)),
+    );
     try {
       for (let page = await first; page.done !== true; page = await pages.next()) {
         for (const found of page.value) {
           if (context.control.isStopped) return;
           this.#add(found, repository.id);
+          if (isOneEnough) return;
         }
         await this.#waitForRoom();
       }
@@ -90,12 +94,15 @@ export class HistorySearches {
 
   #add(found: Parameters<SearchResults["addCommit"]>[0], repositoryId: number): void {
     const { results, nowMs } = this.#owner;
-    const selected = found.matches.filter(
-      ({ optionsIndex }) => this.#plan.resultOptions[optionsIndex].select === "repo",
-    );
+    const selected = found.matches.filter(({ optionsIndex }) => this.#selectsRepository(optionsIndex));
     for (const { optionsIndex } of selected) results.addRepository(repositoryId, undefined, optionsIndex);
     const matches = selected.length === 0 ? found.matches : found.matches.filter((one) => !selected.includes(one));
     if (matches.length > 0) results.addCommit({ ...found, matches }, repositoryId, nowMs);
+  }
+
+  /** Then all results of a repository are one. */
+  #selectsRepository(optionsIndex: number): boolean {
+    return this.#plan.resultOptions[optionsIndex].select === "repo";
   }
 
   async #waitForRoom(): Promise<void> {
