@@ -36,7 +36,11 @@ t.test("a daemon that stalls or fails is restarted", async (t) => {
     Number(one("WatchdogSec")) > 0 && Number(one("WatchdogSec")) <= 30,
     "a stalled event loop is noticed within half a minute",
   );
-  t.equal(one("Restart"), "on-failure");
+  t.equal(one("Restart"), "on-abnormal");
+  const restarting = one("RestartForceExitStatus").split(" ");
+  t.ok(restarting.includes("1") && restarting.includes("13"), "after an error");
+  t.notOk(restarting.includes("2"), "but not to read an invalid configuration again");
+  t.equal(one("StartLimitIntervalSec"), "0", "and no start is refused because of earlier ones");
   t.ok(Number(one("TimeoutStopSec")) > 10, "it may drain for as long as it does by itself");
 });
 
