@@ -312,11 +312,12 @@ export class RunningSearch {
 
   async #searchHistories(): Promise<void> {
     this.#resumeClocks();
-    const { revisions, maxTimeoutMs } = this.#environment;
+    const { revisions, commitLists, maxTimeoutMs } = this.#environment;
     const nowMs = new Date().getTime();
     this.#histories = new HistorySearches(this.#plan, {
       context: {
         reads: revisions.reads,
+        lists: commitLists,
         readLimits: { stop: this.#control.memory, timeoutMs: maxTimeoutMs, client: this.#request.client },
         control: this.#control,
         search: (task) => this.#searchHistory({ ...task, nowMs }),

@@ -3,6 +3,7 @@ import type { Catalog } from "../catalog/catalog.js";
 import type { SearchStats } from "../protocol/search-options.js";
 import type { Lane } from "../protocol/messages.js";
 import type { SearchPool } from "../pool/search-pool.js";
+import type { CommitLists } from "./history/commit-lists.js";
 import type { CommitAttributeReader } from "./revisions/commit-attributes.js";
 import type { NotSearched } from "./stream/progress.js";
 import type { RevisionReading } from "./revisions/search-phase.js";
@@ -16,6 +17,8 @@ export interface SearchEnvironment {
   readonly commitAttributes: CommitAttributeReader;
   /** How revisions that are not indexed are searched. */
   readonly revisions: RevisionReading;
+  /** The commits of histories that were searched recently. */
+  readonly commitLists: CommitLists;
   readonly log: Log;
   readonly defaultCount: number;
   readonly defaultTimeoutMs: number;

@@ -11,6 +11,7 @@ import { maySee } from "../../catalog/visible-tables.js";
 import { IngestPool } from "../../pool/ingest-pool.js";
 import { ReadPool } from "../../pool/read-pool.js";
 import { SearchPool, searchWorkerEntry } from "../../pool/search-pool.js";
+import { CommitLists } from "../../search/history/commit-lists.js";
 import { CommitAttributeReader } from "../../search/revisions/commit-attributes.js";
 import { RevisionCache } from "../../search/revisions/revision-cache.js";
 import { Searcher } from "../../search/searcher.js";
@@ -153,6 +154,7 @@ function createSearcher(options: ResolvedOptions, parts: SearchParts): Searcher 
       scheduler,
       commitAttributes: new CommitAttributeReader(threads.read, options.readers),
       revisions: { reads: threads.read, cache, limits: indexLimits(options) },
+      commitLists: new CommitLists(),
       log,
       defaultCount: search.defaultCount,
       defaultTimeoutMs: search.defaultTimeoutSeconds * 1000,

@@ -1,10 +1,12 @@
 import type { ReadLimits, ReadPool } from "../../pool/read-pool.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
 import type { BuiltHistory, HistoryTask, HistoryTaskResult } from "../../protocol/history-messages.js";
+import type { CommitLists } from "./commit-lists.js";
 
 /** What the search of one history uses. */
 export interface HistoryContext {
   readonly reads: Pick<ReadPool, "run">;
+  readonly lists: Pick<CommitLists, "list">;
   readonly readLimits: ReadLimits;
   readonly control: ControlBlock;
   /** Searches one shard in a search worker. Rejects if the worker crashes. */

@@ -17,15 +17,9 @@ const rangeHeadersMax = 65_536;
 const readAheadCount = 1;
 
 /** Searches commits that are not indexed: they are read from the mirror, some at a time, newest first. */
-export async function* readHistory(
-  repository: Repository,
-  { from, fromHead, without, plans }: HistoryGroup,
-  context: HistoryContext,
-): ResultPages {
-  const { list, missing } = await context.reads.run(
-    { kind: "list-commits", repositoryId: repository.id, from, fromHead, without },
-    context.readLimits,
-  );
+export async function* readHistory(repository: Repository, group: HistoryGroup, context: HistoryContext): ResultPages {
+  const { plans } = group;
+  const { list, missing } = await context.lists.list(repository, group, context.reads, context.readLimits);
   for (const revision of missing) context.onMissingRevision(repository.name, `^${revision}`);
   const history = new UnindexedHistory(repository, list, plans, context);
   const ranges = makeRanges(list, plans);

@@ -1,0 +1,39 @@
+import { BoundedMap } from "../../base/bounded-map.js";
+import type { CommitList } from "../../git/history/commit-list.js";
+import type { Repository } from "../../model/repository.js";
+import type { ReadLimits, ReadPool } from "../../pool/read-pool.js";
+import type { ListedCommits } from "../../protocol/history-messages.js";
+import type { HistoryGroup } from "./history-choice.js";
+
+/** Bytes of lists that are kept: two million commits. */
+const keptBytesMax = 64 << 20;
+
+/** What an entry weighs besides its commits. */
+const entryBytes = 500;
+
+/**
+ * The commits that revisions reach. Lists of recent searches are kept: a list depends on oids only, and is made again
+ * after each sync, because a mirror may have become deeper.
+ */
+export class CommitLists {
+  readonly #kept = new BoundedMap<string, CommitList>(
+    keptBytesMax,
+    ({ oids, dates }) => oids.byteLength + dates.byteLength + entryBytes,
+  );
+
+  async list(
+    { id, generation }: Pick<Repository, "id" | "generation">,
+    { from, fromHead, without }: Pick<HistoryGroup, "from" | "fromHead" | "without">,
+    reads: Pick<ReadPool, "run">,
+    limits: ReadLimits,
+  ): Promise<ListedCommits> {
+    const isKept = !fromHead && without.length === 0;
+    const key = `${id} ${generation} ${from.join(" ")}`;
+    const known = isKept ? this.#kept.get(key) : undefined;
+    if (known !== undefined) return { list: known, missing: [] };
+    const request = { kind: "list-commits", repositoryId: id, from, fromHead, without } as const;
+    const listed = await reads.run<"list-commits">(request, limits);
+    if (isKept) this.#kept.set(key, listed.list);
+    return listed;
+  }
+}
