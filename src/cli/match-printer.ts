@@ -10,6 +10,8 @@ export type MatchPrinter = (match: StreamMatch) => string;
 export function plainPrinter(match: StreamMatch): string {
   if (match.oid !== undefined) return `${match.repository}:${match.oid}:${findSubject(match)}\n`;
   const location = printLocation(match, ":");
+  if (match.symbols !== undefined)
+    return match.symbols.map(({ name, kind, line }) => `${location}:${line}:${kind.toLowerCase()} ${name}\n`).join("");
   if (match.lineMatches === undefined) return `${location}\n`;
   return match.lineMatches.map(({ line, lineNumber }) => `${location}:${lineNumber + 1}:${line}\n`).join("");
 }
@@ -35,6 +37,10 @@ export function terminalPrinter(colours: boolean): MatchPrinter {
       const number = paint(numberColour, String(lineMatch.lineNumber + 1));
       return `${number}:${highlighted(lineMatch, paintMatch)}\n`;
     });
+    for (const { name, kind, line } of match.symbols ?? []) {
+      const text = `${visible(kind.toLowerCase())} ${paint(matchColour, visible(name))}`;
+      lines.push(`${paint(numberColour, String(line))}:${text}\n`);
+    }
     const gap = previousHadLines ? "\n" : "";
     previousHadLines = lines.length > 0;
     return gap + heading + lines.join("");

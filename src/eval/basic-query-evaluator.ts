@@ -3,12 +3,14 @@ import type { RepositorySummary } from "../protocol/repository-summaries.js";
 import type { RepositorySelection, RevisionChoice, SearchStats } from "../protocol/search-options.js";
 import type { StopCheck } from "../protocol/stop-check.js";
 import type { PeopleFilter, TextPlan } from "../query/plan/plan.js";
+import { SymbolView } from "../shard/symbols/symbol-view.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { commitOfChoice } from "./choice-commit.js";
 import { BoundPattern } from "./match/bound-pattern.js";
 import type { ContentSet } from "./match/content-set.js";
 import { PathFilters } from "./match/path-filters.js";
-import type { Rows } from "./match/rows.js";
+import { Rows } from "./match/rows.js";
+import { addAllNames, keepKind, widenToNames } from "./match/symbol-rows.js";
 import type { People } from "./people/people.js";
 import { SearchedRevisions } from "./searched-revisions.js";
 import type { ShardVisibility } from "./shard-visibility.js";
@@ -39,6 +41,7 @@ export class BasicQueryEvaluator {
   readonly #peopleFilters: readonly PeopleFilter[];
   /** By index in `documents`: the revisions at which the filters on people hold. Empty without such filters. */
   #heldRevisions: (readonly RevisionChoice[])[] = [];
+  readonly #symbolKind: string | undefined;
   /** False when no path has anything to highlight. */
   readonly #hasPathRows: boolean;
   /** For each of `documents`, the index of its content in the block. */
@@ -64,6 +67,7 @@ export class BasicQueryEvaluator {
       text.pattern === undefined
         ? undefined
         : new BoundPattern(text.pattern, text.leaves, reader, kernel, useIndex, stop);
+    this.#symbolKind = text.symbols?.kind;
     this.#hasPathRows = text.path || this.#filters.hasHighlights;
   }
 
@@ -108,6 +112,7 @@ export class BasicQueryEvaluator {
     const block = { contents, documents: this.documents, contentIndexes: this.#contentIndexes };
     this.satisfied =
       this.#pattern === undefined ? new Uint8Array(this.documents.length).fill(1) : this.#pattern.evaluate(block);
+    if (this.#reader instanceof SymbolView) this.#keepWithSymbols(this.#reader, contents);
     this.#dropTooCostly(contents);
     this.#heldRevisions = [];
     if (this.#people !== undefined && this.#peopleFilters.length > 0)
@@ -129,7 +134,38 @@ export class BasicQueryEvaluator {
    * Returns the largest number of patterns that can have added some; with more than one the caller makes them disjoint.
    */
   addRows(i: number, rows: Rows): number {
+    if (this.#reader instanceof SymbolView) return this.#addNames(this.#reader, i, rows);
     return this.#pattern === undefined ? 0 : this.#pattern.addRows(i, rows);
+  }
+
+  /** A document without a symbol of the wanted kind is no result. With a pattern, it has one that matches. */
+  #keepWithSymbols(view: SymbolView, contents: Uint32Array): void {
+    if (this.#pattern !== undefined && this.#symbolKind === undefined) return;
+    const rows = new Rows(16);
+    this.documents.forEach((_, i) => {
+      const part = contents[this.#contentIndexes[i]];
+      if (this.satisfied[i] !== 1) return;
+      rows.clear();
+      this.#stop.check();
+      const has = this.#symbolKind === undefined ? view.contentStart[part + 1] > view.contentStart[part] : undefined;
+      this.satisfied[i] = Number(part < view.contentCount && (has ?? this.#addNames(view, i, rows) > 0));
+    });
+  }
+
+  /** Adds the names of the symbols that match, each once. */
+  #addNames(view: SymbolView, i: number, rows: Rows): number {
+    const part = view.contentId(this.documents[i]);
+    if (part >= view.contentCount) return 0;
+    const rowFrom = rows.count;
+    if (this.#pattern === undefined) {
+      view.fill(Uint32Array.of(part));
+      addAllNames(view, part, rows);
+    } else {
+      if (this.#pattern.addRows(i, rows) > 1) rows.sort(rowFrom);
+      widenToNames(view, part, rows, rowFrom);
+    }
+    if (this.#symbolKind !== undefined) keepKind(view, part, this.#symbolKind, rows, rowFrom);
+    return rows.count > rowFrom ? 1 : 0;
   }
 
   /** Adds the ranges in the path of `documents[i]`: of satisfied leaves, and of `file:` filters. */

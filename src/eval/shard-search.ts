@@ -1,4 +1,5 @@
 import type { Kernel } from "../native/kernel/kernel.js";
+import { SymbolView } from "../shard/symbols/symbol-view.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { BasicQueryEvaluator } from "./basic-query-evaluator.js";
 import type { ShardVisibility } from "./shard-visibility.js";
@@ -90,7 +91,7 @@ export class ShardSearch {
     const people = options.people === undefined ? undefined : new People(options.people, options.plan);
     const optionsIndexes = new Map<BasicQueryEvaluator, number>();
     options.plan.basicQueries.forEach((basic, i) => {
-      if (basic.text === undefined) return;
+      if (basic.text === undefined || (basic.text.symbols !== undefined) !== reader instanceof SymbolView) return;
       const evaluator = new BasicQueryEvaluator(
         basic.text,
         options.selections[i],

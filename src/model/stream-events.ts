@@ -33,6 +33,15 @@ export interface ChunkMatch {
   readonly contentTruncated?: boolean;
 }
 
+/** A symbol of a file, such as a function. */
+export interface SymbolMatch {
+  readonly url: string;
+  readonly name: string;
+  readonly containerName: string;
+  readonly kind: string;
+  readonly line: number;
+}
+
 /** A match object: an element of a `matches` event. Its type determines which members it has. */
 export interface StreamMatch {
   readonly type: string;
@@ -46,6 +55,8 @@ export interface StreamMatch {
   /** The one or the other, as the client asked. */
   readonly lineMatches?: readonly LineMatch[];
   readonly chunkMatches?: readonly ChunkMatch[];
+  /** Of the file; lines are counted from 1. */
+  readonly symbols?: readonly SymbolMatch[];
   /** For an owner: an account or team, or an address. */
   readonly handle?: string;
   readonly email?: string;

@@ -132,7 +132,13 @@ export interface SearchTaskResult {
   readonly failures: readonly ShardFailure[];
   /** Some may be reported again when the slice resumes. */
   readonly excluded: readonly ExcludedFile[];
+  /** Shards that were not searched for symbols, because theirs are not known. */
+  readonly shardsWithoutSymbols: number;
 }
+
+/** What results of look-ups and searches have in common. */
+export type FinishedWork = Pick<SearchTaskResult, "stats" | "failures" | "excluded"> &
+  Partial<Pick<SearchTaskResult, "shardsWithoutSymbols">>;
 
 export interface ShardFailure {
   readonly shardId: number;

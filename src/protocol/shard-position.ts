@@ -23,6 +23,8 @@ export interface ShardPosition {
   readonly rowsDone: number;
   /** Undefined if all counted results have been written. */
   readonly counted: CountedResults | undefined;
+  /** True if the texts of the shard are finished, and contents are parts of its symbols. */
+  readonly inSymbols?: boolean;
 }
 
 /**

@@ -9,6 +9,7 @@ export interface Tally {
   readonly fileKinds: number[];
   /** Number of ranges in contents. */
   contentMatches: number;
+  symbolMatches: number;
   /** Number of highlights in paths, or 1 for a path result without highlights. */
   pathMatches: number;
   /** Results of `select:file.owners` without an owner. */
@@ -35,6 +36,7 @@ export function emptyTally(): Tally {
     languages: new Map(),
     fileKinds: [0, 0, 0, 0, 0, 0, 0, 0],
     contentMatches: 0,
+    symbolMatches: 0,
     pathMatches: 0,
     unownedResults: 0,
   };
@@ -47,6 +49,7 @@ export function addTally(sum: Tally, other: Tally): void {
     sum.fileKinds[i] += count;
   });
   sum.contentMatches += other.contentMatches;
+  sum.symbolMatches += other.symbolMatches;
   sum.pathMatches += other.pathMatches;
   sum.unownedResults += other.unownedResults;
 }

@@ -117,6 +117,7 @@ function bound(people: readonly PeopleOfCommit[], excluded: ExcludedRepositories
 const codeOwnersPath = String.raw`\A(?:(?:\.github|\.gitlab|docs)/)?CODEOWNERS\z`;
 
 const codeOwnersFile: TextPlan = {
+  symbols: undefined,
   content: true,
   path: true,
   pattern: undefined,

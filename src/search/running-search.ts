@@ -158,7 +158,7 @@ export class RunningSearch {
       unreadBytes: () => this.#unreadBytes,
       onFailure: (sentence) => this.#report.failures.push(sentence),
       onBadQuery: (sentence) => this.#refuseQuery(sentence),
-      onExcluded: (files) => this.#report.recordExcluded(files),
+      onExcluded: (files, shardsWithoutSymbols) => this.#report.recordExcluded(files, shardsWithoutSymbols),
       onBatch: (batch, release) => this.#results.addBatch(batch, release),
       onScheduled: () => this.#resumeClocks(),
       onProgress: () => this.#goOn(),

@@ -9,6 +9,7 @@ import type {
   Lane,
   ExcludedFile,
   ResumePosition,
+  FinishedWork,
   SearchTaskResult,
 } from "../protocol/messages.js";
 import type { SearchEnvironment } from "./search-environment.js";
@@ -46,7 +47,7 @@ export interface SlicedSearch {
   readonly onFailure: (sentence: string) => void;
   /** Called with an error of the query that only workers detect: RE2 rejects a regexp as too large. */
   readonly onBadQuery: (sentence: string) => void;
-  readonly onExcluded: (files: readonly ExcludedFile[]) => void;
+  readonly onExcluded: (files: readonly ExcludedFile[], shardsWithoutSymbols: number) => void;
   readonly onBatch: (batch: ResultBatch, release: () => void) => void;
   /** Called before a slice is scheduled. */
   readonly onScheduled: () => void;
@@ -159,9 +160,9 @@ export class SearchSlices {
   }
 
   /** Adds the statistics of a worker, and records the shards that failed. */
-  addWork({ stats, failures, excluded }: Pick<SearchTaskResult, "stats" | "failures" | "excluded">): void {
+  addWork({ stats, failures, excluded, shardsWithoutSymbols = 0 }: FinishedWork): void {
     const { environment, onFailure, onExcluded, onBadQuery } = this.#search;
-    onExcluded(excluded);
+    onExcluded(excluded, shardsWithoutSymbols);
     addStats(this.stats, stats);
     for (const failure of failures) {
       const { code, message } = failure.error;

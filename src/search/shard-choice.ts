@@ -30,7 +30,8 @@ export interface ShardsInView {
  * The shards that may contain results: those with a chosen repository and with all trigrams that the query requires.
  */
 export function chooseShards(view: ShardsInView, choices: readonly TextChoice[]): ChosenShards {
-  const masks = choices.map(({ text }) => shardMask(text, view.filter));
+  // Names of symbols need not be in the text that the filter knows.
+  const masks = choices.map(({ text }) => (text.symbols === undefined ? shardMask(text, view.filter) : undefined));
   const rows = new Uint32Array(view.shards.length);
   let placeCount = 0;
   let ruledOutCount = 0;
@@ -42,7 +43,8 @@ export function chooseShards(view: ShardsInView, choices: readonly TextChoice[])
     for (let i = 0; i < choices.length && !mayHold; i++) {
       if (!holdsChosen(view.shards[row], choices[i].selection)) continue;
       isChosen = true;
-      mayHold = column === noColumn || hasBit(masks[i], column);
+      const mask = masks[i];
+      mayHold = column === noColumn || mask === undefined || hasBit(mask, column);
     }
     if (mayHold) rows[placeCount++] = row;
     else if (isChosen) ruledOutCount++;

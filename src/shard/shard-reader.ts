@@ -110,6 +110,11 @@ export class ShardReader {
     if (this.documentOids.length !== documentCount * this.oidBytes) this.#fail("document oids have the wrong length");
   }
 
+  /** All bytes of the shard. */
+  get bytes(): Uint8Array {
+    return this.#bytes;
+  }
+
   /** Size of the text, without the padding. */
   get contentBytes(): number {
     return this.contentStart[this.contentCount];

@@ -395,7 +395,7 @@ const refused = [
       "author:x a",
       [`${unable}Your query contains the field 'author', which requires type:commit or type:diff in the query`],
     ],
-    ["what is not built yet", "type:symbol Parse", ["alert: Not Supported Yet: The filter type:symbol…"]],
+    ["what is not built yet", "rule:x Parse", ["alert: Not Supported Yet: The filter rule:…"]],
   ]),
   ...rows("refused", "keyword", [
     [

@@ -1,6 +1,7 @@
 import type { Kernel } from "../../native/kernel/kernel.js";
 import { requiredLiterals, trigramBytes } from "../../query/plan/leaf-literals.js";
 import type { Leaf } from "../../query/plan/plan.js";
+import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import type { TextIndex } from "../../shard/text-index.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import { intersect, unite, type ContentSet } from "./content-set.js";
@@ -37,9 +38,10 @@ export interface LiteralScan {
  * - `lines`: each match lies in a line that contains one of the literals; the kernel finds those lines, RE2 searches
  *   them.
  * - `contents`: RE2 searches whole contents.
+ * - `names`: RE2 searches each line as a text of its own.
  */
 export interface LeafPlan {
-  readonly method: "literals" | "lines" | "contents";
+  readonly method: "literals" | "lines" | "contents" | "names";
   readonly scans: readonly LiteralScan[];
   /**
    * Contents that the index cannot rule out. Sound because a match contains at least one literal of each clause, a
@@ -58,6 +60,7 @@ export interface LeafPlan {
  * of the index.
  */
 export function planLeaf(leaf: Leaf, reader: TextIndex, kernel: Kernel, useIndex: boolean, stop: StopCheck): LeafPlan {
+  if (reader instanceof SymbolView) return planNames(leaf, reader, kernel, useIndex, stop);
   const { exact, clauses } = requiredLiterals(leaf);
   const exceptions = leaf.foldCase ? reader.foldExceptions : reader.foldExceptions.subarray(0, 0);
   const lookups = useIndex && reader.hasPostings ? lookUpClauses(clauses, reader, kernel, stop) : [];
@@ -82,6 +85,23 @@ export function planLeaf(leaf: Leaf, reader: TextIndex, kernel: Kernel, useIndex
   const inLines =
     !leaf.analysis.crossesLines && scannedUnits(scans) <= scannedTimesMax * unitsOfContents(candidates, reader);
   return { method: inLines ? "lines" : "contents", scans, candidates, exceptions, postingBytes };
+}
+
+/**
+ * Names are in the text, so the contents that the text's index cannot rule out are the candidates, with those that have
+ * names elsewhere. No match extends over several names.
+ */
+function planNames(leaf: Leaf, view: SymbolView, kernel: Kernel, useIndex: boolean, stop: StopCheck): LeafPlan {
+  const { candidates, postingBytes } = planLeaf(leaf, view.text, kernel, useIndex, stop);
+  const parts = candidates === undefined ? undefined : view.partsOfContents(candidates);
+  if (leaf.analysis.crossesLines)
+    return { method: "names", scans: [], candidates: parts, exceptions: new Uint32Array(0), postingBytes };
+  const exceptions = leaf.foldCase ? view.foldExceptions : new Uint32Array(0);
+  return {
+    ...planWithoutIndex(leaf, requiredLiterals(leaf).exact, exceptions),
+    candidates: parts,
+    postingBytes,
+  };
 }
 
 function scannedUnits(scans: readonly LiteralScan[]): number {

@@ -2,6 +2,7 @@ import type { Kernel } from "../../native/kernel/kernel.js";
 import type { Leaf } from "../../query/plan/plan.js";
 import { compileRegexp } from "../../regexp/match/compile.js";
 import type { Matcher } from "../../regexp/match/matcher.js";
+import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import type { TextIndex } from "../../shard/text-index.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import { ContentWork, workBytesMax } from "./content-work.js";
@@ -84,6 +85,7 @@ export class LeafScan {
     this.rows.clear();
     this.tooCostly.clear();
     if (this.rowStart.length <= contents.length) this.rowStart = new Uint32Array(contents.length * 2);
+    if (this.#reader instanceof SymbolView) this.#reader.fill(contents);
     switch (this.#plan.method) {
       case "literals":
         this.#scanLiterals(contents);
@@ -93,6 +95,9 @@ export class LeafScan {
         break;
       case "contents":
         for (const content of contents) this.#searchContent(content);
+        break;
+      case "names":
+        for (const content of contents) this.#searchNames(content);
         break;
     }
     this.#segment(contents);
@@ -235,6 +240,18 @@ export class LeafScan {
     const [start, end] = [this.#reader.contentStart[content], this.#reader.contentStart[content + 1]];
     this.#work.begin((end - start) * Math.max(1, this.#either.length));
     if (!this.#search(start, end)) this.tooCostly.add(content);
+  }
+
+  #searchNames(content: number): void {
+    if (content >= this.#reader.contentCount) return;
+    const { contentStart, content: names } = this.#reader;
+    const end = contentStart[content + 1];
+    this.#work.begin((end - contentStart[content]) * Math.max(1, this.#either.length));
+    for (let from = contentStart[content]; from < end; ) {
+      const to = names.indexOf(newline, from);
+      if (!this.#search(from, to)) this.tooCostly.add(content);
+      from = to + 1;
+    }
   }
 
   /** Returns false when that took too much work. */

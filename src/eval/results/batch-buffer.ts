@@ -9,6 +9,8 @@ export const batchBufferBytes = 256 * 1024;
  */
 const bufferBytesPerByteMax = 2;
 
+const comma = 44;
+
 /** Where buffers of `batchBufferBytes` come from. */
 export interface BufferSource {
   take(): Buffer;
@@ -36,6 +38,19 @@ export class BatchBuffer {
   /** The whole buffer; the first `length` bytes are written. */
   get buffer(): Buffer {
     return this.#buffer;
+  }
+
+  /** Appends an element, with a comma before all but the first. */
+  append(element: Buffer): void {
+    const needed = this.length + element.length + 1;
+    if (needed > this.#buffer.length) {
+      const grown = uninitializedBytes(2 * needed);
+      this.#buffer.copy(grown, 0, 0, this.length);
+      if (this.#buffer.length === batchBufferBytes) this.#source.put(this.#buffer);
+      this.#buffer = grown;
+    }
+    if (this.length > 0) this.#buffer[this.length++] = comma;
+    this.length += element.copy(this.#buffer, this.length);
   }
 
   /** Doubles an empty buffer. */

@@ -98,7 +98,7 @@ export class ResultCollector {
     }
     const rowFrom = rows.count;
     const pathRowFrom = pathRows.count;
-    if (select === undefined || select === "content") {
+    if (select === undefined || select === "content" || select.startsWith("symbol")) {
       if (evaluator.addRows(index, rows) > 1) rows.makeDisjoint(rowFrom);
       if (select === undefined) evaluator.addPathRows(index, pathRows);
     }

@@ -43,6 +43,12 @@ export class ResultList {
     words[at + resultWords.rowTo] = rowTo;
   }
 
+  /** The rows of a result. */
+  rowsOf(result: number): { readonly rowFrom: number; readonly rowTo: number } {
+    const at = result * resultWordCount;
+    return { rowFrom: this.#words[at + resultWords.rowFrom], rowTo: this.#words[at + resultWords.rowTo] };
+  }
+
   /** Makes room for a result; returns the index of its first word. */
   #makeRoom(): number {
     const at = this.count++ * resultWordCount;

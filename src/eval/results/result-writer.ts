@@ -1,10 +1,10 @@
-import { fileKinds } from "../../model/file-kind.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
 import type { ResultBatch, SelectedResult } from "../../protocol/result-batch.js";
 import type { SearchOptions } from "../../protocol/search-options.js";
 import { emptyTally, type Tally } from "../../protocol/tally.js";
-import { fileKindMaskOfInfo, newlineStepBytes } from "../../shard/format.js";
+import { newlineStepBytes } from "../../shard/format.js";
+import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import type { Rows } from "../match/rows.js";
 import { People } from "../people/people.js";
@@ -13,6 +13,8 @@ import { isDocumentSelect, type DocumentSelect } from "./document-select.js";
 import { ResultList } from "./result-list.js";
 import type { ResultSource } from "./result-source.js";
 import { ResultTemplates, type ResultTemplate } from "./result-templates.js";
+import { encodeAll } from "./symbol-matches.js";
+import { tallyResult } from "./tally-result.js";
 import { selectResults } from "./selected-results.js";
 
 /** A batch is sent when it holds this many selected results. */
@@ -44,6 +46,7 @@ export class ResultWriter {
   readonly #cursor = new Uint32Array(3);
   readonly #batch: BatchBuffer;
   #reader: ShardReader | undefined;
+  readonly #sources: ResultSource[] = [];
   #tally: Tally = emptyTally();
   #hasTally = false;
   #selected: SelectedResult[] = [];
@@ -95,6 +98,7 @@ export class ResultWriter {
   /** Results that are added from here on are of this shard. Results that were added and not written are dropped. */
   open(reader: ShardReader): void {
     this.#results.clear();
+    this.#sources.length = 0;
     this.#reader = reader;
     this.#templates.open(reader, this.#tally);
   }
@@ -131,8 +135,15 @@ export class ResultWriter {
    * Returns where it stopped when the credit ran out, and otherwise undefined; the other results are dropped.
    */
   write(rows: Rows, rowsDone: number): WriterStop | undefined {
-    const stopped = this.#results.count === 0 ? undefined : this.#writeAdded(rows, rowsDone);
+    const reader = this.#reader;
+    const stopped =
+      this.#results.count === 0
+        ? undefined
+        : reader instanceof SymbolView
+          ? this.#writeSymbols(reader, rows, rowsDone)
+          : this.#writeAdded(rows, rowsDone);
     this.#results.clear();
+    this.#sources.length = 0;
     this.#templates.limitMemory(this.#tally);
     return stopped;
   }
@@ -153,6 +164,19 @@ export class ResultWriter {
   close(): void {
     this.flush();
     this.#batch.close();
+  }
+
+  #writeSymbols(view: SymbolView, rows: Rows, rowsDone: number): WriterStop | undefined {
+    const find = ({ summary, revision }: ResultSource): Buffer => this.#templates.find(summary, revision).members;
+    for (const { json, next } of encodeAll(view, this.#sources, this.#results, rows, rowsDone, find)) {
+      this.#batch.append(json);
+      if (this.#batch.length < this.#batchBytes) continue;
+      this.flush();
+      this.#batch.shrink();
+      if (this.isCancelled || next === undefined) return undefined;
+      if (!this.#control.waitForCredit()) return next;
+    }
+    return undefined;
   }
 
   #writeAdded(rows: Rows, rowsDone: number): WriterStop | undefined {
@@ -263,15 +287,12 @@ export class ResultWriter {
   ): void {
     this.#hasTally = true;
     this.#templates.count(template, document, count);
-    const kinds = fileKindMaskOfInfo((this.#reader as ShardReader).documentInfo[document]);
-    if (kinds !== 0)
-      for (let i = 0; i < fileKinds.length; i++) if ((kinds >>> i) & 1) this.#tally.fileKinds[i] += count;
-    if (isContent) this.#tally.contentMatches += count;
-    if (pathRowCount > 0 || !isContent) this.#tally.pathMatches += Math.max(1, pathRowCount);
+    tallyResult(this.#tally, this.#reader as ShardReader, document, isContent, count, pathRowCount);
   }
 
   #append(source: ResultSource, template: ResultTemplate, rowFrom: number, rowTo: number, pathRows: Rows): void {
     const { document, content } = source;
+    if (this.#reader instanceof SymbolView) this.#sources.push(source);
     const head = pathRows.count === 0 ? template : this.#templates.head(document, pathRows, template);
     const tail = this.#templates.ending(document);
     this.#results.add(this.#reader as ShardReader, document, content, head, tail, rowFrom, rowTo);

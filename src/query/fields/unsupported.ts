@@ -4,7 +4,7 @@ import { fields } from "./fields.js";
 import { isPredicate } from "../plan/repository-predicates.js";
 import { UnsupportedError } from "../syntax/query-error.js";
 
-const unbuiltTypes: ReadonlySet<string> = new Set(["symbol", "codeowners"]);
+const unbuiltTypes: ReadonlySet<string> = new Set(["codeowners"]);
 const builtSelects: ReadonlySet<string> = new Set([
   "repo",
   "content",
@@ -66,6 +66,6 @@ function unbuiltPart(field: FieldNode): string | undefined {
     return builtPredicates.has(`${name}:${predicate.name}`) ? undefined : `${name}:${predicate.name}(...)`;
   if (!fields[name].built) return `${name}:`;
   if (name === "type" && unbuiltTypes.has(value)) return `type:${value}`;
-  if (name === "select" && !builtSelects.has(value)) return `select:${value}`;
+  if (name === "select" && !builtSelects.has(value) && !/^symbol(\.|$)/.test(value)) return `select:${value}`;
   return undefined;
 }

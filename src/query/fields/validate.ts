@@ -149,7 +149,11 @@ export class Validator {
 
   #checkSymbolType(query: BasicQuery): void {
     const field = findField(query, "repohasfile");
-    if (field !== undefined && hasType(query, "symbol")) throw this.#error(symbolWithFile, field.span);
+    if (!hasType(query, "symbol")) return;
+    if (field !== undefined) throw this.#error(symbolWithFile, field.span);
+    const leaves = query.pattern === undefined ? [] : collectLeaves(query.pattern);
+    const negated = leaves.find((leaf) => leaf.kind === "pattern" && leaf.negated);
+    if (negated !== undefined) throw this.#error("symbol search does not support negation.", negated.span);
   }
 
   #checkCommitFields(query: BasicQuery): void {

@@ -14,7 +14,7 @@ import { QueryError } from "../syntax/query-error.js";
 import type { QueryType } from "../syntax/query-type.js";
 import { planResultOptions } from "./result-options.js";
 import { expandContext, placeContexts, preferOwnFields, type SearchContexts } from "./search-contexts.js";
-import { planText } from "./text-plan.js";
+import { planSymbols, planText } from "./text-plan.js";
 import { refuseUnbuilt } from "../fields/unsupported.js";
 import { Validator } from "../fields/validate.js";
 
@@ -76,7 +76,7 @@ export function dependsOnlyOnText({ root }: QueryTree): boolean {
   );
 }
 
-/** One plan or, in a context with a list, one per group of repositories with the same revisions. */
+/** One plan, and one more for symbols; in a context with a list, one per group of repositories with the same revisions. */
 function planBasic(
   query: BasicQuery,
   optionsIndex: number,
@@ -87,14 +87,21 @@ function planBasic(
   const text = selectsHistory(query) ? undefined : planText(query, analyses);
   const history = planHistory(query, analyses, nowMs);
   const repositoryNames = planRepositoryNames(query, analyses);
+  const symbols = planSymbols(query, analyses);
   const groups = expandContext(query, contexts) ?? [undefined];
-  return groups.map((group) => ({
-    repositories: planRepositories(query, group, analyses, nowMs),
-    text,
-    history,
-    repositoryNames,
-    optionsIndex,
-  }));
+  return groups.flatMap((group) => {
+    const plan = {
+      repositories: planRepositories(query, group, analyses, nowMs),
+      text,
+      history,
+      repositoryNames,
+      optionsIndex,
+    };
+    if (symbols === undefined) return [plan];
+    const ofSymbols = { ...plan, text: symbols, history: [], repositoryNames: undefined };
+    const isOnlySymbols = text === undefined && history.length === 0 && repositoryNames === undefined;
+    return isOnlySymbols ? [ofSymbols] : [plan, ofSymbols];
+  });
 }
 
 function boundRepositoryFilters(text: string, queries: readonly BasicQuery[]): void {

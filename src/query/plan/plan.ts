@@ -124,6 +124,8 @@ export interface TextPredicate {
 }
 
 export interface TextPlan {
+  /** Defined if the patterns are for the names of symbols instead of contents. */
+  readonly symbols: SymbolPlan | undefined;
   /** Whether the types of the query include contents and paths, respectively. At least one is true. */
   readonly content: boolean;
   readonly path: boolean;
@@ -134,6 +136,12 @@ export interface TextPlan {
   readonly leaves: readonly Leaf[];
   /** A document must satisfy all of them, at the revision for which it is a result. */
   readonly people: readonly PeopleFilter[];
+}
+
+/** Which symbols of a document are results. */
+export interface SymbolPlan {
+  /** The only kind, such as `enum-member`; undefined for all. */
+  readonly kind: string | undefined;
 }
 
 /** `file:has.owner(...)`, `file:has.contributor(...)`: conditions on the owners and authors of a file. */

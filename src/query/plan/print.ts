@@ -97,7 +97,9 @@ function printText(text: TextPlan): string {
   const parts = [kinds.join("+"), ...text.pathFilters.map(({ label }) => label)];
   if (text.pattern !== undefined) parts.push(printTextNode(text.pattern, text.leaves, text.path));
   parts.push(...text.people.map(printPeople));
-  return `text(${parts.join(" ")})`;
+  if (text.symbols === undefined) return `text(${parts.join(" ")})`;
+  const kind = text.symbols.kind === undefined ? [] : [`kind:${text.symbols.kind}`];
+  return `symbols(${[...kind, ...parts.slice(1)].join(" ")})`;
 }
 
 function printPeople(filter: PeopleFilter): string {

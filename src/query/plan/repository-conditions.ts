@@ -82,6 +82,7 @@ function planFile({ path, content }: FileArgument, span: Span, analyses: Analyse
           },
         ];
   return {
+    symbols: undefined,
     content: true,
     path: true,
     pathFilters,

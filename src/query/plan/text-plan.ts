@@ -1,11 +1,32 @@
 import type { FieldNode } from "../syntax/ast.js";
 import { readResultTypes } from "../fields/result-types.js";
-import { isCaseSensitive } from "../fields/validate.js";
+import { findField, isCaseSensitive } from "../fields/validate.js";
 import type { Analyses } from "./analyses.js";
 import type { BasicQuery } from "./basic.js";
 import { planPathFilters } from "./path-filters.js";
 import { requireAll, Leaves, planNode } from "./pattern-leaves.js";
 import type { PeopleFilter, TextNode, TextPlan } from "./plan.js";
+
+/**
+ * What is needed for symbol results: the patterns are for names, and filters as usual. Without a pattern, all symbols of
+ * the files that pass the filters. Undefined if no symbols are requested, or if `select:` would drop all of them.
+ */
+export function planSymbols(query: BasicQuery, analyses: Analyses): TextPlan | undefined {
+  if (!query.fields.some(({ name, value }) => name === "type" && value === "symbol")) return undefined;
+  const select = findField(query, "select")?.value ?? "symbol";
+  if (select === "content" || select.startsWith("commit")) return undefined;
+  const foldCase = !isCaseSensitive(query);
+  const leaves = new Leaves({ inContent: true, inPath: false }, foldCase, analyses);
+  return {
+    symbols: { kind: select.startsWith("symbol.") ? select.slice("symbol.".length) : undefined },
+    content: true,
+    path: false,
+    pathFilters: planPathFilters(query, analyses),
+    pattern: query.pattern === undefined ? undefined : planNode(query.pattern, leaves),
+    leaves: leaves.all,
+    people: query.fields.filter(({ name }) => name === "file").flatMap((field) => planPeople(field, foldCase)),
+  };
+}
 
 /**
  * What is needed for file and path results. Undefined if the query's types exclude them, and if there is neither a
@@ -15,6 +36,7 @@ export function planText(query: BasicQuery, analyses: Analyses): TextPlan | unde
   const types = readResultTypes(query);
   const filters = query.fields.filter(({ name }) => name === "file" || name === "lang");
   if (!types.file && !types.path) return undefined;
+  if (findField(query, "select")?.value.startsWith("symbol") === true) return undefined;
   if (query.pattern === undefined && filters.length === 0) return undefined;
   const foldCase = !isCaseSensitive(query);
   const leaves = new Leaves({ inContent: types.file, inPath: types.path }, foldCase, analyses);
@@ -23,6 +45,7 @@ export function planText(query: BasicQuery, analyses: Analyses): TextPlan | unde
     ...filters.filter(isContentFilter).map((field) => planContentFilter(field, leaves)),
   ];
   return {
+    symbols: undefined,
     content: types.file,
     path: types.path,
     pathFilters: planPathFilters(query, analyses),

@@ -52,6 +52,7 @@ function utilityFilters(source: FilterSource): Suggestion[] {
 function typeFilters({ tally, history, repositoryResultCount }: FilterSource): Suggestion[] {
   const suggestions: Suggestion[] = [
     { value: "type:file", label: "Code", count: tally.contentMatches, kind: "type" },
+    { value: "type:symbol", label: "Symbols", count: tally.symbolMatches, kind: "type" },
     { value: "type:path", label: "Paths", count: tally.pathMatches, kind: "type" },
     { value: "type:repo", label: "Repositories", count: repositoryResultCount, kind: "type" },
     { value: "type:commit", label: "Commits", count: history.commitMatches, kind: "type" },

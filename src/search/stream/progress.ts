@@ -30,6 +30,8 @@ export interface SkippedSource extends NotSearched {
   readonly unfinishedShards: readonly number[];
   readonly costlyFiles: CostlyFiles;
   readonly historyGaps: HistoryGaps;
+  /** Shards whose symbols are not known. */
+  readonly shardsWithoutSymbols: number;
   readonly excludedForkCount: number;
   readonly excludedArchivedCount: number;
   /** The display limit if it withheld results, otherwise undefined. */
@@ -63,6 +65,7 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
   if (timedOut.length > 0) skipped.push(lateRepositories(timedOut, source.unfinishedShards));
   if (source.costlyFiles.count > 0) skipped.push(excludedFiles(source.costlyFiles));
   skipped.push(...describeGaps(source.historyGaps));
+  if (source.shardsWithoutSymbols > 0) skipped.push(missingSymbols());
   if (shardFailures.length > 0) skipped.push(failedShards(shardFailures));
   if (source.quarantined.length + source.incomplete.length > 0) skipped.push(partlyIndexed(source));
   if (source.excludedForkCount > 0) {
@@ -80,6 +83,16 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
     });
   }
   return skipped;
+}
+
+function missingSymbols(): Skipped {
+  return {
+    reason: "document-skipped",
+    title: "symbols missing",
+    severity: "warn",
+    message:
+      "Part of the files was not searched for symbols: those of new commits are extracted in the background, and those of revisions that are not indexed are not known. `trawl_index_shards_without_symbols` in /metrics counts what is left; without Universal Ctags, the log names what is missing.",
+  };
 }
 
 function partlyIndexed({ quarantined, incomplete }: SkippedSource): Skipped {

@@ -44,6 +44,8 @@ export class SearchReport {
   readonly incompleteRevisions = new Set<string>();
   /** Files that take too much work, by shard and document, without duplicates. */
   readonly #costlyFiles = new Map<string, string>();
+  /** Shards that could not be searched for symbols yet. */
+  #shardsWithoutSymbols = 0;
   /** Shards that were still being searched when the search ended. */
   readonly unfinishedShards: number[] = [];
   /** Why the query cannot be executed; undefined if it can. */
@@ -69,7 +71,8 @@ export class SearchReport {
     this.#found.clear();
   }
 
-  recordExcluded(files: readonly ExcludedFile[]): void {
+  recordExcluded(files: readonly ExcludedFile[], shardsWithoutSymbols: number): void {
+    this.#shardsWithoutSymbols += shardsWithoutSymbols;
     for (const file of files) this.#costlyFiles.set(`${file.shardId}:${file.document}`, describeExcluded(file));
   }
 
@@ -113,7 +116,12 @@ export class SearchReport {
       !results.isLimitHit &&
       !this.#hasTimedOut &&
       this.queryError === undefined &&
-      this.failures.length + this.excluded.length + this.#costlyFiles.size + this.historyGaps.repositories.size === 0;
+      this.#shardsWithoutSymbols +
+        this.failures.length +
+        this.excluded.length +
+        this.#costlyFiles.size +
+        this.historyGaps.repositories.size ===
+        0;
     return makeFilters(
       {
         tally: results.tally,
@@ -161,6 +169,7 @@ export class SearchReport {
       shardFailures: this.failures,
       unfinishedShards: this.unfinishedShards,
       historyGaps: this.historyGaps,
+      shardsWithoutSymbols: this.#shardsWithoutSymbols,
       costlyFiles: { count: this.#costlyFiles.size, names: [...this.#costlyFiles.values()] },
       ...this.#excludedCounts(),
       displayLimitHit: done && limits.displayCountMax < results.matchCount ? limits.displayCountMax : undefined,

@@ -16,7 +16,7 @@ import {
 /** The symbols of one part, with what a result shows of each. */
 export interface PartSymbols extends ContentSymbols {
   /** Where each name begins among the names of the part, which are separated by newlines. */
-  readonly nameStarts: readonly number[];
+  readonly nameStarts: Uint32Array;
 }
 
 const newline = 10;
@@ -152,7 +152,7 @@ export class SymbolReader {
       nameStarts.push(nameStart);
       nameStart += length + 1;
     });
-    return { names, lines, offsets, kinds, containers, nameStarts };
+    return { names, lines, offsets, kinds, containers, nameStarts: Uint32Array.from(nameStarts) };
   }
 
   /** Reads every record. Throws `corrupt-shard` if something in one is out of bounds. */

@@ -19,7 +19,7 @@ import type { ShardPosition } from "../../protocol/shard-position.js";
 import { ShardTable } from "../../protocol/shard-table.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
 import { isCancelled, isOverdue, recordExcluded, type SearchThread } from "./search-thread.js";
-import { lostPart } from "./shard-opener.js";
+import { type OpenShard, lostPart } from "./shard-opener.js";
 
 /** A batch is sent at this size: small for a person who waits, large when only throughput counts. */
 const batchBytes = { interactive: 32 * 1024, exhaustive: 128 * 1024 } as const;
@@ -67,6 +67,9 @@ export class SearchSlice {
   /** Shards whose results may not all be sent yet. */
   #unsent: number[] = [];
   readonly #control: ControlBlock;
+  readonly #wanted: { readonly ofTexts: boolean; readonly ofSymbols: boolean };
+  /** Shards and shards of the revision cache whose symbols are not known. */
+  #shardsWithoutSymbols = 0;
 
   constructor(thread: SearchThread, task: SearchTask) {
     this.#thread = thread;
@@ -74,6 +77,11 @@ export class SearchSlice {
     this.#faultCount = thread.shards.faultCount;
     this.#mayRequestHelp = task.isAlone;
     this.#control = new ControlBlock(task.control);
+    const texts = task.options.plan.basicQueries.flatMap(({ text }) => text ?? []);
+    this.#wanted = {
+      ofTexts: texts.some(({ symbols }) => symbols === undefined),
+      ofSymbols: texts.some(({ symbols }) => symbols !== undefined),
+    };
     this.#table = new ShardTable(task.table);
     const bytesMax = batchBytes[task.lane];
     this.#writer = new ResultWriter(thread.kernel, task.options, this.#control, bytesMax, thread.buffers, (batch) =>
@@ -161,10 +169,38 @@ export class SearchSlice {
       lastBatch: this.#lastBatch,
       failures: this.#failures,
       excluded: this.#excluded,
+      shardsWithoutSymbols: this.#shardsWithoutSymbols,
     };
   }
 
+  /** Searches the texts of a shard, then its symbols, as far as they are wanted. */
   #searchShard(snapshot: ShardSnapshot, index: number, position: ShardPosition): ShardPosition | undefined {
+    const { ofTexts, ofSymbols } = this.#wanted;
+    if (ofTexts && position.inSymbols !== true) {
+      const next = this.#searchPart(snapshot, index, position, false);
+      if (next !== undefined) return next;
+    }
+    if (!ofSymbols || !this.#isWanted(position)) return undefined;
+    const next = this.#searchPart(snapshot, index, position.inSymbols === true ? position : shardStart, true);
+    return next === undefined ? undefined : { ...next, inSymbols: true };
+  }
+
+  #open(snapshot: ShardSnapshot, row: number, inSymbols: boolean): OpenShard | undefined {
+    const { shards } = this.#thread;
+    const isLive = row < this.#table.count;
+    if (!inSymbols)
+      return isLive
+        ? shards.open(snapshot, this.#table, row, this.#task.filter)
+        : shards.openCached(this.#cachedShard(row));
+    return isLive ? shards.openSymbols(snapshot, this.#table, row, this.#task.filter) : undefined;
+  }
+
+  #searchPart(
+    snapshot: ShardSnapshot,
+    index: number,
+    position: ShardPosition,
+    inSymbols: boolean,
+  ): ShardPosition | undefined {
     const { shards, kernel } = this.#thread;
     const row = this.#task.rows[index];
     const isLive = row < this.#table.count;
@@ -175,9 +211,12 @@ export class SearchSlice {
     const faultCount = this.#faultCount;
     this.#unsent.push(shardId);
     try {
-      const { reader, summaries, tombstones, checkContent } = isLive
-        ? shards.open(snapshot, this.#table, row, this.#task.filter)
-        : shards.openCached(this.#cachedShard(row));
+      const opened = this.#open(snapshot, row, inSymbols);
+      if (opened === undefined) {
+        this.#shardsWithoutSymbols++;
+        return undefined;
+      }
+      const { reader, summaries, tombstones, checkContent } = opened;
       const search = new ShardSearch(
         reader,
         { summaries, tombstones, sets: this.#documentSets(index, reader.documentCount) },

@@ -1,9 +1,12 @@
+import { BoundedMap } from "../../base/bounded-map.js";
 import { TrawlError } from "../../base/errors.js";
 import { columnText } from "../../eval/match/column-text.js";
 import type { CachedShardRange } from "../../protocol/messages.js";
 import { noColumn, ShardFilter } from "../../protocol/shard-filter.js";
 import type { ShardPart, ShardTable } from "../../protocol/shard-table.js";
 import { ReaderCache } from "../../shard/reader-cache.js";
+import { SymbolReader } from "../../shard/symbols/symbol-reader.js";
+import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { ShardSnapshot, ShardStore } from "../../store/shard-store.js";
 
@@ -22,6 +25,8 @@ export class ShardOpener {
   /** The memory of the revision cache. */
   readonly #arena: SharedArrayBuffer;
   readonly #readers = new ReaderCache();
+  #views = newViews();
+  #viewFaultCount = 0;
 
   constructor(store: ShardStore, arena: SharedArrayBuffer) {
     this.#store = store;
@@ -54,6 +59,28 @@ export class ShardOpener {
     };
   }
 
+  /** The symbols of a live shard; undefined if it has none yet, or if they are damaged. */
+  openSymbols(
+    snapshot: ShardSnapshot,
+    table: ShardTable,
+    row: number,
+    filter: SharedArrayBuffer,
+  ): OpenShard | undefined {
+    const id = table.shardId(row);
+    const { faultCount } = this;
+    if (faultCount !== this.#viewFaultCount) this.#views = newViews();
+    this.#viewFaultCount = faultCount;
+    const known = this.#views.get(id);
+    // Read before the shard, because the next read may overwrite the bytes of a small shard.
+    const value = known?.value ?? snapshot.symbols(id);
+    const shard = this.open(snapshot, table, row, filter);
+    if (value === undefined) return undefined;
+    const view = known?.view.text === shard.reader ? known.view : makeView(shard.reader, value);
+    if (view === undefined) return undefined;
+    this.#views.set(id, { view, value });
+    return { ...shard, reader: view };
+  }
+
   /** Opens a shard of the revision cache. It was built by this process and never left memory, so it is not verified. */
   openCached({ id, from, to, summaries }: CachedShardRange): OpenShard {
     const reader = new ShardReader(id, new Uint8Array(this.#arena, from, to - from));
@@ -75,6 +102,27 @@ export class ShardOpener {
     reader.verify(part);
     this.requireNoFault(faultCount, reader.id);
     table.setVerified(row, part, faultCount);
+  }
+}
+
+/** The names of symbols that a thread keeps are 8 % of the text that they are in. */
+const viewBytesMax = 128 * 1024 * 1024;
+
+interface KnownView {
+  readonly view: SymbolView;
+  readonly value: Buffer;
+}
+
+function newViews(): BoundedMap<number, KnownView> {
+  return new BoundedMap(viewBytesMax, ({ view, value }) => view.content.length + value.length);
+}
+
+function makeView(reader: ShardReader, bytes: Buffer): SymbolView | undefined {
+  try {
+    return new SymbolView(reader, new SymbolReader(reader, bytes));
+  } catch (error) {
+    if (error instanceof TrawlError && error.code !== "internal") return undefined;
+    throw error;
   }
 }
 

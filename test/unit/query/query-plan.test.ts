@@ -319,10 +319,7 @@ t.test("basic queries with the same result options share them, unless they have 
 t.test("features that are not available yet", async (t) => {
   /** Query, the feature named in the message, the marked part of the text. */
   const rows: readonly (readonly [text: string, names: string, marked: string])[] = [
-    ["type:symbol a", "type:symbol", "type:symbol"],
-    ["type:file type:symbol a", "type:symbol", "type:symbol"],
     ["rule:x", "rule:", "rule:x"],
-    ["select:symbol a", "select:symbol", "select:symbol"],
     ["type:commit file:has.content(x)", "file:has.content(...) with type:commit", "file:has.content(x)"],
   ];
   for (const [text, names, marked] of rows) {

@@ -39,6 +39,7 @@ function startSearch(query: string, shardCount: number) {
             lastBatch,
             failures: [],
             excluded: [],
+            shardsWithoutSymbols: 0,
           });
         started.push({ task, end });
       }),

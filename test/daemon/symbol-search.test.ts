@@ -1,0 +1,175 @@
+/** type:symbol finds exactly what ctags lists, filtered naively: name, kind, file, language, case and limits. */
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { SseDecoder, type StreamEvent } from "../../src/cli/sse-decoder.js";
+import { findCtags, symbolOptions, type CtagsProgram } from "../../src/indexer/symbols/ctags-program.js";
+import { TrawlError } from "../../src/base/errors.js";
+import { testDaemon } from "../support/daemon.js";
+import { fixture } from "../support/git-mirror.js";
+import { until } from "../support/waiting.js";
+
+const files: Readonly<Record<string, { readonly parser: string; readonly text: string }>> = {
+  "src/list.c": {
+    parser: "C",
+    text: "struct list {\n\tint length;\n\tstruct list *next;\n};\n\nint list_length(struct list *list)\n{\n\treturn list->length;\n}\n#define LIST_MAX 10\nenum color { RED, GREEN };\n",
+  },
+  "src/list.py": {
+    parser: "Python",
+    text: "class List:\n    def length(self):\n        return 0\n    class Node:\n        next = None\n\ndef list_length(l):\n    pass\n# \u00e4 list_length is not a symbol here\n",
+  },
+  "web/app.ts": {
+    parser: "TypeScript",
+    text: "export interface Listing { length: number }\nexport function makeList(): Listing { return { length: 0 }; }\nconst LIST = 1;\n",
+  },
+  "copy/list.c": { parser: "C", text: "" },
+  "notes.md": { parser: "", text: "# list_length\n" },
+  "many.c": { parser: "C", text: Array.from({ length: 2500 }, (_, i) => `int many_${i};\n`).join("") },
+};
+const content = (path: string): string => files[path === "copy/list.c" ? "src/list.c" : path].text;
+
+interface ListedSymbol {
+  readonly path: string;
+  readonly name: string;
+  readonly line: number;
+  readonly kind: string;
+}
+
+/** What ctags lists for the files, each under its own name. */
+function listSymbols(folder: string, { parsers }: CtagsProgram): ListedSymbol[] {
+  const options = symbolOptions(parsers).filter((option) => !option.startsWith("--map"));
+  return Object.entries(files).flatMap(([path, { parser }]) => {
+    if (parser === "") return [];
+    const file = join(folder, path.replaceAll("/", "_"));
+    writeFileSync(file, content(path));
+    const args = [
+      ...options,
+      `--language-force=${parser}`,
+      "--output-format=xref",
+      "--_xformat=%n %K %N",
+      "-o",
+      "-",
+      file,
+    ];
+    const lines = execFileSync("ctags", args, { stdio: ["ignore", "pipe", "ignore"] })
+      .toString()
+      .trim()
+      .split("\n");
+    return lines.map((line) => {
+      const [, number, kind, name] = /^(\d+) (\S+) (.*)$/.exec(line) ?? [];
+      return { path, name, kind, line: Number(number) };
+    });
+  });
+}
+
+interface SymbolMatch {
+  readonly type: string;
+  readonly path: string;
+  readonly symbols: readonly {
+    readonly name: string;
+    readonly line: number;
+    readonly kind: string;
+    readonly url: string;
+  }[];
+}
+
+const matchesIn = (events: readonly StreamEvent[]): SymbolMatch[] =>
+  events.filter(({ name }) => name === "matches").flatMap(({ data }) => JSON.parse(data) as SymbolMatch[]);
+
+const shown = (all: readonly { readonly path: string; readonly name: string; readonly line: number }[]): string[] =>
+  all.map(({ path, name, line }) => `${path}:${line} ${name}`).sort();
+
+t.test("symbols are those of ctags, filtered naively", async (t) => {
+  const program = await findCtags("ctags");
+  if ("reason" in program) throw new TrawlError("bad-config", program.reason);
+  const all = listSymbols(t.testdir({}), program);
+  const source = fixture(t);
+  source.commit({ branch: "main", files: Object.fromEntries(Object.keys(files).map((path) => [path, content(path)])) });
+  const daemon = await testDaemon(t);
+  await daemon.add("host/code", source.path);
+  await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
+
+  const stream = async (q: string): Promise<readonly StreamEvent[]> => {
+    const parameters = new URLSearchParams({ q, v: "V3", t: "standard", display: "-1" });
+    const { text } = await daemon.get(`/.api/search/stream?${parameters}`);
+    return [...new SseDecoder().push(Buffer.from(text))];
+  };
+  const search = async (query: string): Promise<SymbolMatch[]> => matchesIn(await stream(query));
+  const find = async (query: string): Promise<string[]> => {
+    const matches = await search(query);
+    t.ok(
+      matches.every(({ type }) => type === "symbol"),
+      query,
+    );
+    return shown(matches.flatMap(({ path, symbols }) => symbols.map((symbol) => ({ path, ...symbol }))));
+  };
+  const expect = async (query: string, test: (symbol: ListedSymbol) => boolean): Promise<void> => {
+    const expected = shown(all.filter(test));
+    t.same(await find(query), expected, query);
+    t.ok(expected.length > 0, query);
+  };
+  await expect("type:symbol list_length", ({ name }) => /list_length/i.test(name));
+  await expect("type:symbol /^list$/", ({ name }) => /^list$/i.test(name));
+  await expect("type:symbol /^list$/ case:yes", ({ name }) => /^list$/.test(name));
+  await expect("type:symbol LIST case:yes", ({ name }) => name.includes("LIST"));
+  await expect("type:symbol /l[ei]./", ({ name }) => /l[ei]./i.test(name));
+  await expect("type:symbol /^[a-z]+\\s*$/ case:yes", ({ name }) => /^[a-z]+$/.test(name));
+  await expect("type:symbol /(?s)^l.*h$/", ({ name }) => /^l.*h$/i.test(name));
+  await expect("type:symbol length lang:python", ({ name, path }) => /length/i.test(name) && path.endsWith(".py"));
+  await expect("type:symbol length file:^src/", ({ name, path }) => /length/i.test(name) && path.startsWith("src/"));
+  await expect("type:symbol lang:typescript", ({ path }) => path.endsWith(".ts"));
+  await expect("type:symbol", () => true);
+  await expect("type:symbol many_1", ({ name }) => name.includes("many_1"));
+  await expect("type:symbol red or makeList", ({ name }) => /red|makeList/i.test(name));
+  await expect(
+    "type:symbol select:symbol.function list",
+    ({ name, kind }) => /list/i.test(name) && ["function", "macro"].includes(kind),
+  );
+  await expect("type:symbol select:symbol.enum-member", ({ kind }) => kind === "enumerator");
+  await expect("type:symbol next AND color", ({ name, path }) => /next|color/i.test(name) && path.endsWith("list.c"));
+
+  const [first] = await search("type:symbol /^makeList$/");
+  t.match(first, {
+    type: "symbol",
+    path: "web/app.ts",
+    repository: "host/code",
+    language: "TypeScript",
+    symbols: [
+      {
+        name: "makeList",
+        containerName: "",
+        kind: "FUNCTION",
+        line: 2,
+        url: "/host/code/-/blob/web/app.ts?L2:17-2:25",
+      },
+    ],
+  });
+  const [method] = await search("type:symbol /^length$/ file:py$");
+  t.match(method.symbols, [{ containerName: "List", line: 2, kind: "FIELD" }]);
+
+  const limited = await stream("type:symbol many_ count:1200");
+  t.equal(matchesIn(limited).flatMap(({ symbols }) => symbols).length, 1200);
+  const mixed = await stream("type:symbol type:file list_length lang:python");
+  t.same(
+    matchesIn(mixed).map(({ type }) => type),
+    ["content", "symbol"],
+  );
+  t.same(
+    (await search("type:symbol many_ select:file")).map(({ type, path }) => `${type} ${path}`),
+    ["path many.c"],
+  );
+  t.same(await search("type:file select:symbol list"), []);
+  const refused = (await stream("type:symbol not list")).find(({ name }) => name === "alert");
+  t.match(refused?.data, /Symbol search does not support negation/);
+});
+
+t.test("symbols that are not known are reported as missing", async (t) => {
+  const source = fixture(t);
+  source.commit({ branch: "main", files: { "a.c": "int first;\n" } });
+  const daemon = await testDaemon(t, ["--set", "index.symbols=false"]);
+  await daemon.add("code", source.path);
+  const answer = await daemon.search("type:symbol first");
+  t.same(answer.skipped, ["document-skipped"]);
+  t.equal(answer.progress?.skipped[0].title, "symbols missing");
+});
