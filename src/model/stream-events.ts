@@ -2,6 +2,7 @@
  * The JSON of the events of a search's stream: what `search` writes and the kernel encodes, and what clients in this
  * repository read. Members that are undefined are absent.
  */
+import type { ShownSymbolKind } from "./symbol-kind.js";
 
 /** A location in a file or name: `offset` in bytes, `column` in code points; these and `line` are 0-based. */
 export interface StreamLocation {
@@ -38,7 +39,7 @@ export interface SymbolMatch {
   readonly url: string;
   readonly name: string;
   readonly containerName: string;
-  readonly kind: string;
+  readonly kind: ShownSymbolKind;
   readonly line: number;
 }
 
@@ -51,6 +52,7 @@ export interface StreamMatch {
   readonly branches?: readonly string[];
   readonly commit?: string;
   readonly path?: string;
+  readonly language?: string;
   readonly pathMatches?: readonly StreamRange[];
   /** The one or the other, as the client asked. */
   readonly lineMatches?: readonly LineMatch[];

@@ -41,6 +41,36 @@ const ctagsKinds: Readonly<Record<string, readonly string[]>> = {
   "type-parameter": ["annotation"],
 };
 
+/** A kind as results have it. */
+export type ShownSymbolKind =
+  | "UNKNOWN"
+  | "FILE"
+  | "MODULE"
+  | "NAMESPACE"
+  | "PACKAGE"
+  | "CLASS"
+  | "METHOD"
+  | "PROPERTY"
+  | "FIELD"
+  | "CONSTRUCTOR"
+  | "ENUM"
+  | "INTERFACE"
+  | "FUNCTION"
+  | "VARIABLE"
+  | "CONSTANT"
+  | "STRING"
+  | "NUMBER"
+  | "BOOLEAN"
+  | "ARRAY"
+  | "OBJECT"
+  | "KEY"
+  | "NULL"
+  | "ENUMMEMBER"
+  | "STRUCT"
+  | "EVENT"
+  | "OPERATOR"
+  | "TYPEPARAMETER";
+
 const kindOfCtags = new Map(Object.entries(ctagsKinds).flatMap(([kind, names]) => names.map((name) => [name, kind])));
 
 /** The kind of a symbol that ctags calls `name`, such as `enum-member`; "" if it has none. */
@@ -49,7 +79,7 @@ export function findSymbolKind(name: string): string {
 }
 
 /** The kind as results have it: `ENUM_MEMBER` is `ENUMMEMBER`, and without a kind `UNKNOWN`. */
-export function shownSymbolKind(name: string): string {
+export function shownSymbolKind(name: string): ShownSymbolKind {
   const kind = findSymbolKind(name);
-  return kind === "" ? "UNKNOWN" : kind.replaceAll("-", "").toUpperCase();
+  return kind === "" ? "UNKNOWN" : (kind.replaceAll("-", "").toUpperCase() as ShownSymbolKind);
 }

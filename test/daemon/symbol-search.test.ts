@@ -7,6 +7,7 @@ import { SseDecoder, type StreamEvent } from "../../src/cli/sse-decoder.js";
 import { findCtags, symbolOptions, type CtagsProgram } from "../../src/indexer/symbols/ctags-program.js";
 import { TrawlError } from "../../src/base/errors.js";
 import { testDaemon } from "../support/daemon.js";
+import { ask } from "../support/graphql.js";
 import { fixture } from "../support/git-mirror.js";
 import { until } from "../support/waiting.js";
 
@@ -147,6 +148,38 @@ t.test("symbols are those of ctags, filtered naively", async (t) => {
   });
   const [method] = await search("type:symbol /^length$/ file:py$");
   t.match(method.symbols, [{ containerName: "List", line: 2, kind: "FIELD" }]);
+
+  const answer = await ask(
+    daemon.url,
+    `{ search(query: "type:symbol /^makeList$/", version: V3) { results { results { ... on FileMatch {
+       file { path } symbols { name containerName kind language url location { resource { path } range { start { line character } end { character } } } } } } } } }`,
+  );
+  t.match(answer, {
+    data: {
+      search: {
+        results: {
+          results: [
+            {
+              file: { path: "web/app.ts" },
+              symbols: [
+                {
+                  name: "makeList",
+                  containerName: null,
+                  kind: "FUNCTION",
+                  language: "TypeScript",
+                  url: "/host/code/-/blob/web/app.ts?L2:17-2:25",
+                  location: {
+                    resource: { path: "web/app.ts" },
+                    range: { start: { line: 1, character: 16 }, end: { character: 24 } },
+                  },
+                },
+              ],
+            },
+          ],
+        },
+      },
+    },
+  });
 
   const limited = await stream("type:symbol many_ count:1200");
   t.equal(matchesIn(limited).flatMap(({ symbols }) => symbols).length, 1200);

@@ -1,6 +1,7 @@
 import { BlobSource, CommitSource, ObjectSource, RevisionSource } from "../../browse/git-sources.js";
 import { fencedMarkdown, linksMarkdown } from "../../browse/markdown.js";
 import type { RepositorySource } from "../../browse/repository-source.js";
+import { SymbolSource } from "./symbol-source.js";
 import type { ChunkMatch, StreamLocation, StreamMatch, StreamRange } from "../../model/stream-events.js";
 
 /** A file with matches. */
@@ -8,7 +9,7 @@ export class FileMatchSource {
   readonly __typename = "FileMatch";
   readonly file: BlobSource;
   readonly revSpec: RevisionSource | null;
-  readonly symbols: readonly never[] = [];
+  readonly symbols: SymbolSource[] = [];
   readonly limitHit = false;
   readonly #match: StreamMatch;
   readonly #chunks: ChunkMatch[];
@@ -20,10 +21,16 @@ export class FileMatchSource {
       revision === "" ? null : new RevisionSource(revision, new ObjectSource(repository, oid, true, revision));
     this.#match = match;
     this.#chunks = [...(match.chunkMatches ?? [])];
+    this.#addSymbols(match);
   }
 
   add(match: StreamMatch): void {
     this.#chunks.push(...(match.chunkMatches ?? []));
+    this.#addSymbols(match);
+  }
+
+  #addSymbols({ symbols, language }: StreamMatch): void {
+    for (const symbol of symbols ?? []) this.symbols.push(new SymbolSource(this.file, language ?? "", symbol));
   }
 
   get repository(): RepositorySource {
