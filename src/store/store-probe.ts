@@ -113,7 +113,15 @@ function countShards(root: RootDatabase<Buffer, string>): number {
     else checksum(Buffer.from([bytes[0], bytes[bytes.length - 1]]));
     count++;
   }
+  readSymbols(root);
   return count;
+}
+
+/** The symbols of shards, which stores of older programs do not have. */
+function readSymbols(root: RootDatabase<Buffer, string>): void {
+  if (![...root.getKeys()].map(String).includes("symbols")) return;
+  const symbols = root.openDB<Buffer, number>({ name: "symbols", encoding: "binary", keyEncoding: "uint32" });
+  for (const id of symbols.getKeys()) checksum(symbols.getBinaryFast(id) ?? Buffer.alloc(0));
 }
 
 /** Reads every byte. */
