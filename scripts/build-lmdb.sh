@@ -1,13 +1,37 @@
 #!/usr/bin/env bash
-# Compiles the binding of LMDB from the sources in its package, with one change. lmdb 3.5.6 prints the error of a page that it cannot write
-# into 100 bytes, which are too few for it: a full disk damaged the heap of the daemon. What was compiled is loaded in place of the binary
+# Compiles the binding of LMDB 3.5.6 from the sources in its package, with two changes. What was compiled is loaded instead of the binary
 # that comes with the package.
+#
+# 1. The error of a page that cannot be written is printed into 100 bytes, which are too few for it: a full disk damaged the heap.
+# 2. V8 counts the size of a mapped value as memory of the heap, from which the binding subtracts it again. When a thread ends, V8
+#    subtracts it a second time, and Node 24 aborts because the sum is negative: it has to be added before.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../node_modules/lmdb"
 source=dependencies/lmdb/libraries/liblmdb/mdb.c
 sed -i 's/last_error = malloc(100);/last_error = malloc(1024);/' "$source"
 if [ "$(grep -c 'last_error = malloc(1024);' "$source")" -ne 12 ]; then
   echo "lmdb is another release than scripts/build-lmdb.sh was written for: see whether its change is still needed" >&2
+  exit 1
+fi
+source=src/env.cpp
+if ! grep -q excludeFromHeap "$source"; then
+  sed -i 's/napi_adjust_external_memory(env, -(int64_t) size, &result);/excludeFromHeap(env, size);/' "$source"
+  sed -i '/^NAPI_FUNCTION(getSharedBuffer)/i \
+static thread_local int64_t excludedBytes = 0;\
+static void includeAgain(void* env) {\
+	int64_t result;\
+	napi_adjust_external_memory((napi_env) env, excludedBytes, \&result);\
+	excludedBytes = 0;\
+}\
+static void excludeFromHeap(napi_env env, size_t size) {\
+	int64_t result;\
+	if (excludedBytes == 0) napi_add_env_cleanup_hook(env, includeAgain, env);\
+	excludedBytes += size;\
+	napi_adjust_external_memory(env, -(int64_t) size, \&result);\
+}' "$source"
+fi
+if [ "$(grep -c 'excludeFromHeap(' "$source")" -ne 2 ]; then
+  echo "lmdb is another release than scripts/build-lmdb.sh was written for: see whether its second change is still needed" >&2
   exit 1
 fi
 if ! output="$(../.bin/node-gyp rebuild --loglevel=error 2>&1)"; then
