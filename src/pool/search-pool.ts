@@ -1,4 +1,4 @@
-import type { HistoryTask, HistoryTaskResult } from "../protocol/history-messages.js";
+import type { CoverResult, CoverTask, HistoryTask, HistoryTaskResult } from "../protocol/history-messages.js";
 import type {
   BatchMessage,
   FindTask,
@@ -25,13 +25,15 @@ export interface SliceReceiver {
   readonly onHelpWanted: () => void;
 }
 
+type AnyResult = SearchTaskResult | FindTaskResult | WarmTaskResult | HistoryTaskResult | CoverResult;
+
 /**
  * The pool of search workers, one per core, long-lived. Batches of results arrive on a separate channel of each worker
  * while its slice runs.
  */
 export class SearchPool {
   readonly workerCount: number;
-  readonly #pool: WorkerPool<SearchTaskResult | FindTaskResult | WarmTaskResult | HistoryTaskResult>;
+  readonly #pool: WorkerPool<AnyResult>;
   readonly #receivers = new Map<number, SliceReceiver>();
   readonly #buffers = new BufferPool();
 
@@ -74,6 +76,11 @@ export class SearchPool {
     return this.#run("history", task, task.control, deadlineMs) as Promise<HistoryTaskResult>;
   }
 
+  /** Like `run`, for finding commits in history shards. */
+  coverHistory(task: CoverTask, deadlineMs = Infinity): Promise<CoverResult> {
+    return this.#run("cover", task, task.control, deadlineMs) as Promise<CoverResult>;
+  }
+
   /** Like `run`, for a task that verifies a part of a shard. */
   warm(task: WarmTask, deadlineMs: number): Promise<WarmTaskResult> {
     return this.#run("warm", task, task.stop, deadlineMs) as Promise<WarmTaskResult>;
@@ -81,10 +88,10 @@ export class SearchPool {
 
   #run(
     name: string,
-    task: SearchTask | FindTask | WarmTask | HistoryTask,
+    task: SearchTask | FindTask | WarmTask | HistoryTask | CoverTask,
     stop: Int32Array,
     deadlineMs: number,
-  ): Promise<SearchTaskResult | FindTaskResult | WarmTaskResult | HistoryTaskResult> {
+  ): Promise<AnyResult> {
     return this.#pool.run(name, task, { deadlineMs, stops: [stop], graceMs, activity: undefined });
   }
 

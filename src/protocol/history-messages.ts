@@ -45,9 +45,42 @@ export interface BuiltHistory {
   readonly largeFileCount: number;
 }
 
+/** A history shard of the store, by its id and the checksum of its header. */
+export interface StoredHistory {
+  readonly id: number;
+  readonly checksum: number;
+}
+
+/** A history shard of the store, of which some commits are searched. */
+export interface VisibleHistory extends StoredHistory {
+  /** The commits to search, one bit each, in shared memory. */
+  readonly visible: Uint32Array;
+}
+
+/** Finds the commits of a list in history shards of the store. */
+export interface CoverTask {
+  readonly list: CommitList;
+  readonly shards: readonly StoredHistory[];
+  /** The control block of the search; its stop word ends the task. */
+  readonly control: Int32Array;
+}
+
+export interface CoverResult {
+  /** Those that have commits of the list; each commit is visible in one of them. */
+  readonly shards: readonly VisibleHistory[];
+  /** Indexes in the list of the commits that no shard has, ascending. */
+  readonly missing: Uint32Array;
+  /** Of the visible commits: those that are incomplete, and changed files that were left out because of their size. */
+  readonly brokenCount: number;
+  readonly largeFileCount: number;
+  /** Shards that cannot be read; their commits are missing. */
+  readonly failures: readonly { readonly shardId: number; readonly error: SerializedError }[];
+}
+
 /** Searches the commits of a history shard. It posts no batches: results are in order, and the caller counts them. */
 export interface HistoryTask {
-  readonly shard: Uint8Array;
+  /** Its bytes, or the stored one. */
+  readonly shard: Uint8Array | VisibleHistory;
   readonly plans: readonly HistoryPlanWithOptions[];
   readonly repository: Pick<RepositorySummary, "id" | "name" | "stars" | "lastFetched">;
   readonly diffType: "commit" | "diff";

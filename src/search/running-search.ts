@@ -312,14 +312,18 @@ export class RunningSearch {
 
   async #searchHistories(): Promise<void> {
     this.#resumeClocks();
-    const { revisions, commitLists, maxTimeoutMs } = this.#environment;
+    const { catalog, pool, revisions, commitLists, maxTimeoutMs, onShardFailure } = this.#environment;
     const nowMs = new Date().getTime();
+    const view = catalog.historyView();
     this.#histories = new HistorySearches(this.#plan, {
       context: {
         reads: revisions.reads,
         lists: commitLists,
         readLimits: { stop: this.#control.memory, timeoutMs: maxTimeoutMs, client: this.#request.client },
         control: this.#control,
+        storedHistories: (id) => view.shards.get(id) ?? [],
+        cover: (task) => this.#schedule(() => pool.coverHistory({ ...task, control: this.#control.memory })),
+        onShardFailure,
         search: (task) => this.#searchHistory({ ...task, nowMs }),
         onMissingRevision: (repository, revision) => this.#report.missingRevisions.push({ repository, revision }),
         onBuilt: (repository, built) => this.#report.recordHistory(repository, built),
@@ -331,27 +335,31 @@ export class RunningSearch {
       nowMs,
     });
     await this.#histories.run(this.#report.resolutions);
+    view.release();
   }
 
   /** Searches one history shard when its turn comes. */
   #searchHistory(
     task: Pick<HistoryTask, "shard" | "plans" | "repository" | "skipCount" | "nowMs">,
   ): Promise<HistoryTaskResult> {
-    const { pool, scheduler } = this.#environment;
     const { lane, matchCountMax } = this.#limits;
+    return this.#schedule(() =>
+      this.#environment.pool.searchHistory({
+        ...task,
+        lane,
+        diffType: this.#request.diffType,
+        matchCountMax: Math.max(0, matchCountMax - this.#results.matchCount),
+        useIndex: this.#options.useIndex,
+        control: this.#control.memory,
+      }),
+    );
+  }
+
+  /** Runs a task of the search workers when its turn comes. */
+  #schedule<T>(run: () => Promise<T>): Promise<T> {
+    const { scheduler } = this.#environment;
     return new Promise((resolve, reject) => {
-      scheduler.schedule(lane, this.#request.client, () =>
-        pool
-          .searchHistory({
-            ...task,
-            lane,
-            diffType: this.#request.diffType,
-            matchCountMax: Math.max(0, matchCountMax - this.#results.matchCount),
-            useIndex: this.#options.useIndex,
-            control: this.#control.memory,
-          })
-          .then(resolve, reject),
-      );
+      scheduler.schedule(this.#limits.lane, this.#request.client, () => run().then(resolve, reject));
     });
   }
 

@@ -12,12 +12,14 @@ import type {
   WarmTask,
   WarmTaskResult,
 } from "../protocol/messages.js";
-import type { HistoryTask, HistoryTaskResult } from "../protocol/history-messages.js";
+import type { CoverResult, CoverTask, HistoryTask, HistoryTaskResult } from "../protocol/history-messages.js";
 import { readSettings } from "../protocol/settings.js";
 import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
 import { BatchBuffers } from "./batch-buffers.js";
 import { IdleCollector, interactiveHeapBytesMax } from "./idle-collector.js";
 import { FindSlice } from "./search/find-slice.js";
+import { coverHistory } from "./search/history-cover.js";
+import { HistoryOpener } from "./search/history-opener.js";
 import { searchHistory } from "./search/history-slice.js";
 import { SearchSlice } from "./search/search-slice.js";
 import type { SearchThread } from "./search/search-thread.js";
@@ -40,6 +42,7 @@ const store = new ShardStore(join(settings.dataFolder, "shards"));
 const thread: SearchThread = {
   kernel: loadKernel(settings.kernel),
   shards: new ShardOpener(store, settings.arena),
+  histories: new HistoryOpener(),
   buffers: new BatchBuffers(),
   pressure: settings.pressure,
 };
@@ -56,11 +59,8 @@ export default serveTasks({
     const slice = new SearchSlice(thread, task);
     return withSnapshot((snapshot) => slice.run(snapshot));
   },
-  history: (task: HistoryTask): HistoryTaskResult => {
-    const result = searchHistory(thread, task);
-    collector.recordTask();
-    return result;
-  },
+  history: (task: HistoryTask): HistoryTaskResult => withSnapshot((snapshot) => searchHistory(thread, snapshot, task)),
+  cover: (task: CoverTask): CoverResult => withSnapshot((snapshot) => coverHistory(thread, snapshot, task)),
   warm: (task: WarmTask): WarmTaskResult => withSnapshot((snapshot) => warmShard(thread, snapshot, task)),
   find: (task: FindTask): FindTaskResult => withSnapshot((snapshot) => new FindSlice(thread, task).run(snapshot)),
 });

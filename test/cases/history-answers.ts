@@ -15,7 +15,8 @@ export interface HistorySite {
   readonly nameOf: ReadonlyMap<string, string>;
 }
 
-export async function startHistorySite(t: Pick<Test, "teardown">): Promise<HistorySite> {
+/** If `isIndexed`, the histories of the default branches are in history shards, which those of other branches are not. */
+export async function startHistorySite(t: Pick<Test, "teardown">, isIndexed: boolean): Promise<HistorySite> {
   const [history, other, empty] = [GitFixture.create(), GitFixture.create(), GitFixture.create()];
   t.teardown(() => {
     for (const fixture of [history, other, empty]) fixture.remove();
@@ -32,14 +33,17 @@ export async function startHistorySite(t: Pick<Test, "teardown">): Promise<Histo
   ];
   const data = dataDirectory(t as Test);
   const file = join(data, "trawl.jsonc");
-  writeFileSync(file, JSON.stringify({ repositories }));
+  writeFileSync(file, JSON.stringify({ repositories, index: { historyBytes: isIndexed ? 1 << 30 : 0 } }));
   const daemon = await testDaemon(t as Test, ["--config", file], data);
   await until("all repositories can be searched", async () => (await daemon.get("/readyz")).status === 200);
   const nameOf = new Map([
     ...oids.map((oid, i) => [oid, commits[i].name] as const),
     ...others.map((oid, i) => [oid, `other${i + 1}`] as const),
   ]);
-  return { daemon, nameOf };
+  const site = { daemon, nameOf };
+  const count = async (index: string) => (await askHistory(site, `type:commit count:all index:${index}`)).length;
+  if (isIndexed) await until("the histories are indexed", async () => (await count("only")) === (await count("no")));
+  return site;
 }
 
 /**

@@ -1,6 +1,6 @@
-import t from "tap";
+import t, { type Test } from "tap";
 import { historyRows } from "./history.js";
-import { askHistory, startHistorySite } from "./history-answers.js";
+import { askHistory, startHistorySite, type HistorySite } from "./history-answers.js";
 
 // One table of searches of history, asked over HTTP of a daemon that mirrors real repositories.
 
@@ -13,15 +13,27 @@ t.test("the table", async (t) => {
   t.ok(queries.length >= 350);
 });
 
-t.test("searches of history", async (t) => {
-  const site = await startHistorySite(t);
-  for (let from = 0; from < historyRows.length; from += asked) {
+async function requireAnswers(t: Test, site: HistorySite, rows: typeof historyRows): Promise<void> {
+  for (let from = 0; from < rows.length; from += asked) {
     await Promise.all(
-      historyRows.slice(from, from + asked).map(async ([query, ...answers]) => {
+      rows.slice(from, from + asked).map(async ([query, ...answers]) => {
         t.same(await askHistory(site, query), answers, query);
       }),
     );
   }
+}
+
+t.test("searches of indexed history", async (t) => {
+  await requireAnswers(t, await startHistorySite(t, true), historyRows);
+});
+
+t.test("searches of history that is read from mirrors", async (t) => {
+  const site = await startHistorySite(t, false);
+  await requireAnswers(
+    t,
+    site,
+    historyRows.filter((_, i) => i % 3 === 0),
+  );
 
   await t.test("limits and clients", async (t) => {
     const { daemon } = site;

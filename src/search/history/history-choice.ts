@@ -1,6 +1,6 @@
 import type { Repository } from "../../model/repository.js";
 import type { HistoryPlanWithOptions } from "../../protocol/history-messages.js";
-import type { SearchPlan } from "../../query/plan/plan.js";
+import type { SearchPlan, YesNoOnly } from "../../query/plan/plan.js";
 import { searchedChoices, type Resolution } from "../repositories/repository-resolver.js";
 
 /** What to search in the history of one repository. */
@@ -17,6 +17,8 @@ export interface HistoryGroup {
   readonly fromHead: boolean;
   /** Revisions whose history is left out. */
   readonly without: readonly string[];
+  /** "only" excludes commits that are not indexed, "no" searches without the index. */
+  readonly index: YesNoOnly;
   readonly plans: readonly HistoryPlanWithOptions[];
 }
 
@@ -24,6 +26,7 @@ export interface HistoryGroup {
 interface HistoryQuery {
   readonly resolution: Resolution;
   readonly without: readonly string[];
+  readonly index: YesNoOnly;
   readonly plans: readonly HistoryPlanWithOptions[];
 }
 
@@ -40,6 +43,7 @@ export function* chooseHistories(plan: SearchPlan, resolutions: readonly Resolut
           {
             resolution: resolutions[i],
             without: [...new Set(repositories.include.flatMap(({ withoutHistoryOf }) => withoutHistoryOf))],
+            index: repositories.index,
             plans: history.map((one) => ({ plan: one, optionsIndex })),
           },
         ],
@@ -50,7 +54,7 @@ export function* chooseHistories(plan: SearchPlan, resolutions: readonly Resolut
     const groups = new Map<string, HistoryGroup>();
     for (const query of queriesOfIt) {
       const group = makeGroup(query, repository);
-      const key = JSON.stringify([group.from, group.fromHead, group.without]);
+      const key = JSON.stringify([group.from, group.fromHead, group.without, group.index]);
       const known = groups.get(key);
       groups.set(key, known === undefined ? group : { ...known, plans: [...known.plans, ...group.plans] });
     }
@@ -58,13 +62,13 @@ export function* chooseHistories(plan: SearchPlan, resolutions: readonly Resolut
   }
 }
 
-function makeGroup({ resolution, without, plans }: HistoryQuery, repository: Repository): HistoryGroup {
+function makeGroup({ resolution, without, index, plans }: HistoryQuery, repository: Repository): HistoryGroup {
   const commits = searchedChoices(resolution, repository).map(
     ({ bit, unindexed }) =>
       unindexed?.commit ?? repository.indexedBranches.find((branch) => branch.bit === bit)?.commit,
   );
   const from = [...new Set(commits.filter((commit) => commit !== undefined))].sort();
-  return { from, fromHead: commits.includes(undefined), without, plans };
+  return { from, fromHead: commits.includes(undefined), without, index, plans };
 }
 
 interface QueriedRepository {

@@ -1,6 +1,13 @@
 import type { ReadLimits, ReadPool } from "../../pool/read-pool.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
-import type { BuiltHistory, HistoryTask, HistoryTaskResult } from "../../protocol/history-messages.js";
+import type {
+  BuiltHistory,
+  CoverResult,
+  CoverTask,
+  HistoryTask,
+  HistoryTaskResult,
+  StoredHistory,
+} from "../../protocol/history-messages.js";
 import type { CommitLists } from "./commit-lists.js";
 
 /** What the search of one history uses. */
@@ -9,6 +16,12 @@ export interface HistoryContext {
   readonly lists: Pick<CommitLists, "list">;
   readonly readLimits: ReadLimits;
   readonly control: ControlBlock;
+  /** The history shards of a repository, the oldest first. */
+  readonly storedHistories: (repositoryId: number) => readonly StoredHistory[];
+  /** Finds commits in history shards, in a search worker. Rejects if the worker crashes. */
+  readonly cover: (task: Pick<CoverTask, "list" | "shards">) => Promise<CoverResult>;
+  /** Called for a history shard that cannot be read. */
+  readonly onShardFailure: (shardId: number) => void;
   /** Searches one shard in a search worker. Rejects if the worker crashes. */
   readonly search: (
     task: Pick<HistoryTask, "shard" | "plans" | "repository" | "skipCount">,

@@ -15,7 +15,7 @@ export async function* mergePages(sources: readonly ResultPages[]): ResultPages 
   if (sources.length === 1) return yield* sources[0];
   const heads: Head[] = [];
   try {
-    for (const pages of sources) heads.push(await advance({ pages, page: [], at: 0 }));
+    heads.push(...(await Promise.all(sources.map((pages) => advance({ pages, page: [], at: 0 })))));
     for (;;) {
       const open = heads.filter(({ page, at }) => at < page.length);
       if (open.length === 0) return;

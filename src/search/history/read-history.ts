@@ -1,11 +1,16 @@
 import { deserializeError } from "../../base/errors.js";
 import type { CommitList } from "../../git/history/commit-list.js";
 import type { Repository } from "../../model/repository.js";
-import type { BuildHistory, FoundCommit, HistoryPlanWithOptions } from "../../protocol/history-messages.js";
+import type {
+  BuildHistory,
+  FoundCommit,
+  HistoryPlanWithOptions,
+  HistoryTask,
+} from "../../protocol/history-messages.js";
 import type { HistoryContext } from "./history-context.js";
 import type { HistoryGroup } from "./history-choice.js";
 import { headerPlans, needsFiles } from "./header-plans.js";
-import type { ResultPages } from "./merge-pages.js";
+import { mergePages, type ResultPages } from "./merge-pages.js";
 
 /** Commits that are read at a time: few at first, so that the first results come soon. */
 const rangeCommitsFirst = 128;
@@ -16,11 +21,34 @@ const rangeHeadersMax = 65_536;
 /** Ranges that are read ahead. Each has up to 16 MiB of changes. */
 const readAheadCount = 1;
 
-/** Searches commits that are not indexed: they are read from the mirror, some at a time, newest first. */
+/** Searches a history: the commits that history shards have in these, the others in the mirror. */
 export async function* readHistory(repository: Repository, group: HistoryGroup, context: HistoryContext): ResultPages {
-  const { plans } = group;
+  const { plans, index } = group;
   const { list, missing } = await context.lists.list(repository, group, context.reads, context.readLimits);
   for (const revision of missing) context.onMissingRevision(repository.name, `^${revision}`);
+  const stored = index === "no" ? [] : context.storedHistories(repository.id);
+  if (stored.length === 0) {
+    if (index !== "only") yield* readUnindexed(repository, list, plans, context);
+    return;
+  }
+  const cover = await context.cover({ list, shards: stored });
+  for (const { shardId } of cover.failures) context.onShardFailure(shardId);
+  const { brokenCount } = cover;
+  const largeFileCount = needsFiles(plans) ? cover.largeFileCount : 0;
+  context.onBuilt(repository.name, { brokenCount, largeFileCount });
+  const sources = cover.shards.map((shard) => searchShard(repository, shard, plans, context));
+  if (cover.missing.length > 0 && index !== "only")
+    sources.push(readUnindexed(repository, selectCommits(list, cover.missing), plans, context));
+  yield* mergePages(sources);
+}
+
+/** Searches commits that are not indexed: they are read from the mirror, some at a time, newest first. */
+async function* readUnindexed(
+  repository: Repository,
+  list: CommitList,
+  plans: readonly HistoryPlanWithOptions[],
+  context: HistoryContext,
+): ResultPages {
   const history = new UnindexedHistory(repository, list, plans, context);
   const ranges = makeRanges(list, plans);
   const reading: { readonly shards: Shards; readonly first: ReturnType<Shards["next"]> }[] = [];
@@ -37,7 +65,7 @@ export async function* readHistory(repository: Repository, group: HistoryGroup, 
   for (let one = reading.shift(); one !== undefined; one = reading.shift()) {
     for (let shard = await one.first; shard.done !== true; shard = await one.shards.next()) {
       if (context.control.isStopped) return;
-      yield* history.search(shard.value, plans);
+      yield* searchShard(repository, shard.value, plans, context);
     }
     readNext();
   }
@@ -96,25 +124,8 @@ class UnindexedHistory {
       return yield* this.#build(this.#list, from, to, !this.#needsFiles, true);
     for await (const shard of this.#build(this.#list, from, to, true, false)) {
       const found: FoundCommit[] = [];
-      for await (const page of this.search(shard, headers)) found.push(...page);
+      for await (const page of searchShard(this.#repository, shard, headers, this.#context)) found.push(...page);
       yield* this.#build(listFound(found, this.#list.oidBytes), 0, found.length, false, true);
-    }
-  }
-
-  /** Searches one shard, in as many steps as its results need. */
-  async *search(shard: Uint8Array, plans: readonly HistoryPlanWithOptions[]): ResultPages {
-    const { id, name, stars, lastFetched } = this.#repository;
-    for (let skipCount = 0; !this.#context.control.isStopped; ) {
-      const { results, isDone, error } = await this.#context.search({
-        shard,
-        plans,
-        repository: { id, name, stars, lastFetched },
-        skipCount,
-      });
-      if (error !== undefined) throw deserializeError(error);
-      if (results.length > 0) yield results;
-      if (isDone) return;
-      skipCount += results.length;
     }
   }
 
@@ -129,6 +140,33 @@ class UnindexedHistory {
       at = built.next;
     }
   }
+}
+
+/** Searches one shard, in as many steps as its results need. */
+async function* searchShard(
+  { id, name, stars, lastFetched }: Repository,
+  shard: HistoryTask["shard"],
+  plans: readonly HistoryPlanWithOptions[],
+  context: HistoryContext,
+): ResultPages {
+  const repository = { id, name, stars, lastFetched };
+  for (let skipCount = 0; !context.control.isStopped; ) {
+    const { results, isDone, error } = await context.search({ shard, plans, repository, skipCount });
+    if (error !== undefined) {
+      if (!(shard instanceof Uint8Array)) context.onShardFailure(shard.id);
+      throw deserializeError(error);
+    }
+    if (results.length > 0) yield results;
+    if (isDone) return;
+    skipCount += results.length;
+  }
+}
+
+/** The commits with these indexes. */
+function selectCommits({ oidBytes, oids, dates }: CommitList, indexes: Uint32Array): CommitList {
+  const selected = new Uint8Array(new SharedArrayBuffer(indexes.length * oidBytes));
+  indexes.forEach((at, i) => selected.set(oids.subarray(at * oidBytes, (at + 1) * oidBytes), i * oidBytes));
+  return { count: indexes.length, oidBytes, oids: selected, dates: Float64Array.from(indexes, (at) => dates[at]) };
 }
 
 /** The commits that were found, in their order. */

@@ -5,6 +5,7 @@ import { HistoryReader } from "../../history/history-reader.js";
 import type { FoundCommit, HistoryTask, HistoryTaskResult } from "../../protocol/history-messages.js";
 import { ControlBlock } from "../../protocol/control-block.js";
 import { StopCheck } from "../../protocol/stop-check.js";
+import type { ShardSnapshot } from "../../store/shard-store.js";
 import { isCancelled, isOverdue, type SearchThread } from "./search-thread.js";
 
 /** Results are returned when they have this many UTF-16 code units of JSON, so that memory is bounded. */
@@ -14,7 +15,7 @@ const jsonUnitsMax = 1 << 20;
 const unstoredId = 0;
 
 /** Searches one history shard, from the results that are known already. */
-export function searchHistory(thread: SearchThread, task: HistoryTask): HistoryTaskResult {
+export function searchHistory(thread: SearchThread, snapshot: ShardSnapshot, task: HistoryTask): HistoryTaskResult {
   const startedMs = performance.now();
   const results: FoundCommit[] = [];
   const result = (isDone: boolean, error?: unknown): HistoryTaskResult => ({
@@ -23,11 +24,16 @@ export function searchHistory(thread: SearchThread, task: HistoryTask): HistoryT
     error: error === undefined ? undefined : serializeError(error),
   });
   try {
-    const reader = new HistoryReader(unstoredId, task.shard);
+    const { faultCount } = thread.shards;
+    const stored = task.shard instanceof Uint8Array ? undefined : task.shard;
+    const reader =
+      task.shard instanceof Uint8Array
+        ? new HistoryReader(unstoredId, task.shard)
+        : thread.histories.open(snapshot, task.shard, faultCount);
     const search = new MergedHistorySearch(task.plans, {
       reader,
       kernel: thread.kernel,
-      visible: undefined,
+      visible: stored?.visible,
       useIndex: task.useIndex,
       stop: new StopCheck(new ControlBlock(task.control)),
     });
@@ -35,6 +41,7 @@ export function searchHistory(thread: SearchThread, task: HistoryTask): HistoryT
     let units = 0;
     let matchCount = 0;
     for (let found = search.next(task.skipCount); found !== undefined; found = search.next(0)) {
+      if (stored !== undefined) thread.shards.requireNoFault(faultCount, stored.id);
       const json = encodeCommitMatch(found.result, task.repository, form);
       results.push(toFoundCommit(found, json));
       units += json.length;

@@ -3,12 +3,14 @@ import type { Kernel } from "../../native/kernel/kernel.js";
 import type { ExcludedFile, Lane } from "../../protocol/messages.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import type { BatchBuffers } from "../batch-buffers.js";
+import type { HistoryOpener } from "./history-opener.js";
 import type { ShardOpener } from "./shard-opener.js";
 
 /** What the slices of one thread share. */
 export interface SearchThread {
   readonly kernel: Kernel;
   readonly shards: ShardOpener;
+  readonly histories: HistoryOpener;
   readonly buffers: BatchBuffers;
   /** The number of slices that wait for a worker, in shared memory. */
   readonly pressure: Int32Array;
