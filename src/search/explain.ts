@@ -118,7 +118,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
       },
     );
     const options = explainOptions(plan, resolutions, people);
-    lines.push(...(await explainHistories(plan, resolutions, control, revisions.reads)));
+    lines.push(...(await explainHistories(plan, resolutions, control, environment)));
     return [...lines, ...phases, ...(await explainShards(searchId, options, view, control, environment)), ...failures];
   } finally {
     view.release();

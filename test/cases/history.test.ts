@@ -24,7 +24,16 @@ async function requireAnswers(t: Test, site: HistorySite, rows: typeof historyRo
 }
 
 t.test("searches of indexed history", async (t) => {
-  await requireAnswers(t, await startHistorySite(t, true), historyRows);
+  const site = await startHistorySite(t, true);
+  await requireAnswers(t, site, historyRows);
+  const explain = async (query: string): Promise<string> =>
+    String(await site.daemon.control("POST", "/explain", { query, patternType: "standard" }));
+  t.match(await explain("type:commit needle"), /history of acme\/history: 13 commits are in 1 history shards\n/);
+  t.match(
+    await explain("type:diff repo:history rev:dev needle"),
+    /history of acme\/history: 4 commits are in 1 history shards\n/,
+  );
+  t.match(await explain("type:diff index:no repo:history"), /13 commits are read from the mirror/);
 });
 
 t.test("searches of history that is read from mirrors", async (t) => {
