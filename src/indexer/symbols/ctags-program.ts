@@ -41,9 +41,9 @@ export async function findCtags(command: string): Promise<CtagsProgram | CtagsLa
   try {
     version = /^Universal Ctags [0-9.]+/.exec(await ask(command, "--version"))?.[0];
     if (version === undefined) return { reason: `${command} is not Universal Ctags. ${install}` };
-    const features = await ask(command, "--list-features");
+    const features = `\n${await ask(command, "--list-features")}`;
     for (const feature of ["interactive", "sandbox"])
-      if (!new RegExp(`^${feature} `, "m").test(features))
+      if (!features.includes(`\n${feature} `))
         return { reason: `${command} (${version}) was built without the feature "${feature}". ${install}` };
     const known = new Set((await ask(command, "--list-languages")).split("\n"));
     return { command, version, parsers: new Set(ctagsParsers.filter((parser) => known.has(parser))) };
