@@ -256,6 +256,14 @@ async function manyWait(t: Test, count: number, opened: number): Promise<void> {
   await first.leave();
   const holders = await Promise.all([1, 2, 3, 4].map(() => holder(t, daemon)));
   await until("they run", async () => (await running(daemon)) === holders.length);
+  // A daemon that has just started compiles code and opens shards, whoever connects.
+  let settled = treeBytes(daemon.pid);
+  await until("its memory is at rest", async () => {
+    await sleep(1_000);
+    const grown = treeBytes(daemon.pid) - settled;
+    settled += grown;
+    return grown < 1 << 20;
+  });
   const [heldBefore, ownBefore] = [await daemon.heldBytes(), treeBytes(daemon.pid)];
   const processes = Array.from({ length: Math.ceil(opened / 10_000) }, () => new ClientProcess(t));
   const startedMs = monotonicMs();
