@@ -103,11 +103,8 @@ export class CodeWarmer {
     this.#running.add(control);
     const timeout = callAfter(searchMs, () => control.cancel());
     try {
-      await new Promise((resolve, reject) => {
-        scheduler.schedule("exhaustive", "", () => {
-          if (control.isStopped) return Promise.resolve().then(resolve);
-          return pool.run(task, monotonicMs() + searchMs).then(resolve, reject);
-        });
+      await scheduler.run("exhaustive", "", async () => {
+        if (!control.isStopped) await pool.run(task, monotonicMs() + searchMs);
       });
     } finally {
       timeout.cancel();

@@ -167,30 +167,22 @@ async function explainShards(
   const deadlineMs = monotonicMs() + maxTimeoutMs;
   let resume: Parameters<typeof pool.run>[0]["resume"];
   do {
-    const result = await new Promise<Awaited<ReturnType<typeof pool.run>>>((resolve, reject) => {
-      scheduler.schedule("exhaustive", operatorClient, () =>
-        pool
-          .run(
-            {
-              searchId,
-              slice: 0,
-              options,
-              table: view.table.memory,
-              filter: view.filter.memory,
-              rows: shardRows,
-              cached: [],
-              control: control.memory,
-              slot: 0,
-              isAlone: false,
-              lane: "exhaustive",
-              resume,
-              explain: true,
-            },
-            deadlineMs,
-          )
-          .then(resolve, reject),
-      );
-    });
+    const task = {
+      searchId,
+      slice: 0,
+      options,
+      table: view.table.memory,
+      filter: view.filter.memory,
+      rows: shardRows,
+      cached: [],
+      control: control.memory,
+      slot: 0,
+      isAlone: false,
+      lane: "exhaustive",
+      resume,
+      explain: true,
+    } as const;
+    const result = await scheduler.run("exhaustive", operatorClient, () => pool.run(task, deadlineMs));
     for (const { shard, stats } of result.shardStats) {
       const known = byShard.get(shard) ?? noStats();
       addStats(known, stats);

@@ -312,7 +312,7 @@ export class RunningSearch {
 
   async #searchHistories(): Promise<void> {
     this.#resumeClocks();
-    const { catalog, pool, revisions, commitLists, maxTimeoutMs, onShardFailure } = this.#environment;
+    const { catalog, pool, scheduler, revisions, commitLists, maxTimeoutMs, onShardFailure } = this.#environment;
     const nowMs = new Date().getTime();
     const view = catalog.historyView();
     this.#histories = new HistorySearches(this.#plan, {
@@ -322,7 +322,10 @@ export class RunningSearch {
         readLimits: { stop: this.#control.memory, timeoutMs: maxTimeoutMs, client: this.#request.client },
         control: this.#control,
         storedHistories: (id) => view.shards.get(id) ?? [],
-        cover: (task) => this.#schedule(() => pool.coverHistory({ ...task, control: this.#control.memory })),
+        cover: (task) =>
+          scheduler.run(this.#limits.lane, this.#request.client, () =>
+            pool.coverHistory({ ...task, control: this.#control.memory }),
+          ),
         onShardFailure,
         search: (task) => this.#searchHistory({ ...task, nowMs }),
         onMissingRevision: (repository, revision) => this.#report.missingRevisions.push({ repository, revision }),
@@ -342,9 +345,10 @@ export class RunningSearch {
   #searchHistory(
     task: Pick<HistoryTask, "shard" | "plans" | "repository" | "skipCount" | "nowMs">,
   ): Promise<HistoryTaskResult> {
+    const { pool, scheduler } = this.#environment;
     const { lane, matchCountMax } = this.#limits;
-    return this.#schedule(() =>
-      this.#environment.pool.searchHistory({
+    return scheduler.run(lane, this.#request.client, () =>
+      pool.searchHistory({
         ...task,
         lane,
         diffType: this.#request.diffType,
@@ -353,14 +357,6 @@ export class RunningSearch {
         control: this.#control.memory,
       }),
     );
-  }
-
-  /** Runs a task of the search workers when its turn comes. */
-  #schedule<T>(run: () => Promise<T>): Promise<T> {
-    const { scheduler } = this.#environment;
-    return new Promise((resolve, reject) => {
-      scheduler.schedule(this.#limits.lane, this.#request.client, () => run().then(resolve, reject));
-    });
   }
 
   #chooseRows(): Uint32Array {

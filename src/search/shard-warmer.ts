@@ -141,9 +141,7 @@ export class ShardWarmer {
   #schedule(view: CatalogView, row: number, part: ShardPart): Promise<WarmTaskResult> {
     const { pool, scheduler } = this.#environment;
     const task = { table: view.table.memory, filter: view.filter.memory, row, part, stop: this.#stop };
-    return new Promise((resolve, reject) => {
-      scheduler.schedule("exhaustive", "", () => pool.warm(task, monotonicMs() + taskMs).then(resolve, reject));
-    });
+    return scheduler.run("exhaustive", "", () => pool.warm(task, monotonicMs() + taskMs));
   }
 }
 

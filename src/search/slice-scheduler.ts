@@ -36,6 +36,13 @@ export class SliceScheduler {
     this.#fill();
   }
 
+  /** Runs `task` when its turn comes, and returns its result. */
+  run<T>(lane: Lane, client: string, task: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.schedule(lane, client, () => task().then(resolve, reject));
+    });
+  }
+
   waitingIn(lane: Lane): number {
     return this.#waiting[lane].size;
   }

@@ -33,11 +33,7 @@ export async function explainHistories(
       const { from, fromHead, without, index } = group;
       const shards = index === "no" ? [] : catalog.historyOf(repository.id);
       const cover = (list: CommitList): Promise<CoverResult> =>
-        new Promise((resolve, reject) => {
-          scheduler.schedule("exhaustive", operatorClient, () =>
-            pool.coverHistory({ list, shards, control: control.memory }).then(resolve, reject),
-          );
-        });
+        scheduler.run("exhaustive", operatorClient, () => pool.coverHistory({ list, shards, control: control.memory }));
       const listed = await reads
         .run<"list-commits">(
           { kind: "list-commits", repositoryId: repository.id, from, fromHead, without },

@@ -44,15 +44,11 @@ export async function find(conditions: readonly FindCondition[], context: FindCo
         lane: context.lane,
         resume,
       };
-      const result = await scheduled(context, () => context.pool.find(task));
+      const result = await context.scheduler.run(context.lane, context.client, () => context.pool.find(task));
       context.onResult(result);
       resume = result.resume;
     } while (resume !== undefined && !context.control.isStopped);
   };
   const sliceCount = Math.min(context.pool.workerCount, rows.length);
   await Promise.all(Array.from({ length: sliceCount }, () => runSlices().catch(context.onLost)));
-}
-
-function scheduled<T>({ scheduler, lane, client }: FindContext, run: () => Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => scheduler.schedule(lane, client, () => run().then(resolve, reject)));
 }
