@@ -84,9 +84,7 @@ napi_value encodeResults(napi_env env, napi_callback_info info) {
   job.text = given.bytes(0);
   job.paths = given.bytes(1);
   Words newlines = given.words(2);
-  job.newlines = newlines.data;
-  job.newlineCount = newlines.length;
-  job.newlineStep = given.number(3);
+  job.newlines = {newlines.data, newlines.length, given.number(3)};
   job.fragments = given.bytes(4);
   Words results = given.words(5);
   job.results = results.data;
@@ -103,7 +101,7 @@ napi_value encodeResults(napi_env env, napi_callback_info info) {
   job.pauseAt = given.number(12);
   Words cursor = given.words(13);
   job.cursor = cursor.data;
-  given.need(job.newlineStep > 0 && job.resultCount * resultWordCount <= results.length);
+  given.need(job.newlines.step > 0 && job.resultCount * resultWordCount <= results.length);
   given.need(cursor.length >= 3 && given.sound() && cursor.data[2] <= out.length);
   if (!given.sound()) return misuse(env, "encodeResults");
   Outcome outcome = loopsFor(given).encodeResults(job);

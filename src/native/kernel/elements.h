@@ -18,8 +18,8 @@ struct ElementsEncoder {
   size_t row;
 
   explicit ElementsEncoder(const EncodeJob& job)
-      : job(job), lines{job.text, job.contentFrom, job.contentTo}, json(job.out, job.outFrom, job.outLength),
-        line(lines.lineAt(job.lineHint, job.firstLine)), row(job.rowFrom) {}
+      : job(job), lines{job.text, job.contentFrom, job.contentTo, job.newlines, job.linesBefore},
+        json(job.out, job.outFrom, job.outLength), line(lines.lineAt(job.lineHint, job.firstLine)), row(job.rowFrom) {}
 
   static ElementsEnd misused() { return {Outcome::misuse, 0, 0}; }
 };

@@ -12,12 +12,27 @@ struct Line {
   uint32_t number;
 };
 
-// Walks over the lines of one content [from, to). A walk forward reads each byte a constant number of times.
+// The number of newlines before `position`, which is within the text and the table. Reads at most half a step.
+template <class V>
+static inline uint32_t newlinesBefore(Text text, const NewlineTable& table, size_t position) {
+  size_t index = position / table.step;
+  size_t before = index * table.step, after = before + table.step;
+  if (position - before > table.step / 2 && index + 1 < table.length && after <= text.length) {
+    return table.counts[index + 1] - static_cast<uint32_t>(countBytes<V>(text, position, after, '\n'));
+  }
+  return table.counts[index] + static_cast<uint32_t>(countBytes<V>(text, before, position, '\n'));
+}
+
+// Walks over the lines of one content [from, to). A walk forward reads each byte a constant number of times, and only
+// the ends of what lies between two distant positions.
 template <class V>
 struct Lines {
   Text text;
   size_t from;
   size_t to;
+  NewlineTable newlines;
+  // Number of newlines in the text before the content.
+  uint32_t linesBefore;
 
   Line lineAt(size_t start, uint32_t number) const {
     return {start, findFirst<V>(text, start, to, '\n'), number};
@@ -27,8 +42,12 @@ struct Lines {
   // that it ends.
   void seek(Line& line, size_t position) const {
     if (position <= line.end) return;
-    size_t passed = countBytes<V>(text, line.end, position, '\n');
-    line = lineAt(afterLast<V>(text, line.end, position, '\n'), line.number + static_cast<uint32_t>(passed));
+    // Most of the text between two matches is not in the processor's cache.
+    const bool isFar = position - line.end > 2 * newlines.step;
+    const uint32_t number =
+        isFar ? newlinesBefore<V>(text, newlines, position) - linesBefore
+              : line.number + static_cast<uint32_t>(countBytes<V>(text, line.end, position, '\n'));
+    line = lineAt(afterLast<V>(text, line.end, position, '\n'), number);
   }
 
   // False on the last line. The empty string after a final newline is not a line.

@@ -30,9 +30,20 @@ struct ScanJob {
   uint32_t* cursor;
 };
 
+// counts[i] is the number of newlines in the first i * step bytes of a text.
+struct NewlineTable {
+  const uint32_t* counts;
+  size_t length;
+  size_t step;
+};
+
 // The rows of one content whose elements are written.
 struct EncodeJob {
   Text text;
+  // Covers the text up to the end of the content.
+  NewlineTable newlines;
+  // Number of newlines in the text before the content.
+  uint32_t linesBefore;
   size_t contentFrom;
   size_t contentTo;
   const uint32_t* rows;
@@ -74,9 +85,7 @@ constexpr size_t resultWordCount = sizeof(ResultWords) / sizeof(uint32_t);
 struct ResultsJob {
   Text text;
   Text paths;
-  const uint32_t* newlines;
-  size_t newlineCount;
-  size_t newlineStep;
+  NewlineTable newlines;
   Text fragments;
   const uint32_t* results;
   size_t resultCount;

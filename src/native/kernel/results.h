@@ -97,6 +97,8 @@ struct ResultEncoder {
   EncodeJob elementsOf(const ResultWords& result) const {
     EncodeJob rows = {};
     rows.text = job.text;
+    rows.newlines = job.newlines;
+    rows.linesBefore = result.linesBefore;
     rows.contentFrom = result.contentFrom;
     rows.contentTo = result.contentTo;
     rows.rows = job.rows;
@@ -104,18 +106,12 @@ struct ResultEncoder {
     rows.rowFrom = result.rowFrom + rowsDone;
     rows.rowTo = result.rowTo;
     rows.lineHint = afterLast<V>(job.text, result.contentFrom, job.rows[2 * rows.rowFrom], '\n');
-    rows.firstLine = lineNumberAt(rows.lineHint) - result.linesBefore;
+    rows.firstLine = newlinesBefore<V>(job.text, job.newlines, rows.lineHint) - result.linesBefore;
     rows.contextLines = job.contextLines;
     rows.lineBytesMax = job.lineBytesMax;
     rows.out = job.out;
     rows.outFrom = json.at;
     return rows;
-  }
-
-  // Number of newlines before `position`, by the newline table.
-  uint32_t lineNumberAt(size_t position) const {
-    size_t step = position / job.newlineStep;
-    return job.newlines[step] + static_cast<uint32_t>(countBytes<V>(job.text, step * job.newlineStep, position, '\n'));
   }
 
   void closeElements() {
@@ -132,7 +128,7 @@ struct ResultEncoder {
     if (r.rowFrom > r.rowTo || r.rowTo > job.rowCount) return false;
     if (r.rowFrom == r.rowTo) return rowsDone == 0;
     if (r.contentFrom > r.contentTo || r.contentTo > job.text.length) return false;
-    if (r.contentTo / job.newlineStep >= job.newlineCount) return false;
+    if (r.contentTo / job.newlines.step >= job.newlines.length) return false;
     if (rowsDone >= r.rowTo - r.rowFrom) return false;
     uint32_t first = job.rows[2 * (r.rowFrom + rowsDone)];
     return first >= r.contentFrom && first <= r.contentTo;
