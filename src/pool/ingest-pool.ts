@@ -6,8 +6,8 @@ import type {
   CheckTaskResult,
   CompactTask,
   CompactTaskResult,
-  HistoryTask,
-  HistoryTaskResult,
+  IndexHistoryTask,
+  IndexHistoryTaskResult,
   IngestTask,
   MaintainTask,
   RemoveTask,
@@ -73,7 +73,7 @@ export class IngestPool {
     return this.#run(task, [task.stop]);
   }
 
-  history(task: HistoryTask): Promise<HistoryTaskResult> {
+  history(task: IndexHistoryTask): Promise<IndexHistoryTaskResult> {
     return this.#run(task, [task.stop]);
   }
 

@@ -13,7 +13,7 @@ export type IngestTask =
   | CheckTask
   | RemoveTask
   | BackupTask
-  | HistoryTask
+  | IndexHistoryTask
   | SymbolsTask;
 
 /** Copies one part of a backup, or deletes files that no part needs. */
@@ -150,7 +150,7 @@ export interface CompactTaskResult {
 }
 
 /** Builds the next history shard of a repository, from its mirror as it is. */
-export interface HistoryTask {
+export interface IndexHistoryTask {
   readonly kind: "history";
   readonly repository: Repository;
   /** Oids of the commits whose history is indexed. */
@@ -163,7 +163,7 @@ export interface HistoryTask {
   readonly stop: Int32Array;
 }
 
-export interface HistoryTaskResult {
+export interface IndexHistoryTaskResult {
   /** The shard that was written. It is not in the catalog until the main thread commits it. */
   readonly shard: HistoryShardRecord | undefined;
   /** Commits that `tips` reach and `doneTips` do not. */

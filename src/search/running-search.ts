@@ -7,10 +7,10 @@ import type { EventSink } from "../model/event-sink.js";
 import type { SearchRequest } from "../model/search-request.js";
 import type { SearchPlan } from "../query/plan/plan.js";
 import { endTaking } from "../protocol/result-limits.js";
-import type { HistoryTask, HistoryTaskResult } from "../protocol/history-messages.js";
 import type { RepositorySelection, SearchOptions } from "../protocol/search-options.js";
 import { ControlBlock } from "../protocol/control-block.js";
 import { EventStream, SearchClock } from "./stream/event-stream.js";
+import { contextOfEnvironment } from "./history/environment-context.js";
 import { searchesHistory } from "./history/history-choice.js";
 import { HistorySearches } from "./history/history-searches.js";
 import { PacedWork } from "./paced-work.js";
@@ -312,51 +312,32 @@ export class RunningSearch {
 
   async #searchHistories(): Promise<void> {
     this.#resumeClocks();
-    const { catalog, pool, scheduler, revisions, commitLists, maxTimeoutMs, onShardFailure } = this.#environment;
+    const { client, diffType } = this.#request;
     const nowMs = new Date().getTime();
-    const view = catalog.historyView();
-    this.#histories = new HistorySearches(this.#plan, {
-      context: {
-        reads: revisions.reads,
-        lists: commitLists,
-        readLimits: { stop: this.#control.memory, timeoutMs: maxTimeoutMs, client: this.#request.client },
+    const view = this.#environment.catalog.historyView();
+    try {
+      const context = contextOfEnvironment(this.#environment, view, {
+        client,
         control: this.#control,
-        storedHistories: (id) => view.shards.get(id) ?? [],
-        cover: (task) =>
-          scheduler.run(this.#limits.lane, this.#request.client, () =>
-            pool.coverHistory({ ...task, control: this.#control.memory }),
-          ),
-        onShardFailure,
-        search: (task) => this.#searchHistory({ ...task, nowMs }),
-        onMissingRevision: (repository, revision) => this.#report.missingRevisions.push({ repository, revision }),
-        onBuilt: (repository, built) => this.#report.recordHistory(repository, built),
-      },
-      results: this.#results,
-      hasRoom: () => this.#unreadBytes < creditBytes,
-      onParked: () => this.#pauseClocks(),
-      onFailure: (repository, reason) => this.#report.excluded.push({ repository, reason, isLate: false }),
-      nowMs,
-    });
-    await this.#histories.run(this.#report.resolutions);
-    view.release();
-  }
-
-  /** Searches one history shard when its turn comes. */
-  #searchHistory(
-    task: Pick<HistoryTask, "shard" | "plans" | "repository" | "skipCount" | "nowMs">,
-  ): Promise<HistoryTaskResult> {
-    const { pool, scheduler } = this.#environment;
-    const { lane, matchCountMax } = this.#limits;
-    return scheduler.run(lane, this.#request.client, () =>
-      pool.searchHistory({
-        ...task,
-        lane,
-        diffType: this.#request.diffType,
-        matchCountMax: Math.max(0, matchCountMax - this.#results.matchCount),
+        lane: this.#limits.lane,
+        nowMs,
+        diffType,
         useIndex: this.#options.useIndex,
-        control: this.#control.memory,
-      }),
-    );
+        matchesLeft: () => this.#limits.matchCountMax - this.#results.matchCount,
+        report: this.#report,
+      });
+      this.#histories = new HistorySearches(this.#plan, {
+        context,
+        results: this.#results,
+        hasRoom: () => this.#unreadBytes < creditBytes,
+        onParked: () => this.#pauseClocks(),
+        onFailure: (repository, reason) => this.#report.excluded.push({ repository, reason, isLate: false }),
+        nowMs,
+      });
+      await this.#histories.run(this.#report.resolutions);
+    } finally {
+      view.release();
+    }
   }
 
   #chooseRows(): Uint32Array {

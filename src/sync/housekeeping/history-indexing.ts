@@ -3,7 +3,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { HistoryShardRecord, HistoryState } from "../../model/history-record.js";
 import type { Repository } from "../../model/repository.js";
 import { IngestLoss } from "../../pool/ingest-pool.js";
-import type { HistoryTaskResult } from "../../protocol/ingest-messages.js";
+import type { IndexHistoryTaskResult } from "../../protocol/ingest-messages.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
 import { reportStoreLoss, type SyncServices } from "../sync-settings.js";
 import type { ShardFlips } from "./shard-flips.js";
@@ -131,7 +131,7 @@ export class HistoryIndexing {
 
   async #flip(
     before: Repository,
-    { shard, listedCount, leftCount, brokenCount }: HistoryTaskResult,
+    { shard, listedCount, leftCount, brokenCount }: IndexHistoryTaskResult,
     replaced: readonly HistoryShardRecord[],
   ): Promise<void> {
     const { catalog } = this.#services;

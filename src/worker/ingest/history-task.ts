@@ -4,12 +4,12 @@ import { HistoryReader } from "../../history/history-reader.js";
 import { indexHistory, type IndexedHistory } from "../../indexer/index-history.js";
 import type { HistoryShardRecord } from "../../model/history-record.js";
 import { mirrorName, mirrorsFolder } from "../../model/mirror-name.js";
-import type { HistoryTask, HistoryTaskResult } from "../../protocol/ingest-messages.js";
+import type { IndexHistoryTask, IndexHistoryTaskResult } from "../../protocol/ingest-messages.js";
 import { stepAllowanceMs, timeAllowance } from "./allowances.js";
 import type { IngestThread } from "./ingest-thread.js";
 
 /** Builds and writes the next history shard of a repository. */
-export async function runHistory(thread: IngestThread, task: HistoryTask): Promise<HistoryTaskResult> {
+export async function runHistory(thread: IngestThread, task: IndexHistoryTask): Promise<IndexHistoryTaskResult> {
   const { activity, store, dataFolder, kernel } = thread;
   const { id } = task.repository;
   activity.enter("indexing", id, "history", stepAllowanceMs);
@@ -31,7 +31,7 @@ export async function runHistory(thread: IngestThread, task: HistoryTask): Promi
 
 async function writeShard(
   { guardedStore }: IngestThread,
-  { repository, shardIds }: HistoryTask,
+  { repository, shardIds }: IndexHistoryTask,
   { bytes, textBytes, commitCount }: NonNullable<IndexedHistory["shard"]>,
 ): Promise<HistoryShardRecord> {
   const id = Atomics.add(shardIds, 0, 1) >>> 0;
