@@ -49,6 +49,8 @@ export interface CachedShardRange {
   readonly from: number;
   readonly to: number;
   readonly summaries: Uint8Array;
+  /** The value of its symbols; undefined if they are not wanted or not known. The id is of the value alone. */
+  readonly symbols: { readonly id: number; readonly from: number; readonly to: number } | undefined;
 }
 
 /** Interactive searches have a limited result count; exhaustive searches yield to them. */

@@ -20,6 +20,7 @@ export interface ReadKinds extends GitReadKinds {
   "list-commits": { readonly request: ListCommits; readonly answer: ListedCommits };
   "build-history": { readonly request: BuildHistory; readonly answer: BuiltHistory };
   "cache-documents": { readonly request: CacheDocuments; readonly answer: CachedDocuments };
+  "extract-symbols": { readonly request: ExtractSymbols; readonly answer: ExtractedSymbols };
 }
 
 export type ReadKind = keyof ReadKinds;
@@ -182,6 +183,23 @@ export interface CachedDocuments {
   readonly missingCount: number;
   readonly sets: Uint32Array;
 }
+
+/** Extracts the symbols of a shard of the revision cache, and writes their value to its memory. */
+export interface ExtractSymbols {
+  readonly kind: "extract-symbols";
+  /** Universal Ctags. */
+  readonly command: string;
+  readonly shard: CachedShardBytes;
+  /** Where the value is written if it fits. */
+  readonly value: Omit<CachedShardBytes, "id">;
+}
+
+export type ExtractedSymbols =
+  | { readonly kind: "stored"; readonly byteCount: number }
+  /** The value needs more space, and was not written. */
+  | { readonly kind: "larger"; readonly byteCount: number }
+  /** Symbols cannot be extracted; the reason is a sentence. */
+  | { readonly kind: "lack"; readonly reason: string };
 
 /** Settings with which read workers are started. */
 export interface ReadWorkerSettings extends WorkerSettings {

@@ -115,6 +115,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
         client: operatorClient,
         onFailure: (sentence) => failures.push(sentence),
         onIncomplete: () => undefined,
+        onSymbolsMissing: () => undefined,
       },
     );
     const options = explainOptions(plan, resolutions, people);

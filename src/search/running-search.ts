@@ -277,6 +277,7 @@ export class RunningSearch {
       client: this.#request.client,
       onFailure: (sentence) => this.#report.failures.push(sentence),
       onIncomplete: (name) => this.#report.incompleteRevisions.add(name),
+      onSymbolsMissing: (reason) => this.#report.symbolFaults.add(reason),
     });
     if (phases !== undefined) this.#phases = new PhaseQueue(phases);
   }

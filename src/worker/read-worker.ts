@@ -18,6 +18,7 @@ import { answerCommitAttributes } from "./read/commit-attributes.js";
 import { answerFindDocuments } from "./read/find-documents.js";
 import { answerHighlightTexts } from "./read/highlight.js";
 import { answerKeepDocuments } from "./read/cache-documents.js";
+import { answerExtractSymbols } from "./read/extract-symbols.js";
 import { answerBuildHistory, answerListCommits } from "./read/history.js";
 import { answerGitRead } from "./read/git-reads.js";
 import { answerResolveRevisions } from "./read/resolve-revisions.js";
@@ -59,6 +60,8 @@ async function answer(request: ReadRequest, context: ReadContext): Promise<ReadA
       return answerHighlightTexts(request, context);
     case "cache-documents":
       return answerKeepDocuments(request, context);
+    case "extract-symbols":
+      return answerExtractSymbols(request, context);
     case "list-commits":
       return answerListCommits(request, context);
     case "build-history":

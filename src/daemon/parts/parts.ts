@@ -153,7 +153,12 @@ function createSearcher(options: ResolvedOptions, parts: SearchParts): Searcher 
       pool: threads.search,
       scheduler,
       commitAttributes: new CommitAttributeReader(threads.read, options.readers),
-      revisions: { reads: threads.read, cache, limits: indexLimits(options) },
+      revisions: {
+        reads: threads.read,
+        cache,
+        limits: indexLimits(options),
+        ctagsCommand: options.index.symbols ? options.index.ctagsCommand : undefined,
+      },
       commitLists: new CommitLists(),
       log,
       defaultCount: search.defaultCount,

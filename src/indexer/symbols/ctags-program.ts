@@ -35,6 +35,16 @@ export function ctagsEnvironment(command: string): Record<string, string> {
   return { PATH: path, LC_ALL: "C", HOME: "/nonexistent" };
 }
 
+/** The programs that this thread has found, by command. */
+const found = new Map<string, CtagsProgram>();
+
+/** Like `findCtags`; once a program is found, a change of it is noticed at the next start. */
+export async function findCtagsOnce(command: string): Promise<CtagsProgram | CtagsLack> {
+  const program = found.get(command) ?? (await findCtags(command));
+  if (!("reason" in program)) found.set(command, program);
+  return program;
+}
+
 /** Asks the program for its version, features and parsers. Never throws. */
 export async function findCtags(command: string): Promise<CtagsProgram | CtagsLack> {
   let version: string | undefined;

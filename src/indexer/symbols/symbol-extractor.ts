@@ -28,6 +28,9 @@ export interface ExtractorOptions {
   readonly stop: StopSignal;
 }
 
+/** ctags is killed when one text takes longer: usual files take milliseconds, the slowest parsers some seconds for 1 MB. */
+export const textMs = 10_000;
+
 /** A window of texts is sent at once, so that ctags need not wait for the next one. */
 const windowBytes = 256 * 1024;
 const windowTextsMax = 256;

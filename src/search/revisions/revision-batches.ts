@@ -1,17 +1,25 @@
 import { TrawlError } from "../../base/errors.js";
 import { defaultBranchBit, type Repository } from "../../model/repository.js";
+import type { CachedShardRange } from "../../protocol/messages.js";
 import { encodeSummaries } from "../../protocol/repository-summaries.js";
 import type { MissingPart } from "../../protocol/read-messages.js";
 import type { RepositorySelection } from "../../protocol/search-options.js";
 import { chooseShards } from "../shard-choice.js";
+import { findCachedSymbols } from "./cached-symbols.js";
 import { joinSets, narrowSelection } from "./phase-selection.js";
-import type { CachedShard, RevisionBatch } from "./revision-cache.js";
+import type { CachedBlock, CachedShard, RevisionBatch } from "./revision-cache.js";
 import type { PhaseContext, SearchPhase } from "./search-phase.js";
 
 /** Shards that are built ahead of the one that is searched. */
 const readAheadCount = 2;
 
 type CachedWithSets = RevisionBatch["cached"][number];
+
+/** A shard that was built for the search, and its symbols. */
+interface BuiltShard {
+  readonly cached: CachedWithSets;
+  readonly symbols: ReadonlyMap<CachedShard, CachedBlock>;
+}
 
 /** Searches commits of one repository that are not indexed, a batch of commits at a time. */
 export class RevisionBatches {
@@ -40,18 +48,57 @@ export class RevisionBatches {
     const known = cache.findBatch(this.#repository.id, commits, (id) => this.#live.has(id));
     if (known !== undefined) {
       cache.pin(known.cached.map(({ shard }) => shard));
-      yield this.#phase(known, known.cached);
+      yield* this.#searchExisting(known);
       return new Set(known.commits);
     }
     const { batch, parts } = await this.#find(commits);
-    yield this.#phase(batch, batch.cached);
+    yield* this.#searchExisting(batch);
     const made: CachedWithSets[] = [];
-    for await (const cached of this.#readAhead(parts)) {
+    for await (const { cached, symbols } of this.#readAhead(parts)) {
       made.push(cached);
-      yield this.#phase({ ...batch, live: [] }, [cached]);
+      yield this.#phase({ ...batch, live: [] }, [cached], symbols);
     }
     cache.storeBatch(commits, { ...batch, cached: [...batch.cached, ...made] });
     return new Set(batch.commits);
+  }
+
+  /**
+   * Yields the phases of the shards that exist, whose cached ones are pinned: first what can be searched at once, then
+   * each shard whose symbols had to be extracted.
+   */
+  async *#searchExisting(batch: RevisionBatch): AsyncGenerator<SearchPhase, undefined> {
+    const { cache } = this.#context;
+    const isReady = ({ shard, sets }: CachedWithSets): boolean =>
+      !this.#wantsSymbols || cache.symbolsOf(shard) !== undefined || sets.every((set) => set === 0);
+    const later = batch.cached.filter((cached) => !isReady(cached));
+    const ready = batch.cached.filter(isReady);
+    const symbols = new Map(
+      ready.flatMap(({ shard }) => {
+        const block = this.#wantsSymbols ? cache.symbolsOf(shard) : undefined;
+        return block === undefined ? [] : [[shard, block] as const];
+      }),
+    );
+    cache.pin([...symbols.values()]);
+    try {
+      yield this.#phase(batch, ready, symbols);
+      while (later.length > 0) {
+        const [cached] = later;
+        await this.#addSymbols(cached.shard, symbols);
+        later.shift();
+        yield this.#phase({ ...batch, live: [] }, [cached], symbols);
+      }
+    } finally {
+      cache.unpin(later.map(({ shard }) => shard));
+    }
+  }
+
+  async #addSymbols(shard: CachedShard, symbols: Map<CachedShard, CachedBlock>): Promise<void> {
+    const block = await findCachedSymbols(shard, this.#context);
+    if (block !== undefined) symbols.set(shard, block);
+  }
+
+  get #wantsSymbols(): boolean {
+    return this.#context.texts.some((text) => text?.symbols !== undefined);
   }
 
   /** Describes what a search of the commits would find and read. */
@@ -107,8 +154,8 @@ export class RevisionBatches {
   }
 
   /** Builds shards of the missing parts, in order, some ahead of the one that is consumed. They are pinned. */
-  async *#readAhead(parts: readonly MissingPart[]): AsyncGenerator<CachedWithSets, undefined> {
-    const ahead: Promise<CachedWithSets>[] = [];
+  async *#readAhead(parts: readonly MissingPart[]): AsyncGenerator<BuiltShard, undefined> {
+    const ahead: Promise<BuiltShard>[] = [];
     let begun = 0;
     try {
       for (let i = 0; i < parts.length; i++) {
@@ -117,18 +164,31 @@ export class RevisionBatches {
           made.catch(() => undefined);
           ahead.push(made);
         }
-        yield await (ahead.shift() as Promise<CachedWithSets>);
+        yield await (ahead.shift() as Promise<BuiltShard>);
       }
     } finally {
       for (const made of ahead)
         made.then(
-          ({ shard }) => this.#context.cache.unpin([shard]),
+          ({ cached, symbols }) => this.#context.cache.unpin([cached.shard, ...symbols.values()]),
           () => undefined,
         );
     }
   }
 
-  async #build({ entries, shardBytesMax }: MissingPart): Promise<CachedWithSets> {
+  /** Builds a shard, and extracts its symbols if they are wanted. */
+  async #build(part: MissingPart): Promise<BuiltShard> {
+    const cached = await this.#buildShard(part);
+    const symbols = new Map<CachedShard, CachedBlock>();
+    try {
+      if (this.#wantsSymbols) await this.#addSymbols(cached.shard, symbols);
+      return { cached, symbols };
+    } catch (error) {
+      this.#context.cache.unpin([cached.shard]);
+      throw error;
+    }
+  }
+
+  async #buildShard({ entries, shardBytesMax }: MissingPart): Promise<CachedWithSets> {
     const { cache, reads, limits, timeoutMs, control, client } = this.#context;
     let shard = cache.reserve(this.#repository.id, shardBytesMax);
     while (shard === undefined) {
@@ -151,13 +211,19 @@ export class RevisionBatches {
     }
   }
 
-  #phase(batch: RevisionBatch, cached: readonly CachedWithSets[]): SearchPhase {
+  /** Releases the shards and their symbols when it ends. */
+  #phase(
+    batch: RevisionBatch,
+    cached: readonly CachedWithSets[],
+    symbols: ReadonlyMap<CachedShard, CachedBlock>,
+  ): SearchPhase {
     const { view, cache } = this.#context;
     const shards: readonly CachedShard[] = cached.map(({ shard }) => shard);
     if (shards.some(({ missingCount }) => missingCount > 0)) this.#context.onIncomplete(this.#repository.name);
     const { id } = this.#repository;
     const selections = this.#selections.map((selection) => narrowSelection(selection, id, batch.commits));
     const live = batch.live.length === 0 ? [] : this.#candidates(batch.live, selections);
+    const values = shards.map((shard) => symbols.get(shard));
     let isReleased = false;
     return {
       selections,
@@ -169,11 +235,17 @@ export class RevisionBatches {
         ...live.map(({ id }) => this.#live.get(id) ?? 0),
         ...cached.map((_, i) => view.shards.length + i),
       ]),
-      cached: shards.map(({ id, from, to }) => ({ id, from, to, summaries: this.#summaries })),
+      cached: shards.map(({ id, from, to }, i) => ({
+        id,
+        from,
+        to,
+        summaries: this.#summaries,
+        symbols: toRange(values[i]),
+      })),
       release: () => {
         if (isReleased) return;
         isReleased = true;
-        cache.unpin(shards);
+        cache.unpin([...shards, ...values.filter((value) => value !== undefined)]);
       },
     };
   }
@@ -186,6 +258,10 @@ export class RevisionBatches {
     const rows = new Set(chooseShards(this.#context.view, choices).rows);
     return live.filter(({ id }) => rows.has(this.#live.get(id) ?? -1));
   }
+}
+
+function toRange(block: CachedBlock | undefined): CachedShardRange["symbols"] {
+  return block === undefined ? undefined : { id: block.id, from: block.from, to: block.from + block.byteCount };
 }
 
 /** The default branch, because most other commits are close to it; without it some other branch. */

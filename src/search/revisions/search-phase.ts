@@ -14,6 +14,8 @@ export interface RevisionReading {
   readonly cache: RevisionCache;
   /** The limits of the index, which decide whether the content of a file is searched. */
   readonly limits: IndexLimits;
+  /** What extracts their symbols; undefined if symbols are not wanted. */
+  readonly ctagsCommand: string | undefined;
 }
 
 /** Shards that are searched together, and what is searched in them. */
@@ -41,4 +43,6 @@ export interface PhaseContext extends RevisionReading {
   readonly onFailure: (sentence: string) => void;
   /** Called with the name of a repository whose mirror lacks texts that should be searched. */
   readonly onIncomplete: (name: string) => void;
+  /** Called with why symbols could not be extracted. */
+  readonly onSymbolsMissing: (reason: string) => void;
 }

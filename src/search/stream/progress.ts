@@ -32,6 +32,8 @@ export interface SkippedSource extends NotSearched {
   readonly historyGaps: HistoryGaps;
   /** Shards whose symbols are not known. */
   readonly shardsWithoutSymbols: number;
+  /** Why symbols of revisions that are not indexed could not be extracted. */
+  readonly symbolFaults: readonly string[];
   readonly excludedForkCount: number;
   readonly excludedArchivedCount: number;
   /** The display limit if it withheld results, otherwise undefined. */
@@ -65,7 +67,7 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
   if (timedOut.length > 0) skipped.push(lateRepositories(timedOut, source.unfinishedShards));
   if (source.costlyFiles.count > 0) skipped.push(excludedFiles(source.costlyFiles));
   skipped.push(...describeGaps(source.historyGaps));
-  if (source.shardsWithoutSymbols > 0) skipped.push(missingSymbols());
+  if (source.shardsWithoutSymbols > 0) skipped.push(missingSymbols(source.symbolFaults));
   if (shardFailures.length > 0) skipped.push(failedShards(shardFailures));
   if (source.quarantined.length + source.incomplete.length > 0) skipped.push(partlyIndexed(source));
   if (source.excludedForkCount > 0) {
@@ -85,13 +87,15 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
   return skipped;
 }
 
-function missingSymbols(): Skipped {
+function missingSymbols(faults: readonly string[]): Skipped {
   return {
     reason: "document-skipped",
     title: "symbols missing",
     severity: "warn",
-    message:
-      "Part of the files was not searched for symbols: those of new commits are extracted in the background, and those of revisions that are not indexed are not known. `trawl_index_shards_without_symbols` in /metrics counts what is left; without Universal Ctags, the log names what is missing.",
+    message: [
+      "Part of the files was not searched for symbols. Those of new commits are extracted in the background; `trawl_index_shards_without_symbols` in /metrics counts what is left, and without Universal Ctags the log says so.",
+      ...faults.slice(0, listedNamesMax).map((fault) => `* Those of revisions that are not indexed: ${fault}`),
+    ].join("\n"),
   };
 }
 

@@ -44,6 +44,8 @@ export class SearchReport {
   readonly incompleteRevisions = new Set<string>();
   /** Files that take too much work, by shard and document, without duplicates. */
   readonly #costlyFiles = new Map<string, string>();
+  /** Why symbols of revisions that are not indexed could not be extracted. */
+  readonly symbolFaults = new Set<string>();
   /** Shards that could not be searched for symbols yet. */
   #shardsWithoutSymbols = 0;
   /** Shards that were still being searched when the search ended. */
@@ -170,6 +172,7 @@ export class SearchReport {
       unfinishedShards: this.unfinishedShards,
       historyGaps: this.historyGaps,
       shardsWithoutSymbols: this.#shardsWithoutSymbols,
+      symbolFaults: [...this.symbolFaults],
       costlyFiles: { count: this.#costlyFiles.size, names: [...this.#costlyFiles.values()] },
       ...this.#excludedCounts(),
       displayLimitHit: done && limits.displayCountMax < results.matchCount ? limits.displayCountMax : undefined,

@@ -1,25 +1,18 @@
 import { TrawlError } from "../../base/errors.js";
-import { findCtags, type CtagsProgram } from "../../indexer/symbols/ctags-program.js";
+import { findCtagsOnce, type CtagsProgram } from "../../indexer/symbols/ctags-program.js";
 import { extractShardSymbols, nameProducer } from "../../indexer/symbols/shard-symbols.js";
-import { SymbolExtractor } from "../../indexer/symbols/symbol-extractor.js";
+import { SymbolExtractor, textMs } from "../../indexer/symbols/symbol-extractor.js";
 import type { StoredShard, SymbolRecord } from "../../model/shard-record.js";
 import type { SymbolsTask, SymbolsTaskResult } from "../../protocol/ingest-messages.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import { stepAllowanceMs } from "./allowances.js";
 import type { IngestThread } from "./ingest-thread.js";
 
-/** ctags is killed when one text takes longer: usual files take milliseconds, the slowest parsers some seconds for 1 MB. */
-const textMs = 10_000;
-
-/** The programs that this thread has found, by command. A change of one is noticed at the next start. */
-const found = new Map<string, CtagsProgram>();
-
 /** Looks for ctags, and extracts the symbols of a shard with it. */
 export async function runSymbols(thread: IngestThread, task: SymbolsTask): Promise<SymbolsTaskResult> {
   thread.activity.enter("symbols", 0, "", stepAllowanceMs);
-  const program = found.get(task.command) ?? (await findCtags(task.command));
+  const program = await findCtagsOnce(task.command);
   if ("reason" in program) return { kind: "lack", reason: program.reason };
-  found.set(task.command, program);
   const record = task.shard === undefined ? undefined : await extract(thread, task, task.shard, program);
   return { kind: "found", producer: nameProducer(program), record };
 }

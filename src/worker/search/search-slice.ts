@@ -192,7 +192,9 @@ export class SearchSlice {
       return isLive
         ? shards.open(snapshot, this.#table, row, this.#task.filter)
         : shards.openCached(this.#cachedShard(row));
-    return isLive ? shards.openSymbols(snapshot, this.#table, row, this.#task.filter) : undefined;
+    return isLive
+      ? shards.openSymbols(snapshot, this.#table, row, this.#task.filter)
+      : shards.openCachedSymbols(this.#cachedShard(row));
   }
 
   #searchPart(

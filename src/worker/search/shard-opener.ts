@@ -87,6 +87,18 @@ export class ShardOpener {
     return { reader, summaries, tombstones: undefined, checkContent: () => undefined };
   }
 
+  /** The symbols of a shard of the revision cache; undefined if they are not known. */
+  openCachedSymbols(range: CachedShardRange): OpenShard | undefined {
+    if (range.symbols === undefined) return undefined;
+    const { id, from, to } = range.symbols;
+    const shard = this.openCached(range);
+    const value = Buffer.from(this.#arena, from, to - from);
+    const view = this.#views.get(id)?.view ?? makeView(shard.reader, value);
+    if (view === undefined) return undefined;
+    this.#views.set(id, { view, value });
+    return { ...shard, reader: view };
+  }
+
   /** Throws `corrupt-shard` when the store has had a fault since `faultCount` was read. */
   requireNoFault(faultCount: number, shardId: number): void {
     if (this.faultCount !== faultCount) throw lostPart(shardId);

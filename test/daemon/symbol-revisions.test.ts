@@ -1,0 +1,115 @@
+/** Symbols of revisions that are not indexed are those that an indexed branch with the same files has. */
+import { execFileSync } from "node:child_process";
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { SseDecoder } from "../../src/cli/sse-decoder.js";
+import { testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { fixture } from "../support/git-mirror.js";
+import { until } from "../support/waiting.js";
+
+interface SymbolMatch {
+  readonly path: string;
+  readonly symbols?: readonly { readonly name: string; readonly line: number; readonly kind: string; url: string }[];
+}
+
+/** The symbols that a search finds, sorted, without the revision in their URLs; and why some are missing. */
+async function find(daemon: DaemonProcess, q: string): Promise<{ found: string[]; skipped: string[] }> {
+  const parameters = new URLSearchParams({ q, v: "V3", t: "standard", display: "-1" });
+  const { text } = await daemon.get(`/.api/search/stream?${parameters}`);
+  const events = [...new SseDecoder().push(Buffer.from(text))];
+  const data = (name: string): unknown[] => events.filter((e) => e.name === name).map((e) => JSON.parse(e.data));
+  const matches = (data("matches") as SymbolMatch[][]).flat();
+  const last = (data("progress") as { skipped: { title: string; message: string }[] }[]).at(-1);
+  return {
+    found: matches
+      .flatMap(({ path, symbols = [] }) =>
+        symbols.map(
+          (s) => `${path} ${s.name} ${s.kind} ${s.line} ${s.url.replace(/^\/(?:code|indexed)(?:@[^/]*)?/, "")}`,
+        ),
+      )
+      .sort(),
+    skipped: last?.skipped.map(({ title, message }) => `${title}: ${message}`) ?? [],
+  };
+}
+
+const bodies = Object.fromEntries(
+  Array.from({ length: 50 }, (_, i) => [
+    [
+      `src/file${i}.c`,
+      `#define LIMIT_${i} ${i}\nstruct s${i} { int member_${i}; };\nint function_${i}(void)\n{\n\treturn ${i};\n}\n`,
+    ],
+    [`web/page${i}.py`, `class Page${i}:\n    def show_${i}(self):\n        pass\n`],
+  ]).flat(),
+);
+
+const queries = (revision: string): string[] => [
+  `type:symbol repo:code@${revision}`,
+  `type:symbol repo:code@${revision} _7`,
+  `type:symbol repo:code@${revision} /^show_1?5$/ lang:python`,
+  `type:symbol repo:code@${revision} select:symbol.class page file:web`,
+  `type:symbol repo:code@${revision} common`,
+  `type:symbol type:file repo:code@${revision} function_42`,
+];
+
+t.test("the same answers as on an indexed branch", async (t) => {
+  const source = fixture(t);
+  const before = { "common.c": "int common(void);\nint common_one;\n", "old.c": "int only_old;\n" };
+  source.commit({ branch: "main", files: before });
+  const daemon = await testDaemon(t);
+  await daemon.add("code", source.path);
+  await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
+  source.commit({ branch: "topic", files: { ...before, ...bodies } });
+  source.commit({ branch: "later", files: { ...before, ...bodies, "src/file7.c": "int replaced;\n" } });
+  await daemon.sync("code");
+  const first = await Promise.all(queries("topic").map((query) => find(daemon, query)));
+  const again = await Promise.all(queries("topic").map((query) => find(daemon, query)));
+  t.same(again, first, "nothing depends on what is cached");
+  t.ok(first.every(({ found }) => found.length > 0));
+  t.same(
+    first.flatMap(({ skipped }) => skipped),
+    [],
+  );
+  const later = await find(daemon, "type:symbol repo:code@later");
+  t.ok(later.found.some((symbol) => symbol.includes(" replaced ")));
+  t.notOk(later.found.some((symbol) => symbol.includes(" function_7 ")));
+  const both = await find(daemon, "type:symbol repo:code@later:topic /^function_[78]$/");
+  t.same(
+    both.found.map((symbol) => symbol.split(" ")[1]),
+    ["function_7", "function_8", "function_8"],
+  );
+
+  await daemon.add("indexed", source.path, ["topic"]);
+  await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
+  const queriesOfIndexed = queries("topic").map((query) => query.replace("repo:code", "repo:indexed"));
+  const expected = await Promise.all(queriesOfIndexed.map((query) => find(daemon, query)));
+  t.same(first, expected);
+});
+
+t.test("what is missing is said", async (t) => {
+  const source = fixture(t);
+  source.commit({ branch: "main", files: { "a.c": "int first;\n" } });
+  source.commit({ branch: "topic", files: { "a.c": "int first;\n", "b.c": "int second;\n" } });
+  const without = await testDaemon(t, ["--set", "index.ctagsCommand=/nonexistent/ctags"]);
+  await without.add("code", source.path);
+  const none = await find(without, "type:symbol repo:code@topic");
+  t.same(none.found, []);
+  t.match(none.skipped, [/^symbols missing: .*\/nonexistent\/ctags is not installed/s]);
+});
+
+t.test("a search ends in time when ctags hangs", async (t) => {
+  const real = execFileSync("sh", ["-c", "command -v ctags"]).toString().trim();
+  const command = join(t.testdir({}), "ctags");
+  writeFileSync(command, `#!/bin/sh\ncase "$*" in *--_interactive*) exec sleep 600;; *) exec ${real} "$@";; esac\n`);
+  chmodSync(command, 0o755);
+  const source = fixture(t);
+  source.commit({ branch: "main", files: { "a.md": "# text\n" } });
+  source.commit({ branch: "topic", files: { "a.md": "# text\n", "b.c": "int second;\n" } });
+  const daemon = await testDaemon(t, ["--set", `index.ctagsCommand=${command}`]);
+  await daemon.add("code", source.path);
+  const startedMs = performance.now();
+  const { found } = await find(daemon, "type:symbol repo:code@topic timeout:1s");
+  t.same(found, []);
+  t.ok(performance.now() - startedMs < 5000);
+  t.same((await find(daemon, "type:file repo:code@topic second")).skipped, [], "text is searched as before");
+});
