@@ -1,4 +1,5 @@
-import { Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { nearestWord } from "../daemon/nearest-word.js";
 
 /** Prints a line to standard output. */
 export const print = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -6,6 +7,47 @@ export const print = (line: string): void => void process.stdout.write(`${line}\
 /** The data directory of the daemon that a command talks to. */
 export function dataOption(): Option {
   return new Option("--data <dir>", "data directory of the daemon").env("TRAWL_DATA").default("data");
+}
+
+/** Adds the options that say which daemon is asked over HTTP, and with which token. */
+export function addConnectionOptions(command: Command): Command {
+  return command
+    .option(
+      "--endpoint <url>",
+      "address of the daemon; else TRAWL_ENDPOINT, SRC_ENDPOINT, or that of `trawl login`; the default is http://127.0.0.1:7080",
+    )
+    .option(
+      "--token <token>",
+      "access token, visible in process listings; better use TRAWL_TOKEN, SRC_ACCESS_TOKEN or `trawl login`",
+    );
+}
+
+/** Adds an option with a fixed list of values. A misspelt one is refused with the value that was probably meant. */
+export function addChoice(
+  command: Command,
+  flags: string,
+  description: string,
+  choices: readonly string[],
+  value?: string,
+): Command {
+  const option = new Option(flags, `${description}: ${choices.join(", ")}`).choices(choices);
+  option.argParser((typed: string) => {
+    if (choices.includes(typed)) return typed;
+    const nearest = nearestWord(typed, choices);
+    const hint = nearest === undefined ? "" : ` (Did you mean ${nearest}?)`;
+    throw new InvalidArgumentError(`Allowed are ${choices.join(", ")}.${hint}`);
+  });
+  return command.addOption(value === undefined ? option : option.default(value));
+}
+
+/** Parses a whole number between two bounds. */
+export function wholeNumber(min: number, max: number): (typed: string) => number {
+  return (typed) => {
+    const value = Number(typed);
+    if (!/^[0-9]{1,15}$/.test(typed) || value < min || value > max)
+      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+    return value;
+  };
 }
 
 /** Collects the values of an option that may be repeated. */

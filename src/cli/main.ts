@@ -6,7 +6,9 @@ import { collect } from "./command-options.js";
 import { addBackup, addCheck, addConfig, addExplain, addReload } from "./daemon-commands.js";
 import { addRepo } from "./repo-commands.js";
 import { isReaderGone, OutputError } from "./output.js";
-import { exitCodes, runSearch, type Terminal } from "./search.js";
+import { exitCodes } from "./exit-codes.js";
+import { addSearch } from "./search/search-command.js";
+import { visibleLines } from "./search/visible.js";
 
 /**
  * The `trawl` command: runs `argv` and resolves with the exit code. After an error, which is printed to standard error,
@@ -27,11 +29,12 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
+function errorText(message: string): string {
+  return visibleLines(message.trimEnd()).replaceAll(/^/gm, "trawl: ") + "\n";
+}
+
 function fail(error: unknown): number {
-  const text = errorMessage(error)
-    .split("\n")
-    .map((line) => `trawl: ${line}\n`)
-    .join("");
+  const text = errorText(errorMessage(error));
   process.stderr.write(isJournal(process.stderr.fd) ? withPriority(text) : text);
   return error instanceof OutputError ? exitCodes.unwritten : exitCodes.failed;
 }
@@ -50,7 +53,10 @@ function watchOutput(): void {
 
 /** Creates the program with all its commands. A command calls `exit` with its exit code. */
 export function createProgram(exit: (code: number) => void): Command {
-  const program = new Command("trawl").description("Code search over git repositories.").exitOverride();
+  const program = new Command("trawl")
+    .description("Code search over git repositories.")
+    .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(errorText(text.replace(/^error: /, ""))) });
   addServe(program, exit);
   addSearch(program, exit);
   addRepo(program);
@@ -64,8 +70,6 @@ export function createProgram(exit: (code: number) => void): Command {
   addBackup(program, exit);
   return program;
 }
-
-const defaultEndpoint = "http://127.0.0.1:7080";
 
 function addServe(program: Command, exit: (code: number) => void): void {
   program
@@ -85,37 +89,4 @@ function addServe(program: Command, exit: (code: number) => void): void {
       const { serve } = await import("./serve.js");
       exit(await serve(typed));
     });
-}
-
-function addSearch(program: Command, exit: (code: number) => void): void {
-  program
-    .command("search")
-    .description("Search, and print matches as they are found.")
-    .argument("<query...>", "the query; words are joined with spaces; put -- before a word that starts with a dash")
-    .addOption(new Option("--endpoint <url>", "address of the daemon").env("TRAWL_ENDPOINT").default(defaultEndpoint))
-    .addOption(
-      new Option(
-        "--token <token>",
-        "access token; use the environment variable to keep it out of process listings",
-      ).env("TRAWL_TOKEN"),
-    )
-    .option("--json", "one JSON object for each matching file", false)
-    .option("--count <n>", "stop after this many matches, or `all`")
-    .option("-t, --type <type>", "pattern type: standard, keyword, literal or regexp")
-    .action(
-      async (
-        words: string[],
-        typed: { endpoint: string; token?: string; json: boolean; count?: string; type?: string },
-      ) => {
-        const { endpoint, token, json, count, type: patternType } = typed;
-        exit(
-          await runSearch({ query: words.join(" "), endpoint, token, json, count, patternType }, standardTerminal()),
-        );
-      },
-    );
-}
-
-function standardTerminal(): Terminal {
-  const isTerminal = process.stdout.isTTY === true;
-  return { out: process.stdout, err: process.stderr, isTerminal, colours: isTerminal && !process.env["NO_COLOR"] };
 }

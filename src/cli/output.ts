@@ -26,10 +26,15 @@ export class Output {
   constructor(stream: NodeJS.WritableStream) {
     this.#stream = stream;
     stream.on("drain", () => this.#wake());
-    stream.on("error", (error: NodeJS.ErrnoException) => {
+    const fail = (error: NodeJS.ErrnoException) => {
       this.#error ??= error;
       this.#wake();
-    });
+    };
+    stream.on("error", fail);
+    // The pipe to a process that has ended is closed without an error if nothing is being written.
+    const onClose = () => fail(Object.assign(new TrawlError("cancelled", "closed"), { code: "EPIPE" }));
+    stream.on("close", onClose);
+    if (!stream.writable) onClose();
   }
 
   get closed(): boolean {
@@ -48,6 +53,7 @@ export class Output {
   async finish(): Promise<void> {
     if (this.#error === undefined)
       await new Promise<void>((resolve) => {
+        this.#wake = resolve;
         this.#stream.write("", () => resolve());
       });
     this.#check();

@@ -50,6 +50,13 @@ export interface StreamMatch {
   readonly repositoryID?: number;
   readonly repository?: string;
   readonly branches?: readonly string[];
+  readonly repoStars?: number;
+  /** For a repository. */
+  readonly repositoryMatches?: readonly StreamRange[];
+  readonly description?: string;
+  readonly fork?: boolean;
+  readonly archived?: boolean;
+  readonly private?: boolean;
   readonly commit?: string;
   readonly path?: string;
   readonly language?: string;
@@ -68,6 +75,7 @@ export interface StreamMatch {
   readonly detail?: string;
   readonly oid?: string;
   readonly authorName?: string;
+  readonly authorDate?: string;
   readonly message?: string;
   readonly content?: string;
   readonly ranges?: readonly (readonly [number, number, number])[];

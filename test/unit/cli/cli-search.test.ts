@@ -2,10 +2,12 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { PassThrough, Writable } from "node:stream";
 import t from "tap";
-import { plainPrinter, terminalPrinter } from "../../../src/cli/match-printer.js";
-import type { StreamMatch } from "../../../src/model/stream-events.js";
 import { run } from "../../../src/cli/main.js";
-import { runSearch, type SearchCommand, type Terminal } from "../../../src/cli/search.js";
+import { plainPrinter } from "../../../src/cli/search/plain-printer.js";
+import { runSearch, type SearchCommand, searchAsCurl, type Terminal } from "../../../src/cli/search/run-search.js";
+import { terminalPrinter } from "../../../src/cli/search/terminal-printer.js";
+import { createStyle } from "../../../src/cli/search/terminal-style.js";
+import type { StreamMatch } from "../../../src/model/stream-events.js";
 import { SseDecoder } from "../../../src/cli/sse-decoder.js";
 import { until } from "../../support/waiting.js";
 
@@ -62,9 +64,39 @@ function collector(isTerminal: boolean) {
   const err = new PassThrough().on("data", (bytes) => {
     texts.err += bytes;
   });
-  const terminal: Terminal = { out, err, isTerminal, colours: false };
+  const terminal: Terminal = {
+    out,
+    err,
+    isTerminal,
+    colours: false,
+    hyperlinks: false,
+    errIsTerminal: false,
+    errColours: false,
+  };
   return { texts, terminal };
 }
+
+const noContext = { before: 0, after: 0 };
+
+function commandFor(endpoint: string, changes: Partial<SearchCommand> = {}): SearchCommand {
+  return {
+    query: "q",
+    connection: { endpoint, token: undefined, tokenVariable: undefined },
+    format: "lines",
+    nul: false,
+    context: noContext,
+    columnsMax: 0,
+    count: undefined,
+    patternType: undefined,
+    caseSensitive: false,
+    ...changes,
+  };
+}
+
+const terminalFormat = { context: noContext, columnsMax: 0 };
+const coloured = terminalPrinter({ ...terminalFormat, style: createStyle(true, undefined) });
+const uncoloured = () => terminalPrinter({ ...terminalFormat, style: createStyle(false, undefined) });
+const plain = plainPrinter({ context: noContext, nul: false });
 
 async function search(
   t: Parameters<typeof fakeDaemon>[0],
@@ -74,37 +106,28 @@ async function search(
 ) {
   const { endpoint, urls } = await fakeDaemon(t, (response) => response.end(stream));
   const { texts, terminal } = collector(isTerminal);
-  const command = {
-    query: "q",
-    endpoint,
-    token: undefined,
-    json: false,
-    count: undefined,
-    patternType: undefined,
-    ...changes,
-  };
-  const code = await runSearch(command, terminal);
+  const code = await runSearch(commandFor(endpoint, changes), terminal);
   return { code, url: urls[0]!, ...texts };
 }
 
 t.test("output", async (t) => {
   const stream = event("matches", [content, path]) + event("matches", [repo]) + progress(4, []) + done;
-  const plain = await search(t, stream, false, {});
+  const lines = await search(t, stream, false, {});
   t.equal(
-    plain.out,
+    lines.out,
     ["host/r:a/b.c:10:int kmalloc(𝒳 kmalloc)", "host/r:a/b.c:12:\tfree();", "host/r@v1:x y", "host/r", ""].join("\n"),
   );
-  t.equal(plain.err, "");
-  t.equal(plain.code, 0);
+  t.equal(lines.err, "");
+  t.equal(lines.code, 0);
 
   const grouped = await search(t, stream, true, {});
   t.equal(
     grouped.out,
     ["host/r › a/b.c", "10:int kmalloc(𝒳 kmalloc)", "12:\tfree();", "", "host/r@v1 › x y", "host/r", ""].join("\n"),
   );
-  t.equal(grouped.err, "trawl: 4 matches in 5 ms\n");
+  t.equal(grouped.err, "\n4 matches in 3 results from 1 repository, 5 ms\n");
 
-  const json = await search(t, stream, false, { json: true });
+  const json = await search(t, stream, false, { format: "json" });
   t.same(
     json.out
       .trimEnd()
@@ -115,14 +138,16 @@ t.test("output", async (t) => {
 });
 
 t.test("matches are highlighted by code points, and control characters shown", async (t) => {
-  const text = terminalPrinter(true)(content);
+  const text = coloured(content);
   t.ok(text.includes("int \u001b[1;31mkmalloc\u001b[0m(𝒳 \u001b[1;31mkmalloc\u001b[0m)\n"));
-  t.ok(text.startsWith("\u001b[35mhost/r › a/b.c\u001b[0m\n\u001b[32m10\u001b[0m:"));
+  t.ok(
+    text.startsWith("\u001b[35mhost/r\u001b[0m\u001b[35m › \u001b[0m\u001b[35ma/b.c\u001b[0m\n\u001b[32m10\u001b[0m:"),
+  );
   const hostile = {
     ...content,
     lineMatches: [{ line: "a\u001b[2J\r\u009b1m", lineNumber: 0, offsetAndLengths: [[0, 1] as const] }],
   };
-  t.equal(terminalPrinter(false)(hostile), "host/r › a/b.c\n1:a␛[2J␍\ufffd1m\n");
+  t.equal(uncoloured()(hostile), "host/r › a/b.c\n1:a␛[2J␍\ufffd1m\n");
 });
 
 t.test("commits and diffs", async (t) => {
@@ -135,12 +160,9 @@ t.test("commits and diffs", async (t) => {
     content: "```diff\na b\n@@ -1,1 +1,1 @@\n-old\n+new\u001b[2J\n```",
     ranges: [[4, 1, 3] as const],
   };
-  t.equal(plainPrinter(diff), "host/r:0123456789abcdef0123456789abcdef01234567:Fix it\n");
-  t.equal(
-    terminalPrinter(false)(diff),
-    "host/r › 0123456789 › Ann: Fix it\n  a b\n  @@ -1,1 +1,1 @@\n  -old\n  +new␛[2J\n\n",
-  );
-  t.match(terminalPrinter(true)(diff), "+\u001b[1;31mnew\u001b[0m␛[2J");
+  t.equal(plain(diff), "host/r:0123456789abcdef0123456789abcdef01234567:Fix it\n");
+  t.equal(uncoloured()(diff), "host/r › 0123456789 › Ann: Fix it\n  a b\n  @@ -1,1 +1,1 @@\n  -old\n  +new␛[2J\n");
+  t.match(coloured(diff), "\u001b[32m+\u001b[0m\u001b[1;4;32mnew\u001b[0m\u001b[32m␛[2J\u001b[0m");
 });
 
 t.test("the request", async (t) => {
@@ -153,6 +175,118 @@ t.test("the request", async (t) => {
   t.same(Object.fromEntries(url.searchParams), { q: "a b&c+é count:all", v: "V3", t: "regexp" });
   const union = await search(t, progress(0, []) + done, false, { query: "repo:a x or repo:b y", count: "5" });
   t.equal(union.url.searchParams.get("q"), "(repo:a x or repo:b y) count:5", "a count for all of it");
+});
+
+const chunked: StreamMatch = {
+  type: "content",
+  repository: "host/r",
+  path: "a b.c",
+  branches: ["v#1"],
+  chunkMatches: [
+    {
+      content: "one\ntwo\nthree\nfour\nfive",
+      contentStart: { offset: 0, line: 10, column: 0 },
+      ranges: [
+        { start: { offset: 0, line: 12, column: 1 }, end: { offset: 0, line: 13, column: 2 } },
+        { start: { offset: 0, line: 11, column: 0 }, end: { offset: 0, line: 12, column: 0 } },
+      ],
+    },
+    {
+      content: "x\ny",
+      contentStart: { offset: 0, line: 20, column: 0 },
+      ranges: [{ start: { offset: 0, line: 20, column: 0 }, end: { offset: 0, line: 20, column: 1 } }],
+    },
+  ],
+};
+
+t.test("lines of context", async (t) => {
+  const stream = event("matches", [chunked, chunked]) + progress(3, []) + done;
+  const after = await search(t, stream, false, { context: { before: 0, after: 1 } });
+  t.same([after.url.searchParams.get("cm"), after.url.searchParams.get("cl")], ["true", "1"]);
+  const name = "host/r@v#1:a b.c";
+  const file = [":12:two", ":13:three", ":14:four", "-15-five", "", ":21:x", "-22-y"];
+  const lines = file.map((line) => (line === "" ? "--" : `${name}${line}`));
+  t.equal(after.out, [...lines, "--", ...lines, ""].join("\n"));
+  const style = createStyle(true, "http://h:1/trawl");
+  const print = terminalPrinter({ context: { before: 1, after: 0 }, columnsMax: 0, style });
+  const [heading, ...shown] = print(chunked).split("\n");
+  t.match(heading, "\u001b]8;;http://h:1/trawl/host/r@v%231/-/blob/a%20b.c\u001b\\");
+  const text = shown.map((line) => line.replaceAll(/\u001b\]8;;.*?\u001b\\|\u001b\[32m|\u001b\[0m/g, ""));
+  t.same(text, [
+    "11-one",
+    "12:\u001b[1;31mtwo",
+    "13:t\u001b[1;31mhree",
+    "14:\u001b[1;31mfour".replace("four", "fo") + "ur",
+    "--",
+    "21:\u001b[1;31mx",
+    "",
+  ]);
+});
+
+t.test("names, counts and NUL bytes", async (t) => {
+  const stream = event("matches", [content, path, repo]) + progress(4, []) + done;
+  const rows: readonly (readonly [Partial<SearchCommand>, string])[] = [
+    [{ format: "names" }, "host/r:a/b.c\nhost/r@v1:x y\nhost/r\n"],
+    [{ format: "names", nul: true }, "host/r:a/b.c\0host/r@v1:x y\0host/r\0"],
+    [{ format: "counts" }, "host/r:a/b.c:2\nhost/r@v1:x y:0\nhost/r:0\n"],
+    [{ format: "counts", nul: true }, "host/r:a/b.c\x002\nhost/r@v1:x y\x000\nhost/r\x000\n"],
+    [{ nul: true }, "host/r:a/b.c\x0010:int kmalloc(𝒳 kmalloc)\nhost/r:a/b.c\x0012:\tfree();\nhost/r@v1:x y\0host/r\0"],
+  ];
+  for (const [changes, out] of rows) t.equal((await search(t, stream, false, changes)).out, out);
+});
+
+t.test("a long line is cut around its first match", async (t) => {
+  const line = `${"a".repeat(500)}NEEDLE${"b".repeat(500)}`;
+  const long = { ...content, lineMatches: [{ line, lineNumber: 0, offsetAndLengths: [[500, 6] as const] }] };
+  const print = terminalPrinter({ ...terminalFormat, columnsMax: 40, style: createStyle(false, undefined) });
+  t.equal(print(long).split("\n")[1], `1:…${"a".repeat(10)}NEEDLE${"b".repeat(24)} … 1006 columns`);
+  const points = { ...long, lineMatches: [{ ...long.lineMatches[0]!, line: line.replaceAll("a", "𝒳") }] };
+  t.equal(print(points).split("\n").at(-2), `1:…${"𝒳".repeat(10)}NEEDLE${"b".repeat(24)} … 1006 columns`);
+});
+
+t.test("a repository, a path and a symbol on a terminal", async (t) => {
+  const range = (from: number, to: number) => ({
+    start: { offset: from, line: 0, column: from },
+    end: { offset: to, line: 0, column: to },
+  });
+  const print = uncoloured();
+  t.equal(
+    print({ ...repo, archived: true, repoStars: 7, description: "What\u001b[2J" }),
+    "host/r  archived, 7 stars, What␛[2J\n",
+  );
+  t.match(coloured({ ...repo, repositoryMatches: [range(5, 6)] }), "host/\u001b[0m\u001b[1;31mr\u001b[0m");
+  t.match(coloured({ ...path, pathMatches: [range(0, 1)] }), "\u001b[1;31mx\u001b[0m\u001b[35m y");
+  const symbol = { url: "", name: "kmalloc", containerName: "slab", kind: "FUNCTION" as const, line: 7 };
+  t.equal(uncoloured()({ ...path, symbols: [symbol] }), "host/r@v1 › x y\n7:function kmalloc in slab\n");
+});
+
+t.test("the call of curl", async (t) => {
+  const connection = { endpoint: "http://h:1", token: "secret", tokenVariable: "SRC_ACCESS_TOKEN" };
+  const text = await searchAsCurl(commandFor("", { connection, query: "it's", count: "5" }));
+  t.equal(
+    text,
+    `curl -sS -N -H 'Accept: text/event-stream' -H "Authorization: token $SRC_ACCESS_TOKEN" ` +
+      `'http://h:1/.api/search/stream?q=it%27s+count%3A5&v=V3'`,
+    "without the token",
+  );
+});
+
+t.test("while nothing has come a terminal shows so, and Ctrl-C leaves it clean", async (t) => {
+  const { endpoint } = await fakeDaemon(t, (response) => response.writeHead(200).flushHeaders());
+  const { texts, terminal } = collector(true);
+  const stop = new AbortController();
+  const code = runSearch(commandFor(endpoint), {
+    ...terminal,
+    colours: true,
+    hyperlinks: true,
+    errIsTerminal: true,
+    signal: stop.signal,
+  });
+  await until("the line is shown", () => texts.err.includes("searching for"));
+  stop.abort();
+  t.equal(await code, 130);
+  t.ok(texts.err.endsWith("\r\u001b[K"), "the line is removed");
+  t.equal(texts.out, "\u001b]8;;\u001b\\\u001b[0m");
 });
 
 t.test("exit codes and standard error", async (t) => {
@@ -235,21 +369,20 @@ t.test("exit codes and standard error", async (t) => {
 
 t.test("unexpected responses of the daemon", async (t) => {
   const { terminal } = collector(false);
-  const command = { query: "q", token: undefined, json: false, count: undefined, patternType: undefined };
   const busy = await fakeDaemon(t, (response) => {
     response.writeHead(503, { "Retry-After": "1" }).end("too many searches\n");
   });
-  await t.rejects(runSearch({ ...command, endpoint: busy.endpoint }, terminal), {
-    message: /answered 503: too many searches$/,
+  await t.rejects(runSearch(commandFor(busy.endpoint), terminal), {
+    message: /answered 503: too many searches; try again in 1 s$/,
   });
-  await t.rejects(runSearch({ ...command, endpoint: "http://127.0.0.1:1" }, terminal), {
+  await t.rejects(runSearch(commandFor("http://127.0.0.1:1"), terminal), {
     message: /is trawld running there/,
   });
   const broken = await fakeDaemon(t, (response) => {
     response.write(event("matches", [repo]));
     setTimeout(() => response.destroy(), 20);
   });
-  await t.rejects(runSearch({ ...command, endpoint: broken.endpoint }, terminal), { message: /was lost before/ });
+  await t.rejects(runSearch(commandFor(broken.endpoint), terminal), { message: /was lost before/ });
 });
 
 t.test("a reader that closes the pipe ends the search without an error", async (t) => {
@@ -268,8 +401,7 @@ t.test("a reader that closes the pipe ends the search without an error", async (
     },
   });
   const { terminal } = collector(false);
-  const command = { query: "q", endpoint, token: undefined, json: false, count: undefined, patternType: undefined };
-  t.equal(await runSearch(command, { ...terminal, out }), 0);
+  t.equal(await runSearch(commandFor(endpoint), { ...terminal, out }), 0);
   await until("the daemon sees that its client left", () => clientLeft);
 });
 
@@ -305,5 +437,11 @@ t.test("the command line", async (t) => {
   t.equal(await run(["node", "trawl", "serve", "--listen", "0.0.0.0:1"]), 2);
   t.equal(await run(["node", "trawl", "serve", "--set", "queue"]), 2);
   t.equal(await run(["node", "trawl", "repo", "list", "--data", t.testdir()]), 2);
-  t.match(written.join(""), /no trawld is running with the data in/);
+  t.equal(await run(["node", "trawl", "serch"]), 2);
+  t.equal(await run(["node", "trawl", "search", "-t", "regex", "x"]), 2);
+  t.equal(await run(["node", "trawl", "search", "-C", "-1", "x"]), 2);
+  const text = written.join("");
+  t.match(text, /no trawld is running with the data in/);
+  t.match(text, /trawl: unknown command 'serch'\ntrawl: \(Did you mean search\?\)/);
+  t.match(text, /Did you mean regexp\?/);
 });

@@ -1,7 +1,7 @@
-import { TrawlError } from "../base/errors.js";
-import { basicQueries } from "../query/plan/basic.js";
-import { parseQuery } from "../query/syntax/parse.js";
-import { choosePatternType } from "../query/fields/pattern-type.js";
+import { TrawlError } from "../../base/errors.js";
+import { basicQueries } from "../../query/plan/basic.js";
+import { parseQuery } from "../../query/syntax/parse.js";
+import { choosePatternType } from "../../query/fields/pattern-type.js";
 
 /**
  * Whether both sides of an `or` contain filters. Also false for an invalid query: the daemon reports what is wrong with

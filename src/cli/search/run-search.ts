@@ -1,0 +1,166 @@
+import { TrawlError } from "../../base/errors.js";
+import type { Connection } from "../connection/connection.js";
+import { curlCall } from "../connection/curl.js";
+import { send, urlAt } from "../connection/send.js";
+import { exitCodes } from "../exit-codes.js";
+import { Output } from "../output.js";
+import { SseDecoder } from "../sse-decoder.js";
+import type { ContextLines } from "./match-lines.js";
+import { countPrinter, jsonPrinter, type MatchPrinter, namePrinter, plainPrinter } from "./plain-printer.js";
+import { ProgressLine } from "./progress-line.js";
+import { SearchView } from "./search-view.js";
+import { terminalPrinter } from "./terminal-printer.js";
+import { createStyle } from "./terminal-style.js";
+
+/** `lines` prints matches; `names` only the names of the files and repositories that have some. */
+export type SearchFormat = "lines" | "json" | "names" | "counts";
+
+export interface SearchCommand {
+  readonly query: string;
+  readonly connection: Connection;
+  readonly format: SearchFormat;
+  /** A NUL byte follows each name. */
+  readonly nul: boolean;
+  readonly context: ContextLines;
+  /** Longer lines are cut on a terminal; 0 for no limit. */
+  readonly columnsMax: number;
+  /** A number or "all"; if undefined, the query determines it. */
+  readonly count: string | undefined;
+  readonly patternType: string | undefined;
+  readonly caseSensitive: boolean;
+}
+
+/** Where a command writes; `process.stdout` and `process.stderr`, or those of a test. */
+export interface Terminal {
+  readonly out: NodeJS.WriteStream | NodeJS.WritableStream;
+  readonly err: NodeJS.WritableStream;
+  /** True if `out` is a terminal. */
+  readonly isTerminal: boolean;
+  readonly colours: boolean;
+  readonly hyperlinks: boolean;
+  /** True if `err` is a terminal. */
+  readonly errIsTerminal: boolean;
+  readonly errColours: boolean;
+  /** Aborted by Ctrl-C. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Prints results as they stream. Resolves with the exit code; throws if the daemon cannot be reached, or the results
+ * cannot be written.
+ */
+export async function runSearch(command: SearchCommand, terminal: Terminal): Promise<number> {
+  const query = await readQuery(command);
+  const note = (text: string) => void terminal.err.write(text);
+  const view = new SearchView({
+    query,
+    print: createPrinter(command, terminal),
+    note,
+    style: createStyle(terminal.errColours, undefined),
+    hasSummary: terminal.isTerminal && command.format === "lines",
+    hasOwnLimit: command.count !== undefined,
+  });
+  const progress = terminal.errIsTerminal ? new ProgressLine(note, () => view.matchCount) : undefined;
+  try {
+    return await printSearch(command, query, { terminal, view, progress });
+  } catch (error) {
+    if (terminal.signal?.aborted) return interrupted(terminal);
+    throw error;
+  } finally {
+    progress?.clear();
+  }
+}
+
+/** The same search as a call of curl. */
+export async function searchAsCurl(command: SearchCommand): Promise<string> {
+  const url = searchUrl(command, await readQuery(command));
+  return curlCall(command.connection, url, "text/event-stream");
+}
+
+interface Printed {
+  readonly terminal: Terminal;
+  readonly view: SearchView;
+  readonly progress: ProgressLine | undefined;
+}
+
+async function printSearch(command: SearchCommand, query: string, printed: Printed): Promise<number> {
+  const { terminal, view, progress } = printed;
+  const response = await send(command.connection, {
+    url: searchUrl(command, query),
+    accept: "text/event-stream",
+    signal: terminal.signal,
+  });
+  const output = new Output(terminal.out);
+  const decoder = new SseDecoder();
+  try {
+    for await (const bytes of response as AsyncIterable<Uint8Array>) {
+      const text = decoder
+        .push(bytes)
+        .map((event) => view.show(event))
+        .join("");
+      if (text !== "") progress?.clear();
+      await output.write(text);
+      if (output.closed) break;
+    }
+  } catch (error) {
+    if (error instanceof TrawlError || terminal.signal?.aborted) throw error;
+    if (!output.closed && !view.done) throw brokenStream(error);
+  }
+  progress?.clear();
+  await output.finish();
+  if (output.closed) return exitCodes.matches;
+  if (!view.done) throw brokenStream(undefined);
+  return view.finish();
+}
+
+/** Leaves the terminal as it was: without a colour or a hyperlink that was not ended. */
+function interrupted(terminal: Terminal): number {
+  if (terminal.hyperlinks) terminal.out.write("\u001b]8;;\u001b\\");
+  if (terminal.colours) terminal.out.write("\u001b[0m");
+  return exitCodes.interrupted;
+}
+
+function searchUrl(command: SearchCommand, query: string): URL {
+  const url = urlAt(command.connection, ".api/search/stream");
+  url.searchParams.set("q", query);
+  url.searchParams.set("v", "V3");
+  if (command.patternType !== undefined) url.searchParams.set("t", command.patternType);
+  const lines = Math.max(command.context.before, command.context.after);
+  if (lines > 0) {
+    url.searchParams.set("cm", "true");
+    url.searchParams.set("cl", String(lines));
+  }
+  return url;
+}
+
+/** The query as it is sent. What options add applies to all of it, even if both sides of an `or` contain filters. */
+async function readQuery({ query, count, patternType, caseSensitive }: SearchCommand): Promise<string> {
+  const added = [...(caseSensitive ? ["case:yes"] : []), ...(count === undefined ? [] : [`count:${count}`])];
+  if (added.length === 0) return query;
+  // Loading the query language takes longer than most searches, so it is loaded only when needed.
+  const { isUnion } = await import("./query-form.js");
+  return [isUnion(query, patternType ?? "") ? `(${query})` : query, ...added].join(" ");
+}
+
+function createPrinter(command: SearchCommand, terminal: Terminal): MatchPrinter {
+  const { format, nul, context, columnsMax } = command;
+  switch (format) {
+    case "json":
+      return jsonPrinter;
+    case "names":
+      return namePrinter(nul);
+    case "counts":
+      return countPrinter(nul);
+    case "lines": {
+      if (!terminal.isTerminal || nul) return plainPrinter({ context, nul });
+      const style = createStyle(terminal.colours, terminal.hyperlinks ? command.connection.endpoint : undefined);
+      return terminalPrinter({ style, context, columnsMax });
+    }
+  }
+}
+
+function brokenStream(cause: unknown): TrawlError {
+  return new TrawlError("cancelled", "the connection was lost before the search was complete: results are missing", {
+    cause,
+  });
+}

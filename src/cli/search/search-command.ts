@@ -1,0 +1,149 @@
+import { type Command, Option } from "commander";
+import { addChoice, addConnectionOptions, wholeNumber } from "../command-options.js";
+import { resolveConnection, type TypedConnection } from "../connection/connection.js";
+import { exitCodes } from "../exit-codes.js";
+import type { SearchCommand, SearchFormat, Terminal } from "./run-search.js";
+
+/** Options of `trawl search` as commander parses them. */
+interface TypedSearch extends TypedConnection {
+  readonly json: boolean;
+  readonly filesWithMatches: boolean;
+  readonly countLines: boolean;
+  readonly null: boolean;
+  readonly context?: number;
+  readonly beforeContext?: number;
+  readonly afterContext?: number;
+  readonly maxColumns: number;
+  readonly count?: string;
+  readonly type?: string;
+  readonly caseSensitive: boolean;
+  readonly color: When;
+  readonly hyperlinks: When;
+  readonly pager: boolean;
+  readonly getCurl: boolean;
+}
+
+type When = "auto" | "always" | "never";
+
+const contextLinesMax = 1000;
+
+/** A minified file must not fill the screen. */
+const columnsMaxDefault = 1000;
+
+/** Adds `trawl search`. */
+export function addSearch(program: Command, exit: (code: number) => void): void {
+  const command = program
+    .command("search")
+    .description("Search, and print matches as they are found.")
+    .argument(
+      "[query...]",
+      "the query; words are joined with spaces; put -- before a word that starts with a dash; - reads standard input",
+    );
+  addConnectionOptions(command);
+  addFormatOptions(command);
+  addChoice(command, "-t, --type <type>", "pattern type", ["standard", "keyword", "literal", "regexp"])
+    .option("--count <n>", "stop after this many matches, or `all`")
+    .option("-s, --case-sensitive", "distinguish upper and lower case", false)
+    .option("--get-curl", "print the equivalent call of curl, and do not search", false)
+    .action(async (words: string[], typed: TypedSearch) => exit(await search(words, typed)));
+}
+
+function addFormatOptions(command: Command): void {
+  const lines = wholeNumber(0, contextLinesMax);
+  command
+    .option("-C, --context <n>", "also print this many lines before and after each match", lines)
+    .option("-B, --before-context <n>", "lines before each match", lines)
+    .option("-A, --after-context <n>", "lines after each match", lines)
+    .option(
+      "-M, --max-columns <n>",
+      "on a terminal, cut longer lines; 0 for never",
+      wholeNumber(0, 1e9),
+      columnsMaxDefault,
+    )
+    .option("--json", "one JSON object for each matching file", false)
+    .option("-l, --files-with-matches", "print only the names of files and repositories with matches", false)
+    .option("-c, --count-lines", "print only how many lines of each file have matches", false)
+    .option("-0, --null", "print a NUL byte after each name", false);
+  const whens = ["auto", "always", "never"] as const;
+  addChoice(command, "--color <when>", "colours; auto: on a terminal, unless NO_COLOR is set", whens, "auto");
+  addChoice(command, "--hyperlinks <when>", "links from names and line numbers to pages", whens, "auto");
+  command.addOption(new Option("--pager", "show results in a pager: $TRAWL_PAGER, $PAGER or less").default(false));
+}
+
+async function search(words: readonly string[], typed: TypedSearch): Promise<number> {
+  const { readQueryText } = await import("./query-input.js");
+  const query = await readQueryText(words, process.stdin);
+  const command = toSearchCommand(query, typed);
+  const { runSearch, searchAsCurl } = await import("./run-search.js");
+  if (typed.getCurl) {
+    process.stdout.write(`${await searchAsCurl(command)}\n`);
+    return exitCodes.matches;
+  }
+  const stop = new AbortController();
+  const terminal = standardTerminal(typed, stop.signal);
+  if (typed.pager && terminal.isTerminal) return await searchInPager(command, terminal);
+  const onInterrupt = () => stop.abort();
+  process.once("SIGINT", onInterrupt);
+  const code = await runSearch(command, terminal);
+  process.removeListener("SIGINT", onInterrupt);
+  // A shell ends a loop only if the command in it was ended by the signal.
+  if (code === exitCodes.interrupted) process.kill(process.pid, "SIGINT");
+  return code;
+}
+
+/** Ctrl-C is for the pager; when it is left, the search ends. */
+async function searchInPager(command: SearchCommand, terminal: Terminal): Promise<number> {
+  const [{ startPager }, { runSearch }] = await Promise.all([import("./pager.js"), import("./run-search.js")]);
+  const ignore = () => undefined;
+  process.on("SIGINT", ignore);
+  const pager = startPager();
+  try {
+    return await runSearch(command, { ...terminal, out: pager.input, errIsTerminal: false });
+  } finally {
+    await pager.close();
+    process.removeListener("SIGINT", ignore);
+  }
+}
+
+function toSearchCommand(query: string, typed: TypedSearch): SearchCommand {
+  return {
+    query,
+    connection: resolveConnection(typed),
+    format: chooseFormat(typed),
+    nul: typed.null,
+    context: {
+      before: typed.beforeContext ?? typed.context ?? 0,
+      after: typed.afterContext ?? typed.context ?? 0,
+    },
+    columnsMax: typed.maxColumns,
+    count: typed.count,
+    patternType: typed.type,
+    caseSensitive: typed.caseSensitive,
+  };
+}
+
+function chooseFormat({ json, filesWithMatches, countLines }: TypedSearch): SearchFormat {
+  if (json) return "json";
+  if (filesWithMatches) return "names";
+  return countLines ? "counts" : "lines";
+}
+
+function standardTerminal({ color, hyperlinks }: TypedSearch, signal: AbortSignal): Terminal {
+  const isTerminal = process.stdout.isTTY === true;
+  const errIsTerminal = process.stderr.isTTY === true;
+  const { NO_COLOR, TERM } = process.env;
+  const isSimple = TERM === undefined || TERM === "dumb";
+  const coloured = (onTerminal: boolean) =>
+    color === "always" || (color === "auto" && onTerminal && !NO_COLOR && !isSimple);
+  return {
+    out: process.stdout,
+    err: process.stderr,
+    isTerminal: isTerminal || color === "always",
+    colours: coloured(isTerminal),
+    // The console of Linux shows the address itself.
+    hyperlinks: hyperlinks === "always" || (hyperlinks === "auto" && isTerminal && !isSimple && TERM !== "linux"),
+    errIsTerminal,
+    errColours: coloured(errIsTerminal),
+    signal,
+  };
+}

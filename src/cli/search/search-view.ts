@@ -1,0 +1,124 @@
+import type { Alert, Progress, Skipped, StreamError, StreamMatch } from "../../model/stream-events.js";
+import { printCaret } from "../../query/syntax/caret.js";
+import { placeOfBytes } from "../../query/syntax/characters.js";
+import { exitCodes } from "../exit-codes.js";
+import type { StreamEvent } from "../sse-decoder.js";
+import type { MatchPrinter } from "./plain-printer.js";
+import { colour, type Style } from "./terminal-style.js";
+import { visible, visibleLines } from "./visible.js";
+
+/** What is excluded unless the query asks for it: results without it are complete. */
+const completeWithout: ReadonlySet<string> = new Set(["repository-fork", "excluded-archive", "display"]);
+
+export interface ViewOptions {
+  readonly query: string;
+  readonly print: MatchPrinter;
+  /** Writes to standard error. */
+  readonly note: (text: string) => void;
+  /** Of standard error. */
+  readonly style: Style;
+  readonly hasSummary: boolean;
+  /** Whether the limit on matches was given on the command line: reaching it then counts as complete. */
+  readonly hasOwnLimit: boolean;
+}
+
+/** Interprets the events of one search for the user. */
+export class SearchView {
+  readonly #options: ViewOptions;
+  readonly #repositories = new Set<string>();
+  #resultCount = 0;
+  #failed = false;
+  #progress: Progress | undefined;
+  #alert: Alert | undefined;
+  done = false;
+
+  constructor(options: ViewOptions) {
+    this.#options = options;
+  }
+
+  /** The matches that have been reported so far, whether printed yet or not. */
+  get matchCount(): number {
+    return this.#progress?.matchCount ?? 0;
+  }
+
+  /** The text to print for this event. */
+  show(event: StreamEvent): string {
+    switch (event.name) {
+      case "matches": {
+        const matches = JSON.parse(event.data) as StreamMatch[];
+        this.#resultCount += matches.length;
+        for (const { repository } of matches) if (repository !== undefined) this.#repositories.add(repository);
+        return matches.map((match) => this.#options.print(match)).join("");
+      }
+      case "progress":
+        this.#progress = JSON.parse(event.data) as Progress;
+        return "";
+      case "alert":
+        this.#alert = JSON.parse(event.data) as Alert;
+        return "";
+      case "error":
+        this.#failed = true;
+        this.#note(visible((JSON.parse(event.data) as StreamError).message));
+        return "";
+      case "done":
+        this.done = true;
+        return "";
+      default:
+        return "";
+    }
+  }
+
+  /**
+   * Reports what was excluded and why; returns the exit code. An alert without any progress means that the query was
+   * not executed.
+   */
+  finish(): number {
+    const progress = this.#progress;
+    const skipped = (progress?.skipped ?? []).filter(
+      ({ reason }) => !this.#options.hasOwnLimit || reason !== "shard-match-limit",
+    );
+    if (this.#options.hasSummary && this.#resultCount > 0) this.#options.note("\n");
+    for (const one of skipped) this.#note(visibleLines(skippedText(one)));
+    if (this.#alert) this.#note(alertText(this.#alert, this.#options));
+    if (progress && this.#options.hasSummary) this.#options.note(`${this.#summary(progress)}\n`);
+    if (this.#failed || (this.#alert && !progress)) return exitCodes.failed;
+    if (skipped.some(({ reason }) => !completeWithout.has(reason))) return exitCodes.incomplete;
+    return this.#resultCount > 0 ? exitCodes.matches : exitCodes.noMatches;
+  }
+
+  #summary({ matchCount, durationMs }: Progress): string {
+    const found = printCount(matchCount, "match", "matches");
+    const where =
+      this.#resultCount === 0
+        ? ""
+        : ` in ${printCount(this.#resultCount, "result", "results")} from ` +
+          printCount(this.#repositories.size, "repository", "repositories");
+    return this.#options.style.paint(colour.aside, `${found}${where}, ${durationMs} ms`);
+  }
+
+  #note(text: string): void {
+    this.#options.note(`${this.#options.style.paint(colour.problem, "trawl:")} ${text}\n`);
+  }
+}
+
+function printCount(count: number, one: string, many: string): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}
+
+function skippedText({ title, message, suggested }: Skipped): string {
+  const hint = suggested ? ` (${suggested.title}: ${suggested.queryExpression})` : "";
+  return `${title}: ${message}${hint}`;
+}
+
+/** An invalid query is shown with a caret below the erroneous part. */
+function alertText({ title, description, proposedQueries, place }: Alert, { query, style }: ViewOptions): string {
+  const proposals = (proposedQueries ?? []).map((proposed) => `\n  try: ${visible(proposed.query)}`);
+  return `${visibleLines(`${title}${description ? `: ${description}` : ""}`)}${caretText(place, query, style)}${proposals.join("")}`;
+}
+
+function caretText(place: Alert["place"], query: string, style: Style): string {
+  if (place === undefined) return "";
+  const [line = "", carets = ""] = printCaret(query, placeOfBytes(query, place.from, place.to)).split("\n");
+  const at = carets.indexOf("^");
+  return `\n\n${visible(line)}\n${carets.slice(0, at)}${style.paint(colour.problem, carets.slice(at))}`;
+}
