@@ -1,7 +1,7 @@
 # `make help` lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check format fuzz faults soak config layers graphql languages bench bench-quick deb deb-test systemd-test clean node install kernel typescript
+.PHONY: help run build test check format fuzz faults soak config layers graphql languages bench bench-quick deb deb-test systemd-test clean node install kernel typescript web
 MAKEFLAGS += --no-print-directory
 
 # Native packages are compiled from source. By default node-gyp uses one core (9 m 44 s, and 3 m 24 s with two cores). With
@@ -16,7 +16,9 @@ ifneq ($(node_headers),)
 export npm_config_nodedir := $(node_headers)
 endif
 
-sources := $(shell find src test scripts native-bench -name '*.ts' 2>/dev/null) tsconfig.json
+sources := $(shell find src test scripts native-bench -path src/web -prune -o -name '*.ts' -print 2>/dev/null) tsconfig.json
+# The pages share modules with the daemon, such as the scanner of queries.
+web_sources := $(shell find src/web src/query src/model src/base src/regexp -type f 2>/dev/null) scripts/build-web.mjs
 kernel_sources := $(shell find src/native -path src/native/build -prune -o \( -name '*.cc' -o -name '*.h' -o -name binding.gyp \) -print 2>/dev/null)
 kernel := src/native/build/Release/trawl_kernel.node
 
@@ -25,6 +27,7 @@ help:
 	@echo "make run REPO=URL     the same for the given repository: a path or a URL"
 	@echo "make run CONFIG=FILE  the same with a configuration file, such as config/trawl.jsonc"
 	@echo "make build            install the packages in the lockfile, compile the kernel and the TypeScript"
+	@echo "make web              build only the web pages, in src/web"
 	@echo "make test             build and run all tests; make test TESTS=http-sse runs one file"
 	@echo "make check            types and house rules only"
 	@echo "make fuzz             fuzz each parser for half a minute; TARGET=name, INPUTS=N, SEED=N"
@@ -43,7 +46,7 @@ help:
 run: build
 	@exec node scripts/run.mjs --data data $(if $(CONFIG),--config $(CONFIG),--repository "$(or $(REPO),trawl=$(CURDIR))")
 
-build: install kernel typescript
+build: install kernel typescript web
 
 node:
 	@node bin/node-version.mjs || { command -v node >/dev/null || echo "node is not installed: install Node 20, 22 or 24, see README.md"; exit 1; }
@@ -80,12 +83,20 @@ dist/.built: $(sources) | install
 	@echo "Compiling TypeScript"
 	@node_modules/.bin/tsc
 	@find dist -name '*.js' | while read -r file; do \
-	  source="$${file#dist/}"; [ -e "$${source%.js}.ts" ] || rm -f "$$file" "$$file.map"; done
+	  case "$$file" in dist/web/*) continue;; esac; source="$${file#dist/}"; [ -e "$${source%.js}.ts" ] || rm -f "$$file" "$$file.map"; done
+	@touch $@
+
+web: dist/web/.built
+
+dist/web/.built: $(web_sources) src/web/tsconfig.json | install
+	@echo "Building the web pages"
+	@node_modules/.bin/tsc -p src/web && node scripts/build-web.mjs
 	@touch $@
 
 # Without a terminal, tap's progress display is unreadable. The plugins in .taprc take effect after `tap build`: without it, the
 # first run in a fresh checkout would load a TypeScript compiler into each test.
 test: check
+	@bash scripts/debian-packages.sh browser || true
 	@[ -d .tap/plugins ] || node_modules/.bin/tap build >/dev/null
 	@mkdir -p .tap && rm -f .tap/out.tap
 	@files=; for name in $(TESTS); do \

@@ -1,11 +1,21 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the build needs, as far as they are missing and this user may.
+#
+#   scripts/debian-packages.sh            what the build needs
+#   scripts/debian-packages.sh browser    what the tests of the web pages need
 set -euo pipefail
 
 required=(python3 make g++ git libdeflate-dev libkrb5-dev libssl-dev)
 optional=(ccache universal-ctags)
+without="ccache makes a second build of the native packages fast, universal-ctags extracts symbols."
+if [ "${1:-}" = browser ]; then
+  required=()
+  optional=(chromium fonts-dejavu-core)
+  without="the tests of the web pages in test/web, which need chromium, are skipped."
+fi
 
 if ! command -v dpkg-query >/dev/null; then
+  if [ ${#required[@]} -eq 0 ]; then exit 0; fi
   echo "This is not a Debian system: make sure there are ${required[*]} (and ccache) in its own words."
   exit 0
 fi
@@ -36,7 +46,7 @@ fi
 echo "Debian packages are missing, and this user may not install them. Please run:"
 echo "  sudo apt-get install ${wanted[*]}"
 if [ ${#missing[@]} -eq 0 ]; then
-  echo "Going on without: ccache makes a second build of the native packages fast, universal-ctags extracts symbols."
+  echo "Going on without: $without"
   exit 0
 fi
 exit 1

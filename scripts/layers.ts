@@ -40,6 +40,12 @@ export const layers: readonly Layer[] = [
     runsIn: "ingest, read, main",
     holds: "mirrors, refs, trees, blobs, history (the addon's pack reader, and `git` child processes)",
   },
+  {
+    folder: "web",
+    number: 3,
+    runsIn: "browser",
+    holds: "the web pages (`preact`); imported by no other folder",
+  },
   { folder: "shard", number: 3, runsIn: "threads", holds: "the shard format: builder and reader" },
   {
     folder: "history",

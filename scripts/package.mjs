@@ -92,6 +92,7 @@ function stageProgram() {
     join(home, "dist/src"),
     (path) => statSync(path).isDirectory() || path.endsWith(".js"),
   );
+  copy(join(checkout, "dist/web"), join(home, "dist/web"), (path) => !path.endsWith(".built"));
   for (const path of [
     "bin/trawl",
     "bin/node-version.mjs",

@@ -82,7 +82,7 @@ function printHints(address, repositories, token) {
   console.log(
     [
       "",
-      `Ready at ${address}. In another terminal, try:`,
+      `Ready: open ${address} in a browser. Or, in another terminal:`,
       "",
       `  bin/trawl search${endpoint} ${word}`,
       `  curl -N '${address}/.api/search/stream?q=${word}'`,

@@ -38,3 +38,10 @@ export function oneLine(text: string, lengthMax: number): string {
   }
   return line;
 }
+
+const encoder = new TextEncoder();
+
+/** The number of bytes of the text in UTF-8. Unlike `Buffer.byteLength` it also runs in a browser. */
+export function utf8Length(text: string): number {
+  return encoder.encode(text).length;
+}

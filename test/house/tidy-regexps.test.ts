@@ -21,7 +21,7 @@ const sources = execFileSync("git", ["ls-files", "--cached", "--others", "--excl
   encoding: "utf8",
 })
   .split("\0")
-  .filter((path) => path.endsWith(".ts") && existsSync(path));
+  .filter((path) => /\.tsx?$/.test(path) && existsSync(path));
 const listed = sources.flatMap((path) =>
   regexpsOf(path, readFileSync(path, "utf8")).map((regexp) => ({ ...regexp, path })),
 );

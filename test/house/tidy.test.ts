@@ -22,10 +22,15 @@ const packageOwners: Readonly<Record<string, string>> = {
   "highlight.js": "worker",
 };
 
-/** What is started by name and not imported: the command, the daemon, worker files and scripts. */
+/** What is started by name and not imported: the command, the daemon, worker files, scripts; and the library of pages. */
 const isEntry = (path: string): boolean =>
+  /^src\/web\/(api|ui)\//.test(path) ||
   /^src\/(cli\/main|daemon\/main|worker\/[a-z-]*(worker|entry)|store\/store-probe)\.ts$/.test(path) ||
+  /^src\/web\/(main\.tsx|modules\.d\.ts)$/.test(path) ||
   !path.startsWith("src/");
+
+/** The folders of src/web that every page builds on, bottom up; any other folder there is one page or a few. */
+const webFoundation: readonly string[] = ["api", "ui", "route", "query", "shell"];
 
 interface Ban {
   readonly pattern: RegExp;
@@ -37,14 +42,28 @@ const bans: readonly Ban[] = [
   {
     pattern: /\bJSON\.parse\(/,
     instead: "JSON comes in only at the edges",
-    allowedIn: /^src\/(cli|http|daemon|store|catalog|shard|protocol|worker|browse|graphql|account|backup)\//,
+    allowedIn: /^src\/(cli|http|daemon|store|catalog|shard|protocol|worker|browse|graphql|account|backup|web)\//,
   },
   {
     pattern: /\bBuffer\.allocUnsafe(Slow)?\(/,
     instead: "uninitializedBytes of base/bytes.ts",
     allowedIn: /^src\/base\/bytes\.ts$/,
   },
-  { pattern: /\bset(Timeout|Interval)\(/, instead: "base/deadline.ts", allowedIn: /^src\/(base\/deadline\.ts|sync\/)/ },
+  {
+    pattern: /\bset(Timeout|Interval)\(/,
+    instead: "base/deadline.ts, and ui/delay.ts in the pages",
+    allowedIn: /^src\/(base\/deadline\.ts|sync\/|web\/ui\/delay\.ts)/,
+  },
+  {
+    pattern: /\.(inner|outer)HTML\b|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write|new DOMParser/,
+    instead: "elements with text, or parseHtml of web/ui/parse-html.ts",
+    allowedIn: /^src\/web\/ui\/parse-html\.ts$/,
+  },
+  {
+    pattern: /\b(fetch|EventSource|WebSocket|XMLHttpRequest)\(/,
+    instead: "request of web/api/api-error.ts",
+    allowedIn: /^src\/(?!web\/)|^src\/web\/api\//,
+  },
   {
     pattern: /\bnew Error\(/,
     instead: "TrawlError with a code of base/errors.ts",
@@ -62,7 +81,11 @@ const bans: readonly Ban[] = [
   },
   { pattern: /^\s*(export )?(const |declare )*enum /m, instead: "a union of constants", allowedIn: /^$/ },
   // Piscina calls the default export of a worker file.
-  { pattern: /^export default /m, instead: "a named export", allowedIn: /^src\/worker\/[a-z-]*worker\.ts$/ },
+  {
+    pattern: /^export default /m,
+    instead: "a named export",
+    allowedIn: /^src\/worker\/[a-z-]*worker\.ts$/,
+  },
 ];
 
 /** Names that the code had, and what it says instead: docs/glossary.md explains these words. */
@@ -134,11 +157,11 @@ const tracked = execFileSync("git", ["ls-files", "--cached", "--others", "--excl
 })
   .split("\0")
   .filter((path) => path !== "" && existsSync(path));
-const typescript = tracked.filter((path) => path.endsWith(".ts"));
+const typescript = tracked.filter((path) => /\.tsx?$/.test(path));
 const sources = typescript.filter((path) => path.startsWith("src/"));
 const markdown = tracked.filter((path) => path.endsWith(".md"));
 const textOf = new Map(
-  tracked.filter((path) => /\.(ts|mjs|md|json|jsonc)$/.test(path)).map((path) => [path, readFileSync(path, "utf8")]),
+  tracked.filter((path) => /\.(tsx?|mjs|md|json|jsonc)$/.test(path)).map((path) => [path, readFileSync(path, "utf8")]),
 );
 
 interface Import {
@@ -156,9 +179,7 @@ function importsOf(from: string, text: string): Import[] {
   const statement = /^(import|export)(\s+type)?\s[^;]*?from\s+"([^"]+)"|^import\s+"([^"]+)"|\bimport\("([^"]+)"\)/gm;
   for (const [whole, , type, named, bare, dynamic] of text.matchAll(statement)) {
     const specifier = named ?? bare ?? dynamic ?? "";
-    const to = specifier.startsWith(".")
-      ? normalize(join(dirname(from), specifier)).replace(/\.js$/, ".ts")
-      : undefined;
+    const to = specifier.startsWith(".") ? findSource(normalize(join(dirname(from), specifier))) : undefined;
     const names = /\{([^}]*)\}/
       .exec(whole)?.[1]
       ?.split(",")
@@ -169,6 +190,12 @@ function importsOf(from: string, text: string): Import[] {
     found.push({ from, specifier, to, typeOnly: type !== undefined || onlyTypes });
   }
   return found;
+}
+
+/** The file that an import of its compiled form means. */
+function findSource(path: string): string {
+  const source = path.replace(/\.js$/, ".ts");
+  return existsSync(source) ? source : source.replace(/\.ts$/, existsSync(`${source}x`) ? ".tsx" : ".ts");
 }
 
 function folderOf(path: string): string {
@@ -198,6 +225,20 @@ t.test("a folder imports only from folders below it", async (t) => {
     if (folderOf(from) !== folderOf(to) && other >= own) t.fail(`${from} (${own}) imports ${to} (${other})`);
   }
   t.ok(imports.length > 0);
+});
+
+t.test("a page imports from the foundation of the pages only", async (t) => {
+  const partOf = (path: string): string => /^src\/web\/([^/]+)\//.exec(path)?.[1] ?? "";
+  const rank = (part: string): number => (part === "" ? Infinity : (webFoundation.indexOf(part) + 99) % 99);
+  const count = { seen: 0 };
+  for (const { from, to } of imports) {
+    if (!from.startsWith("src/web/") || to === undefined || !to.startsWith("src/web/")) continue;
+    count.seen++;
+    if (partOf(from) !== partOf(to) && rank(partOf(to)) >= rank(partOf(from))) t.fail(`${from} imports ${to}`);
+  }
+  for (const { from, to } of imports)
+    if (to?.startsWith("src/web/") && /^src\/(?!web\/)/.test(from)) t.fail(`${from} imports ${to}`);
+  t.ok(count.seen > 10);
 });
 
 t.test("ARCHITECTURE.md shows the same table", async (t) => {
@@ -302,7 +343,7 @@ t.test("retired names are not used", async (t) => {
 t.test("file names, unused files and sizes", async (t) => {
   const imported = new Set(imports.map(({ to }) => to));
   for (const path of typescript) {
-    if (!/^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/.test(basename(path))) t.fail(`${path} is not in kebab case`);
+    if (!/^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.d)?\.tsx?$/.test(basename(path))) t.fail(`${path} is not in kebab case`);
     if (!isEntry(path) && !imported.has(path)) t.fail(`${path}: nothing imports it`);
   }
   for (const path of tracked) {
@@ -314,7 +355,7 @@ t.test("file names, unused files and sizes", async (t) => {
 });
 
 t.test("files of src are short", async (t) => {
-  for (const path of tracked.filter((path) => /^src\/.*\.(ts|cc|h)$/.test(path))) {
+  for (const path of tracked.filter((path) => /^src\/.*\.(tsx?|css|cc|h)$/.test(path))) {
     const lineCount = readFileSync(path, "utf8").split("\n").length - 1;
     const isLong = lineCount > sourceLinesMax;
     if (isLong && !Object.hasOwn(longFiles, path))

@@ -47,6 +47,7 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
     refresh: (name) => name === "known/name",
     externalUrl: () => "http://trawl.example",
     webhooks: { webhookSecrets: new Map(), requestByAddress: () => [], recordRefusal: () => undefined },
+    web: undefined,
     metrics: createMetrics(),
     log: silentLog(),
     stallMs: 60_000,

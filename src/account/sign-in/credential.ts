@@ -122,9 +122,14 @@ export const sessionCookie = "sgs";
 
 /** The text of the session in a `Cookie` header. */
 export function readSession(header: string | undefined): string | undefined {
+  return readCookie(header, sessionCookie);
+}
+
+/** The value of a cookie in a `Cookie` header; undefined if it is missing or empty. */
+export function readCookie(header: string | undefined, wanted: string): string | undefined {
   for (const pair of header?.split(";") ?? []) {
     const [name = "", value = ""] = pair.split("=", 2);
-    if (name.trim() === sessionCookie && value !== "") return value.trim();
+    if (name.trim() === wanted && value !== "") return value.trim();
   }
   return undefined;
 }

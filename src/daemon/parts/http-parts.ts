@@ -11,6 +11,7 @@ import { RepositoryAddresses } from "../../graphql/sources/repository-addresses.
 import { ClientAddresses } from "../../http/access/client-address.js";
 import { TrustedHosts } from "../../http/access/trusted-hosts.js";
 import { addRoutes } from "../../http/routes/routes.js";
+import { loadWebFiles, webFolder } from "../../http/routes/web-files.js";
 import { descriptorLimit, openAnswersMax } from "../../http/server/descriptor-share.js";
 import { HttpServer } from "../../http/server/uws.js";
 import { anonymous, operatorViewer, type Viewer } from "../../model/viewer.js";
@@ -52,6 +53,7 @@ export function createHttpServer(options: ResolvedOptions, parts: DaemonParts, s
       readiness(parts.watch.damages, parts.sync.statuses(), viewer ?? anonymous, visibleNames(parts.catalog, viewer)),
     metrics: registry,
     log,
+    web: loadWebFiles(webFolder, log),
   });
   return server;
 }

@@ -5,20 +5,25 @@ import { readPagePath, type PagePath } from "./page-path.js";
 import type { RawHandler } from "./raw-route.js";
 import type { Handler } from "../server/handler.js";
 import { plainText, type Headers } from "../server/headers.js";
+import { anonymous } from "../../model/viewer.js";
 import type { HttpResponse } from "../server/response.js";
 import { editorTarget } from "./editor-link.js";
 import { openPages, findSitePage } from "./site-pages.js";
+import { findWebPage } from "../../model/web-page.js";
 import { repositoryPages } from "./repository-pages.js";
+import type { WebFiles } from "./web-files.js";
+import { replyPage } from "./web-pages.js";
 
 /**
- * Answers every page URL with a plain-text description of what it names: people follow links that clients show, and
- * programs check whether something exists. What does not exist is 404. In private mode, requests without credentials
- * are redirected to the sign-in page and reveal nothing else.
+ * Answers every page URL: with the document that the browser renders, or with a plain-text description of what the URL
+ * names, because people follow links that clients show, and programs check whether something exists. What does not exist
+ * is 404. In private mode, requests without credentials are redirected to the sign-in page and reveal nothing else.
  */
 export function pageHandler(
   authenticator: Pick<Authenticator, "authenticate">,
   services: ContentServices,
   raw: RawHandler,
+  web: WebFiles | undefined,
 ): Handler {
   return async (request, response) => {
     const { method, path } = request;
@@ -29,13 +34,18 @@ export function pageHandler(
     if (open !== undefined && isRead) return reply(response, 200, open);
     const pagePath = readPagePath(path);
     const entry = authenticator.authenticate(request);
+    const webPage = findWebPage(path);
+    if (webPage?.needsCredential === false && isRead && entry.kind === "refused")
+      return replyPage(request, response, anonymous, web, webPage);
     if (entry.kind === "refused") {
       const isPage = isRead && pagePath?.page !== "raw" && !path.startsWith("/.");
       return isPage ? refusePage(request, response, entry) : refuse(response, entry);
     }
     if (path.startsWith("/.")) return reply(response, 404, "no route");
     if (!isRead) return response.reply(405, { ...plainText, Allow: "GET, HEAD" }, "method not allowed\n");
-    return admit(entry, response, () => sitePage({ request, response, viewer: entry.viewer }, services, raw, pagePath));
+    const { viewer } = entry;
+    if (webPage !== undefined) return admit(entry, response, () => replyPage(request, response, viewer, web, webPage));
+    return admit(entry, response, () => sitePage({ request, response, viewer }, services, raw, pagePath));
   };
 }
 

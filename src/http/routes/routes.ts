@@ -15,7 +15,7 @@ import type { ContentServices } from "./content.js";
 import { headersOfEvery } from "../access/cors.js";
 import { refuseHead, startEvents, type EventServices } from "../stream/event-response.js";
 import { graphqlBytesMax, graphqlAdmission } from "./graphql-route.js";
-import { guarded, guardedPage, type ViewerHandler } from "../access/guard.js";
+import { guarded, type ViewerHandler } from "../access/guard.js";
 import { pageHandler } from "./pages.js";
 import { rawHandler } from "./raw-route.js";
 import { ByteBudget } from "../server/request-body.js";
@@ -24,10 +24,11 @@ import { addSignInRoutes, type SignInServices } from "./sign-in-routes.js";
 import { chooseDiffType } from "../stream/diff-type.js";
 import { parseStreamParams } from "../stream/stream-params.js";
 import type { TrustedHosts } from "../access/trusted-hosts.js";
+import type { WebFiles } from "./web-files.js";
+import { addWebFileRoute } from "./web-pages.js";
 import { addWebhookRoute, type WebhookServices } from "./webhook-route.js";
 import type { Handler } from "../server/handler.js";
 import { plainText } from "../server/headers.js";
-import type { HttpRequest } from "../server/request.js";
 import type { HttpServer } from "../server/uws.js";
 import { WriteBudget } from "../stream/write-budget.js";
 
@@ -92,14 +93,9 @@ export function addRoutes(server: HttpServer, services: Services): void {
   addSignInRoutes(server, services);
   addClientRoutes(server, services, guard);
   addWebhookRoute(server, services.webhooks);
-  server.otherwise(
-    pageHandler(services.authenticator, services.content, rawHandler(services.content, services.sharePercent)),
-  );
-  server.route(
-    "GET",
-    "/",
-    guardedPage(services.authenticator, (request, response) => response.reply(200, plainText, welcome(request))),
-  );
+  addWebFileRoute(server, services.web);
+  const raw = rawHandler(services.content, services.sharePercent);
+  server.otherwise(pageHandler(services.authenticator, services.content, raw, services.web));
 }
 
 /** The services that the routes use. */
@@ -127,6 +123,8 @@ export interface Services {
   readonly refresh: ClientServices["refresh"];
   readonly externalUrl: () => string;
   readonly webhooks: WebhookServices;
+  /** The files of the web pages; undefined if they are missing. */
+  readonly web: WebFiles | undefined;
   /** The option `search.diffType`. */
   readonly diffType: "auto" | "commit" | "diff";
   /** A client that reads nothing for this long is disconnected. */
@@ -200,16 +198,4 @@ function endWithError(sink: EventSink, message: string): void {
   sink.send("error", [JSON.stringify({ message })]);
   sink.send("done", ["{}"]);
   sink.end();
-}
-
-function welcome(request: HttpRequest): string {
-  const host = request.headers.get("host") ?? "";
-  return [
-    "Trawl searches code in git repositories and streams every match.",
-    "",
-    `  curl -N 'http://${host}/.api/search/stream?q=TODO'`,
-    "",
-    "Also here: /healthz, /readyz, /metrics.",
-    "",
-  ].join("\n");
 }

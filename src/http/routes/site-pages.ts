@@ -30,23 +30,5 @@ const sitePages: readonly (readonly [path: RegExp, text: string])[] = [
 ];
 
 export function findSitePage(request: HttpRequest): string | undefined {
-  if (request.path === "/search" || request.path === "/search/console") return searchText(request);
   return sitePages.find(([path]) => path.test(request.path))?.[1];
-}
-
-/** How to get the results that the page would show. */
-function searchText({ query, headers }: HttpRequest): string {
-  const given = new URLSearchParams(query);
-  const text = `${given.get("q") ?? ""}${given.get("case") === "yes" ? " case:yes" : ""}`.trim();
-  const parameters = new URLSearchParams({
-    q: text === "" ? "TODO" : text,
-    ...(given.has("patternType") ? { t: given.get("patternType") ?? "" } : {}),
-  });
-  return [
-    text === ""
-      ? "Searches are answered as a stream of events:"
-      : `The search for ${text} is answered as a stream of events:`,
-    "",
-    `  curl -N 'http://${headers.get("host") ?? ""}/.api/search/stream?${parameters.toString().replace(/'/g, "%27")}'`,
-  ].join("\n");
 }

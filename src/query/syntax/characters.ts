@@ -1,3 +1,5 @@
+import { utf8Length } from "../../base/text.js";
+
 /** A part of the query text: UTF-16 code units, `to` exclusive. Errors report it as byte offsets. */
 export interface Span {
   readonly from: number;
@@ -27,12 +29,12 @@ export function nextSpace(text: string, index: number): number {
 
 /** The number of UTF-8 bytes before the UTF-16 index. */
 export function byteOffsetAt(text: string, index: number): number {
-  return Buffer.byteLength(text.slice(0, index), "utf8");
+  return utf8Length(text.slice(0, index));
 }
 
 /** The span of UTF-8 bytes; expects offsets between characters. */
 export function placeOfBytes(text: string, from: number, to: number): Span {
-  const bytes = Buffer.from(text);
-  const indexAt = (offset: number): number => bytes.subarray(0, offset).toString().length;
+  const bytes = new TextEncoder().encode(text);
+  const indexAt = (offset: number): number => new TextDecoder().decode(bytes.subarray(0, offset)).length;
   return { from: indexAt(from), to: indexAt(to) };
 }

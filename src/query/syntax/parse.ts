@@ -1,3 +1,4 @@
+import { utf8Length } from "../../base/text.js";
 import { isOperator, nodeSpan, type QueryNode, type QueryTree } from "./ast.js";
 import { skipSpaces } from "./characters.js";
 import { readTokens } from "./grammar.js";
@@ -18,7 +19,7 @@ export function parseQuery(text: string, type: QueryType): QueryTree {
 
 /** The tree as the grammar reads it, hoisted: `content:` still is a field, and neighbours still are a `concat`. */
 export function parseRaw(text: string, type: QueryType): QueryNode | undefined {
-  if (Buffer.byteLength(text) > queryLimits.textBytesMax) {
+  if (utf8Length(text) > queryLimits.textBytesMax) {
     throw new QueryError(`the query is longer than ${queryLimits.textBytesMax} bytes`, text, {
       from: 0,
       to: text.length,

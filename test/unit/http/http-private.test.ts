@@ -37,6 +37,7 @@ const open: readonly string[] = [
   "POST /-/sign-out",
   "GET /robots.txt",
   "GET /favicon.ico",
+  "GET /.assets/NAME",
   "POST /.api/webhooks/ID",
 ];
 

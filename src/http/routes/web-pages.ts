@@ -1,0 +1,124 @@
+import Negotiator from "negotiator";
+import { readCookie } from "../../account/sign-in/credential.js";
+import { escapeHtml } from "../../base/html.js";
+import type { Viewer } from "../../model/viewer.js";
+import { themeCookie, type PageViewer, type WebPage } from "../../model/web-page.js";
+import type { Handler } from "../server/handler.js";
+import { plainText, type Headers } from "../server/headers.js";
+import type { HttpRequest } from "../server/request.js";
+import type { HttpResponse } from "../server/response.js";
+import type { HttpServer } from "../server/uws.js";
+import type { WebFile, WebFiles } from "./web-files.js";
+
+const filesPath = "/.assets/";
+
+/** A name contains a hash of the content, so what it names never changes. */
+const immutable = "public, max-age=31536000, immutable";
+
+/**
+ * The browser runs only scripts and style sheets of this server, and sends nothing anywhere else. Text becomes markup
+ * only through the one policy of src/web/ui/parse-html.ts.
+ */
+const pagePolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types trawl",
+].join("; ");
+
+const documentHeaders: Headers = {
+  "Content-Type": "text/html; charset=utf-8",
+  "Content-Security-Policy": pagePolicy,
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cache-Control": "private, no-cache",
+  Vary: "Authorization, Cookie, Origin",
+};
+
+/** Adds the route of the scripts, style sheets and images of the web pages. They are the same for everyone. */
+export function addWebFileRoute(server: HttpServer, files: WebFiles | undefined): void {
+  server.route("GET", `${filesPath}NAME`, fileHandler(files));
+}
+
+function fileHandler(files: WebFiles | undefined): Handler {
+  return (request, response) => {
+    const file = files?.find(request.params["NAME"] ?? "");
+    if (file === undefined) return response.reply(404, plainText, "no such file\n");
+    const { bytes, encoding } = chooseForm(file, request.headers.get("accept-encoding"));
+    response.reply(
+      200,
+      {
+        "Content-Type": file.type,
+        "Cache-Control": immutable,
+        Vary: "Accept-Encoding",
+        ...(encoding === undefined ? {} : { "Content-Encoding": encoding }),
+      },
+      bytes,
+    );
+  };
+}
+
+interface Form {
+  readonly bytes: Uint8Array;
+  readonly encoding: string | undefined;
+}
+
+/** Brotli is the smallest. A form that the client refuses with `q=0` is not in the list. */
+function chooseForm({ bytes, gzip, brotli }: WebFile, accepted: string | undefined): Form {
+  const encodings = new Negotiator({ headers: { "accept-encoding": accepted } }).encodings(["br", "gzip"]);
+  if (brotli !== undefined && encodings.includes("br")) return { bytes: brotli, encoding: "br" };
+  if (gzip !== undefined && encodings.includes("gzip")) return { bytes: gzip, encoding: "gzip" };
+  return { bytes, encoding: undefined };
+}
+
+/** Sends the document of a page, or a line of text if the pages are not built. */
+export function replyPage(
+  request: HttpRequest,
+  response: HttpResponse,
+  viewer: Viewer,
+  files: WebFiles | undefined,
+  page: WebPage,
+): void {
+  if (files === undefined) return response.reply(200, plainText, missingText(request));
+  response.reply(200, documentHeaders, pageDocument(files, page, viewer, request.headers.get("cookie")));
+}
+
+/** What the browser needs at first is in the document, so that nothing moves when it arrives. */
+function pageDocument(files: WebFiles, page: WebPage, viewer: Viewer, cookies: string | undefined): string {
+  const theme = readCookie(cookies, themeCookie);
+  const { name, isSiteAdmin, isSignedIn } = viewer;
+  const about = escapeHtml(JSON.stringify({ name, isSiteAdmin, isSignedIn } satisfies PageViewer));
+  const links = files
+    .filesOf(page)
+    .map((file) =>
+      file.endsWith(".css")
+        ? `<link rel="stylesheet" crossorigin href="${filesPath}${file}">`
+        : `<link rel="modulepreload" crossorigin href="${filesPath}${file}">`,
+    );
+  return files.document
+    .replace(
+      '<html lang="en">',
+      () => `<html lang="en"${theme === "light" || theme === "dark" ? ` data-theme="${theme}"` : ""}>`,
+    )
+    .replace('<meta name="trawl-viewer" content="{}"', () => `<meta name="trawl-viewer" content="${about}"`)
+    .replace("</head>", () => `${links.join("")}</head>`);
+}
+
+function missingText({ headers }: HttpRequest): string {
+  return [
+    "Trawl searches code in git repositories and streams every match.",
+    'Its web pages are missing from this installation: "make build" writes them.',
+    "",
+    `  curl -N 'http://${headers.get("host") ?? ""}/.api/search/stream?q=TODO'`,
+    "",
+    "Also here: /healthz, /readyz, /metrics.",
+    "",
+  ].join("\n");
+}

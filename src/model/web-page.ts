@@ -1,0 +1,37 @@
+/**
+ * The pages that the browser renders. The daemon sends the same document for each of them, and `src/web/pages.ts` loads
+ * the module that shows the page.
+ */
+export const webPages = [
+  { name: "search", path: /^\/(?:search)?$/, module: "search/search-page.tsx", needsCredential: true },
+] as const satisfies readonly WebPageRow[];
+
+interface WebPageRow {
+  readonly name: string;
+  /** Tested against the path as in a URL, percent-encoded. */
+  readonly path: RegExp;
+  /** The file in `src/web` that shows the page. */
+  readonly module: string;
+  /** False for a page that is shown to everyone even on a private instance, such as the sign-in page. */
+  readonly needsCredential: boolean;
+}
+
+export type WebPageName = (typeof webPages)[number]["name"];
+export type WebPage = WebPageRow & { readonly name: WebPageName };
+
+/** The page at this path; undefined if the browser renders none there. */
+export function findWebPage(path: string): WebPage | undefined {
+  return webPages.find((page) => page.path.test(path));
+}
+
+/** The cookie with the chosen colours: `light` or `dark`; without it, those of the system. */
+export const themeCookie = "trawl-theme";
+
+/** What the document tells about the viewer, as JSON in its element `meta[name=trawl-viewer]`. */
+export interface PageViewer {
+  /** "" without an account. */
+  readonly name: string;
+  readonly isSiteAdmin: boolean;
+  /** Whether the browser is signed in, so that it can sign out. */
+  readonly isSignedIn: boolean;
+}

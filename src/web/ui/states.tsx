@@ -1,0 +1,56 @@
+import type { ComponentChildren } from "preact";
+import "./states.css";
+
+/** Shown only if something takes longer than a third of a second. */
+export function Waiting({ what }: { readonly what: string }) {
+  return (
+    <p class="waiting" role="status">
+      Loading {what}…
+    </p>
+  );
+}
+
+/** What a page shows when it has nothing else: why, and what to do. Its title is the heading of the page. */
+export function State({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
+  return (
+    <section class="state">
+      <h1>{title}</h1>
+      {children}
+    </section>
+  );
+}
+
+interface NoticeProps {
+  readonly kind: "info" | "warn" | "bad";
+  readonly children: ComponentChildren;
+}
+
+/** A message above what it is about; a warning or an error is read aloud at once. */
+export function Notice({ kind, children }: NoticeProps) {
+  return (
+    <div class={`notice ${kind}`} role={kind === "info" ? "status" : "alert"}>
+      {children}
+    </div>
+  );
+}
+
+interface FailureProps {
+  /** What failed, as in "The file could not be read". */
+  readonly what: string;
+  readonly error: unknown;
+  readonly retry?: () => void;
+}
+
+/** A page or a part of one that could not be loaded. */
+export function Failure({ what, error, retry }: FailureProps) {
+  return (
+    <State title={what}>
+      <p role="alert">{error instanceof Error ? error.message : String(error)}</p>
+      {retry !== undefined && (
+        <button type="button" class="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </State>
+  );
+}

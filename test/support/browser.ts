@@ -1,0 +1,86 @@
+/** Pages in a real browser: Debian's chromium, headless, in front of a daemon with real repositories. */
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
+import type { Test } from "tap";
+
+/** Debian's own; a path in `TRAWL_CHROMIUM` takes precedence. */
+const browserPath = process.env["TRAWL_CHROMIUM"] ?? "/usr/bin/chromium";
+
+const hasBrowser = existsSync(browserPath);
+
+/** For `t.test`: false, or why the test is skipped. */
+export const withoutBrowser: string | false = hasBrowser
+  ? false
+  : `${browserPath} is missing: install the Debian package chromium, or set TRAWL_CHROMIUM`;
+
+const waitMsMax = 20_000;
+
+/** A browser that is closed at the end of the test. */
+export async function testBrowser(t: Test): Promise<Browser> {
+  const browser = await chromium.launch({
+    executablePath: browserPath,
+    args: ["--no-sandbox", "--disable-dev-shm-usage", "--js-flags=--expose-gc", "--enable-precise-memory-info"],
+  });
+  t.teardown(() => browser.close());
+  t.comment(`chromium ${browser.version()}`);
+  return browser;
+}
+
+export interface PageOptions extends BrowserContextOptions {
+  /** Messages on the console that the test provokes. */
+  readonly allowed?: readonly RegExp[];
+}
+
+/**
+ * Calls `use` with a page of a session of its own, and closes it. The test fails if there was an error or a warning on
+ * the console, an exception that nothing caught, or a request to another host.
+ */
+export async function withPage(
+  t: Test,
+  browser: Browser,
+  url: string,
+  { allowed = [], ...options }: PageOptions,
+  use: (page: Page) => Promise<void>,
+): Promise<void> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(waitMsMax);
+  const faults: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") faults.push(`console: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => faults.push(`exception: ${error.stack ?? error.message}`));
+  page.on("request", (request) => {
+    const { protocol, origin } = new URL(request.url());
+    if (protocol !== "blob:" && origin !== new URL(url).origin) faults.push(`request to ${request.url()}`);
+  });
+  try {
+    await page.goto(url);
+    await use(page);
+  } finally {
+    await context.close();
+  }
+  t.same(
+    faults.filter((fault) => !allowed.some((pattern) => pattern.test(fault))),
+    [],
+    "no console error, no exception and no request to another host",
+  );
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface AxeViolation {
+  readonly id: string;
+  readonly help: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+}
+
+/** Violations of the rules for accessible pages that axe-core finds, as lines of text. */
+export async function findViolations(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axeSource);
+  const found = await page.evaluate<readonly AxeViolation[]>("axe.run().then(({ violations }) => violations)");
+  return found.flatMap(({ id, help, nodes }) =>
+    nodes.map(({ html, failureSummary = "" }) => `${id}: ${help}: ${html.slice(0, 200)} ${failureSummary}`),
+  );
+}
