@@ -2,6 +2,8 @@ import { Command, CommanderError, Option } from "commander";
 import { errorMessage } from "../base/errors.js";
 import { isJournal, withPriority } from "../base/journal.js";
 import { addOrganisation, addToken, addUser } from "./account-commands.js";
+import { addApi } from "./api/api-command.js";
+import { addLogin } from "./connection/login-command.js";
 import { collect } from "./command-options.js";
 import { addBackup, addCheck, addConfig, addExplain, addReload } from "./daemon-commands.js";
 import { addRepo } from "./repo-commands.js";
@@ -21,12 +23,22 @@ export async function run(argv: readonly string[]): Promise<number> {
   });
   watchOutput();
   try {
-    await program.parseAsync(argv);
+    await program.parseAsync(withLongOptions(argv));
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.failed;
     return fail(error);
   }
+}
+
+/** Options that `src` writes with one dash. */
+const singleDashed = /^-(?=(query|vars|get-curl|json|endpoint|token)(=|$))/;
+
+/** Arguments of `search` and `api` may be those of `src`, up to `--`. */
+function withLongOptions(argv: readonly string[]): readonly string[] {
+  if (argv[2] !== "search" && argv[2] !== "api") return argv;
+  const end = argv.includes("--") ? argv.indexOf("--") : argv.length;
+  return argv.map((word, at) => (at < end ? word.replace(singleDashed, "--") : word));
 }
 
 function errorText(message: string): string {
@@ -59,6 +71,8 @@ export function createProgram(exit: (code: number) => void): Command {
     .configureOutput({ outputError: (text, write) => write(errorText(text.replace(/^error: /, ""))) });
   addServe(program, exit);
   addSearch(program, exit);
+  addApi(program, exit);
+  addLogin(program);
   addRepo(program);
   addUser(program);
   addOrganisation(program);

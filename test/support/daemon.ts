@@ -107,9 +107,13 @@ export async function runCommand(...args: string[]): Promise<CommandResult> {
   return await runCommandWith("", args);
 }
 
-/** Like `runCommand`, with a text on standard input. */
-export async function runCommandWith(input: string, args: readonly string[]): Promise<CommandResult> {
-  const child = spawnTrawl(args, "pipe");
+/** Like `runCommand`, with a text on standard input, and variables of the environment. */
+export async function runCommandWith(
+  input: string,
+  args: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+): Promise<CommandResult> {
+  const child = spawnTrawl(args, "pipe", variables);
   child.stdin?.end(input);
   const texts = { out: "", err: "" };
   child.stdout?.on("data", (bytes) => {

@@ -52,7 +52,8 @@ function parseClientConfig(text: string, path: string): ClientConfig {
   } catch (error) {
     throw invalid(path, `is not JSON: ${errorMessage(error)}`);
   }
-  const { endpoint, tokens = {} } = (value ?? {}) as { endpoint?: unknown; tokens?: unknown };
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid(path, "is not a JSON object");
+  const { endpoint, tokens = {} } = value as { endpoint?: unknown; tokens?: unknown };
   if (endpoint !== undefined && typeof endpoint !== "string") throw invalid(path, "has an endpoint that is not text");
   const isTable = typeof tokens === "object" && tokens !== null && !Array.isArray(tokens);
   if (!isTable || !Object.values(tokens).every((token) => typeof token === "string"))

@@ -8,6 +8,8 @@ export interface ClientRequest {
   readonly accept: string;
   /** JSON; undefined for a GET request. */
   readonly body?: string;
+  /** Whether a response with status 400 is wanted, because its body says more. */
+  readonly mayBeBad?: boolean;
   /** Ends the request. */
   readonly signal?: AbortSignal;
 }
@@ -20,7 +22,7 @@ export function urlAt({ endpoint }: Connection, path: string): URL {
   return new URL(path, `${endpoint}/`);
 }
 
-/** Sends a request with the token. Resolves with the response if its status is 200; else throws what to do. */
+/** Sends a request with the token. Resolves with the response if it was accepted; else throws what to do. */
 export async function send(connection: Connection, sent: ClientRequest): Promise<IncomingMessage> {
   const { endpoint } = connection;
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -37,7 +39,7 @@ export async function send(connection: Connection, sent: ClientRequest): Promise
     request.on("error", (cause) => reject(unreachable(endpoint, cause)));
     request.end(sent.body);
   });
-  if (response.statusCode === 200) return response;
+  if (response.statusCode === 200 || (response.statusCode === 400 && sent.mayBeBad)) return response;
   throw refusal(endpoint, response, await readRefusal(response));
 }
 
