@@ -1,5 +1,8 @@
-/** Creating and joining byte arrays. The only file that allocates uninitialised memory. */
+/** Creating, joining and examining byte arrays. The only file that allocates uninitialised memory. */
 
+import { isAscii } from "node:buffer";
+
+const newline = 10;
 const encoder = new TextEncoder();
 
 /** Bytes with arbitrary content: the caller writes every byte before anyone reads it. */
@@ -14,4 +17,9 @@ export function utf8Bytes(text: string): Uint8Array {
 /** Concatenates the parts into a new array. */
 export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat(parts);
+}
+
+/** Whether the text is ASCII without newlines, so that its characters are its bytes. */
+export function isPlainText(bytes: Buffer): boolean {
+  return isAscii(bytes) && !bytes.includes(newline);
 }

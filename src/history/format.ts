@@ -1,3 +1,5 @@
+import { countHeaderBytes, type SectionFormat } from "../shard/section-layout.js";
+
 /**
  * Constants of the format of history shards; FORMAT.md describes it in prose.
  *
@@ -7,9 +9,6 @@ export const formatVersion = 1;
 
 /** "TRWLHIST" in two little-endian words. */
 export const magic = [0x4c575254, 0x54534948] as const;
-
-/** One entry of the newline table covers this many bytes of `lines`. */
-export const newlineStepBytes = 1024;
 
 /**
  * Lines and messages are divided into blocks of whole lines or messages, each of at least this many bytes except the
@@ -69,34 +68,15 @@ export type Section = (typeof sections)[number];
 /** Sections that hold text; their checksums are verified separately, because they are most of the shard. */
 export const textSections: readonly Section[] = ["messages", "lines"];
 
-/** Words of the header before the section table. */
-export const headerWords = {
-  magic0: 0,
-  magic1: 1,
-  version: 2,
-  headerCrc: 3,
-  totalBytes: 4,
-  commitCount: 5,
-  entryCount: 6,
-  lineCount: 7,
-  oidBytes: 8,
-  sectionCount: 9,
-  flags: 10,
-} as const;
+export const historyFormat: SectionFormat<Section> = {
+  name: "history shard",
+  magic,
+  version: formatVersion,
+  sections,
+  remedy: "Index the history again",
+};
 
-export const headerWordCount = 16;
-
-/** Bit of the header's flags: there are no posting lists, so every message and line is a candidate. */
-export const withoutPostings = 1;
-
-/** Words of one entry of the section table: offset, length, CRC-32. */
-export const sectionWordCount = 3;
-
-export const headerBytes = alignUp((headerWordCount + sections.length * sectionWordCount) * 4);
-
-export function alignUp(byteCount: number): number {
-  return Math.ceil(byteCount / 8) * 8;
-}
+export const headerBytes = countHeaderBytes(sections.length);
 
 /** Bits of `commitFlags`. */
 export const commitFlags = {

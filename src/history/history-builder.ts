@@ -5,6 +5,9 @@ import type { PatchFile } from "../git/history/patch-file.js";
 import type { PatchCommit, PatchPerson } from "../git/history/patch-visitor.js";
 import type { Kernel, Postings } from "../native/kernel/kernel.js";
 import { crc32 } from "../native/memory/memory.js";
+import { newlineStepBytes } from "../shard/format.js";
+import { withoutPostings } from "../shard/section-layout.js";
+import { layOut, writeSections, type HeaderValues } from "../shard/section-writer.js";
 import { findFoldExceptions, makeUnits, noPostings } from "../shard/text-sections.js";
 import {
   commitFlags,
@@ -12,16 +15,15 @@ import {
   entryPathShift,
   entryStatus,
   blockBytes,
-  newlineStepBytes,
+  historyFormat,
   pathCountMax,
+  sections,
   textPaddingBytes,
   unitBytes,
-  withoutPostings,
   type Section,
 } from "./format.js";
 import { HunkWriter } from "./hunk-writer.js";
 import { LineDictionary } from "./line-dictionary.js";
-import { assemble, countBytes } from "./shard-bytes.js";
 import { StringTable } from "./string-table.js";
 
 /** What `build` may leave out for a shard that stays in memory and is searched a few times. */
@@ -95,10 +97,8 @@ export class HistoryBuilder {
   build(kind: BuildKind, allocate: (byteCount: number) => Buffer): Buffer {
     assert(this.commitCount > 0, "a history shard holds at least one commit");
     const isIndexed = kind === "with-postings";
-    const counts = {
-      commitCount: this.commitCount,
-      entryCount: this.#commits.entryInfo.length,
-      lineCount: this.#lines.count,
+    const header: HeaderValues = {
+      counts: [this.commitCount, this.#commits.entryInfo.length, this.#lines.count],
       oidBytes: this.#oidBytes,
       flags: isIndexed ? 0 : withoutPostings,
     };
@@ -107,8 +107,10 @@ export class HistoryBuilder {
       ...this.#messageSections(isIndexed),
       ...this.#lineSections(isIndexed),
     };
-    const bytes = allocate(countBytes(parts));
-    assemble(bytes, counts, parts, isIndexed ? crc32 : () => 0);
+    const layout = layOut(sections, parts);
+    const bytes = allocate(layout.totalBytes);
+    writeSections(bytes, historyFormat, header, parts, layout, sections, isIndexed ? crc32 : () => 0);
+    bytes.fill(0, layout.totalBytes);
     this.#reset();
     return bytes;
   }

@@ -1,23 +1,9 @@
-import { isAscii } from "node:buffer";
-import { TrawlError } from "../base/errors.js";
+import { isPlainText } from "../base/bytes.js";
 import { lastAtMost } from "../base/sorted-search.js";
-import { crc32, populate } from "../native/memory/memory.js";
+import { newlineStepBytes } from "../shard/format.js";
+import { SectionReader } from "../shard/section-reader.js";
 import type { PathTable, TextIndex } from "../shard/text-index.js";
-import {
-  formatVersion,
-  headerBytes,
-  headerWordCount,
-  headerWords,
-  magic,
-  newlineStepBytes,
-  sections,
-  sectionWordCount,
-  textSections,
-  unitBytes,
-  withoutPostings,
-  type Section,
-} from "./format.js";
-import { headerCrc } from "./shard-bytes.js";
+import { historyFormat, textSections, unitBytes, type Section } from "./format.js";
 import { structureFault } from "./structure.js";
 
 const newline = 10;
@@ -75,41 +61,37 @@ export class HistoryReader {
   readonly paths: PathTable;
   /** Newlines in `lines` before each multiple of `newlineStepBytes`. */
   readonly newlines: Uint32Array;
-  readonly #bytes: Uint8Array;
-  readonly #words: Uint32Array;
+  readonly #sections: SectionReader<Section>;
 
   constructor(id: number, bytes: Uint8Array) {
+    const sections = new SectionReader(historyFormat, id, bytes);
+    this.#sections = sections;
     this.id = id;
-    // Typed arrays of words need an aligned start; a copied value may be anywhere in its buffer.
-    this.#bytes = bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
-    this.#words = this.#checkHeader();
-    this.checksum = this.#words[headerWords.headerCrc];
-    this.commitCount = this.#words[headerWords.commitCount];
-    this.entryCount = this.#words[headerWords.entryCount];
-    this.lineCount = this.#words[headerWords.lineCount];
-    this.oidBytes = this.#words[headerWords.oidBytes];
-    this.hasPostings = (this.#words[headerWords.flags] & withoutPostings) === 0;
+    this.checksum = sections.checksum;
+    [this.commitCount, this.entryCount, this.lineCount] = sections.counts;
+    this.oidBytes = sections.oidBytes;
+    this.hasPostings = sections.hasPostings;
     const { commitCount, entryCount } = this;
-    this.oids = this.#section("oids");
-    this.parentStart = this.#readWords("parentStart", commitCount + 1);
-    this.parents = this.#readWords("parents", undefined);
-    this.authorDates = this.#readDates("authorDates");
-    this.committerDates = this.#readDates("committerDates");
-    this.zones = this.#readWords("zones", commitCount);
-    this.authors = this.#readWords("authors", commitCount);
-    this.committers = this.#readWords("committers", commitCount);
-    this.commitFlags = this.#readWords("commitFlags", commitCount);
-    this.commitFirstEntry = this.#readWords("commitFirstEntry", commitCount + 1);
-    this.entryInfo = this.#readWords("entryInfo", entryCount);
-    this.entryStart = this.#readWords("entryStart", entryCount + 1);
-    this.entryFirstLine = this.#readWords("entryFirstLine", entryCount + 1);
-    this.hunks = this.#section("hunks");
-    this.personStart = this.#readWords("personStart", undefined);
-    this.persons = this.#section("persons");
-    this.newlines = this.#readWords("newlines", undefined);
-    if (this.oidBytes !== 20 && this.oidBytes !== 32) this.#fail(`it has oids of ${this.oidBytes} bytes`);
-    if (this.oids.length % this.oidBytes !== 0 || this.oidCount < commitCount) this.#fail("it has too few oids");
-    this.messageStart = this.#readWords("messageStart", commitCount + 1);
+    this.oids = sections.section("oids");
+    this.parentStart = sections.words("parentStart", commitCount + 1);
+    this.parents = sections.words("parents", undefined);
+    this.authorDates = sections.doubles("authorDates", commitCount);
+    this.committerDates = sections.doubles("committerDates", commitCount);
+    this.zones = sections.words("zones", commitCount);
+    this.authors = sections.words("authors", commitCount);
+    this.committers = sections.words("committers", commitCount);
+    this.commitFlags = sections.words("commitFlags", commitCount);
+    this.commitFirstEntry = sections.words("commitFirstEntry", commitCount + 1);
+    this.entryInfo = sections.words("entryInfo", entryCount);
+    this.entryStart = sections.words("entryStart", entryCount + 1);
+    this.entryFirstLine = sections.words("entryFirstLine", entryCount + 1);
+    this.hunks = sections.section("hunks");
+    this.personStart = sections.words("personStart", undefined);
+    this.persons = sections.section("persons");
+    this.newlines = sections.words("newlines", undefined);
+    if (this.oidBytes !== 20 && this.oidBytes !== 32) sections.fail(`it has oids of ${this.oidBytes} bytes`);
+    if (this.oids.length % this.oidBytes !== 0 || this.oidCount < commitCount) sections.fail("it has too few oids");
+    this.messageStart = sections.words("messageStart", commitCount + 1);
     this.messages = this.#readText("message");
     this.lines = this.#readText("line");
     this.paths = this.#readPaths();
@@ -129,20 +111,14 @@ export class HistoryReader {
    * refers to. `part` selects messages and lines, or everything else.
    */
   verify(part: "index" | "text"): void {
-    sections.forEach((section, i) => {
-      if (textSections.includes(section) !== (part === "text")) return;
-      const bytes = this.#section(section);
-      populate(bytes);
-      if (crc32(bytes) !== this.#words[headerWordCount + i * sectionWordCount + 2])
-        this.#fail(`section ${section} has a wrong checksum`);
-    });
+    this.#sections.verify((section) => textSections.includes(section) === (part === "text"));
     const fault = part === "index" ? structureFault(this) : undefined;
-    if (fault !== undefined) this.#fail(fault);
+    if (fault !== undefined) this.#sections.fail(fault);
   }
 
   /** Throws `corrupt-shard` if this is not the shard to which the catalog refers. */
   requireChecksum(expected: number | undefined): void {
-    if (expected !== undefined && expected !== this.checksum) this.#fail("another shard is stored under its id");
+    this.#sections.requireChecksum(expected);
   }
 
   /** The oid with this number as hex. */
@@ -186,57 +162,37 @@ export class HistoryReader {
 
   /** Throws `corrupt-shard`. */
   fail(what: string): never {
-    return this.#fail(what);
-  }
-
-  #checkHeader(): Uint32Array {
-    const bytes = this.#bytes;
-    if (bytes.length < headerBytes) this.#fail(`it has ${bytes.length} bytes, fewer than a header`);
-    const words = new Uint32Array(bytes.buffer, bytes.byteOffset, headerBytes / 4);
-    if (words[headerWords.magic0] !== magic[0] || words[headerWords.magic1] !== magic[1])
-      this.#fail("it does not begin like a history shard");
-    if (words[headerWords.headerCrc] !== headerCrc(bytes)) this.#fail("its header has a wrong checksum");
-    if (words[headerWords.version] !== formatVersion) {
-      throw new TrawlError(
-        "format-version",
-        `history shard ${this.id} has format version ${words[headerWords.version]}; this program supports ${formatVersion}. Index the history again, or use the program that wrote it.`,
-      );
-    }
-    if (words[headerWords.sectionCount] !== sections.length) this.#fail("it has the wrong number of sections");
-    if (words[headerWords.totalBytes] > bytes.length)
-      this.#fail(`it should have ${words[headerWords.totalBytes]} bytes and has ${bytes.length}`);
-    return words;
+    return this.#sections.fail(what);
   }
 
   /** The sections of `messages` or `lines`, whose names begin with this word. */
   #readText(name: "message" | "line"): TextIndex {
-    const contentStart = this.#readWords(`${name}BlockStart`, undefined);
+    const sections = this.#sections;
+    const contentStart = sections.words(`${name}BlockStart`, undefined);
     const contentCount = contentStart.length - 1;
-    if (contentCount < 0) this.#fail("it has no blocks");
-    const contentFirstUnit = this.#readWords(`${name}FirstUnit`, contentCount + 1);
-    const keys = this.#readWords(`${name}Keys`, undefined);
+    if (contentCount < 0) sections.fail("it has no blocks");
+    const contentFirstUnit = sections.words(`${name}FirstUnit`, contentCount + 1);
+    const keys = sections.words(`${name}Keys`, undefined);
     const unitCount = contentFirstUnit[contentCount];
     return {
       contentCount,
       contentStart,
       contentFirstUnit,
-      foldExceptions: this.#readWords(`${name}FoldExceptions`, undefined),
+      foldExceptions: sections.words(`${name}FoldExceptions`, undefined),
       hasPostings: this.hasPostings,
       keys,
-      postingStart: this.#readWords(`${name}PostingStart`, keys.length + 1),
-      postings: this.#section(`${name}Postings`),
-      content: this.#section(`${name}s`),
+      postingStart: sections.words(`${name}PostingStart`, keys.length + 1),
+      postings: sections.section(`${name}Postings`),
+      content: sections.section(`${name}s`),
       unitBytes,
-      requireUnits: (units) => {
-        if (units.length > 0 && units[units.length - 1] >= unitCount)
-          this.#fail("a posting list names a unit that does not exist");
-      },
+      requireUnits: (units) => sections.requireUnits(units, unitCount),
     };
   }
 
   #readPaths(): PathTable {
-    const pathStart = this.#readWords("pathStart", undefined);
-    const paths = this.#section("paths");
+    const sections = this.#sections;
+    const pathStart = sections.words("pathStart", undefined);
+    const paths = sections.section("paths");
     const path = (number: number): Buffer => paths.subarray(pathStart[number], pathStart[number + 1] - 1);
     return {
       documentCount: pathStart.length - 1,
@@ -245,37 +201,8 @@ export class HistoryReader {
       path,
       plainPath: (number) => {
         const bytes = path(number);
-        return isAscii(bytes) && !bytes.includes(newline) ? bytes.toString("latin1") : undefined;
+        return isPlainText(bytes) ? bytes.toString("latin1") : undefined;
       },
     };
-  }
-
-  #section(section: Section): Buffer {
-    const entry = headerWordCount + sections.indexOf(section) * sectionWordCount;
-    const offset = this.#words[entry];
-    const length = this.#words[entry + 1];
-    if (offset % 8 !== 0 || offset + length > this.#bytes.length)
-      this.#fail(`section ${section} extends beyond the value`);
-    return Buffer.from(this.#bytes.buffer, this.#bytes.byteOffset + offset, length);
-  }
-
-  #readWords(section: Section, count: number | undefined): Uint32Array {
-    const bytes = this.#section(section);
-    if (bytes.length % 4 !== 0 || (count !== undefined && bytes.length !== count * 4))
-      this.#fail(`section ${section} has ${bytes.length} bytes`);
-    return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
-  }
-
-  #readDates(section: Section): Float64Array {
-    const bytes = this.#section(section);
-    if (bytes.length !== this.commitCount * 8) this.#fail(`section ${section} has ${bytes.length} bytes`);
-    return new Float64Array(bytes.buffer, bytes.byteOffset, this.commitCount);
-  }
-
-  #fail(what: string): never {
-    throw new TrawlError(
-      "corrupt-shard",
-      `history shard ${this.id} is damaged: ${what}. \`trawl check --repair\` rebuilds it.`,
-    );
   }
 }

@@ -1,5 +1,13 @@
+import { newlineStepBytes } from "../shard/format.js";
+import {
+  findWrongUnits,
+  isAscending,
+  isStrictlyAscending,
+  newlineTableFault,
+  trigramCount,
+} from "../shard/structure.js";
 import type { PathTable, TextIndex } from "../shard/text-index.js";
-import { entryPathShift, newlineStepBytes, textPaddingBytes, unitBytes } from "./format.js";
+import { entryPathShift, textPaddingBytes, unitBytes } from "./format.js";
 
 /** The sections of an opened history shard, as a `HistoryReader` provides them; FORMAT.md explains the fields. */
 export interface HistorySections {
@@ -25,9 +33,6 @@ export interface HistorySections {
   readonly paths: Pick<PathTable, "documentCount" | "pathStart" | "paths">;
   readonly newlines: Uint32Array;
 }
-
-/** Trigram keys are less than this. */
-const trigramCount = 2 ** 21;
 
 /**
  * What is wrong with the sections of a history shard; undefined if every offset in a section is within the section that
@@ -76,39 +81,18 @@ function textFault(name: string, index: TextIndex): string | undefined {
   if (!isAscending(contentStart, 0, textBytes) || textBytes + textPaddingBytes > index.content.length)
     return `blocks of ${name} are not ascending`;
   if (!isAscending(contentFirstUnit, 0, contentFirstUnit[contentCount])) return `units of ${name} are not ascending`;
-  for (let content = 0; content < contentCount; content++) {
-    const units = Math.ceil((contentStart[content + 1] - contentStart[content]) / unitBytes);
-    if (contentFirstUnit[content + 1] - contentFirstUnit[content] !== units)
-      return `content ${content} of ${name} has the wrong number of units`;
-  }
-  for (let i = 0; i < foldExceptions.length; i++) {
-    if (foldExceptions[i] >= contentCount || (i > 0 && foldExceptions[i] <= foldExceptions[i - 1]))
-      return `exceptions of ${name} are not ascending`;
-  }
+  const content = findWrongUnits(contentStart, contentFirstUnit, unitBytes);
+  if (content !== undefined) return `content ${content} of ${name} has the wrong number of units`;
+  if (!isStrictlyAscending(foldExceptions, contentCount)) return `exceptions of ${name} are not ascending`;
   if (!isAscending(postingStart, 1, postings.length)) return `posting lists of ${name} are not ascending`;
-  for (let i = 0; i < keys.length; i++) {
-    if (keys[i] >= trigramCount || (i > 0 && keys[i] <= keys[i - 1])) return `trigrams of ${name} are not ascending`;
-  }
-  return undefined;
+  return isStrictlyAscending(keys, trigramCount) ? undefined : `trigrams of ${name} are not ascending`;
 }
 
 function newlineFault({ newlines, lines, lineCount }: HistorySections): string | undefined {
   const textBytes = lines.contentStart[lines.contentCount];
-  if (newlines.length !== Math.floor(textBytes / newlineStepBytes) + 1)
-    return "the table of newlines has the wrong length";
-  for (let i = 0; i < newlines.length; i++) {
-    const before = i === 0 ? 0 : newlines[i - 1];
-    if (newlines[i] < before || newlines[i] - before > (i === 0 ? 0 : newlineStepBytes))
-      return "newlines are not ascending";
-  }
+  const fault = newlineTableFault(newlines, textBytes);
+  if (fault !== undefined) return fault;
   const last = newlines[newlines.length - 1];
   if (lineCount < last || lineCount - last > textBytes % newlineStepBytes) return "it has another number of lines";
   return undefined;
-}
-
-/** Whether the words ascend from 0 to `end`, each at least `stepMin` more than the previous one. */
-function isAscending(words: Uint32Array, stepMin: number, end: number): boolean {
-  if (words[0] !== 0 || words[words.length - 1] !== end) return false;
-  for (let i = 1; i < words.length; i++) if (words[i] < words[i - 1] + stepMin) return false;
-  return true;
 }

@@ -1,3 +1,5 @@
+import { countHeaderBytes, type SectionFormat } from "./section-layout.js";
+
 /**
  * Constants of the shard format; FORMAT.md describes it in prose.
  *
@@ -43,34 +45,15 @@ export const sections = [
 
 export type Section = (typeof sections)[number];
 
-/** Words of the header before the section table. */
-export const headerWords = {
-  magic0: 0,
-  magic1: 1,
-  version: 2,
-  headerCrc: 3,
-  totalBytes: 4,
-  contentCount: 5,
-  documentCount: 6,
-  unitCount: 7,
-  oidBytes: 8,
-  sectionCount: 9,
-  flags: 10,
-} as const;
+export const shardFormat: SectionFormat<Section> = {
+  name: "shard",
+  magic,
+  version: formatVersion,
+  sections,
+  remedy: "Index it again",
+};
 
-export const headerWordCount = 16;
-
-/** Bit of the header's flags: the shard has no posting lists, so every content is a candidate. */
-export const withoutPostings = 1;
-
-/** Words of one entry of the section table: offset, length, CRC-32. */
-export const sectionWordCount = 3;
-
-export const headerBytes = alignUp((headerWordCount + sections.length * sectionWordCount) * 4);
-
-export function alignUp(byteCount: number): number {
-  return (byteCount + 7) & ~7;
-}
+export const headerBytes = countHeaderBytes(sections.length);
 
 /** Packs language number, file-kind mask and skip reason into a word of `documentInfo`. */
 export function packDocumentInfo(language: number, fileKindMask: number, skipCode: number): number {

@@ -3,22 +3,18 @@ import { uninitializedBytes } from "../base/bytes.js";
 import type { Kernel } from "../native/kernel/kernel.js";
 import { crc32 } from "../native/memory/memory.js";
 import {
-  alignUp,
   contentPaddingBytes,
-  formatVersion,
   headerBytes,
-  headerWordCount,
-  headerWords,
-  magic,
   newlineStepBytes,
   sections,
-  sectionWordCount,
+  shardFormat,
   unitBytes,
-  withoutPostings,
   type Section,
 } from "./format.js";
 import { makeDocuments } from "./document-sections.js";
 import { type DocumentInput, toBytes } from "./document-input.js";
+import { withoutPostings } from "./section-layout.js";
+import { layOut, writeSections, type HeaderValues, type SectionBytes } from "./section-writer.js";
 import { findFoldExceptions, makeUnits, noPostings } from "./text-sections.js";
 
 /** Initial size of the text buffer; it is doubled as needed. */
@@ -107,10 +103,10 @@ export class ShardBuilder {
     assert(!this.isEmpty, "a shard holds at least one document");
     assert(this.#target === undefined, "the shard has no target buffer");
     const parts = this.#makeSections("with-postings");
-    const offsets = layOut(sections, parts);
-    const bytes = allocate(offsets.totalBytes);
-    assemble(bytes, parts, offsets, sections, crc32);
-    bytes.fill(0, offsets.totalBytes);
+    const layout = layOut(sections, parts.bytes);
+    const bytes = allocate(layout.totalBytes);
+    writeSections(bytes, shardFormat, parts.header, parts.bytes, layout, sections, crc32);
+    bytes.fill(0, layout.totalBytes);
     this.#reset();
     return bytes;
   }
@@ -123,10 +119,10 @@ export class ShardBuilder {
     assert(!this.isEmpty && this.#target !== undefined, "a shard has a document and a target buffer");
     const parts = this.#makeSections("without-postings");
     const others = sections.filter((section) => section !== "content");
-    const offsets = layOut(["content", ...others], parts);
-    assemble(this.#target, parts, offsets, others, () => 0);
+    const layout = layOut(["content", ...others], parts.bytes);
+    writeSections(this.#target, shardFormat, parts.header, parts.bytes, layout, others, () => 0);
     this.#reset();
-    return offsets.totalBytes;
+    return layout.totalBytes;
   }
 
   #reserve(byteCount: number): void {
@@ -147,7 +143,7 @@ export class ShardBuilder {
     this.#contentOfOid = new Map();
   }
 
-  #makeSections(kind: "with-postings" | "without-postings"): SectionParts {
+  #makeSections(kind: "with-postings" | "without-postings"): Parts {
     const text = this.#text.subarray(0, this.#textBytes);
     const contentStart = Uint32Array.from([...this.#contentStart, this.#textBytes]);
     const { contentFirstUnit, units } = makeUnits(contentStart, unitBytes);
@@ -158,14 +154,12 @@ export class ShardBuilder {
     const documents = makeDocuments(this.#documentsOfContent, this.#skipped);
     this.#text.fill(0, this.#textBytes, this.#textBytes + contentPaddingBytes);
     return {
-      counts: {
-        contentCount: this.#contentStart.length,
-        documentCount: documents.documentCount,
-        unitCount: units.length / 2,
+      header: {
+        counts: [this.#contentStart.length, documents.documentCount, units.length / 2],
         oidBytes: documents.oidBytes,
         flags: kind === "without-postings" ? withoutPostings : 0,
       },
-      toBytes: {
+      bytes: {
         ...documents.bytesOf,
         contentStart: toBytes(contentStart),
         contentFirstUnit: toBytes(contentFirstUnit),
@@ -191,65 +185,7 @@ export class ShardBuilder {
   }
 }
 
-interface SectionParts {
-  readonly counts: { contentCount: number; documentCount: number; unitCount: number; oidBytes: number; flags: number };
-  readonly toBytes: Record<Section, Uint8Array>;
-}
-
-interface Layout {
-  readonly offsets: ReadonlyMap<Section, number>;
-  readonly totalBytes: number;
-}
-
-function layOut(order: readonly Section[], { toBytes: lengths }: SectionParts): Layout {
-  const offsets = new Map<Section, number>();
-  let totalBytes = headerBytes;
-  for (const section of order) {
-    offsets.set(section, totalBytes);
-    totalBytes += alignUp(lengths[section].length);
-  }
-  return { offsets, totalBytes };
-}
-
-/** Writes the header and the sections that are `copied`; the others are already in place. */
-function assemble(
-  bytes: Buffer,
-  { counts, toBytes: sources }: SectionParts,
-  { offsets, totalBytes }: Layout,
-  copied: readonly Section[],
-  checksum: (source: Uint8Array) => number,
-): void {
-  assert(bytes.length >= totalBytes && bytes.byteOffset % 8 === 0, "a shard has room, from a multiple of 8 on");
-  bytes.fill(0, 0, headerBytes);
-  const words = new Uint32Array(bytes.buffer, bytes.byteOffset, headerBytes / 4);
-  words[headerWords.magic0] = magic[0];
-  words[headerWords.magic1] = magic[1];
-  words[headerWords.version] = formatVersion;
-  words[headerWords.totalBytes] = totalBytes;
-  words[headerWords.contentCount] = counts.contentCount;
-  words[headerWords.documentCount] = counts.documentCount;
-  words[headerWords.unitCount] = counts.unitCount;
-  words[headerWords.oidBytes] = counts.oidBytes;
-  words[headerWords.sectionCount] = sections.length;
-  words[headerWords.flags] = counts.flags;
-  sections.forEach((section, i) => {
-    const source = sources[section];
-    const offset = offsets.get(section) ?? 0;
-    if (copied.includes(section)) {
-      bytes.set(source, offset);
-      bytes.fill(0, offset + source.length, offset + alignUp(source.length));
-    }
-    const entry = headerWordCount + i * sectionWordCount;
-    words[entry] = offset;
-    words[entry + 1] = source.length;
-    words[entry + 2] = checksum(source);
-  });
-  words[headerWords.headerCrc] = headerCrc(bytes);
-}
-
-/** CRC-32 of the header, with its own word set to zero. */
-export function headerCrc(bytes: Uint8Array): number {
-  const header = Buffer.from(bytes.subarray(0, headerBytes));
-  header.writeUInt32LE(0, headerWords.headerCrc * 4);
-  return crc32(header);
+interface Parts {
+  readonly header: HeaderValues;
+  readonly bytes: SectionBytes<Section>;
 }

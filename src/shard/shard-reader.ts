@@ -1,23 +1,8 @@
-import { isAscii } from "node:buffer";
-import { TrawlError } from "../base/errors.js";
-import { crc32, populate } from "../native/memory/memory.js";
-import {
-  formatVersion,
-  headerBytes,
-  headerWordCount,
-  headerWords,
-  magic,
-  sections,
-  sectionWordCount,
-  unitBytes,
-  withoutPostings,
-  type Section,
-} from "./format.js";
-import { headerCrc } from "./shard-builder.js";
-import { structureFault } from "./structure.js";
 import { lastAtMost, lowerBoundBy } from "../base/sorted-search.js";
-
-const newline = 10;
+import { isPlainText } from "../base/bytes.js";
+import { shardFormat, unitBytes, type Section } from "./format.js";
+import { SectionReader } from "./section-reader.js";
+import { structureFault } from "./structure.js";
 
 /**
  * The sections of one shard as typed arrays over its bytes, without copying.
@@ -28,10 +13,7 @@ const newline = 10;
  */
 export class ShardReader {
   readonly id: number;
-  /**
-   * The checksum of the header, which covers those of the sections: different shards have the same checksum with a
-   * probability of one in four billion.
-   */
+  /** See `SectionReader`. */
   readonly checksum: number;
   readonly contentCount: number;
   readonly documentCount: number;
@@ -71,48 +53,45 @@ export class ShardReader {
   readonly newlines: Uint32Array;
   /** The concatenated contents, then padding. */
   readonly content: Buffer;
-  readonly #bytes: Uint8Array;
-  readonly #words: Uint32Array;
+  readonly #sections: SectionReader<Section>;
   /** Whether all paths are plain; undefined before this has been computed. */
   #hasPlainPaths: boolean | undefined;
 
   constructor(id: number, bytes: Uint8Array) {
+    const sections = new SectionReader(shardFormat, id, bytes);
+    this.#sections = sections;
     this.id = id;
-    // Typed arrays of words need an aligned start; a copied value may be anywhere in its buffer.
-    this.#bytes = bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
-    this.#words = this.#checkHeader();
-    this.checksum = this.#words[headerWords.headerCrc];
-    this.contentCount = this.#words[headerWords.contentCount];
-    this.documentCount = this.#words[headerWords.documentCount];
-    this.unitCount = this.#words[headerWords.unitCount];
-    this.oidBytes = this.#words[headerWords.oidBytes];
-    this.hasPostings = (this.#words[headerWords.flags] & withoutPostings) === 0;
+    this.checksum = sections.checksum;
+    [this.contentCount, this.documentCount, this.unitCount] = sections.counts;
+    this.oidBytes = sections.oidBytes;
+    this.hasPostings = sections.hasPostings;
     const contentCount = this.contentCount;
     const documentCount = this.documentCount;
-    this.repositories = this.#readWords("repositories", undefined);
-    this.contentStart = this.#readWords("contentStart", contentCount + 1);
-    this.contentFirstUnit = this.#readWords("contentFirstUnit", contentCount + 1);
-    this.contentFirstLine = this.#readWords("contentFirstLine", contentCount);
-    this.contentFirstDocument = this.#readWords("contentFirstDocument", contentCount + 2);
-    this.documentRepository = this.#readWords("documentRepository", documentCount);
-    this.documentBranches = this.#readWords("documentBranches", documentCount);
-    this.documentInfo = this.#readWords("documentInfo", documentCount);
-    this.documentOids = this.#section("documentOids");
-    this.documentsByPath = this.#readWords("documentsByPath", documentCount);
-    this.pathStart = this.#readWords("pathStart", documentCount + 1);
-    this.paths = this.#section("paths");
-    this.foldExceptions = this.#readWords("foldExceptions", undefined);
-    this.keys = this.#readWords("keys", undefined);
-    this.postingStart = this.#readWords("postingStart", this.keys.length + 1);
-    this.postings = this.#section("postings");
-    this.newlines = this.#readWords("newlines", undefined);
-    this.content = this.#section("content");
-    if (this.documentOids.length !== documentCount * this.oidBytes) this.#fail("document oids have the wrong length");
+    this.repositories = sections.words("repositories", undefined);
+    this.contentStart = sections.words("contentStart", contentCount + 1);
+    this.contentFirstUnit = sections.words("contentFirstUnit", contentCount + 1);
+    this.contentFirstLine = sections.words("contentFirstLine", contentCount);
+    this.contentFirstDocument = sections.words("contentFirstDocument", contentCount + 2);
+    this.documentRepository = sections.words("documentRepository", documentCount);
+    this.documentBranches = sections.words("documentBranches", documentCount);
+    this.documentInfo = sections.words("documentInfo", documentCount);
+    this.documentOids = sections.section("documentOids");
+    this.documentsByPath = sections.words("documentsByPath", documentCount);
+    this.pathStart = sections.words("pathStart", documentCount + 1);
+    this.paths = sections.section("paths");
+    this.foldExceptions = sections.words("foldExceptions", undefined);
+    this.keys = sections.words("keys", undefined);
+    this.postingStart = sections.words("postingStart", this.keys.length + 1);
+    this.postings = sections.section("postings");
+    this.newlines = sections.words("newlines", undefined);
+    this.content = sections.section("content");
+    if (this.documentOids.length !== documentCount * this.oidBytes)
+      sections.fail("document oids have the wrong length");
   }
 
   /** All bytes of the shard. */
   get bytes(): Uint8Array {
-    return this.#bytes;
+    return this.#sections.bytes;
   }
 
   /** Size of the text, without the padding. */
@@ -122,7 +101,7 @@ export class ShardReader {
 
   /** Language names, indexed by the numbers in `documentInfo`; "" means unknown. */
   languages(): string[] {
-    return this.#section("languages").toString().split("\n");
+    return this.#sections.section("languages").toString().split("\n");
   }
 
   /**
@@ -130,29 +109,19 @@ export class ShardReader {
    * refers to. `part` selects the text, or everything else.
    */
   verify(part: "index" | "content"): void {
-    sections.forEach((section, i) => {
-      if ((section === "content") !== (part === "content")) return;
-      const entry = headerWordCount + i * sectionWordCount;
-      const bytes = this.#section(section);
-      populate(bytes);
-      if (crc32(bytes) !== this.#words[entry + 2]) this.#fail(`section ${section} has a wrong checksum`);
-    });
+    this.#sections.verify((section) => (section === "content") === (part === "content"));
     const fault = part === "index" ? structureFault(this) : undefined;
-    if (fault !== undefined) this.#fail(fault);
+    if (fault !== undefined) this.#sections.fail(fault);
   }
 
   /** Throws `corrupt-shard` unless the shard has all of these units, which are ascending. */
   requireUnits(units: Uint32Array): void {
-    if (units.length > 0 && units[units.length - 1] >= this.unitCount)
-      this.#fail("a posting list names a unit that does not exist");
+    this.#sections.requireUnits(units, this.unitCount);
   }
 
-  /**
-   * Throws `corrupt-shard` if this is not the shard to which the catalog refers; `expected` is undefined if the catalog
-   * has no checksum.
-   */
+  /** Throws `corrupt-shard` if this is not the shard to which the catalog refers; see `SectionReader`. */
   requireChecksum(expected: number | undefined): void {
-    if (expected !== undefined && expected !== this.checksum) this.#fail("another shard is stored under its id");
+    this.#sections.requireChecksum(expected);
   }
 
   path(document: number): Buffer {
@@ -200,51 +169,4 @@ export class ShardReader {
   #compareAt(document: number, repository: number, path: Buffer): number {
     return this.documentRepository[document] - repository || Buffer.compare(this.path(document), path);
   }
-
-  #checkHeader(): Uint32Array {
-    const bytes = this.#bytes;
-    if (bytes.length < headerBytes) this.#fail(`it has ${bytes.length} bytes, fewer than a header`);
-    const words = new Uint32Array(bytes.buffer, bytes.byteOffset, headerBytes / 4);
-    if (words[headerWords.magic0] !== magic[0] || words[headerWords.magic1] !== magic[1])
-      this.#fail("it does not begin like a shard");
-    if (words[headerWords.headerCrc] !== headerCrc(bytes)) this.#fail("its header has a wrong checksum");
-    if (words[headerWords.version] !== formatVersion) {
-      throw new TrawlError(
-        "format-version",
-        `shard ${this.id} has format version ${words[headerWords.version]}; this program supports ${formatVersion}. Index it again, or use the program that wrote it.`,
-      );
-    }
-    if (words[headerWords.sectionCount] !== sections.length) this.#fail("it has the wrong number of sections");
-    if (words[headerWords.totalBytes] > bytes.length)
-      this.#fail(`it should have ${words[headerWords.totalBytes]} bytes and has ${bytes.length}`);
-    return words;
-  }
-
-  #section(section: Section): Buffer {
-    const entry = headerWordCount + sections.indexOf(section) * sectionWordCount;
-    const offset = this.#words[entry];
-    const length = this.#words[entry + 1];
-    if (offset % 8 !== 0 || offset + length > this.#bytes.length)
-      this.#fail(`section ${section} extends beyond the value`);
-    return Buffer.from(this.#bytes.buffer, this.#bytes.byteOffset + offset, length);
-  }
-
-  #readWords(section: Section, count: number | undefined): Uint32Array {
-    const bytes = this.#section(section);
-    if (bytes.length % 4 !== 0 || (count !== undefined && bytes.length !== count * 4)) {
-      this.#fail(`section ${section} has ${bytes.length} bytes`);
-    }
-    return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
-  }
-
-  #fail(what: string): never {
-    throw new TrawlError(
-      "corrupt-shard",
-      `shard ${this.id} is damaged: ${what}. \`trawl check --repair\` rebuilds it.`,
-    );
-  }
-}
-
-function isPlainText(bytes: Buffer): boolean {
-  return isAscii(bytes) && !bytes.includes(newline);
 }

@@ -26,7 +26,7 @@ export interface ShardSections {
 }
 
 /** Trigram keys are less than this. */
-const trigramCount = 2 ** 21;
+export const trigramCount = 2 ** 21;
 
 /**
  * What is wrong with the sections of a shard; undefined if every offset in a section is within the section that it
@@ -60,34 +60,19 @@ function contentFault(reader: ShardSections): string | undefined {
   if (!isAscending(contentStart, 0, textBytes) || textBytes + contentPaddingBytes > reader.content.length)
     return "contents are not ascending";
   if (!isAscending(contentFirstUnit, 0, unitCount)) return "units are not ascending";
-  for (let content = 0; content < contentCount; content++) {
-    const units = Math.ceil((contentStart[content + 1] - contentStart[content]) / unitBytes);
-    if (reader.hasPostings && contentFirstUnit[content + 1] - contentFirstUnit[content] !== units)
-      return `content ${content} has the wrong number of units`;
-  }
-  for (let i = 0; i < foldExceptions.length; i++) {
-    if (foldExceptions[i] >= contentCount || (i > 0 && foldExceptions[i] <= foldExceptions[i - 1]))
-      return "exceptions are not ascending";
-  }
-  return undefined;
+  const content = reader.hasPostings ? findWrongUnits(contentStart, contentFirstUnit, unitBytes) : undefined;
+  if (content !== undefined) return `content ${content} has the wrong number of units`;
+  return isStrictlyAscending(foldExceptions, contentCount) ? undefined : "exceptions are not ascending";
 }
 
 function postingFault({ keys, postingStart, postings }: ShardSections): string | undefined {
   if (!isAscending(postingStart, 1, postings.length)) return "posting lists are not ascending";
-  for (let i = 0; i < keys.length; i++) {
-    if (keys[i] >= trigramCount || (i > 0 && keys[i] <= keys[i - 1])) return "trigrams are not ascending";
-  }
-  return undefined;
+  return isStrictlyAscending(keys, trigramCount) ? undefined : "trigrams are not ascending";
 }
 
 function newlineFault({ contentCount, contentStart, contentFirstLine, newlines }: ShardSections): string | undefined {
-  if (newlines.length !== Math.floor(contentStart[contentCount] / newlineStepBytes) + 1)
-    return "the table of newlines has the wrong length";
-  for (let i = 0; i < newlines.length; i++) {
-    const before = i === 0 ? 0 : newlines[i - 1];
-    if (newlines[i] < before || newlines[i] - before > (i === 0 ? 0 : newlineStepBytes))
-      return "newlines are not ascending";
-  }
+  const fault = newlineTableFault(newlines, contentStart[contentCount]);
+  if (fault !== undefined) return fault;
   for (let content = 0; content < contentCount; content++) {
     const step = Math.floor(contentStart[content] / newlineStepBytes);
     const past = contentStart[content] - step * newlineStepBytes;
@@ -97,9 +82,40 @@ function newlineFault({ contentCount, contentStart, contentFirstLine, newlines }
   return undefined;
 }
 
+/** What is wrong with a table of the newlines in a text of that size; undefined if nothing is. */
+export function newlineTableFault(newlines: Uint32Array, textBytes: number): string | undefined {
+  if (newlines.length !== Math.floor(textBytes / newlineStepBytes) + 1)
+    return "the table of newlines has the wrong length";
+  for (let i = 0; i < newlines.length; i++) {
+    const before = i === 0 ? 0 : newlines[i - 1];
+    if (newlines[i] < before || newlines[i] - before > (i === 0 ? 0 : newlineStepBytes))
+      return "newlines are not ascending";
+  }
+  return undefined;
+}
+
+/** The first content with another number of units than its size requires; undefined if there is none. */
+export function findWrongUnits(
+  contentStart: Uint32Array,
+  contentFirstUnit: Uint32Array,
+  unitBytes: number,
+): number | undefined {
+  for (let content = 0; content < contentStart.length - 1; content++) {
+    const units = Math.ceil((contentStart[content + 1] - contentStart[content]) / unitBytes);
+    if (contentFirstUnit[content + 1] - contentFirstUnit[content] !== units) return content;
+  }
+  return undefined;
+}
+
 /** Whether the words ascend from 0 to `end`, each at least `stepMin` more than the previous one. */
-function isAscending(words: Uint32Array, stepMin: number, end: number): boolean {
+export function isAscending(words: Uint32Array, stepMin: number, end: number): boolean {
   if (words[0] !== 0 || words[words.length - 1] !== end) return false;
   for (let i = 1; i < words.length; i++) if (words[i] < words[i - 1] + stepMin) return false;
+  return true;
+}
+
+/** Whether each word is greater than the previous one, and all are less than `limit`. */
+export function isStrictlyAscending(words: Uint32Array, limit: number): boolean {
+  for (let i = 0; i < words.length; i++) if (words[i] >= limit || (i > 0 && words[i] <= words[i - 1])) return false;
   return true;
 }

@@ -9,8 +9,8 @@ import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { headerWords } from "../../src/shard/format.js";
-import { headerCrc } from "../../src/shard/shard-builder.js";
+import { sections } from "../../src/shard/format.js";
+import { headerCrc, headerWords } from "../../src/shard/section-layout.js";
 import { inspectStore } from "../../src/store/inspect-store.js";
 import { RecordStore } from "../../src/store/record-store.js";
 import { ShardStore } from "../../src/store/shard-store.js";
@@ -155,7 +155,7 @@ t.test("shards of another format are rebuilt from the mirror", async (t) => {
     const bytes = Buffer.from(snapshot.get(id) ?? []);
     snapshot.close();
     bytes.writeUInt32LE(bytes.readUInt32LE(headerWords.version * 4) + 1, headerWords.version * 4);
-    bytes.writeUInt32LE(headerCrc(bytes), headerWords.headerCrc * 4);
+    bytes.writeUInt32LE(headerCrc(bytes, sections.length), headerWords.headerCrc * 4);
     await store.put([{ id, bytes }]);
   }
   await store.close();

@@ -4,8 +4,9 @@ import { TrawlError } from "../../src/base/errors.js";
 import type { Kernel } from "../../src/native/kernel/kernel.js";
 import { loadKernel } from "../../src/native/kernel/load.js";
 import { planQuery } from "../../src/query/plan/plan-query.js";
-import { headerBytes, headerWordCount, sections, sectionWordCount, headerWords } from "../../src/shard/format.js";
-import { headerCrc, ShardBuilder } from "../../src/shard/shard-builder.js";
+import { headerBytes, sections } from "../../src/shard/format.js";
+import { headerCrc, headerWordCount, headerWords, sectionWordCount } from "../../src/shard/section-layout.js";
+import { ShardBuilder } from "../../src/shard/shard-builder.js";
 import { ShardReader } from "../../src/shard/shard-reader.js";
 import { runEngine, testRepository } from "../support/engine.js";
 import { mutated, type Random } from "./inputs.js";
@@ -68,7 +69,7 @@ function withChecksums(bytes: Buffer): Buffer {
     if (offset + length <= bytes.length)
       words[headerWordCount + i * sectionWordCount + 2] = crc32(bytes.subarray(offset, offset + length));
   });
-  words[headerWords.headerCrc] = headerCrc(bytes);
+  words[headerWords.headerCrc] = headerCrc(bytes, sections.length);
   return bytes;
 }
 

@@ -1,5 +1,5 @@
 import { lastAtMost } from "../../base/sorted-search.js";
-import { newlineStepBytes } from "../../history/format.js";
+import { newlineStepBytes } from "../../shard/format.js";
 import type { HistoryReader } from "../../history/history-reader.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
 import type { TextIndex } from "../../shard/text-index.js";

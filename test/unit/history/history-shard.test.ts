@@ -1,10 +1,9 @@
 import t from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
 import { HistorySearch } from "../../../src/eval/history/history-search.js";
-import { headerBytes, headerWordCount, headerWords, sections, sectionWordCount } from "../../../src/history/format.js";
+import { headerBytes, sections } from "../../../src/history/format.js";
 import { HistoryReader } from "../../../src/history/history-reader.js";
 import { HunkReader } from "../../../src/history/hunk-reader.js";
-import { headerCrc } from "../../../src/history/shard-bytes.js";
 import { LineDictionary } from "../../../src/history/line-dictionary.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import { crc32 } from "../../../src/native/memory/memory.js";
@@ -12,6 +11,7 @@ import { Analyses } from "../../../src/query/plan/analyses.js";
 import { basicQueries } from "../../../src/query/plan/basic.js";
 import { planHistory } from "../../../src/query/plan/plan-history.js";
 import { parseQuery } from "../../../src/query/syntax/parse.js";
+import { headerCrc, headerWordCount, headerWords, sectionWordCount } from "../../../src/shard/section-layout.js";
 import { neverStopped } from "../../support/engine.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { generateHistory } from "../../support/history-repository.js";
@@ -128,5 +128,5 @@ function repairChecksums(bytes: Buffer): void {
     if (words[entry] + words[entry + 1] <= bytes.length)
       words[entry + 2] = crc32(bytes.subarray(words[entry], words[entry] + words[entry + 1]));
   });
-  words[headerWords.headerCrc] = headerCrc(bytes);
+  words[headerWords.headerCrc] = headerCrc(bytes, sections.length);
 }

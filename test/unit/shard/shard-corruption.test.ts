@@ -8,8 +8,9 @@ import { encodeSummaries } from "../../../src/protocol/repository-summaries.js";
 import { TrawlError } from "../../../src/base/errors.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
-import { formatVersion, headerBytes, headerWords } from "../../../src/shard/format.js";
-import { ShardBuilder, headerCrc } from "../../../src/shard/shard-builder.js";
+import { formatVersion, headerBytes, sections } from "../../../src/shard/format.js";
+import { headerCrc, headerWords } from "../../../src/shard/section-layout.js";
+import { ShardBuilder } from "../../../src/shard/shard-builder.js";
 import { ShardReader } from "../../../src/shard/shard-reader.js";
 import { runEngine, testRepository } from "../../support/engine.js";
 import { record, rounds, scaled } from "../../support/full-run.js";
@@ -178,7 +179,7 @@ t.test("a shard of a later version is rejected, and the error names the version"
   const bytes = frozenDocuments();
   const words = new Uint32Array(bytes.buffer, bytes.byteOffset, headerBytes / 4);
   words[headerWords.version] = formatVersion + 1;
-  words[headerWords.headerCrc] = headerCrc(bytes);
+  words[headerWords.headerCrc] = headerCrc(bytes, sections.length);
   t.throws(() => new ShardReader(1, bytes), { code: "format-version" });
 });
 
