@@ -49,12 +49,30 @@ export interface BuiltHistory {
 export interface StoredHistory {
   readonly id: number;
   readonly checksum: number;
+  /**
+   * Shared memory: word `historyParts.index` and `historyParts.text` are 1 more than the number of faults of the store
+   * when the part was verified; 0 if it was not.
+   */
+  readonly verified: Int32Array;
 }
+
+export const historyParts = { index: 0, text: 1 } as const;
 
 /** A history shard of the store, of which some commits are searched. */
 export interface VisibleHistory extends StoredHistory {
   /** The commits to search, one bit each, in shared memory. */
   readonly visible: Uint32Array;
+  /** The least and the greatest committer date of these commits. */
+  readonly oldest: number;
+  readonly newest: number;
+}
+
+/** Where the search of a history shard continues. */
+export interface HistoryPosition {
+  /** Position of a commit in the order of results of the shard. */
+  readonly at: number;
+  /** Results of this commit that are known already. */
+  readonly knownCount: number;
 }
 
 /** Finds the commits of a list in history shards of the store. */
@@ -85,10 +103,12 @@ export interface HistoryTask {
   readonly repository: Pick<RepositorySummary, "id" | "name" | "stars" | "lastFetched">;
   readonly diffType: "commit" | "diff";
   readonly nowMs: number;
-  /** Results that are known already: they are at the beginning. */
-  readonly skipCount: number;
+  /** Undefined for the first results. */
+  readonly from: HistoryPosition | undefined;
   /** It may end when it has found more matches. */
   readonly matchCountMax: number;
+  /** It ends when its results have more UTF-16 code units of JSON. */
+  readonly jsonUnitsMax: number;
   readonly useIndex: boolean;
   /** The control block of the search; its stop word ends the task. */
   readonly control: Int32Array;
@@ -103,8 +123,8 @@ export interface HistoryPlanWithOptions {
 
 export interface HistoryTaskResult {
   readonly results: readonly FoundCommit[];
-  /** Whether there are no more. */
-  readonly isDone: boolean;
+  /** Where to continue; undefined if there are no more. */
+  readonly next: HistoryPosition | undefined;
   readonly error: SerializedError | undefined;
 }
 

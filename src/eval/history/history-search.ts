@@ -25,6 +25,8 @@ export interface HistoryTarget {
   /** If false, every record is a candidate, which tests verification independently of the index. */
   readonly useIndex: boolean;
   readonly stop: StopCheck;
+  /** Position in the order of results of the first commit to search. */
+  readonly from?: number;
 }
 
 /**
@@ -54,13 +56,15 @@ export class HistorySearch {
   readonly #files: ChangedFiles;
   readonly #hits: Uint8Array;
   /** Position in the order of the next commit, and of the end of the block that is decided. */
-  #at = 0;
-  #blockEnd = 0;
+  #at: number;
+  #blockEnd: number;
   #blockCommits = blockCommitsFirst;
   #commit = -1;
   #found: readonly FoundFile[] = [];
 
-  constructor(plan: HistoryPlan, { reader, kernel, visible, useIndex, stop }: HistoryTarget) {
+  constructor(plan: HistoryPlan, { reader, kernel, visible, useIndex, stop, from = 0 }: HistoryTarget) {
+    this.#at = from;
+    this.#blockEnd = from;
     this.#reader = reader;
     this.#plan = plan;
     this.#stop = stop;
@@ -93,6 +97,11 @@ export class HistorySearch {
     return -1;
   }
 
+  /** Position in the order of results of the commit that `next` returned last. */
+  get position(): number {
+    return this.#at - 1;
+  }
+
   render(): HistoryText {
     return this.#plan.kind === "commit"
       ? renderMessage(this.#reader, this.#commit, this.#messageTree?.reported(this.#hits) ?? [])
@@ -100,7 +109,7 @@ export class HistorySearch {
   }
 
   #decideBlock(): void {
-    const { reader } = { reader: this.#reader };
+    const reader = this.#reader;
     const end = Math.min(reader.commitCount, this.#at + this.#blockCommits);
     this.#blockCommits = Math.min(this.#blockCommits * 2, blockCommitsMax);
     this.#blockEnd = end;

@@ -1,5 +1,5 @@
 import type { HistoryReader } from "../../history/history-reader.js";
-import type { HistoryPlanWithOptions } from "../../protocol/history-messages.js";
+import type { HistoryPlanWithOptions, HistoryPosition } from "../../protocol/history-messages.js";
 import type { CommitResult, PersonAndTime } from "./commit-match.js";
 import { compareCommits } from "./commit-order.js";
 import { HistorySearch, type HistoryTarget } from "./history-search.js";
@@ -11,6 +11,8 @@ export interface FoundResult {
   readonly result: CommitResult;
   readonly matches: readonly { readonly optionsIndex: number; readonly count: number }[];
   readonly matchCount: number;
+  /** The position after this result. */
+  readonly next: HistoryPosition;
 }
 
 /** One plan, and the commit that it has found; -1 at its end. */
@@ -25,24 +27,41 @@ export class MergedHistorySearch {
   readonly #running: readonly RunningPlan[];
   /** Plans that have found the next results, which are of one commit; those of one kind are adjacent. */
   #found: RunningPlan[] = [];
+  /** The last result. */
+  #last: HistoryPosition;
 
-  constructor(plans: readonly HistoryPlanWithOptions[], target: HistoryTarget) {
+  constructor(
+    plans: readonly HistoryPlanWithOptions[],
+    target: HistoryTarget,
+    from: HistoryPosition = { at: 0, knownCount: 0 },
+  ) {
     this.#reader = target.reader;
     this.#running = plans.map((one) => {
-      const search = new HistorySearch(one.plan, target);
+      const search = new HistorySearch(one.plan, { ...target, from: from.at });
       return { ...one, search, commit: search.next() };
     });
+    this.#last = { at: from.at, knownCount: 0 };
+    while (this.#last.knownCount < from.knownCount) {
+      const plans = this.#nextPlans();
+      if (plans.length === 0) break;
+      this.#advance(plans);
+    }
   }
 
-  /** The next result after `skipCount` others; undefined at the end. Commits come before their diffs. */
-  next(skipCount: number): FoundResult | undefined {
-    for (let left = skipCount; ; left--) {
-      const plans = this.#nextPlans();
-      if (plans.length === 0) return undefined;
-      const found = left === 0 ? this.#render(plans) : undefined;
-      for (const plan of plans) plan.commit = plan.search.next();
-      if (found !== undefined) return found;
-    }
+  /** The next result; undefined at the end. Commits come before their diffs. */
+  next(): FoundResult | undefined {
+    const plans = this.#nextPlans();
+    if (plans.length === 0) return undefined;
+    const found = this.#render(plans);
+    this.#advance(plans);
+    return { ...found, next: this.#last };
+  }
+
+  /** After a result of these plans. */
+  #advance(plans: readonly RunningPlan[]): void {
+    const at = plans[0].search.position;
+    this.#last = { at, knownCount: at === this.#last.at ? this.#last.knownCount + 1 : 1 };
+    for (const plan of plans) plan.commit = plan.search.next();
   }
 
   /** The plans that have found the next result. */
@@ -65,7 +84,7 @@ export class MergedHistorySearch {
     return compareCommits(this.#reader, a.commit, this.#reader, b.commit);
   }
 
-  #render(plans: readonly RunningPlan[]): FoundResult {
+  #render(plans: readonly RunningPlan[]): Omit<FoundResult, "next"> {
     const texts = plans.map(({ search }) => withoutLastNewline(search.render()));
     const [{ plan, commit }] = plans;
     const merged: HistoryText = texts.length === 1 ? texts[0] : mergeTexts(plan.kind, texts);

@@ -4,6 +4,7 @@ import type { HistoryTask } from "../../protocol/history-messages.js";
 import type { SearchEnvironment } from "../search-environment.js";
 import type { SearchReport } from "../stream/search-report.js";
 import type { HistoryContext } from "./history-context.js";
+import { toStoredHistories } from "./stored-histories.js";
 
 /** What all searches of histories in one search have in common. */
 export interface HistoryRequest extends Pick<HistoryTask, "diffType" | "lane" | "nowMs" | "useIndex"> {
@@ -26,8 +27,11 @@ export function contextOfEnvironment(
     lists: commitLists,
     readLimits: { stop: memory, timeoutMs: maxTimeoutMs, client },
     control,
-    storedHistories: (id) => view.shards.get(id) ?? [],
-    cover: (task) => scheduler.run(lane, client, () => pool.coverHistory({ ...task, control: memory })),
+    storedHistories: (id) => toStoredHistories(view.shards.get(id) ?? []),
+    cover: (task) =>
+      commitLists.cover(task, control, () =>
+        scheduler.run(lane, client, () => pool.coverHistory({ ...task, control: memory })),
+      ),
     onShardFailure,
     search: (task) =>
       scheduler.run(lane, client, () => {

@@ -8,6 +8,7 @@ import type { Resolution } from "../repositories/repository-resolver.js";
 import { headerPlans, needsFiles } from "./header-plans.js";
 import type { SearchEnvironment } from "../search-environment.js";
 import { chooseHistories, searchesHistory, type HistoryGroup } from "./history-choice.js";
+import { toStoredHistories } from "./stored-histories.js";
 
 /** Repositories that are described one by one. */
 const describedMax = 20;
@@ -31,7 +32,7 @@ export async function explainHistories(
     if (++count > describedMax) continue;
     for (const group of groups) {
       const { from, fromHead, without, index } = group;
-      const shards = index === "no" ? [] : catalog.historyOf(repository.id);
+      const shards = index === "no" ? [] : toStoredHistories(catalog.historyOf(repository.id));
       const cover = (list: CommitList): Promise<CoverResult> =>
         scheduler.run("exhaustive", operatorClient, () => pool.coverHistory({ list, shards, control: control.memory }));
       const listed = await reads

@@ -66,7 +66,11 @@ export class HistorySearches {
 
   #start(choice: HistoryChoice): Started {
     const { context } = this.#owner;
-    const pages = mergePages(choice.groups.map((group) => readHistory(choice.repository, group, context)));
+    const sources = choice.groups.map((group) => ({
+      newest: Infinity,
+      open: () => readHistory(choice.repository, group, context),
+    }));
+    const pages = mergePages(sources, sources.length);
     const first = pages.next();
     first.catch(() => undefined);
     return { choice, pages, first };

@@ -3,6 +3,14 @@ import type { FoundCommit } from "../../protocol/history-messages.js";
 /** Results in order, some at a time. */
 export type ResultPages = AsyncGenerator<readonly FoundCommit[], void>;
 
+/** Results that are found once they are needed. */
+export interface PageSource {
+  /** No result is newer; Unix seconds, or Infinity. */
+  readonly newest: number;
+  /** Called at most once. */
+  readonly open: () => ResultPages;
+}
+
 /** Negative if `a` comes first: the newer one, then the one with the smaller oid, then commits before diffs. */
 export function compareResults(a: FoundCommit, b: FoundCommit): number {
   if (a.committed !== b.committed) return b.committed - a.committed;
@@ -10,38 +18,94 @@ export function compareResults(a: FoundCommit, b: FoundCommit): number {
   return a.kind === b.kind ? 0 : a.kind === "commit" ? -1 : 1;
 }
 
-/** Several sequences of results as one. */
-export async function* mergePages(sources: readonly ResultPages[]): ResultPages {
-  if (sources.length === 1) return yield* sources[0];
-  const heads: Head[] = [];
+/**
+ * Several sequences of results as one. `aheadCount` sources are opened in advance, so that several threads search them;
+ * the others only when all newer results are known, so that the newest results of a long history cost little.
+ */
+export async function* mergePages(sources: readonly PageSource[], aheadCount: number): ResultPages {
+  if (sources.length === 1) return yield* sources[0].open();
+  const heads = [...sources].sort((a, b) => b.newest - a.newest || 0).map((source) => new Head(source));
   try {
-    heads.push(...(await Promise.all(sources.map((pages) => advance({ pages, page: [], at: 0 })))));
     for (;;) {
-      const open = heads.filter(({ page, at }) => at < page.length);
-      if (open.length === 0) return;
-      const first = open.reduce((best, one) => (compareResults(one.page[one.at], best.page[best.at]) < 0 ? one : best));
-      yield [first.page[first.at++]];
-      if (first.at === first.page.length) await advance(first);
+      const left = heads.filter(({ isEnded }) => !isEnded);
+      if (left.length === 0) return;
+      for (const head of left.slice(0, aheadCount + 1)) head.begin();
+      const page = takeReady(left);
+      if (page.length > 0) yield page;
+      const [empty] = left.filter((head) => head.result === undefined).sort((a, b) => b.newest - a.newest || 0);
+      await empty?.load();
     }
   } finally {
-    await Promise.all(sources.map((pages) => pages.return()));
+    await Promise.all(heads.map((head) => head.close()));
   }
 }
 
-interface Head {
-  readonly pages: ResultPages;
-  page: readonly FoundCommit[];
-  at: number;
+/** The first results, as far as they are known to be the first. */
+function takeReady(heads: readonly Head[]): FoundCommit[] {
+  const unknown = heads.reduce(
+    (newest, head) => (head.result === undefined ? Math.max(newest, head.newest) : newest),
+    -Infinity,
+  );
+  const taken: FoundCommit[] = [];
+  for (;;) {
+    let first: Head | undefined;
+    for (const head of heads) {
+      if (head.result === undefined) continue;
+      if (first?.result === undefined || compareResults(head.result, first.result) < 0) first = head;
+    }
+    if (first?.result === undefined || first.result.committed <= unknown) return taken;
+    taken.push(first.result);
+    first.take();
+    if (first.result === undefined) return taken;
+  }
 }
 
-/** Reads pages until one is not empty, or until the end. */
-async function advance(head: Head): Promise<Head> {
-  head.page = [];
-  head.at = 0;
-  while (head.page.length === 0) {
-    const { value, done } = await head.pages.next();
-    if (done === true) break;
-    head.page = value;
+/** A source, and the results of it that are known and not taken. */
+class Head {
+  readonly #source: PageSource;
+  #pages: ResultPages | undefined;
+  #next: ReturnType<ResultPages["next"]> | undefined;
+  #page: readonly FoundCommit[] = [];
+  #at = 0;
+  /** No result that is not known yet is newer. */
+  newest: number;
+  isEnded = false;
+
+  constructor(source: PageSource) {
+    this.#source = source;
+    this.newest = source.newest;
   }
-  return head;
+
+  /** The first of them. */
+  get result(): FoundCommit | undefined {
+    return this.#page[this.#at];
+  }
+
+  begin(): void {
+    if (this.#pages !== undefined) return;
+    this.#pages = this.#source.open();
+    this.#next = this.#pages.next();
+    // A failure is reported when its turn comes.
+    this.#next.catch(() => undefined);
+  }
+
+  take(): void {
+    this.newest = this.#page[this.#at++].committed;
+  }
+
+  /** Reads pages until one is not empty, or until the end. */
+  async load(): Promise<void> {
+    this.begin();
+    while (this.result === undefined && !this.isEnded) {
+      const { value, done } = await (this.#next ?? this.#pages?.next() ?? { value: undefined, done: true });
+      this.#next = undefined;
+      this.#at = 0;
+      this.#page = value ?? [];
+      if (done === true) this.isEnded = true;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pages?.return();
+  }
 }

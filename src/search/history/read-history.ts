@@ -5,18 +5,26 @@ import type {
   BuildHistory,
   FoundCommit,
   HistoryPlanWithOptions,
+  HistoryPosition,
   HistoryTask,
 } from "../../protocol/history-messages.js";
 import type { HistoryContext } from "./history-context.js";
 import type { HistoryGroup } from "./history-choice.js";
 import { headerPlans, needsFiles } from "./header-plans.js";
-import { mergePages, type ResultPages } from "./merge-pages.js";
+import { mergePages, type PageSource, type ResultPages } from "./merge-pages.js";
 
 /** Commits that are read at a time: few at first, so that the first results come soon. */
 const rangeCommitsFirst = 128;
 const rangeCommitsMax = 4096;
 /** The same without their changes. */
 const rangeHeadersMax = 65_536;
+
+/** UTF-16 code units of JSON that are searched at a time: few at first, so that the first results come soon. */
+const pageUnitsFirst = 32 << 10;
+const pageUnitsMax = 1 << 20;
+
+/** History shards that are searched ahead. */
+const shardsAheadCount = 3;
 
 /** Ranges that are read ahead. Each has up to 16 MiB of changes. */
 const readAheadCount = 1;
@@ -36,10 +44,20 @@ export async function* readHistory(repository: Repository, group: HistoryGroup, 
   const { brokenCount } = cover;
   const largeFileCount = needsFiles(plans) ? cover.largeFileCount : 0;
   context.onBuilt(repository.name, { brokenCount, largeFileCount });
-  const sources = cover.shards.map((shard) => searchShard(repository, shard, plans, context));
-  if (cover.missing.length > 0 && index !== "only")
-    sources.push(readUnindexed(repository, selectCommits(list, cover.missing), plans, context));
-  yield* mergePages(sources);
+  const { before, after } = acceptedDates(plans);
+  const sources = cover.shards
+    .filter(({ oldest, newest }) => oldest < before && newest > after)
+    .map(
+      (shard): PageSource => ({
+        newest: shard.newest,
+        open: () => searchShard(repository, shard, plans, context),
+      }),
+    );
+  if (cover.missing.length > 0 && index !== "only") {
+    const unindexed = selectCommits(list, cover.missing);
+    sources.push({ newest: Infinity, open: () => readUnindexed(repository, unindexed, plans, context) });
+  }
+  if (sources.length > 0) yield* mergePages(sources, shardsAheadCount);
 }
 
 /** Searches commits that are not indexed: they are read from the mirror, some at a time, newest first. */
@@ -76,10 +94,17 @@ interface Range {
   readonly to: number;
 }
 
+/** No plan accepts a commit with a date outside. */
+function acceptedDates(plans: readonly HistoryPlanWithOptions[]): { readonly before: number; readonly after: number } {
+  return {
+    before: Math.max(...plans.map(({ plan }) => plan.committedBefore ?? Infinity)),
+    after: Math.min(...plans.map(({ plan }) => plan.committedAfter ?? -Infinity)),
+  };
+}
+
 /** Ranges of the list, without commits whose date no plan accepts. */
 function* makeRanges({ count, dates }: CommitList, plans: readonly HistoryPlanWithOptions[]): Generator<Range, void> {
-  const before = Math.max(...plans.map(({ plan }) => plan.committedBefore ?? Infinity));
-  const after = Math.min(...plans.map(({ plan }) => plan.committedAfter ?? -Infinity));
+  const { before, after } = acceptedDates(plans);
   const sizeMax = needsFiles(plans) ? rangeCommitsMax : rangeHeadersMax;
   let at = 0;
   let end = count;
@@ -150,15 +175,16 @@ async function* searchShard(
   context: HistoryContext,
 ): ResultPages {
   const repository = { id, name, stars, lastFetched };
-  for (let skipCount = 0; !context.control.isStopped; ) {
-    const { results, isDone, error } = await context.search({ shard, plans, repository, skipCount });
+  let from: HistoryPosition | undefined;
+  for (let jsonUnitsMax = pageUnitsFirst; !context.control.isStopped; jsonUnitsMax = pageUnitsMax) {
+    const { results, next, error } = await context.search({ shard, plans, repository, from, jsonUnitsMax });
     if (error !== undefined) {
       if (!(shard instanceof Uint8Array)) context.onShardFailure(shard.id);
       throw deserializeError(error);
     }
     if (results.length > 0) yield results;
-    if (isDone) return;
-    skipCount += results.length;
+    if (next === undefined) return;
+    from = next;
   }
 }
 

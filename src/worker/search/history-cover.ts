@@ -21,14 +21,14 @@ export function coverHistory(thread: SearchThread, snapshot: ShardSnapshot, task
     if (control.isStopped) break;
     try {
       const { faultCount } = thread.shards;
-      const reader = thread.histories.open(snapshot, stored, faultCount);
+      const reader = thread.histories.open(snapshot, stored, ["index"], thread.shards);
       const visible = cover.add(reader);
-      const gaps = countGaps(reader, visible);
+      const found = describeVisible(reader, visible);
       thread.shards.requireNoFault(faultCount, stored.id);
-      if (visible.every((word) => word === 0)) continue;
-      shards.push({ ...stored, visible });
-      brokenCount += gaps.brokenCount;
-      largeFileCount += gaps.largeFileCount;
+      if (found.newest < found.oldest) continue;
+      shards.push({ ...stored, visible, oldest: found.oldest, newest: found.newest });
+      brokenCount += found.brokenCount;
+      largeFileCount += found.largeFileCount;
     } catch (error) {
       failures.push({ shardId: stored.id, error: serializeError(error) });
     }
@@ -36,14 +36,18 @@ export function coverHistory(thread: SearchThread, snapshot: ShardSnapshot, task
   return { shards, missing: cover.missing(), brokenCount, largeFileCount, failures };
 }
 
-function countGaps(reader: HistoryReader, visible: Uint32Array) {
+/** The dates of the visible commits, and what is missing of them. */
+function describeVisible(reader: HistoryReader, visible: Uint32Array) {
+  let [oldest, newest] = [Infinity, -Infinity];
   let brokenCount = 0;
   let largeFileCount = 0;
   for (let commit = 0; commit < reader.commitCount; commit++) {
     if (!hasBit(visible, commit)) continue;
+    oldest = Math.min(oldest, reader.committerDates[commit]);
+    newest = Math.max(newest, reader.committerDates[commit]);
     if ((reader.commitFlags[commit] & commitFlags.incomplete) !== 0) brokenCount++;
     for (let entry = reader.commitFirstEntry[commit]; entry < reader.commitFirstEntry[commit + 1]; entry++)
       if ((reader.entryInfo[entry] & entryFlags.tooLarge) !== 0) largeFileCount++;
   }
-  return { brokenCount, largeFileCount };
+  return { oldest, newest, brokenCount, largeFileCount };
 }
