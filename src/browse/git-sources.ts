@@ -118,7 +118,6 @@ export class BlobSource {
   readonly siblingCount: number | undefined;
   readonly isDirectory = false;
   readonly changelistURL = null;
-  readonly lsif = null;
 
   constructor(commit: CommitSource, path: string, entry: EntryData | undefined, siblingCount: number | undefined) {
     this.commit = commit;

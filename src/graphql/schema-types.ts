@@ -584,7 +584,7 @@ export interface ObjectTypes {
     readonly languageStatistics: { readonly args: NoArguments; readonly result: readonly (SourceOf<"LanguageStatistics">)[] };
     readonly ancestors: { readonly args: { readonly first?: number | null | undefined; readonly query?: string | null | undefined; readonly path?: string | null | undefined; readonly follow: boolean | null; readonly after?: string | null | undefined; readonly afterCursor?: string | null | undefined; readonly before?: string | null | undefined }; readonly result: SourceOf<"GitCommitConnection"> };
     readonly behindAhead: { readonly args: { readonly revspec: string }; readonly result: SourceOf<"BehindAheadCounts"> };
-    readonly symbols: { readonly args: { readonly first?: number | null | undefined; readonly query?: string | null | undefined; readonly includePatterns?: readonly (string)[] | null | undefined }; readonly result: SourceOf<"SymbolConnection"> };
+    readonly symbols: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly query?: string | null | undefined; readonly includePatterns?: readonly (string)[] | null | undefined; readonly excludePatterns?: readonly (string)[] | null | undefined; readonly kinds?: readonly (SymbolKind)[] | null | undefined }; readonly result: SourceOf<"SymbolConnection"> };
     readonly diff: { readonly args: { readonly base?: string | null | undefined }; readonly result: SourceOf<"RepositoryComparison"> };
   };
   readonly BehindAheadCounts: {
@@ -623,7 +623,7 @@ export interface ObjectTypes {
     readonly entries: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null; readonly ancestors: boolean | null; readonly recursiveSingleChild: boolean | null }; readonly result: readonly (SourceOf<"TreeEntry">)[] };
     readonly isSingleChild: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null; readonly recursiveSingleChild: boolean | null }; readonly result: boolean };
     readonly history: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"TreeEntryHistory"> };
-    readonly symbols: { readonly args: { readonly first?: number | null | undefined; readonly query?: string | null | undefined }; readonly result: SourceOf<"SymbolConnection"> };
+    readonly symbols: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly query?: string | null | undefined; readonly includePatterns?: readonly (string)[] | null | undefined; readonly excludePatterns?: readonly (string)[] | null | undefined; readonly kinds?: readonly (SymbolKind)[] | null | undefined }; readonly result: SourceOf<"SymbolConnection"> };
   };
   readonly GitBlob: {
     readonly path: { readonly args: NoArguments; readonly result: string };
@@ -649,8 +649,11 @@ export interface ObjectTypes {
     readonly lsif: { readonly args: { readonly toolName?: string | null | undefined }; readonly result: SourceOf<"GitBlobLSIFData"> | null };
     readonly languages: { readonly args: NoArguments; readonly result: readonly (string)[] };
     readonly contentType: { readonly args: NoArguments; readonly result: string };
-    readonly symbols: { readonly args: { readonly first?: number | null | undefined; readonly query?: string | null | undefined }; readonly result: SourceOf<"SymbolConnection"> };
+    readonly symbols: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly query?: string | null | undefined; readonly kinds?: readonly (SymbolKind)[] | null | undefined }; readonly result: SourceOf<"SymbolConnection"> };
     readonly symbol: { readonly args: { readonly line: number; readonly character: number }; readonly result: SourceOf<"Symbol"> | null };
+    readonly outline: { readonly args: NoArguments; readonly result: readonly (SourceOf<"OutlineItem">)[] };
+    readonly symbolInfo: { readonly args: { readonly line: number; readonly character: number }; readonly result: SourceOf<"SymbolInfo"> | null };
+    readonly localCodeIntel: { readonly args: NoArguments; readonly result: unknown | null };
   };
   readonly LFS: {
     readonly byteSize: { readonly args: NoArguments; readonly result: string };
@@ -672,6 +675,25 @@ export interface ObjectTypes {
   readonly SymbolConnection: {
     readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Symbol">)[] };
     readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
+  readonly OutlineItem: {
+    readonly symbol: { readonly args: NoArguments; readonly result: SourceOf<"Symbol"> };
+    readonly depth: { readonly args: NoArguments; readonly result: number };
+  };
+  readonly SymbolInfo: {
+    readonly definition: { readonly args: NoArguments; readonly result: SourceOf<"SymbolLocation"> };
+    readonly hover: { readonly args: NoArguments; readonly result: string | null };
+  };
+  readonly SymbolLocation: {
+    readonly repo: { readonly args: NoArguments; readonly result: string };
+    readonly commit: { readonly args: NoArguments; readonly result: string };
+    readonly path: { readonly args: NoArguments; readonly result: string };
+    readonly range: { readonly args: NoArguments; readonly result: SourceOf<"LineRange"> | null };
+  };
+  readonly LineRange: {
+    readonly line: { readonly args: NoArguments; readonly result: number };
+    readonly character: { readonly args: NoArguments; readonly result: number };
+    readonly length: { readonly args: NoArguments; readonly result: number };
   };
   readonly TreeEntryHistory: {
     readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"TreeEntryChange">)[] };

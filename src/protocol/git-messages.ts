@@ -3,6 +3,7 @@ import type { CommitData, Contributor, HistoryRequest } from "../git/history/com
 import type { EntryData } from "../git/objects/directories.js";
 import type { FileDiffData } from "../git/history/file-diffs.js";
 import type { RefData } from "../git/mirror/ref-list.js";
+import type { ListedOccurrences, ListedSymbols, ListOccurrences, ListSymbols } from "./symbol-messages.js";
 
 /** GraphQL's requests to read workers, each about one repository. */
 export interface GitReadKinds {
@@ -31,6 +32,8 @@ export interface GitReadKinds {
   "print-directory": { readonly request: PrintDirectory; readonly answer: { readonly text: Uint8Array } };
   "list-file-names": { readonly request: ListFileNames; readonly answer: { readonly names: readonly string[] } };
   "read-files": { readonly request: ReadFiles; readonly answer: { readonly files: readonly FileAnswer[] } };
+  "list-symbols": { readonly request: ListSymbols; readonly answer: ListedSymbols };
+  "list-occurrences": { readonly request: ListOccurrences; readonly answer: ListedOccurrences };
   "read-diff": { readonly request: ReadDiff; readonly answer: DiffPage };
   "read-blame": {
     readonly request: ReadBlame;

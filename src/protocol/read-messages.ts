@@ -187,8 +187,6 @@ export interface CachedDocuments {
 /** Extracts the symbols of a shard of the revision cache, and writes their value to its memory. */
 export interface ExtractSymbols {
   readonly kind: "extract-symbols";
-  /** Universal Ctags. */
-  readonly command: string;
   readonly shard: CachedShardBytes;
   /** Where the value is written if it fits. */
   readonly value: Omit<CachedShardBytes, "id">;
@@ -205,4 +203,6 @@ export type ExtractedSymbols =
 export interface ReadWorkerSettings extends WorkerSettings {
   /** The memory of the revision cache. */
   readonly arena: SharedArrayBuffer;
+  /** Universal Ctags; undefined if symbols are not wanted. */
+  readonly ctagsCommand: string | undefined;
 }

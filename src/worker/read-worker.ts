@@ -26,7 +26,7 @@ import { IdleCollector, interactiveHeapBytesMax } from "./idle-collector.js";
 import { serveTasks } from "./serve.js";
 import { readSettings } from "../protocol/settings.js";
 
-const { dataFolder, arena, kernel: kernelName } = readSettings<ReadWorkerSettings>(workerData);
+const { dataFolder, arena, ctagsCommand, kernel: kernelName } = readSettings<ReadWorkerSettings>(workerData);
 const kernel = loadKernel(kernelName);
 const rest = new IdleCollector(interactiveHeapBytesMax, () => undefined);
 const readers = new ReaderCache();
@@ -38,7 +38,7 @@ async function runReadTask({ request, stops }: ReadTask): Promise<ReadOutcome> {
   const stop = stopWhenSet(...stops);
   try {
     if (stop()) throw new TrawlError("cancelled", "the read was stopped before it began");
-    const done = await answer(request, { dataFolder, kernel, arena, store, readers, stop });
+    const done = await answer(request, { dataFolder, kernel, arena, ctagsCommand, store, readers, stop });
     if (usesShards.has(request.kind)) requireNoFaults(opened);
     return { ok: true, answer: done };
   } catch (error) {

@@ -76,7 +76,20 @@ export const cody: readonly ClientRequest[] = [
       __typename ... on FileMatch { symbols { name location { range { start { line } end { line } } resource { path } } } repository { id name } }
     } } } }`,
     variables: () => ({ query: "type:symbol count:30 greet" }),
-    data: () => ({ search: { results: { results: [] } } }),
+    data: ({ name }) => ({
+      search: {
+        results: {
+          results: [
+            {
+              symbols: [
+                { name: "greet", location: { range: { start: { line: 5 } }, resource: { path: "src/main.go" } } },
+              ],
+              repository: { name },
+            },
+          ],
+        },
+      },
+    }),
   },
   {
     name: "FileMatchSearchQuery",
@@ -289,7 +302,11 @@ export const mcp: readonly ClientRequest[] = [
     query:
       'query ($repo: String!, $path: String!) { repository(name: $repo) { commit(rev: "HEAD") { blob(path: $path) { lsif { hover(line: 1, character: 1) { markdown { text } } definitions(line: 1, character: 1) { nodes { url resource { path } range { start { line } } } } references(line: 1, character: 1) { nodes { url } } } } } } }',
     variables: ({ name }) => ({ repo: name, path: "src/main.go" }),
-    data: () => ({ repository: { commit: { blob: { lsif: null } } } }),
+    data: () => ({
+      repository: {
+        commit: { blob: { lsif: { hover: null, definitions: { nodes: [] }, references: { nodes: [] } } } },
+      },
+    }),
   },
 ];
 

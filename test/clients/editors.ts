@@ -227,7 +227,23 @@ export const nvim: readonly ClientRequest[] = [
     name: "SearchDefinitionQuery",
     query:
       "query SearchDefinitionQuery($query: String!) { search(query: $query, patternType: regexp) { results { results { ... on FileMatch { symbols { name canonicalURL location { range { start { line } end { line } } } } } } } } }",
-    variables: () => ({ query: "^func" }),
-    data: () => ({ search: { results: { results: [{ symbols: [] }] } } }),
+    variables: () => ({ query: "type:symbol ^greet$" }),
+    data: ({ name, head }) => ({
+      search: {
+        results: {
+          results: [
+            {
+              symbols: [
+                {
+                  name: "greet",
+                  canonicalURL: `/${name}@${head}/-/blob/src/main.go?L6:6-6:11`,
+                  location: { range: { start: { line: 5 }, end: { line: 5 } } },
+                },
+              ],
+            },
+          ],
+        },
+      },
+    }),
   },
 ];

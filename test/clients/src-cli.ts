@@ -148,7 +148,30 @@ export const srcCli: readonly ClientRequest[] = [
       references(line: $line, character: $character, first: 100) { nodes { resource { path repository { name } commit { oid } } range { start { line character } } } pageInfo { endCursor hasNextPage } }
     } } } } }`,
     variables: ({ name, head }) => ({ repository: name, commit: head, path: "src/main.go", line: 5, character: 6 }),
-    data: () => ({ repository: { commit: { blob: { lsif: null } } } }),
+    data: ({ name, head }) => ({
+      repository: {
+        commit: {
+          blob: {
+            lsif: {
+              hover: {
+                markdown: { text: "```go\nfunc greet(name string) {\n```" },
+                range: { start: { line: 5, character: 5 }, end: { line: 5, character: 10 } },
+              },
+              references: {
+                nodes: [
+                  {
+                    resource: { path: "src/main.go", repository: { name }, commit: { oid: head } },
+                    range: { start: { line: 4, character: 3 } },
+                  },
+                  { range: { start: { line: 5, character: 5 } } },
+                ],
+                pageInfo: { hasNextPage: false },
+              },
+            },
+          },
+        },
+      },
+    }),
   },
   {
     name: "codeowners get",

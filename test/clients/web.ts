@@ -158,4 +158,73 @@ export const web: readonly ClientRequest[] = [
       statusMessages: [],
     }),
   },
+  {
+    name: "symbols of a commit",
+    query: `query ($name: String!) { repository(name: $name) { commit(rev: "main") {
+      symbols(first: 10, query: "^GREET$", includePatterns: ["^src/", "go$"], excludePatterns: ["_test"], kinds: [FUNCTION]) { nodes { name kind language url location { resource { path } range { start { line character } end { character } } } } pageInfo { hasNextPage } }
+      tree(path: "src") { symbols(query: "greet|main") { nodes { name canonicalURL } } }
+    } } }`,
+    variables: ({ name }) => ({ name }),
+    data: ({ name, head }) => ({
+      repository: {
+        commit: {
+          symbols: {
+            nodes: [
+              {
+                name: "greet",
+                kind: "FUNCTION",
+                language: "Go",
+                url: `/${name}@main/-/blob/src/main.go?L6:6-6:11`,
+                location: { resource: { path: "src/main.go" }, range: { start: { line: 5, character: 5 } } },
+              },
+            ],
+            pageInfo: { hasNextPage: false },
+          },
+          tree: {
+            symbols: {
+              nodes: [
+                { name: "main" },
+                { name: "greet", canonicalURL: `/${name}@${head}/-/blob/src/main.go?L6:6-6:11` },
+                { name: "main" },
+              ],
+            },
+          },
+        },
+      },
+    }),
+  },
+  {
+    name: "symbols of a file",
+    query: `query ($name: String!, $rev: String!) { repository(name: $name) { commit(rev: $rev) { blob(path: "src/feature.go") {
+      symbols(first: 1) { nodes { name kind } pageInfo { endCursor hasNextPage } }
+      symbol(line: 0, character: 9) { name }
+      outline { symbol { name } depth }
+      symbolInfo(line: 0, character: 8) { definition { repo commit path range { line character length } } hover }
+      localCodeIntel
+    } } } }`,
+    variables: ({ name, feature }) => ({ name, rev: feature }),
+    data: ({ name, feature }) => ({
+      repository: {
+        commit: {
+          blob: {
+            symbols: { nodes: [{ name: "main", kind: "PACKAGE" }], pageInfo: { endCursor: null, hasNextPage: false } },
+            symbol: { name: "main" },
+            outline: [{ symbol: { name: "main" }, depth: 0 }],
+            symbolInfo: {
+              definition: {
+                repo: name,
+                commit: feature,
+                path: "src/feature.go",
+                range: { line: 0, character: 8, length: 4 },
+              },
+              hover: "package main",
+            },
+            localCodeIntel: {
+              symbols: [{ name: "main", def: { row: 0, column: 8, length: 4 }, refs: [{ row: 0, column: 8 }] }],
+            },
+          },
+        },
+      },
+    }),
+  },
 ];

@@ -73,7 +73,12 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
   const audit = new AuditLog(new LineFile(join(options.data, "audit.log")), log);
   const snapshots = new SnapshotSchedule(files, records, log);
   const catalog = new Catalog(records);
-  const read = new ReadPool({ ...settings, arena: cache.arena }, options.readers, options.clients.sharePercent, pools);
+  const readSettings = {
+    ...settings,
+    arena: cache.arena,
+    ctagsCommand: options.index.symbols ? options.index.ctagsCommand : undefined,
+  };
+  const read = new ReadPool(readSettings, options.readers, options.clients.sharePercent, pools);
   const activities = new SyncActivities(catalog);
   const { workers, maxHeapBytes } = options.index;
   const ingest = new IngestPool(settings, workers, maxHeapBytes, pools, (progress) => activities.record(progress));
@@ -153,12 +158,7 @@ function createSearcher(options: ResolvedOptions, parts: SearchParts): Searcher 
       pool: threads.search,
       scheduler,
       commitAttributes: new CommitAttributeReader(threads.read, options.readers),
-      revisions: {
-        reads: threads.read,
-        cache,
-        limits: indexLimits(options),
-        ctagsCommand: options.index.symbols ? options.index.ctagsCommand : undefined,
-      },
+      revisions: { reads: threads.read, cache, limits: indexLimits(options) },
       commitLists: new CommitLists(),
       log,
       defaultCount: search.defaultCount,

@@ -1,7 +1,7 @@
 import { shownSymbolKind } from "../../model/symbol-kind.js";
 import { unpackLanguage } from "../../shard/format.js";
 import type { SymbolView } from "../../shard/symbols/symbol-view.js";
-import type { PartSymbols } from "../../shard/symbols/symbol-reader.js";
+import type { ContentSymbols } from "../../shard/symbols/content-symbols.js";
 import type { Rows } from "../match/rows.js";
 import { symbolIndex } from "../match/symbol-rows.js";
 import type { ResultList } from "./result-list.js";
@@ -79,18 +79,23 @@ function textRange({ text, symbols }: SymbolView, part: number): [from: number, 
   return [text.contentStart[content], text.contentStart[content + 1]];
 }
 
-function encodeSymbol(symbols: PartSymbols, i: number, url: string, text: Buffer): string {
+function encodeSymbol(symbols: ContentSymbols, i: number, url: string, text: Buffer): string {
+  const { place, ...symbol } = describeSymbol(symbols, i, text);
+  return JSON.stringify({ url: `${url}?${place}`, ...symbol });
+}
+
+/** A symbol as results show it; `place` is the end of its URL, such as `L2:17-2:25`, or `L2` if its column is not known. */
+export function describeSymbol(symbols: ContentSymbols, i: number, text: Buffer) {
   const name = decode(symbols.names[i]);
   const line = symbols.lines[i];
   const column = findColumn(text, symbols.offsets[i]);
-  const place = column === 0 ? `L${line}` : `L${line}:${column}-${line}:${column + [...name].length}`;
-  return JSON.stringify({
-    url: `${url}?${place}`,
+  return {
+    place: column === 0 ? `L${line}` : `L${line}:${column}-${line}:${column + [...name].length}`,
     name,
     containerName: decode(symbols.containers[i]),
     kind: shownSymbolKind(symbols.kinds[i]),
     line,
-  });
+  };
 }
 
 /** Characters before the offset in its line, plus 1; 0 if the name is not in its line. */

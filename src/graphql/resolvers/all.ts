@@ -11,6 +11,7 @@ import { savedSearch } from "./saved-searches.js";
 import { search, searchResults, searchResultsStats } from "./search.js";
 import { settings, settingsCascade, settingsMutation } from "./settings.js";
 import { defaultSettings, repoMeta, repoMetaKey, site, siteUsers } from "./site.js";
+import { navigation } from "./symbols.js";
 import { team } from "./teams.js";
 import { telemetryMutation } from "./telemetry.js";
 import { accessToken } from "./tokens.js";
@@ -28,6 +29,7 @@ export const allResolvers: AllResolvers = {
   GitCommit: commit,
   GitTree: tree,
   GitBlob: blob,
+  GitBlobLSIFData: navigation,
   HighlightedFile: highlighted,
   RepositoryComparison: comparison,
   GitRevisionRange: revisionRange,

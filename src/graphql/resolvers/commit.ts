@@ -12,6 +12,7 @@ import {
 } from "../../browse/git-sources.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
 import { comparison } from "./repository.js";
+import { symbolsBelow } from "./symbols.js";
 
 /** Limit on the listed paths of one commit. Linux has 78,635, which take 4 ms of the main thread to receive. */
 const fileNamesMax = 200_000;
@@ -76,7 +77,7 @@ export const commit: ResolversOf<"GitCommit"> = {
     });
     return { behind: counts.behindCount, ahead: counts.aheadCount };
   },
-  symbols: noSymbols,
+  symbols: (source, page, context) => symbolsBelow(source, "", page, context),
   diff: async (source, { base }, context) => {
     if (base !== undefined && base !== null) return comparison(source.repository, base, source.oid, context);
     const {
@@ -92,11 +93,6 @@ export const commit: ResolversOf<"GitCommit"> = {
     };
   },
 };
-
-/** Symbols are not indexed. */
-export function noSymbols() {
-  return { nodes: [], pageInfo: { endCursor: null, hasNextPage: false } };
-}
 
 /** A page of commits, for which one more than fits was requested. The count is known if the first page contains all. */
 export function historyPage(source: CommitSource, commits: readonly CommitData[], skipped: number, countMax: number) {

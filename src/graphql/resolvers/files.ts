@@ -12,7 +12,7 @@ import {
 } from "../../browse/git-sources.js";
 import { HighlightSource } from "../../browse/highlight-source.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
-import { noSymbols } from "./commit.js";
+import { symbolFields, symbolsBelow } from "./symbols.js";
 import { unfilteredHistory } from "../../protocol/git-messages.js";
 
 /** Limit on the entries of one listing. */
@@ -33,7 +33,7 @@ export const tree: ResolversOf<"GitTree"> = {
   },
   isSingleChild: (source, _, context) => isSingleChild(source, context),
   history: (source, args, context) => pathHistory(source, args, context),
-  symbols: noSymbols,
+  symbols: ({ commit, path }, page, context) => symbolsBelow(commit, path, page, context),
 };
 
 export const blob: ResolversOf<"GitBlob"> = {
@@ -101,8 +101,7 @@ export const blob: ResolversOf<"GitBlob"> = {
     (await git.file(source, { kind: "attributes" }, undefined, undefined)).isBinary
       ? "application/octet-stream"
       : "text/plain; charset=utf-8",
-  symbols: noSymbols,
-  symbol: () => null,
+  ...symbolFields,
 };
 
 export const highlighted: ResolversOf<"HighlightedFile"> = {

@@ -15,6 +15,7 @@ import type { SearchSource, SearchResultsSource } from "./search-sources.js";
 import type { CommitMatchSource, FileMatchSource } from "./match-sources.js";
 import type { ContextSource } from "./context-source.js";
 import type { CascadeSource, SettingsChangeSource, SettingsSource } from "./settings-sources.js";
+import type { SymbolSource } from "./symbol-source.js";
 import type { DefaultSettingsSource, SiteSource } from "./site-source.js";
 
 /** The source objects of resolvers, by type. A type that is not listed is plain data with the fields of the schema. */
@@ -32,6 +33,8 @@ export interface Sources {
   readonly GitCommit: CommitSource;
   readonly GitTree: TreeSource;
   readonly GitBlob: BlobSource;
+  readonly GitBlobLSIFData: BlobSource;
+  readonly Symbol: SymbolSource;
   readonly HighlightedFile: HighlightSource;
   readonly RepositoryComparison: ComparisonSource;
   readonly GitRevisionRange: ComparisonSource;

@@ -35,11 +35,7 @@ export async function findCachedSymbols(shard: CachedShard, context: PhaseContex
 }
 
 async function extract(shard: CachedShard, context: PhaseContext): Promise<CachedBlock | undefined> {
-  const { cache, ctagsCommand, onSymbolsMissing } = context;
-  if (ctagsCommand === undefined) {
-    onSymbolsMissing("`index.symbols` is false");
-    return undefined;
-  }
+  const { cache, onSymbolsMissing } = context;
   let byteCount = valueBytesMin + (shard.to - shard.from) * usualShare;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const block = await reserve(byteCount, context);
@@ -47,7 +43,7 @@ async function extract(shard: CachedShard, context: PhaseContext): Promise<Cache
       onSymbolsMissing("the revision cache has no room for them: `search.revisionCacheBytes` limits it");
       return undefined;
     }
-    const needed = await extractTo(block, shard, ctagsCommand, context);
+    const needed = await extractTo(block, shard, context);
     if (needed === undefined) {
       shard.symbols = block;
       return block;
@@ -66,12 +62,11 @@ async function extract(shard: CachedShard, context: PhaseContext): Promise<Cache
 async function extractTo(
   block: CachedBlock,
   { id, from, to }: CachedShard,
-  command: string,
   { cache, reads, timeoutMs, control, client }: PhaseContext,
 ): Promise<number | string | undefined> {
   try {
     const value = { from: block.from, to: block.to };
-    const request = { kind: "extract-symbols", command, shard: { id, from, to }, value } as const;
+    const request = { kind: "extract-symbols", shard: { id, from, to }, value } as const;
     const answer = await reads.run<"extract-symbols">(request, { timeoutMs, stop: control.memory, client });
     if (answer.kind === "lack") return answer.reason;
     if (answer.kind === "larger") return answer.byteCount;

@@ -14,8 +14,6 @@ export interface RevisionReading {
   readonly cache: RevisionCache;
   /** The limits of the index, which decide whether the content of a file is searched. */
   readonly limits: IndexLimits;
-  /** What extracts their symbols; undefined if symbols are not wanted. */
-  readonly ctagsCommand: string | undefined;
 }
 
 /** Shards that are searched together, and what is searched in them. */

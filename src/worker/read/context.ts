@@ -11,6 +11,8 @@ export interface ReadContext {
   readonly kernel: Kernel;
   /** The memory of the revision cache. */
   readonly arena: SharedArrayBuffer;
+  /** Universal Ctags; undefined if symbols are not wanted. */
+  readonly ctagsCommand: string | undefined;
   /** Opened on the first call. Throws `corrupt-shard` once the store has lost data under the running process. */
   readonly store: () => ShardStore;
   /** Readers of live shards. */

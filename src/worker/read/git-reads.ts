@@ -26,6 +26,8 @@ import type {
 import { mirrorPath, type ReadContext } from "./context.js";
 import { answerBlame } from "./blame.js";
 import { answerReadFiles } from "./files.js";
+import { answerListOccurrences } from "./list-occurrences.js";
+import { answerListSymbols } from "./list-symbols.js";
 import { answerCountLanguages } from "./languages.js";
 import { answerReadSubmodules } from "./submodules.js";
 
@@ -66,6 +68,10 @@ export async function answerGitRead(
       return { names: (await listFileNames(mirror, request.commit, stop)).slice(0, request.countMax) };
     case "read-files":
       return answerReadFiles(request, context);
+    case "list-symbols":
+      return answerListSymbols(request, context);
+    case "list-occurrences":
+      return answerListOccurrences(request, context);
     case "read-diff":
       return diffPage(mirror, request, context);
     case "read-blame":

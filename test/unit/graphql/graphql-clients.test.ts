@@ -7,6 +7,7 @@ import { srcCli } from "../../clients/src-cli.js";
 import { web } from "../../clients/web.js";
 import { runCommand, testDaemon } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
+import { until } from "../../support/waiting.js";
 
 const clients: Readonly<Record<string, readonly ClientRequest[]>> = {
   src: srcCli,
@@ -43,6 +44,7 @@ t.test("clients", async (t) => {
   const daemon = await testDaemon(t);
   const fixture: ClientFixture = { name: "example.org/demo", head, parent, feature, cloneUrl: source.path };
   await daemon.add(fixture.name, source.path);
+  await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
 
   const token = (await runCommand("token", "create", "admin", "--data", daemon.data)).out.trim();
   const admin = { Authorization: `token ${token}` };

@@ -23,10 +23,15 @@ const globs = (...texts: string[]): RevisionSpec[] =>
 
 const dataFolder = mkdtempSync(join(tmpdir(), "trawl-reads-"));
 mkdirSync(join(dataFolder, "mirrors"));
-const pool = new ReadPool({ dataFolder, kernel: "ts", arena: new SharedArrayBuffer(8) }, 1, 88, {
-  log: createLog("error"),
-  metrics: createMetrics().metrics,
-});
+const pool = new ReadPool(
+  { dataFolder, kernel: "ts", arena: new SharedArrayBuffer(8), ctagsCommand: undefined },
+  1,
+  88,
+  {
+    log: createLog("error"),
+    metrics: createMetrics().metrics,
+  },
+);
 let mirrorCount = 0;
 
 t.teardown(async () => {
@@ -378,10 +383,15 @@ t.test("more reads than may wait are refused, those of one client before those o
 });
 
 t.test("clients read in turn, and none with long reads has all threads", async (t) => {
-  const two = new ReadPool({ dataFolder, kernel: "ts", arena: new SharedArrayBuffer(8) }, 2, 88, {
-    log: createLog("error"),
-    metrics: createMetrics().metrics,
-  });
+  const two = new ReadPool(
+    { dataFolder, kernel: "ts", arena: new SharedArrayBuffer(8), ctagsCommand: undefined },
+    2,
+    88,
+    {
+      log: createLog("error"),
+      metrics: createMetrics().metrics,
+    },
+  );
   t.teardown(() => two.close());
   two.warm();
   const limits = (client: string) => ({ timeoutMs: 60_000, stop: unstopped(), client });

@@ -1,0 +1,116 @@
+import { fencedMarkdown } from "../../browse/markdown.js";
+import type { CommitSource } from "../../browse/git-sources.js";
+import type { RequestContext } from "../../browse/request-context.js";
+import type { ResolversOf } from "../execution/resolver-types.js";
+import { findDefinitions, findReferences, listOccurrences } from "../sources/navigation.js";
+import { findSymbols, listSymbols, type SymbolFilter } from "../sources/symbol-lists.js";
+import { SymbolSource } from "../sources/symbol-source.js";
+import { offsetPageInfo, pageCountMax, pageLength, paginate, skipCount } from "./connections.js";
+
+interface Page extends SymbolFilter {
+  readonly first?: number | null | undefined;
+  readonly after?: string | null | undefined;
+}
+
+/** A page of the symbols of the files below a folder of a commit. */
+export async function symbolsBelow(commit: CommitSource, folder: string, page: Page, context: RequestContext) {
+  const { nodes, pageInfo } = paginate(await findSymbols(commit, folder, page, context), page.first, page.after);
+  return { nodes, pageInfo };
+}
+
+export const symbolFields: Pick<
+  ResolversOf<"GitBlob">,
+  "symbols" | "symbol" | "outline" | "lsif" | "symbolInfo" | "localCodeIntel"
+> = {
+  symbols: async (source, page, context) => {
+    const skipped = skipCount(page.after);
+    const { symbols, totalCount } = await listSymbols(source, page, skipped, pageLength(page.first), context);
+    return {
+      nodes: symbols,
+      pageInfo: offsetPageInfo(skipped, symbols.length, symbols.length > 0 && skipped + symbols.length < totalCount),
+    };
+  },
+  symbol: async (source, { line, character }, { git }) => {
+    const { word, names, language } = await listOccurrences(source, { line, character }, false, git);
+    const at = `L${line + 1}:${(word?.character ?? 0) + 1}-`;
+    const found = names.flatMap(({ definitions }) => definitions).find(({ url }) => url.startsWith(`?${at}`));
+    return found === undefined ? null : new SymbolSource(source, language, found);
+  },
+  outline: async (source, _, context) => {
+    const { symbols } = await listSymbols(source, {}, 0, pageCountMax, context);
+    return nestSymbols(symbols);
+  },
+  lsif: (source) => source,
+  symbolInfo: async (source, { line, character }, context) => {
+    const {
+      definitions: [definition],
+    } = await findDefinitions(source, line, character, context);
+    if (definition === undefined) return null;
+    const { start, end } = definition.location.range;
+    return {
+      definition: {
+        repo: definition.file.repository.name,
+        commit: definition.file.commit.oid,
+        path: definition.file.path,
+        range: { line: start.line, character: start.character, length: end.character - start.character },
+      },
+      hover: await definitionLine(definition, context),
+    };
+  },
+  localCodeIntel: async (source, _, { git }) => {
+    const { names } = await listOccurrences(source, { line: 0, character: 0 }, true, git);
+    return {
+      symbols: names.flatMap(({ name, definitions: [definition], references }) => {
+        if (definition === undefined) return [];
+        const row = definition.line - 1;
+        const def = references.find(({ line }) => line === row);
+        const toRow = (at: typeof def & object) => ({ row: at.line, column: at.character, length: at.length });
+        return def === undefined ? [] : [{ name, hover: null, def: toRow(def), refs: references.map(toRow) }];
+      }),
+    };
+  },
+};
+
+export const navigation: ResolversOf<"GitBlobLSIFData"> = {
+  hover: async (source, { line, character }, context) => {
+    const {
+      word,
+      definitions: [definition],
+    } = await findDefinitions(source, line, character, context);
+    if (word === undefined || definition === undefined) return null;
+    const text = (await definitionLine(definition, context)).replaceAll("```", "");
+    return {
+      markdown: fencedMarkdown(`\`\`\`${definition.language.toLowerCase()}\n${text}\n\`\`\``),
+      range: { start: { line, character: word.character }, end: { line, character: word.character + word.length } },
+    };
+  },
+  definitions: async (source, { line, character }, context) => {
+    const { definitions } = await findDefinitions(source, line, character, context);
+    return paginate(
+      definitions.map(({ location }) => location),
+      undefined,
+      undefined,
+    );
+  },
+  references: async (source, { line, character, first, after }, context) =>
+    paginate(await findReferences(source, line, character, context), first, after),
+  implementations: () => paginate<never>([], undefined, undefined),
+};
+
+/** The line of a definition, without the spaces around it. */
+async function definitionLine({ file, line }: SymbolSource, { git }: RequestContext): Promise<string> {
+  const { text } = await git.file(file, { kind: "text" }, line, line);
+  return text.trim();
+}
+
+/** Symbols with how deeply they are nested: a container is the last symbol above with its name. */
+function nestSymbols(symbols: readonly SymbolSource[]) {
+  const depthOf = new Map<string, number>();
+  return symbols.map((symbol) => {
+    const { name, containerName } = symbol;
+    const last = containerName?.split(/\.|::|\//).at(-1);
+    const depth = last === undefined ? 0 : (depthOf.get(last) ?? -1) + 1;
+    depthOf.set(name, depth);
+    return { symbol, depth };
+  });
+}
