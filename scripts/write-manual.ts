@@ -3,7 +3,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { createProgram } from "../src/cli/main.js";
-import { manualOf } from "./manual.js";
+import { completions } from "../src/cli/manual/completions.js";
+import { createPages } from "../src/cli/manual/pages.js";
 
 const [, , root = "", version = ""] = process.argv;
 
@@ -12,11 +13,9 @@ function write(path: string, content: string | Uint8Array): void {
   writeFileSync(join(root, path), content);
 }
 
-const { pages, bash, zsh, fish } = manualOf(
-  createProgram(() => undefined),
-  version,
-);
-for (const [name, text] of pages) write(`usr/share/man/man${name.slice(-1)}/${name}.gz`, gzipSync(text, { level: 9 }));
-write("usr/share/bash-completion/completions/trawl", bash);
-write("usr/share/zsh/vendor-completions/_trawl", zsh);
-write("usr/share/fish/vendor_completions.d/trawl.fish", fish);
+const program = createProgram(() => undefined);
+for (const [name, text] of createPages(program, version))
+  write(`usr/share/man/man${name.slice(-1)}/${name}.gz`, gzipSync(text, { level: 9 }));
+write("usr/share/bash-completion/completions/trawl", completions.bash(program));
+write("usr/share/zsh/vendor-completions/_trawl", completions.zsh(program));
+write("usr/share/fish/vendor_completions.d/trawl.fish", completions.fish(program));

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { nearestWord } from "../daemon/nearest-word.js";
+import { nearestWord } from "../base/nearest-word.js";
 
 /** Prints a line to standard output. */
 export const print = (line: string): void => void process.stdout.write(`${line}\n`);

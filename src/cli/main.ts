@@ -5,10 +5,14 @@ import { addOrganisation, addToken, addUser } from "./account-commands.js";
 import { addApi } from "./api/api-command.js";
 import { addLogin } from "./connection/login-command.js";
 import { collect } from "./command-options.js";
+import { programVersion } from "../daemon/parts/program.js";
 import { addBackup, addCheck, addConfig, addExplain, addReload } from "./daemon-commands.js";
+import { addDoctor } from "./doctor/doctor-command.js";
+import { environmentVariables } from "./manual/environment.js";
+import { addManual } from "./manual/manual-commands.js";
 import { addRepo } from "./repo-commands.js";
 import { isReaderGone, OutputError } from "./output.js";
-import { exitCodes } from "./exit-codes.js";
+import { exitCodes, exitCodeText } from "./exit-codes.js";
 import { addSearch } from "./search/search-command.js";
 import { visibleLines } from "./search/visible.js";
 
@@ -67,6 +71,8 @@ function watchOutput(): void {
 export function createProgram(exit: (code: number) => void): Command {
   const program = new Command("trawl")
     .description("Code search over git repositories.")
+    .version(programVersion(), "-V, --version", "print the version")
+    .addHelpText("after", () => helpEnd())
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(errorText(text.replace(/^error: /, ""))) });
   addServe(program, exit);
@@ -82,7 +88,17 @@ export function createProgram(exit: (code: number) => void): Command {
   addExplain(program);
   addCheck(program, exit);
   addBackup(program, exit);
+  addDoctor(program, exit);
+  addManual(program);
   return program;
+}
+
+/** The end of `trawl --help`. */
+function helpEnd(): string {
+  const table = (rows: readonly (readonly [string | number, string])[], width: number) =>
+    rows.map(([key, meaning]) => `  ${String(key).padEnd(width)}${meaning}\n`).join("");
+  const environment = table(environmentVariables, 33);
+  return `\nEnvironment:\n${environment}\nExit codes:\n${table(exitCodeText, 5)}\nThe manual: trawl manual, trawl manual trawl.jsonc`;
 }
 
 function addServe(program: Command, exit: (code: number) => void): void {

@@ -1,4 +1,5 @@
 import { TrawlError } from "../base/errors.js";
+import { nearestWord } from "../base/nearest-word.js";
 import { absoluteUrl } from "../daemon/repository-url.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
 import type { RepositoryAttributes } from "../model/repository.js";
@@ -55,13 +56,14 @@ export class RepoCommands {
       throw new TrawlError("bad-request", "nothing to change; see `trawl repo set --help`");
     const path = `/.api/repos/${encodeURIComponent(name)}`;
     let status = hasAttributes
-      ? ((await this.#call("POST", `${path}/attributes`, body)) as RepositoryStatus)
+      ? ((await this.#callFor(name, "POST", `${path}/attributes`, body)) as RepositoryStatus)
       : undefined;
     const remote = {
       ...(url === undefined ? {} : { url: absoluteUrl(url, process.cwd()) }),
       ...(credential === undefined ? {} : { credential }),
     };
-    if (Object.keys(remote).length > 0) status = (await this.#call("POST", `${path}/url`, remote)) as RepositoryStatus;
+    if (Object.keys(remote).length > 0)
+      status = (await this.#callFor(name, "POST", `${path}/url`, remote)) as RepositoryStatus;
     if (status !== undefined) this.#printStatus(status);
   }
 
@@ -74,7 +76,7 @@ export class RepoCommands {
   }
 
   async remove(name: string): Promise<void> {
-    await this.#call("DELETE", `/.api/repos/${encodeURIComponent(name)}`, undefined);
+    await this.#callFor(name, "DELETE", `/.api/repos/${encodeURIComponent(name)}`, undefined);
     this.#print(`removed ${name}`);
   }
 
@@ -86,7 +88,23 @@ export class RepoCommands {
       return;
     }
     const path = `/.api/repos/${encodeURIComponent(name)}/sync`;
-    this.#printStatus((await this.#call("POST", path, undefined)) as RepositoryStatus);
+    this.#printStatus((await this.#callFor(name, "POST", path, undefined)) as RepositoryStatus);
+  }
+
+  /** Like `#call`; if there is no such repository, the error names the one that was probably meant. */
+  async #callFor(name: string, method: "POST" | "DELETE", path: string, body: unknown): Promise<unknown> {
+    try {
+      return await this.#call(method, path, body);
+    } catch (error) {
+      if (!(error instanceof TrawlError) || error.code !== "not-found") throw error;
+      const statuses = (await this.#call("GET", "/.api/repos", undefined).catch(() => [])) as RepositoryStatus[];
+      const nearest = nearestWord(
+        name,
+        statuses.map((status) => status.name),
+      );
+      if (nearest === undefined || nearest === name) throw error;
+      throw new TrawlError("not-found", `${error.message}. Did you mean ${nearest}?`, { cause: error });
+    }
   }
 
   #call(method: "GET" | "POST" | "DELETE", path: string, body: unknown): Promise<unknown> {

@@ -5,7 +5,7 @@ import t from "tap";
 import { TrawlError } from "../../src/base/errors.js";
 import { resolveOptions } from "../../src/daemon/config.js";
 import { resolveRepository } from "../../src/daemon/config/repositories.js";
-import { nearestWord } from "../../src/daemon/nearest-word.js";
+import { nearestWord } from "../../src/base/nearest-word.js";
 import { optionTable, type ResolvedOptions, type TypedOptions } from "../../src/daemon/options.js";
 import { absoluteUrl, nameOfUrl } from "../../src/daemon/repository-url.js";
 import { configSample, configSchema } from "../../src/daemon/schema.js";

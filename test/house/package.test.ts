@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import t from "tap";
-import { manualOf } from "../../scripts/manual.js";
 import { createProgram } from "../../src/cli/main.js";
+import { completions } from "../../src/cli/manual/completions.js";
+import { createPages } from "../../src/cli/manual/pages.js";
 import { optionTable } from "../../src/daemon/options.js";
 
 const checkout = fileURLToPath(new URL("../../..", import.meta.url));
@@ -14,7 +15,7 @@ const { nodeProblem } = (await import(join(checkout, "bin/node-version.mjs"))) a
   nodeProblem: (version: string) => string | undefined;
 };
 const program = createProgram(() => undefined);
-const manual = manualOf(program, "1.2.3");
+const pages = createPages(program, "1.2.3");
 
 t.test("unsupported releases of Node are rejected with a remedy", async (t) => {
   t.equal(nodeProblem(process.versions.node), undefined);
@@ -48,20 +49,20 @@ function commandsOf(command: Command, words: string): [words: string, command: C
 }
 
 t.test("the manual has each command, flag and option", async (t) => {
-  const page = manual.pages.get("trawl.1")?.replaceAll("\\-", "-") ?? "";
+  const page = pages.get("trawl.1")?.replaceAll("\\-", "-") ?? "";
   for (const [words, command] of commandsOf(program, "trawl")) {
     t.ok(page.includes(`.SS ${words}`), words);
     for (const { flags } of command.options) t.ok(page.includes(`.B ${flags}\n`), `${words} ${flags}`);
   }
-  for (const key of Object.keys(optionTable)) t.ok(manual.pages.get("trawl.jsonc.5")?.includes(`.B ${key}\n`), key);
-  t.match(manual.pages.get("trawld.8"), /SIGTERM/);
+  for (const key of Object.keys(optionTable)) t.ok(pages.get("trawl.jsonc.5")?.includes(`.B ${key}\n`), key);
+  t.match(pages.get("trawld.8"), /SIGTERM/);
 });
 
 t.test(
   "man finds nothing wrong with the pages",
   { skip: spawnSync("groff", ["--version"]).error === undefined ? false : "groff is not installed" },
   async (t) => {
-    for (const [name, text] of manual.pages) {
+    for (const [name, text] of pages) {
       const { stderr, status } = spawnSync("groff", ["-man", "-Tutf8", "-ww", "-z"], { input: text, encoding: "utf8" });
       t.same([status, stderr], [0, ""], name);
     }
@@ -70,16 +71,63 @@ t.test(
 
 t.test("bash completes commands and flags", async (t) => {
   const file = join(t.testdir(), "completion");
-  writeFileSync(file, manual.bash);
+  writeFileSync(file, completions.bash(program));
   const rows: readonly (readonly [words: readonly string[], completed: string])[] = [
     [["trawl", "se"], "serve search"],
     [["trawl", "token", ""], "create list delete"],
     [["trawl", "repo", "add", "--cred"], "--credential"],
     [["trawl", "search", "--js"], "--json"],
+    [["trawl", "search", "-t", "re"], "regexp"],
+    [["trawl", "search", "--color", ""], "auto always never"],
   ];
   for (const [words, completed] of rows) {
     const script = `source ${file}; COMP_WORDS=(${words.map((word) => `"${word}"`).join(" ")}); COMP_CWORD=${words.length - 1}; _trawl; echo "\${COMPREPLY[*]}"`;
     t.equal(spawnSync("bash", ["-c", script], { encoding: "utf8" }).stdout.trim(), completed, words.join(" "));
+  }
+});
+
+const isInstalled = (shell: string) => spawnSync(shell, ["--version"]).error === undefined;
+
+t.test("zsh", { skip: isInstalled("zsh") ? false : "zsh is not installed" }, async (t) => {
+  const folder = t.testdir();
+  writeFileSync(join(folder, "_trawl"), completions.zsh(program));
+  const rows: readonly (readonly [typed: string, completed: RegExp])[] = [
+    ["trawl sea\t", /trawl search/],
+    ["trawl repo rem\t", /trawl repo remove/],
+    ["trawl search --js\t", /trawl search --json/],
+    ["trawl search --color=alw\t", /--color=always/],
+  ];
+  for (const [typed, completed] of rows) {
+    const { stdout } = spawnSync("zsh", ["-fc", zshTerminal], {
+      encoding: "utf8",
+      env: { ...process.env, FOLDER: folder, TYPED: typed, TERM: "dumb" },
+    });
+    t.match(stdout.replaceAll("\b", ""), completed, typed);
+  }
+});
+
+/** Types into a zsh on a pseudo-terminal, and prints what it shows. */
+const zshTerminal = `zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell 'PS1=; fpath=($FOLDER $fpath); autoload -U compinit; compinit -D -u; unsetopt zle_bracketed_paste; bindkey "^I" complete-word; print re''ady'
+while zpty -r shell line && [[ $line != *ready* ]]; do :; done
+zpty -wn shell "$TYPED"
+zpty -wn shell $'\\nexit\\n'
+while zpty -r shell line; do print -r -- "$line"; done`;
+
+t.test("fish", { skip: isInstalled("fish") ? false : "fish is not installed" }, async (t) => {
+  const file = join(t.testdir(), "trawl.fish");
+  writeFileSync(file, completions.fish(program));
+  const rows: readonly (readonly [typed: string, completed: RegExp])[] = [
+    ["trawl sea", /^search\t/],
+    ["trawl repo rem", /^remove\t/],
+    ["trawl search --js", /^--json\t/],
+    ["trawl search --color al", /^always/],
+  ];
+  for (const [typed, completed] of rows) {
+    const script = `source ${file}; complete -C "${typed}"`;
+    const { stdout } = spawnSync("fish", ["-N", "-c", script], { encoding: "utf8" });
+    t.match(stdout, completed, typed);
   }
 });
 

@@ -1,6 +1,6 @@
 import type { ErrorObject } from "ajv/dist/2020.js";
 import { redactUrl } from "../../git/mirror/remote-url.js";
-import { nearestWord } from "../nearest-word.js";
+import { nearestWord } from "../../base/nearest-word.js";
 import {
   allowedText,
   contextRepositoryTable,

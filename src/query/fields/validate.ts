@@ -1,7 +1,8 @@
+import { nearestWord } from "../../base/nearest-word.js";
 import { unreachable } from "../../base/assert.js";
 import { TrawlError } from "../../base/errors.js";
 import { resultAtOnce } from "../../base/yielding.js";
-import { languageByName, type Language } from "../../model/language.js";
+import { languageByName, languageNames, type Language } from "../../model/language.js";
 import type { Analyses } from "../plan/analyses.js";
 import { collectLeaves, type FieldNode } from "../syntax/ast.js";
 import type { BasicQuery } from "../plan/basic.js";
@@ -223,8 +224,16 @@ export function isCaseSensitive(query: BasicQuery): boolean {
 
 export function readLanguage(value: string): Language {
   const language = languageByName(value);
-  if (language === undefined) throw bad(`unknown language: "${value}"`);
+  if (language === undefined) throw bad(`unknown language: "${value}"${suggestLanguage(value)}`);
   return language;
+}
+
+/** Comparing longer values with every name would take too long. */
+const suggestedLengthMax = 32;
+
+function suggestLanguage(value: string): string {
+  const nearest = value.length > suggestedLengthMax ? undefined : nearestWord(value, languageNames());
+  return nearest === undefined ? "" : `. Did you mean ${nearest.toLowerCase()}?`;
 }
 
 /** Revisions of a `repo:` or `rev:` field as typed; none for any other field. */

@@ -77,6 +77,7 @@ t.test("attributes of a repository on the command line", async (t) => {
   const refusals: readonly (readonly [args: readonly string[], message: RegExp])[] = [
     [["set", "host/a"], /nothing to change/],
     [["set", "nowhere", "--fork"], /there is no repository named "nowhere"/],
+    [["remove", "hots/a"], /Did you mean host\/a\?/],
     [["set", "host/a", "--stars", "many"], /repositories\[0\]\.stars: must be a whole number .*, not "many"/],
     [["set", "host/a", "--url", "ftp://example.org/x"], /ftp/],
     [

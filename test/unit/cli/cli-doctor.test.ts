@@ -1,0 +1,67 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import type { Finding } from "../../../src/cli/doctor/checks.js";
+import { dataDirectory, runCommand, testDaemon } from "../../support/daemon.js";
+import { GitFixture } from "../../support/git-fixture.js";
+
+async function examine(...args: string[]) {
+  const { exitCode, out, err } = await runCommand("doctor", "--json", ...args);
+  const findings = out
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Finding);
+  return { exitCode, err, findings: new Map(findings.map((finding) => [finding.name, finding])) };
+}
+
+t.test("a host with a running daemon", async (t) => {
+  const data = dataDirectory(t);
+  const fixture = GitFixture.create();
+  t.teardown(() => fixture.remove());
+  fixture.commit({ branch: "main", files: [["a.txt", "alpha\n"]] });
+  const daemon = await testDaemon(t, ["--repository", `a=${fixture.path}`], data);
+  const { exitCode, findings, err } = await examine("--data", data, "--endpoint", daemon.url);
+  t.equal(exitCode, 0, err);
+  for (const name of [
+    "node",
+    "libraries",
+    "addon",
+    "git",
+    "data",
+    "data version",
+    "daemon",
+    "repositories",
+    "endpoint",
+  ])
+    t.match(findings.get(name), { state: "good" }, name);
+});
+
+t.test("what is wrong is named, with a remedy", async (t) => {
+  const folder = t.testdir();
+  writeFileSync(join(folder, "version"), "99\n");
+  writeFileSync(join(folder, "trawl.jsonc"), '{ "serach": 1 }');
+  const { exitCode, findings } = await examine(
+    "--data",
+    folder,
+    "--endpoint",
+    "http://127.0.0.1:1",
+    "--config",
+    join(folder, "trawl.jsonc"),
+  );
+  t.equal(exitCode, 1);
+  t.match(findings.get("configuration"), { state: "bad", text: /trawl\.jsonc:1/ });
+  t.match(findings.get("data version"), { state: "bad", text: /has data of version 99/ });
+  t.match(findings.get("daemon"), { state: "warning", remedy: /trawl serve/ });
+  t.match(findings.get("endpoint"), { state: "warning", text: /no response/ });
+  const missing = await runCommand("doctor", "--data", join(folder, "nowhere"), "--endpoint", "http://127.0.0.1:1");
+  t.match(missing.out, /^warning {3}data {12}.*nowhere does not exist\n +→ /m);
+});
+
+t.test("the version, the manual and completions", async (t) => {
+  t.match(await runCommand("--version"), { exitCode: 0, out: /^\d+\.\d+\.\d+\n$/ });
+  t.match(await runCommand("manual", "trawl.jsonc"), { exitCode: 0, out: /^\.TH TRAWL\.JSONC 5/ });
+  t.match(await runCommand("manual", "other"), { exitCode: 2, err: /no page named other/ });
+  t.match(await runCommand("completion", "fish"), { exitCode: 0, out: /complete -c trawl/ });
+  t.match(await runCommand("completion", "csh"), { exitCode: 2, err: /write bash, zsh or fish/ });
+  t.match(await runCommand("--help"), { exitCode: 0, out: /Exit codes:\n {2}0 / });
+});
