@@ -96,6 +96,30 @@ export class BasicQueryEvaluator {
     return candidates;
   }
 
+  /** Contents of documents whose path a pattern matches, ascending. */
+  contentsWithPathMatch(): Uint32Array {
+    return this.#pattern?.contentsWithPathMatch() ?? new Uint32Array(0);
+  }
+
+  /** Those of the contents that have a document which is searched and passes the filters on paths, ascending. */
+  keepSearched(contents: ContentSet): Uint32Array {
+    const { contentCount, contentFirstDocument } = this.#reader;
+    if (!this.#filters.isEmpty) this.#filters.decideAll();
+    const all = contents ?? Uint32Array.from({ length: contentCount + 1 }, (_, i) => i);
+    return all.filter((content) => {
+      this.#stop.check();
+      const end = contentFirstDocument[content + 1];
+      for (let document = contentFirstDocument[content]; document < end; document++)
+        if (this.#revisions.isVisible(document) && this.#filters.passes(document)) return true;
+      return false;
+    });
+  }
+
+  /** True if there is a pattern: documents cannot be decided by their path and repository alone. */
+  get hasPattern(): boolean {
+    return this.#pattern !== undefined;
+  }
+
   addStats(stats: SearchStats): void {
     this.#pattern?.addStats(stats);
   }

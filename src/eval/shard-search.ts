@@ -3,6 +3,7 @@ import { SymbolView } from "../shard/symbols/symbol-view.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { BasicQueryEvaluator } from "./basic-query-evaluator.js";
 import type { ShardVisibility } from "./shard-visibility.js";
+import type { WantedDocuments } from "./wanted-documents.js";
 import { Blocks } from "./blocks.js";
 import { unite } from "./match/content-set.js";
 import { isBefore, type ResultPosition } from "../protocol/result-position.js";
@@ -64,6 +65,7 @@ export class ShardSearch {
   readonly #lastCounted = { document: -1, revision: 0 };
   readonly #checkContent: () => void;
   readonly #onExcluded: ExcludedReceiver;
+  readonly #wanted: WantedDocuments;
   readonly #lineMatchCountMax: number;
   readonly #stop: StopCheck;
   /** The same whenever a slice resumes in this shard. */
@@ -79,9 +81,11 @@ export class ShardSearch {
     options: SearchOptions,
     kernel: Kernel,
     writer: ResultWriter,
+    documents: WantedDocuments,
     checkContent: () => void,
     onExcluded: ExcludedReceiver,
   ) {
+    this.#wanted = documents;
     this.#onExcluded = onExcluded;
     this.#lineMatchCountMax = lineMatchCountMax(options.chunkMatches);
     this.#stop = new StopCheck(writer.control);
@@ -137,7 +141,11 @@ export class ShardSearch {
 
   #searchBlocks(position: ShardPosition, stats: SearchStats, pause: () => boolean): ShardPosition | undefined {
     this.#stop.finishesCounted = position.counted !== undefined;
-    const candidates = this.#evaluators.map((evaluator) => evaluator.candidates()).reduce(unite, new Uint32Array(0));
+    const { only } = this.#wanted;
+    const candidates =
+      only === undefined
+        ? this.#evaluators.map((evaluator) => evaluator.candidates()).reduce(unite, new Uint32Array(0))
+        : Uint32Array.of(this.#reader.contentId(only));
     if (position.content === 0 && position.counted === undefined) {
       stats.shardsSearched++;
       stats.candidateContents += candidates?.length ?? this.#reader.contentCount;
@@ -178,6 +186,7 @@ export class ShardSearch {
     this.#added.length = 0;
     this.#shownRows = from.counted?.shownRows ?? 0;
     this.#lastCounted.document = -1;
+    const { only, except } = this.#wanted;
     forEachFound(this.#evaluators, (document, hits) => {
       this.#stop.check();
       if (document < from.result.document) return true;
@@ -185,6 +194,7 @@ export class ShardSearch {
         if (this.#writer.isStopped) return false;
         stats.documentsMatched++;
       }
+      if ((only !== undefined && document !== only) || except?.has(document) === true) return true;
       this.#addDocument(document, hits, document === from.result.document ? from.result.revision : 0, from.counted);
       return true;
     });

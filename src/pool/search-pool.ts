@@ -11,6 +11,7 @@ import type {
   WarmTask,
   WarmTaskResult,
 } from "../protocol/messages.js";
+import type { RankTask, RankTaskResult } from "../protocol/rank-messages.js";
 import { BufferPool } from "./buffer-pool.js";
 import { WorkerPool } from "./worker-pool.js";
 import { heapMiB, graceMs, type PoolReport } from "./pool-settings.js";
@@ -25,7 +26,7 @@ export interface SliceReceiver {
   readonly onHelpWanted: () => void;
 }
 
-type AnyResult = SearchTaskResult | FindTaskResult | WarmTaskResult | HistoryTaskResult | CoverResult;
+type AnyResult = SearchTaskResult | FindTaskResult | WarmTaskResult | HistoryTaskResult | CoverResult | RankTaskResult;
 
 /**
  * The pool of search workers, one per core, long-lived. Batches of results arrive on a separate channel of each worker
@@ -66,6 +67,11 @@ export class SearchPool {
     return this.#run("slice", task, task.control, deadlineMs) as Promise<SearchTaskResult>;
   }
 
+  /** Like `run`, for scoring documents. */
+  rank(task: RankTask, deadlineMs = Infinity): Promise<RankTaskResult> {
+    return this.#run("rank", task, task.control, deadlineMs) as Promise<RankTaskResult>;
+  }
+
   /** Like `run`, for a look-up of repositories. */
   find(task: FindTask, deadlineMs = Infinity): Promise<FindTaskResult> {
     return this.#run("find", task, task.control, deadlineMs) as Promise<FindTaskResult>;
@@ -88,7 +94,7 @@ export class SearchPool {
 
   #run(
     name: string,
-    task: SearchTask | FindTask | WarmTask | HistoryTask | CoverTask,
+    task: SearchTask | FindTask | WarmTask | HistoryTask | CoverTask | RankTask,
     stop: Int32Array,
     deadlineMs: number,
   ): Promise<AnyResult> {

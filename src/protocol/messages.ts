@@ -41,6 +41,16 @@ export interface SearchTask {
   readonly resume: ResumePosition | undefined;
   /** True to return stats per shard. */
   readonly explain: boolean;
+  /** Undefined unless the search is ranked. */
+  readonly ranked: RankedPart | undefined;
+}
+
+/** Of a ranked search, a task writes either the ranked documents or the others. */
+export interface RankedPart {
+  /** The only document of each element of `rows`, which are in the order of results. Undefined for the others. */
+  readonly only: Uint32Array | undefined;
+  /** By row: the documents to leave out. */
+  readonly except: ReadonlyMap<number, ReadonlySet<number>> | undefined;
 }
 
 /** A shard in the revision cache: its byte range in the cache's memory, and the summaries of its repositories. */

@@ -99,6 +99,7 @@ export class CodeWarmer {
       lane: "exhaustive",
       resume: undefined,
       explain: false,
+      ranked: undefined,
     };
     this.#running.add(control);
     const timeout = callAfter(searchMs, () => control.cancel());

@@ -182,6 +182,7 @@ async function explainShards(
       lane: "exhaustive",
       resume,
       explain: true,
+      ranked: undefined,
     } as const;
     const result = await scheduler.run("exhaustive", operatorClient, () => pool.run(task, deadlineMs));
     for (const { shard, stats } of result.shardStats) {

@@ -24,7 +24,9 @@ import type { SearchEnd, SearchEnvironment } from "./search-environment.js";
 import { searchLimits, searchOptions, type SearchLimits } from "./search-limits.js";
 import { SearchReport } from "./stream/search-report.js";
 import { SearchResults } from "./stream/search-results.js";
-import { creditBytes, creditWaitMs, SearchSlices } from "./search-slices.js";
+import { isRanked } from "./ranking/ranked-search.js";
+import { RankedPass } from "./ranking/ranked-pass.js";
+import { creditBytes, creditWaitMs, SearchSlices, type SlicedWork } from "./search-slices.js";
 import { chooseShards } from "./shard-choice.js";
 
 /** The part of its time that a search may spend on reading mirrors before it searches anything. */
@@ -188,7 +190,8 @@ export class RunningSearch {
     try {
       if (needsPreparation(this.#plan) || this.#report.resolutions.some(({ open }) => open.length > 0))
         await this.#prepare();
-      if (!this.#ended) await Promise.all([this.#sendRepositories(), this.#searchIndexed()]);
+      const repositories = this.#ended ? Promise.resolve() : this.#sendRepositories();
+      if (!this.#ended) await Promise.all([repositories, this.#searchIndexed(repositories)]);
       if (this.#phases !== undefined) await this.#searchPhases(this.#phases);
       if (searchesHistory(this.#plan) && !this.#isStopped) await this.#searchHistories();
     } catch (error) {
@@ -296,9 +299,28 @@ export class RunningSearch {
     return this.#repositoryWork.run();
   }
 
-  #searchIndexed(): Promise<void> {
+  #searchIndexed(repositories: Promise<void>): Promise<void> {
     const rows = this.#isStopped ? new Uint32Array(0) : this.#chooseRows();
-    return this.#slices.run({ options: this.#options, rows, cached: [] });
+    return this.#searchRows({ options: this.#options, rows, cached: [], ranked: undefined }, repositories);
+  }
+
+  /** Searches texts. Ranked results are sent when `earlier` is, because those that are no texts come first. */
+  async #searchRows(work: SlicedWork, earlier: Promise<void>): Promise<void> {
+    if (!isRanked(this.#plan, this.#limits)) return this.#slices.run(work);
+    const { first, rest } = await new RankedPass(
+      {
+        id: this.#id,
+        environment: this.#environment,
+        view: this.#view,
+        control: this.#control,
+        lane: this.#limits.lane,
+        client: this.#request.client,
+      },
+      work,
+    ).run(this.#slices.stats);
+    await earlier;
+    if (!this.#ended) await this.#slices.run(first);
+    if (!this.#ended) await this.#slices.run(rest);
   }
 
   async #searchPhases(phases: PhaseQueue): Promise<void> {
@@ -307,7 +329,8 @@ export class RunningSearch {
       const phase = await Promise.race([phases.take(), this.#stopped]);
       if (phase === undefined) return;
       this.#options = { ...this.#options, selections: phase.selections, commitSets: phase.commitSets };
-      await this.#slices.run({ options: this.#options, rows: phase.rows, cached: phase.cached });
+      const { rows, cached } = phase;
+      await this.#searchRows({ options: this.#options, rows, cached, ranked: undefined }, Promise.resolve());
     }
   }
 

@@ -8,6 +8,7 @@ import type {
   CachedShardRange,
   Lane,
   ExcludedFile,
+  RankedPart,
   ResumePosition,
   FinishedWork,
   SearchTaskResult,
@@ -32,6 +33,7 @@ export interface SlicedWork {
   /** Indexes of shards: first in the view's table, then among the cached ones. */
   readonly rows: Uint32Array;
   readonly cached: readonly CachedShardRange[];
+  readonly ranked: RankedPart | undefined;
 }
 
 /** The search to which the slices belong. */
@@ -76,10 +78,7 @@ export class SearchSlices {
   #isAlone = false;
   readonly #parked: { readonly slot: number; readonly row: ResumePosition }[] = [];
   #sliceCount = 0;
-  /**
-   * By slice: batches that it reports to have posted, minus those that have arrived. Slices for which the difference is
-   * zero are not in it.
-   */
+  /** By slice: batches that it reports to have posted, minus those that have arrived, unless that is zero. */
   readonly #missingBatches = new Map<number, number>();
   /** Slices whose worker crashed. */
   readonly #lost = new Set<number>();
@@ -117,13 +116,13 @@ export class SearchSlices {
   /**
    * Searches `work` from its first shard on, unless the search is stopped. Resolves when all slices have ended and all
    * their batches have arrived; never rejects. Work that may be small begins with one slice, which requests the others
-   * if it is not.
+   * if it is not; work in a given order has only one.
    */
   run(work: SlicedWork): Promise<void> {
     const { control, environment } = this.#search;
     this.#work = work;
     control.restartShards();
-    this.#isAlone = mayBeSmall(work);
+    this.#isAlone = work.ranked?.only !== undefined || mayBeSmall(work);
     const countMax = this.#isAlone ? 1 : environment.pool.workerCount;
     const sliceCount = control.isStopped ? 0 : Math.min(countMax, work.rows.length);
     return new Promise((resolve) => {
@@ -141,9 +140,15 @@ export class SearchSlices {
     this.#search.control.giveCredit(free);
   }
 
-  /** Lets parked slices continue, if there is credit. */
+  /** Whether there is credit and, for work in a given order, all that was sent has arrived: threads have own channels. */
+  get #mayResume(): boolean {
+    const mustWait = this.#work?.ranked?.only !== undefined && this.#missingBatches.size > 0;
+    return this.#search.control.credit > 0 && !mustWait;
+  }
+
+  /** Lets parked slices continue, if they may. */
   goOn(): void {
-    if (this.#work === undefined || this.#search.control.credit <= 0) return;
+    if (this.#work === undefined || !this.#mayResume) return;
     for (const { slot, row } of this.#parked.splice(0)) this.#schedule(slot, this.#work, row);
   }
 
@@ -238,10 +243,7 @@ export class SearchSlices {
     if (this.#missingBatches.size === 0 || this.#isGivenUp) this.#resolve();
   }
 
-  /**
-   * False if a slice that continues at `row` would have nothing to do: after the limit, only counted results are
-   * written.
-   */
+  /** False if a slice that continues at `row` has nothing to do: after the limit, only counted results are written. */
   #isWanted(row: ResumePosition | undefined): boolean {
     const reason = this.#search.control.stopReason;
     return reason === stopReasons.none || (reason === stopReasons.limit && row?.position.counted !== undefined);
@@ -250,7 +252,7 @@ export class SearchSlices {
   #takeResult(slot: number, work: SlicedWork, result: SearchTaskResult): void {
     this.addWork(result);
     if (result.resume === undefined || !this.#isWanted(result.resume)) return;
-    if (this.#search.control.credit > 0) return this.#schedule(slot, work, result.resume);
+    if (this.#mayResume) return this.#schedule(slot, work, result.resume);
     this.#parked.push({ slot, row: result.resume });
     this.#search.onProgress();
   }

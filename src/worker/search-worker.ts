@@ -13,6 +13,7 @@ import type {
   WarmTaskResult,
 } from "../protocol/messages.js";
 import type { CoverResult, CoverTask, HistoryTask, HistoryTaskResult } from "../protocol/history-messages.js";
+import type { RankTask, RankTaskResult } from "../protocol/rank-messages.js";
 import { readSettings } from "../protocol/settings.js";
 import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
 import { BatchBuffers } from "./batch-buffers.js";
@@ -21,6 +22,7 @@ import { FindSlice } from "./search/find-slice.js";
 import { coverHistory } from "./search/history-cover.js";
 import { HistoryOpener } from "./search/history-opener.js";
 import { searchHistory } from "./search/history-slice.js";
+import { RankSlice } from "./search/rank-slice.js";
 import { SearchSlice } from "./search/search-slice.js";
 import type { SearchThread } from "./search/search-thread.js";
 import { ShardOpener } from "./search/shard-opener.js";
@@ -57,6 +59,10 @@ parentPort?.postMessage(introduction, [thread.buffers.returnPort]);
 export default serveTasks({
   slice: (task: SearchTask): SearchTaskResult => {
     const slice = new SearchSlice(thread, task);
+    return withSnapshot((snapshot) => slice.run(snapshot));
+  },
+  rank: (task: RankTask): RankTaskResult => {
+    const slice = new RankSlice(thread, task);
     return withSnapshot((snapshot) => slice.run(snapshot));
   },
   history: (task: HistoryTask): HistoryTaskResult => withSnapshot((snapshot) => searchHistory(thread, snapshot, task)),

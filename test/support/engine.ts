@@ -12,6 +12,7 @@ import {
 import { ControlBlock } from "../../src/protocol/control-block.js";
 import { StopCheck } from "../../src/protocol/stop-check.js";
 import { makeResultLimits, type ResultLimits } from "../../src/protocol/result-limits.js";
+import { allDocuments } from "../../src/eval/wanted-documents.js";
 import { ShardSearch, shardStart } from "../../src/eval/shard-search.js";
 import type { Kernel } from "../../src/native/kernel/kernel.js";
 import type { Repository } from "../../src/model/repository.js";
@@ -194,6 +195,7 @@ export function runEngine(
         options,
         kernel,
         writer,
+        allDocuments,
         () => given.onContent?.(control),
         (document) => excluded.add(shard.reader.path(document).toString()),
       );

@@ -62,6 +62,13 @@ export class BoundPattern {
     return this.#findCandidates(this.#root);
   }
 
+  /** Contents of documents whose path a positive or negated pattern matches, ascending. */
+  contentsWithPathMatch(): Uint32Array {
+    return this.#leaves
+      .flatMap(({ pathBits }) => (pathBits === undefined ? [] : [this.#contentsOfDocuments(pathBits)]))
+      .reduce((all, contents) => unite(all, contents) ?? all, new Uint32Array(0));
+  }
+
   addStats(stats: SearchStats): void {
     for (const leaf of this.#leaves) {
       stats.postingBytes += leaf.inContent ? leaf.plan.postingBytes : 0;

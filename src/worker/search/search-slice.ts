@@ -18,6 +18,7 @@ import { addStats, noStats, type SearchStats } from "../../protocol/search-optio
 import type { ShardPosition } from "../../protocol/shard-position.js";
 import { ShardTable } from "../../protocol/shard-table.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
+import { aloneContentsMax, aloneMs } from "./alone-limits.js";
 import { isCancelled, isOverdue, recordExcluded, type SearchThread } from "./search-thread.js";
 import { type OpenShard, lostPart } from "./shard-opener.js";
 
@@ -35,13 +36,6 @@ const firstFlushAfterMs = 1;
 
 /** The last batch is sent with the result, and copied, if it has at most this many bytes. */
 const lastBatchBytesMax = 16 * 1024;
-
-/**
- * A slice that is alone requests others when it has found more candidates than this, or has taken longer than this. To
- * wake another thread takes 0.1 ms of processor time on each side, in which a thread examines 20 shards or 50 contents.
- */
-const aloneContentsMax = 32;
-const aloneMs = 1;
 
 /**
  * One slice of a search. It takes shards until none is left, the search is stopped, the client's credit is used up or
@@ -75,7 +69,7 @@ export class SearchSlice {
     this.#thread = thread;
     this.#task = task;
     this.#faultCount = thread.shards.faultCount;
-    this.#mayRequestHelp = task.isAlone;
+    this.#mayRequestHelp = task.isAlone && task.ranked?.only === undefined;
     this.#control = new ControlBlock(task.control);
     const texts = task.options.plan.basicQueries.flatMap(({ text }) => text ?? []);
     this.#wanted = {
@@ -115,7 +109,9 @@ export class SearchSlice {
   }
 
   #send(batch: ResultBatch): void {
-    if (this.#isEnding && batch.bytes.length <= lastBatchBytesMax) {
+    // Results and batches arrive on different channels: in a given order, all batches use one.
+    const mayBeLast = this.#task.ranked?.only === undefined || this.#batchCount === 0;
+    if (this.#isEnding && mayBeLast && batch.bytes.length <= lastBatchBytesMax) {
       this.#lastBatch = batch;
       return;
     }
@@ -225,6 +221,7 @@ export class SearchSlice {
         this.#task.options,
         kernel,
         this.#writer,
+        { only: this.#task.ranked?.only?.[index], except: this.#task.ranked?.except?.get(row) },
         () => {
           if (this.#stats.candidateContents + stats.candidateContents > aloneContentsMax) this.#requestHelp();
           checkContent();
@@ -238,7 +235,8 @@ export class SearchSlice {
       if (!isCancelled(error)) this.#recordFailure(shardId, error);
       return undefined;
     } finally {
-      addStats(this.#stats, stats);
+      // A ranked document was counted when it was ranked, or is when its shard is searched.
+      if (this.#task.ranked?.only === undefined) addStats(this.#stats, stats);
       if (this.#task.explain) this.#shardStats.push({ shard: index, stats });
     }
   }
@@ -259,7 +257,12 @@ export class SearchSlice {
   /** Called between blocks: sends results that have waited long enough, and returns whether to pause. */
   #mustPause(): boolean {
     const now = performance.now();
-    const waitMs = this.#batchCount > 0 ? flushAfterMs : this.#mayRequestHelp ? firstFlushAfterMs : 0;
+    const waitMs =
+      this.#batchCount > 0 || this.#task.ranked?.only !== undefined
+        ? flushAfterMs
+        : this.#mayRequestHelp
+          ? firstFlushAfterMs
+          : 0;
     if (!this.#writer.isEmpty && now - this.#flushedMs > waitMs) this.#writer.flush();
     if (!this.#control.waitForCredit()) return true;
     return isOverdue(this.#thread, this.#startedMs, this.#task.lane);

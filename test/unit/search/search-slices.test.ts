@@ -57,7 +57,12 @@ function startSearch(query: string, shardCount: number) {
     onScheduled: () => undefined,
     onProgress: () => undefined,
   } as never as SlicedSearch);
-  const done = slices.run({ options: optionsOf(query), rows: new Uint32Array(shardCount), cached: [] });
+  const done = slices.run({
+    options: optionsOf(query),
+    rows: new Uint32Array(shardCount),
+    cached: [],
+    ranked: undefined,
+  });
   return { control, started, received, done, requestHelp: () => receiver?.onHelpWanted() };
 }
 

@@ -1,0 +1,96 @@
+import type { ShardReader } from "../../shard/shard-reader.js";
+import type { ContentSet } from "../match/content-set.js";
+import { weighFile } from "./file-weight.js";
+import { lowerAscii } from "./query-words.js";
+
+/** The contents of a shard in groups: 0 for those that are most likely to be wanted. */
+const groupCount = 16;
+
+/** Computed when a shard is first ranked, at 1 µs per document. */
+const groupsOfReader = new WeakMap<ShardReader, Uint8Array>();
+
+export interface ChosenContents {
+  /** Ascending; undefined for all. */
+  readonly contents: ContentSet;
+  /** False if a candidate is left out. */
+  readonly isComplete: boolean;
+}
+
+/** Found only if there are too many candidates. Both ascend. */
+export interface ContentHints {
+  /** The candidates of which some document may be a result. */
+  readonly searched: () => Uint32Array;
+  /** Contents to prefer. */
+  readonly favourites: () => Uint32Array;
+}
+
+/**
+ * Chooses at most `countMax` candidates with at most `bytesMax` of text, but at least one: first the favourites, then
+ * the others by what their paths promise, and in the order of the shard.
+ */
+export function chooseContents(
+  reader: ShardReader,
+  candidates: ContentSet,
+  countMax: number,
+  bytesMax: number,
+  hints: ContentHints,
+): ChosenContents {
+  const isAll = (contents: ContentSet): boolean =>
+    (contents?.length ?? reader.contentCount + 1) <= countMax && countBytes(reader, contents) <= bytesMax;
+  if (isAll(candidates)) return { contents: candidates, isComplete: true };
+  const searched = hints.searched();
+  if (isAll(searched)) return { contents: searched, isComplete: true };
+  const groups = findGroups(reader);
+  const isFavourite = new Uint8Array(reader.contentCount + 1);
+  for (const content of hints.favourites()) isFavourite[content] = 1;
+  const byGroup: number[][] = Array.from({ length: groupCount + 1 }, () => []);
+  for (const content of searched) byGroup[isFavourite[content] === 1 ? 0 : groups[content] + 1].push(content);
+  const chosen: number[] = [];
+  let bytes = 0;
+  for (const content of byGroup.flat()) {
+    if (chosen.length === countMax) break;
+    const own = countContentBytes(reader, content);
+    if (chosen.length > 0 && bytes + own > bytesMax) continue;
+    chosen.push(content);
+    bytes += own;
+  }
+  return { contents: Uint32Array.from(chosen).sort(), isComplete: false };
+}
+
+function countContentBytes({ contentStart, contentCount }: ShardReader, content: number): number {
+  return content < contentCount ? contentStart[content + 1] - contentStart[content] : 0;
+}
+
+function countBytes(reader: ShardReader, contents: ContentSet): number {
+  if (contents === undefined) return reader.contentBytes;
+  let bytes = 0;
+  for (const content of contents) bytes += countContentBytes(reader, content);
+  return bytes;
+}
+
+function findGroups(reader: ShardReader): Uint8Array {
+  let groups = groupsOfReader.get(reader);
+  if (groups === undefined) groupsOfReader.set(reader, (groups = computeGroups(reader)));
+  return groups;
+}
+
+/** Each content belongs to the best group of its documents. */
+function computeGroups(reader: ShardReader): Uint8Array {
+  const groups = new Uint8Array(reader.contentCount + 1).fill(groupCount - 1);
+  for (let content = 0; content <= reader.contentCount; content++) {
+    const end = reader.contentFirstDocument[content + 1];
+    for (let document = reader.contentFirstDocument[content]; document < end; document++) {
+      groups[content] = Math.min(groups[content], findGroup(reader.path(document).toString("latin1")));
+    }
+  }
+  return groups;
+}
+
+/** By weight, then by the number of folders. */
+function findGroup(path: string): number {
+  const { factor } = weighFile(lowerAscii(path));
+  const weightGroup = factor === 1 ? 0 : factor >= 0.5 ? 1 : 2;
+  let depth = 0;
+  for (let at = path.indexOf("/"); at >= 0; at = path.indexOf("/", at + 1)) depth++;
+  return weightGroup * 5 + Math.min(4, depth);
+}

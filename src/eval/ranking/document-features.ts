@@ -1,0 +1,126 @@
+import { LineFeatures } from "./line-features.js";
+import type { Features, NameFeatures, SymbolFeatures } from "./score.js";
+import { SymbolFinder } from "./symbol-finder.js";
+import { countBits, isLetter, type QueryWord, type QueryWords } from "./query-words.js";
+import type { ScoredDocument } from "./scored-document.js";
+
+/** Further occurrences are only counted. */
+const rowCountMax = 256;
+
+/** Finds the features of documents for one query. */
+export class DocumentFeatures {
+  readonly #words: QueryWords;
+  /** The word that the latest row is. */
+  #word: QueryWord | undefined;
+
+  constructor(words: QueryWords) {
+    this.#words = words;
+  }
+
+  find(document: ScoredDocument): Features {
+    const { path, weight } = document;
+    const slash = path.lastIndexOf("/");
+    const fileBits = this.#wordsIn(path.slice(slash + 1));
+    const folderBits = slash < 0 ? 0 : this.#wordsIn(path.slice(0, slash));
+    const pathBits = fileBits | folderBits;
+    const inText = this.#findInText(document, pathBits);
+    return {
+      symbol: inText.symbol,
+      fileName: fileBits === 0 ? undefined : this.#fileName(path.slice(slash + 1), fileBits, pathBits),
+      folders: this.#share(folderBits & ~fileBits),
+      line: this.#share(inText.lineBits),
+      wholeWords: this.#share(inText.wholeBits),
+      phrase: this.#words.count > 1 ? inText.phraseLength / this.#words.count : 0,
+      matchCount: document.rowTo - document.rowFrom,
+      fileFactor: weight.factor,
+    };
+  }
+
+  #share(bits: number): number {
+    return this.#words.count === 0 ? 0 : countBits(bits) / this.#words.count;
+  }
+
+  /** The words that occur in a text in lower case. */
+  #wordsIn(text: string): number {
+    let bits = 0;
+    for (const word of this.#words.words) if (text.includes(word.text)) bits |= word.bits;
+    return bits;
+  }
+
+  /** The last part of the path, with or without what follows its first dot. */
+  #fileName(name: string, bits: number, pathBits: number): NameFeatures {
+    const dot = name.indexOf(".", 1);
+    const stem = dot < 0 ? name : name.slice(0, dot);
+    const whole = this.#cover(name);
+    const inStem = this.#cover(stem);
+    return { cover: Math.max(whole, inStem), words: this.#share(bits), wordsNear: this.#share(pathBits) };
+  }
+
+  /** The share of the letters of a name that words cover, which do not overlap. */
+  #cover(name: string): number {
+    let letters = 0;
+    for (let i = 0; i < name.length; i++) if (isLetter(name.charCodeAt(i))) letters++;
+    let covered = 0;
+    let rest = name;
+    for (const { text, letterCount } of this.#words.words) {
+      const at = rest.indexOf(text);
+      if (at < 0) continue;
+      covered += letterCount;
+      rest = `${rest.slice(0, at)}/${rest.slice(at + text.length)}`;
+    }
+    return letters === 0 ? 0 : Math.min(1, covered / letters);
+  }
+
+  #findInText(document: ScoredDocument, pathBits: number): TextFeatures {
+    const { text, rows, rowFrom, rowTo, textStart, textEnd } = document;
+    const end = Math.min(rowTo, rowFrom + rowCountMax);
+    const lines = new LineFeatures(text, textStart, textEnd);
+    const symbols = new SymbolFinder(document, this.#words, pathBits);
+    for (let row = rowFrom; row < end; row++) {
+      const from = rows.words[2 * row];
+      const to = rows.words[2 * row + 1];
+      const bits = this.#bitsAt(text, from, to);
+      lines.add(from, to, bits);
+      symbols.add(from - textStart, to - textStart, bits, this.#word);
+    }
+    symbols.end();
+    return {
+      symbol: symbols.best,
+      lineBits: lines.bestBits,
+      wholeBits: lines.wholeBits,
+      phraseLength: lines.phraseLength,
+    };
+  }
+
+  /** The bits of the word that a row is. */
+  #bitsAt(text: Buffer, from: number, to: number): number {
+    this.#word = undefined;
+    for (const word of this.#words.words) {
+      if (word.text.length !== to - from || !isTextAt(text, from, word.text)) continue;
+      this.#word = word;
+      return word.bits;
+    }
+    return this.#words.regexpBits;
+  }
+}
+
+interface TextFeatures {
+  readonly symbol: SymbolFeatures | undefined;
+  readonly lineBits: number;
+  readonly wholeBits: number;
+  readonly phraseLength: number;
+}
+
+/** Whether the text, ignoring ASCII case, has `word` at `from`. */
+function isTextAt(text: Buffer, from: number, word: string): boolean {
+  for (let i = 0; i < word.length; i++) {
+    const byte = text[from + i];
+    const lower = byte >= 65 && byte <= 90 ? byte + 32 : byte;
+    if (lower !== lowerCode(word.charCodeAt(i))) return false;
+  }
+  return true;
+}
+
+function lowerCode(code: number): number {
+  return code >= 65 && code <= 90 ? code + 32 : code;
+}

@@ -1,0 +1,105 @@
+import type { Leaf, TextNode, TextPlan } from "../../query/plan/plan.js";
+
+/** A text that a query looks for. Strings have one character per byte of UTF-8 (latin1). */
+export interface QueryWord {
+  /** ASCII letters in lower case. */
+  readonly text: string;
+  /** As typed. */
+  readonly typed: string;
+  /** The bits of the word and of those that occur in it. */
+  readonly bits: number;
+  /** Letters and digits of the text. */
+  readonly letterCount: number;
+}
+
+/** What the positive patterns of a query look for: each has a bit, which the texts of an alternation share. */
+export interface QueryWords {
+  /** Longer texts first. */
+  readonly words: readonly QueryWord[];
+  /** Number of bits. */
+  readonly count: number;
+  /** The bits of patterns that are not texts. */
+  readonly regexpBits: number;
+}
+
+/** Further patterns have no influence on the score. */
+const bitsMax = 30;
+
+/** An alternation with more texts counts like a regexp. */
+const alternativesMax = 16;
+
+/** The words of all basic queries: a document scores as if it had been searched for all of them. */
+export function findWords(texts: readonly TextPlan[]): QueryWords {
+  const leaves = new Map<string, Leaf>();
+  for (const { pattern, leaves: all } of texts) {
+    if (pattern === undefined) continue;
+    for (const leaf of positiveLeaves(pattern)) leaves.set(all[leaf].source, all[leaf]);
+  }
+  const chosen = [...leaves.values()].filter(({ highlighted }) => highlighted).slice(0, bitsMax);
+  const found: { text: string; typed: string; bit: number }[] = [];
+  let regexpBits = 0;
+  chosen.forEach((leaf, bit) => {
+    const typed = findTexts(leaf);
+    if (typed === undefined) regexpBits |= 1 << bit;
+    else for (const text of typed) found.push({ text: lowerAscii(latin1(text)), typed: latin1(text), bit });
+  });
+  const words = found.map(({ text, typed }) => ({
+    text,
+    typed,
+    bits: found.reduce((bits, other) => (text.includes(other.text) ? bits | (1 << other.bit) : bits), 0),
+    letterCount: countLetters(text),
+  }));
+  words.sort((a, b) => b.text.length - a.text.length);
+  return { words, count: chosen.length, regexpBits };
+}
+
+function positiveLeaves(node: TextNode): readonly number[] {
+  switch (node.kind) {
+    case "leaf":
+      return [node.leaf];
+    case "not":
+      return [];
+    case "and":
+    case "or":
+      return node.children.flatMap(positiveLeaves);
+  }
+}
+
+/** The texts that the leaf finds, as typed where that is known; undefined for a regexp. */
+function findTexts({ analysis, either, source }: Leaf): readonly string[] | undefined {
+  const texts = either.length > 0 ? either.map(unescapeRegexp) : (analysis.alternatives ?? []);
+  if (texts.length > alternativesMax) return undefined;
+  if (texts.length > 0) return texts;
+  if (analysis.literal === undefined) return undefined;
+  const typed = unescapeRegexp(source);
+  return [typed.toLowerCase() === analysis.literal.toLowerCase() ? typed : analysis.literal];
+}
+
+function unescapeRegexp(source: string): string {
+  return source.replace(/\\([^a-zA-Z0-9])/g, "$1");
+}
+
+function latin1(text: string): string {
+  return Buffer.from(text).toString("latin1");
+}
+
+export function lowerAscii(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+export function isLetter(byte: number): boolean {
+  return (byte >= 97 && byte <= 122) || (byte >= 48 && byte <= 57) || (byte >= 65 && byte <= 90) || byte >= 128;
+}
+
+function countLetters(text: string): number {
+  let count = 0;
+  for (let i = 0; i < text.length; i++) if (isLetter(text.charCodeAt(i))) count++;
+  return count;
+}
+
+/** Number of bits that are 1. */
+export function countBits(bits: number): number {
+  let count = 0;
+  for (let rest = bits; rest !== 0; rest &= rest - 1) count++;
+  return count;
+}

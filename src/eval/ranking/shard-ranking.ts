@@ -1,0 +1,169 @@
+import type { Kernel } from "../../native/kernel/kernel.js";
+import type { RankBudget, RankedShard } from "../../protocol/rank-messages.js";
+import { noStats, type SearchOptions } from "../../protocol/search-options.js";
+import type { StopCheck } from "../../protocol/stop-check.js";
+import type { ShardReader } from "../../shard/shard-reader.js";
+import type { SymbolReader } from "../../shard/symbols/symbol-reader.js";
+import { BasicQueryEvaluator } from "../basic-query-evaluator.js";
+import { Blocks } from "../blocks.js";
+import { type ContentSet, unite } from "../match/content-set.js";
+import { Rows } from "../match/rows.js";
+import { People } from "../people/people.js";
+import { addHitRows, forEachFound, type Hit, mergeRevisions } from "../results/hits.js";
+import type { ShardVisibility } from "../shard-visibility.js";
+import { lastAtMost } from "../../base/sorted-search.js";
+import { DocumentFeatures } from "./document-features.js";
+import { chooseContents } from "./content-choice.js";
+import { weighFile } from "./file-weight.js";
+import { findWords, lowerAscii } from "./query-words.js";
+import { BestDocuments } from "../../protocol/ranked-order.js";
+import { scoreDocument } from "./score.js";
+import { SymbolPlaces } from "./symbol-places.js";
+
+const blockContentCountMax = 1024;
+const blockBytesMax = 4 * 1024 * 1024;
+
+/** The shard that is ranked. */
+export interface RankedTarget {
+  /** Index into the rows of the task. */
+  readonly shard: number;
+  readonly reader: ShardReader;
+  /** Undefined if they are not known. */
+  readonly symbols: SymbolReader | undefined;
+  readonly visibility: ShardVisibility;
+  /** Called before the first content is read; throws if the content is damaged. */
+  readonly checkContent: () => void;
+}
+
+/** Reused for each document of a thread. */
+const places = new SymbolPlaces();
+
+/**
+ * Finds the best results of one shard within a budget of work:
+ *
+ *     choose contents among the candidates, the most promising first, up to the budget
+ *     decide them as a search does
+ *     score each result, and keep the best
+ *
+ * The result depends on the shard, the query and the budget only.
+ */
+export class ShardRanking {
+  readonly #target: RankedTarget;
+  readonly #evaluators: BasicQueryEvaluator[] = [];
+  readonly #features: DocumentFeatures;
+  readonly #best: BestDocuments;
+  readonly #budget: RankBudget;
+  readonly #stop: StopCheck;
+  readonly #stats = noStats();
+  readonly #rows = new Rows(64);
+  readonly #pathRows = new Rows(4);
+  #foundCount = 0;
+  #isComplete = true;
+  #placesPart = -1;
+
+  constructor(target: RankedTarget, options: SearchOptions, budget: RankBudget, kernel: Kernel, stop: StopCheck) {
+    this.#target = target;
+    this.#budget = budget;
+    this.#stop = stop;
+    this.#best = new BestDocuments(budget.keptDocuments);
+    const { basicQueries } = options.plan;
+    const people = options.people === undefined ? undefined : new People(options.people, options.plan);
+    basicQueries.forEach(({ text }, i) => {
+      if (text === undefined) return;
+      const { reader, visibility } = target;
+      const { useIndex, selections } = options;
+      const bound = new BasicQueryEvaluator(text, selections[i], reader, visibility, kernel, useIndex, people, stop);
+      if (bound.hasRepositories) this.#evaluators.push(bound);
+    });
+    this.#features = new DocumentFeatures(findWords(basicQueries.flatMap(({ text }) => text ?? [])));
+  }
+
+  /** Throws `cancelled` if the search is stopped. `onCandidates` is called with the number of candidates. */
+  run(onCandidates: (count: number) => void): RankedShard {
+    const { reader, checkContent, shard } = this.#target;
+    const candidates = this.#evaluators
+      .map((evaluator) => evaluator.candidates())
+      .reduce<ContentSet>(unite, new Uint32Array(0));
+    this.#stats.shardsSearched++;
+    this.#stats.candidateContents += candidates?.length ?? reader.contentCount;
+    if (candidates?.length === 0) this.#stats.shardsRuledOut++;
+    else {
+      onCandidates(candidates?.length ?? reader.contentCount);
+      checkContent();
+      this.#decideAll(candidates);
+    }
+    for (const evaluator of this.#evaluators) evaluator.addStats(this.#stats);
+    const best = this.#best.documents;
+    const isComplete = this.#isComplete && this.#foundCount === best.length;
+    return { shard, isComplete, best, stats: this.#stats };
+  }
+
+  #decideAll(candidates: ContentSet): void {
+    const { reader } = this.#target;
+    const isCheap = this.#evaluators.every((evaluator) => evaluator.isCheap);
+    const bytesMax = isCheap ? this.#budget.cheapBytes : this.#budget.expensiveBytes;
+    const chosen = chooseContents(reader, candidates, this.#budget.contents, bytesMax, {
+      searched: () => this.#unite((evaluator) => evaluator.keepSearched(candidates)),
+      favourites: () => this.#unite((evaluator) => evaluator.contentsWithPathMatch()),
+    });
+    this.#isComplete = chosen.isComplete;
+    const blocks = new Blocks(reader, chosen.contents, 0, blockContentCountMax);
+    for (let block = blocks.next(blockBytesMax); block.length > 0; block = blocks.next(blockBytesMax)) {
+      for (const evaluator of this.#evaluators) {
+        evaluator.decide(block);
+        this.#stats.documentsFiltered += evaluator.documents.length;
+        if (evaluator.tooCostly.length > 0) this.#isComplete = false;
+      }
+      forEachFound(this.#evaluators, (document, hits) => {
+        this.#stop.check();
+        this.#stats.documentsMatched++;
+        this.#score(document, hits);
+        return true;
+      });
+    }
+  }
+
+  #unite(contentsOf: (evaluator: BasicQueryEvaluator) => Uint32Array): Uint32Array {
+    return this.#evaluators.map(contentsOf).reduce((all, contents) => unite(all, contents) ?? all, new Uint32Array(0));
+  }
+
+  #score(document: number, hits: readonly Hit[]): void {
+    const { reader, symbols, shard } = this.#target;
+    const summary = hits[0].evaluator.repositorySummary(document);
+    const [revision] = mergeRevisions(hits);
+    this.#foundCount++;
+    this.#rows.clear();
+    addHitRows(hits, revision, this.#rows, this.#pathRows);
+    const content = reader.contentId(document);
+    const path = reader.path(document).toString("latin1");
+    const lowered = lowerAscii(path);
+    const hasContent = content < reader.contentCount;
+    const textStart = hasContent ? reader.contentStart[content] : 0;
+    const known = symbols !== undefined && hasContent && this.#rows.count > 0 ? symbols : undefined;
+    if (known !== undefined) this.#readPlaces(known, document);
+    const parts = scoreDocument(
+      this.#features.find({
+        text: reader.content,
+        textStart,
+        textEnd: hasContent ? reader.contentStart[content + 1] : 0,
+        rows: this.#rows,
+        rowFrom: 0,
+        rowTo: this.#rows.count,
+        path: lowered,
+        weight: weighFile(lowered),
+        places: known === undefined ? undefined : places,
+        kinds: known?.kinds ?? [],
+      }),
+    );
+    if (!this.#best.wants(parts.score)) return;
+    this.#best.offer({ shard, document, parts, stars: summary.stars, repository: summary.name, path });
+  }
+
+  #readPlaces(symbols: SymbolReader, document: number): void {
+    const { firstDocuments, count } = symbols.parts;
+    const part = lastAtMost(firstDocuments, document, count);
+    if (part === this.#placesPart) return;
+    places.read(symbols, part);
+    this.#placesPart = part;
+  }
+}

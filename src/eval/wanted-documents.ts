@@ -1,0 +1,7 @@
+/** Of a ranked search, either one document is written, or the others. */
+export interface WantedDocuments {
+  readonly only: number | undefined;
+  readonly except: ReadonlySet<number> | undefined;
+}
+
+export const allDocuments: WantedDocuments = { only: undefined, except: undefined };

@@ -1,0 +1,53 @@
+import type { RankedDocument } from "./rank-messages.js";
+
+/**
+ * The order of ranked documents, which is total: score, then stars of the repository, its name, the path. Documents
+ * with the same path, which are of different branches, are ordered by their place.
+ */
+export function compareRanked(a: RankedDocument, b: RankedDocument): number {
+  return (
+    b.parts.score - a.parts.score ||
+    b.stars - a.stars ||
+    compareTexts(a.repository, b.repository) ||
+    compareTexts(a.path, b.path) ||
+    a.shard - b.shard ||
+    a.document - b.document
+  );
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Keeps the first `countMax` documents of those that it is offered. */
+export class BestDocuments {
+  readonly #countMax: number;
+  #documents: RankedDocument[] = [];
+  #worst: RankedDocument | undefined;
+
+  constructor(countMax: number) {
+    this.#countMax = countMax;
+  }
+
+  /** In order. */
+  get documents(): readonly RankedDocument[] {
+    return this.#sorted().slice(0, this.#countMax);
+  }
+
+  /** False if no document with this score can be among the first. */
+  wants(score: number): boolean {
+    return this.#worst === undefined || score >= this.#worst.parts.score;
+  }
+
+  offer(document: RankedDocument): void {
+    if (this.#worst !== undefined && compareRanked(document, this.#worst) > 0) return;
+    this.#documents.push(document);
+    if (this.#documents.length < 2 * this.#countMax) return;
+    this.#documents = this.#sorted().slice(0, this.#countMax);
+    this.#worst = this.#documents.at(-1);
+  }
+
+  #sorted(): RankedDocument[] {
+    return this.#documents.sort(compareRanked);
+  }
+}

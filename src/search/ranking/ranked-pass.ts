@@ -1,0 +1,182 @@
+import type { CatalogView } from "../../catalog/live-shards.js";
+import type { ControlBlock } from "../../protocol/control-block.js";
+import type { Lane } from "../../protocol/messages.js";
+import type { RankBudget, RankedDocument, RankedShard, RankTaskResult } from "../../protocol/rank-messages.js";
+import { compareRanked } from "../../protocol/ranked-order.js";
+import { addStats, type SearchStats } from "../../protocol/search-options.js";
+import type { SearchEnvironment } from "../search-environment.js";
+import type { SlicedWork } from "../search-slices.js";
+import { mayBeSmall } from "../small-work.js";
+
+/** The work of ranking one search, which its shards share equally; see docs/internals/ranking.md. */
+const contentsMax = 2048;
+const cheapBytesMax = 64 * 1024 * 1024;
+const expensiveBytesMax = 8 * 1024 * 1024;
+
+/** The least work in a shard, if there are very many. */
+const contentsMin = 16;
+const bytesMin = 64 * 1024;
+
+/** Documents that are sent in the order of their scores. */
+const rankedCountMax = 50;
+
+/** The search whose results are ranked. */
+export interface PassSearch {
+  /** Of the search; messages of the pass have the negative number. */
+  readonly id: number;
+  readonly environment: Pick<SearchEnvironment, "pool" | "scheduler" | "log">;
+  readonly view: CatalogView;
+  readonly control: ControlBlock;
+  readonly lane: Lane;
+  readonly client: string;
+}
+
+/** The results to send first, and what is left to search. */
+export interface Ranking {
+  /** The best results, in order. */
+  readonly first: SlicedWork;
+  /** The other results. */
+  readonly rest: SlicedWork;
+}
+
+/**
+ * Ranks the results of a search: search workers score the documents of each shard within a budget of work, and keep the
+ * best of each; the best of all are those to send first.
+ *
+ * What is examined depends on the shards and the query only, never on time or on which thread was first, so the order
+ * is the same in every run.
+ */
+export class RankedPass {
+  readonly #search: PassSearch;
+  readonly #work: SlicedWork;
+  readonly #shards: RankedShard[] = [];
+  readonly #budget: RankBudget;
+  #isAlone: boolean;
+  #activeCount = 0;
+  #resolve: () => void = () => undefined;
+
+  constructor(search: PassSearch, work: SlicedWork) {
+    this.#search = search;
+    this.#work = work;
+    this.#isAlone = mayBeSmall(work);
+    this.#budget = shareBudget(work.rows.length);
+  }
+
+  /** Adds the statistics of shards that need no further search to `stats`. Never rejects. */
+  async run(stats: SearchStats): Promise<Ranking> {
+    const { control, environment, id } = this.#search;
+    environment.pool.receive(-id, { onBatch: (_, release) => release(), onHelpWanted: () => this.#addSlices() });
+    control.restartShards();
+    const countMax = this.#isAlone ? 1 : environment.pool.workerCount;
+    const sliceCount = control.isStopped ? 0 : Math.min(countMax, this.#work.rows.length);
+    if (sliceCount > 0)
+      await new Promise<void>((resolve) => {
+        this.#resolve = resolve;
+        for (let i = 0; i < sliceCount; i++) this.#schedule();
+      });
+    environment.pool.forget(-id);
+    return this.#finish(stats);
+  }
+
+  #addSlices(): void {
+    const { control, environment } = this.#search;
+    if (!this.#isAlone || this.#activeCount === 0 || control.isStopped) return;
+    this.#isAlone = false;
+    const left = Math.max(0, this.#work.rows.length - control.takenShardCount);
+    for (let slice = 1; slice < Math.min(environment.pool.workerCount, left + 1); slice++) this.#schedule();
+  }
+
+  #schedule(): void {
+    const { environment, lane, client } = this.#search;
+    this.#activeCount++;
+    environment.scheduler.schedule(lane, client, () => this.#run());
+  }
+
+  async #run(): Promise<void> {
+    const { id, environment, view, control, lane } = this.#search;
+    const { options, rows, cached } = this.#work;
+    try {
+      const result = await environment.pool.rank({
+        searchId: -id,
+        options,
+        rows,
+        cached,
+        table: view.table.memory,
+        filter: view.filter.memory,
+        control: control.memory,
+        isAlone: this.#isAlone,
+        lane,
+        budget: this.#budget,
+      });
+      this.#take(result);
+    } catch (error) {
+      // The shards that the thread had taken are searched without ranking, which reports what is wrong with them.
+      environment.log.error({ error }, "a thread was lost while it ranked results");
+    }
+    this.#activeCount--;
+    if (this.#activeCount === 0) this.#resolve();
+  }
+
+  #take({ shards, isDone }: RankTaskResult): void {
+    this.#shards.push(...shards);
+    if (!isDone && !this.#search.control.isStopped) this.#schedule();
+  }
+
+  #finish(stats: SearchStats): Ranking {
+    const first = this.#shards
+      .flatMap(({ best }) => best)
+      .sort(compareRanked)
+      .slice(0, rankedCountMax);
+    const sentCounts = new Map<number, number>();
+    for (const { shard } of first) sentCounts.set(shard, (sentCounts.get(shard) ?? 0) + 1);
+    const done = new Set<number>();
+    for (const { shard, isComplete, best, stats: own } of this.#shards) {
+      if (!isComplete || best.length !== (sentCounts.get(shard) ?? 0)) continue;
+      done.add(shard);
+      addStats(stats, own);
+    }
+    return { first: this.#rankedWork(first), rest: this.#otherWork(first, done) };
+  }
+
+  /** One element of its rows for each document. */
+  #rankedWork(first: readonly RankedDocument[]): SlicedWork {
+    const { options, rows, cached } = this.#work;
+    const sets = options.commitSets;
+    const starts = Uint32Array.from(first, ({ shard }) => sets?.starts[shard] ?? 0);
+    return {
+      options: { ...options, commitSets: sets === undefined ? undefined : { ...sets, starts } },
+      rows: Uint32Array.from(first, ({ shard }) => rows[shard]),
+      cached,
+      ranked: { only: Uint32Array.from(first, ({ document }) => document), except: undefined },
+    };
+  }
+
+  /** The shards that are not done, without the ranked documents. */
+  #otherWork(first: readonly RankedDocument[], done: ReadonlySet<number>): SlicedWork {
+    const { options, rows, cached } = this.#work;
+    const except = new Map<number, Set<number>>();
+    for (const { shard, document } of first) {
+      const documents = except.get(rows[shard]) ?? new Set();
+      except.set(rows[shard], documents.add(document));
+    }
+    const left = Uint32Array.from([...rows.keys()].filter((shard) => !done.has(shard)));
+    const sets = options.commitSets;
+    const starts = left.map((shard) => sets?.starts[shard] ?? 0);
+    return {
+      options: { ...options, commitSets: sets === undefined ? undefined : { ...sets, starts } },
+      rows: left.map((shard) => rows[shard]),
+      cached,
+      ranked: { only: undefined, except },
+    };
+  }
+}
+
+function shareBudget(shardCount: number): RankBudget {
+  const share = (total: number, least: number): number => Math.max(least, Math.floor(total / Math.max(1, shardCount)));
+  return {
+    contents: share(contentsMax, contentsMin),
+    cheapBytes: share(cheapBytesMax, bytesMin),
+    expensiveBytes: share(expensiveBytesMax, bytesMin),
+    keptDocuments: rankedCountMax,
+  };
+}

@@ -1,0 +1,103 @@
+import { parentPort } from "node:worker_threads";
+import { serializeError } from "../../base/errors.js";
+import { ShardRanking, type RankedTarget } from "../../eval/ranking/shard-ranking.js";
+import { ControlBlock } from "../../protocol/control-block.js";
+import type { HelpMessage, ShardFailure } from "../../protocol/messages.js";
+import type { RankedShard, RankTask, RankTaskResult } from "../../protocol/rank-messages.js";
+import { ShardTable } from "../../protocol/shard-table.js";
+import { StopCheck } from "../../protocol/stop-check.js";
+import type { ShardSnapshot } from "../../store/shard-store.js";
+import { SymbolView } from "../../shard/symbols/symbol-view.js";
+import { isCancelled, isOverdue, type SearchThread } from "./search-thread.js";
+import { aloneContentsMax, aloneMs } from "./alone-limits.js";
+
+/** Ranks shards until none is left, the search is stopped or other slices wait. */
+export class RankSlice {
+  readonly #thread: SearchThread;
+  readonly #task: RankTask;
+  readonly #table: ShardTable;
+  readonly #control: ControlBlock;
+  readonly #stop: StopCheck;
+  readonly #shards: RankedShard[] = [];
+  readonly #failures: ShardFailure[] = [];
+  readonly #startedMs = performance.now();
+  #mayRequestHelp: boolean;
+  #candidateCount = 0;
+
+  constructor(thread: SearchThread, task: RankTask) {
+    this.#thread = thread;
+    this.#task = task;
+    this.#table = new ShardTable(task.table);
+    this.#control = new ControlBlock(task.control);
+    this.#stop = new StopCheck(this.#control);
+    this.#mayRequestHelp = task.isAlone;
+  }
+
+  run(snapshot: ShardSnapshot): RankTaskResult {
+    let isDone = true;
+    let shard = this.#control.takeShard();
+    while (shard < this.#task.rows.length && !this.#control.isStopped) {
+      this.#rankShard(snapshot, shard);
+      isDone = !isOverdue(this.#thread, this.#startedMs, this.#task.lane);
+      if (!isDone) break;
+      if (performance.now() - this.#startedMs > aloneMs) this.#requestHelp();
+      shard = this.#control.takeShard();
+    }
+    return { shards: this.#shards, failures: this.#failures, isDone };
+  }
+
+  #requestHelp(): void {
+    if (!this.#mayRequestHelp || this.#control.takenShardCount >= this.#task.rows.length) return;
+    this.#mayRequestHelp = false;
+    parentPort?.postMessage({ kind: "help", searchId: this.#task.searchId } satisfies HelpMessage);
+  }
+
+  /** A shard that fails has no ranked results: it is searched afterwards, which reports the failure. */
+  #rankShard(snapshot: ShardSnapshot, shard: number): void {
+    const { shards, kernel } = this.#thread;
+    const { faultCount } = shards;
+    try {
+      const target = this.#open(snapshot, shard);
+      const ranking = new ShardRanking(target, this.#task.options, this.#task.budget, kernel, this.#stop);
+      const ranked = ranking.run((count) => {
+        this.#candidateCount += count;
+        if (this.#candidateCount > aloneContentsMax) this.#requestHelp();
+      });
+      shards.requireNoFault(faultCount, target.reader.id);
+      this.#shards.push(ranked);
+    } catch (error) {
+      if (!isCancelled(error)) this.#failures.push({ shardId: this.#shardId(shard), error: serializeError(error) });
+    }
+  }
+
+  #shardId(shard: number): number {
+    const row = this.#task.rows[shard];
+    return row < this.#table.count ? this.#table.shardId(row) : this.#task.cached[row - this.#table.count].id;
+  }
+
+  #open(snapshot: ShardSnapshot, shard: number): RankedTarget {
+    const { shards } = this.#thread;
+    const row = this.#task.rows[shard];
+    if (row >= this.#table.count) {
+      const { reader, summaries, tombstones, checkContent } = shards.openCached(
+        this.#task.cached[row - this.#table.count],
+      );
+      const sets = this.#documentSets(shard, reader.documentCount);
+      return { shard, reader, symbols: undefined, visibility: { summaries, tombstones, sets }, checkContent };
+    }
+    const withSymbols = shards.openSymbols(snapshot, this.#table, row, this.#task.filter);
+    const opened = withSymbols ?? shards.open(snapshot, this.#table, row, this.#task.filter);
+    const view = opened.reader instanceof SymbolView ? opened.reader : undefined;
+    const { summaries, tombstones, checkContent } = opened;
+    const sets = this.#documentSets(shard, opened.reader.documentCount);
+    const reader = view?.text ?? opened.reader;
+    return { shard, reader, symbols: view?.symbols, visibility: { summaries, tombstones, sets }, checkContent };
+  }
+
+  #documentSets(shard: number, documentCount: number): RankedTarget["visibility"]["sets"] {
+    const sets = this.#task.options.commitSets;
+    if (sets === undefined) return undefined;
+    const from = sets.starts[shard];
+    return { ...sets, ofDocuments: sets.words.subarray(from, from + documentCount) };
+  }
+}

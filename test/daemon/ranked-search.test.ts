@@ -1,0 +1,88 @@
+/** Ranked searches: the same order in every run and with any number of threads, and the same results as unranked ones. */
+import t, { type Test } from "tap";
+import { SseDecoder } from "../../src/cli/sse-decoder.js";
+import type { Progress, StreamMatch } from "../../src/model/stream-events.js";
+import { testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { fixture } from "../support/git-mirror.js";
+import { randomFrom } from "../support/random.js";
+import { until } from "../support/waiting.js";
+
+const words = ["alpha", "beta", "gamma", "delta", "Alphabet", "betaGamma", "gamma_delta"];
+const folders = ["src", "lib/core", "test", "vendor/x", "docs"];
+
+/** Files of some words, the same for the same seed. */
+function makeFiles(seed: number, count: number): Record<string, string> {
+  const random = randomFrom(seed);
+  const word = (): string => words[random(words.length)];
+  return Object.fromEntries(
+    Array.from({ length: count }, (_, i) => [
+      `${folders[random(folders.length)]}/${word()}_${i}.c`,
+      Array.from({ length: 5 + random(30) }, () =>
+        random(4) === 0 ? `int ${word()}_${random(9)}(void) { return 0; }` : `${word()} = ${word()};`,
+      ).join("\n"),
+    ]),
+  );
+}
+
+interface Answer {
+  readonly matches: readonly StreamMatch[];
+  readonly progress: Progress;
+}
+
+async function ask(daemon: DaemonProcess, query: string, parameters = ""): Promise<Answer> {
+  const search = new URLSearchParams({ q: query, t: "keyword" });
+  const { text } = await daemon.get(`/.api/search/stream?${search}&${parameters}`);
+  const events = new SseDecoder().push(Buffer.from(text));
+  const of = (name: string): unknown[] =>
+    events.filter((event) => event.name === name).map(({ data }) => JSON.parse(data) as unknown);
+  return { matches: of("matches").flat() as StreamMatch[], progress: of("progress").at(-1) as Progress };
+}
+
+/** The results as text, without the time at which their repository was fetched. */
+function textOf(matches: readonly StreamMatch[]): string[] {
+  return matches.map((match) => JSON.stringify({ ...match, repoLastFetched: undefined }));
+}
+
+async function startDaemon(t: Test, workers: number, urls: readonly string[]): Promise<DaemonProcess> {
+  const daemon = await testDaemon(t, ["--set", `workers=${workers}`]);
+  for (const [i, url] of urls.entries()) await daemon.add(`host/${i}`, url);
+  await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
+  return daemon;
+}
+
+const queries = [
+  "beta gamma",
+  "(gamma or delta)",
+  "alpha -file:test",
+  "/b[a-z]+a/ lang:c",
+  "file:core",
+  "type:path alpha",
+  "(alpha_1.c or vendor)",
+];
+
+t.test("ranked searches", { timeout: 120_000 }, async (t) => {
+  const urls = [70, 50, 3].map((count, i) => {
+    const source = fixture(t);
+    source.commit({ branch: "main", files: makeFiles(i + 1, count) });
+    return source.path;
+  });
+  const daemons = await Promise.all([1, 2, 8].map((workers) => startDaemon(t, workers, urls)));
+  for (const query of queries) {
+    t.test(query, async (t) => {
+      const all = textOf((await ask(daemons[0], `${query} count:all`)).matches);
+      const expected = (await ask(daemons[0], query, "display=40")).matches;
+      for (const daemon of daemons) {
+        for (let run = 0; run < 3; run++) {
+          const { matches } = await ask(daemon, query, "display=40");
+          t.same(textOf(matches), textOf(expected), "the same matches in the same order");
+        }
+        const { matches, progress } = await ask(daemon, query);
+        t.same(textOf(matches).sort(), [...all].sort(), "all results, each once");
+        t.same(progress.skipped, []);
+        const limited = await ask(daemon, `${query} count:7`);
+        t.equal(limited.progress.matchCount, 7);
+        t.same(limited.matches[0]?.path, expected[0]?.path, "a limit leaves the best results");
+      }
+    });
+  }
+});

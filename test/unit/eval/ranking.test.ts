@@ -1,0 +1,180 @@
+/** Which of the documents of a shard come first, and that a small budget leaves out only the least promising. */
+import t from "tap";
+import { ShardRanking } from "../../../src/eval/ranking/shard-ranking.js";
+import { loadKernel } from "../../../src/native/kernel/load.js";
+import type { RankedShard } from "../../../src/protocol/rank-messages.js";
+import type { SearchOptions } from "../../../src/protocol/search-options.js";
+import { planQuery } from "../../../src/query/plan/plan-query.js";
+import type { ContentSymbols } from "../../../src/shard/symbols/content-symbols.js";
+import { SymbolBuilder } from "../../../src/shard/symbols/symbol-builder.js";
+import { SymbolReader } from "../../../src/shard/symbols/symbol-reader.js";
+import { neverStopped, testRepository, testShard, type TestShard } from "../../support/engine.js";
+
+const kernel = loadKernel("native");
+const repositories = [testRepository(1, "a", { stars: 1 }), testRepository(2, "b", { stars: 9 })];
+
+/** Symbols are written as `def NAME` or `def CONTAINER.NAME`. */
+function symbolsOf(text: string): ContentSymbols {
+  const found = [...text.matchAll(/def (?:(\w+)\.)?(\w+)/g)];
+  return {
+    names: found.map(([, , name]) => name),
+    lines: found.map(({ index }) => text.slice(0, index).split("\n").length),
+    offsets: found.map(({ index, 0: whole, 2: name }) => index + whole.length - name.length),
+    kinds: found.map(() => "function"),
+    containers: found.map(([, container]) => container ?? ""),
+  };
+}
+
+function symbolsOfShard({ reader }: TestShard): SymbolReader {
+  const builder = new SymbolBuilder();
+  for (let content = 0; content < reader.contentCount; content++) {
+    const text = reader.content.toString("latin1", reader.contentStart[content], reader.contentStart[content + 1]);
+    builder.add("extracted", symbolsOf(text));
+  }
+  return new SymbolReader(reader, builder.build(reader.checksum, "test 1").bytes);
+}
+
+const largeBudget = { contents: 1000, cheapBytes: 1e9, expensiveBytes: 1e9, keptDocuments: 50 };
+
+function rank(shard: TestShard, query: string, budget = largeBudget): RankedShard {
+  const plan = planQuery(query, "keyword");
+  const options = {
+    plan,
+    useIndex: true,
+    selections: plan.basicQueries.map(() => ({ repositoryIds: undefined, revisions: undefined })),
+  } as unknown as SearchOptions;
+  const target = {
+    shard: 0,
+    reader: shard.reader,
+    symbols: symbolsOfShard(shard),
+    visibility: shard,
+    checkContent: () => undefined,
+  };
+  return new ShardRanking(target, options, budget, kernel, neverStopped).run(() => undefined);
+}
+
+const pathsOf = ({ best }: RankedShard): string[] => best.map(({ path }) => path);
+
+/** Files as `[path, content]`. */
+function shardOf(files: readonly (readonly [path: string, content: string, repositoryId?: number])[]): TestShard {
+  const documents = files.map(([path, content, repositoryId]) => ({ path, content, repositoryId: repositoryId ?? 1 }));
+  return testShard(kernel, documents, repositories);
+}
+
+const cases: readonly (readonly [what: string, query: string, files: Parameters<typeof shardOf>[0]])[] = [
+  [
+    "exact symbol, partial symbol, exact file name, whole word, part of a word",
+    "flush",
+    [
+      ["a.c", "def flush"],
+      ["b.c", "def flushAll"],
+      ["flush.c", "they flushed"],
+      ["d.c", "to flush it"],
+      ["e.c", "flushes"],
+    ],
+  ],
+  [
+    "an identifier that consists of the words",
+    "bufio flush writer",
+    [
+      ["z.go", "def bufioFlushWriter"],
+      ["b.go", "def bufioFlushWriterAndMore"],
+      ["a.go", "the flush of a bufio writer"],
+      ["0.go", "writer\n\n\nflush\n\n\nbufio"],
+    ],
+  ],
+  [
+    "words in the container and the path of a symbol",
+    "bufio flush writer",
+    [
+      ["bufio/w.go", "def Writer.flush // writer"],
+      ["a/x.go", "def flush // writer bufio"],
+    ],
+  ],
+  [
+    "tests, generated files and vendored copies after the source",
+    "parse",
+    [
+      ["z/parse.js", "def parse"],
+      ["b/parse.test.js", "def parse"],
+      ["dist/parse.js", "def parse"],
+      ["test/vendor/parse.js", "def parse"],
+    ],
+  ],
+  [
+    "the spelling of the query",
+    "WebView",
+    [
+      ["b.c", "def WebView"],
+      ["a.c", "def webview"],
+    ],
+  ],
+  [
+    "words in one line",
+    "open close",
+    [
+      ["b.txt", "open close"],
+      ["a.txt", "open\nclose"],
+    ],
+  ],
+  [
+    "stars, then names",
+    "same",
+    [
+      ["y", "same", 2],
+      ["a", "same"],
+      ["b", "same"],
+    ],
+  ],
+  [
+    "a file by its whole name",
+    "proc.go",
+    [
+      ["z/proc.go", "x"],
+      ["a/myproc.go", "x"],
+    ],
+  ],
+];
+
+for (const [what, query, files] of cases) {
+  t.test(what, (t) => {
+    for (const order of [files, [...files].reverse()]) {
+      const ranked = rank(shardOf(order), query);
+      t.same(
+        pathsOf(ranked),
+        files.map(([path]) => path),
+        JSON.stringify(ranked.best.map(({ path, parts }) => ({ path, ...parts }))),
+      );
+      t.equal(ranked.isComplete, true);
+    }
+    t.end();
+  });
+}
+
+t.test("a budget leaves out what paths promise least, and the ranking says so", (t) => {
+  const files = Array.from({ length: 40 }, (_, i): [string, string] => [`test/very/deep/${i}_test.go`, `word ${i}`]);
+  files.push(["src/word.go", "word"], ["main.go", "def word"], ["test/very/deep/word_test.go", "word in its name"]);
+  const shard = shardOf(files);
+  const budget = { ...largeBudget, contents: 3 };
+  const ranked = rank(shard, "word", budget);
+  t.same(pathsOf(ranked), ["main.go", "src/word.go", "test/very/deep/word_test.go"]);
+  t.equal(ranked.isComplete, false);
+  t.same(rank(shard, "word", budget).best, ranked.best, "the same again");
+  t.equal(rank(shard, "word", { ...largeBudget, keptDocuments: 2 }).isComplete, false, "not all are kept");
+  t.same(pathsOf(rank(shard, "word file:_test", { ...budget, contents: 1 })), ["test/very/deep/word_test.go"]);
+  t.same(pathsOf(rank(shard, "file:main", { ...budget, contents: 1 })), ["main.go"]);
+  t.end();
+});
+
+t.test("patterns that are no words", (t) => {
+  const shard = shardOf([
+    ["a.c", "a flush b"],
+    ["b.c", "def flush"],
+    ["c.c", "none"],
+  ]);
+  t.same(pathsOf(rank(shard, "/fl.sh/")), ["b.c", "a.c"]);
+  t.same(pathsOf(rank(shard, "flush or none")), ["b.c", "a.c", "c.c"]);
+  t.same(pathsOf(rank(shard, "not flush")), ["c.c"]);
+  t.same(pathsOf(rank(shard, "/flush.*b/")), ["a.c"]);
+  t.end();
+});
