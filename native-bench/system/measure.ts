@@ -66,7 +66,10 @@ export function readMemory(pid: number): Memory {
 }
 
 export interface ProcessMemory extends Memory {
-  /** Resident memory of all child processes: git, while it reads a repository. */
+  /**
+   * Resident memory of all child processes: git, while it reads a repository. A child that has not executed its program
+   * yet does not count: between vfork and exec it has no memory of its own, and the system reports its parent's.
+   */
   readonly childrenBytes: number;
 }
 
@@ -80,12 +83,10 @@ export interface WatchedMemory {
 export function watchMemory(pid: number): () => WatchedMemory {
   const startedMs = monotonicMs();
   const history: (ProcessMemory & { seconds: number })[] = [];
+  const ownCommand = readCommand(pid);
   const sample = (): void => {
     const memory = memoryIfAlive(pid);
-    const childrenBytes = readDescendants(pid).reduce(
-      (sum, child) => sum + (memoryIfAlive(child)?.residentBytes ?? 0),
-      0,
-    );
+    const childrenBytes = readDescendants(pid).reduce((sum, child) => sum + ownResidentBytes(child, ownCommand), 0);
     if (memory !== undefined) history.push({ seconds: (monotonicMs() - startedMs) / 1000, ...memory, childrenBytes });
   };
   const timer = callEvery(100, sample);
@@ -101,6 +102,23 @@ export function watchMemory(pid: number): () => WatchedMemory {
     };
     return { peak, history };
   };
+}
+
+/** 0 for a process that has ended, or that still runs the command of its parent, in its parent's memory. */
+function ownResidentBytes(pid: number, parentCommand: string | undefined): number {
+  // The command is read first: a process that executes another program in between is then not counted at all.
+  const command = readCommand(pid);
+  if (command === undefined || command === parentCommand) return 0;
+  return memoryIfAlive(pid)?.residentBytes ?? 0;
+}
+
+/** Undefined for a process that has ended. */
+function readCommand(pid: number): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "latin1");
+  } catch {
+    return undefined;
+  }
 }
 
 /** Undefined for a process that has ended. */

@@ -201,9 +201,9 @@ export class Catalog {
    * calls: `makeChange` is called when all earlier changes are visible, so what it reads in the catalog is what it
    * changes.
    */
-  commit<Change extends CatalogChange>(makeChange: () => Change): Promise<Change> {
+  commit<Change extends CatalogChange>(makeChange: () => Change | Promise<Change>): Promise<Change> {
     return this.between(async () => {
-      const change = makeChange();
+      const change = await makeChange();
       const { records, shards, removedHistoryIds } = stageChange(change, {
         repositories: this.#repositories,
         shards: this.#shards.values(),

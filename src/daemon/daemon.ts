@@ -20,12 +20,13 @@ import type { Searcher } from "../search/searcher.js";
 import type { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import type { SyncManager } from "../sync/sync-manager.js";
 import type { Backups } from "./backup.js";
-import { differingOptions, resolveOptions } from "./config.js";
+import { differingOptions } from "./config.js";
 import type { Controlled, ReloadResult } from "./controlled.js";
 import type { ResolvedOptions } from "./options.js";
 import { createGraphqlExecutor, createGraphqlServices } from "./parts/graphql-parts.js";
 import { createHttpServer } from "./parts/http-parts.js";
 import { createParts, type DaemonParts } from "./parts/parts.js";
+import { rereadOptions } from "./reread-options.js";
 
 /** Time for open streams to end after the stop command. */
 const drainMs = 4_000;
@@ -74,6 +75,8 @@ export class Daemon implements Controlled {
   #warmUpCall: PendingCall | undefined;
   #isStopping = false;
   #loopDelay: LoopDelayMeter | undefined;
+  /** Settles when the last reload is done. */
+  #reloads: Promise<unknown> = Promise.resolve();
   /** 0 until the port is open. */
   #port = 0;
 
@@ -108,9 +111,12 @@ export class Daemon implements Controlled {
    * many users take half a second.
    */
   async load(): Promise<void> {
-    await resultWhileYielding(this.catalog.load());
+    const [largestId] = await Promise.all([
+      largestMirrorId(this.#options.data),
+      resultWhileYielding(this.catalog.load()),
+    ]);
+    this.catalog.reserveRepositoryId(largestId);
     await resultWhileYielding(this.accounts.load());
-    this.catalog.reserveRepositoryId(await largestMirrorId(this.#options.data));
     const storedIds = await resultWhileYielding(this.#parts.stores.shards.idsInSteps());
     this.sync.shards.reserveShardIds(Math.max(this.catalog.nextShardId, (storedIds.at(-1) ?? 0) + 1));
     this.sync.shards.retire(storedIds.filter((id) => !this.#isLive(id)));
@@ -189,10 +195,18 @@ export class Daemon implements Controlled {
     }
   }
 
-  /** Reloads the configuration. If it is invalid, rejects with the errors, and nothing has changed. */
-  async reload(mayRemoveMost: boolean): Promise<ReloadResult> {
+  /**
+   * Reloads the configuration, after earlier reloads. If it is invalid, rejects with the errors, and nothing has changed.
+   */
+  reload(mayRemoveMost: boolean): Promise<ReloadResult> {
+    const reloaded = this.#reloads.then(() => this.#reloadNow(mayRemoveMost));
+    this.#reloads = reloaded.catch(() => undefined);
+    return reloaded;
+  }
+
+  async #reloadNow(mayRemoveMost: boolean): Promise<ReloadResult> {
     try {
-      const fresh = resolveOptions(this.#options.typed);
+      const fresh = await rereadOptions(this.#options.typed);
       await this.#configureRepositories(fresh, mayRemoveMost);
       this.#parts.contexts.configured = fresh.contexts;
       const result = {

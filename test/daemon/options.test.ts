@@ -8,6 +8,7 @@ import { resolveRepository } from "../../src/daemon/config/repositories.js";
 import { nearestWord } from "../../src/base/nearest-word.js";
 import { optionTable, type ResolvedOptions, type TypedOptions } from "../../src/daemon/options.js";
 import { absoluteUrl, nameOfUrl } from "../../src/daemon/repository-url.js";
+import { rereadOptions } from "../../src/daemon/reread-options.js";
 import { configSample, configSchema } from "../../src/daemon/schema.js";
 
 const nothingTyped: TypedOptions = { configFile: undefined, overrides: [], repositories: [] };
@@ -445,4 +446,29 @@ t.test("invalid search contexts", async (t) => {
     }
     t.ok(found.startsWith(message), `${row}: ${found}`);
   }
+});
+
+t.test("options are read again in a thread, while the caller serves others", async (t) => {
+  const configFile = join(t.testdir(), "trawl.jsonc");
+  const items = Array.from({ length: 3000 }, (_, i) => ({
+    name: `r/${i}`,
+    url: `../${i}.git`,
+    topics: ["x"],
+    stars: i,
+  }));
+  writeFileSync(configFile, JSON.stringify({ repositories: items, contexts: [{ name: "c", query: "repo:r" }] }));
+  const typed: TypedOptions = { configFile, overrides: [["search.queue", "7"]], repositories: ["z=https://host/z"] };
+  let turnCount = 0;
+  let isDone = false;
+  const turn = (): void => {
+    turnCount++;
+    if (!isDone) setImmediate(turn);
+  };
+  turn();
+  const options = await rereadOptions(typed);
+  isDone = true;
+  t.same(options, resolveOptions(typed));
+  t.ok(turnCount > 5, "the event loop turned while it was read");
+  writeFileSync(configFile, '{ "repositories": [{ "name": "a" }] }');
+  await t.rejects(rereadOptions(typed), { code: "bad-config", message: /trawl\.jsonc:1: .*"url" is missing/ });
 });

@@ -62,13 +62,16 @@ export function typedRepository(text: string, problems: string[]): LocatedReposi
   return { where: () => where, config: repositoryConfig(item, process.cwd()) };
 }
 
-const repositoryDefaults = Object.fromEntries(
-  Object.entries<OptionRow>(repositoryTable).map(([name, row]) => [name, row.default]),
-);
+const repositoryRows = Object.entries<OptionRow>(repositoryTable);
 
+/** Every repository gets its properties in the same order, so that they share one hidden class. */
 function repositoryConfig(item: Partial<RepositoryOptions>, base: string): RepositoryConfig {
-  const { interval, ...fields } = { ...repositoryDefaults, ...item } as RepositoryOptions;
-  return { ...fields, url: absoluteUrl(fields.url, base), intervalSeconds: interval };
+  const config: Record<string, unknown> = {};
+  for (const [name, row] of repositoryRows) {
+    const value = item[name as keyof RepositoryOptions] ?? row.default;
+    config[name === "interval" ? "intervalSeconds" : name] = name === "url" ? absoluteUrl(String(value), base) : value;
+  }
+  return config as unknown as RepositoryConfig;
 }
 
 /** Adds a problem for each name that occurs twice and each credential that does not fit its URL. */

@@ -1,5 +1,6 @@
+import { eachInSteps, resultWhileYielding } from "../../base/yielding.js";
 import type { Repository, RepositoryConfig } from "../../model/repository.js";
-import { configuredRecords, requireFewRemovals } from "./configured-repositories.js";
+import { configuredRecords } from "./configured-repositories.js";
 import type { RepositorySecrets } from "./repository-secrets.js";
 import type { SyncQueue } from "../queue/sync-queue.js";
 import type { SyncServices } from "../sync-settings.js";
@@ -22,18 +23,21 @@ export async function configureRepositories(
   mayRemoveMost: boolean,
 ): Promise<void> {
   const { configs, changedNames } = await secrets.movedAll(configured);
-  const { repositories } = await catalog.commit(() => {
-    if (!mayRemoveMost) requireFewRemovals(catalog, configs);
-    return { repositories: configuredRecords(catalog, configs, new Date().toISOString()) };
-  });
+  const { repositories } = await catalog.commit(async () => ({
+    repositories: await resultWhileYielding(
+      configuredRecords(catalog, configs, new Date().toISOString(), mayRemoveMost),
+    ),
+  }));
   for (const name of changedNames) {
     const repository = catalog.repositoryByName(name);
     if (repository !== undefined) queue.enqueue(repository.id, false);
   }
-  for (const { id, removedAt } of repositories) {
-    if (removedAt === "") queue.enqueue(id, false);
-    else queue.remove(id);
-  }
+  await resultWhileYielding(
+    eachInSteps(repositories, ({ id, removedAt }) => {
+      if (removedAt === "") queue.enqueue(id, false);
+      else queue.remove(id);
+    }),
+  );
   const removed = repositories.filter(({ removedAt }) => removedAt !== "");
   if (removed.length > 0) log.warn(describeRemovals(removed, settings.removalGraceMs), removalMessage);
 }

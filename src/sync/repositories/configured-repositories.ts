@@ -1,4 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
+import { filterInSteps, mapInSteps } from "../../base/yielding.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { Repository, RepositoryConfig } from "../../model/repository.js";
 
@@ -8,41 +9,40 @@ const remainingShareMin = 0.5;
 const namedRepositoriesMax = 5;
 
 /**
- * The records to write so that the catalog contains the configured repositories.
+ * The records to write so that the catalog contains the configured repositories, computed in steps. Throws `conflict` if
+ * most of the previously configured repositories are missing from the configuration, unless `mayRemoveMost`.
  *
  * A repository that is no longer configured is only marked as removed: searches do not find it, and its mirror and its
  * shards are kept until the grace period ends. If it is configured again within that time, it is restored completely. A
  * repository with a changed URL stays searchable in its old state until its new remote has been fetched.
  */
-export function configuredRecords(
+export function* configuredRecords(
   catalog: Catalog,
   configured: readonly RepositoryConfig[],
   removedAt: string,
-): Repository[] {
+  mayRemoveMost: boolean,
+): Generator<void, Repository[]> {
+  const before = yield* filterInSteps([...catalog.repositories()], isConfigured);
+  const names = new Set(configured.map(({ name }) => name));
+  const gone = yield* filterInSteps(before, ({ name }) => !names.has(name));
+  if (!mayRemoveMost) requireFewRemovals(before.length, gone);
+  const changed = yield* mapInSteps(configured, (config) => findRecord(catalog, config));
   return [
-    ...vanished(catalog, configured).map((repository) => ({ ...repository, removedAt })),
-    ...configured.flatMap((config) => findRecord(catalog, config) ?? []),
+    ...gone.map((repository) => ({ ...repository, removedAt })),
+    ...changed.filter((repository) => repository !== undefined),
   ];
 }
 
-/** Throws `conflict` if most of the previously configured repositories are missing from the configuration. */
-export function requireFewRemovals(catalog: Catalog, configured: readonly RepositoryConfig[]): void {
-  const gone = vanished(catalog, configured);
-  const before = [...catalog.repositories()].filter(isConfigured).length;
-  if (before === 0 || before - gone.length >= before * remainingShareMin) return;
+function requireFewRemovals(beforeCount: number, gone: readonly Repository[]): void {
+  if (beforeCount === 0 || beforeCount - gone.length >= beforeCount * remainingShareMin) return;
   const names = gone
     .slice(0, namedRepositoriesMax)
     .map(({ name }) => name)
     .join(", ");
   throw new TrawlError(
     "conflict",
-    `this would remove ${gone.length} of ${before} configured repositories (${names}${gone.length > namedRepositoriesMax ? ", ..." : ""}). If that is intended, run \`trawl reload --yes\`.`,
+    `this would remove ${gone.length} of ${beforeCount} configured repositories (${names}${gone.length > namedRepositoriesMax ? ", ..." : ""}). If that is intended, run \`trawl reload --yes\`.`,
   );
-}
-
-export function vanished(catalog: Catalog, configured: readonly RepositoryConfig[]): Repository[] {
-  const names = new Set(configured.map(({ name }) => name));
-  return [...catalog.repositories()].filter((repository) => isConfigured(repository) && !names.has(repository.name));
 }
 
 function isConfigured({ configured, removedAt }: Repository): boolean {
@@ -61,8 +61,20 @@ function findRecord(catalog: Catalog, config: RepositoryConfig): Repository | un
 
 /** Whether the record already has all wanted properties. */
 function holds(record: Repository, wanted: Partial<Repository>): boolean {
-  return Object.entries(wanted).every(([field, value]) => {
-    const known: unknown = record[field as keyof Repository];
-    return known === value || (typeof value === "object" && JSON.stringify(known) === JSON.stringify(value));
-  });
+  for (const field in wanted) {
+    if (!isSame(record[field as keyof Repository], wanted[field as keyof Repository])) return false;
+  }
+  return true;
+}
+
+/** For values as the configuration has them: plain ones, and lists and objects of plain ones. */
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (Array.isArray(a) && Array.isArray(b)) return areSame(a, b);
+  return areSame(Object.keys(a), Object.keys(b)) && areSame(Object.values(a), Object.values(b));
+}
+
+function areSame(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((value, i) => value === b[i]);
 }

@@ -1,3 +1,4 @@
+import { filterInSteps, resultWhileYielding } from "../../base/yielding.js";
 import type { RepositoryConfig } from "../../model/repository.js";
 import { splitSecret } from "../../git/mirror/url-secret.js";
 import { SecretFiles } from "../../store/secret-files.js";
@@ -23,17 +24,20 @@ export class RepositorySecrets {
     return { config: { ...config, url, credential }, isNew: await this.#files.keep(credential, secret) };
   }
 
+  /** Yields between steps, since most repositories have no secret. */
   async movedAll<T extends RepositoryConfig>(
     configs: readonly T[],
   ): Promise<{ readonly configs: readonly T[]; readonly changedNames: ReadonlySet<string> }> {
-    const moved: T[] = [];
+    const isSecret = ({ url }: T): boolean => splitSecret(url).secret !== undefined;
+    const withSecret = await resultWhileYielding(filterInSteps(configs, isSecret));
+    const moved = new Map<T, T>();
     const changedNames = new Set<string>();
-    for (const config of configs) {
+    for (const config of withSecret) {
       const { config: without, isNew } = await this.moved(config);
-      moved.push(without);
+      moved.set(config, without);
       if (isNew) changedNames.add(config.name);
     }
-    return { configs: moved, changedNames };
+    return { configs: configs.map((config) => moved.get(config) ?? config), changedNames };
   }
 
   forget(credential: string): Promise<void> {
