@@ -3,6 +3,7 @@ import { fieldAt } from "../fields/fields.js";
 
 const operatorWord = /(?:and|or|not) /iy;
 
+const unknown = 0;
 const refused = -1;
 
 /**
@@ -15,15 +16,17 @@ const refused = -1;
  */
 export class BalancedScanner {
   readonly #text: string;
-  /** By position of a `(`: the index after its `)`, or `refused`. */
-  readonly #groupEnds = new Map<number, number>();
-  /** By position: the end of the word, or `refused`. */
-  readonly #wordEnds = new Map<number, number>();
+  /** By position of a `(`: the index after its `)`, `refused` or `unknown`. */
+  readonly #groupEnds: Int32Array;
+  /** By position: the end of the word plus one, `refused` or `unknown`. */
+  readonly #wordEnds: Int32Array;
   /** Positions of `(` that no `)` closes, whatever is between. */
   readonly #unclosed = new Set<number>();
 
   constructor(text: string) {
     this.#text = text;
+    this.#groupEnds = new Int32Array(text.length);
+    this.#wordEnds = new Int32Array(text.length + 1);
   }
 
   /**
@@ -34,16 +37,16 @@ export class BalancedScanner {
     if (this.#looksLikeQuery(from)) return undefined;
     const passed: number[] = [];
     let at = from;
-    let end = this.#wordEnds.get(at);
-    while (end === undefined) {
+    let end = this.#wordEnds[at];
+    while (end === unknown) {
       passed.push(at);
       const next = this.#step(at);
-      if (next === at) end = at;
+      if (next === at) end = at + 1;
       else if (next === refused) end = refused;
-      else end = this.#wordEnds.get((at = next));
+      else end = this.#wordEnds[(at = next)];
     }
-    for (const index of passed) this.#wordEnds.set(index, end);
-    return end === refused ? undefined : end;
+    for (const index of passed) this.#wordEnds[index] = end;
+    return end === refused ? undefined : end - 1;
   }
 
   /** The next position outside parentheses; `at` itself where the word ends. */
@@ -52,8 +55,8 @@ export class BalancedScanner {
     if (character === undefined || character === ")" || isSpaceAt(this.#text, at)) return at;
     if (character === "\\") return Math.min(at + 2, this.#text.length);
     if (character !== "(") return at + 1;
-    if (!this.#groupEnds.has(at)) this.#findGroupEnds(at);
-    return this.#groupEnds.get(at) ?? refused;
+    if (this.#groupEnds[at] === unknown) this.#findGroupEnds(at);
+    return this.#groupEnds[at];
   }
 
   /** Finds the end of the group at `from`, and of all groups in it. */
@@ -64,18 +67,18 @@ export class BalancedScanner {
       if (character === "\\") {
         at++;
       } else if (character === "(") {
-        const known = this.#groupEnds.get(at);
-        if (known === undefined) open.push(at);
+        const known = this.#groupEnds[at];
+        if (known === unknown) open.push(at);
         if (known === refused || this.#looksLikeQuery(at + 1)) break;
-        if (known !== undefined) at = known - 1;
+        if (known !== unknown) at = known - 1;
       } else if (character === ")") {
-        this.#groupEnds.set(open.pop() ?? from, at + 1);
+        this.#groupEnds[open.pop() ?? from] = at + 1;
         if (open.length === 0) return;
       } else if (isSpaceAt(this.#text, at) && this.#looksLikeQuery(at + 1)) {
         break;
       }
     }
-    for (const index of open) this.#groupEnds.set(index, refused);
+    for (const index of open) this.#groupEnds[index] = refused;
   }
 
   /** The index after the `)` that closes the `(` at `from`, whatever is between; undefined if none does. */

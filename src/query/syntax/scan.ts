@@ -2,6 +2,7 @@ import { BalancedScanner } from "./balanced.js";
 import { isSpaceAt, nextSpace, skipSpaces, type Span } from "./characters.js";
 import { scanDelimited } from "./delimited.js";
 import { fieldAt, fields, type FieldName, type FieldStart } from "../fields/fields.js";
+import { queryLimits } from "./limits.js";
 import type { QueryType } from "./query-type.js";
 
 export type Token =
@@ -37,7 +38,8 @@ export interface PatternToken {
 /**
  * Splits the query text into tokens, in text order. Tokens depend on the pattern type, because each type treats quotes
  * and parentheses differently. With `parenthesesAreText` no parenthesis groups: used in the second attempt for a text
- * such as `open (`. A token of kind `broken` is the last one.
+ * such as `open (`. A token of kind `broken` is the last one. Of a text with too many terms or too deep groups, only the
+ * tokens are returned with which the grammar rejects it.
  */
 export function scan(text: string, type: QueryType, parenthesesAreText: boolean): Token[] {
   return new Scanner(text, type, parenthesesAreText).all();
@@ -62,13 +64,21 @@ class Scanner {
 
   all(): Token[] {
     const tokens: Token[] = [];
-    for (;;) {
+    let termCount = 0;
+    let depth = 0;
+    while (termCount <= queryLimits.termCountMax && depth <= queryLimits.groupDepthMax) {
       this.#at = skipSpaces(this.#text, this.#at);
       if (this.#at >= this.#text.length) return tokens;
       const token = this.#next(tokens.at(-1)?.kind === "not");
+      if (token.kind === "field" || token.kind === "pattern") termCount++;
+      // An empty group is a term. Any other has a term of its own, so the two limits end texts of groups alone as well.
+      if (token.kind === "close" && tokens.at(-1)?.kind === "open") termCount++;
+      if (token.kind === "open") depth++;
+      if (token.kind === "close") depth--;
       tokens.push(token);
       if (token.kind === "broken") return tokens;
     }
+    return tokens;
   }
 
   /** After NOT, a parenthesis is never text, and no operator follows: `NOT or` excludes the word `or`. */

@@ -1,4 +1,6 @@
 import t from "tap";
+import { queryLimits } from "../../../src/query/syntax/limits.js";
+import { parseQuery } from "../../../src/query/syntax/parse.js";
 import type { QueryType } from "../../../src/query/syntax/query-type.js";
 import { scan, type Token } from "../../../src/query/syntax/scan.js";
 
@@ -255,4 +257,23 @@ t.test("positions are UTF-16 indexes into the text", async (t) => {
   const text = `é repo:"x y" (a or b)`;
   const parts = scan(text, "standard", false).map(({ span }) => text.slice(span.from, span.to));
   t.same(parts, ["é", `repo:"x y"`, "(", "a", "or", "b", ")"]);
+});
+
+t.test("of a text beyond the limits, no more is scanned than its rejection needs", async (t) => {
+  const tooMany = /the query has more than 3000 terms/;
+  const tooDeep = /nested more than 500 deep/;
+  const rows: readonly (readonly [unit: string, type: QueryType, error: RegExp])[] = [
+    ["a ", "standard", tooMany],
+    ["f:a ", "standard", tooMany],
+    ["() ", "keyword", tooMany],
+    ["(a)", "keyword", tooMany],
+    ["a or ", "regexp", tooMany],
+    ["(", "literal", tooDeep],
+  ];
+  for (const [unit, type, error] of rows) {
+    const text = unit.repeat(queryLimits.textBytesMax / unit.length);
+    const tokens = scan(text, type, false);
+    t.ok(tokens.length <= 3 * (queryLimits.termCountMax + 1), `${unit}: ${tokens.length} tokens`);
+    t.throws(() => parseQuery(text, type), error, unit);
+  }
 });
