@@ -22,9 +22,8 @@ const packageOwners: Readonly<Record<string, string>> = {
   "highlight.js": "worker",
 };
 
-/** What is started by name and not imported: the command, the daemon, files of threads, scripts; and the library of pages. */
+/** What is started by name and not imported: the command, the daemon, files of threads and scripts. */
 const isEntry = (path: string): boolean =>
-  /^src\/web\/(api|ui)\//.test(path) ||
   /^src\/(cli\/main|daemon\/main|worker\/[a-z-]*(worker|entry)|store\/store-probe)\.ts$/.test(path) ||
   path === "src/daemon/options-thread.ts" ||
   /^src\/web\/(main\.tsx|modules\.d\.ts)$/.test(path) ||

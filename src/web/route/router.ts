@@ -4,6 +4,9 @@ import { findWebPage } from "../../model/web-page.js";
 /** The address of what is shown; it changes with each navigation, and pages read their state from it. */
 export const address = signal(new URL(window.location.href));
 
+/** How the address was reached: the back and forward buttons of the browser, or anything else. */
+export const arrival = signal<"history" | "other">("other");
+
 /** The page at the address; undefined for one that the daemon renders. */
 export const page = computed(() => findWebPage(address.value.pathname));
 
@@ -16,6 +19,7 @@ export function navigate(to: string, how: "push" | "replace" = "push"): void {
   }
   if (how === "push" && target.href !== address.peek().href) history.pushState(null, "", target);
   else history.replaceState(null, "", target);
+  arrival.value = "other";
   const isOtherPage = target.pathname !== address.peek().pathname;
   address.value = target;
   if (isOtherPage) window.scrollTo(0, 0);
@@ -24,6 +28,7 @@ export function navigate(to: string, how: "push" | "replace" = "push"): void {
 /** Starts following the browser's history and the links of all pages. Called once. */
 export function followLinks(): void {
   window.addEventListener("popstate", () => {
+    arrival.value = "history";
     address.value = new URL(window.location.href);
   });
   document.addEventListener("click", (event) => {

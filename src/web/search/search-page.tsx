@@ -1,58 +1,93 @@
-import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
-import type { Progress, StreamError, StreamMatch } from "../../model/stream-events.js";
-import { readEvents } from "../api/event-stream.js";
+import { useSignalEffect } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import { queryOfAddress } from "../query/query-state.js";
-import { address } from "../route/router.js";
-import { Failure, State } from "../ui/states.js";
+import { address, arrival } from "../route/router.js";
+import { addKeys } from "../ui/keys.js";
+import { FilterPanel } from "./filter-panel.js";
+import { SearchHome } from "./search-home.js";
+import { RunNotices } from "./run-notices.js";
+import { RunSummary } from "./run-summary.js";
+import { FileReader } from "./results/file-reader.js";
+import { resultView } from "./results/result-views.js";
+import type { ResultState } from "./results/result-context.js";
+import { ResultList } from "./result-list.js";
+import { stepToResult } from "./result-steps.js";
+import { currentRun, showRun } from "./run-keeper.js";
+import type { SearchRun } from "./search-run.js";
+import "./search-page.css";
+import "../ui/code.css";
+import "./results.css";
 
-const shownMax = 200;
-
-interface Results {
-  readonly matches: readonly StreamMatch[];
-  readonly progress: Progress | undefined;
-  readonly error: unknown;
+/** `/search`: the results of the query in the address, or the start page. */
+export function SearchPage() {
+  const url = address.value;
+  const isEmpty = queryOfAddress(url).text.trim() === "";
+  useEffect(() => {
+    if (isEmpty) return undefined;
+    const query = queryOfAddress(url);
+    showRun(url.href, query, arrival.peek() === "history");
+    document.title = `${query.text} · Trawl`;
+    const run = currentRun.peek();
+    return () => {
+      if (run === undefined) return;
+      run.scrollY = window.scrollY;
+      run.stop();
+    };
+  }, [url, isEmpty]);
+  useEffect(
+    () =>
+      addKeys([
+        { key: "j", what: "Next result", act: () => stepToResult(1) },
+        { key: "k", what: "Previous result", act: () => stepToResult(-1) },
+      ]),
+    [],
+  );
+  if (isEmpty) return <SearchHome />;
+  const run = currentRun.value;
+  if (run === undefined || run.query.text !== queryOfAddress(url).text) return null;
+  return (
+    <div class="search-page">
+      <h1 class="unseen">Search results</h1>
+      <FilterPanel run={run} />
+      <div class="search-results">
+        <RunSummary run={run} />
+        <RunNotices run={run} />
+        <Results key={run.id} run={run} />
+      </div>
+    </div>
+  );
 }
 
-const none: Results = { matches: [], progress: undefined, error: undefined };
-
-/** `/search`: the results of the query in the address. */
-export function SearchPage() {
-  const query = queryOfAddress(address.value);
-  const results = useSignal(none);
+/** The list itself is not a component: it changes many times a second while results arrive. */
+function Results({ run }: { readonly run: SearchRun }) {
+  const host = useRef<HTMLElement>(null);
+  const list = useRef<ResultList>(undefined);
   useEffect(() => {
-    const stop = new AbortController();
-    results.value = none;
-    const take = (name: string, data: string): void => {
-      const value: unknown = JSON.parse(data);
-      const now = results.peek();
-      if (name === "matches") results.value = { ...now, matches: [...now.matches, ...(value as StreamMatch[])] };
-      if (name === "progress") results.value = { ...now, progress: value as Progress };
-      if (name === "error") results.value = { ...now, error: (value as StreamError).message };
+    if (host.current === null) return undefined;
+    const reader = new FileReader();
+    const states = new Map<string, ResultState>();
+    const state = (key: string): ResultState => {
+      const known = states.get(key) ?? {};
+      states.set(key, known);
+      return known;
     };
-    const parameters = new URLSearchParams({ q: query.text, t: query.patternType, display: String(shownMax) });
-    if (query.text.trim() !== "")
-      readEvents(`/search/stream?${parameters}`, stop.signal, take).catch((error: unknown) => {
-        if (!stop.signal.aborted) results.value = { ...results.peek(), error };
-      });
-    return () => stop.abort();
-  }, [query.text, query.patternType, results]);
-  const { matches, progress, error } = results.value;
-  if (error !== undefined) return <Failure what="The search failed" error={error} />;
-  if (query.text.trim() === "") return <State title="Search code in every repository of this server" />;
-  return (
-    <section aria-label="Results">
-      <h1 class="unseen">Results</h1>
-      <p role="status">{progress?.matchCount ?? 0} matches</p>
-      <ol>
-        {matches.map(({ repository = "", path = "" }) => (
-          <li key={`${repository}/${path}`}>
-            <a href={`/${repository}/-/blob/${path}`}>
-              {repository} {path}
-            </a>
-          </li>
-        ))}
-      </ol>
-    </section>
-  );
+    const context = {
+      state,
+      highlight: reader.highlight.bind(reader),
+      readLines: reader.readLines.bind(reader),
+    };
+    const made = new ResultList(host.current, run.store, (match, key) => resultView(match, key, context));
+    list.current = made;
+    if (run.scrollY > 0) window.scrollTo(0, run.scrollY);
+    return () => {
+      made.close();
+      reader.close();
+    };
+  }, [run]);
+  useSignalEffect(() => {
+    // The first results are painted at once, later ones with the next frame.
+    if (run.version.value <= 1) list.current?.update();
+    else list.current?.refresh();
+  });
+  return <section ref={host} class="results" aria-label="Results" />;
 }

@@ -10,11 +10,18 @@ export function Waiting({ what }: { readonly what: string }) {
   );
 }
 
-/** What a page shows when it has nothing else: why, and what to do. Its title is the heading of the page. */
-export function State({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
+interface StateProps {
+  readonly title: string;
+  /** 1, unless the page has another heading of its own. */
+  readonly level?: 1 | 2;
+  readonly children?: ComponentChildren;
+}
+
+/** What a page shows when it has nothing else: why, and what to do. */
+export function State({ title, level = 1, children }: StateProps) {
   return (
     <section class="state">
-      <h1>{title}</h1>
+      {level === 1 ? <h1>{title}</h1> : <h2>{title}</h2>}
       {children}
     </section>
   );

@@ -1,0 +1,17 @@
+import { fieldAt, fields } from "../../query/fields/fields.js";
+import { scan } from "../../query/syntax/scan.js";
+import type { QueryState } from "./query-state.js";
+
+/** The query with an expression such as `count:all` at its end, which replaces a field that may be used only once. */
+export function addExpression(query: QueryState, expression: string): QueryState {
+  const name = fieldAt(expression, 0)?.name;
+  if (name === undefined || !fields[name].once) return { ...query, text: `${query.text.trimEnd()} ${expression}` };
+  let text = "";
+  let at = 0;
+  for (const token of scan(query.text, query.patternType, false)) {
+    if (token.kind !== "field" || token.name !== name) continue;
+    text += query.text.slice(at, token.span.from).trimEnd();
+    at = token.span.to;
+  }
+  return { ...query, text: `${(text + query.text.slice(at)).trim()} ${expression}`.trim() };
+}

@@ -1,0 +1,79 @@
+import type { StreamMatch } from "../../../model/stream-events.js";
+import { button, element } from "../../ui/element.js";
+import { markedText, unitIndex, type TextRange } from "../../ui/text-range.js";
+import { ownUrl } from "./file-url.js";
+import type { ResultContext } from "./result-context.js";
+import { repositoryLink, resultFrame } from "./result-frame.js";
+
+const linesShownMax = 30;
+
+/** A commit whose message or changes match. */
+export function commitResult(match: StreamMatch, key: string, context: ResultContext): HTMLElement {
+  const { message = "", authorName = "", url = "", oid = "" } = match;
+  const [subject = ""] = message.split("\n", 1);
+  const title = element(
+    "h2",
+    {},
+    repositoryLink(match),
+    element("span", { class: "soft", "aria-hidden": "true" }, " › "),
+    element("a", { class: "path", href: ownUrl(url) }, subject === "" ? oid.slice(0, 10) : subject),
+  );
+  const date = (match as { readonly authorDate?: string }).authorDate;
+  const body = element("div", { class: "chunks" }, byline(authorName, oid, date), commitText(match, key, context));
+  return resultFrame({ title, label: subject, note: "", body, fold: { state: context.state(key) } });
+}
+
+function byline(author: string, oid: string, date: string | undefined): HTMLElement {
+  const made = element("p", { class: "byline" }, element("strong", {}, author));
+  if (date !== undefined)
+    made.append(element("time", { datetime: date, title: date }, new Date(date).toLocaleDateString("en-CA")));
+  made.append(element("code", {}, oid.slice(0, 10)));
+  return made;
+}
+
+/** The text between the fences: a message, or the changed lines. Ranges count the first fence as line 0. */
+function commitText(match: StreamMatch, key: string, context: ResultContext): HTMLElement {
+  const [fence = "", ...all] = (match.content ?? "").split("\n");
+  const lines = all.slice(0, -1);
+  const isDiff = fence.endsWith("diff");
+  const marks = marksByLine(match.ranges ?? []);
+  const made = element("div", { class: isDiff ? "diff" : "message" });
+  const show = (from: number, to: number): void => {
+    for (let at = from; at < Math.min(to, lines.length); at++)
+      made.append(commitLine(lines[at] ?? "", marks.get(at + 1) ?? [], isDiff));
+  };
+  const state = context.state(key);
+  show(0, state.isWhole === true ? lines.length : linesShownMax);
+  if (lines.length <= linesShownMax || state.isWhole === true) return made;
+  const more = button("more", `${lines.length - linesShownMax} more lines`, () => {
+    state.isWhole = true;
+    more.remove();
+    show(linesShownMax, lines.length);
+  });
+  return element("div", {}, made, more);
+}
+
+type CommitRange = readonly [line: number, character: number, length: number];
+
+function marksByLine(ranges: readonly CommitRange[]): ReadonlyMap<number, readonly CommitRange[]> {
+  const found = new Map<number, CommitRange[]>();
+  for (const range of ranges) found.set(range[0], [...(found.get(range[0]) ?? []), range]);
+  return found;
+}
+
+function commitLine(text: string, ranges: readonly CommitRange[], isDiff: boolean): HTMLElement {
+  const marks: TextRange[] = ranges.map(([, character, length]) => ({
+    from: unitIndex(text, character),
+    to: unitIndex(text, character + length),
+  }));
+  const code = element("code", { class: isDiff ? diffClass(text) : undefined });
+  code.append(markedText(text, marks));
+  return code;
+}
+
+function diffClass(line: string): string {
+  if (line.startsWith("+")) return "added";
+  if (line.startsWith("-")) return "removed";
+  if (line.startsWith("@@")) return "hunk";
+  return line.startsWith(" ") || line === "" ? "same" : "file";
+}

@@ -1,0 +1,82 @@
+import type { StreamMatch } from "../../../model/stream-events.js";
+import { element } from "../../ui/element.js";
+import { markedText, unitIndex } from "../../ui/text-range.js";
+import { fileUrl, repositoryUrl } from "./file-url.js";
+import type { ResultState } from "./result-context.js";
+
+export interface Frame {
+  readonly title: HTMLElement;
+  /** The name of the result for screen readers. */
+  readonly label: string;
+  readonly note: string;
+  readonly body?: HTMLElement | undefined;
+  /** Present if the body can be folded. */
+  readonly fold?: { readonly state: ResultState };
+}
+
+/** The frame of a result: its title, a note at the end of the line, and what was found in it. */
+export function resultFrame({ title, label, note, body, fold }: Frame): HTMLElement {
+  const head = element("header", {});
+  const made = element("article", { class: "result", "aria-label": label }, head);
+  if (body !== undefined && fold !== undefined) head.append(foldButton(fold.state, body, label));
+  head.append(title);
+  if (note !== "") head.append(element("span", { class: "note" }, note));
+  if (body !== undefined) made.append(body);
+  return made;
+}
+
+function foldButton(state: ResultState, body: HTMLElement, label: string): HTMLElement {
+  const made = element("button", { type: "button", class: "fold", "aria-label": `Matches in ${label}` });
+  const set = (isFolded: boolean): void => {
+    state.isFolded = isFolded;
+    body.hidden = isFolded;
+    made.setAttribute("aria-expanded", String(!isFolded));
+  };
+  made.addEventListener("click", () => set(state.isFolded !== true));
+  set(state.isFolded === true);
+  return made;
+}
+
+/** The repository and the path, with what matched in the path. */
+export function titleOfFile(match: StreamMatch): HTMLElement {
+  const { path = "", pathMatches = [] } = match;
+  const marks = pathMatches.map(({ start, end }) => ({
+    from: unitIndex(path, start.column),
+    to: unitIndex(path, end.column),
+  }));
+  const link = element("a", { class: "path", href: fileUrl(match) });
+  link.append(markedText(path, marks));
+  return element(
+    "h2",
+    {},
+    repositoryLink(match),
+    element("span", { class: "soft", "aria-hidden": "true" }, " › "),
+    link,
+  );
+}
+
+/** Members that only repository results have. */
+interface NamedMatch extends StreamMatch {
+  readonly repositoryMatches?: StreamMatch["pathMatches"];
+}
+
+export function titleOfRepository(match: NamedMatch): HTMLElement {
+  const { repository = "", repositoryMatches = [] } = match;
+  const link = element("a", { class: "path", href: repositoryUrl(match) });
+  const marks = repositoryMatches.map(({ start, end }) => ({
+    from: unitIndex(repository, start.column),
+    to: unitIndex(repository, end.column),
+  }));
+  link.append(markedText(repository, marks));
+  return element("h2", {}, link);
+}
+
+export function repositoryLink(match: StreamMatch): HTMLElement {
+  const { repository = "", branches } = match;
+  const [revision = ""] = branches ?? [];
+  return element(
+    "a",
+    { class: "repository", href: repositoryUrl(match) },
+    revision === "" ? repository : `${repository}@${revision}`,
+  );
+}

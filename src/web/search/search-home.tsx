@@ -1,0 +1,75 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { graphql } from "../api/graphql.js";
+import { addressOfQuery, emptyQuery } from "../query/query-state.js";
+import { viewer } from "../route/viewer.js";
+
+const examples: readonly (readonly [query: string, what: string])[] = [
+  ["main lang:go", "A text in files of one language"],
+  ["/func \\w+Handler/ -file:test", "A regular expression, without tests"],
+  ["file:README install", "In files with this path"],
+  ["type:symbol parse", "Names of functions, types and so on"],
+  ['type:diff after:"1 month ago" retry', "Lines that changed lately"],
+  ["repo:has.path(Cargo.toml) unsafe", "In repositories that have a file"],
+];
+
+interface HomeData {
+  readonly searchContexts: { readonly nodes: readonly { readonly spec: string; readonly description: string }[] };
+  readonly savedSearches?: { readonly nodes: readonly { readonly description: string; readonly query: string }[] };
+}
+
+const contextsField = "searchContexts(first: 20) { nodes { spec description } }";
+const savedField = "savedSearches(viewerIsAffiliated: true, first: 20) { nodes { description query } }";
+
+/** `/search` without a query: what can be asked, saved searches and contexts. */
+export function SearchHome() {
+  const data = useSignal<HomeData | undefined>(undefined);
+  useEffect(() => {
+    document.title = "Trawl";
+    const stop = new AbortController();
+    const query = `query SearchHome { ${contextsField} ${viewer.name === "" ? "" : savedField} }`;
+    graphql<HomeData>("SearchHome", query, {}, stop.signal).then(
+      (found) => {
+        data.value = found;
+      },
+      // The page is complete without them.
+      () => undefined,
+    );
+    return () => stop.abort();
+  }, [data]);
+  const saved = data.value?.savedSearches?.nodes ?? [];
+  const contexts = (data.value?.searchContexts.nodes ?? []).filter(({ spec }) => spec !== "global");
+  return (
+    <div class="search-home">
+      <h1>Search all code on this server</h1>
+      <p class="soft">Every match is found. Type a text; fields such as repo:, file: and lang: narrow the search.</p>
+      <QueryLinks title="For example" rows={examples} />
+      <QueryLinks title="Saved searches" rows={saved.map(({ query, description }) => [query, description])} />
+      <QueryLinks title="Contexts" rows={contexts.map(({ spec, description }) => [`context:${spec} `, description])} />
+    </div>
+  );
+}
+
+interface LinksProps {
+  readonly title: string;
+  readonly rows: readonly (readonly [query: string, what: string])[];
+}
+
+function QueryLinks({ title, rows }: LinksProps) {
+  if (rows.length === 0) return null;
+  return (
+    <section>
+      <h2>{title}</h2>
+      <ul class="panel">
+        {rows.map(([text, what]) => (
+          <li key={text}>
+            <a href={addressOfQuery({ ...emptyQuery, text })}>
+              <code>{text}</code>
+            </a>
+            <span class="soft small">{what}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

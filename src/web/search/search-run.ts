@@ -1,0 +1,85 @@
+import { signal } from "@preact/signals";
+import type { Alert, Filter, Progress, StreamError } from "../../model/stream-events.js";
+import { ApiError } from "../api/api-error.js";
+import { readEvents } from "../api/event-stream.js";
+import type { QueryState } from "../query/query-state.js";
+import { ResultStore } from "./result-store.js";
+
+/** Longer lines are cut, with a sign: one line of a generated file may be longer than all others together. */
+const lineBytesMax = 1000;
+
+export type RunState = "searching" | "done" | "stopped" | "failed";
+
+/** The parameters of the stream for a query. */
+export function streamParameters({ text, patternType, caseSensitive }: QueryState): URLSearchParams {
+  const query = caseSensitive ? `${text} case:yes` : text;
+  return new URLSearchParams({ q: query, t: patternType, cm: "t", cl: "1", "max-line-len": String(lineBytesMax) });
+}
+
+/** One search, from its request to its last event. */
+export class SearchRun {
+  static #count = 0;
+  /** Different for each search, also of the same query. */
+  readonly id = SearchRun.#count++;
+  readonly query: QueryState;
+  readonly store = new ResultStore();
+  readonly state = signal<RunState>("searching");
+  readonly progress = signal<Progress | undefined>(undefined);
+  readonly filters = signal<readonly Filter[]>([]);
+  readonly alert = signal<Alert | undefined>(undefined);
+  readonly error = signal<Error | undefined>(undefined);
+  /** Grows with each event of matches. */
+  readonly version = signal(0);
+  /** Where the page was scrolled to when it was left. */
+  scrollY = 0;
+  readonly #stop = new AbortController();
+  #isComplete = false;
+
+  constructor(query: QueryState) {
+    this.query = query;
+    void this.#run();
+  }
+
+  /** Stops the search; what was found stays. Idempotent. */
+  stop(): void {
+    if (this.state.peek() !== "searching") return;
+    this.state.value = "stopped";
+    this.#stop.abort();
+  }
+
+  async #run(): Promise<void> {
+    try {
+      const path = `/search/stream?${streamParameters(this.query)}`;
+      await readEvents(path, this.#stop.signal, (name, data) => this.#take(name, data));
+      if (!this.#isComplete) throw new ApiError(0, "The connection to the server broke off before the end.");
+      if (this.state.peek() === "searching") this.state.value = this.error.peek() === undefined ? "done" : "failed";
+    } catch (error) {
+      if (this.#stop.signal.aborted) return;
+      this.error.value = error instanceof Error ? error : new ApiError(200, String(error));
+      this.state.value = "failed";
+    }
+  }
+
+  #take(name: string, data: string): void {
+    switch (name) {
+      case "matches":
+        this.store.add(data);
+        this.version.value++;
+        return;
+      case "progress":
+        this.progress.value = JSON.parse(data) as Progress;
+        return;
+      case "filters":
+        this.filters.value = JSON.parse(data) as Filter[];
+        return;
+      case "alert":
+        this.alert.value = JSON.parse(data) as Alert;
+        return;
+      case "error":
+        this.error.value = new ApiError(200, (JSON.parse(data) as StreamError).message);
+        return;
+      case "done":
+        this.#isComplete = true;
+    }
+  }
+}

@@ -1,0 +1,167 @@
+/** The search page: each kind of result, the address as state, filters, alerts, hostile texts. */
+import type { Browser, Page } from "playwright-core";
+import t, { type Test } from "tap";
+import { findViolations, testBrowser, withoutBrowser, withPage } from "../support/browser.js";
+import { testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { GitFixture } from "../support/git-fixture.js";
+import { until } from "../support/waiting.js";
+
+const hostile = `<img src=x onerror="document.title='attacked'">`;
+
+function makeRepository(): GitFixture {
+  const fixture = GitFixture.create();
+  const filler = Array.from({ length: 30 }, (_, at) => `line ${at}`).join("\n");
+  fixture.commit({
+    branch: "main",
+    message: `Start with the needle ${hostile}`,
+    files: {
+      "src/needle.ts": `// first\n${filler}\nexport function findNeedle(text: string): string {\n  return "needle";\n}\n${filler}\n`,
+      "src/many.txt": "needle\nother\nother\n".repeat(40),
+      "docs/a b#c?.md": "A needle, und eine Nadel mit 🧵 needle.\n",
+      [`${hostile.replaceAll("/", "")}.html`]: `needle ${hostile}</code></article>\n`,
+    },
+  });
+  fixture.commit({ branch: "main", message: "Change a line", files: { "src/changed.go": "package needle\n" } });
+  return fixture;
+}
+
+async function search(page: Page, daemon: DaemonProcess, query: string, more = ""): Promise<void> {
+  await page.goto(`${daemon.url}/search?q=${encodeURIComponent(query)}${more}`);
+  await page.getByRole("status").filter({ hasText: /match/ }).first().waitFor();
+  await page.locator(".spinner").waitFor({ state: "detached" });
+}
+
+t.test("the search page", { skip: withoutBrowser }, async (t) => {
+  const fixture = makeRepository();
+  t.teardown(() => fixture.remove());
+  const [daemon, browser] = await Promise.all([testDaemon(t), testBrowser(t)]);
+  await daemon.add("example.org/code", fixture.path);
+  await testKinds(t, daemon, browser);
+  await testAddress(t, daemon, browser);
+  await testContent(t, daemon, browser);
+  await testMessages(t, daemon, browser);
+});
+
+async function testKinds(t: Test, daemon: DaemonProcess, browser: Browser): Promise<void> {
+  const rows: readonly (readonly [query: string, selector: string, text: RegExp])[] = [
+    ["needle file:many", ".result .line mark", /^needle$/],
+    ["needle type:path", ".result .path mark", /^needle$/],
+    ["type:repo code", ".result .path", /example\.org\/code/],
+    ["type:commit needle", ".result .message mark", /needle/],
+    ["type:diff needle file:changed", ".result .diff .added", /\+package needle/],
+  ];
+  await t.test("each kind of result", async (t) => {
+    await withPage(t, browser, daemon.url, {}, async (page) => {
+      for (const [query, selector, text] of rows) {
+        await search(page, daemon, query);
+        t.match(await page.locator(selector).first().textContent(), text, query);
+        t.same(await findViolations(page), [], query);
+      }
+      t.equal(await page.title(), "type:diff needle file:changed · Trawl", "nothing of a result has run");
+    });
+  });
+  await t.test("dark and narrow", async (t) => {
+    const options = { colorScheme: "dark", viewport: { width: 360, height: 700 } } as const;
+    await withPage(t, browser, daemon.url, options, async (page) => {
+      await search(page, daemon, "needle");
+      t.same(await findViolations(page), []);
+      t.equal(await page.evaluate("document.documentElement.scrollWidth"), 360);
+    });
+  });
+}
+
+async function testAddress(t: Test, daemon: DaemonProcess, browser: Browser): Promise<void> {
+  await t.test("the address is the state", async (t) => {
+    await withPage(t, browser, daemon.url, {}, async (page) => {
+      const field = page.getByLabel("Search query");
+      await field.fill("needle");
+      await field.press("Enter");
+      const status = page.getByRole("status").filter({ hasText: "matches in 1 repository" });
+      await status.waitFor();
+      const all = await status.textContent();
+      await page.getByRole("link", { name: /^Go\b/ }).click();
+      await page.waitForURL(/lang%3Ago/);
+      await page.getByText("src/changed.go").waitFor();
+      t.equal(await page.locator(".result").count(), 1);
+      t.equal(await field.inputValue(), "needle lang:go");
+      await page.reload();
+      await page.getByText("src/changed.go").waitFor();
+      t.equal(await field.inputValue(), "needle lang:go");
+      await page.getByRole("link", { name: /^Go ✕/ }).click();
+      await status.waitFor();
+      t.equal(await field.inputValue(), "needle", "the second click takes the filter back");
+      await page.goBack();
+      await until("one result", async () => (await page.locator(".result").count()) === 1);
+      await page.goBack();
+      await until("all results", async () => (await page.locator(".result").count()) > 3);
+      t.equal((await status.textContent())?.replace(/ ·.*/, ""), all?.replace(/ ·.*/, ""));
+      await page.getByRole("button", { name: "Case counts" }).click();
+      await page.waitForURL(/case=yes/);
+      await page.getByLabel("Pattern type").selectOption("regexp");
+      await page.waitForURL(/patternType=regexp/);
+    });
+  });
+}
+
+async function testContent(t: Test, daemon: DaemonProcess, browser: Browser): Promise<void> {
+  await t.test("lines: colours, links, folding, context, more", async (t) => {
+    await withPage(t, browser, daemon.url, {}, async (page) => {
+      await search(page, daemon, "findNeedle");
+      const result = page.locator(".result");
+      await result.locator(".hljs-keyword").first().waitFor();
+      t.equal(await result.locator("mark").first().textContent(), "findNeedle", "the match is marked in a token");
+      t.match(await result.locator(".line-number").nth(1).getAttribute("href"), /\/-\/blob\/src\/needle\.ts\?L32$/);
+      const lines = await result.locator(".line").count();
+      await result.getByRole("button", { name: "Show lines above" }).click({ force: true });
+      await until("more lines", async () => (await result.locator(".line").count()) === lines + 10);
+      t.match(await result.locator(".line").first().textContent(), /21line 19/);
+      await result.getByRole("button", { name: /^Matches in/ }).click();
+      t.equal(await result.locator(".line").first().isVisible(), false);
+      await search(page, daemon, "needle file:many");
+      t.equal(await page.locator(".line.match").count(), 8);
+      await page.getByRole("button", { name: "32 more matching lines" }).click();
+      t.equal(await page.locator(".line.match").count(), 40);
+      await search(page, daemon, "needle file:md");
+      t.same(await page.locator(".line mark").allTextContents(), ["needle", "needle"], "behind a wide character");
+      t.match(await page.locator(".path").getAttribute("href"), /docs\/a%20b%23c%3F\.md$/);
+    });
+  });
+  await t.test("hostile texts are texts", async (t) => {
+    await withPage(t, browser, daemon.url, {}, async (page) => {
+      for (const query of [hostile, `type:commit ${hostile}`, `type:path onerror`]) {
+        await search(page, daemon, query, "&patternType=literal");
+        t.equal(await page.locator(".results img").count(), 0, query);
+        t.match(await page.locator(".result").first().textContent(), /onerror="document/);
+        t.match(await page.title(), /· Trawl$/);
+      }
+    });
+  });
+}
+
+async function testMessages(t: Test, daemon: DaemonProcess, browser: Browser): Promise<void> {
+  await t.test("errors, proposals, nothing", async (t) => {
+    await withPage(t, browser, daemon.url, {}, async (page) => {
+      await page.goto(`${daemon.url}/search?q=${encodeURIComponent("a (b or lang:nonesuch")}&patternType=keyword`);
+      await page.getByRole("alert").waitFor();
+      t.match(await page.locator(".query-place u").textContent(), /\S/, "the place of the error");
+      await page.goto(`${daemon.url}/search?q=${encodeURIComponent("needle count:1")}`);
+      await page.getByRole("link", { name: "increase limit" }).click();
+      await page.waitForURL(/count%3A1000/);
+      await page.goto(`${daemon.url}/search?q=nothinglikethis`);
+      await page.getByText("Nothing matches").waitFor();
+      t.same(await findViolations(page), []);
+    });
+  });
+  await t.test("the server goes away", async (t) => {
+    await withPage(t, browser, daemon.url, { allowed: [/ERR_CONNECTION_REFUSED|ERR_INTERNET/] }, async (page) => {
+      await search(page, daemon, "needle");
+      await page.context().setOffline(true);
+      await page.getByLabel("Search query").fill("needle file:many");
+      await page.keyboard.press("Enter");
+      await page.getByRole("alert").getByText("cannot be reached").waitFor();
+      await page.context().setOffline(false);
+      await page.getByRole("button", { name: "Search again" }).click();
+      await page.locator(".line mark").first().waitFor();
+    });
+  });
+}
