@@ -1,6 +1,16 @@
 import type { Command } from "commander";
+import { TrawlError } from "../base/errors.js";
 import { collect, dataOption, print } from "./command-options.js";
 import { RepoCommands, type TypedAttributes } from "./repo.js";
+
+/** Options of `trawl repo add` as commander parses them. */
+interface TypedAdd extends TypedAttributes {
+  readonly data: string;
+  readonly branch: string[];
+  readonly credential?: string;
+  readonly from?: string;
+  readonly wait: boolean;
+}
 
 const credentialText = "source of the token, or USER:PASSWORD, for an http(s) URL: file:/PATH or credential:NAME";
 
@@ -8,14 +18,21 @@ const credentialText = "source of the token, or USER:PASSWORD, for an http(s) UR
 export function addRepo(program: Command): void {
   const repo = program.command("repo").description("Add, list, remove and sync repositories of the running daemon.");
   const commands = (typed: { data: string }) => new RepoCommands(typed.data, print);
-  addAttributeOptions(repo.command("add").argument("<name>").argument("<url>").addOption(dataOption()))
-    .description("Mirror and index a repository. Returns when it can be searched.")
+  addAttributeOptions(repo.command("add").argument("[name]").argument("[url]").addOption(dataOption()))
+    .description("Mirror and index a repository. Returns when it can be searched. With --from, add many.")
+    .option(
+      "--from <file>",
+      "add the repositories of this file, one per line: NAME URL, URL or JSON; - for standard input",
+    )
+    .option("--wait", "with --from: return when all of them can be searched", false)
     .option("--branch <name>", "also index this branch; repeatable", collect, [])
     .option("--credential <source>", credentialText)
-    .action(
-      (name: string, url: string, typed: TypedAttributes & { data: string; branch: string[]; credential?: string }) =>
-        commands(typed).add(name, url, typed.branch, typed, typed.credential),
-    );
+    .action(async (name: string | undefined, url: string | undefined, typed: TypedAdd) => {
+      if (typed.from !== undefined && name === undefined) return commands(typed).addList(typed.from, typed.wait);
+      if (typed.from !== undefined || name === undefined || url === undefined)
+        throw new TrawlError("bad-request", "write `trawl repo add NAME URL`, or `trawl repo add --from FILE`");
+      return commands(typed).add(name, url, typed.branch, typed, typed.credential);
+    });
   addAttributeOptions(repo.command("set").argument("<name>").addOption(dataOption()))
     .description("Change the attributes of a repository that was added with `trawl repo add`.")
     .option("--url <url>", "fetch from this URL; the current index stays searchable until a fetch succeeds")

@@ -4,6 +4,7 @@ import { absoluteUrl } from "../daemon/repository-url.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
 import type { RepositoryAttributes } from "../model/repository.js";
 import { callDaemon } from "./control-client.js";
+import type { Call } from "./repo-list.js";
 
 /** Attributes of a repository given on the command line; undefined if not given, false to remove the attribute. */
 export interface TypedAttributes {
@@ -46,6 +47,23 @@ export class RepoCommands {
       ...(credential === undefined ? {} : { credential }),
     };
     this.#printStatus((await this.#call("POST", "/.api/repos", body)) as RepositoryStatus);
+  }
+
+  /**
+   * Adds the repositories of a file, or of standard input. Returns before they can be searched, unless `wait`; throws
+   * if any was refused or has failed.
+   */
+  async addList(file: string, wait: boolean): Promise<void> {
+    const { addRepositories, readRepositoryList, waitForRepositories } = await import("./repo-list.js");
+    const call: Call = ({ method, path, body }) => this.#call(method, path, body);
+    const { added, present, refused } = await addRepositories(call, await readRepositoryList(file));
+    this.#print(`${added.length} repositories were added, and ${present.length} were there already`);
+    const statuses = wait ? await waitForRepositories(call, [...added, ...present], this.#print) : [];
+    const problems = [
+      ...refused.map(({ name, reason }) => `${name}: ${reason}`),
+      ...statuses.filter(({ error }) => error !== "").map(({ name, error }) => `${name}: ${oneLine(error)}`),
+    ];
+    if (problems.length > 0) throw new TrawlError("bad-request", problems.join("\n"));
   }
 
   /** Changes the given attributes. */

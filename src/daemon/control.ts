@@ -8,6 +8,7 @@ import type { SyncManager } from "../sync/sync-manager.js";
 import { isSecretSource } from "../base/secret-source.js";
 import { parseRemoteUrl } from "../git/mirror/remote-url.js";
 import { splitSecret } from "../git/mirror/url-secret.js";
+import { type AddedRepositories, readRepositories } from "./added-repositories.js";
 import { accountHandlers } from "./account-control.js";
 import { resolveAttributes, resolveRepository } from "./config/repositories.js";
 import type { Controlled } from "./controlled.js";
@@ -40,6 +41,7 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
       });
       return statusOf(config.name);
     },
+    "POST /.api/repositories": ({ body }: ControlCall) => addRepositories(daemon(), body),
     "DELETE /.api/repos/NAME": async ({ params }: ControlCall) => {
       await daemon().sync.commands.remove(params["NAME"] ?? "");
       return null;
@@ -76,6 +78,20 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
     "POST /explain": ({ body }: ControlCall) => daemon().searcher.explain(readExplain(body)),
     "POST /backup": ({ body, progress }: ControlCall) => daemon().backups.take(readFolder(body), progress),
     "POST /check": ({ body, progress }: ControlCall) => check(daemon().sync, isTrue(body, "repair"), progress),
+  };
+}
+
+/** Adds many repositories without waiting for their first sync. */
+async function addRepositories({ sync, audit }: Controlled, body: unknown): Promise<AddedRepositories> {
+  const { configs, refused } = await readRepositories(body);
+  for (const config of configs) if (config.private) await audit.record(permissionsEntry(config.name, config));
+  const { added, taken } = await sync.commands.addAll(configs);
+  const others = new Set([...added, ...taken]);
+  const reason = "there is another repository with this name; remove it first, or choose another name";
+  return {
+    added,
+    present: configs.map(({ name }) => name).filter((name) => !others.has(name)),
+    refused: [...refused, ...taken.map((name) => ({ name, reason }))],
   };
 }
 

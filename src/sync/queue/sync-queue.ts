@@ -71,6 +71,11 @@ export class SyncQueue {
     this.#queued.add(id);
   }
 
+  /** Starts what is queued, as far as there are free threads. */
+  pump(): void {
+    this.#tasks.pump();
+  }
+
   enqueueAfter(repository: Repository, delayMs: number): void {
     if (repository.removedAt !== "" || this.#tasks.suspended !== undefined) return;
     const schedule = this.schedule(repository.id);

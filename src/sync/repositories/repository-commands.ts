@@ -1,5 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
-import { checkCredential, isSameOrigin } from "../../git/mirror/url-secret.js";
+import { checkCredential, isSameOrigin, splitSecret } from "../../git/mirror/url-secret.js";
 import type { MetadataChange } from "../../model/metadata-change.js";
 import type { Repository, RepositoryAttributes, RepositoryConfig } from "../../model/repository.js";
 import type { Catalog } from "../../catalog/catalog.js";
@@ -44,6 +44,29 @@ export class RepositoryCommands {
     } = await this.#catalog.commit(() => ({ repositories: [this.#catalog.newRepository(without, false)] as const }));
     await this.#queue.sync(repository.id);
     return this.#catalog.repository(repository.id) ?? repository;
+  }
+
+  /**
+   * Adds repositories in one step and queues their first sync, without waiting for it. Returns the names of those that
+   * are new; a repository with the same name and URL is left as it is.
+   */
+  async addAll(
+    configs: readonly RepositoryConfig[],
+  ): Promise<{ readonly added: readonly string[]; readonly taken: readonly string[] }> {
+    const isFree = ({ name }: RepositoryConfig) => this.#catalog.repositoryByName(name) === undefined;
+    const taken = configs.filter((config) => !isFree(config) && !this.#isSame(config)).map(({ name }) => name);
+    const { configs: moved } = await this.#secrets.movedAll(configs.filter(isFree));
+    const { repositories } = await this.#catalog.commit(() => ({
+      repositories: moved.filter(isFree).map((config) => this.#catalog.newRepository(config, false)),
+    }));
+    for (const { id } of repositories) this.#queue.enqueue(id, false);
+    this.#queue.pump();
+    return { added: repositories.map(({ name }) => name), taken };
+  }
+
+  #isSame({ name, url }: RepositoryConfig): boolean {
+    const known = this.#catalog.repositoryByName(name);
+    return known?.removedAt === "" && known.url === splitSecret(url).url;
   }
 
   /** Changes attributes of a repository. Rejects with `conflict` if the configuration file sets them. */

@@ -1,6 +1,7 @@
 import t from "tap";
 import type { RepositoryStatus } from "../../../src/model/repository-status.js";
-import { dataDirectory, runCommand, testDaemon } from "../../support/daemon.js";
+import { parseRepositoryList } from "../../../src/cli/repo-list.js";
+import { dataDirectory, runCommand, runCommandWith, testDaemon } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
 
 t.test("attributes of a repository on the command line", async (t) => {
@@ -90,4 +91,33 @@ t.test("attributes of a repository on the command line", async (t) => {
     t.equal(exitCode, 2);
     t.match(err, message);
   }
+});
+
+t.test("a list of repositories", async (t) => {
+  t.same(parseRepositoryList('# all\n\nhost/a  /x/a\r\nhttps://host/b.git\n{"url": "/x/c", "stars": 1}\n', "list"), [
+    { name: "host/a", url: "/x/a" },
+    { name: "host/b", url: "https://host/b.git" },
+    { name: "c", url: "/x/c", stars: 1 },
+  ]);
+  t.throws(() => parseRepositoryList("\na b c\n", "list"), { message: /^list:2: write NAME URL/ });
+  t.throws(() => parseRepositoryList("{", "list"), { message: /^list:1: not JSON/ });
+
+  const data = dataDirectory(t);
+  const fixture = GitFixture.create();
+  t.teardown(() => fixture.remove());
+  fixture.commit({ branch: "main", files: [["a.txt", "alpha\n"]] });
+  const daemon = await testDaemon(t, [], data);
+  const names = Array.from({ length: 12 }, (_, at) => `many/r${at}`);
+  const list = names.map((name) => `${name} ${fixture.path}\n`).join("");
+  const args = ["repo", "add", "--from", "-", "--data", data];
+  const first = await runCommandWith(list, [...args, "--wait"]);
+  t.equal(first.exitCode, 0, first.err);
+  t.match(first.out, /^12 repositories were added, and 0 were there already\n/);
+  t.equal((await daemon.search("alpha")).found.length, 12, "all are searchable");
+  const again = await runCommandWith(`${list}bad/name: x\nmany/r1 /elsewhere\nmany/new ${fixture.path}\n`, args);
+  t.equal(again.exitCode, 2);
+  t.match(again.out, /^1 repositories were added, and 12 were there already\n/, again.err);
+  t.match(again.err, /bad\/name:: .*must be a name/);
+  t.match(again.err, /many\/r1: the name stands for two URLs in this list/);
+  t.match(await runCommandWith("", ["repo", "add", "x", "--data", data]), { exitCode: 2, err: /--from FILE/ });
 });

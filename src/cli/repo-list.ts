@@ -1,0 +1,111 @@
+import { readFileSync, statSync } from "node:fs";
+import { sleep } from "../base/deadline.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
+import type { AddedRepositories } from "../daemon/added-repositories.js";
+import { absoluteUrl, nameOfUrl } from "../daemon/repository-url.js";
+import type { RepositoryStatus } from "../model/repository-status.js";
+import type { DaemonCall } from "./control-client.js";
+import { readInput } from "./input.js";
+
+/** Calls the daemon; see `callDaemon`. */
+export type Call = (call: Pick<DaemonCall, "method" | "path" | "body">) => Promise<unknown>;
+
+const listBytesMax = 64 * 1024 * 1024;
+
+/** A request has at most this many repositories, and this many bytes. */
+const batchCountMax = 500;
+const batchBytesMax = 512 * 1024;
+
+const pollMs = 1_000;
+
+/** Reads a list of repositories from a file, or from standard input if it is `-`. */
+export async function readRepositoryList(file: string): Promise<readonly object[]> {
+  return parseRepositoryList(file === "-" ? await readInput(process.stdin, listBytesMax) : readFile(file), file);
+}
+
+function readFile(file: string): string {
+  try {
+    if (statSync(file).size > listBytesMax)
+      throw new TrawlError("bad-request", `it is larger than ${listBytesMax} bytes`);
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new TrawlError("bad-request", `the list ${file} cannot be read: ${errorMessage(error)}`);
+  }
+}
+
+/**
+ * One repository per line: `NAME URL`, `URL`, from which a name is derived, or a JSON object with the fields of the
+ * configuration. Empty lines and those that begin with `#` are ignored.
+ */
+export function parseRepositoryList(text: string, file: string): readonly object[] {
+  return text.split("\n").flatMap((line, at) => {
+    const trimmed = line.trim();
+    if (trimmed === "" || trimmed.startsWith("#")) return [];
+    if (trimmed.startsWith("{")) return [parseItem(trimmed, `${file}:${at + 1}`)];
+    const words = trimmed.split(/\s+/);
+    if (words.length > 2)
+      throw new TrawlError("bad-request", `${file}:${at + 1}: write NAME URL, a URL, or a JSON object`);
+    const url = absoluteUrl(words.at(-1) ?? "", process.cwd());
+    return [{ name: words.length === 2 ? words[0] : nameOfUrl(url), url }];
+  });
+}
+
+function parseItem(text: string, where: string): object {
+  let item: { readonly url?: unknown };
+  try {
+    item = JSON.parse(text) as typeof item;
+  } catch (error) {
+    throw new TrawlError("bad-request", `${where}: not JSON: ${errorMessage(error)}`);
+  }
+  const url = typeof item.url === "string" ? absoluteUrl(item.url, process.cwd()) : item.url;
+  return { ...(typeof url === "string" ? { name: nameOfUrl(url) } : {}), ...item, url };
+}
+
+/** Sends the repositories in batches; returns what became of all of them. */
+export async function addRepositories(call: Call, repositories: readonly object[]): Promise<AddedRepositories> {
+  const results: AddedRepositories[] = [];
+  for (const batch of divide(repositories)) {
+    const body = { repositories: batch };
+    results.push((await call({ method: "POST", path: "/.api/repositories", body })) as AddedRepositories);
+  }
+  return {
+    added: results.flatMap(({ added }) => added),
+    present: results.flatMap(({ present }) => present),
+    refused: results.flatMap(({ refused }) => refused),
+  };
+}
+
+function* divide(repositories: readonly object[]): Generator<readonly object[]> {
+  let batch: object[] = [];
+  let bytes = 0;
+  for (const repository of repositories) {
+    const size = Buffer.byteLength(JSON.stringify(repository)) + 1;
+    if (batch.length === batchCountMax || (batch.length > 0 && bytes + size > batchBytesMax)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(repository);
+    bytes += size;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Resolves when each of them is searchable or has failed; reports how many are left. */
+export async function waitForRepositories(
+  call: Call,
+  names: readonly string[],
+  report: (line: string) => void,
+): Promise<readonly RepositoryStatus[]> {
+  const waited = new Set(names);
+  let shown = -1;
+  for (;;) {
+    const all = (await call({ method: "GET", path: "/.api/repos", body: undefined })) as RepositoryStatus[];
+    const statuses = all.filter(({ name }) => waited.has(name));
+    const left = statuses.filter(({ state, error }) => state !== "searchable" && error === "").length;
+    if (left === 0) return statuses;
+    if (left !== shown) report(`${left} repositories are left`);
+    shown = left;
+    await sleep(pollMs);
+  }
+}
