@@ -16,12 +16,12 @@ export interface ChosenContents {
   readonly isComplete: boolean;
 }
 
-/** Found only if there are too many candidates. Both ascend. */
+/** Found only if there are too many candidates. Each ascends. */
 export interface ContentHints {
   /** The candidates of which some document may be a result. */
   readonly searched: () => Uint32Array;
-  /** Contents to prefer. */
-  readonly favourites: () => Uint32Array;
+  /** Contents to prefer, the best first; the numbers need not be candidates. */
+  readonly favourites: () => readonly Uint32Array[];
 }
 
 /**
@@ -40,14 +40,9 @@ export function chooseContents(
   if (isAll(candidates)) return { contents: candidates, isComplete: true };
   const searched = hints.searched();
   if (isAll(searched)) return { contents: searched, isComplete: true };
-  const groups = findGroups(reader);
-  const isFavourite = new Uint8Array(reader.contentCount + 1);
-  for (const content of hints.favourites()) isFavourite[content] = 1;
-  const byGroup: number[][] = Array.from({ length: groupCount + 1 }, () => []);
-  for (const content of searched) byGroup[isFavourite[content] === 1 ? 0 : groups[content] + 1].push(content);
   const chosen: number[] = [];
   let bytes = 0;
-  for (const content of byGroup.flat()) {
+  for (const content of orderContents(reader, searched, hints.favourites())) {
     if (chosen.length === countMax) break;
     const own = countContentBytes(reader, content);
     if (chosen.length > 0 && bytes + own > bytesMax) continue;
@@ -55,6 +50,21 @@ export function chooseContents(
     bytes += own;
   }
   return { contents: Uint32Array.from(chosen).sort(), isComplete: false };
+}
+
+/** First the favourites, then the others; each kind by group. */
+function orderContents(
+  reader: ShardReader,
+  contents: Uint32Array,
+  favourites: readonly Uint32Array[],
+): readonly number[] {
+  const groups = findGroups(reader);
+  const kinds = new Uint8Array(reader.contentCount + 1).fill(favourites.length);
+  for (let kind = favourites.length - 1; kind >= 0; kind--)
+    for (const content of favourites[kind]) kinds[content] = kind;
+  const lists: number[][] = Array.from({ length: (favourites.length + 1) * groupCount }, () => []);
+  for (const content of contents) lists[kinds[content] * groupCount + groups[content]].push(content);
+  return lists.flat();
 }
 
 function countContentBytes({ contentStart, contentCount }: ShardReader, content: number): number {

@@ -14,6 +14,8 @@ export interface QueryWord {
 
 /** What the positive patterns of a query look for: each has a bit, which the texts of an alternation share. */
 export interface QueryWords {
+  /** In the order of the query. */
+  readonly typed: readonly string[];
   /** Longer texts first. */
   readonly words: readonly QueryWord[];
   /** Number of bits. */
@@ -50,7 +52,7 @@ export function findWords(texts: readonly TextPlan[]): QueryWords {
     letterCount: countLetters(text),
   }));
   words.sort((a, b) => b.text.length - a.text.length);
-  return { words, count: chosen.length, regexpBits };
+  return { typed: found.map((word) => word.typed), words, count: chosen.length, regexpBits };
 }
 
 function positiveLeaves(node: TextNode): readonly number[] {

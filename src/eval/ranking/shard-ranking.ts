@@ -15,7 +15,8 @@ import { lastAtMost } from "../../base/sorted-search.js";
 import { DocumentFeatures } from "./document-features.js";
 import { chooseContents } from "./content-choice.js";
 import { weighFile } from "./file-weight.js";
-import { findWords, lowerAscii } from "./query-words.js";
+import { findNameKeys, indexNames } from "./name-index.js";
+import { findWords, lowerAscii, type QueryWords } from "./query-words.js";
 import { BestDocuments } from "../../protocol/ranked-order.js";
 import { scoreDocument } from "./score.js";
 import { SymbolPlaces } from "./symbol-places.js";
@@ -50,6 +51,7 @@ const places = new SymbolPlaces();
 export class ShardRanking {
   readonly #target: RankedTarget;
   readonly #evaluators: BasicQueryEvaluator[] = [];
+  readonly #words: QueryWords;
   readonly #features: DocumentFeatures;
   readonly #best: BestDocuments;
   readonly #budget: RankBudget;
@@ -75,7 +77,8 @@ export class ShardRanking {
       const bound = new BasicQueryEvaluator(text, selections[i], reader, visibility, kernel, useIndex, people, stop);
       if (bound.hasRepositories) this.#evaluators.push(bound);
     });
-    this.#features = new DocumentFeatures(findWords(basicQueries.flatMap(({ text }) => text ?? [])));
+    this.#words = findWords(basicQueries.flatMap(({ text }) => text ?? []));
+    this.#features = new DocumentFeatures(this.#words);
   }
 
   /** Throws `cancelled` if the search is stopped. `onCandidates` is called with the number of candidates. */
@@ -104,7 +107,7 @@ export class ShardRanking {
     const bytesMax = isCheap ? this.#budget.cheapBytes : this.#budget.expensiveBytes;
     const chosen = chooseContents(reader, candidates, this.#budget.contents, bytesMax, {
       searched: () => this.#unite((evaluator) => evaluator.keepSearched(candidates)),
-      favourites: () => this.#unite((evaluator) => evaluator.contentsWithPathMatch()),
+      favourites: () => [...this.#contentsByName(), this.#unite((evaluator) => evaluator.contentsWithPathMatch())],
     });
     this.#isComplete = chosen.isComplete;
     const blocks = new Blocks(reader, chosen.contents, 0, blockContentCountMax);
@@ -121,6 +124,20 @@ export class ShardRanking {
         return true;
       });
     }
+  }
+
+  /** Contents with a symbol whose name consists of all words, and of some of them. */
+  #contentsByName(): readonly Uint32Array[] {
+    const { reader, symbols } = this.#target;
+    if (symbols === undefined) return [];
+    const index = indexNames(reader, symbols);
+    const { contents } = symbols.parts;
+    return [true, false].map((ofAll) => {
+      const found = new Set<number>();
+      for (const { key, wordCount } of findNameKeys(this.#words))
+        if ((wordCount === this.#words.typed.length) === ofAll) index.find(key, (part) => found.add(contents[part]));
+      return Uint32Array.from(found);
+    });
   }
 
   #unite(contentsOf: (evaluator: BasicQueryEvaluator) => Uint32Array): Uint32Array {

@@ -7,7 +7,6 @@ import type { RankedShard, RankTask, RankTaskResult } from "../../protocol/rank-
 import { ShardTable } from "../../protocol/shard-table.js";
 import { StopCheck } from "../../protocol/stop-check.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
-import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import { isCancelled, isOverdue, type SearchThread } from "./search-thread.js";
 import { aloneContentsMax, aloneMs } from "./alone-limits.js";
 
@@ -85,13 +84,10 @@ export class RankSlice {
       const sets = this.#documentSets(shard, reader.documentCount);
       return { shard, reader, symbols: undefined, visibility: { summaries, tombstones, sets }, checkContent };
     }
-    const withSymbols = shards.openSymbols(snapshot, this.#table, row, this.#task.filter);
-    const opened = withSymbols ?? shards.open(snapshot, this.#table, row, this.#task.filter);
-    const view = opened.reader instanceof SymbolView ? opened.reader : undefined;
-    const { summaries, tombstones, checkContent } = opened;
-    const sets = this.#documentSets(shard, opened.reader.documentCount);
-    const reader = view?.text ?? opened.reader;
-    return { shard, reader, symbols: view?.symbols, visibility: { summaries, tombstones, sets }, checkContent };
+    const { reader, summaries, tombstones, checkContent } = shards.open(snapshot, this.#table, row, this.#task.filter);
+    const symbols = shards.openRecords(snapshot, reader);
+    const sets = this.#documentSets(shard, reader.documentCount);
+    return { shard, reader, symbols, visibility: { summaries, tombstones, sets }, checkContent };
   }
 
   #documentSets(shard: number, documentCount: number): RankedTarget["visibility"]["sets"] {

@@ -27,6 +27,8 @@ export class ShardOpener {
   readonly #readers = new ReaderCache();
   #views = newViews();
   #viewFaultCount = 0;
+  #records = newRecords();
+  #recordFaultCount = 0;
 
   constructor(store: ShardStore, arena: SharedArrayBuffer) {
     this.#store = store;
@@ -87,6 +89,23 @@ export class ShardOpener {
     return { reader, summaries, tombstones: undefined, checkContent: () => undefined };
   }
 
+  /**
+   * The records of the symbols of a shard that is open, without their names: undefined if it has none yet, or if they are
+   * damaged. Sound for another reader of the same shard, because records contain nothing of its bytes.
+   */
+  openRecords(snapshot: ShardSnapshot, reader: ShardReader): SymbolReader | undefined {
+    const { faultCount } = this;
+    if (faultCount !== this.#recordFaultCount) this.#records = newRecords();
+    this.#recordFaultCount = faultCount;
+    const known = this.#records.get(reader.id);
+    if (known !== undefined) return known.symbols;
+    const value = snapshot.symbols(reader.id);
+    const symbols = value === undefined ? undefined : makeReader(reader, value);
+    if (symbols === undefined || value === undefined) return undefined;
+    this.#records.set(reader.id, { symbols, byteCount: value.length });
+    return symbols;
+  }
+
   /** The symbols of a shard of the revision cache; undefined if they are not known. */
   openCachedSymbols(range: CachedShardRange): OpenShard | undefined {
     if (range.symbols === undefined) return undefined;
@@ -120,6 +139,10 @@ export class ShardOpener {
 /** The names of symbols that a thread keeps are 8 % of the text that they are in. */
 const viewBytesMax = 128 * 1024 * 1024;
 
+/** Records are 2 % of the text that they are of. A search that ranks results adds a table of their names. */
+const recordBytesMax = 256 * 1024 * 1024;
+const bytesPerName = 8;
+
 interface KnownView {
   readonly view: SymbolView;
   readonly value: Buffer;
@@ -129,9 +152,23 @@ function newViews(): BoundedMap<number, KnownView> {
   return new BoundedMap(viewBytesMax, ({ view, value }) => view.content.length + value.length);
 }
 
+interface KnownRecords {
+  readonly symbols: SymbolReader;
+  readonly byteCount: number;
+}
+
+function newRecords(): BoundedMap<number, KnownRecords> {
+  return new BoundedMap(recordBytesMax, ({ symbols, byteCount }) => byteCount + bytesPerName * symbols.symbolCount);
+}
+
 function makeView(reader: ShardReader, bytes: Buffer): SymbolView | undefined {
+  const symbols = makeReader(reader, bytes);
+  return symbols === undefined ? undefined : new SymbolView(reader, symbols);
+}
+
+function makeReader(reader: ShardReader, bytes: Buffer): SymbolReader | undefined {
   try {
-    return new SymbolView(reader, new SymbolReader(reader, bytes));
+    return new SymbolReader(reader, bytes);
   } catch (error) {
     if (error instanceof TrawlError && error.code !== "internal") return undefined;
     throw error;

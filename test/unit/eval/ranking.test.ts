@@ -166,6 +166,17 @@ t.test("a budget leaves out what paths promise least, and the ranking says so", 
   t.end();
 });
 
+t.test("a budget is spent on symbols of that name first, wherever they are", (t) => {
+  const files = Array.from({ length: 40 }, (_, i): [string, string] => [`${i}.go`, `flush writer ${i}`]);
+  files.push(["test/very/deep/x_test.go", "def flush_Writer"], ["test/very/deep/y_test.go", "writer def flush"]);
+  const shard = shardOf(files);
+  for (const contents of [1, 2]) {
+    const ranked = rank(shard, "Flush writer", { ...largeBudget, contents });
+    t.same(pathsOf(ranked).sort(), ["test/very/deep/x_test.go", "test/very/deep/y_test.go"].slice(0, contents));
+  }
+  t.end();
+});
+
 t.test("patterns that are no words", (t) => {
   const shard = shardOf([
     ["a.c", "a flush b"],
