@@ -3,3 +3,9 @@ declare module "*.svg" {
   const url: string;
   export default url;
 }
+
+/** The text of a file. */
+declare module "*?raw" {
+  const text: string;
+  export default text;
+}

@@ -179,7 +179,9 @@ function importsOf(from: string, text: string): Import[] {
   const statement = /^(import|export)(\s+type)?\s[^;]*?from\s+"([^"]+)"|^import\s+"([^"]+)"|\bimport\("([^"]+)"\)/gm;
   for (const [whole, , type, named, bare, dynamic] of text.matchAll(statement)) {
     const specifier = named ?? bare ?? dynamic ?? "";
-    const to = specifier.startsWith(".") ? findSource(normalize(join(dirname(from), specifier))) : undefined;
+    const to = specifier.startsWith(".")
+      ? findSource(normalize(join(dirname(from), specifier.replace(/\?.*$/, ""))))
+      : undefined;
     const names = /\{([^}]*)\}/
       .exec(whole)?.[1]
       ?.split(",")

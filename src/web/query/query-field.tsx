@@ -1,7 +1,12 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useSignal, type Signal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { address, navigate, page } from "../route/router.js";
+import { callAfter } from "../ui/delay.js";
 import { addKeys } from "../ui/keys.js";
+import { CompletionList, completionId, completionListId } from "./completion/completion-list.js";
+import { CompletionState } from "./completion/completion-state.js";
 import { splitQuery } from "./query-highlight.js";
+import type { QueryProblem } from "./query-problem.js";
 import { addressOfQuery, emptyQuery, queryOfAddress, typedQuery, type QueryState } from "./query-state.js";
 import { QueryToggles } from "./query-toggles.js";
 import "./query-field.css";
@@ -9,14 +14,29 @@ import "./query-field.css";
 /** Longer than the daemon accepts; a paste of a whole file stays harmless. */
 const textLengthMax = 50_000;
 
+/** An error is shown when nothing was typed for this long: every query is wrong while it is typed. */
+const problemPauseMs = 600;
+
 /** The search field of every page. Enter runs the search; the address is what was run. */
 export function QueryField() {
   const field = useRef<HTMLTextAreaElement>(null);
+  const completion = useMemo(() => new CompletionState(), []);
+  const query = typedQuery.value;
+  const problem = useProblem(query);
   useAddress();
   useEffect(() => addKeys([{ key: "/", what: "Go to the search field", act: () => field.current?.select() }]), []);
-  const query = typedQuery.value;
-  const run = () => {
+  const run = (): void => {
+    completion.close();
     if (query.text.trim() !== "") navigate(addressOfQuery(query));
+  };
+  const take = (index: number): void => {
+    const taken = completion.accept(query.text, index);
+    if (taken === undefined || field.current === null) return;
+    typedQuery.value = { ...query, text: taken.text };
+    field.current.value = taken.text;
+    field.current.setSelectionRange(taken.cursor, taken.cursor);
+    field.current.focus();
+    completion.update(taken.text, taken.cursor, query.patternType);
   };
   return (
     <search>
@@ -28,35 +48,85 @@ export function QueryField() {
         }}
       >
         <div class="query-text">
-          <Highlighted query={query} />
-          <textarea
-            ref={field}
-            aria-label="Search query"
-            placeholder="Search code"
-            rows={1}
-            maxLength={textLengthMax}
-            spellcheck={false}
-            autocomplete="off"
-            autocapitalize="off"
-            value={query.text}
-            onInput={(event) => {
-              typedQuery.value = { ...query, text: event.currentTarget.value };
-            }}
-            onKeyDown={(event) => {
-              if (event.key === "Escape") event.currentTarget.blur();
-              if (event.key !== "Enter" || event.isComposing) return;
-              event.preventDefault();
-              run();
-            }}
-          />
+          <Highlighted query={query} problem={problem.value} />
+          <QueryInput field={field} query={query} completion={completion} problem={problem} run={run} take={take} />
         </div>
         <QueryToggles />
         <button type="submit" class="button main" aria-label="Search" title="Search (Enter)">
           <span aria-hidden="true">→</span>
         </button>
+        <div class="query-drop">
+          <p id="query-problem" class="query-problem small" role="status" hidden={problem.value === undefined}>
+            {problem.value?.message}
+          </p>
+          <CompletionList state={completion} onTake={take} />
+        </div>
       </form>
     </search>
   );
+}
+
+interface InputProps {
+  readonly field: { readonly current: HTMLTextAreaElement | null };
+  readonly query: QueryState;
+  readonly completion: CompletionState;
+  readonly problem: Signal<QueryProblem | undefined>;
+  readonly run: () => void;
+  readonly take: (index: number) => void;
+}
+
+function QueryInput({ field, query, completion, problem, run, take }: InputProps) {
+  const chosen = completion.chosen.value;
+  const isOpen = completion.list.value.length > 0;
+  return (
+    <textarea
+      ref={field}
+      aria-label="Search query"
+      aria-autocomplete="list"
+      aria-controls={isOpen ? completionListId : undefined}
+      aria-activedescendant={chosen >= 0 ? completionId(chosen) : undefined}
+      aria-invalid={problem.value !== undefined}
+      aria-describedby="query-problem"
+      placeholder="Search code"
+      rows={1}
+      maxLength={textLengthMax}
+      spellcheck={false}
+      autocomplete="off"
+      autocapitalize="off"
+      value={query.text}
+      onInput={({ currentTarget: { value, selectionStart } }) => {
+        typedQuery.value = { ...query, text: value };
+        completion.update(value, selectionStart, query.patternType);
+      }}
+      onBlur={() => completion.close()}
+      onKeyDown={(event) => handleKey(event, completion, run, take)}
+    />
+  );
+}
+
+function handleKey(
+  event: KeyboardEvent & { readonly currentTarget: HTMLTextAreaElement },
+  completion: CompletionState,
+  run: () => void,
+  take: (index: number) => void,
+): void {
+  const isOpen = completion.list.peek().length > 0;
+  const chosen = completion.chosen.peek();
+  if (event.isComposing) return;
+  if (event.key === "Enter") {
+    event.preventDefault();
+    if (chosen >= 0) take(chosen);
+    else run();
+  } else if (event.key === "Tab" && isOpen && chosen >= 0 && !event.shiftKey) {
+    event.preventDefault();
+    take(chosen);
+  } else if (isOpen && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+    event.preventDefault();
+    completion.step(event.key === "ArrowDown" ? 1 : -1);
+  } else if (event.key === "Escape") {
+    if (isOpen) completion.close();
+    else event.currentTarget.blur();
+  }
 }
 
 /** The field shows what the address of the search page names, and nothing at first on other pages. */
@@ -68,13 +138,44 @@ function useAddress(): void {
   }, [url, isSearch]);
 }
 
+/** What is wrong with the query, once nothing was typed for a while. */
+function useProblem({ text, patternType }: QueryState): Signal<QueryProblem | undefined> {
+  const problem = useSignal<QueryProblem | undefined>(undefined);
+  useEffect(() => {
+    problem.value = undefined;
+    if (text === "") return undefined;
+    let isCurrent = true;
+    const pending = callAfter(problemPauseMs, () => {
+      // The parser is loaded when it is first needed.
+      import("./query-problem.js").then(
+        ({ findProblem }) => {
+          if (isCurrent) problem.value = findProblem(text, patternType);
+        },
+        () => undefined,
+      );
+    });
+    return () => {
+      isCurrent = false;
+      pending.cancel();
+    };
+  }, [text, patternType, problem]);
+  return problem;
+}
+
+interface HighlightedProps {
+  readonly query: QueryState;
+  readonly problem: QueryProblem | undefined;
+}
+
 /** The same text behind the field, in colours. */
-function Highlighted({ query }: { readonly query: QueryState }) {
+function Highlighted({ query: { text, patternType }, problem }: HighlightedProps) {
+  const isWrong = (from: number, to: number): boolean =>
+    problem !== undefined && from < Math.max(problem.to, problem.from + 1) && to > problem.from;
   return (
     <div class="query-colours" aria-hidden="true">
-      {splitQuery(query.text, query.patternType).map(({ kind, from, to }) => (
-        <span key={from} class={`token-${kind}`}>
-          {query.text.slice(from, to)}
+      {splitQuery(text, patternType).map(({ kind, from, to }) => (
+        <span key={from} class={`token-${kind}${isWrong(from, to) ? " token-wrong" : ""}`}>
+          {text.slice(from, to)}
         </span>
       ))}
       {"\u200b"}

@@ -1,0 +1,137 @@
+import { escapeRegexp } from "../../../base/escape-regexp.js";
+import type { StreamMatch } from "../../../model/stream-events.js";
+import { fieldNames } from "../../../query/fields/fields.js";
+import { scan } from "../../../query/syntax/scan.js";
+import { readEvents } from "../../api/event-stream.js";
+import { graphql } from "../../api/graphql.js";
+import { isNegatable, type CompletionPlace } from "./completion-place.js";
+import { fieldHelp, fieldValues } from "./field-help.js";
+
+/** A proposal for the text at the cursor. */
+export interface Completion {
+  readonly label: string;
+  readonly note: string;
+  /** What replaces the part of the query that was typed. */
+  readonly insert: string;
+}
+
+const proposedMax = 8;
+
+/** A shorter word would match nearly every symbol. */
+const symbolPrefixMin = 3;
+
+/** Proposals that need no request. */
+export function proposeAtOnce(place: CompletionPlace): readonly Completion[] {
+  const prefix = place.prefix.toLowerCase();
+  if (place.kind === "value")
+    return (fieldValues[place.field] ?? [])
+      .filter((value) => value.startsWith(prefix) && value !== prefix)
+      .map((value) => ({ label: value, note: "", insert: `${value} ` }));
+  return fieldNames
+    .filter((name) => name.startsWith(prefix) && (place.negation === "" || isNegatable(name)))
+    .flatMap((name) => {
+      const note = fieldHelp[name];
+      return note === undefined ? [] : [{ label: `${place.negation}${name}:`, note, insert: `${name}:` }];
+    })
+    .slice(0, proposedMax);
+}
+
+/** Proposals that come from the server, or from a list that is loaded. `text` is the whole query. */
+export async function proposeLater(
+  place: CompletionPlace,
+  text: string,
+  signal: AbortSignal,
+): Promise<readonly Completion[]> {
+  if (place.kind === "word") return place.prefix.length < symbolPrefixMin ? [] : proposeSymbols(place, text, signal);
+  switch (place.field) {
+    case "repo":
+      return proposeRepositories(place.prefix, signal);
+    case "file":
+      return proposeFiles(place.prefix, text, signal);
+    case "lang":
+      return proposeLanguages(place.prefix);
+    case "context":
+      return proposeContexts(place.prefix, signal);
+    default:
+      return [];
+  }
+}
+
+async function proposeRepositories(prefix: string, signal: AbortSignal): Promise<readonly Completion[]> {
+  const query = `query CompleteRepository($query: String!) {
+    repositories(first: ${proposedMax}, query: $query) { nodes { name } } }`;
+  const { repositories } = await graphql<{ repositories: { nodes: readonly { name: string }[] } }>(
+    "CompleteRepository",
+    query,
+    { query: unescaped(prefix) },
+    signal,
+  );
+  return repositories.nodes.map(({ name }) => ({
+    label: name,
+    note: "repository",
+    insert: `^${escapeRegexp(name)}$ `,
+  }));
+}
+
+async function proposeContexts(prefix: string, signal: AbortSignal): Promise<readonly Completion[]> {
+  const query = `query CompleteContext($query: String!) {
+    searchContexts(first: ${proposedMax}, query: $query) { nodes { spec description } } }`;
+  const { searchContexts } = await graphql<{
+    searchContexts: { nodes: readonly { spec: string; description: string }[] };
+  }>("CompleteContext", query, { query: prefix }, signal);
+  return searchContexts.nodes.map(({ spec, description }) => ({ label: spec, note: description, insert: `${spec} ` }));
+}
+
+async function proposeLanguages(prefix: string): Promise<readonly Completion[]> {
+  const { languageNames } = await import("./language-names.js");
+  const wanted = prefix.toLowerCase();
+  const starts = languageNames.filter((name) => name.toLowerCase().startsWith(wanted));
+  const others = languageNames.filter((name) => !starts.includes(name) && name.toLowerCase().includes(wanted));
+  return [...starts, ...others].slice(0, proposedMax).map((name) => {
+    const value = name.includes(" ") ? `"${name.toLowerCase()}"` : name.toLowerCase();
+    return { label: name, note: "language", insert: `${value} ` };
+  });
+}
+
+async function proposeFiles(prefix: string, text: string, signal: AbortSignal): Promise<readonly Completion[]> {
+  const found = await firstMatches(`${repositoryFilters(text)} type:path file:${prefix}`, signal);
+  return found.flatMap(({ path, repository = "" }) =>
+    path === undefined ? [] : [{ label: path, note: repository, insert: `^${escapeRegexp(path)}$ ` }],
+  );
+}
+
+async function proposeSymbols(
+  place: CompletionPlace,
+  text: string,
+  signal: AbortSignal,
+): Promise<readonly Completion[]> {
+  const found = await firstMatches(`${repositoryFilters(text)} type:symbol ${place.prefix}`, signal);
+  const symbols = found.flatMap(({ symbols = [], path = "" }) =>
+    symbols.map(({ name, kind }) => ({ label: name, note: `${kind.toLowerCase()} · ${path}`, insert: `${name} ` })),
+  );
+  const names = new Set<string>();
+  return symbols.filter(({ label }) => !names.has(label) && names.add(label)).slice(0, proposedMax);
+}
+
+/** The results of a small search. */
+async function firstMatches(query: string, signal: AbortSignal): Promise<readonly StreamMatch[]> {
+  const found: StreamMatch[] = [];
+  const parameters = new URLSearchParams({ q: `${query} count:${proposedMax} timeout:2s`, t: "literal" });
+  await readEvents(`/search/stream?${parameters}`, signal, (name, data) => {
+    if (name === "matches") found.push(...(JSON.parse(data) as StreamMatch[]));
+  });
+  return found;
+}
+
+/** The filters that also narrow what is proposed. */
+function repositoryFilters(text: string): string {
+  return scan(text, "standard", false)
+    .filter((token) => token.kind === "field" && (token.name === "repo" || token.name === "context"))
+    .map(({ span }) => text.slice(span.from, span.to))
+    .join(" ");
+}
+
+/** A regular expression as someone types it, as the part of a name that it probably means. */
+function unescaped(prefix: string): string {
+  return prefix.replace(/[\^$\\]/g, "");
+}

@@ -1,0 +1,58 @@
+import { TrawlError } from "../../base/errors.js";
+import { fields } from "../../query/fields/fields.js";
+import { readDateMs } from "../../query/fields/dates.js";
+import { readBoolean, readCount, readSelect, readTimeoutMs, readYesNoOnly } from "../../query/fields/values.js";
+import { collectLeaves, type FieldNode } from "../../query/syntax/ast.js";
+import { placeOfBytes } from "../../query/syntax/characters.js";
+import { parseQuery } from "../../query/syntax/parse.js";
+import { locateErrors, QueryError } from "../../query/syntax/query-error.js";
+import type { PatternType } from "./query-state.js";
+
+/** What is wrong with a query, and where: UTF-16 code units, `to` exclusive. */
+export interface QueryProblem {
+  readonly message: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * The first error that can be seen without the server: in the syntax, and in values that are not regular expressions,
+ * languages or revisions. The same code as the daemon's finds it, with the same message.
+ */
+export function findProblem(text: string, type: PatternType): QueryProblem | undefined {
+  try {
+    const { root } = parseQuery(text, type);
+    for (const leaf of root === undefined ? [] : collectLeaves(root))
+      if (leaf.kind === "field" && leaf.predicate === undefined) locateErrors(text, leaf.span, () => checkValue(leaf));
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof QueryError)) throw error;
+    return { message: error.description, ...placeOfBytes(text, error.from, error.to) };
+  }
+}
+
+function checkValue({ name, value, negated }: FieldNode): void {
+  if (negated && !fields[name].negatable)
+    throw new TrawlError("bad-query", `field "${name}" does not support negation`);
+  switch (fields[name].value) {
+    case "boolean":
+      readBoolean(value);
+      return;
+    case "yes-no-only":
+      readYesNoOnly(name, value);
+      return;
+    case "count":
+      readCount(value);
+      return;
+    case "duration":
+      readTimeoutMs(value);
+      return;
+    case "select":
+      readSelect(value);
+      return;
+    case "date":
+      readDateMs(value, new Date().getTime());
+      return;
+    default:
+  }
+}
