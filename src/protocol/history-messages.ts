@@ -140,6 +140,8 @@ export interface FoundCommit {
   readonly matches: readonly { readonly optionsIndex: number; readonly count: number }[];
   readonly authorName: string;
   readonly authorEmail: string;
-  /** A match object. */
-  readonly json: string;
+  /** Ranges of the match object. */
+  readonly rangeCount: number;
+  /** A match object in JSON. Those of one task share a buffer. */
+  readonly json: Uint8Array;
 }

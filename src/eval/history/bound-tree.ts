@@ -16,9 +16,17 @@ export class BoundTree {
     kernel: Kernel,
     useIndex: boolean,
     stop: StopCheck,
+    first: number,
   ) {
     this.root = root;
-    this.leaves = leaves.map((leaf) => new RecordLeaf(leaf, records, kernel, useIndex, stop));
+    this.leaves = leaves.map((leaf) => new RecordLeaf(leaf, records, kernel, useIndex, stop, first));
+  }
+
+  /** A leaf without which the tree does not hold; undefined if no leaf at its top is. */
+  get required(): RecordLeaf | undefined {
+    const nodes = this.root.kind === "and" ? this.root.children : [this.root];
+    for (const node of nodes) if (node.kind === "leaf") return this.leaves[node.leaf];
+    return undefined;
   }
 
   /** Decides all records below `end` for every leaf. */

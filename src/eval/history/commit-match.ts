@@ -43,25 +43,39 @@ export function encodeCommitMatch(
   const repositoryUrl = `/${escapeUrlPath(name)}`;
   const url = `${repositoryUrl}/-/commit/${oid}`;
   const [subject] = message.split("\n", 1);
-  return JSON.stringify({
-    type: kind === "diff" ? diffType : "commit",
-    label: `[${shortName(name)}](${repositoryUrl}) › [${author.name}](${url}): [${subject}](${url})`,
-    url,
-    detail: `[\`${oid.slice(0, 7)}\` ${timeAgo(author.unixSeconds, nowMs)}](${url})`,
-    repositoryID: id,
-    repository: name,
-    repoStars: stars > 0 ? stars : undefined,
-    repoLastFetched: lastFetched === "" ? undefined : lastFetched,
-    oid,
-    message,
-    authorName: author.name,
-    authorDate: formatDate(author.unixSeconds),
-    committerName: committer.name,
-    committerDate: formatDate(committer.unixSeconds),
-    content: `\`\`\`${kind === "commit" ? "COMMIT_EDITMSG" : "diff"}\n${text}\n\`\`\``,
-    // The fence is line 0.
-    ranges: ranges.map(([line, from, length]) => [line + 1, from, length]),
-  });
+  const title = `[${author.name}](${url}): [${subject}](${url})`;
+  const detail = `[\`${oid.slice(0, 7)}\` ${timeAgo(author.unixSeconds, nowMs)}](${url})`;
+  const messageJson = quote(message);
+  // Most texts are ASCII, and a string of them takes one byte per character: so the only other character is escaped.
+  const parts = [
+    `{"type":"${kind === "diff" ? diffType : "commit"}"`,
+    `"label":"${quote(`[${shortName(name)}](${repositoryUrl})`)} \\u203a ${quote(title)}"`,
+    `"url":"${quote(url)}"`,
+    `"detail":"${quote(detail)}"`,
+    `"repositoryID":${id}`,
+    `"repository":"${quote(name)}"`,
+    ...(stars > 0 ? [`"repoStars":${stars}`] : []),
+    ...(lastFetched === "" ? [] : [`"repoLastFetched":"${lastFetched}"`]),
+    `"oid":"${oid}"`,
+    `"message":"${messageJson}"`,
+    `"authorName":"${quote(author.name)}"`,
+    `"authorDate":"${formatDate(author.unixSeconds)}"`,
+    `"committerName":"${quote(committer.name)}"`,
+    `"committerDate":"${formatDate(committer.unixSeconds)}"`,
+    `"content":"\`\`\`${kind === "commit" ? "COMMIT_EDITMSG" : "diff"}\\n${text === message ? messageJson : quote(text)}\\n\`\`\`"`,
+    `"ranges":${encodeRanges(ranges)}}`,
+  ];
+  return parts.join(",");
+}
+
+/** The text as it is between the quotation marks of a string in JSON. */
+function quote(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+/** The fence of the content is line 0. */
+function encodeRanges(ranges: CommitResult["ranges"]): string {
+  return `[${ranges.map(([line, from, length]) => `[${line + 1},${from},${length}]`).join(",")}]`;
 }
 
 /** A result with more ranges than the limit leaves has the first ones only. */

@@ -17,6 +17,9 @@ import type { HistoryText } from "./history-text.js";
 const blockCommitsFirst = 64;
 const blockCommitsMax = 8192;
 
+/** The stop flag is checked after this many commits, and while each of them is decided. */
+const commitsPerCheck = 64;
+
 export interface HistoryTarget {
   readonly reader: HistoryReader;
   readonly kernel: Kernel;
@@ -49,6 +52,8 @@ export class HistorySearch {
   readonly #stop: StopCheck;
   /** Of "commit": the pattern on messages. */
   readonly #messageTree: BoundTree | undefined;
+  /** A pattern that the message of each result matches: most commits are excluded by one bit. */
+  readonly #requiredLeaf: RecordLeaf | undefined;
   /** Of "diff": the filters on messages. */
   readonly #messageFilters: readonly { readonly leaf: RecordLeaf; readonly negated: boolean }[];
   /** Of "diff": the pattern on changed lines. */
@@ -71,12 +76,15 @@ export class HistorySearch {
     this.#filters = new CommitFilters(plan, reader, visible, stop);
     this.#order = commitOrder(reader);
     const { pattern, leaves, kind, messages } = plan;
-    const bind = (records: ReturnType<typeof messageRecords>): BoundTree | undefined =>
-      pattern === undefined ? undefined : new BoundTree(pattern, leaves, records, kernel, useIndex, stop);
-    this.#messageTree = kind === "commit" ? bind(messageRecords(reader)) : undefined;
-    this.#lineTree = kind === "diff" ? bind(lineRecords(reader, kernel)) : undefined;
+    // In the order of results, messages before the first one are not needed. Any commit may use the first lines.
+    const first = this.#order === undefined ? from : 0;
+    const bind = (records: ReturnType<typeof messageRecords>, firstRecord: number): BoundTree | undefined =>
+      pattern === undefined ? undefined : new BoundTree(pattern, leaves, records, kernel, useIndex, stop, firstRecord);
+    this.#messageTree = kind === "commit" ? bind(messageRecords(reader), first) : undefined;
+    this.#requiredLeaf = this.#messageTree?.required;
+    this.#lineTree = kind === "diff" ? bind(lineRecords(reader, kernel), 0) : undefined;
     this.#messageFilters = messages.map(({ leaf, negated }) => ({
-      leaf: new RecordLeaf(leaf, messageRecords(reader), kernel, useIndex, stop),
+      leaf: new RecordLeaf(leaf, messageRecords(reader), kernel, useIndex, stop, first),
       negated,
     }));
     const pathFilters = new PathFilters(plan.pathFilters, reader.paths, kernel, stop);
@@ -86,10 +94,12 @@ export class HistorySearch {
 
   next(): number {
     const count = this.#reader.commitCount;
+    const required = this.#requiredLeaf;
     for (; this.#at < count; this.#at++) {
-      this.#stop.check();
+      if (this.#at % commitsPerCheck === 0) this.#stop.check();
       if (this.#at === this.#blockEnd) this.#decideBlock();
       const commit = this.#order === undefined ? this.#at : this.#order[this.#at];
+      if (required !== undefined && !required.has(commit)) continue;
       if (!this.#filters.pass(commit) || !this.#matches(commit)) continue;
       this.#at++;
       return (this.#commit = commit);

@@ -1,4 +1,4 @@
-import { gallop } from "../../base/sorted-search.js";
+import { gallop, lastAtMost } from "../../base/sorted-search.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import type { Leaf } from "../../query/plan/pattern-plan.js";
@@ -27,7 +27,7 @@ const usualWindowBytes = 1024 * 1024;
  * blocks for which ignoring case reaches outside ASCII are searched completely.
  */
 export class RecordLeaf {
-  /** One bit per record; valid for those below the argument of `decide`. */
+  /** One bit per record; valid for those from `first` to below the argument of `decide`. */
   readonly bits: Uint32Array;
   /** Records that match, of those that are decided. */
   matchCount = 0;
@@ -46,7 +46,8 @@ export class RecordLeaf {
   #candidateAt = 0;
   #exceptionAt = 0;
 
-  constructor(leaf: Leaf, records: Records, kernel: Kernel, useIndex: boolean, stop: StopCheck) {
+  /** Records below `first` are not decided, except some of its block. */
+  constructor(leaf: Leaf, records: Records, kernel: Kernel, useIndex: boolean, stop: StopCheck, first: number) {
     this.leaf = leaf;
     this.#records = records;
     this.#kernel = kernel;
@@ -57,6 +58,13 @@ export class RecordLeaf {
     this.#plan = planLeaf({ ...leaf, analysis }, records.text, kernel, useIndex, stop);
     this.#ranges = new ScanRanges(this.#plan, records.text);
     this.bits = new Uint32Array(Math.ceil(records.count / 32));
+    if (first > 0) this.#skipTo(records.start(Math.min(first, records.count)));
+  }
+
+  #skipTo(offset: number): void {
+    const { contentCount, contentStart } = this.#records.text;
+    this.#doneBlocks = Math.max(0, lastAtMost(contentStart, offset, contentCount));
+    this.#nextBlocks(this.#doneBlocks);
   }
 
   /** Bytes of posting lists that were read. */

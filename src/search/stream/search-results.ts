@@ -97,7 +97,7 @@ export class SearchResults {
     increase(this.tally.repositories, `${repositoryId}@`, counted);
     countCommit(this.history, found, counted, nowMs);
     const shown = this.#show(counted);
-    if (shown > 0) this.#stream.addMatches(Buffer.from(cutCommitMatch(found.json, shown)));
+    if (shown > 0) this.#stream.addMatches(cutCommitMatch(found, shown));
   }
 
   /** What the limits of the result options leave of a result's matches. */

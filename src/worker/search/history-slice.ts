@@ -1,3 +1,4 @@
+import { uninitializedBytes } from "../../base/bytes.js";
 import { serializeError, TrawlError } from "../../base/errors.js";
 import { encodeCommitMatch } from "../../eval/history/commit-match.js";
 import { MergedHistorySearch, type FoundResult } from "../../eval/history/merged-search.js";
@@ -14,9 +15,10 @@ const unstoredId = 0;
 /** Searches one history shard, after the results that are known already. */
 export function searchHistory(thread: SearchThread, snapshot: ShardSnapshot, task: HistoryTask): HistoryTaskResult {
   const startedMs = performance.now();
-  const results: FoundCommit[] = [];
+  const found: FoundResult[] = [];
+  const texts: string[] = [];
   const result = (next: HistoryPosition | undefined, error?: unknown): HistoryTaskResult => ({
-    results,
+    results: toFoundCommits(found, texts),
     next,
     error: error === undefined ? undefined : serializeError(error),
   });
@@ -38,14 +40,15 @@ export function searchHistory(thread: SearchThread, snapshot: ShardSnapshot, tas
     const form = { diffType: task.diffType, nowMs: task.nowMs };
     let units = 0;
     let matchCount = 0;
-    for (let found = search.next(); found !== undefined; found = search.next()) {
+    for (let one = search.next(); one !== undefined; one = search.next()) {
       if (stored !== undefined) thread.shards.requireNoFault(faultCount, stored.id);
-      const json = encodeCommitMatch(found.result, task.repository, form);
-      results.push(toFoundCommit(found, json));
+      const json = encodeCommitMatch(one.result, task.repository, form);
+      found.push(one);
+      texts.push(json);
       units += json.length;
-      matchCount += found.matchCount;
-      if (units > task.jsonUnitsMax || matchCount > task.matchCountMax) return result(found.next);
-      if (isOverdue(thread, startedMs, task.lane)) return result(found.next);
+      matchCount += one.matchCount;
+      if (units > task.jsonUnitsMax || matchCount > task.matchCountMax) return result(one.next);
+      if (isOverdue(thread, startedMs, task.lane)) return result(one.next);
     }
     return result(undefined);
   } catch (error) {
@@ -55,16 +58,23 @@ export function searchHistory(thread: SearchThread, snapshot: ShardSnapshot, tas
   }
 }
 
-function toFoundCommit({ result, matchCount, matches }: FoundResult, json: string): FoundCommit {
-  const { kind, oid, author, committer } = result;
-  return {
-    kind,
-    oid,
-    committed: committer.unixSeconds,
-    matchCount,
-    matches,
-    authorName: author.name,
-    authorEmail: author.email,
-    json,
-  };
+/** Their match objects are written into one buffer, which takes a third of the time of sending as many strings. */
+function toFoundCommits(found: readonly FoundResult[], texts: readonly string[]): FoundCommit[] {
+  const bytes = uninitializedBytes(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));
+  let at = 0;
+  return found.map(({ result: { kind, oid, author, committer, ranges }, matchCount, matches }, i) => {
+    const from = at;
+    at += bytes.write(texts[i], at);
+    return {
+      kind,
+      oid,
+      committed: committer.unixSeconds,
+      matchCount,
+      matches,
+      authorName: author.name,
+      authorEmail: author.email,
+      rangeCount: ranges.length,
+      json: new Uint8Array(bytes.buffer, from, at - from),
+    };
+  });
 }

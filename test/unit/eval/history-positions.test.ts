@@ -1,5 +1,7 @@
 import t from "tap";
 import { MergedHistorySearch } from "../../../src/eval/history/merged-search.js";
+import { neverStop } from "../../../src/base/stop-signal.js";
+import { listCommits, listedOids } from "../../../src/git/history/commit-list.js";
 import { HistoryReader } from "../../../src/history/history-reader.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import type { HistoryPosition } from "../../../src/protocol/history-messages.js";
@@ -17,12 +19,18 @@ t.test("a search that continues at any position finds the same as one that does 
   const repository = generateHistory(seed + 3, 40);
   t.teardown(() => repository.remove());
   const random = randomFrom(seed);
-  // In this order, positions are not commit numbers.
-  const oids = repository.git("rev-list", "--all", "--reverse").split("\n");
-  const reader = new HistoryReader(1, await buildHistoryShard(repository.path, oids, "native", "with-postings"));
+  const list = await listCommits(repository.path, repository.git("rev-list", "--all").split("\n"), [], neverStop);
+  const inOrder = listedOids(list, 0, list.count);
+  // In another order, positions are not commit numbers.
+  const readers = await Promise.all(
+    [inOrder, inOrder.toReversed()].map(
+      async (oids) => new HistoryReader(1, await buildHistoryShard(repository.path, oids, "native", "with-postings")),
+    ),
+  );
   const kernel = loadKernel("native");
   let resumed = 0;
   for (let i = 0; i < 120; i++) {
+    const reader = readers[i % 2];
     const text = `${generateQuery(random)} ${i % 3 === 0 ? "" : "or (type:commit type:diff a)"}`;
     const plans = basicQueries(parseQuery(text, "keyword")).flatMap((query) =>
       planHistory(query, new Analyses(text), 0).map((plan) => ({ plan, optionsIndex: 0 })),

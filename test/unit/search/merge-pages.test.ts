@@ -5,7 +5,9 @@ import { seed } from "../../support/property.js";
 import { randomFrom } from "../../support/random.js";
 
 function result(committed: number, oid: string): FoundCommit {
-  return { kind: "commit", oid, committed, matchCount: 1, matches: [], authorName: "", authorEmail: "", json: "" };
+  const json = new Uint8Array(0);
+  const author = { authorName: "", authorEmail: "" };
+  return { kind: "commit", oid, committed, matchCount: 1, matches: [], ...author, rangeCount: 0, json };
 }
 
 async function* inPages(results: readonly FoundCommit[], pageLength: () => number): ResultPages {
