@@ -4,6 +4,13 @@
  */
 export const webPages = [
   { name: "search", path: /^\/(?:search)?$/, module: "search/search-page.tsx", needsCredential: true },
+  // Every other path is of a repository, except those that begin like a page of the site, and files as they are.
+  {
+    name: "code",
+    path: /^\/(?!\.|-\/|(?:api|contexts|debug|help|organizations|password-reset|search|search-jobs|settings|sign-in|sign-up|site-admin|teams|user|users)(?:\/|$))(?!.*\/-\/(?:raw|settings)(?:\/|$))/,
+    module: "code/code-page.tsx",
+    needsCredential: true,
+  },
 ] as const satisfies readonly WebPageRow[];
 
 interface WebPageRow {

@@ -6,7 +6,7 @@ import { parseGlobalId } from "../../src/browse/ids.js";
 import { parseCodeHost, nameOfCloneUrl } from "../../src/browse/urls.js";
 import { ClientAddresses } from "../../src/http/access/client-address.js";
 import { acceptedFormat, isKnown, wantedBytes } from "../../src/http/routes/conditional.js";
-import { readPagePath } from "../../src/http/routes/page-path.js";
+import { readPagePath } from "../../src/model/page-path.js";
 import { Router } from "../../src/http/server/router.js";
 import { acceptedEncoding } from "../../src/http/stream/sse.js";
 import { parseStreamParams } from "../../src/http/stream/stream-params.js";

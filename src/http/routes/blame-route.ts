@@ -5,7 +5,7 @@ import type { EventSink } from "../../model/event-sink.js";
 import { findEntry, withContext, type ContentServices } from "./content.js";
 import { refuseHead, startEvents, type EventServices } from "../stream/event-response.js";
 import type { ViewerHandler } from "../access/guard.js";
-import { readPagePath } from "./page-path.js";
+import { readPagePath } from "../../model/page-path.js";
 import { plainText } from "../server/headers.js";
 
 const root = "/.api/blame";

@@ -6,7 +6,7 @@ import { CommitSource } from "../../browse/git-sources.js";
 import { toRepositorySource, type RepositorySource } from "../../browse/repository-source.js";
 import type { Viewer } from "../../model/viewer.js";
 import { retryAfter } from "../access/permits.js";
-import type { PagePath } from "./page-path.js";
+import type { PagePath } from "../../model/page-path.js";
 import { plainText, type Headers } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";

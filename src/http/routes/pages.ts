@@ -1,11 +1,12 @@
 import type { Authenticator } from "../../account/sign-in/authenticator.js";
 import { withContext, type ContentServices, type Visit } from "./content.js";
 import { admit, refuse, refusePage } from "../access/guard.js";
-import { readPagePath, type PagePath } from "./page-path.js";
+import { readPagePath, type PagePath } from "../../model/page-path.js";
 import type { RawHandler } from "./raw-route.js";
 import type { Handler } from "../server/handler.js";
 import { plainText, type Headers } from "../server/headers.js";
 import { anonymous } from "../../model/viewer.js";
+import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 import { editorTarget } from "./editor-link.js";
 import { openPages, findSitePage } from "./site-pages.js";
@@ -15,8 +16,8 @@ import type { WebFiles } from "./web-files.js";
 import { replyPage } from "./web-pages.js";
 
 /**
- * Answers every page URL: with the document that the browser renders, or with a plain-text description of what the URL
- * names, because people follow links that clients show, and programs check whether something exists. What does not exist
+ * Answers every page URL: with the document that the browser renders, or for programs with a plain-text description of
+ * what the URL names, because people follow links that clients show, and programs check whether something exists. What does not exist
  * is 404. In private mode, requests without credentials are redirected to the sign-in page and reveal nothing else.
  */
 export function pageHandler(
@@ -44,9 +45,25 @@ export function pageHandler(
     if (path.startsWith("/.")) return reply(response, 404, "no route");
     if (!isRead) return response.reply(405, { ...plainText, Allow: "GET, HEAD" }, "method not allowed\n");
     const { viewer } = entry;
-    if (webPage !== undefined) return admit(entry, response, () => replyPage(request, response, viewer, web, webPage));
-    return admit(entry, response, () => sitePage({ request, response, viewer }, services, raw, pagePath));
+    const visit = { request, response, viewer };
+    return admit(entry, response, () => {
+      if (webPage !== undefined && webPage.name !== "code") return replyPage(request, response, viewer, web, webPage);
+      if (webPage !== undefined && web !== undefined && pagePath !== undefined && asksForMarkup(request))
+        return replyPage(request, response, viewer, web, webPage, statusOfPage(visit, services, pagePath));
+      return sitePage(visit, services, raw, pagePath);
+    });
   };
+}
+
+/** Browsers name HTML in `Accept`; programs that follow links do not, and get plain text. */
+function asksForMarkup({ headers }: HttpRequest): boolean {
+  return headers.get("accept")?.includes("text/html") === true;
+}
+
+/** 404 for a repository that does not exist or is hidden from the viewer: the page tells the rest. */
+function statusOfPage({ request, viewer }: Visit, services: ContentServices, { name }: PagePath): number {
+  const context = services.contextFor(viewer, request.remoteAddress);
+  return context.repositories.byName(name) === undefined ? 404 : 200;
 }
 
 async function sitePage(

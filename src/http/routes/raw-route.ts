@@ -7,7 +7,7 @@ import { sendOutput, type OutputRange, type ReadingLimits } from "../stream/chil
 import { acceptedFormat, isKnown, wantedBytes } from "./conditional.js";
 import { findEntry, mirrorPath, withContext, type ContentServices, type FoundEntry, type Visit } from "./content.js";
 import { takePermit } from "../access/permits.js";
-import type { PagePath } from "./page-path.js";
+import type { PagePath } from "../../model/page-path.js";
 import { plainText, type Headers } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";

@@ -5,7 +5,7 @@ import { commitSubject, type CommitSource } from "../../browse/git-sources.js";
 import type { RepositorySource } from "../../browse/repository-source.js";
 import { repositoryUrl } from "../../browse/urls.js";
 import { resolveCommit, findRepository } from "./content.js";
-import type { PagePath } from "./page-path.js";
+import type { PagePath } from "../../model/page-path.js";
 import { unfilteredHistory } from "../../protocol/git-messages.js";
 
 /** Commits, branches, tags or people that a page lists. */

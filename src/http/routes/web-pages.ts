@@ -85,9 +85,10 @@ export function replyPage(
   viewer: Viewer,
   files: WebFiles | undefined,
   page: WebPage,
+  status = 200,
 ): void {
-  if (files === undefined) return response.reply(200, plainText, missingText(request));
-  response.reply(200, documentHeaders, pageDocument(files, page, viewer, request.headers.get("cookie")));
+  if (files === undefined) return response.reply(status, plainText, missingText(request));
+  response.reply(status, documentHeaders, pageDocument(files, page, viewer, request.headers.get("cookie")));
 }
 
 /** What the browser needs at first is in the document, so that nothing moves when it arrives. */

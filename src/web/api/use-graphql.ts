@@ -1,0 +1,52 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { graphql } from "./graphql.js";
+
+/** The state of a request. */
+export type Answer<T> =
+  | { readonly kind: "waiting" }
+  | { readonly kind: "ready"; readonly value: T }
+  | { readonly kind: "failed"; readonly error: unknown };
+
+export interface UsedAnswer<T> {
+  readonly answer: Answer<T>;
+  readonly retry: () => void;
+}
+
+const waiting = { kind: "waiting" } as const;
+
+/**
+ * The answer to a GraphQL operation, asked for again when a variable changes. The request ends when the component goes
+ * away. The caller states the type of the data, as for `graphql`.
+ */
+export function useGraphql<T>(
+  name: string,
+  query: string,
+  variables: Readonly<Record<string, unknown>>,
+): UsedAnswer<T> {
+  const key = JSON.stringify([name, variables]);
+  const round = useSignal(0);
+  const state = useSignal<{ readonly key: string; readonly answer: Answer<T> }>({ key, answer: waiting });
+  const wanted = round.value;
+  useEffect(() => {
+    const stop = new AbortController();
+    state.value = { key, answer: waiting };
+    graphql<T>(name, query, variables, stop.signal).then(
+      (value) => {
+        state.value = { key, answer: { kind: "ready", value } };
+      },
+      (error: unknown) => {
+        if (!stop.signal.aborted) state.value = { key, answer: { kind: "failed", error } };
+      },
+    );
+    return () => stop.abort();
+  }, [key, wanted]);
+  // In the first render after a change, the answer of the previous variables is still there.
+  const answer = state.value.key === key ? state.value.answer : waiting;
+  return {
+    answer,
+    retry: () => {
+      round.value += 1;
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import type { PagePath } from "../../../model/page-path.js";
+import { signatureFields, When, type Signature } from "../person.js";
+import { pageUrl } from "../urls.js";
+
+export interface CommitSummary {
+  readonly oid: string;
+  readonly abbreviatedOID: string;
+  readonly subject: string;
+  readonly author: Signature;
+}
+
+/** Fields of a `CommitSummary`, for queries. */
+export const commitLineFields = `{ oid abbreviatedOID subject author ${signatureFields} }`;
+
+interface CommitLineProps {
+  readonly commit: CommitSummary;
+  readonly place: Pick<PagePath, "name">;
+}
+
+/** A commit on one line: subject, author, age. */
+export function CommitLine({ commit: { oid, abbreviatedOID, subject, author }, place }: CommitLineProps) {
+  return (
+    <span class="commit-line">
+      <a class="subject" href={pageUrl({ name: place.name, revision: "" }, "commit", oid)}>
+        {subject === "" ? "(no message)" : subject}
+      </a>
+      <span class="soft small">
+        {author.person.displayName} · <When date={author.date} /> · <code>{abbreviatedOID}</code>
+      </span>
+    </span>
+  );
+}

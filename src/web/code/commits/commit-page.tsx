@@ -1,0 +1,76 @@
+import type { PagePath } from "../../../model/page-path.js";
+import { useGraphql } from "../../api/use-graphql.js";
+import { FoundCommit, type RepositoryAnswer } from "../found.js";
+import { signatureFields, When, type Signature } from "../person.js";
+import { pageUrl, repositoryUrl } from "../urls.js";
+import { FileDiffs, fileDiffFields, type FileDiffList } from "./file-diffs.js";
+
+interface CommitData {
+  readonly oid: string;
+  readonly message: string;
+  readonly author: Signature;
+  readonly committer: Signature | null;
+  readonly parents: readonly { readonly oid: string; readonly abbreviatedOID: string }[];
+  readonly diff: { readonly fileDiffs: FileDiffList };
+}
+
+const commitQuery = `query Commit($name: String!, $revision: String!) {
+  repository(name: $name) {
+    commit(rev: $revision) {
+      oid
+      message
+      author ${signatureFields}
+      committer ${signatureFields}
+      parents { oid abbreviatedOID }
+      diff { fileDiffs(first: 100) ${fileDiffFields} }
+    }
+  }
+}`;
+
+/** A commit: its message, and what it changed relative to its first parent. */
+export function CommitPage({ path }: { readonly path: PagePath }) {
+  const { name } = path;
+  const revision = path.path === "" ? path.revision : path.path;
+  const used = useGraphql<RepositoryAnswer<CommitData>>("Commit", commitQuery, { name, revision });
+  return (
+    <FoundCommit path={{ ...path, revision }} used={used} what="the commit">
+      {(commit) => <Commit name={name} commit={commit} />}
+    </FoundCommit>
+  );
+}
+
+function Commit({ name, commit }: { readonly name: string; readonly commit: CommitData }) {
+  const { oid, message, author, committer, parents, diff } = commit;
+  const [subject = "", ...rest] = message.split("\n");
+  const isCommittedByOther = committer !== null && committer.person.email !== author.person.email;
+  return (
+    <>
+      <section class="panel commit" aria-label="Commit">
+        <h1>{subject === "" ? "(no message)" : subject}</h1>
+        {rest.join("\n").trim() !== "" && <pre class="commit-body">{rest.join("\n").trim()}</pre>}
+        <p class="soft small">
+          {author.person.displayName} wrote this <When date={author.date} />
+          {isCommittedByOther && (
+            <>
+              , and {committer.person.displayName} committed it <When date={committer.date} />
+            </>
+          )}
+        </p>
+        <p class="soft small">
+          Commit <code>{oid}</code>
+          {parents.map((parent) => (
+            <span key={parent.oid}>
+              {" · parent "}
+              <a href={pageUrl({ name, revision: "" }, "commit", parent.oid)}>
+                <code>{parent.abbreviatedOID}</code>
+              </a>
+            </span>
+          ))}
+          {" · "}
+          <a href={repositoryUrl({ name, revision: oid })}>Files at this commit</a>
+        </p>
+      </section>
+      <FileDiffs list={diff.fileDiffs} name={name} base={parents[0]?.oid ?? ""} head={oid} />
+    </>
+  );
+}

@@ -1,0 +1,124 @@
+import { useSignal } from "@preact/signals";
+import { pageUrl } from "../urls.js";
+import { DiffTable, type DiffForm } from "./diff-table.js";
+
+export interface DiffHunk {
+  readonly oldRange: { readonly startLine: number };
+  readonly newRange: { readonly startLine: number };
+  readonly section: string | null;
+  readonly body: string;
+}
+
+interface FileDiff {
+  readonly oldPath: string | null;
+  readonly newPath: string | null;
+  readonly stat: { readonly added: number; readonly deleted: number };
+  readonly hunks: readonly DiffHunk[];
+}
+
+export interface FileDiffList {
+  readonly nodes: readonly FileDiff[];
+  readonly totalCount: number | null;
+  readonly diffStat: { readonly added: number; readonly deleted: number };
+}
+
+/** Fields of a `FileDiffList`, for queries. */
+export const fileDiffFields = `{
+  nodes {
+    oldPath newPath stat { added deleted }
+    hunks { oldRange { startLine } newRange { startLine } section body }
+  }
+  totalCount
+  diffStat { added deleted }
+}`;
+
+/** Larger differences are shown when they are asked for. */
+const openLineCountMax = 2000;
+
+interface FileDiffsProps {
+  readonly list: FileDiffList;
+  readonly name: string;
+  readonly base: string;
+  readonly head: string;
+}
+
+/** The files that differ, each with its changed lines, one below the other or side by side. */
+export function FileDiffs({ list, name, base, head }: FileDiffsProps) {
+  const form = useSignal<DiffForm>("unified");
+  const { nodes, totalCount, diffStat } = list;
+  return (
+    <section aria-label="Changes">
+      <div class="diff-head">
+        <h2>
+          {totalCount ?? nodes.length} {(totalCount ?? nodes.length) === 1 ? "file" : "files"} changed{" "}
+          <Stat added={diffStat.added} deleted={diffStat.deleted} />
+        </h2>
+        <button
+          type="button"
+          class="button"
+          aria-pressed={form.value === "split"}
+          onClick={() => {
+            form.value = form.value === "split" ? "unified" : "split";
+          }}
+        >
+          Side by side
+        </button>
+      </div>
+      {nodes.map((file) => (
+        <FileChange
+          key={`${file.oldPath} ${file.newPath}`}
+          file={file}
+          name={name}
+          base={base}
+          head={head}
+          form={form.value}
+        />
+      ))}
+      {totalCount !== null && totalCount > nodes.length && (
+        <p class="soft">Only the first {nodes.length} files are shown.</p>
+      )}
+    </section>
+  );
+}
+
+interface FileChangeProps {
+  readonly file: FileDiff;
+  readonly name: string;
+  readonly base: string;
+  readonly head: string;
+  readonly form: DiffForm;
+}
+
+function FileChange({ file, name, base, head, form }: FileChangeProps) {
+  const { oldPath, newPath, stat, hunks } = file;
+  const path = newPath ?? oldPath ?? "";
+  const href = pageUrl({ name, revision: newPath === null ? base : head }, "blob", path);
+  const title = oldPath !== null && newPath !== null && oldPath !== newPath ? `${oldPath} → ${newPath}` : path;
+  const note = newPath === null ? "removed" : oldPath === null ? "new" : "";
+  return (
+    <details class="panel file-diff" open={stat.added + stat.deleted <= openLineCountMax}>
+      <summary class="panel-head">
+<span class="file-name">{title}</span>
+        {note !== "" && <span class="tag">{note}</span>}
+        <Stat added={stat.added} deleted={stat.deleted} />
+      </summary>
+      <p class="panel-foot small">
+        <a href={href}>View the file</a>
+      </p>
+      {hunks.length === 0 ? (
+        <p class="panel-foot soft">No lines are shown: the file is binary, or only its name or mode changed.</p>
+      ) : (
+        <DiffTable hunks={hunks} form={form} />
+      )}
+    </details>
+  );
+}
+
+function Stat({ added, deleted }: { readonly added: number; readonly deleted: number }) {
+  return (
+    <span class="stat small">
+      <span class="stat-added">+{added.toLocaleString("en")}</span>{" "}
+      <span class="stat-removed">−{deleted.toLocaleString("en")}</span>
+    </span>
+  );
+}

@@ -1,0 +1,91 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { PagePath } from "../../../model/page-path.js";
+import { useGraphql } from "../../api/use-graphql.js";
+import { FoundCommit, type RepositoryAnswer } from "../found.js";
+import { State } from "../../ui/states.js";
+import { CommitLine, commitLineFields, type CommitSummary } from "./commit-line.js";
+
+interface HistoryCommit {
+  readonly ancestors: {
+    readonly nodes: readonly CommitSummary[];
+    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+  };
+}
+
+const historyQuery = `query History($name: String!, $revision: String!, $path: String!, $follow: Boolean!, $after: String) {
+  repository(name: $name) {
+    commit(rev: $revision) {
+      ancestors(first: 50, path: $path, follow: $follow, afterCursor: $after) {
+        nodes ${commitLineFields}
+        pageInfo { hasNextPage endCursor }
+      }
+    }
+  }
+}`;
+
+/** The commits that a revision reaches, or those that changed a path, newest first. */
+export function HistoryPage({ path }: { readonly path: PagePath }) {
+  const { name, revision } = path;
+  const cursors = useSignal<readonly (string | null)[]>([null]);
+  useEffect(() => {
+    cursors.value = [null];
+  }, [name, revision, path.path, cursors]);
+  return (
+    <section class="panel" aria-label="Commits">
+      <h1 class="panel-head">{path.path === "" ? "Commits" : `Commits that changed ${path.path}`}</h1>
+      {cursors.value.map((cursor, i) => (
+        <HistoryPart
+          key={cursor ?? ""}
+          path={path}
+          after={cursor}
+          isLast={i === cursors.value.length - 1}
+          more={(next) => {
+            cursors.value = [...cursors.value, next];
+          }}
+        />
+      ))}
+    </section>
+  );
+}
+
+interface HistoryPartProps {
+  readonly path: PagePath;
+  readonly after: string | null;
+  readonly isLast: boolean;
+  readonly more: (cursor: string) => void;
+}
+
+function HistoryPart({ path, after, isLast, more }: HistoryPartProps) {
+  const { name, revision } = path;
+  const used = useGraphql<RepositoryAnswer<HistoryCommit>>("History", historyQuery, {
+    name,
+    revision,
+    path: path.path,
+    follow: false,
+    after,
+  });
+  return (
+    <FoundCommit path={path} used={used} what="the commits">
+      {({ ancestors: { nodes, pageInfo } }) => (
+        <>
+          {nodes.length === 0 && after === null && <State title="No commit changed this path" />}
+          <ul class="commit-list">
+            {nodes.map((commit) => (
+              <li key={commit.oid}>
+                <CommitLine commit={commit} place={path} />
+              </li>
+            ))}
+          </ul>
+          {isLast && pageInfo.hasNextPage && pageInfo.endCursor !== null && (
+            <p class="panel-foot">
+              <button type="button" class="button" onClick={() => more(pageInfo.endCursor ?? "")}>
+                Older commits
+              </button>
+            </p>
+          )}
+        </>
+      )}
+    </FoundCommit>
+  );
+}

@@ -1,0 +1,137 @@
+import type { PagePath } from "../../../model/page-path.js";
+import { useGraphql } from "../../api/use-graphql.js";
+import { CommitLine, commitLineFields, type CommitSummary } from "../commits/commit-line.js";
+import { FoundCommit, type RepositoryAnswer } from "../found.js";
+import { State } from "../../ui/states.js";
+import { directoryUrl, pageUrl } from "../urls.js";
+import { Readme } from "./readme.js";
+
+interface Entry {
+  readonly name: string;
+  readonly path: string;
+  readonly isDirectory: boolean;
+  readonly submodule: { readonly url: string; readonly commit: string } | null;
+}
+
+interface DirectoryCommit {
+  readonly tree: { readonly entries: readonly Entry[] } | null;
+  readonly ancestors: { readonly nodes: readonly CommitSummary[] };
+  readonly languageStatistics?: readonly { readonly name: string; readonly totalBytes: number }[];
+}
+
+const entryCountMax = 2000;
+
+const directoryQuery = `query Directory($name: String!, $revision: String!, $path: String!, $isRoot: Boolean!) {
+  repository(name: $name) {
+    commit(rev: $revision) {
+      tree(path: $path) { entries(first: ${entryCountMax + 1}) { name path isDirectory submodule { url commit } } }
+      ancestors(first: 1, path: $path) { nodes ${commitLineFields} }
+      languageStatistics @include(if: $isRoot) { name totalBytes }
+    }
+  }
+}`;
+
+/** A directory: its entries, the newest commit that changed it, and its README. */
+export function DirectoryPage({ path }: { readonly path: PagePath }) {
+  const { name, revision } = path;
+  const used = useGraphql<RepositoryAnswer<DirectoryCommit>>("Directory", directoryQuery, {
+    name,
+    revision,
+    path: path.path,
+    isRoot: path.path === "",
+  });
+  return (
+    <FoundCommit path={path} used={used} what="the directory">
+      {(commit) => <Directory path={path} commit={commit} />}
+    </FoundCommit>
+  );
+}
+
+function Directory({ path, commit }: { readonly path: PagePath; readonly commit: DirectoryCommit }) {
+  const { tree, ancestors, languageStatistics = [] } = commit;
+  if (tree === null)
+    return (
+      <State title="There is no such directory">
+        <p>
+          This revision has nothing at <code>{path.path}</code>.
+        </p>
+      </State>
+    );
+  const entries = tree.entries.slice(0, entryCountMax);
+  const readme = entries.find(
+    (entry) => !entry.isDirectory && /^readme(\.(md|markdown|mkd|txt|rst))?$/i.test(entry.name),
+  );
+  const [newest] = ancestors.nodes;
+  return (
+    <>
+      <h1 class="unseen">{path.path === "" ? path.name : path.path}</h1>
+      <section class="panel" aria-label="Files">
+        {newest !== undefined && (
+          <div class="panel-head">
+            <CommitLine commit={newest} place={path} />
+            <a href={pageUrl(path, "commits", path.path)}>History</a>
+          </div>
+        )}
+        <ul class="entries">
+          {path.path !== "" && (
+            <li>
+              <a href={directoryUrl(path, parentOf(path.path))} aria-label="The directory above">
+                ..
+              </a>
+            </li>
+          )}
+          {entries.map((entry) => (
+            <li key={entry.path}>
+              <EntryLink path={path} entry={entry} />
+            </li>
+          ))}
+        </ul>
+        {tree.entries.length > entryCountMax && (
+          <p class="panel-foot soft">
+            Only the first {entryCountMax} entries are shown.{" "}
+            <a href={pageUrl(path, "raw", path.path)}>All names as text</a>
+          </p>
+        )}
+      </section>
+      <Languages statistics={languageStatistics} />
+      {readme !== undefined && <Readme path={path} file={readme.path} />}
+    </>
+  );
+}
+
+function EntryLink({ path, entry }: { readonly path: PagePath; readonly entry: Entry }) {
+  if (entry.submodule !== null)
+    return (
+      <span class="entry submodule" title={entry.submodule.url}>
+        {entry.name} <span class="soft">@ {entry.submodule.commit.slice(0, 10)}</span>
+      </span>
+    );
+  return entry.isDirectory ? (
+    <a class="entry directory" href={directoryUrl(path, entry.path)}>
+      {entry.name}/
+    </a>
+  ) : (
+    <a class="entry" href={pageUrl(path, "blob", entry.path)}>
+      {entry.name}
+    </a>
+  );
+}
+
+/** The share of each language in the text, those with most first. */
+function Languages({ statistics }: { readonly statistics: readonly { name: string; totalBytes: number }[] }) {
+  const total = statistics.reduce((sum, { totalBytes }) => sum + totalBytes, 0);
+  if (total === 0) return null;
+  return (
+    <ul class="languages soft small" aria-label="Languages">
+      {statistics.slice(0, 8).map(({ name, totalBytes }) => (
+        <li key={name}>
+          {name === "" ? "Other" : name} {((100 * totalBytes) / total).toFixed(1)} %
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function parentOf(path: string): string {
+  return path.split("/").slice(0, -1).join("/");
+}

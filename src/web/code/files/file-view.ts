@@ -1,0 +1,149 @@
+import type { BlameHunk } from "./blame.js";
+import { chunkLineCount, parseRows, type Highlighting } from "./highlighting.js";
+import type { LineRange } from "./line-range.js";
+
+/** What the reader does. */
+export interface FileViewEvents {
+  /** A click on a line number selects other lines, or none. */
+  readonly select: (range: LineRange | undefined) => void;
+  /** A name was double-clicked. */
+  readonly choose: (name: string) => void;
+}
+
+/** Longer lines are cut: they stall every browser. */
+const lineLengthMax = 20_000;
+
+/**
+ * The lines of a file in the document. All of them are there, so that the browser's own find sees the whole file; the
+ * browser lays out only chunks that are in view (`content-visibility` in code.css), and only those are highlighted.
+ */
+export class FileView {
+  readonly lineCount: number;
+  readonly #host: HTMLElement;
+  readonly #lines: HTMLElement[] = [];
+  readonly #chunks: HTMLElement[] = [];
+  readonly #events: FileViewEvents;
+  readonly #observer: IntersectionObserver;
+  readonly #seen = new Set<number>();
+  #highlighting: Highlighting = [];
+  #selected: LineRange | undefined;
+
+  constructor(host: HTMLElement, text: string, events: FileViewEvents) {
+    this.#host = host;
+    this.#events = events;
+    const lines = (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
+    this.lineCount = text === "" ? 0 : lines.length;
+    this.#observer = new IntersectionObserver((seen) => this.#see(seen), { rootMargin: "600px" });
+    const all = document.createDocumentFragment();
+    for (let from = 0; from < this.lineCount; from += chunkLineCount)
+      all.append(this.#makeChunk(lines.slice(from, from + chunkLineCount), from));
+    const gutter = String(this.lineCount).length;
+    host.style.setProperty("--gutter", `${gutter + 2}ch`);
+    host.replaceChildren(all);
+    host.addEventListener("click", this.#click);
+    host.addEventListener("dblclick", this.#choose);
+    for (const chunk of this.#chunks) this.#observer.observe(chunk);
+  }
+
+  close(): void {
+    this.#observer.disconnect();
+    this.#host.removeEventListener("click", this.#click);
+    this.#host.removeEventListener("dblclick", this.#choose);
+  }
+
+  highlight(highlighting: Highlighting): void {
+    this.#highlighting = highlighting;
+    for (const chunk of this.#seen) this.#highlightChunk(chunk);
+  }
+
+  select(range: LineRange | undefined): void {
+    for (const line of this.#linesOf(this.#selected)) line.classList.remove("selected");
+    this.#selected = range;
+    for (const line of this.#linesOf(range)) line.classList.add("selected");
+  }
+
+  scrollTo(line: number): void {
+    this.#lines[line - 1]?.scrollIntoView({ block: "center" });
+  }
+
+  /** Shows the commit before the first line of each hunk; undefined hides all. */
+  showBlame(hunks: readonly BlameHunk[] | undefined): void {
+    for (const shown of this.#host.querySelectorAll(".blame")) shown.remove();
+    this.#host.classList.toggle("with-blame", hunks !== undefined);
+    for (const hunk of hunks ?? []) this.#lines[hunk.startLine - 1]?.prepend(blameLink(hunk));
+  }
+
+  #makeChunk(lines: readonly string[], from: number): HTMLElement {
+    const chunk = document.createElement("div");
+    chunk.className = "chunk";
+    chunk.style.setProperty("--lines", String(lines.length));
+    lines.forEach((text, i) => {
+      const line = document.createElement("div");
+      line.className = "line";
+      line.dataset["line"] = String(from + i + 1);
+      const code = document.createElement("code");
+      code.textContent = text.length > lineLengthMax ? cutLine(text) : `${text}\n`;
+      line.append(code);
+      this.#lines.push(line);
+      chunk.append(line);
+    });
+    this.#chunks.push(chunk);
+    return chunk;
+  }
+
+  #linesOf(range: LineRange | undefined): readonly HTMLElement[] {
+    return range === undefined ? [] : this.#lines.slice(range.from - 1, range.to);
+  }
+
+  #see(seen: readonly IntersectionObserverEntry[]): void {
+    for (const { target, isIntersecting } of seen) {
+      const chunk = this.#chunks.indexOf(target as HTMLElement);
+      if (!isIntersecting || this.#seen.has(chunk)) continue;
+      this.#seen.add(chunk);
+      this.#highlightChunk(chunk);
+    }
+  }
+
+  #highlightChunk(chunk: number): void {
+    const rows = this.#highlighting[chunk];
+    if (rows === undefined) return;
+    const first = chunk * chunkLineCount;
+    parseRows(rows).forEach((code, i) => {
+      const shown = this.#lines[first + i]?.querySelector("code");
+      // What was cut stays cut, and text that differs from the file's is not shown.
+      if (shown?.textContent?.trimEnd() !== code.textContent?.trimEnd()) return;
+      code.append("\n");
+      shown?.replaceChildren(code);
+    });
+  }
+
+  /** A click on a number selects the line, with Shift all lines from the selected one to it. */
+  readonly #click = (event: MouseEvent): void => {
+    if (!(event.target instanceof HTMLElement) || !event.target.classList.contains("line")) return;
+    const line = Number(event.target.dataset["line"]);
+    const from = event.shiftKey ? (this.#selected?.from ?? line) : line;
+    const range = { from: Math.min(from, line), to: Math.max(from, line) };
+    const isSame = this.#selected?.from === range.from && this.#selected.to === range.to;
+    this.#events.select(isSame ? undefined : range);
+  };
+
+  readonly #choose = (): void => {
+    const text = String(window.getSelection()).trim();
+    this.#events.choose(/^[\p{L}\p{N}_]{2,200}$/u.test(text) ? text : "");
+  };
+}
+
+function cutLine(text: string): string {
+  return `${text.slice(0, lineLengthMax)} … ${(text.length - lineLengthMax).toLocaleString("en")} more characters\n`;
+}
+
+function blameLink({ message, author, commit }: BlameHunk): HTMLElement {
+  const link = document.createElement("a");
+  link.className = "blame";
+  link.href = commit.canonicalURL;
+  const [subject = ""] = message.split("\n");
+  const date = author.date.slice(0, 10);
+  link.textContent = `${date} ${author.person.displayName}`;
+  link.title = `${commit.abbreviatedOID} ${subject}`;
+  return link;
+}

@@ -1,0 +1,39 @@
+import type { PagePath } from "../../../model/page-path.js";
+import { useGraphql } from "../../api/use-graphql.js";
+import { Found, type RepositoryAnswer } from "../found.js";
+import { pageUrl } from "../urls.js";
+import { SafeMarkup } from "./safe-markup.js";
+
+interface ReadmeCommit {
+  readonly blob: { readonly richHTML: string; readonly content: string; readonly byteSize: number } | null;
+}
+
+const readmeQuery = `query Readme($name: String!, $revision: String!, $path: String!) {
+  repository(name: $name) {
+    commit(rev: $revision) { blob(path: $path) { richHTML content(startLine: 1, endLine: 2000) byteSize } }
+  }
+}`;
+
+/** A README: rendered if it is Markdown, otherwise its text. */
+export function Readme({ path, file }: { readonly path: PagePath; readonly file: string }) {
+  const { name, revision } = path;
+  const used = useGraphql<RepositoryAnswer<ReadmeCommit>>("Readme", readmeQuery, { name, revision, path: file });
+  return (
+    <section class="panel readme" aria-label={file}>
+      <h2 class="panel-head">
+        <a href={pageUrl(path, "blob", file)}>{file.split("/").at(-1)}</a>
+      </h2>
+      <Found used={used} what="the README">
+        {({ repository }) => {
+          const blob = repository?.commit?.blob ?? undefined;
+          if (blob === undefined) return null;
+          return blob.richHTML === "" ? (
+            <pre class="readme-text">{blob.content}</pre>
+          ) : (
+            <SafeMarkup html={blob.richHTML} path={path} file={file} />
+          );
+        }}
+      </Found>
+    </section>
+  );
+}

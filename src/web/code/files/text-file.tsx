@@ -1,0 +1,108 @@
+import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
+import type { PagePath } from "../../../model/page-path.js";
+import { address, navigate } from "../../route/router.js";
+import { Failure, Notice, Waiting } from "../../ui/states.js";
+import { pageUrl, repositoryFilter, searchUrl } from "../urls.js";
+import type { FileEntry } from "./file-page.js";
+import { lineRangeOf, lineRangeText } from "./line-range.js";
+import { Outline } from "./outline.js";
+import { useBlame, useFileKeys, useFileView, type FileActions } from "./text-file-state.js";
+
+interface TextFileProps {
+  readonly path: PagePath;
+  readonly oid: string;
+  readonly entry: FileEntry;
+}
+
+/** The text of a file with its tools. */
+export function TextFile({ path, oid, entry }: TextFileProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const { view, error, word } = useFileView(path, host);
+  const isWrapped = useSignal(false);
+  const hasOutline = useSignal(false);
+  const blame = useBlame(path, view, error);
+  const actions: FileActions = {
+    wrap: () => (isWrapped.value = !isWrapped.peek()),
+    outline: () => (hasOutline.value = !hasOutline.peek()),
+    blame: blame.toggle,
+    permalink: () => navigate(permanentUrl(path, oid), "replace"),
+  };
+  useFileKeys(actions, `${oid}/${path.path}`);
+  if (error.value !== undefined && view.value === undefined)
+    return <Failure what="The file could not be read" error={error.value} />;
+  return (
+    <section class="panel file" aria-label={path.path}>
+      <h1 class="unseen">{path.path}</h1>
+      <div class="panel-head file-tools">
+        <span class="soft small">
+          {[...(entry.languages ?? []), `${(entry.totalLines ?? 0).toLocaleString("en")} lines`].join(" · ")}
+        </span>
+        <Switch label="Outline" isOn={hasOutline.value} act={actions.outline} />
+        <Switch
+          label={blame.state.value === "waiting" ? "Blame…" : "Blame"}
+          isOn={blame.state.value !== "off"}
+          act={actions.blame}
+        />
+        <Switch label="Wrap" isOn={isWrapped.value} act={actions.wrap} />
+        <FileLinks path={path} oid={oid} />
+      </div>
+      {view.value !== undefined && error.value !== undefined && (
+        <Notice kind="bad">{error.value instanceof Error ? error.value.message : String(error.value)}</Notice>
+      )}
+      {word.value !== "" && <WordBar path={path} word={word.value} />}
+      <div class="file-body">
+        {hasOutline.value && <Outline path={path} />}
+        {view.value === undefined && <Waiting what="the text" />}
+        <div ref={host} class={`file-lines${isWrapped.value ? " wrapped" : ""}`} />
+      </div>
+    </section>
+  );
+}
+
+function FileLinks({ path, oid }: { readonly path: PagePath; readonly oid: string }) {
+  return (
+    <>
+      <a class="button quiet" href={pageUrl(path, "commits", path.path)}>
+        History
+      </a>
+      <a class="button quiet" href={permanentUrl(path, oid)} title="The address of this file in this commit (y)">
+        Permalink
+      </a>
+      <a class="button quiet" href={pageUrl(path, "raw", path.path)}>
+        Raw
+      </a>
+    </>
+  );
+}
+
+interface SwitchProps {
+  readonly label: string;
+  readonly isOn: boolean;
+  readonly act: () => void;
+}
+
+function Switch({ label, isOn, act }: SwitchProps) {
+  return (
+    <button type="button" class="button quiet" aria-pressed={isOn} onClick={act}>
+      {label}
+    </button>
+  );
+}
+
+/** Where a name that was double-clicked is defined and used, by symbols of that name. */
+function WordBar({ path, word }: { readonly path: PagePath; readonly word: string }) {
+  const filter = repositoryFilter(path);
+  return (
+    <p class="word-bar" role="status">
+      <code>{word}</code>
+      <a href={searchUrl(`${filter} type:symbol /^${word}$/ case:yes`)}>Definitions here</a>
+      <a href={searchUrl(`type:symbol /^${word}$/ case:yes`)}>Definitions everywhere</a>
+      <a href={searchUrl(`${filter} /\\b${word}\\b/ case:yes count:all`)}>References</a>
+    </p>
+  );
+}
+
+function permanentUrl({ name, path }: PagePath, oid: string): string {
+  return `${pageUrl({ name, revision: oid }, "blob", path)}${lineRangeText(lineRangeOf(address.value))}`;
+}

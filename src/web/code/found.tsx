@@ -1,0 +1,73 @@
+import type { ComponentChildren } from "preact";
+import type { PagePath } from "../../model/page-path.js";
+import type { UsedAnswer } from "../api/use-graphql.js";
+import { Failure, State, Waiting } from "../ui/states.js";
+
+/** The answer to a question about a commit of a repository: null where the viewer sees none. */
+export interface RepositoryAnswer<Commit> {
+  readonly repository: { readonly commit: Commit | null } | null;
+}
+
+interface FoundCommitProps<Commit> {
+  readonly path: PagePath;
+  readonly used: UsedAnswer<RepositoryAnswer<Commit>>;
+  readonly what: string;
+  readonly children: (commit: Commit) => ComponentChildren;
+}
+
+/** Shows what a commit answered, or why there is nothing: no such repository, no such revision, or an error. */
+export function FoundCommit<Commit>({ path, used, what, children }: FoundCommitProps<Commit>) {
+  return (
+    <Found used={used} what={what}>
+      {({ repository }) => {
+        if (repository === null) return <MissingRepository name={path.name} />;
+        if (repository.commit === null) return <MissingCommit path={path} />;
+        return children(repository.commit);
+      }}
+    </Found>
+  );
+}
+
+interface FoundProps<T> {
+  readonly used: UsedAnswer<T>;
+  readonly what: string;
+  readonly children: (value: T) => ComponentChildren;
+}
+
+/** Shows an answer, or that it is being loaded, or an error with a way to try again. */
+export function Found<T>({ used: { answer, retry }, what, children }: FoundProps<T>) {
+  if (answer.kind === "waiting") return <Waiting what={what} />;
+  if (answer.kind === "failed") return <Failure what={`Loading ${what} failed`} error={answer.error} retry={retry} />;
+  return <>{children(answer.value)}</>;
+}
+
+export function MissingRepository({ name }: { readonly name: string }) {
+  return (
+    <State title="There is no such repository">
+      <p>
+        No repository is named <code>{name}</code>, or you may not see it.
+      </p>
+      <p>
+        <a href={`/search?${new URLSearchParams({ q: `repo:${name.split("/").at(-1) ?? ""}` })}`}>
+          Search for repositories with a similar name
+        </a>
+      </p>
+    </State>
+  );
+}
+
+function MissingCommit({ path: { name, revision } }: { readonly path: PagePath }) {
+  return revision === "" ? (
+    <State title="There is nothing here yet">
+      <p>
+        <code>{name}</code> has no commits, or has not been fetched yet.
+      </p>
+    </State>
+  ) : (
+    <State title="There is no such revision">
+      <p>
+        <code>{name}</code> has no branch, tag or commit <code>{revision}</code>.
+      </p>
+    </State>
+  );
+}

@@ -1,0 +1,30 @@
+/** An author or committer, as GraphQL tells. */
+export interface Signature {
+  readonly date: string;
+  readonly person: { readonly displayName: string; readonly email: string };
+}
+
+/** Fields of a `Signature`, for queries. */
+export const signatureFields = "{ date person { displayName email } }";
+
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const units = [
+  ["year", 31_557_600],
+  ["month", 2_629_800],
+  ["week", 604_800],
+  ["day", 86_400],
+  ["hour", 3600],
+  ["minute", 60],
+] as const;
+
+/** How long ago, with the exact time as a tooltip. */
+export function When({ date }: { readonly date: string }) {
+  const seconds = (Date.parse(date) - Date.now()) / 1000;
+  const unit = units.find(([, size]) => Math.abs(seconds) >= size);
+  const text = unit === undefined ? "just now" : relative.format(Math.round(seconds / unit[1]), unit[0]);
+  return (
+    <time dateTime={date} title={new Date(date).toLocaleString()}>
+      {text}
+    </time>
+  );
+}

@@ -1,0 +1,59 @@
+import type { PagePath } from "../../model/page-path.js";
+import { useGraphql } from "../api/use-graphql.js";
+import { State } from "../ui/states.js";
+import { Found, MissingRepository } from "./found.js";
+import { pageUrl, repositoryUrl } from "./urls.js";
+
+interface Refs {
+  readonly repository: {
+    readonly defaultBranch: { readonly abbrevName: string } | null;
+    readonly gitRefs: {
+      readonly nodes: readonly { readonly abbrevName: string; readonly target: { readonly abbreviatedOID: string } }[];
+      readonly totalCount: number;
+    };
+  } | null;
+}
+
+const refsQuery = `query Refs($name: String!, $type: GitRefType!) {
+  repository(name: $name) {
+    defaultBranch { abbrevName }
+    gitRefs(first: 1000, type: $type, orderBy: AUTHORED_OR_COMMITTED_AT) {
+      nodes { abbrevName target { abbreviatedOID } }
+      totalCount
+    }
+  }
+}`;
+
+/** Branches or tags, those with the newest commits first. */
+export function RefsPage({ path }: { readonly path: PagePath }) {
+  const { name, page } = path;
+  const isTags = page === "tags";
+  const used = useGraphql<Refs>("Refs", refsQuery, { name, type: isTags ? "GIT_TAG" : "GIT_BRANCH" });
+  return (
+    <Found used={used} what={page}>
+      {({ repository }) => {
+        if (repository === null) return <MissingRepository name={name} />;
+        const { defaultBranch, gitRefs } = repository;
+        if (gitRefs.nodes.length === 0) return <State title={isTags ? "There are no tags" : "There are no branches"} />;
+        return (
+          <section class="panel" aria-label={isTags ? "Tags" : "Branches"}>
+            <h1 class="panel-head">
+              {isTags ? "Tags" : "Branches"} <span class="soft small">{gitRefs.totalCount.toLocaleString("en")}</span>
+            </h1>
+            <ul class="ref-list">
+              {gitRefs.nodes.map(({ abbrevName, target }) => (
+                <li key={abbrevName}>
+                  <a href={repositoryUrl({ name, revision: abbrevName })}>{abbrevName}</a>
+                  {abbrevName === defaultBranch?.abbrevName && <span class="tag">default</span>}
+                  <code class="soft">{target.abbreviatedOID}</code>
+                  <a href={pageUrl({ name, revision: abbrevName }, "commits")}>Commits</a>
+                  <a href={pageUrl({ name, revision: "" }, "compare", `...${abbrevName}`)}>Compare</a>
+                </li>
+              ))}
+            </ul>
+          </section>
+        );
+      }}
+    </Found>
+  );
+}

@@ -1,0 +1,76 @@
+import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+import type { PagePath } from "../../model/page-path.js";
+import { directoryUrl, pageUrl, repositoryFilter, repositoryUrl, searchUrl } from "./urls.js";
+
+interface FrameProps {
+  readonly path: PagePath;
+  readonly children: ComponentChildren;
+}
+
+/** What all pages of a repository have: where one is, and the way to the other pages. */
+export function RepositoryFrame({ path, children }: FrameProps) {
+  const { name, revision, page } = path;
+  useEffect(() => {
+    document.title = `${path.path === "" ? "" : `${path.path} · `}${name} · Trawl`;
+  }, [name, path.path]);
+  const isCode = page === "" || page === "tree" || page === "blob";
+  return (
+    <div class="code-page">
+      <div class="code-head">
+        <Trail path={path} />
+        <nav class="code-tabs" aria-label="Repository">
+          <Tab href={repositoryUrl(path)} isCurrent={isCode} label="Code" />
+          <Tab href={pageUrl(path, "commits")} isCurrent={page === "commits" || page === "commit"} label="Commits" />
+          <Tab href={pageUrl({ name, revision: "" }, "branches")} isCurrent={page === "branches"} label="Branches" />
+          <Tab href={pageUrl({ name, revision: "" }, "tags")} isCurrent={page === "tags"} label="Tags" />
+          <Tab href={pageUrl(path, "stats", "contributors")} isCurrent={page === "stats"} label="Contributors" />
+          <a href={searchUrl(`${repositoryFilter({ name, revision })} `)}>Search here</a>
+        </nav>
+      </div>
+      {children}
+    </div>
+  );
+}
+
+interface TabProps {
+  readonly href: string;
+  readonly label: string;
+  readonly isCurrent: boolean;
+}
+
+function Tab({ href, label, isCurrent }: TabProps) {
+  return (
+    <a href={href} aria-current={isCurrent ? "page" : undefined}>
+      {label}
+    </a>
+  );
+}
+
+/** The repository, the revision, and each directory above what is shown. */
+function Trail({ path }: { readonly path: PagePath }) {
+  const { name, revision } = path;
+  const parts = path.page === "tree" || path.page === "blob" || path.page === "commits" ? splitPath(path.path) : [];
+  return (
+    <nav class="code-trail" aria-label="Path">
+      <a href={repositoryUrl(path)}>{name}</a>
+      {revision !== "" && (
+        <span class="revision">{/^[0-9a-f]{40,64}$/.test(revision) ? revision.slice(0, 10) : revision}</span>
+      )}
+      {parts.map((part, i) => {
+        const to = parts.slice(0, i + 1).join("/");
+        const isLast = i === parts.length - 1;
+        return (
+          <span key={to}>
+            <span class="soft"> / </span>
+            {isLast ? <strong>{part}</strong> : <a href={directoryUrl({ name, revision }, to)}>{part}</a>}
+          </span>
+        );
+      })}
+    </nav>
+  );
+}
+
+function splitPath(path: string): readonly string[] {
+  return path === "" ? [] : path.split("/");
+}

@@ -1,0 +1,29 @@
+import type { PagePath } from "../../model/page-path.js";
+
+type Place = Pick<PagePath, "name" | "revision">;
+
+const escapePath = (path: string): string => path.split("/").map(encodeURIComponent).join("/");
+
+/** `/NAME[@REVISION]`. */
+export function repositoryUrl({ name, revision }: Place): string {
+  return `/${escapePath(name)}${revision === "" ? "" : `@${escapePath(revision)}`}`;
+}
+
+/** A page of a repository; an empty path is the page of the whole repository. */
+export function pageUrl(place: Place, page: string, path = ""): string {
+  return `${repositoryUrl(place)}/-/${page}${path === "" ? "" : `/${escapePath(path)}`}`;
+}
+
+export function directoryUrl(place: Place, path: string): string {
+  return path === "" ? repositoryUrl(place) : pageUrl(place, "tree", path);
+}
+
+/** Characters with a meaning in regular expressions are escaped, so that the name stands for itself. */
+export function repositoryFilter({ name, revision }: Place): string {
+  const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return `repo:^${escaped}$${revision === "" ? "" : `@${revision}`}`;
+}
+
+export function searchUrl(query: string): string {
+  return `/search?${new URLSearchParams({ q: query })}`;
+}

@@ -1,0 +1,109 @@
+/** The pages of a repository: directories, files, commits, comparisons, branches, contributors. */
+import t from "tap";
+import { findViolations, testBrowser, withoutBrowser, withPage } from "../support/browser.js";
+import { testDaemon } from "../support/daemon.js";
+import { GitFixture } from "../support/git-fixture.js";
+
+const hostile = '<img src=x onerror="document.title=1">';
+const lineCount = 20_000;
+
+t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
+  const fixture = GitFixture.create();
+  t.teardown(() => fixture.remove());
+  fixture.commit({
+    branch: "main",
+    message: `First ${hostile}`,
+    files: {
+      "README.txt": `Read me ${hostile}\n`,
+      "src/a.ts": 'export const needle = 1;\nconst other = "text";\n',
+      "src/<b>.ts": `// ${hostile}\n`,
+      "long.c": Array.from({ length: lineCount }, (_, i) => `int line_${i + 1};\n`).join(""),
+      "data.bin": Buffer.from([0, 1, 2, 0]),
+    },
+  });
+  fixture.commit({
+    branch: "main",
+    message: "Second\n\nWith a body.",
+    files: { "src/a.ts": "export const needle = 2;\n" },
+  });
+  const [daemon, browser] = await Promise.all([testDaemon(t), testBrowser(t)]);
+  await daemon.add("example.org/code", fixture.path);
+  const at = (path: string): string => `${daemon.url}/example.org/code${path}`;
+
+  await t.test("a directory shows its entries, its newest commit and its README as text", async (t) => {
+    await withPage(t, browser, at(""), {}, async (page) => {
+      await page.getByRole("link", { name: "src/", exact: true }).waitFor();
+      await page.getByText(`Read me ${hostile}`).waitFor();
+      await page.getByRole("link", { name: "Second" }).waitFor();
+      t.same(await findViolations(page), []);
+      await page.getByRole("link", { name: "src/", exact: true }).click();
+      await page.getByRole("link", { name: "a.ts" }).click();
+      await page.getByText("export const needle = 2;").waitFor();
+      t.match(page.url(), /\/example\.org\/code\/-\/blob\/src\/a\.ts$/);
+      await page.goBack();
+      await page.getByRole("link", { name: "<b>.ts" }).click();
+      await page.getByText(`// ${hostile}`).waitFor();
+    });
+  });
+
+  await t.test("a file is highlighted, a click on a number selects its line, and blame names commits", async (t) => {
+    await withPage(t, browser, at("@main/-/blob/src/a.ts?L1"), {}, async (page) => {
+      await page.locator(".line.selected").getByText("export const needle = 2;").waitFor();
+      await page.locator(".hljs-keyword", { hasText: "export" }).waitFor();
+      await page.getByRole("button", { name: "Blame" }).click();
+      const blame = page.locator("a.blame");
+      await blame.waitFor();
+      t.same(await findViolations(page), []);
+      await page.keyboard.press("y");
+      await page.waitForURL(/code@[0-9a-f]{40}\/-\/blob\/src\/a\.ts\?L1$/);
+      await blame.waitFor({ state: "detached" });
+    });
+  });
+
+  await t.test("a file of 20,000 lines is all in the document, and opens at the line of its address", async (t) => {
+    await withPage(t, browser, at("/-/blob/long.c?L15000"), {}, async (page) => {
+      await page.locator(".line.selected").getByText("int line_15000;").waitFor();
+      t.equal(await page.locator(".line").count(), lineCount);
+      t.ok(await page.locator(".line.selected").isVisible());
+      await page.locator(".line.selected .hljs-type").waitFor();
+    });
+  });
+
+  await t.test("what is not text, does not exist or is no page is said, with its status", async (t) => {
+    await withPage(t, browser, at("/-/blob/data.bin"), {}, async (page) => {
+      await page.getByRole("heading", { name: "The file is not text" }).waitFor();
+      for (const [path, heading] of [
+        ["/-/blob/none", "There is no such file"],
+        ["@none", "There is no such revision"],
+        ["/-/nothing", "There is no such page"],
+      ] as const) {
+        await page.goto(at(path));
+        await page.getByRole("heading", { name: heading }).waitFor();
+      }
+    });
+    const markup = { headers: { Accept: "text/html" } };
+    t.equal((await fetch(`${daemon.url}/example.org/none`, markup)).status, 404);
+    t.equal((await fetch(at(""), markup)).status, 200);
+    t.match((await fetch(at("/-/blob/src/a.ts"))).headers.get("content-type"), /^text\/plain/);
+  });
+
+  await t.test("commits, their changes, comparisons, branches and contributors", async (t) => {
+    await withPage(t, browser, at("/-/commits"), {}, async (page) => {
+      await page.getByRole("link", { name: `First ${hostile}` }).waitFor();
+      await page.getByRole("link", { name: "Second" }).click();
+      await page.getByText("With a body.").waitFor();
+      await page.locator("tr.added").getByText("export const needle = 2;").waitFor();
+      t.same(await findViolations(page), []);
+      await page.getByRole("button", { name: "Side by side" }).click();
+      await page.locator("td.removed").getByText('const other = "text";').waitFor();
+      await page.getByRole("link", { name: "Branches" }).click();
+      await page.getByRole("link", { name: "main", exact: true }).waitFor();
+      t.same(await findViolations(page), []);
+      await page.getByRole("link", { name: "Contributors" }).click();
+      await page.getByRole("link", { name: "2 commits" }).waitFor();
+      t.same(await findViolations(page), []);
+      await page.goto(at("/-/compare/HEAD~1...main"));
+      await page.getByText("1 commit", { exact: true }).waitFor();
+    });
+  });
+});
