@@ -3,7 +3,8 @@ import { useGraphql } from "../../api/use-graphql.js";
 import { FoundCommit, type RepositoryAnswer } from "../found.js";
 import { signatureFields, When, type Signature } from "../person.js";
 import { pageUrl, repositoryUrl } from "../urls.js";
-import { FileDiffs, fileDiffFields, type FileDiffList } from "./file-diffs.js";
+import { fileDiffFields, type FileDiffList } from "./file-diff.js";
+import { FileDiffs } from "./file-diffs.js";
 
 interface CommitData {
   readonly oid: string;

@@ -2,7 +2,8 @@ import type { PagePath } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { Found, MissingRepository } from "../found.js";
 import { CommitLine, commitLineFields, type CommitSummary } from "./commit-line.js";
-import { FileDiffs, fileDiffFields, type FileDiffList } from "./file-diffs.js";
+import { fileDiffFields, type FileDiffList } from "./file-diff.js";
+import { FileDiffs } from "./file-diffs.js";
 
 interface Comparison {
   readonly repository: {

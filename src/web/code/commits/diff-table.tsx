@@ -1,4 +1,4 @@
-import type { DiffHunk } from "./file-diffs.js";
+import type { DiffHunk } from "./file-diff.js";
 
 /** One below the other, or side by side. */
 export type DiffForm = "unified" | "split";
@@ -25,7 +25,7 @@ export function DiffTable({ hunks, form }: DiffTableProps) {
       <table class={`diff ${form}`}>
         <tbody>
           {hunks.map((hunk) => {
-            const lines = linesOf(hunk);
+            const lines = parseLines(hunk);
             return (
               <>
                 <tr class="hunk-head">
@@ -93,7 +93,7 @@ function CodeCell({ kind, text }: { readonly kind: Kind; readonly text: string }
   );
 }
 
-function linesOf({ body, oldRange, newRange }: DiffHunk): readonly DiffLine[] {
+function parseLines({ body, oldRange, newRange }: DiffHunk): readonly DiffLine[] {
   let oldLine = oldRange.startLine;
   let newLine = newRange.startLine;
   const texts = (body.endsWith("\n") ? body.slice(0, -1) : body).split("\n");

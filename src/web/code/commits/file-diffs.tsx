@@ -1,36 +1,8 @@
 import { useSignal } from "@preact/signals";
 import { pageUrl } from "../urls.js";
+import "./diff.css";
 import { DiffTable, type DiffForm } from "./diff-table.js";
-
-export interface DiffHunk {
-  readonly oldRange: { readonly startLine: number };
-  readonly newRange: { readonly startLine: number };
-  readonly section: string | null;
-  readonly body: string;
-}
-
-interface FileDiff {
-  readonly oldPath: string | null;
-  readonly newPath: string | null;
-  readonly stat: { readonly added: number; readonly deleted: number };
-  readonly hunks: readonly DiffHunk[];
-}
-
-export interface FileDiffList {
-  readonly nodes: readonly FileDiff[];
-  readonly totalCount: number | null;
-  readonly diffStat: { readonly added: number; readonly deleted: number };
-}
-
-/** Fields of a `FileDiffList`, for queries. */
-export const fileDiffFields = `{
-  nodes {
-    oldPath newPath stat { added deleted }
-    hunks { oldRange { startLine } newRange { startLine } section body }
-  }
-  totalCount
-  diffStat { added deleted }
-}`;
+import type { FileDiff, FileDiffList } from "./file-diff.js";
 
 /** Larger differences are shown when they are asked for. */
 const openLineCountMax = 2000;
@@ -98,7 +70,7 @@ function FileChange({ file, name, base, head, form }: FileChangeProps) {
   return (
     <details class="panel file-diff" open={stat.added + stat.deleted <= openLineCountMax}>
       <summary class="panel-head">
-<span class="file-name">{title}</span>
+        <span class="file-name">{title}</span>
         {note !== "" && <span class="tag">{note}</span>}
         <Stat added={stat.added} deleted={stat.deleted} />
       </summary>

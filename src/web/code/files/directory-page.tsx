@@ -75,7 +75,7 @@ function Directory({ path, commit }: { readonly path: PagePath; readonly commit:
         <ul class="entries">
           {path.path !== "" && (
             <li>
-              <a href={directoryUrl(path, parentOf(path.path))} aria-label="The directory above">
+              <a href={directoryUrl(path, parentPath(path.path))} aria-label="The directory above">
                 ..
               </a>
             </li>
@@ -132,6 +132,6 @@ function Languages({ statistics }: { readonly statistics: readonly { name: strin
   );
 }
 
-function parentOf(path: string): string {
+function parentPath(path: string): string {
   return path.split("/").slice(0, -1).join("/");
 }

@@ -5,16 +5,8 @@ import { FoundCommit, type RepositoryAnswer } from "../found.js";
 import { navigate } from "../../route/router.js";
 import { State } from "../../ui/states.js";
 import { directoryUrl, pageUrl } from "../urls.js";
+import type { FileEntry } from "./file-entry.js";
 import { TextFile } from "./text-file.js";
-
-export interface FileEntry {
-  readonly isDirectory: boolean;
-  readonly byteSize?: number;
-  readonly totalLines?: number;
-  readonly binary?: boolean;
-  readonly languages?: readonly string[];
-  readonly externalURLs: readonly { readonly url: string; readonly serviceKind: string | null }[];
-}
 
 interface FileCommit {
   readonly oid: string;

@@ -82,7 +82,7 @@ export class FileView {
       line.className = "line";
       line.dataset["line"] = String(from + i + 1);
       const code = document.createElement("code");
-      code.textContent = text.length > lineLengthMax ? cutLine(text) : `${text}\n`;
+      code.textContent = text.length > lineLengthMax ? cutLine(text) : text;
       line.append(code);
       this.#lines.push(line);
       chunk.append(line);
@@ -112,7 +112,6 @@ export class FileView {
       const shown = this.#lines[first + i]?.querySelector("code");
       // What was cut stays cut, and text that differs from the file's is not shown.
       if (shown?.textContent?.trimEnd() !== code.textContent?.trimEnd()) return;
-      code.append("\n");
       shown?.replaceChildren(code);
     });
   }
@@ -134,7 +133,7 @@ export class FileView {
 }
 
 function cutLine(text: string): string {
-  return `${text.slice(0, lineLengthMax)} … ${(text.length - lineLengthMax).toLocaleString("en")} more characters\n`;
+  return `${text.slice(0, lineLengthMax)} … ${(text.length - lineLengthMax).toLocaleString("en")} more characters`;
 }
 
 function blameLink({ message, author, commit }: BlameHunk): HTMLElement {

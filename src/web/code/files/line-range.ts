@@ -5,7 +5,7 @@ export interface LineRange {
 }
 
 /** The lines in an address: `?L10`, `?L10-20`, `?L10:5-12:3`, or the same after `#`, as older links have it. */
-export function lineRangeOf({ search, hash }: URL): LineRange | undefined {
+export function readLineRange({ search, hash }: URL): LineRange | undefined {
   const text = search.split(/[?&]/).find((part) => /^L\d/.test(part)) ?? hash.slice(1);
   const found = /^L(\d{1,9})(?::\d+)?(?:-L?(\d{1,9})(?::\d+)?)?=?$/.exec(text);
   if (found === null) return undefined;

@@ -9,7 +9,7 @@ import { pageUrl } from "../urls.js";
 import { readBlame } from "./blame.js";
 import { FileView } from "./file-view.js";
 import { readHighlighting } from "./highlighting.js";
-import { lineRangeOf, lineRangeText } from "./line-range.js";
+import { readLineRange, lineRangeText } from "./line-range.js";
 
 export interface FileState {
   /** Undefined before the text has arrived. */
@@ -38,7 +38,7 @@ export function useFileView(path: PagePath, host: RefObject<HTMLDivElement | nul
         },
       });
       stop.signal.addEventListener("abort", () => shown.close());
-      const range = lineRangeOf(address.peek());
+      const range = readLineRange(address.peek());
       shown.select(range);
       if (range !== undefined) shown.scrollTo(range.from);
       view.value = shown;
@@ -51,7 +51,7 @@ export function useFileView(path: PagePath, host: RefObject<HTMLDivElement | nul
     return () => stop.abort();
   }, [name, revision, file, view, error, word, host]);
   const at = address.value;
-  useEffect(() => view.value?.select(lineRangeOf(at)), [at, view.value]);
+  useEffect(() => view.value?.select(readLineRange(at)), [at, view.value]);
   return { view, error, word };
 }
 

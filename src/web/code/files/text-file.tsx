@@ -4,8 +4,9 @@ import type { PagePath } from "../../../model/page-path.js";
 import { address, navigate } from "../../route/router.js";
 import { Failure, Notice, Waiting } from "../../ui/states.js";
 import { pageUrl, repositoryFilter, searchUrl } from "../urls.js";
-import type { FileEntry } from "./file-page.js";
-import { lineRangeOf, lineRangeText } from "./line-range.js";
+import type { FileEntry } from "./file-entry.js";
+import { readLineRange, lineRangeText } from "./line-range.js";
+import "./file.css";
 import { Outline } from "./outline.js";
 import { useBlame, useFileKeys, useFileView, type FileActions } from "./text-file-state.js";
 
@@ -104,5 +105,5 @@ function WordBar({ path, word }: { readonly path: PagePath; readonly word: strin
 }
 
 function permanentUrl({ name, path }: PagePath, oid: string): string {
-  return `${pageUrl({ name, revision: oid }, "blob", path)}${lineRangeText(lineRangeOf(address.value))}`;
+  return `${pageUrl({ name, revision: oid }, "blob", path)}${lineRangeText(readLineRange(address.value))}`;
 }

@@ -1,0 +1,29 @@
+export interface DiffHunk {
+  readonly oldRange: { readonly startLine: number };
+  readonly newRange: { readonly startLine: number };
+  readonly section: string | null;
+  readonly body: string;
+}
+
+export interface FileDiff {
+  readonly oldPath: string | null;
+  readonly newPath: string | null;
+  readonly stat: { readonly added: number; readonly deleted: number };
+  readonly hunks: readonly DiffHunk[];
+}
+
+export interface FileDiffList {
+  readonly nodes: readonly FileDiff[];
+  readonly totalCount: number | null;
+  readonly diffStat: { readonly added: number; readonly deleted: number };
+}
+
+/** Fields of a `FileDiffList`, for queries. */
+export const fileDiffFields = `{
+  nodes {
+    oldPath newPath stat { added deleted }
+    hunks { oldRange { startLine } newRange { startLine } section body }
+  }
+  totalCount
+  diffStat { added deleted }
+}`;
