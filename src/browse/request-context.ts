@@ -10,7 +10,8 @@ import type { Catalog } from "../catalog/catalog.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import { clientKey } from "../model/client.js";
 import type { MetadataChange } from "../model/metadata-change.js";
-import type { RepositoryAttributes } from "../model/repository.js";
+import type { HistoryStatus } from "../model/history-record.js";
+import type { Repository, RepositoryAttributes } from "../model/repository.js";
 import type { Viewer } from "../model/viewer.js";
 import type { Searcher } from "../search/searcher.js";
 import type { ReadLimits, ReadPool } from "../pool/read-pool.js";
@@ -55,6 +56,7 @@ export interface GraphqlServices {
   readonly log: Log;
   /** The current sync activity of a repository, as in "fetching 45 %"; "" if there is none. */
   readonly activityOf: (repositoryId: number) => string;
+  readonly historyStatusOf: (repository: Repository) => HistoryStatus;
   /** Base of absolute URLs; without a trailing slash. */
   readonly externalUrl: () => string;
   /** The effective configuration, as JSON with comments. */

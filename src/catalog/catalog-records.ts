@@ -4,7 +4,7 @@ import type { LiveShard, ShardRecord } from "../model/shard-record.js";
 import type { RecordChange, RecordStore } from "../store/record-store.js";
 
 /** Fields that records of older programs lack. */
-const laterFields = { readers: [], addedMetadata: {}, removedAt: "", credential: "" } as const;
+const laterFields = { readers: [], addedMetadata: {}, removedAt: "", credential: "", history: "all" } as const;
 
 /**
  * The ids that new repositories and shards get. Ids are never reused, so an id in an older copy of the catalog or of the

@@ -196,6 +196,13 @@ export class Catalog {
     if (repository !== undefined) this.#setRepository({ ...repository, lastError: error });
   }
 
+  /** Records in memory only why its history could not be indexed; "" if it could. */
+  recordHistoryError(repositoryId: number, error: string): void {
+    const repository = this.#repositories.get(repositoryId);
+    if (repository !== undefined && (repository.historyError ?? "") !== error)
+      this.#setRepository({ ...repository, historyError: error === "" ? undefined : error });
+  }
+
   /**
    * Makes a change durable, then visible; resolves with it. Changes are applied one at a time, in the order of the
    * calls: `makeChange` is called when all earlier changes are visible, so what it reads in the catalog is what it

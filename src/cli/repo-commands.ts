@@ -76,5 +76,9 @@ function addAttributeOptions(command: Command): Command {
     .option("--stars <n>", "number of stars; repositories with more stars come first in results")
     .option("--description <text>", "description, shown with results and matched by repo:has.description(...)")
     .option("--topic <topic>", "topic, matched by repo:has.topic(...); repeatable", collect)
-    .option("--meta <key[=value]>", "metadata, matched by repo:has.meta(key:value); repeatable", collect);
+    .option("--meta <key[=value]>", "metadata, matched by repo:has.meta(key:value); repeatable", collect)
+    .option(
+      "--history <part>",
+      "commits to index: all, off, 'since 2020-01-31' or '10000 commits'; others are read from git",
+    );
 }

@@ -1,6 +1,7 @@
 import { TrawlError } from "../base/errors.js";
 import { nearestWord } from "../base/nearest-word.js";
 import { absoluteUrl } from "../daemon/repository-url.js";
+import type { HistoryStatus } from "../model/history-record.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
 import type { RepositoryAttributes } from "../model/repository.js";
 import { callDaemon } from "./control-client.js";
@@ -17,6 +18,7 @@ export interface TypedAttributes {
   readonly topic?: readonly string[] | false;
   /** `KEY=VALUE`, or `KEY` for a key without a value. */
   readonly meta?: readonly string[] | false;
+  readonly history?: string;
 }
 
 /**
@@ -135,12 +137,22 @@ export class RepoCommands {
     for (const flag of ["fork", "archived", "private"] as const) if (status[flag]) fields.push(flag);
     if (status.readers.length > 0) fields.push(`read by ${status.readers.join(" ")}`);
     if (status.stars > 0) fields.push(`${status.stars} ${status.stars === 1 ? "star" : "stars"}`);
+    fields.push(...describeHistory(status.historyIndex));
     if (status.deletedAfter !== "") fields.push(`deleted after ${status.deletedAfter}`);
     if (status.activity !== "") fields.push(status.activity);
     if (status.error !== "") fields.push(`error: ${oneLine(status.error)}`);
     this.#print(fields.join("  "));
     for (const sentence of status.quarantine) this.#print(`  ${sentence}`);
   }
+}
+
+/** Nothing while its commits are not counted, or none is to be indexed. */
+function describeHistory({ wanted, reachableCount, indexedCount, storedBytes, error }: HistoryStatus): string[] {
+  const failure = error === "" ? [] : [`history error: ${oneLine(error)}`];
+  if (reachableCount === null) return failure;
+  const part = wanted === "all" ? "" : ` (${wanted})`;
+  const megabytes = (storedBytes / 1e6).toFixed(1);
+  return [`history${part}: ${indexedCount} of ${reachableCount} commits, ${megabytes} MB`, ...failure];
 }
 
 /** Replaces control characters, including line ends, by spaces, so that each repository is one line. */
@@ -158,6 +170,7 @@ function parseAttributes({
   description,
   topic,
   meta,
+  history,
 }: TypedAttributes): Partial<RepositoryAttributes> {
   return {
     ...(fork === undefined ? {} : { fork }),
@@ -169,6 +182,7 @@ function parseAttributes({
     ...(description === undefined ? {} : { description }),
     ...(topic === undefined ? {} : { topics: topic || [] }),
     ...(meta === undefined ? {} : { metadata: Object.fromEntries((meta || []).map(keyAndValue)) }),
+    ...(history === undefined ? {} : { history }),
   };
 }
 

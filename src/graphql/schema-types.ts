@@ -386,6 +386,7 @@ export interface ObjectTypes {
     readonly externalServices: { readonly args: { readonly first?: number | null | undefined }; readonly result: SourceOf<"ExternalServiceConnection"> };
     readonly cloneInProgress: { readonly args: NoArguments; readonly result: boolean };
     readonly textSearchIndex: { readonly args: NoArguments; readonly result: SourceOf<"RepositoryTextSearchIndex"> | null };
+    readonly historyIndex: { readonly args: NoArguments; readonly result: SourceOf<"RepositoryHistoryIndex"> };
     readonly url: { readonly args: NoArguments; readonly result: string };
     readonly externalURLs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"ExternalLink">)[] };
     readonly defaultBranch: { readonly args: NoArguments; readonly result: SourceOf<"GitRef"> | null };
@@ -468,6 +469,14 @@ export interface ObjectTypes {
     readonly status: { readonly args: NoArguments; readonly result: SourceOf<"RepositoryTextSearchIndexStatus"> | null };
     readonly refs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"RepositoryTextSearchIndexedRef">)[] };
     readonly host: { readonly args: NoArguments; readonly result: SourceOf<"RepositoryIndexserverHost"> | null };
+  };
+  readonly RepositoryHistoryIndex: {
+    readonly wanted: { readonly args: NoArguments; readonly result: string };
+    readonly upToDate: { readonly args: NoArguments; readonly result: boolean };
+    readonly commitsCount: { readonly args: NoArguments; readonly result: number | null };
+    readonly indexedCommitsCount: { readonly args: NoArguments; readonly result: number };
+    readonly indexByteSize: { readonly args: NoArguments; readonly result: string };
+    readonly lastError: { readonly args: NoArguments; readonly result: string | null };
   };
   readonly RepositoryTextSearchIndexStatus: {
     readonly updatedAt: { readonly args: NoArguments; readonly result: string };

@@ -54,6 +54,11 @@ export class HistoryBuilder {
     return this.#commits.oids.length;
   }
 
+  /** When its newest commit was committed, in Unix seconds. Caller guarantees: there is one. */
+  get newest(): number {
+    return this.#commits.committerDates[0];
+  }
+
   /** Bytes of distinct lines and messages: most of the size of the shard. */
   get textBytes(): number {
     return this.#lines.textBytes + this.#commits.messageBytes;

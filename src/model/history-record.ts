@@ -9,17 +9,40 @@ export interface HistoryShardRecord {
   /** Bytes of distinct lines and messages. */
   readonly textBytes: number;
   readonly commitCount: number;
+  /** When its newest commit was committed, in Unix seconds. */
+  readonly newest: number;
 }
 
 /** How much of the history of a repository is indexed. */
 export interface HistoryState {
   /**
-   * Oids of the commits from which everything is indexed that can be read and that the limit admits, sorted. Empty while
+   * Oids of the commits from which everything is indexed that can be read and that the limits admit, sorted. Empty while
    * something is missing.
    */
   readonly tips: readonly string[];
+  /** The limits for which this holds: an index with other limits is made anew. */
+  readonly limits: string;
+  /** Whether the mirror lacked parents of commits, which later fetches may bring. */
+  readonly isShallow: boolean;
   /** Commits that the indexed branches reach. */
   readonly reachableCount: number;
+  /** Those of them that are in history shards. */
+  readonly indexedCount: number;
   /** Commits that git cannot read, and commits some of whose files it cannot read. */
   readonly brokenCount: number;
+}
+
+/** How much of the history of a repository is indexed, as its status shows it. */
+export interface HistoryStatus {
+  /** What is to be indexed: "all", "off", "since 2020-01-31" or "1000 commits". */
+  readonly wanted: string;
+  /** Whether all of that is indexed, as far as the size limit admits it. */
+  readonly isUpToDate: boolean;
+  /** Commits that the indexed branches reach; null before they are counted. */
+  readonly reachableCount: number | null;
+  readonly indexedCount: number;
+  /** Size of the history shards. */
+  readonly storedBytes: number;
+  /** Why it could not be indexed the last time; "" if it could. */
+  readonly error: string;
 }

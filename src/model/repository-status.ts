@@ -1,3 +1,4 @@
+import type { HistoryStatus } from "./history-record.js";
 import type { Repository, RepositoryAttributes } from "./repository.js";
 
 /** The status of a repository, as `trawl repo list`, `/readyz` and the control interface show it. */
@@ -26,6 +27,8 @@ export interface RepositoryStatus extends RepositoryAttributes {
   readonly skippedCounts: Readonly<Record<string, number>>;
   /** Sentences that describe what is not indexed because a thread hung or crashed on it. */
   readonly quarantine: readonly string[];
+  /** How much of its history is indexed. */
+  readonly historyIndex: HistoryStatus;
 }
 
 /**

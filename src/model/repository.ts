@@ -1,7 +1,7 @@
 import type { HistoryState } from "./history-record.js";
 import type { Quarantine } from "./quarantine.js";
 
-/** Attributes of a repository set by users: searches filter by them, and results show them. */
+/** Attributes of a repository set by users: searches filter by most of them, and results show them. */
 export interface RepositoryAttributes {
   readonly fork: boolean;
   readonly archived: boolean;
@@ -12,6 +12,8 @@ export interface RepositoryAttributes {
   readonly description: string;
   readonly topics: readonly string[];
   readonly metadata: Readonly<Record<string, string | null>>;
+  /** Which part of its history is indexed: "all", "off", "since 2020-01-31" or "1000 commits". */
+  readonly history: string;
 }
 
 /** The configuration of a repository. */
@@ -40,8 +42,9 @@ export function attributesIn({
   description,
   topics,
   metadata,
+  history,
 }: RepositoryAttributes): RepositoryAttributes {
-  return { fork, archived, private: isPrivate, readers, stars, description, topics, metadata };
+  return { fork, archived, private: isPrivate, readers, stars, description, topics, metadata, history };
 }
 
 /** A branch that is indexed. `bit` is its bit in the branch masks of this repository's documents, 0 to 31. */
@@ -89,7 +92,9 @@ export interface Repository extends RepositoryConfig {
   /** What is not retried for now; absent if there is nothing. */
   readonly quarantine?: Quarantine | undefined;
   /** Absent before its history was first indexed. */
-  readonly history?: HistoryState | undefined;
+  readonly historyState?: HistoryState | undefined;
+  /** Why its history could not be indexed the last time; absent if it could. */
+  readonly historyError?: string | undefined;
 }
 
 /** The branch name under which a detached HEAD is indexed. */

@@ -49,8 +49,8 @@ export class IngestPool {
           entry: ingestWorkerEntry,
           settings,
           threadCountMin: workerCount,
-          // One more for symbols.
-          threadCountMax: workerCount + slowWorkerCount + 1,
+          // One more for symbols, and one for histories.
+          threadCountMax: workerCount + slowWorkerCount + 2,
           heapMiB: heapBytesMax / 2 ** 20,
         },
         log,

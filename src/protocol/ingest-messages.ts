@@ -2,6 +2,7 @@ import type { BackupFile, ManifestEntry } from "../backup/manifest.js";
 import type { SerializedError } from "../base/errors.js";
 import type { ShardRecord, StoredShard, SymbolRecord } from "../model/shard-record.js";
 import type { HistoryShardRecord } from "../model/history-record.js";
+import type { HistoryScope } from "../model/history-scope.js";
 import type { IndexedBranch, Repository } from "../model/repository.js";
 import type { ShardFailure } from "./messages.js";
 
@@ -149,29 +150,49 @@ export interface CompactTaskResult {
   readonly shards: readonly ShardRecord[];
 }
 
-/** Builds the next history shard of a repository, from its mirror as it is. */
-export interface IndexHistoryTask {
-  readonly kind: "history";
-  readonly repository: Repository;
+/** What to index of a history. */
+export interface HistoryWork {
   /** Oids of the commits whose history is indexed. */
   readonly tips: readonly string[];
-  /** Oids of commits whose history is indexed already; undefined if that is not known. */
+  /** Oids of commits whose history is indexed already, as far as it is wanted; undefined if that is not known. */
   readonly doneTips: readonly string[] | undefined;
-  /** The history shards whose commits are not indexed again. */
+  readonly scope: HistoryScope;
+  /** Commits committed after `since` (Unix seconds) are indexed in any case, older ones while the text is below this. */
+  readonly older: { readonly since: number; readonly textBytesMax: number };
+  /** The history shards of the repository whose commits remain. */
   readonly kept: readonly StoredShard[];
-  readonly shardIds: Int32Array;
-  readonly stop: Int32Array;
 }
 
-export interface IndexHistoryTaskResult {
-  /** The shard that was written. It is not in the catalog until the main thread commits it. */
-  readonly shard: HistoryShardRecord | undefined;
-  /** Commits that `tips` reach and `doneTips` do not. */
-  readonly listedCount: number;
-  /** Commits that are still to be indexed. */
+/** What was indexed of a history. */
+export interface HistoryCounts {
+  /** Whether all commits were listed that `tips` reach. Otherwise those that `doneTips` reach are not counted below. */
+  readonly isWhole: boolean;
+  /** Whether the mirror lacks parents, which a later fetch may bring. */
+  readonly isShallow: boolean;
+  readonly reachableCount: number;
+  /** Those of them that are in the kept shards or in the new one. */
+  readonly indexedCount: number;
+  /** Those that are wanted and not indexed yet, although they may be readable. */
   readonly leftCount: number;
   /** Commits that git cannot read, and commits some of whose files it cannot read. */
   readonly brokenCount: number;
+  /** Kept shards that have none of the wanted commits. None if not all commits were listed. */
+  readonly unusedIds: readonly number[];
+}
+
+/** Builds the next history shard of a repository, from its mirror as it is. */
+export interface IndexHistoryTask extends HistoryWork {
+  readonly kind: "history";
+  readonly repositoryId: number;
+  readonly shardIds: Int32Array;
+  /** Word 0: the task waits while it is not zero. */
+  readonly hold: Int32Array;
+  readonly stop: Int32Array;
+}
+
+export interface IndexHistoryTaskResult extends HistoryCounts {
+  /** The shard that was written. It is not in the catalog until the main thread commits it. */
+  readonly shard: HistoryShardRecord | undefined;
 }
 
 /** `symbols`: the checksum of its symbols; undefined if it has none. */

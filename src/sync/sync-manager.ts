@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { callAfter, callEvery, type PendingCall } from "../base/deadline.js";
 import type { TrawlError } from "../base/errors.js";
 import { eachInSteps, resultWhileYielding } from "../base/yielding.js";
-import type { RepositoryConfig } from "../model/repository.js";
+import type { HistoryStatus } from "../model/history-record.js";
+import type { Repository, RepositoryConfig } from "../model/repository.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
 import { SecretFiles } from "../store/secret-files.js";
 import type { SyncActivities } from "./activity.js";
@@ -20,7 +21,7 @@ import { RepositoryCommands } from "./repositories/repository-commands.js";
 import { RepositoryLocks } from "./queue/repository-locks.js";
 import { RepositoryRemoval } from "./housekeeping/repository-removal.js";
 import { RepositorySecrets } from "./repositories/repository-secrets.js";
-import { repositoryStatus } from "./repositories/repository-status.js";
+import { historyStatus, repositoryStatus } from "./repositories/repository-status.js";
 import { ShardFlips } from "./housekeeping/shard-flips.js";
 import { ShardRepairs } from "./housekeeping/shard-repairs.js";
 import { moveStoredSecrets } from "./repositories/stored-secrets.js";
@@ -58,6 +59,7 @@ export class SyncManager {
   readonly #secrets: RepositorySecrets;
   readonly #removal: RepositoryRemoval;
   readonly #gauges: IndexGauges;
+  readonly #history: HistoryIndexing;
   /** Activities of running syncs. */
   readonly activities: SyncActivities;
   /** Commands for single repositories. */
@@ -88,7 +90,7 @@ export class SyncManager {
     const outcomes = new SyncOutcomes(services, queue, maintenance, history);
     const parts = { tasks, locks, queue, flips, repairs, outcomes, judge, quarantines };
     const runner = new SyncRunner(services, parts);
-    const scheduler = new SyncScheduler(pool, tasks, queue, runner, symbols, [compaction, maintenance, history]);
+    const scheduler = new SyncScheduler(pool, tasks, queue, runner, [symbols, history], [compaction, maintenance]);
     tasks.useStarter(() => scheduler.startWaiting());
     this.#services = services;
     this.#tasks = tasks;
@@ -101,7 +103,8 @@ export class SyncManager {
     this.#removal = new RepositoryRemoval(services, { tasks, locks, queue, repairs, mirrors, secrets: this.#secrets });
     this.#gauges = new IndexGauges(catalog, metrics, (repository) => judge.current(repository));
     this.activities = activities;
-    this.commands = new RepositoryCommands(catalog, queue, this.#secrets, quarantines, this.#removal);
+    this.#history = history;
+    this.commands = new RepositoryCommands(catalog, queue, this.#secrets, quarantines, this.#removal, history);
     this.repairs = repairs;
     this.historyRepairs = new HistoryRepairs(services, tasks, history);
     this.shards = flips;
@@ -134,6 +137,8 @@ export class SyncManager {
       eachInSteps([...catalog.repositories()], ({ id }) => {
         const repository = catalog.repository(id);
         if (repository?.removedAt === "") this.#queue.enqueue(id, this.#quarantines.isOutdated(repository));
+        // It may have been interrupted, and the remote may not answer.
+        this.#history.enqueue(id);
       }),
     );
   }
@@ -153,8 +158,19 @@ export class SyncManager {
   statuses(): RepositoryStatus[] {
     const { catalog, settings } = this.#services;
     return [...catalog.repositories()].map((repository) =>
-      repositoryStatus(repository, this.activities, this.#judge, settings.removalGraceMs),
+      repositoryStatus(
+        repository,
+        this.activities,
+        this.#judge,
+        this.historyStatus(repository),
+        settings.removalGraceMs,
+      ),
     );
+  }
+
+  /** How much of the history of the repository is indexed. */
+  historyStatus(repository: Repository): HistoryStatus {
+    return historyStatus(repository, this.#services.catalog, this.#history);
   }
 
   /** Number of repositories that are waiting for their sync. */

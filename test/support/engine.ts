@@ -60,6 +60,7 @@ export function testRepository(id: number, name: string, fields: Partial<Reposit
     topics: [],
     metadata: {},
     intervalSeconds: 0,
+    history: "all",
     generation: 1,
     indexedBranches: [{ name: "main", bit: 0, commit: "c".repeat(40) }],
     defaultBranch: "main",

@@ -27,6 +27,8 @@ export interface FixtureCommit {
   readonly author?: string;
   /** Starts the branch again from nothing instead of adding to it: the next fetch sees a force-push. */
   readonly orphan?: boolean;
+  /** When it is committed, in Unix seconds; otherwise a second after the previous commit that did not say. */
+  readonly seconds?: number;
 }
 
 const person = "Fixture <fixture@example.org>";
@@ -57,7 +59,7 @@ export class GitFixture {
   /** Adds a commit that changes `files` and keeps all other files; returns its oid. */
   commit(commit: FixtureCommit): string {
     const ref = `refs/heads/${commit.branch}`;
-    const seconds = this.#commitSeconds++;
+    const seconds = commit.seconds ?? this.#commitSeconds++;
     const parts = [`commit ${ref}\nmark :1\n`];
     if (commit.author !== undefined) parts.push(`author ${commit.author}\n`);
     parts.push(`committer ${person} ${seconds} +0000\n`);

@@ -24,6 +24,7 @@ export function createGraphqlServices(options: ResolvedOptions, parts: DaemonPar
     gitCache: new GitCache(),
     log,
     activityOf: (repositoryId) => sync.activities.current(repositoryId),
+    historyStatusOf: (repository) => sync.historyStatus(repository),
     externalUrl: () => searcher.baseUrl,
     configuration: lazy(() => visibleConfiguration(options)),
     siteId: siteId(options.data),

@@ -44,6 +44,17 @@ export const repository: ResolversOf<"Repository"> = {
     return emptyPage;
   },
   textSearchIndex: (source) => (source.isIndexed ? { repository: source } : null),
+  historyIndex: ({ record }, _, { services, viewer }) => {
+    const { wanted, isUpToDate, reachableCount, indexedCount, storedBytes, error } = services.historyStatusOf(record);
+    return {
+      wanted,
+      upToDate: isUpToDate,
+      commitsCount: reachableCount,
+      indexedCommitsCount: indexedCount,
+      indexByteSize: String(storedBytes),
+      lastError: visibleError(error, viewer) || null,
+    };
+  },
   defaultBranch: (source) => defaultBranch(source),
   gitRefs: (source, args, context) =>
     refPage(

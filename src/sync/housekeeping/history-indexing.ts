@@ -1,26 +1,24 @@
 import { monotonicMs } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
-import type { HistoryShardRecord, HistoryState } from "../../model/history-record.js";
+import { oneLine } from "../../base/text.js";
 import type { Repository } from "../../model/repository.js";
 import { IngestLoss } from "../../pool/ingest-pool.js";
 import type { IndexHistoryTaskResult } from "../../protocol/ingest-messages.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
 import { reportStoreLoss, type SyncServices } from "../sync-settings.js";
+import { HistoryPolicy, type PlannedWork } from "./history-policy.js";
 import type { ShardFlips } from "./shard-flips.js";
 
 /** After a failure, the history of the repository is not tried again for this long. */
 const retryMs = 10 * 60_000;
 
-/** With this many small shards, they are replaced by one. */
-const smallCountMax = 8;
-
-/** A smaller history shard counts as small. */
-const smallTextBytes = 8 << 20;
+/** Maximum length of an error in a status. */
+const errorCharsMax = 1_000;
 
 /**
- * Indexes histories, one history shard at a time, when no sync is waiting: the newest commits first, and after a fetch
- * the new ones. Small shards of earlier fetches are replaced by one, which leaves out the commits that no branch reaches
- * any more.
+ * Indexes histories, one history shard at a time, in a thread of its own: the newest commits first, and after a fetch
+ * the new ones. Small shards of earlier fetches are replaced by one, and shards with none of the wanted commits are
+ * removed. The task waits while texts are being indexed.
  *
  * The repository is not locked meanwhile, because that would delay its next sync by half a minute: like a search, the task
  * only reads the mirror, and fails if that is replaced.
@@ -32,6 +30,7 @@ export class HistoryIndexing {
   readonly #services: SyncServices;
   readonly #tasks: IndexTasks;
   readonly #flips: ShardFlips;
+  readonly #policy: HistoryPolicy;
   /** Repositories whose history may not be completely indexed. */
   readonly #waiting = new Set<number>();
   /** By repository: before this time on the monotonic clock it is not tried again. */
@@ -42,11 +41,29 @@ export class HistoryIndexing {
     this.#services = services;
     this.#tasks = tasks;
     this.#flips = flips;
+    this.#policy = new HistoryPolicy(services.catalog, services.settings.historyBytesMax);
   }
 
-  /** Must be called when a repository may have other commits than before, or less of them indexed. */
+  /** 1 while a history is being indexed, otherwise 0. */
+  get runningCount(): number {
+    return this.#isRunning ? 1 : 0;
+  }
+
+  /** Whether the index of the repository is as it shall be. */
+  isUpToDate(repository: Repository): boolean {
+    return this.#policy.next(repository) === "nothing";
+  }
+
+  /** Must be called when a repository may have other commits than before, or others of them are to be indexed. */
   enqueue(repositoryId: number): void {
-    this.#waiting.add(repositoryId);
+    const repository = this.#services.catalog.repository(repositoryId);
+    if (repository !== undefined && !this.isUpToDate(repository)) this.#waiting.add(repositoryId);
+  }
+
+  /** The same, and starts now if nothing else runs. */
+  request(repositoryId: number): void {
+    this.enqueue(repositoryId);
+    this.#tasks.pump();
   }
 
   /** A history shard failed verification: its commits are indexed again. */
@@ -58,21 +75,21 @@ export class HistoryIndexing {
       const repository = catalog.repository(record.repositoryId);
       return {
         removedHistoryIds: [shardId],
-        repositories: repository === undefined ? [] : [{ ...repository, history: undefined }],
+        repositories: repository === undefined ? [] : [{ ...repository, historyState: undefined }],
       };
     });
-    this.enqueue(record.repositoryId);
-    this.#tasks.pump();
+    this.request(record.repositoryId);
   }
 
   /** Returns false if there is currently nothing to index. */
   start(): boolean {
-    if (this.#isRunning || this.#services.settings.historyBytesMax === 0) return false;
+    if (this.#isRunning) return false;
     const repository = this.#takeNext();
     if (repository === undefined) return false;
     this.#isRunning = true;
+    const work = this.#policy.next(repository) === "remove" ? this.#remove(repository) : this.#index(repository);
     this.#tasks.track(
-      this.#index(repository).finally(() => {
+      work.finally(() => {
         this.#isRunning = false;
       }),
     );
@@ -86,42 +103,42 @@ export class HistoryIndexing {
       this.#waiting.delete(id);
       const repository = this.#services.catalog.repository(id);
       if (repository === undefined) this.#againMs.delete(id);
-      else if (this.#isOutdated(repository)) return repository;
+      else if (!this.isUpToDate(repository)) return repository;
     }
     return undefined;
   }
 
-  #isOutdated(repository: Repository): boolean {
-    if (repository.indexedBranches.length === 0) return false;
-    if (listTips(repository).join() === repository.history?.tips.join()) return false;
-    return this.#textBytes(repository) < this.#services.settings.historyBytesMax;
-  }
-
-  #textBytes({ id }: Repository): number {
-    return this.#services.catalog.historyOf(id).reduce((sum, { textBytes }) => sum + textBytes, 0);
+  /** Its history is not to be indexed any more. */
+  async #remove({ id }: Repository): Promise<void> {
+    const { catalog } = this.#services;
+    await catalog.commit(() => {
+      const repository = catalog.repository(id);
+      if (repository === undefined || this.#policy.next(repository) !== "remove") return {};
+      const removedHistoryIds = catalog.historyOf(id).map((shard) => shard.id);
+      return { repositories: [{ ...repository, historyState: undefined }], removedHistoryIds };
+    });
+    catalog.recordHistoryError(id, "");
   }
 
   async #index(repository: Repository): Promise<void> {
-    const { catalog, pool, log } = this.#services;
-    const all = catalog.historyOf(repository.id);
-    const small = all.filter(({ textBytes }) => textBytes < smallTextBytes);
-    const replaced = small.length >= smallCountMax ? small : [];
-    const doneTips = repository.history?.tips ?? [];
+    const { catalog, pool, log, activities } = this.#services;
+    const { id, name } = repository;
+    const planned = this.#policy.work(repository);
     try {
       const result = await pool.history({
         kind: "history",
-        repository,
-        tips: listTips(repository),
-        doneTips: replaced.length === 0 && doneTips.length > 0 ? doneTips : undefined,
-        kept: all.filter((record) => !replaced.includes(record)).map(({ id, checksum }) => ({ id, checksum })),
+        repositoryId: id,
+        ...planned.work,
         shardIds: this.#flips.shardIds,
+        hold: activities.indexingWord,
         stop: this.#tasks.stopWord,
       });
-      await this.#flip(repository, result, replaced);
-      this.#againMs.delete(repository.id);
-      if (result.leftCount > 0) this.enqueue(repository.id);
+      await this.#flip(repository, planned, result);
+      catalog.recordHistoryError(id, "");
+      this.#againMs.delete(id);
+      this.enqueue(id);
       log.debug(
-        { repository: repository.name, commits: result.shard?.commitCount ?? 0, left: result.leftCount },
+        { repository: name, commits: result.shard?.commitCount ?? 0, left: result.leftCount },
         "history indexed",
       );
     } catch (error) {
@@ -129,33 +146,18 @@ export class HistoryIndexing {
     }
   }
 
-  async #flip(
-    before: Repository,
-    { shard, listedCount, leftCount, brokenCount }: IndexHistoryTaskResult,
-    replaced: readonly HistoryShardRecord[],
-  ): Promise<void> {
+  async #flip(before: Repository, planned: PlannedWork, result: IndexHistoryTaskResult): Promise<void> {
     const { catalog } = this.#services;
-    let isUsed = false;
+    const { shard } = result;
     try {
       await catalog.commit(() => {
         const repository = catalog.repository(before.id);
-        if (repository === undefined) return {};
-        isUsed = true;
-        const isWhole = before.history === undefined || before.history.tips.length === 0 || replaced.length > 0;
-        const history: HistoryState = {
-          tips: leftCount === 0 ? listTips(before) : [],
-          reachableCount: isWhole ? listedCount : (before.history?.reachableCount ?? 0) + listedCount,
-          brokenCount: (isWhole ? 0 : (before.history?.brokenCount ?? 0)) + brokenCount,
-        };
-        return {
-          repositories: [{ ...repository, history }],
-          addedHistory: shard === undefined ? [] : [shard],
-          removedHistoryIds: replaced.map(({ id }) => id),
-        };
+        // It was removed, or something else is to be indexed now: what was built is dropped.
+        if (repository === undefined || this.#policy.limits(repository) !== this.#policy.limits(before)) return {};
+        return this.#policy.change(repository, planned, result);
       });
     } finally {
-      if (shard !== undefined && (!isUsed || catalog.historyShard(shard.id) === undefined))
-        this.#flips.retire([shard.id]);
+      if (shard !== undefined && catalog.historyShard(shard.id) === undefined) this.#flips.retire([shard.id]);
     }
   }
 
@@ -166,17 +168,14 @@ export class HistoryIndexing {
     if (catalog.repository(id) === undefined) return;
     this.#againMs.set(id, error instanceof IngestLoss ? Infinity : monotonicMs() + retryMs);
     if (error instanceof IngestLoss) this.#flips.retire(error.doing.shardIds);
-    log.warn({ repository: name }, `its history could not be indexed: ${errorMessage(error)}`);
-    this.enqueue(id);
+    const message = oneLine(errorMessage(error), errorCharsMax);
+    catalog.recordHistoryError(id, message);
+    log.warn({ repository: name }, `its history could not be indexed: ${message}`);
+    this.#waiting.add(id);
     if (!(error instanceof TrawlError) || error.code !== "corrupt-shard") return;
     const shards = catalog.historyOf(id).map(({ id: shardId, checksum }) => ({ id: shardId, checksum }));
     const check = { kind: "check", shards, isHistory: true, part: "whole", stop: this.#tasks.stopWord } as const;
     for (const { shardId } of (await pool.check(check)).failures) await this.drop(shardId);
     this.#againMs.delete(id);
   }
-}
-
-/** The commits of the indexed branches. */
-function listTips({ indexedBranches }: Repository): string[] {
-  return [...new Set(indexedBranches.map(({ commit }) => commit))].sort();
 }

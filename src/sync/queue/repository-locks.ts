@@ -28,7 +28,10 @@ export class RepositoryLocks {
 
   /** Caller guarantees: none of them is busy. */
   lock(ids: readonly number[]): void {
-    for (const id of ids) this.#busy.add(id);
+    for (const id of ids) {
+      this.#busy.add(id);
+      this.#activities.begin(id);
+    }
   }
 
   /** The mirror of a repository that was removed in the meantime is deleted. */

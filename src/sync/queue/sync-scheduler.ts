@@ -1,7 +1,6 @@
 import type { Repository } from "../../model/repository.js";
 import type { IngestPool } from "../../pool/ingest-pool.js";
 import type { IndexTasks } from "./index-tasks.js";
-import type { SymbolIndexing } from "../housekeeping/symbol-indexing.js";
 import type { SyncQueue } from "./sync-queue.js";
 import type { SyncRunner } from "../runner/sync-runner.js";
 
@@ -11,16 +10,21 @@ export interface Housekeeping {
   start(): boolean;
 }
 
+/** Long work in a thread in addition to the others, so that no sync ever waits for it. */
+export interface BackgroundWork extends Housekeeping {
+  readonly runningCount: number;
+}
+
 /**
- * Starts tasks while workers are available: syncs first, then the extraction of symbols, then the housekeeping in its
- * order. Symbols are extracted in a thread in addition to the others, so that no sync ever waits for them.
+ * Starts tasks while workers are available: syncs first, then the background work (symbols, histories), then the
+ * housekeeping in its order.
  */
 export class SyncScheduler {
   readonly #pool: IngestPool;
   readonly #tasks: IndexTasks;
   readonly #queue: SyncQueue;
   readonly #runner: SyncRunner;
-  readonly #symbols: Pick<SymbolIndexing, "start" | "runningCount">;
+  readonly #background: readonly BackgroundWork[];
   readonly #housekeeping: readonly Housekeeping[];
   /** Tasks that run in addition to the others, on threads reserved for slow remotes. */
   #slowTaskCount = 0;
@@ -30,14 +34,14 @@ export class SyncScheduler {
     tasks: IndexTasks,
     queue: SyncQueue,
     runner: SyncRunner,
-    symbols: Pick<SymbolIndexing, "start" | "runningCount">,
+    background: readonly BackgroundWork[],
     housekeeping: readonly Housekeeping[],
   ) {
     this.#pool = pool;
     this.#tasks = tasks;
     this.#queue = queue;
     this.#runner = runner;
-    this.#symbols = symbols;
+    this.#background = background;
     this.#housekeeping = housekeeping;
   }
 
@@ -46,7 +50,7 @@ export class SyncScheduler {
     while (this.#usualTaskCount < this.#pool.workerCount && !this.#tasks.isStopping) {
       const batch = this.#queue.takeBatch(this.#pool.workerCount);
       if (batch.length > 0) this.#tasks.track(this.#runner.run(batch, false));
-      else if (!this.#symbols.start() && !this.#housekeeping.some((one) => one.start())) return;
+      else if (![...this.#background, ...this.#housekeeping].some((one) => one.start())) return;
     }
     // All other threads may be waiting for remotes that are not known to be slow yet: syncs that a caller waits for run
     // in addition to them.
@@ -54,7 +58,8 @@ export class SyncScheduler {
   }
 
   get #usualTaskCount(): number {
-    return this.#tasks.count - this.#slowTaskCount - this.#symbols.runningCount;
+    const backgroundCount = this.#background.reduce((sum, { runningCount }) => sum + runningCount, 0);
+    return this.#tasks.count - this.#slowTaskCount - backgroundCount;
   }
 
   #startBeside(take: () => Repository[] | undefined, isPatient: boolean): void {

@@ -4,6 +4,7 @@ import type { MetadataChange } from "../../model/metadata-change.js";
 import type { Repository, RepositoryAttributes, RepositoryConfig } from "../../model/repository.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import { changedMetadata, withChange } from "./metadata.js";
+import type { HistoryIndexing } from "../housekeeping/history-indexing.js";
 import type { Quarantines } from "../runner/quarantines.js";
 import type { RepositoryRemoval } from "../housekeeping/repository-removal.js";
 import type { RepositorySecrets } from "./repository-secrets.js";
@@ -17,6 +18,7 @@ export class RepositoryCommands {
   readonly #secrets: RepositorySecrets;
   readonly #quarantines: Quarantines;
   readonly #removal: RepositoryRemoval;
+  readonly #history: Pick<HistoryIndexing, "request">;
 
   constructor(
     catalog: Catalog,
@@ -24,12 +26,14 @@ export class RepositoryCommands {
     secrets: RepositorySecrets,
     quarantines: Quarantines,
     removal: RepositoryRemoval,
+    history: Pick<HistoryIndexing, "request">,
   ) {
     this.#catalog = catalog;
     this.#queue = queue;
     this.#secrets = secrets;
     this.#quarantines = quarantines;
     this.#removal = removal;
+    this.#history = history;
   }
 
   /**
@@ -71,7 +75,10 @@ export class RepositoryCommands {
 
   /** Changes attributes of a repository. Rejects with `conflict` if the configuration file sets them. */
   async setAttributes(name: string, attributes: Partial<RepositoryAttributes>): Promise<void> {
-    await this.#catalog.commit(() => ({ repositories: [{ ...this.#addedByHand(name), ...attributes }] }));
+    const {
+      repositories: [{ id }],
+    } = await this.#catalog.commit(() => ({ repositories: [{ ...this.#addedByHand(name), ...attributes }] as const }));
+    this.#history.request(id);
   }
 
   /**

@@ -1,8 +1,11 @@
+import type { Catalog } from "../../catalog/catalog.js";
 import { redactUrl } from "../../git/mirror/remote-url.js";
+import type { HistoryStatus } from "../../model/history-record.js";
 import { quarantineSentences } from "../../model/quarantine.js";
 import { attributesIn, type Repository } from "../../model/repository.js";
 import { repositoryState, type RepositoryStatus } from "../../model/repository-status.js";
 import type { SyncActivities } from "../activity.js";
+import type { HistoryIndexing } from "../housekeeping/history-indexing.js";
 import type { LossJudge } from "../runner/loss.js";
 
 /** The status of a repository, as shown by `trawl repo list`. */
@@ -10,6 +13,7 @@ export function repositoryStatus(
   repository: Repository,
   activities: SyncActivities,
   judge: LossJudge,
+  historyIndex: HistoryStatus,
   removalGraceMs: number,
 ): RepositoryStatus {
   const { removedAt } = repository;
@@ -26,6 +30,25 @@ export function repositoryStatus(
     contentBytes: repository.contentBytes,
     skippedCounts: repository.skippedCounts,
     quarantine: quarantineSentences(judge.current(repository)),
+    historyIndex,
     ...attributesIn(repository),
+  };
+}
+
+/** How much of the history of a repository is indexed. */
+export function historyStatus(
+  repository: Repository,
+  catalog: Pick<Catalog, "historyOf">,
+  indexing: Pick<HistoryIndexing, "isUpToDate">,
+): HistoryStatus {
+  const { id, history, historyState, historyError } = repository;
+  const isUpToDate = indexing.isUpToDate(repository);
+  return {
+    wanted: history,
+    isUpToDate,
+    reachableCount: historyState?.reachableCount ?? null,
+    indexedCount: historyState?.indexedCount ?? 0,
+    storedBytes: catalog.historyOf(id).reduce((sum, { storedBytes }) => sum + storedBytes, 0),
+    error: isUpToDate ? "" : (historyError ?? ""),
   };
 }

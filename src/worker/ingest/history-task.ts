@@ -8,20 +8,25 @@ import type { IndexHistoryTask, IndexHistoryTaskResult } from "../../protocol/in
 import { stepAllowanceMs, timeAllowance } from "./allowances.js";
 import type { IngestThread } from "./ingest-thread.js";
 
+/** While the task is held, it looks this often whether it is stopped. */
+const holdStepMs = 100;
+
 /** Builds and writes the next history shard of a repository. */
 export async function runHistory(thread: IngestThread, task: IndexHistoryTask): Promise<IndexHistoryTaskResult> {
   const { activity, store, dataFolder, kernel } = thread;
-  const { id } = task.repository;
-  activity.enter("indexing", id, "history", stepAllowanceMs);
+  const { repositoryId } = task;
+  const stop = stopWhenSet(task.stop);
+  activity.enter("indexing", repositoryId, "history", stepAllowanceMs);
   const { shard, ...counts } = await indexHistory(
     {
-      directory: join(dataFolder, mirrorsFolder, mirrorName(id)),
-      tips: task.tips,
-      doneTips: task.doneTips,
-      kept: task.kept,
+      ...task,
+      directory: join(dataFolder, mirrorsFolder, mirrorName(repositoryId)),
       kernel,
-      stop: stopWhenSet(task.stop),
-      onCommit: () => activity.beat(),
+      stop,
+      onCommit: () => {
+        activity.beat();
+        waitWhileHeld(task, stop, () => activity.beat());
+      },
       onBuild: (textBytes) => activity.allow(stepAllowanceMs + timeAllowance(textBytes)),
     },
     () => store.read(),
@@ -29,13 +34,24 @@ export async function runHistory(thread: IngestThread, task: IndexHistoryTask): 
   return { ...counts, shard: shard === undefined ? undefined : await writeShard(thread, task, shard) };
 }
 
+/**
+ * Blocks the thread, and thereby git, whose output nobody reads. The thread has nothing else to do: it runs one task at
+ * a time.
+ */
+function waitWhileHeld({ hold }: IndexHistoryTask, stop: () => boolean, beat: () => void): void {
+  for (let held = Atomics.load(hold, 0); held !== 0 && !stop(); held = Atomics.load(hold, 0)) {
+    Atomics.wait(hold, 0, held, holdStepMs);
+    beat();
+  }
+}
+
 async function writeShard(
   { guardedStore }: IngestThread,
-  { repository, shardIds }: IndexHistoryTask,
-  { bytes, textBytes, commitCount }: NonNullable<IndexedHistory["shard"]>,
+  { repositoryId, shardIds }: IndexHistoryTask,
+  { bytes, ...record }: NonNullable<IndexedHistory["shard"]>,
 ): Promise<HistoryShardRecord> {
   const id = Atomics.add(shardIds, 0, 1) >>> 0;
   const { checksum } = new HistoryReader(id, bytes);
   await guardedStore.put([{ id, bytes }]);
-  return { id, checksum, repositoryId: repository.id, storedBytes: bytes.length, textBytes, commitCount };
+  return { id, checksum, repositoryId, storedBytes: bytes.length, ...record };
 }

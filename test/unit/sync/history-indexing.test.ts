@@ -3,15 +3,19 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { silentLog } from "../../../src/base/log.js";
+import { assert } from "../../../src/base/assert.js";
 import { Catalog } from "../../../src/catalog/catalog.js";
 import { HistoryReader } from "../../../src/history/history-reader.js";
 import { mirrorName } from "../../../src/model/mirror-name.js";
+import type { Repository } from "../../../src/model/repository.js";
 import type { IngestPool } from "../../../src/pool/ingest-pool.js";
 import { RecordStore } from "../../../src/store/record-store.js";
+import { SyncActivities } from "../../../src/sync/activity.js";
 import { HistoryIndexing } from "../../../src/sync/housekeeping/history-indexing.js";
 import { HistoryRepairs } from "../../../src/sync/housekeeping/history-repairs.js";
 import { ShardFlips } from "../../../src/sync/housekeeping/shard-flips.js";
 import { IndexTasks } from "../../../src/sync/queue/index-tasks.js";
+import { historyStatus } from "../../../src/sync/repositories/repository-status.js";
 import type { SyncServices } from "../../../src/sync/sync-settings.js";
 import { runCheck } from "../../../src/worker/ingest/check-task.js";
 import { runHistory } from "../../../src/worker/ingest/history-task.js";
@@ -29,6 +33,8 @@ class Scene {
   readonly indexing: HistoryIndexing;
   readonly repairs: HistoryRepairs;
   readonly mirror: string;
+  /** Called when a shard is written, before the catalog has it. */
+  beforeResult: (() => Promise<void>) | undefined;
 
   constructor(t: Test, historyBytesMax: number) {
     const dataFolder = t.testdir({ mirrors: {}, shards: {} });
@@ -42,12 +48,17 @@ class Scene {
       this.remote.remove();
     });
     const pool = {
-      history: (task: Parameters<IngestPool["history"]>[0]) => runHistory(this.thread, task),
+      history: async (task: Parameters<IngestPool["history"]>[0]) => {
+        const result = await runHistory(this.thread, task);
+        await this.beforeResult?.();
+        return result;
+      },
       check: (task: Parameters<IngestPool["check"]>[0]) => runCheck(this.thread, task),
       remove: ({ shardIds }: Parameters<IngestPool["remove"]>[0]) => this.thread.guardedStore.remove(shardIds),
     };
     const settings = { historyBytesMax, onStoreLost: () => undefined };
-    const services = { catalog: this.catalog, pool, settings, log: silentLog() } as unknown as SyncServices;
+    const activities = new SyncActivities(this.catalog);
+    const services = { catalog: this.catalog, pool, settings, activities, log: silentLog() } as unknown as SyncServices;
     const flips = new ShardFlips(services, this.tasks);
     flips.reserveShardIds(1);
     this.catalog.onRetired = (ids) => flips.retire(ids);
@@ -81,6 +92,25 @@ class Scene {
     await this.settle();
   }
 
+  /** Changes which part of the history is to be indexed, and indexes it. */
+  async want(history: string): Promise<void> {
+    await this.catalog.commit(() => ({ repositories: [{ ...this.repository, history }] }));
+    this.indexing.request(repositoryId);
+    await this.settle();
+  }
+
+  get repository(): Repository {
+    const repository = this.catalog.repository(repositoryId);
+    assert(repository !== undefined, "it is in the catalog");
+    return repository;
+  }
+
+  /** Indexed and known commits. */
+  get counts(): string {
+    const { indexedCount, reachableCount } = historyStatus(this.repository, this.catalog, this.indexing);
+    return `${indexedCount}/${reachableCount}`;
+  }
+
   async settle(): Promise<void> {
     do {
       this.tasks.pump();
@@ -101,8 +131,12 @@ class Scene {
     });
   }
 
+  get reachableInOrder(): string[] {
+    return this.remote.git("rev-list", "main").split("\n");
+  }
+
   get reachable(): string[] {
-    return this.remote.git("rev-list", "main").split("\n").sort();
+    return this.reachableInOrder.sort();
   }
 }
 
@@ -122,7 +156,7 @@ t.test("all commits, then those of each fetch", async (t) => {
     [5, 2],
   );
   t.same(scene.shards.flat().sort(), scene.reachable);
-  t.equal(scene.catalog.repository(repositoryId)?.history?.reachableCount, 7);
+  t.equal(scene.catalog.repository(repositoryId)?.historyState?.reachableCount, 7);
   await scene.sync();
   t.equal(scene.shards.length, 2, "nothing new");
 });
@@ -205,12 +239,120 @@ t.test("a damaged shard does not keep new commits from the index", async (t) => 
   const repository = scene.catalog.repository(repositoryId);
   t.ok(repository);
   if (repository !== undefined)
-    await scene.catalog.commit(() => ({ repositories: [{ ...repository, history: undefined }] }));
+    await scene.catalog.commit(() => ({ repositories: [{ ...repository, historyState: undefined }] }));
   await scene.thread.store.remove([scene.catalog.historyOf(repositoryId)[0].id]);
   scene.commit(1);
   await scene.sync();
   await scene.settle();
   t.same(scene.shards.flat().sort(), scene.reachable);
+});
+
+t.test("a size limit keeps the newest commits", async (t) => {
+  const scene = new Scene(t, 2_000);
+  const commit = (count: number): void => {
+    for (let i = 0; i < count; i++)
+      scene.remote.commit({
+        branch: "main",
+        files: { a: `${`${scene.remote.git("rev-list", "--count", "--all")} `.repeat(100)}\n` },
+      });
+  };
+  commit(12);
+  await scene.sync();
+  const [first] = scene.shards;
+  t.ok(first.length > 2 && first.length < 12, `${first.length} of 12`);
+  t.same(first, scene.reachableInOrder.slice(0, first.length));
+  t.equal(scene.counts, `${first.length}/12`);
+  t.ok(scene.indexing.isUpToDate(scene.repository));
+  for (let i = 0; i < 4; i++) {
+    commit(2);
+    await scene.sync();
+  }
+  const indexed = scene.shards.flat();
+  t.notOk(indexed.includes(first[first.length - 1]), "the oldest shard is removed");
+  t.same([...indexed].sort(), scene.reachableInOrder.slice(0, indexed.length).sort(), "the newest commits are indexed");
+  t.equal(scene.counts, `${indexed.length}/20`);
+  await scene.tasks.idle();
+  t.same(
+    [...scene.thread.store.ids()].sort(),
+    scene.catalog
+      .historyOf(repositoryId)
+      .map(({ id }) => id)
+      .sort(),
+  );
+});
+
+t.test("a number of commits, a date, all, and nothing", async (t) => {
+  const scene = new Scene(t, 2 ** 30);
+  for (const day of ["01", "02", "03", "04"])
+    scene.remote.commit({ branch: "main", files: { a: day }, seconds: Date.parse(`2024-05-${day}T12:00Z`) / 1000 });
+  const oids = scene.reachableInOrder;
+  await scene.sync();
+  await scene.want("2 commits");
+  t.equal(scene.counts, "2/4");
+  await scene.want("off");
+  t.same(scene.shards, []);
+  t.same([...scene.thread.store.ids()], [], "its space is free");
+  t.ok(scene.indexing.isUpToDate(scene.repository));
+  await scene.want("1 commit");
+  t.same(scene.shards, [oids.slice(0, 1)]);
+  t.equal(scene.counts, "1/4");
+  await scene.want("since 2024-05-03");
+  t.same(scene.shards.flat(), oids.slice(0, 2));
+  t.equal(scene.counts, "2/4");
+  await scene.want("all");
+  t.same(scene.shards.flat(), oids);
+  t.equal(scene.counts, "4/4");
+  scene.commit(1);
+  await scene.want("2 commits");
+  await scene.sync();
+  t.equal(scene.counts, "3/5", "the new commits are added to those before");
+});
+
+t.test("commits whose parents a shallow mirror lacks are left to searches, until it has them", async (t) => {
+  const scene = new Scene(t, 2 ** 30);
+  scene.commit(4);
+  const git = (...args: string[]) => scene.remote.git(`--git-dir=${scene.mirror}`, ...args);
+  git("fetch", "-q", "--depth=2", `file://${scene.remote.path}`, "+main:main");
+  await scene.sync();
+  t.same(scene.shards.flat(), scene.reachableInOrder.slice(0, 1));
+  t.equal(scene.counts, "1/2");
+  scene.commit(1);
+  git("fetch", "-q", "--unshallow", `file://${scene.remote.path}`, "+main:main");
+  await scene.sync();
+  t.same(scene.shards.flat().sort(), scene.reachable);
+  t.equal(scene.counts, "5/5");
+});
+
+t.test("a repository that is removed or switched off while its history is indexed keeps no shard", async (t) => {
+  for (const change of ["remove", "off"]) {
+    const scene = new Scene(t, 2 ** 30);
+    scene.commit(1);
+    scene.beforeResult = async () => {
+      scene.beforeResult = undefined;
+      await scene.catalog.commit(() =>
+        change === "remove"
+          ? { removedRepositoryIds: [repositoryId] }
+          : { repositories: [{ ...scene.repository, history: "off" }] },
+      );
+    };
+    await scene.sync();
+    t.same(scene.shards, []);
+    t.same([...scene.thread.store.ids()], [], change);
+  }
+});
+
+t.test("a shard that is dropped while others are built is indexed again", async (t) => {
+  const scene = new Scene(t, 2 ** 30);
+  scene.commit(2);
+  await scene.sync();
+  scene.commit(1);
+  scene.beforeResult = async () => {
+    scene.beforeResult = undefined;
+    await scene.indexing.drop(scene.catalog.historyOf(repositoryId)[0].id);
+  };
+  await scene.sync();
+  t.same(scene.shards.flat().sort(), scene.reachable);
+  t.equal(scene.counts, "3/3");
 });
 
 t.test("nothing is indexed when it is switched off", async (t) => {
@@ -231,5 +373,5 @@ t.test("the records are read again at a start", async (t) => {
   for (const _ of again.load());
   t.same(again.historyOf(repositoryId), scene.catalog.historyOf(repositoryId));
   t.equal(again.nextShardId, 2);
-  t.same(again.repository(repositoryId)?.history, scene.catalog.repository(repositoryId)?.history);
+  t.same(again.repository(repositoryId)?.historyState, scene.catalog.repository(repositoryId)?.historyState);
 });

@@ -1,4 +1,4 @@
-/** Which tasks are started: syncs, then merges, then repacking, then histories, on as many threads as there are. */
+/** Which tasks are started: syncs, then histories, then merges, then repacking, on as many threads as there are. */
 import t, { type Test } from "tap";
 import type { Repository } from "../../../src/model/repository.js";
 import { SyncScheduler } from "../../../src/sync/queue/sync-scheduler.js";
@@ -50,12 +50,15 @@ async function scene(t: Test, repositoryCount: number, workerCount: number, slow
     tasks,
     queue,
     runner as ConstructorParameters<typeof SyncScheduler>[3],
-    { start: () => false, runningCount: 0 },
     [
-      { start: () => startDue("merges", "merge") },
-      { start: () => startDue("repacks", "repack") },
-      { start: () => startDue("histories", "history") },
+      {
+        start: () => startDue("histories", "history"),
+        get runningCount() {
+          return running.filter(({ name }) => name === "history").length;
+        },
+      },
     ],
+    [{ start: () => startDue("merges", "merge") }, { start: () => startDue("repacks", "repack") }],
   );
   tasks.useStarter(() => scheduler.startWaiting());
   const end = async (name: string): Promise<void> => {
@@ -81,7 +84,7 @@ t.test("no more tasks run than there are workers, and the next starts when one e
   t.equal(tasks.count, 0);
 });
 
-t.test("syncs come before merges, merges before repacking, and histories last", async (t) => {
+t.test("syncs come before histories, these before merges, and repacking is last", async (t) => {
   const { queue, tasks, started, due, end } = await scene(t, 2, 1, 0);
   due.merges = 1;
   due.repacks = 1;
@@ -94,7 +97,18 @@ t.test("syncs come before merges, merges before repacking, and histories last", 
   await end("merge");
   await end("repack");
   await end("history");
-  t.same(started, ["sync 1", "sync 2", "merge", "repack", "history"]);
+  t.same(started, ["sync 1", "sync 2", "history", "merge", "repack"]);
+});
+
+t.test("a history does not keep a worker from syncs", async (t) => {
+  const { queue, tasks, started, due, end } = await scene(t, 1, 1, 0);
+  due.histories = 1;
+  tasks.pump();
+  queue.enqueue(1, false);
+  tasks.pump();
+  t.same(started, ["history", "sync 1"]);
+  await end("sync 1");
+  await end("history");
 });
 
 t.test("a slow remote uses a reserved thread while the workers have other tasks", async (t) => {
