@@ -47,6 +47,24 @@ export const indexMetrics = {
     labels: [],
     help: "Bytes of live shards on disk.",
   },
+  indexHistoryShards: {
+    kind: "gauge",
+    name: "trawl_index_history_shards",
+    labels: [],
+    help: "Live history shards.",
+  },
+  indexHistoryCommits: {
+    kind: "gauge",
+    name: "trawl_index_history_commits",
+    labels: [],
+    help: "Commits in live history shards.",
+  },
+  indexHistoryBytes: {
+    kind: "gauge",
+    name: "trawl_index_history_bytes",
+    labels: [],
+    help: "Bytes of live history shards on disk.",
+  },
   indexCorruptShards: {
     kind: "gauge",
     name: "trawl_index_corrupt_shards",

@@ -98,11 +98,15 @@ async function crashOften(t: Test, ownSeed: number, pointCount: number): Promise
   daemon = await start();
   await until(
     "only live shards are stored",
-    async () => new ShardStore(join(data, "shards")).ids().length === (await daemon.metric("trawl_index_shards")),
+    async () => new ShardStore(join(data, "shards")).ids().length === (await countShards(daemon)),
   );
   await until(
     "only mirrors of known repositories are kept",
     () => readdirSync(join(data, "mirrors")).length === site.listedCount,
   );
   t.equal(await daemon.stop(), 0);
+}
+
+async function countShards(daemon: DaemonProcess): Promise<number> {
+  return (await daemon.metric("trawl_index_shards")) + (await daemon.metric("trawl_index_history_shards"));
 }

@@ -5,6 +5,7 @@ import t, { type Test } from "tap";
 import { ShardStore } from "../../src/store/shard-store.js";
 import { dataDirectory, DaemonProcess, runCommand, testDaemon } from "../support/daemon.js";
 import { fixture } from "../support/git-mirror.js";
+import { isHistoryShard } from "../support/history-shards.js";
 import { linesWith, readCommit } from "../support/git-oracle.js";
 import { becomes, until } from "../support/waiting.js";
 
@@ -58,7 +59,7 @@ async function damageShard(data: string, text: string, change: ((bytes: Buffer) 
     const snapshot = store.read();
     const bytes = Buffer.from(snapshot.get(id) ?? Buffer.alloc(0));
     snapshot.close();
-    if (!bytes.includes(text)) continue;
+    if (isHistoryShard(bytes) || !bytes.includes(text)) continue;
     found = true;
     change?.(bytes);
     if (change === undefined) await store.remove([id]);
@@ -136,7 +137,7 @@ t.test("`trawl check` reports the damage, `--repair` repairs it", async (t) => {
   const daemon = await testDaemon(t, notAhead, data);
   const found = await runCommand("check", "--data", data);
   t.equal(found.exitCode, 1);
-  t.match(found.out, /shard \d+ is damaged: section content has a wrong checksum[^]*\n2 shards checked, 1 faults/);
+  t.match(found.out, /shard \d+ is damaged: section content has a wrong checksum[^]*\n\d shards checked, 1 faults/);
   const repaired = await runCommand("check", "--repair", "--data", data);
   t.equal(repaired.exitCode, 0, repaired.out + repaired.err);
   t.match(repaired.out, /was rebuilt/);

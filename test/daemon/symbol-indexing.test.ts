@@ -17,9 +17,10 @@ async function storedSymbols(daemon: DaemonProcess): Promise<string[]> {
   for (const id of store.ids()) {
     const snapshot = store.read();
     const value = snapshot.symbols(id);
-    const shard = new ShardReader(id, Buffer.from(snapshot.get(id) ?? Buffer.alloc(0)));
+    const bytes = Buffer.from(snapshot.get(id) ?? Buffer.alloc(0));
     snapshot.close();
     if (value === undefined) continue;
+    const shard = new ShardReader(id, bytes);
     const reader = new SymbolReader(shard, value);
     reader.verify();
     for (let part = 0; part < reader.parts.count; part++) names.push(...reader.read(part).names);

@@ -2,11 +2,13 @@
  * Repositories that an operator adds, changes, syncs and removes while the daemon is ended at the worst moments, and
  * the invariants after each crash. The remotes are hidden, so that only the data on the disk can be seen. Then every
  * repository is at the commits of its last acknowledged sync or of a later attempt, both branches at the same one;
- * search results are what git has at these commits; every shard is intact; and every acknowledged account exists.
+ * search results are what git has at these commits, and each of their commits is found once; every shard is intact; and every acknowledged account exists.
  */
 import { renameSync } from "node:fs";
 import type { Test } from "tap";
+import { SseDecoder } from "../../src/cli/sse-decoder.js";
 import { monotonicMs } from "../../src/base/deadline.js";
+import type { StreamMatch } from "../../src/model/stream-events.js";
 import type { DaemonProcess } from "./daemon.js";
 import { GitFixture } from "./git-fixture.js";
 import { linesWith, readCommit } from "./git-oracle.js";
@@ -87,6 +89,12 @@ class Source {
 
   show(): void {
     renameSync(this.#away, this.path);
+  }
+
+  /** The commits of each branch in this state, sorted. Call it while the repository is hidden. */
+  commitsAt(state: State): string[][] {
+    if (state === "") return branches.map(() => []);
+    return state.split(" ").map((commit) => this.#git.git(`--git-dir=${this.#away}`, "rev-list", commit).split("\n").sort());
   }
 
   /** The results that a search must find on each branch in this state. Call it while the repository is hidden. */
@@ -220,6 +228,7 @@ async function checkSource(t: Test, daemon: DaemonProcess, source: Source, what:
     });
   }
   const expected = source.linesAt(state);
+  const commits = source.commitsAt(state);
   for (const [i, branch] of branches.entries()) {
     const { found, skipped } = await daemon.search(`repo:^${source.name}$@${branch} ${needle}`);
     if (JSON.stringify(found) !== JSON.stringify(expected[i]))
@@ -228,7 +237,21 @@ async function checkSource(t: Test, daemon: DaemonProcess, source: Source, what:
         after: (await daemon.list()).find((other) => other.name === source.name),
         log: daemon.log.map(({ msg }) => msg),
       });
+    // Each of its commits changes lines with the needle. None may be lost, and none found twice.
+    for (const type of ["type:commit", `type:diff ${needle}`]) {
+      const oids = await commitsFound(daemon, `repo:^${source.name}$@${branch} ${type} count:all`);
+      if (oids.sort().join() !== commits[i].join()) t.same(oids, commits[i], `${what}: ${source.name}@${branch} ${type}`);
+    }
   }
   source.allowed = [state];
   source.isListed = status !== undefined;
+}
+
+/** The commits that a search of histories finds, in its order. */
+async function commitsFound(daemon: DaemonProcess, query: string): Promise<string[]> {
+  const { text } = await daemon.get(`/.api/search/stream?${new URLSearchParams({ q: query, t: "standard" })}`);
+  return new SseDecoder()
+    .push(Buffer.from(text))
+    .filter(({ name }) => name === "matches")
+    .flatMap(({ data }) => (JSON.parse(data) as StreamMatch[]).map(({ oid }) => oid ?? ""));
 }

@@ -26,3 +26,8 @@ export async function buildHistoryShard(
   );
   return builder.build(kind, (byteCount) => Buffer.alloc(byteCount));
 }
+
+/** Whether the value of the store is a history shard. */
+export function isHistoryShard(bytes: Uint8Array): boolean {
+  return Buffer.from(bytes.subarray(0, 8)).toString("latin1") === "TRWLHIST";
+}

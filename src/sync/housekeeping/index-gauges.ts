@@ -25,6 +25,19 @@ export class IndexGauges {
   *#count(): Generator<void, void> {
     yield* this.#countRepositories();
     yield* this.#countShards();
+    yield* this.#countHistories();
+  }
+
+  *#countHistories(): Generator<void, void> {
+    const sums = { shards: 0, commits: 0, bytes: 0 };
+    yield* eachInSteps([...this.#catalog.historyShards()], ({ commitCount, storedBytes }) => {
+      sums.shards++;
+      sums.commits += commitCount;
+      sums.bytes += storedBytes;
+    });
+    this.#metrics.indexHistoryShards.set(sums.shards);
+    this.#metrics.indexHistoryCommits.set(sums.commits);
+    this.#metrics.indexHistoryBytes.set(sums.bytes);
   }
 
   *#countRepositories(): Generator<void, void> {

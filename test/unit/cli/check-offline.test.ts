@@ -20,7 +20,7 @@ source.b.commit({ branch: "topic", files: { "b.txt": "seven\n" } });
 const whole = dataDirectory(t);
 
 t.before(async () => {
-  const daemon = await DaemonProcess.start(whole);
+  const daemon = await DaemonProcess.start(whole, ["--set", "index.historyBytes=0"]);
   await daemon.add("host/a", source.a.path);
   await daemon.add("host/b", source.b.path, ["topic"]);
   source.a.commit({ branch: "main", files: { "d/b.txt": "two and more\n", "c.txt": { deleted: true } } });

@@ -1,7 +1,8 @@
-import t from "tap";
+import { readFileSync, writeFileSync } from "node:fs";
+import t, { type Test } from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
 import { HistorySearch } from "../../../src/eval/history/history-search.js";
-import { headerBytes, sections } from "../../../src/history/format.js";
+import { entryPathShift, formatVersion, headerBytes, sections } from "../../../src/history/format.js";
 import { HistoryReader } from "../../../src/history/history-reader.js";
 import { HunkReader } from "../../../src/history/hunk-reader.js";
 import { LineDictionary } from "../../../src/history/line-dictionary.js";
@@ -37,6 +38,59 @@ t.test("the worked example of FORMAT.md", async (t) => {
   t.same([...reader.parents], [1]);
   t.equal(reader.oid(0), change);
 });
+
+/** The shard in `test/frozen`. What it holds must never change. */
+async function frozenShard(t: Test): Promise<Buffer> {
+  const repository = GitFixture.create();
+  t.teardown(() => repository.remove());
+  const ann = "Ann Example <ann@example.org> 1600000000 +0200";
+  const bob = "B\u00f6b <bob@example.org> 1600000100 -0730";
+  const long = Array.from({ length: 300 }, (_, i) => `line ${i}${i % 50 === 0 ? " of the needle" : ""}\n`);
+  const changed = long.map((line, i) => (i % 97 === 0 ? `changed ${line}` : line)).slice(0, 290);
+  const oids = [
+    repository.commit({ branch: "main", files: { "long.txt": long.join(""), empty: "" }, author: ann }),
+    repository.commit({ branch: "main", files: { "long.txt": changed.join(""), "b/\u212a.c": "int f(void)\n{\n}\n" }, author: bob }),
+    repository.commit({ branch: "main", files: { "b/\u212a.c": "int f(void)\n{\n\treturn 1;\n}\n" }, message: "Return\n\nFixes #1\n" }),
+    repository.commit({ branch: "main", files: { empty: { deleted: true }, image: Buffer.from([0, 1, 2]) }, author: ann }),
+  ];
+  return buildHistoryShard(repository.path, oids.reverse(), "native", "with-postings");
+}
+
+/** `FREEZE=1` writes the file of the current version, which is done once, when a version is born. */
+t.test("a history shard of the current version stays readable", async (t) => {
+  const file = `test/frozen/history-${formatVersion}.bin`;
+  if (process.env["FREEZE"] !== undefined) writeFileSync(file, await frozenShard(t));
+  const frozen = readFileSync(file);
+  t.ok(frozen.equals(await frozenShard(t)), "the bytes that are written have not changed without a new version");
+  t.same(describeAll(frozen), [
+    "Ann Example <ann@example.org> +120 a commit: empty image",
+    "Fixture <fixture@example.org> +0 Return\n\nFixes #1: b/\u212a.c @2,2 2|+1",
+    `B\u00f6b <bob@example.org> -450 a commit: b/\u212a.c @0,1 +3 long.txt @0,0 -1+1|1 @96,96 |1-1+1|1 @193,193 |1-1+1|1 @289,289 |1-10`,
+    "Ann Example <ann@example.org> +120 a commit: empty long.txt @0,1 +300",
+  ]);
+});
+
+/** Author, message and changes of each commit; of each hunk its first lines and the numbers of its lines by sign. */
+function describeAll(bytes: Buffer): string[] {
+  const reader = new HistoryReader(1, bytes);
+  reader.verify("index");
+  reader.verify("text");
+  const hunks = new HunkReader(reader);
+  return Array.from({ length: reader.commitCount }, (_, commit) => {
+    const { name, email } = reader.person(reader.authors[commit]);
+    const parts = [`${name} <${email}> ${reader.authorZoneMinutes(commit)} ${reader.message(commit)}:`];
+    for (let entry = reader.commitFirstEntry[commit]; entry < reader.commitFirstEntry[commit + 1]; entry++) {
+      parts.push(String(reader.paths.path(reader.entryInfo[entry] >>> entryPathShift)));
+      hunks.begin(entry);
+      while (hunks.nextHunk()) {
+        const runs: string[] = [];
+        while (hunks.nextRun()) runs.push(`${"|+-"[hunks.sign]}${hunks.end - hunks.first}`);
+        parts.push(`@${hunks.oldStart},${hunks.newStart}`, runs.join(""));
+      }
+    }
+    return parts.join(" ");
+  });
+}
 
 t.test("both kernels build the same bytes", async (t) => {
   const repository = generateHistory(seed, 30);
