@@ -4,6 +4,7 @@
  * repository is at the commits of its last acknowledged sync or of a later attempt, both branches at the same one;
  * search results are what git has at these commits, and each of their commits is found once; every shard is intact; and every acknowledged account exists.
  */
+import { execFileSync } from "node:child_process";
 import { renameSync } from "node:fs";
 import type { Test } from "tap";
 import { SseDecoder } from "../../src/cli/sse-decoder.js";
@@ -94,7 +95,9 @@ class Source {
   /** The commits of each branch in this state, sorted. Call it while the repository is hidden. */
   commitsAt(state: State): string[][] {
     if (state === "") return branches.map(() => []);
-    return state.split(" ").map((commit) => this.#git.git(`--git-dir=${this.#away}`, "rev-list", commit).split("\n").sort());
+    const list = (commit: string): string =>
+      execFileSync("git", [`--git-dir=${this.#away}`, "rev-list", commit], { encoding: "utf8" });
+    return state.split(" ").map((commit) => list(commit).trim().split("\n").sort());
   }
 
   /** The results that a search must find on each branch in this state. Call it while the repository is hidden. */
@@ -240,7 +243,8 @@ async function checkSource(t: Test, daemon: DaemonProcess, source: Source, what:
     // Each of its commits changes lines with the needle. None may be lost, and none found twice.
     for (const type of ["type:commit", `type:diff ${needle}`]) {
       const oids = await commitsFound(daemon, `repo:^${source.name}$@${branch} ${type} count:all`);
-      if (oids.sort().join() !== commits[i].join()) t.same(oids, commits[i], `${what}: ${source.name}@${branch} ${type}`);
+      if (oids.sort().join() !== commits[i].join())
+        t.same(oids, commits[i], `${what}: ${source.name}@${branch} ${type}`);
     }
   }
   source.allowed = [state];
