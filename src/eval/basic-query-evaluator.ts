@@ -7,13 +7,25 @@ import { SymbolView } from "../shard/symbols/symbol-view.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { commitOfChoice } from "./choice-commit.js";
 import { BoundPattern } from "./match/bound-pattern.js";
+import type { LeafScan } from "./match/leaf-scan.js";
 import type { ContentSet } from "./match/content-set.js";
 import { PathFilters } from "./match/path-filters.js";
 import { Rows } from "./match/rows.js";
 import { addAllNames, keepKind, widenToNames } from "./match/symbol-rows.js";
 import type { People } from "./people/people.js";
+import type { SearchedRepository } from "./results/listed-results.js";
 import { SearchedRevisions } from "./searched-revisions.js";
 import type { ShardVisibility } from "./shard-visibility.js";
+
+/** What finds the results of a basic query if no decision about a single document is needed. */
+export interface Listing {
+  /** The results are the documents whose contents have rows, */
+  readonly scan: LeafScan;
+  /** except for those of these contents, which are decided one by one. Ascending. */
+  readonly pathContents: Uint32Array;
+  /** By repository number, undefined if it is not searched. */
+  readonly repositories: readonly (SearchedRepository | undefined)[];
+}
 
 /**
  * One basic query bound to one shard: it names candidates, and decides a block of contents at a time.
@@ -87,6 +99,15 @@ export class BasicQueryEvaluator {
    */
   excludeBranches(number: number, branchMask: number): boolean {
     return this.#revisions.excludeBranches(number, branchMask);
+  }
+
+  /** Undefined unless visible documents are results at one revision, with all rows of their contents. */
+  listing(): Listing | undefined {
+    if (!this.#filters.isEmpty || this.#peopleFilters.length > 0 || this.#reader instanceof SymbolView)
+      return undefined;
+    if (this.#pattern?.onlyScan === undefined) return undefined;
+    const repositories = this.#revisions.singleRevisions();
+    return repositories && { scan: this.#pattern.onlyScan, pathContents: this.contentsWithPathMatch(), repositories };
   }
 
   /** Contents that can hold a satisfying document; sound because the pattern's candidates are. */

@@ -2,7 +2,11 @@ import { hasBit } from "../base/bits.js";
 import { decodeSummary, type RepositorySummary } from "../protocol/repository-summaries.js";
 import type { RepositorySelection, RevisionChoice } from "../protocol/search-options.js";
 import type { ShardReader } from "../shard/shard-reader.js";
+import type { SearchedRepository } from "./results/listed-results.js";
 import { isInSet, type ShardVisibility } from "./shard-visibility.js";
+
+/** A shard with more repositories holds few documents of each. */
+const singleRevisionsMax = 32;
 
 const noChoices: readonly RevisionChoice[] = [];
 
@@ -42,6 +46,23 @@ export class SearchedRevisions {
     const left = this.#indexedRevisions(number).filter((choice) => ((branchMask >>> choice.bit) & 1) === 0);
     this.#indexed[number] = left;
     return left.length > 0;
+  }
+
+  /**
+   * By repository number, the one revision at which its documents are searched, or undefined if it is not searched.
+   * Undefined if documents may have several, or if there are so many repositories that this would take too long.
+   */
+  singleRevisions(): (SearchedRepository | undefined)[] | undefined {
+    const repositoryCount = this.#reader.repositories.length;
+    if (this.#visibility.sets !== undefined || repositoryCount > singleRevisionsMax) return undefined;
+    const found: (SearchedRepository | undefined)[] = [];
+    for (let number = 0; number < repositoryCount; number++) {
+      const choices = this.#indexedRevisions(number);
+      if (choices.length > 1) return undefined;
+      const summary = this.#summary(number);
+      found.push(choices.length === 0 || summary === undefined ? undefined : { summary, choice: choices[0] });
+    }
+    return found;
   }
 
   /** Whether the document is searched at some revision. */

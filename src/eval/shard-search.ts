@@ -4,13 +4,15 @@ import type { ShardReader } from "../shard/shard-reader.js";
 import { BasicQueryEvaluator } from "./basic-query-evaluator.js";
 import type { ShardVisibility } from "./shard-visibility.js";
 import type { WantedDocuments } from "./wanted-documents.js";
-import { Blocks } from "./blocks.js";
+import { blockContentCountMax, Blocks } from "./blocks.js";
 import { unite } from "./match/content-set.js";
 import { isBefore, type ResultPosition } from "../protocol/result-position.js";
+import { ListedBlocks, type ListedBlock } from "./listed-blocks.js";
 import { hasFullLine, lineMatchCountMax } from "./match/match-density.js";
 import { People } from "./people/people.js";
 import type { ResultSource } from "./results/result-source.js";
-import type { ResultWriter, WriterStop } from "./results/result-writer.js";
+import type { WriterStop } from "./results/result-list.js";
+import type { ResultWriter } from "./results/result-writer.js";
 import { addHitRows, forEachFound, mergeRevisions, type Hit } from "./results/hits.js";
 import { ResultCollector } from "./results/result-collector.js";
 import { Rows } from "./match/rows.js";
@@ -19,16 +21,9 @@ import { StopCheck } from "../protocol/stop-check.js";
 import type { CountedResults, ShardPosition } from "../protocol/shard-position.js";
 
 /**
- * A block ends at this many contents or this many bytes of text: the most work between two checks of the stop flag.
- * When a query has only literals, a small part of the text is read, and more than ten times faster than by RE2.
+ * A block ends at this many bytes of text: the most work between two checks of the stop flag. When a query has only
+ * literals, a small part of the text is read, and more than ten times faster than by RE2.
  */
-const blockContentCountMax = 1024;
-
-/**
- * With many revisions a content has many results, and a block has fewer contents, because a slice that resumes in a
- * block visits all of its results again. A million results at 200 revisions of Linux took 5.7 s with full blocks.
- */
-const blockContentCountMin = 8;
 const blockBytesMax = { cheap: 8 * 1024 * 1024, expensive: 1024 * 1024 } as const;
 
 /**
@@ -67,6 +62,8 @@ export class ShardSearch {
   readonly #onExcluded: ExcludedReceiver;
   readonly #wanted: WantedDocuments;
   readonly #lineMatchCountMax: number;
+  /** Undefined if single documents have to be looked at. */
+  readonly #listed: ListedBlocks | undefined;
   readonly #stop: StopCheck;
   /** The same whenever a slice resumes in this shard. */
   readonly #blockContentCountMax: number;
@@ -109,21 +106,12 @@ export class ShardSearch {
       if (evaluator.hasRepositories) this.#evaluators.push(evaluator);
       optionsIndexes.set(evaluator, basic.optionsIndex);
     });
-    const { resultLimits } = options;
-    const revisionCount =
-      visibility.sets === undefined
-        ? 1
-        : Math.max(
-            1,
-            ...options.selections.flatMap(({ revisions }) =>
-              [...(revisions?.values() ?? [])].map(({ length }) => length),
-            ),
-          );
-    this.#blockContentCountMax = Math.max(blockContentCountMin, Math.floor(blockContentCountMax / revisionCount));
+    this.#blockContentCountMax = blockContentCountMax(options, visibility);
     this.#collector =
-      resultLimits === undefined
-        ? undefined
-        : new ResultCollector(options.plan, resultLimits, writer.control, optionsIndexes);
+      options.resultLimits && new ResultCollector(options.plan, options.resultLimits, writer.control, optionsIndexes);
+    const { tombstones } = visibility;
+    const shard = { reader, writer, options, tombstones, documents, rowCountMax: this.#lineMatchCountMax };
+    this.#listed = ListedBlocks.of(this.#evaluators, shard, this.#stop);
   }
 
   /**
@@ -174,6 +162,8 @@ export class ShardSearch {
 
   #searchBlock(block: Uint32Array, from: ShardPosition, stats: SearchStats): ShardPosition | undefined {
     this.#stop.finishesCounted = from.counted !== undefined;
+    const listed = from.counted === undefined ? this.#listed?.search(block, stats) : undefined;
+    if (listed !== undefined) return this.#positionInListed(listed, from);
     this.#collector?.startBlock(from.counted?.cuts);
     for (const evaluator of this.#evaluators) {
       if (from.counted === undefined && this.#collector?.isOver(evaluator) === true) evaluator.skip();
@@ -254,6 +244,19 @@ export class ShardSearch {
     }
     this.#added.push(source.document, revision);
     this.#shownRows = shownRows;
+  }
+
+  #positionInListed(
+    { stop, documents, shownCount, shownRows }: ListedBlock,
+    from: ShardPosition,
+  ): ShardPosition | undefined {
+    if (stop === undefined) return undefined;
+    this.#added.length = 0;
+    for (const document of documents.subarray(0, shownCount)) this.#added.push(document, 0);
+    this.#shownRows = shownRows;
+    this.#lastCounted.document = documents[documents.length - 1];
+    this.#lastCounted.revision = 0;
+    return this.#positionAt(stop, from);
   }
 
   /** Where a later slice resumes: all results of the block were added, and are written up to `stop`. */

@@ -6,9 +6,13 @@ import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Kernel } from "./kernel/kernel.js";
 
 /** The methods of a kernel. A call with arguments of the wrong type or out of range throws a TypeError. */
-export interface NativeMethods extends Omit<Kernel, "name" | "encodeResults"> {
+export interface NativeMethods extends Omit<Kernel, "name" | "encodeResults" | "visibleContents" | "listResults"> {
   /** The properties of a `ResultsRequest`, in its order. */
   encodeResults(...request: readonly (Uint8Array | Uint32Array | number | boolean)[]): boolean;
+  /** The properties of a `DocumentTable`, in its order, then the other arguments. */
+  visibleContents(...request: readonly (Uint32Array | number)[]): number;
+  /** The properties of a `DocumentTable`, then the others of a `ListRequest`, in their order. */
+  listResults(...request: readonly (Uint32Array | number)[]): void;
 }
 
 /**

@@ -3,6 +3,7 @@
 #include "answers.h"
 #include "arguments.h"
 #include "datagram.h"
+#include "documents-binding.h"
 #include "file-guard-binding.h"
 #include "heap-limit.h"
 #include "file-guard.h"
@@ -200,7 +201,8 @@ bool addKernel(napi_env env, napi_value kernels, const Loops* loops) {
   for (const Export& entry : kernelFunctions) {
     if (!addFunction(env, kernel, entry, loops)) return false;
   }
-  return addPostingFunctions(env, kernel) && napi_set_named_property(env, kernels, loops->name, kernel) == napi_ok;
+  return addPostingFunctions(env, kernel) && addDocumentFunctions(env, kernel) &&
+         napi_set_named_property(env, kernels, loops->name, kernel) == napi_ok;
 }
 
 }  // namespace

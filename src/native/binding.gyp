@@ -4,6 +4,8 @@
       "target_name": "trawl_kernel",
       "sources": [
         "binding.cc",
+        "kernel/documents-binding.cc",
+        "kernel/documents.cc",
         "kernel/loops-avx2.cc",
         "kernel/loops-neon.cc",
         "kernel/loops-swar.cc",

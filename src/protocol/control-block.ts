@@ -144,6 +144,15 @@ export class ControlBlock {
     return Atomics.add(this.memory, words.matchCount, count);
   }
 
+  /** Adds to the matches found, unless the sum would be more than `countMax`; returns false then. */
+  addMatchesWithin(count: number, countMax: number): boolean {
+    for (;;) {
+      const before = this.matchCount;
+      if (before + count > countMax) return false;
+      if (Atomics.compareExchange(this.memory, words.matchCount, before, before + count) === before) return true;
+    }
+  }
+
   /** Adds to the matches written; returns the previous count. */
   addDisplayed(count: number): number {
     return Atomics.add(this.memory, words.displayCount, count);

@@ -57,6 +57,15 @@ export class BoundPattern {
     return this.#leaves.every(({ plan }) => plan.method === "literals" && plan.candidates !== undefined);
   }
 
+  /**
+   * The scan of the only leaf, if a document whose path does not match satisfies the pattern exactly if its content has
+   * rows; otherwise undefined.
+   */
+  get onlyScan(): LeafScan | undefined {
+    const root = this.#root;
+    return root.kind === "leaf" && root.highlighted && root.finders.length <= 1 ? root.scan : undefined;
+  }
+
   /** Contents that may contain a satisfying document; sound because each leaf's candidates are. */
   candidates(): ContentSet {
     return this.#findCandidates(this.#root);

@@ -82,9 +82,20 @@ export class LeafScan {
 
   /** Throws `cancelled` when the search is stopped. */
   scan(contents: Uint32Array): void {
+    this.find(contents);
+    this.#segment(contents);
+  }
+
+  /** The next contents may be those of the last call again. */
+  rewind(): void {
+    this.#ranges.rewind();
+    this.#exceptionCursor = 0;
+  }
+
+  /** Like `scan`, but `rowStart` is not set, and contents with too many matches may be missing from `tooCostly`. */
+  find(contents: Uint32Array): void {
     this.rows.clear();
     this.tooCostly.clear();
-    if (this.rowStart.length <= contents.length) this.rowStart = new Uint32Array(contents.length * 2);
     if (this.#reader instanceof SymbolView) this.#reader.fill(contents);
     switch (this.#plan.method) {
       case "literals":
@@ -100,7 +111,6 @@ export class LeafScan {
         for (const content of contents) this.#searchNames(content);
         break;
     }
-    this.#segment(contents);
   }
 
   #scanLiterals(contents: Uint32Array): void {
@@ -268,6 +278,7 @@ export class LeafScan {
 
   /** Records where each content's rows begin, and which contents have too many. */
   #segment(contents: Uint32Array): void {
+    if (this.rowStart.length <= contents.length) this.rowStart = new Uint32Array(contents.length * 2);
     const { words, count } = this.rows;
     let row = 0;
     for (let i = 0; i < contents.length; i++) {

@@ -21,8 +21,7 @@ const scanBytesMax = 4 * 1024 * 1024;
 export type PathCondition = Pick<Leaf | PathFilter, "analysis" | "foldCase">;
 
 /**
- * One byte per document, 1 if the regexp matches its path; undefined if it matches none, as far as can be told without
- * reading the paths.
+ * One byte per document, 1 if the regexp matches its path; undefined if it matches none.
  *
  * The kernel searches the list of paths for the regexp's required literals, and RE2 tests the paths that contain one.
  * Sound because a matching path contains a literal of each clause; if case folding could reach outside ASCII, every
@@ -41,15 +40,18 @@ export function matchPaths(
   const reachesFurther = foldCase && (trigrams?.hasFoldException ?? holdsFoldException(reader.paths));
   if (trigrams !== undefined && !reachesFurther)
     if (clauses.some((literals) => literals.every((literal) => !trigrams.mayContain(literal)))) return undefined;
-  const matches = new Uint8Array(reader.documentCount);
+  let matches: Uint8Array | undefined;
+  const test = (document: number): void => {
+    stop.check();
+    if (matches?.[document] === 1 || !tester.test(document)) return;
+    matches ??= new Uint8Array(reader.documentCount);
+    matches[document] = 1;
+  };
   const clause = clauses.find(
     (literals) => literals.length <= scannedLiteralsMax && literals.every((literal) => literal.length > 0),
   );
   if (clause === undefined || reachesFurther) {
-    for (let document = 0; document < reader.documentCount; document++) {
-      stop.check();
-      if (tester.test(document)) matches[document] = 1;
-    }
+    for (let document = 0; document < reader.documentCount; document++) test(document);
     return matches;
   }
   const rows = new Rows(64);
@@ -64,11 +66,7 @@ export function matchPaths(
       stop.check();
     }
     rows.count = cursor[2];
-    for (let i = 0; i < rows.count; i++) {
-      stop.check();
-      const document = lastAtMost(reader.pathStart, rows.words[i * 2], reader.documentCount);
-      if (matches[document] === 0 && tester.test(document)) matches[document] = 1;
-    }
+    for (let i = 0; i < rows.count; i++) test(lastAtMost(reader.pathStart, rows.words[i * 2], reader.documentCount));
   }
   return matches;
 }

@@ -26,6 +26,11 @@ export class ScanRanges {
     this.#unitCursors = plan.scans.map(() => 0);
   }
 
+  /** The next contents may be before those of the last call. */
+  rewind(): void {
+    this.#unitCursors.fill(0);
+  }
+
   /**
    * Computes the ranges of scan `scanNumber` in `contents`. Exceptions are excluded, because they are searched
    * completely. The ones before index `exceptionFrom` precede `contents`.

@@ -5,7 +5,7 @@ export interface LanguageEndings {
   /** "" means unknown. */
   readonly names: readonly string[];
   readonly bytes: Buffer;
-  readonly starts: readonly number[];
+  readonly starts: Uint32Array;
 }
 
 /** By reader, as long as it is in use: a search processes all shards, and most of them have few results to write. */
@@ -22,5 +22,5 @@ function makeEndings(reader: ShardReader): LanguageEndings {
   const starts = [0];
   const parts = names.map((name) => Buffer.from(name === "" ? "}" : `,"language":${JSON.stringify(name)}}`));
   for (const part of parts) starts.push(starts[starts.length - 1] + part.length);
-  return { names, bytes: Buffer.concat(parts), starts };
+  return { names, bytes: Buffer.concat(parts), starts: Uint32Array.from(starts) };
 }

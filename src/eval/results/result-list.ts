@@ -2,6 +2,13 @@ import { resultWordCount, resultWords } from "../../native/kernel/kernel.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import type { FragmentSpan } from "./result-templates.js";
 
+/** Where writing stopped because the client has not read: an index in the list of results. */
+export interface WriterStop {
+  readonly result: number;
+  /** Rows of that result that are written. */
+  readonly rowsDone: number;
+}
+
 /** The results that one call of the kernel writes, as the words of `resultWords`. */
 export class ResultList {
   #words = new Uint32Array(64 * resultWordCount);
@@ -15,6 +22,23 @@ export class ResultList {
 
   clear(): void {
     this.count = 0;
+  }
+
+  /** Makes room for this many results, without keeping those that are in the list. */
+  reserve(count: number): void {
+    const wordCount = count * resultWordCount;
+    if (this.#words.length < wordCount) this.#words = new Uint32Array(wordCount);
+  }
+
+  /** Keeps the first results, with at most this many rows in total. */
+  keepRows(rowCountMax: number): void {
+    let left = rowCountMax;
+    for (let result = 0; result < this.count; result++) {
+      const { rowFrom, rowTo } = this.rowsOf(result);
+      if (rowTo - rowFrom > left) this.#words[result * resultWordCount + resultWords.rowTo] = rowFrom + left;
+      if (left === 0) this.count = result;
+      left = Math.max(0, left - (rowTo - rowFrom));
+    }
   }
 
   /** Adds the rows `[rowFrom, rowTo)` of a document. A content past the last one stands for a document without text. */
@@ -52,7 +76,7 @@ export class ResultList {
   /** Makes room for a result; returns the index of its first word. */
   #makeRoom(): number {
     const at = this.count++ * resultWordCount;
-    if (at === this.#words.length) {
+    if (at + resultWordCount > this.#words.length) {
       const grown = new Uint32Array(this.#words.length * 2);
       grown.set(this.#words);
       this.#words = grown;

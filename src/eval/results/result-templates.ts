@@ -43,8 +43,6 @@ export class ResultTemplates {
   /** The template of the last result: most results of a shard are of one repository and revision. */
   #last: ResultTemplate | undefined;
   #endings: LanguageEndings | undefined;
-  /** Where the endings begin among the fragments. */
-  #endingsFrom = 0;
   /** By language of the shard: matches counted since the tally was last sent. */
   #languageMatches: number[] = [];
   #reader: ShardReader | undefined;
@@ -62,7 +60,8 @@ export class ResultTemplates {
     this.#templates.clear();
     this.#last = undefined;
     this.#endings = makeLanguageEndings(reader);
-    this.#endingsFrom = this.#fragments.add(this.#endings.bytes);
+    // The first of the fragments.
+    this.#fragments.add(this.#endings.bytes);
     this.#languageMatches = new Array<number>(this.#endings.names.length).fill(0);
   }
 
@@ -95,14 +94,25 @@ export class ResultTemplates {
   /** How a result in the document's language ends. */
   ending(document: number): FragmentSpan {
     const language = unpackLanguage((this.#reader as ShardReader).documentInfo[document]);
-    const { starts } = this.#endings as LanguageEndings;
-    return { from: this.#endingsFrom + starts[language], to: this.#endingsFrom + starts[language + 1] };
+    const starts = this.endingStarts;
+    return { from: starts[language], to: starts[language + 1] };
+  }
+
+  /** How results in language i end is the range `[starts[i], starts[i + 1])` of the fragments. */
+  get endingStarts(): Uint32Array {
+    return (this.#endings as LanguageEndings).starts;
   }
 
   /** Counts matches of a document. */
   count(template: ResultTemplate, document: number, matchCount: number): void {
     template.matchCount += matchCount;
     this.#languageMatches[unpackLanguage((this.#reader as ShardReader).documentInfo[document])] += matchCount;
+  }
+
+  /** Counts matches of documents by their language. */
+  countLanguages(matchCounts: Uint32Array): void {
+    for (let language = 0; language < matchCounts.length; language++)
+      this.#languageMatches[language] += matchCounts[language];
   }
 
   /** Moves the counts of repositories and languages into the tally. */

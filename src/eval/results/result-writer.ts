@@ -10,7 +10,9 @@ import type { Rows } from "../match/rows.js";
 import { People } from "../people/people.js";
 import { BatchBuffer, type BufferSource } from "./batch-buffer.js";
 import { isDocumentSelect, type DocumentSelect } from "./document-select.js";
-import { ResultList } from "./result-list.js";
+import { ListedResults } from "./listed-results.js";
+import { MatchLimits } from "./match-limits.js";
+import { ResultList, type WriterStop } from "./result-list.js";
 import type { ResultSource } from "./result-source.js";
 import { ResultTemplates, type ResultTemplate } from "./result-templates.js";
 import { encodeAll } from "./symbol-matches.js";
@@ -19,13 +21,6 @@ import { selectResults } from "./selected-results.js";
 
 /** A batch is sent when it holds this many selected results. */
 const selectedCountMax = 256;
-
-/** Where writing stopped because the client has not read: an index in the list of added results. */
-export interface WriterStop {
-  readonly result: number;
-  /** Rows of that result that are written. */
-  readonly rowsDone: number;
-}
 
 /**
  * Counts results, writes them as JSON into batches, and enforces the limits.
@@ -43,6 +38,9 @@ export class ResultWriter {
   readonly #people: People | undefined;
   readonly #templates = new ResultTemplates();
   readonly #results = new ResultList();
+  /** Lists many results at once. */
+  readonly listed: ListedResults;
+  readonly limits: MatchLimits;
   readonly #cursor = new Uint32Array(3);
   readonly #batch: BatchBuffer;
   #reader: ShardReader | undefined;
@@ -66,6 +64,8 @@ export class ResultWriter {
     this.#options = options;
     this.#people = options.people === undefined ? undefined : new People(options.people, options.plan);
     this.#control = control;
+    this.listed = new ListedResults(kernel, this.#templates, this.#results);
+    this.limits = new MatchLimits(control, options);
     this.#batchBytes = batchBytes;
     this.#batch = new BatchBuffer(buffers);
     this.#send = send;
@@ -111,15 +111,27 @@ export class ResultWriter {
   add(source: ResultSource, rowFrom: number, rowTo: number, pathRows: Rows): number | undefined {
     const rowCount = this.#selectRows(source, rowTo - rowFrom, pathRows);
     if (rowCount === undefined) return undefined;
-    const counted = this.#count(Math.max(1, rowCount));
+    const counted = this.limits.count(Math.max(1, rowCount));
     if (counted === 0) return undefined;
     const template = this.#templates.find(source.summary, source.revision);
     this.#addToTally(source.document, template, rowCount > 0, counted, pathRows.count);
-    const shown = this.#show(counted);
+    const shown = this.limits.show(counted);
     if (shown === 0) return undefined;
     const shownRows = rowCount === 0 ? 0 : shown;
     this.#append(source, template, rowFrom, rowFrom + shownRows, pathRows);
     return shownRows;
+  }
+
+  /** Adds the results that `listed` has listed, whose matches are counted. */
+  addListed(): { readonly count: number; readonly shownCount: number; readonly shownRows: number } {
+    const results = this.#results;
+    const { count } = results;
+    if (count === 0) return { count, shownCount: 0, shownRows: 0 };
+    this.#hasTally = true;
+    this.listed.addCounts(this.#tally);
+    results.keepRows(this.limits.show(this.listed.matchCount));
+    const { rowFrom, rowTo } = results.rowsOf(Math.max(0, results.count - 1));
+    return { count, shownCount: results.count, shownRows: rowTo - rowFrom };
   }
 
   /** Adds a document that an earlier slice has counted; at most `rowCountMax` of its rows are written. */
@@ -263,19 +275,6 @@ export class ResultWriter {
     this.#selectedKeys.add(key);
     this.#selected.push(result);
     if (this.#selected.length >= selectedCountMax) this.flush();
-  }
-
-  /** Takes up to `wanted` matches of what the limit leaves; stops the search when that is less. */
-  #count(wanted: number): number {
-    const before = this.#control.addMatches(wanted);
-    const left = this.#options.matchCountMax - before;
-    if (left < wanted) this.#control.stopAtLimit();
-    return Math.max(0, Math.min(wanted, left));
-  }
-
-  #show(wanted: number): number {
-    const left = this.#options.displayCountMax - this.#control.addDisplayed(wanted);
-    return Math.max(0, Math.min(wanted, left));
   }
 
   #addToTally(

@@ -1,3 +1,5 @@
+import type { DocumentTable, ListRequest } from "./document-table.js";
+
 /**
  * The three hot loops behind one interface: scanning text for a literal, building posting lists, and writing matches
  * as JSON bytes. `native-kernel.ts` calls the C++ addon; `portable.ts` implements the same in plain TypeScript.
@@ -114,6 +116,30 @@ export interface Kernel {
     listCount: number,
     units: Uint32Array,
   ): number;
+
+  /**
+   * Writes to `out` those of `contents[0, contentCount)` that have a visible document, and returns how many. The number
+   * after the last content stands for the documents without content. A document is visible if it has no tombstone and is
+   * on a searched branch of its repository. Sets `counts[0]` to the number of visible documents.
+   */
+  visibleContents(
+    table: DocumentTable,
+    contents: Uint32Array,
+    contentCount: number,
+    out: Uint32Array,
+    counts: Uint32Array,
+  ): number;
+
+  /**
+   * Lists, as the results of `encodeResults`, the visible documents whose contents have rows: `contents[0,
+   * contentCount)` are ascending, and each of `rows[0, rowCount)` begins in one of them; the rows are sorted. Writes the
+   * words of each result into `results` and its document into `documents`, which must have room for all of them. Sets
+   * `totals` to the number of results, the number of their rows in total, and the largest number of rows of one.
+   *
+   * Adds the number of rows of each result to `counts`, which holds a word for each repository of the shard, then for
+   * each language, then for each kind of file.
+   */
+  listResults(request: ListRequest): void;
 
   /**
    * Writes match objects as JSON, comma-separated, into `out` from `cursor[2]`. If that is 0, no comma precedes the

@@ -1,4 +1,5 @@
 import { loadAddon, type NativeMethods } from "../addon.js";
+import { tableArguments } from "./document-table.js";
 import type { Kernel } from "./kernel.js";
 
 /**
@@ -11,10 +12,24 @@ export function nativeKernel(): Kernel {
 }
 
 /** Returns a kernel that calls these methods of the addon. */
-export function kernelOver({ encodeResults, ...loops }: NativeMethods): Kernel {
+export function kernelOver({ encodeResults, visibleContents, listResults, ...loops }: NativeMethods): Kernel {
   return {
     name: "native",
     ...loops,
+    visibleContents: (table, contents, contentCount, out, counts) =>
+      visibleContents(...tableArguments(table), contents, contentCount, out, counts),
+    listResults: (request) =>
+      listResults(
+        ...tableArguments(request.table),
+        request.contents,
+        request.contentCount,
+        request.rows,
+        request.rowCount,
+        request.results,
+        request.documents,
+        request.counts,
+        request.totals,
+      ),
     // The addon takes separate arguments, because reading the properties of an object from C++ is slower.
     encodeResults: (request) =>
       encodeResults(

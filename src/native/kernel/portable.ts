@@ -1,6 +1,7 @@
 import type { Kernel } from "./kernel.js";
 import { buildPostings, decodePostings, distinctTrigrams, intersectPostings } from "./portable-postings.js";
 import { findLists, unitsOfLists } from "./portable-lists.js";
+import { listResults, visibleContents } from "./portable-documents.js";
 import { encodeResults } from "./portable-results.js";
 import { countNewlines, newlineTable, scan, scanLines } from "./portable-scan.js";
 
@@ -17,5 +18,7 @@ export const portableKernel: Kernel = {
   intersectPostings,
   findLists,
   unitsOfLists,
+  visibleContents,
+  listResults,
   encodeResults,
 };

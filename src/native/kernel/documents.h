@@ -1,0 +1,70 @@
+// Lists the documents of a shard that contain rows, as results to write.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "loops.h"
+
+namespace trawl {
+
+// An array of words and its length.
+struct WordList {
+  const uint32_t* data;
+  size_t length;
+
+  uint32_t operator[](size_t index) const { return data[index]; }
+};
+
+// The documents of a shard, and what a search wants of them. Each field is described in kernel.ts.
+struct DocumentTable {
+  WordList contentStart;
+  WordList contentFirstLine;
+  WordList contentFirstDocument;
+  WordList pathStart;
+  WordList documentRepository;
+  WordList documentBranches;
+  WordList documentInfo;
+  WordList tombstones;
+  WordList repositories;
+  WordList tailStarts;
+
+  size_t contentCount() const { return contentFirstLine.length; }
+
+  // True if the arrays have the lengths that the others require, so that only values have to be checked later.
+  bool isSound() const;
+};
+
+struct VisibleJob {
+  DocumentTable table;
+  WordList contents;
+  uint32_t* out;
+  // Set to the number of visible documents.
+  size_t documentCount;
+};
+
+// Writes the contents that have a visible document to `out`, which must have room for all of them. Returns how many, or
+// SIZE_MAX if a value points outside its array.
+size_t visibleContents(VisibleJob& job);
+
+struct ListJob {
+  DocumentTable table;
+  WordList contents;
+  WordList rows;
+  size_t rowCount;
+  uint32_t* results;
+  uint32_t* documents;
+  // Of `results` and `documents`.
+  size_t capacity;
+  uint32_t* counts;
+  size_t countsLength;
+  // Set to the number of results, of their rows in total, and the largest number of rows of one.
+  size_t resultCount;
+  size_t matchCount;
+  size_t rowCountMax;
+};
+
+// False if a value points outside its array, the rows are not in the contents, or there are more results than room.
+bool listResults(ListJob& job);
+
+}  // namespace trawl
