@@ -4,6 +4,18 @@
  */
 export const webPages = [
   { name: "search", path: /^\/(?:search)?$/, module: "search/search-page.tsx", needsCredential: true },
+  {
+    name: "sign-in",
+    path: /^\/(?:sign-in|sign-up|password-reset)$/,
+    module: "sign-in/sign-in-page.tsx",
+    needsCredential: false,
+  },
+  {
+    name: "account",
+    path: /^\/(?:settings|user\/settings(?:\/tokens)?|users\/[^/]+\/settings(?:\/tokens)?)$/,
+    module: "account/account-page.tsx",
+    needsCredential: true,
+  },
   // Every other path is of a repository, except those that begin like a page of the site, and files as they are.
   {
     name: "code",

@@ -32,7 +32,8 @@ export function pageHandler(
     if (path.startsWith("/.") && !path.startsWith("/.api/")) return reply(response, 404, "not found");
     const isRead = method === "GET" || method === "HEAD";
     const open = openPages.get(path);
-    if (open !== undefined && isRead) return reply(response, 200, open);
+    const isMarkup = web !== undefined && asksForMarkup(request);
+    if (open !== undefined && isRead && !isMarkup) return reply(response, 200, open);
     const pagePath = readPagePath(path);
     const entry = authenticator.authenticate(request);
     const webPage = findWebPage(path);
@@ -47,9 +48,11 @@ export function pageHandler(
     const { viewer } = entry;
     const visit = { request, response, viewer };
     return admit(entry, response, () => {
-      if (webPage !== undefined && webPage.name !== "code") return replyPage(request, response, viewer, web, webPage);
-      if (webPage !== undefined && web !== undefined && pagePath !== undefined && asksForMarkup(request))
-        return replyPage(request, response, viewer, web, webPage, statusOfPage(visit, services, pagePath));
+      if (webPage?.name === "search") return replyPage(request, response, viewer, web, webPage);
+      if (webPage !== undefined && isMarkup && pagePath !== undefined) {
+        const status = webPage.name === "code" ? statusOfPage(visit, services, pagePath) : 200;
+        return replyPage(request, response, viewer, web, webPage, status);
+      }
       return sitePage(visit, services, raw, pagePath);
     });
   };

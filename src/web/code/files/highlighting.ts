@@ -8,7 +8,7 @@ export const chunkLineCount = 200;
 
 const highlightQuery = `query FileHighlighting($name: String!, $revision: String!, $path: String!, $ranges: [HighlightLineRange!]!) {
   repository(name: $name) {
-    commit(rev: $revision) { blob(path: $path) { highlight(disableTimeout: false) { aborted lineRanges(ranges: $ranges) } } }
+    commit(rev: $revision) { blob(path: $path) { highlight(disableTimeout: true) { aborted lineRanges(ranges: $ranges) } } }
   }
 }`;
 

@@ -1,0 +1,105 @@
+import { useEffect } from "preact/hooks";
+import { sendForm } from "../api/form.js";
+import { useGraphql } from "../api/use-graphql.js";
+import { address } from "../route/router.js";
+import { viewer } from "../route/viewer.js";
+import { Form, TextField } from "../ui/form.js";
+import { Failure, State, Waiting } from "../ui/states.js";
+import { graphql } from "../api/graphql.js";
+import { Tokens } from "./tokens.js";
+import "./account-page.css";
+
+interface AccountUser {
+  readonly id: string;
+  readonly username: string;
+  readonly email: string;
+  readonly siteAdmin: boolean;
+  readonly organizations: { readonly nodes: readonly { readonly name: string }[] };
+}
+
+const accountQuery = `query Account($name: String!) {
+  user(username: $name) { id username email siteAdmin organizations { nodes { name } } }
+}`;
+
+/** A user's settings: profile, password, access tokens, sign-out. */
+export function AccountPage() {
+  const { pathname } = address.value;
+  const name = decodeURIComponent(/^\/users\/([^/]+)\//.exec(pathname)?.[1] ?? "") || viewer.name;
+  const { answer, retry } = useGraphql<{ readonly user: AccountUser | null }>("Account", accountQuery, { name });
+  useEffect(() => {
+    document.title = "Settings · Trawl";
+  }, []);
+  if (name === "")
+    return (
+      <State title="Sign in to see your settings">
+        <a class="button main" href={`/sign-in?returnTo=${encodeURIComponent(pathname)}`}>
+          Sign in
+        </a>
+      </State>
+    );
+  if (answer.kind === "waiting") return <Waiting what="the settings" />;
+  if (answer.kind === "failed")
+    return <Failure what="The settings could not be read" error={answer.error} retry={retry} />;
+  const { user } = answer.value;
+  if (user === null) return <State title="There is no such user" />;
+  return (
+    <div class="account">
+      <h1>Settings of {user.username}</h1>
+      <Profile user={user} />
+      <Tokens userId={user.id} />
+      {user.username === viewer.name && <Password />}
+    </div>
+  );
+}
+
+function Profile({ user }: { readonly user: AccountUser }) {
+  const organizations = user.organizations.nodes.map(({ name }) => name).join(", ");
+  return (
+    <section class="panel account-part" aria-labelledby="profile">
+      <h2 id="profile">Profile</h2>
+      <dl class="facts">
+        <dt>Name</dt>
+        <dd>{user.username}</dd>
+        <dt>E-mail address</dt>
+        <dd>{user.email === "" ? "none" : user.email}</dd>
+        <dt>Role</dt>
+        <dd>{user.siteAdmin ? "site admin" : "user"}</dd>
+        <dt>Organisations</dt>
+        <dd>{organizations === "" ? "none" : organizations}</dd>
+      </dl>
+      {viewer.isSignedIn && user.username === viewer.name && (
+        <button type="button" class="button" onClick={() => void signOut()}>
+          Sign out
+        </button>
+      )}
+    </section>
+  );
+}
+
+async function signOut(): Promise<void> {
+  await sendForm("/-/sign-out", {});
+  window.location.assign("/");
+}
+
+const passwordMutation = `mutation ChangePassword($old: String!, $new: String!) {
+  updatePassword(oldPassword: $old, newPassword: $new) { alwaysNil }
+}`;
+
+function Password() {
+  return (
+    <section class="panel account-part" aria-labelledby="password">
+      <h2 id="password">Password</h2>
+      <Form
+        submitLabel="Change the password"
+        submit={async (fields) => {
+          await graphql("ChangePassword", passwordMutation, { old: fields.get("old"), new: fields.get("new") });
+          // A new password ends all sessions.
+          window.location.assign("/sign-in?returnTo=%2Fuser%2Fsettings");
+        }}
+      >
+        <TextField label="Old password" name="old" type="password" autoComplete="current-password" />
+        <TextField label="New password" name="new" type="password" autoComplete="new-password" />
+      </Form>
+    </section>
+  );
+}

@@ -1,0 +1,138 @@
+import { useSignal } from "@preact/signals";
+import { graphql } from "../api/graphql.js";
+import { useGraphql } from "../api/use-graphql.js";
+import { Form, TextField } from "../ui/form.js";
+import { Failure, Notice, Waiting } from "../ui/states.js";
+
+interface Token {
+  readonly id: string;
+  readonly note: string;
+  readonly scopes: readonly string[];
+  readonly createdAt: string;
+  readonly lastUsedAt: string | null;
+  readonly expiresAt: string | null;
+}
+
+interface TokenList {
+  readonly node: { readonly accessTokens: { readonly nodes: readonly Token[] } } | null;
+}
+
+const tokensQuery = `query Tokens($user: ID!) {
+  node(id: $user) {
+    ... on User { accessTokens(first: 1000) { nodes { id note scopes createdAt lastUsedAt expiresAt } } }
+  }
+}`;
+
+const createMutation = `mutation CreateToken($user: ID!, $note: String!, $seconds: Int) {
+  createAccessToken(user: $user, scopes: ["user:all"], note: $note, durationSeconds: $seconds) { token }
+}`;
+
+const deleteMutation = "mutation DeleteToken($id: ID!) { deleteAccessToken(byID: $id) { alwaysNil } }";
+const daySeconds = 86_400;
+
+/** The access tokens of a user: a new one is shown once, and each can be revoked. */
+export function Tokens({ userId }: { readonly userId: string }) {
+  const { answer, retry } = useGraphql<TokenList>("Tokens", tokensQuery, { user: userId });
+  const created = useSignal("");
+  const error = useSignal("");
+  const create = async (fields: ReadonlyMap<string, string>): Promise<void> => {
+    const days = Number(fields.get("days") ?? "");
+    const { createAccessToken } = await graphql<{ readonly createAccessToken: { readonly token: string } }>(
+      "CreateToken",
+      createMutation,
+      { user: userId, note: fields.get("note"), ...(days > 0 ? { seconds: Math.round(days * daySeconds) } : {}) },
+    );
+    created.value = createAccessToken.token;
+    retry();
+  };
+  const revoke = async (id: string): Promise<void> => {
+    try {
+      await graphql("DeleteToken", deleteMutation, { id });
+      error.value = "";
+    } catch (reason) {
+      error.value = reason instanceof Error ? reason.message : String(reason);
+    }
+    retry();
+  };
+  return (
+    <section class="panel account-part" aria-labelledby="tokens">
+      <h2 id="tokens">Access tokens</h2>
+      <p class="soft">A token lets a program act as you. Send it in the header “Authorization: token TEXT”.</p>
+      {created.value !== "" && <NewToken token={created.value} />}
+      {error.value !== "" && <Notice kind="bad">{error.value}</Notice>}
+      {answer.kind === "waiting" && <Waiting what="the tokens" />}
+      {answer.kind === "failed" && <Failure what="The tokens could not be read" error={answer.error} retry={retry} />}
+      {answer.kind === "ready" && <TokenTable tokens={answer.value.node?.accessTokens.nodes ?? []} revoke={revoke} />}
+      <h3>New token</h3>
+      <Form submitLabel="Create the token" submit={create}>
+        <TextField label="What it is for" name="note" />
+        <TextField
+          label="Days until it expires"
+          name="days"
+          type="number"
+          isOptional
+          hint="Empty: the lifetime that this server sets."
+        />
+      </Form>
+    </section>
+  );
+}
+
+function NewToken({ token }: { readonly token: string }) {
+  return (
+    <Notice kind="info">
+      <span>This is your new token. It is shown only now:</span>
+      <code class="token">{token}</code>
+      <button type="button" class="button" onClick={() => void navigator.clipboard.writeText(token)}>
+        Copy
+      </button>
+    </Notice>
+  );
+}
+
+interface TokenTableProps {
+  readonly tokens: readonly Token[];
+  readonly revoke: (id: string) => Promise<void>;
+}
+
+function TokenTable({ tokens, revoke }: TokenTableProps) {
+  if (tokens.length === 0) return <p>There are no tokens yet.</p>;
+  return (
+    <div class="table-scroll">
+      <table class="facts-table">
+        <thead>
+          <tr>
+            <th scope="col">For</th>
+            <th scope="col">Scopes</th>
+            <th scope="col">Created</th>
+            <th scope="col">Last used</th>
+            <th scope="col">Expires</th>
+            <th scope="col">
+              <span class="unseen">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {tokens.map(({ id, note, scopes, createdAt, lastUsedAt, expiresAt }) => (
+            <tr key={id}>
+              <td>{note}</td>
+              <td>{scopes.join(", ")}</td>
+              <td>{day(createdAt)}</td>
+              <td>{lastUsedAt === null ? "never" : day(lastUsedAt)}</td>
+              <td>{expiresAt === null ? "never" : day(expiresAt)}</td>
+              <td>
+                <button type="button" class="button danger" onClick={() => void revoke(id)}>
+                  Revoke<span class="unseen"> {note}</span>
+                </button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function day(date: string): string {
+  return new Date(date).toLocaleDateString();
+}

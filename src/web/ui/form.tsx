@@ -1,0 +1,80 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useId } from "preact/hooks";
+import { Notice } from "./states.js";
+import "./form.css";
+
+interface TextFieldProps {
+  readonly label: string;
+  readonly name: string;
+  readonly type?: "text" | "password" | "email" | "number";
+  /** As the attribute `autocomplete`, so that password managers work. */
+  readonly autoComplete?: string;
+  readonly hint?: string;
+  readonly isOptional?: boolean;
+}
+
+/** A field of a form with its label. */
+export function TextField({ label, name, type = "text", autoComplete = "off", hint, isOptional }: TextFieldProps) {
+  const id = useId();
+  return (
+    <div class="form-field">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        class="field"
+        name={name}
+        {...({ type } as { readonly type: "text" })}
+        autoComplete={autoComplete}
+        required={isOptional !== true}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+      />
+      {hint !== undefined && (
+        <span id={`${id}-hint`} class="soft small">
+          {hint}
+        </span>
+      )}
+    </div>
+  );
+}
+
+interface FormProps {
+  readonly submitLabel: string;
+  readonly children: ComponentChildren;
+  /** Called with the fields; a rejection is shown above the button. */
+  readonly submit: (fields: ReadonlyMap<string, string>) => Promise<void>;
+}
+
+/** A form that cannot be sent twice at once, and shows why it was refused. */
+export function Form({ submitLabel, children, submit }: FormProps) {
+  const isSending = useSignal(false);
+  const error = useSignal("");
+  const send = async (form: HTMLFormElement): Promise<void> => {
+    const fields = new Map<string, string>();
+    for (const [name, value] of new FormData(form)) if (typeof value === "string") fields.set(name, value);
+    isSending.value = true;
+    error.value = "";
+    try {
+      await submit(fields);
+    } catch (reason) {
+      error.value = reason instanceof Error ? reason.message : String(reason);
+    } finally {
+      isSending.value = false;
+    }
+  };
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!isSending.peek()) void send(event.currentTarget);
+      }}
+    >
+      {children}
+      {error.value !== "" && <Notice kind="bad">{error.value}</Notice>}
+      <button type="submit" class="button main" disabled={isSending.value}>
+        {submitLabel}
+      </button>
+    </form>
+  );
+}
