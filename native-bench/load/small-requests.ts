@@ -74,7 +74,8 @@ export class SmallRequests {
   }
 }
 
-const graceSeconds = 20;
+/** For answers that began in time; the program itself fails when the server sends nothing for 10 s. */
+const graceSeconds = 60;
 
 function encodeRequest({ method, path, headers, body }: SmallRequest): string {
   const length = body === "" ? {} : { "Content-Length": String(Buffer.byteLength(body)) };
