@@ -70,12 +70,22 @@ export class ShardBuilder {
     return this.#text.subarray(this.#contentStart[content], this.#contentStart[content + 1] ?? this.#textBytes);
   }
 
-  /** Copies `content`; returns its number. */
+  /**
+   * The place of the next content in the target buffer: what is written there need not be copied by `addContent`.
+   * Undefined without a target buffer, or if it has no room.
+   */
+  placeFor(byteCount: number): Buffer | undefined {
+    return this.#target !== undefined && this.#hasRoomFor(byteCount)
+      ? this.#text.subarray(this.#textBytes, this.#textBytes + byteCount)
+      : undefined;
+  }
+
+  /** Copies `content`, unless it is in its place already; returns its number. */
   addContent(oid: string, content: Uint8Array): number {
     const known = this.#contentOfOid.get(oid);
     if (known !== undefined) return known;
     this.#reserve(content.length);
-    this.#text.set(content, this.#textBytes);
+    if (!this.#isInPlace(content)) this.#text.set(content, this.#textBytes);
     const number = this.#contentStart.length;
     this.#contentStart.push(this.#textBytes);
     this.#documentsOfContent.push([]);
@@ -125,9 +135,17 @@ export class ShardBuilder {
     return layout.totalBytes;
   }
 
+  #isInPlace(content: Uint8Array): boolean {
+    return content.buffer === this.#text.buffer && content.byteOffset === this.#text.byteOffset + this.#textBytes;
+  }
+
+  #hasRoomFor(byteCount: number): boolean {
+    return this.#textBytes + byteCount + contentPaddingBytes <= this.#text.length;
+  }
+
   #reserve(byteCount: number): void {
+    if (this.#hasRoomFor(byteCount)) return;
     const needed = this.#textBytes + byteCount + contentPaddingBytes;
-    if (needed <= this.#text.length) return;
     assert(this.#target === undefined, "the contents fit into the shard's target buffer");
     const grown = uninitializedBytes(Math.max(needed, Math.min(this.#text.length * 2, this.#text.length + 2 ** 27)));
     this.#text.copy(grown, 0, 0, this.#textBytes);

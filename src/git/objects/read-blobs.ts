@@ -1,5 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
 import { uninitializedBytes } from "../../base/bytes.js";
+import { lazy } from "../../base/lazy.js";
 import type { BlobReaderOptions, OnBlob } from "./blob-reader.js";
 import { localCommand } from "./objects.js";
 import { PackedObjects } from "./packed-objects.js";
@@ -55,13 +56,20 @@ async function blobSizesByGit(directory: string, oids: readonly string[], stop: 
 /**
  * Calls `onBlob` for each oid: first those in packs, without starting git, then the others, which git reads. This keeps
  * the thread busy, so it is only for threads on which nothing else waits. Throws like `BlobReader`.
+ *
+ * A content in a pack is written to the memory that `placeFor` returns for its size, if any, which saves a copy.
  */
-export async function readBlobs(options: BlobReaderOptions, oids: readonly string[], onBlob: OnBlob): Promise<void> {
+export async function readBlobs(
+  options: BlobReaderOptions,
+  oids: readonly string[],
+  onBlob: OnBlob,
+  placeFor: (byteCount: number) => Buffer | undefined = () => undefined,
+): Promise<void> {
   const packs = oids.length === 0 ? undefined : PackedObjects.open(options.directory, oids[0].length, options.stop);
   let others = oids.map((_, i) => i);
   if (packs !== undefined) {
     try {
-      others = await readPacked(packs, options, oids, onBlob);
+      others = await readPacked(packs, options, oids, onBlob, placeFor);
     } finally {
       packs.close();
     }
@@ -80,23 +88,25 @@ async function readPacked(
   { contentBytesMax, stop }: BlobReaderOptions,
   oids: readonly string[],
   onBlob: OnBlob,
+  placeFor: (byteCount: number) => Buffer | undefined,
 ): Promise<number[]> {
   const sizes = packs.blobSizes(oids);
-  const scratch = uninitializedBytes(
-    Math.min(
-      scratchBytesKept,
-      sizes.reduce((largest, size) => Math.max(largest, size), 0),
-    ),
+  const scratchBytes = Math.min(
+    scratchBytesKept,
+    sizes.reduce((largest, size) => Math.max(largest, size), 0),
   );
+  const scratch = lazy(() => uninitializedBytes(scratchBytes));
   const others: number[] = [];
+  const place = (size: number): Buffer =>
+    placeFor(size) ?? (size <= scratchBytes ? scratch().subarray(0, size) : uninitializedBytes(size));
   for (let i = 0; i < oids.length; i++) {
     if (stop()) throw new TrawlError("cancelled", "the reading of blobs was stopped");
     const size = sizes[i];
     let pending: unknown;
     if (size > contentBytesMax) pending = onBlob(i, { kind: "too-large", contentBytes: size });
     else {
-      const content = size <= scratch.length ? scratch.subarray(0, Math.max(size, 0)) : uninitializedBytes(size);
-      if (size >= 0 && packs.readBlob(oids[i], content)) pending = onBlob(i, { kind: "content", content });
+      const content = size < 0 ? undefined : place(size);
+      if (content !== undefined && packs.readBlob(oids[i], content)) pending = onBlob(i, { kind: "content", content });
       else others.push(i);
     }
     if (pending !== undefined) await pending;

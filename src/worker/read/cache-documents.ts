@@ -101,6 +101,7 @@ async function readOthers(
       if (outcome.kind === "content") shard.addBlob(entries, outcome.content);
       else for (const entry of entries) shard.addSkipped(entry, outcome.kind);
     },
+    (byteCount) => shard.placeFor(byteCount),
   );
 }
 
@@ -129,6 +130,11 @@ class CachedShardBuilder {
     const words = new Uint32Array(new SharedArrayBuffer(sets.length * 4));
     words.set(sets);
     return words;
+  }
+
+  /** Where the next blob can be written so that it is not copied. */
+  placeFor(byteCount: number): Buffer | undefined {
+    return this.#builder.placeFor(byteCount);
   }
 
   /** The entries of one blob. */

@@ -183,6 +183,21 @@ t.test("objects outside packs are left to git", async (t) => {
     told[i] = outcome.kind === "content" ? `${outcome.content.length} bytes` : outcome.kind;
   });
   t.same(told, ["5 bytes", `${size} bytes`, "missing", "too-large"]);
+  const place = Buffer.alloc(size);
+  const givenFor: number[] = [];
+  await readBlobs(
+    options,
+    [packedOid, loose],
+    (i, outcome) => {
+      t.equal(outcome.kind === "content" && outcome.content === place, i === 0);
+    },
+    (byteCount) => {
+      givenFor.push(byteCount);
+      return place;
+    },
+  );
+  t.same(givenFor, [size], "only for objects in packs");
+  t.equal(place.toString(), repository.git("cat-file", "blob", packedOid));
   await t.rejects(
     readBlobs({ ...options, stop: () => true }, [packedOid], () => undefined),
     { code: "cancelled" },
