@@ -4,6 +4,7 @@ import { addLoadCommand } from "./load/command.js";
 import { addCompareCommand } from "./run/compare-command.js";
 import { addReportCommand, addRunCommands, exitCodes } from "./run/run-commands.js";
 import { graphqlSuite } from "./suites/graphql.js";
+import { historySuite } from "./suites/history.js";
 import { indexSuite } from "./suites/indexing.js";
 import { loadScaleSuite } from "./suites/load-scale.js";
 import { manySuite } from "./suites/many.js";
@@ -21,6 +22,7 @@ const suites: readonly Suite[] = [
   oneClientSuite,
   indexSuite,
   revisionsSuite,
+  historySuite,
   loadScaleSuite,
   graphqlSuite,
   sizeScaleSuite,

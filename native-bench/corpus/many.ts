@@ -28,12 +28,16 @@ export function repositoryMarker(i: number): string {
   return `trawlbenchmany${i}x`;
 }
 
-/** Cuts `count` repositories of 20 small files each from the source, each with a last line of its own. */
+/**
+ * Cuts `count` repositories of 20 small files each from the source, each with a last line of its own. Each has this many
+ * commits, which add some of the files.
+ */
 export async function makeMany(
   folder: string,
   source: Source,
   count: number,
   progress: (text: string) => void,
+  commitCount = 1,
 ): Promise<Manifest> {
   const paths = await smallFiles(source, fileBytesMax);
   const random = randomFrom(seed);
@@ -50,7 +54,11 @@ export async function makeMany(
     const importer = new FastImport(store);
     for (let i = from; i < Math.min(from + batch, count); i++) {
       const changes = (choices[i] ?? []).map((path) => marked(i, path));
-      await importer.commit("main", { kind: "none" }, firstCommitSeconds, changes);
+      const each = Math.ceil(changes.length / commitCount);
+      for (let at = 0; at < changes.length; at += each) {
+        const parent = { kind: at === 0 ? "none" : "previous" } as const;
+        await importer.commit("main", parent, firstCommitSeconds + at * 60, changes.slice(at, at + each));
+      }
       await importer.checkpoint();
       const directory = join(folder, repositoryDirectory(i));
       initBare(directory);

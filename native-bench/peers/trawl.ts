@@ -96,15 +96,28 @@ export class Trawl {
     );
   }
 
+  /** The commits and diffs that a search finds, by oid. Throws when the answer is not whole. */
+  async oids(params: URLSearchParams): Promise<ReadonlySet<string>> {
+    const oids = new Set<string>();
+    await this.#readMatches(params, ({ oid = "" }) => oids.add(oid));
+    return oids;
+  }
+
   async #readResults(params: URLSearchParams, toPath: (match: StreamMatch) => string | undefined): Promise<Answer> {
     const lines = new ResultSet();
+    const bytes = await this.#readMatches(params, (match) => addLines(lines, match, toPath));
+    return { lines, bytes };
+  }
+
+  /** Calls `add` for each match of an answer, and returns the size of the answer. */
+  async #readMatches(params: URLSearchParams, add: (match: StreamMatch) => void): Promise<number> {
     let byteCount = 0;
     const decoder = new SseDecoder();
     let isDone = false;
     for await (const bytes of await this.#open(params)) {
       byteCount += bytes.length;
       for (const event of decoder.push(bytes)) {
-        if (event.name === "matches") addMatches(lines, event.data, toPath);
+        if (event.name === "matches") for (const match of JSON.parse(event.data) as readonly StreamMatch[]) add(match);
         if (event.name === "progress") requireWhole(event.data);
         if (event.name === "alert" || event.name === "error")
           throw new TrawlError("bad-request", `${params.get("q")}: ${event.data}`);
@@ -112,7 +125,7 @@ export class Trawl {
       }
     }
     if (!isDone) throw new TrawlError("cancelled", `${params.get("q")}: the answer ended early`);
-    return { lines, bytes: byteCount };
+    return byteCount;
   }
 
   /** Milliseconds from the request to the first bytes of the first `matches` event; undefined when none came. */
@@ -168,11 +181,9 @@ export function trawlPeer(trawl: Trawl): Peer {
   };
 }
 
-function addMatches(results: ResultSet, data: string, toPath: (match: StreamMatch) => string | undefined): void {
-  for (const match of JSON.parse(data) as readonly StreamMatch[]) {
-    const name = toPath(match);
-    if (name !== undefined) for (const { lineNumber } of match.lineMatches ?? []) results.add(name, lineNumber + 1);
-  }
+function addLines(results: ResultSet, match: StreamMatch, toPath: (match: StreamMatch) => string | undefined): void {
+  const name = toPath(match);
+  if (name !== undefined) for (const { lineNumber } of match.lineMatches ?? []) results.add(name, lineNumber + 1);
 }
 
 /** Excluded branches and forks are fine here; a limit, a timeout or a lost shard is a fault. */

@@ -17,6 +17,7 @@ const suiteCommands: readonly (readonly [name: string, suites: readonly string[]
   ["one-client", ["one-client"], "One client: without pauses, after pauses, and first after a start."],
   ["index", ["index"], "Indexing, commits, and the daemon at rest."],
   ["revisions", ["revisions"], "Commits that are not indexed, one and 200 of them."],
+  ["history", ["history"], "Commits, diffs, their index and blame, beside git."],
   ["graphql", ["graphql"], "GraphQL beside other servers, on a long history, and beside streams."],
   ["many", ["many"], "10,000 small repositories."],
   ["micro", ["micro"], "The kernel's loops one by one, beside what the machine can do."],

@@ -1,0 +1,279 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { monotonicMs, sleep } from "../../src/base/deadline.js";
+import { TrawlError } from "../../src/base/errors.js";
+import { openCorpus } from "../corpus/corpus.js";
+import { repositoryMarker } from "../corpus/many.js";
+import { curlMs } from "../peers/tools.js";
+import type { Trawl } from "../peers/trawl.js";
+import { grouped, short } from "../report/numbers.js";
+import type { Results } from "../report/results.js";
+import { curvePlot } from "../report/views.js";
+import { alternate, diskBytes, watchMemory } from "../system/measure.js";
+import { timeCommand } from "../system/processes.js";
+import { measureDistinctLines } from "./distinct-lines.js";
+import { chooseWords, git, openHistory, type History, type HistoryWords } from "./history-corpus.js";
+import { longSearches, startDaemon, type Suite, type SuiteContext } from "./suite.js";
+
+/** Searches of commits and diffs beside `git log`, the index of history, and blame. */
+export const historySuite: Suite = {
+  name: "history",
+  title: "Commits, diffs and blame",
+  estimateSeconds: { quick: 90, full: 900 },
+  measure,
+};
+
+/** All of each history, and a log of what is indexed. */
+const indexed = ["--set", "index.historyBytes=1099511627776", "--set", "log.level=debug", ...longSearches];
+const unindexed = ["--set", "index.historyBytes=0", ...longSearches];
+
+/** Far above the target. */
+const indexLimitMs = 3_600_000;
+
+const ours = "trawl";
+const logG = "git log -G";
+const logS = "git log -S";
+
+/** Shares of the history, the newest commits, that a plot shows. */
+const shares = [1 / 64, 1 / 16, 1 / 4, 1];
+
+async function measure(context: SuiteContext, results: Results): Promise<void> {
+  const history = await openHistory(context);
+  context.progress("choosing words");
+  const words = await chooseWords(history);
+  results.note(
+    `${history.name} has ${grouped(history.commits.length)} commits. In about one of a hundred: \`${words.changed}\` in changes, \`${words.message}\` in messages. The most frequent author is \`${words.author}\`.`,
+    "Times of git are of whole processes that write the oids of commits, without renames.",
+    history.note,
+  );
+  const trawl = await measureIndexing(context, results, history);
+  const differences = await compareResults(trawl, history, words);
+  results.note(...differences.map((each) => `RESULTS DIFFER from those of git, so no ratio is given: ${each}.`));
+  for (const task of differences.length > 0 ? ["literal", "regexp"] : []) results.setIncomparable(task, logG);
+  results.grid("Searches of one history", ours);
+  await measureSearches(context, results, trawl, history, words);
+  await measureLengths(context, results, trawl, history, words);
+  await measureBlame(context, results, trawl, history, words);
+  await trawl.stop();
+  await measureMany(context, results);
+  addTargets(results);
+}
+
+/** Returns a daemon with the history indexed. */
+async function measureIndexing(context: SuiteContext, results: Results, { name, path }: History): Promise<Trawl> {
+  const { progress } = context;
+  const first = await startDaemon(context, "history-data", ...unindexed);
+  await first.add(name, path, progress);
+  await first.stop();
+  const textBytes = diskBytes(join(first.dataFolder, "shards"));
+  progress("indexing the history");
+  const trawl = await startDaemon(context, "history-data", ...indexed);
+  const memory = watchMemory(trawl.pid);
+  const startedMs = monotonicMs();
+  await waitForHistories(trawl, 1);
+  const seconds = (monotonicMs() - startedMs) / 1000;
+  const { peak } = memory();
+  progress("reading the history with git");
+  const gitMs = await timeCommand(["git", "-C", path, "log", "-p", "-U0", "--no-renames"], {});
+  progress("counting distinct changed lines");
+  const lines = await measureDistinctLines(path);
+  results.list("The index of one history");
+  results.less("index", ours, "s", seconds);
+  results.less("index", "git log -p -U0", "s", gitMs / 1000);
+  results.less("memory while indexing", ours, "MB", (peak.anonymousBytes + peak.childrenBytes) / 1e6);
+  results.less("disk", "history shards", "MB", (diskBytes(join(trawl.dataFolder, "shards")) - textBytes) / 1e6);
+  results.less("disk", "distinct changed lines", "MB", lines.distinctBytes / 1e6);
+  results.less("disk", "changed lines", "MB", lines.bytes / 1e6);
+  return trawl;
+}
+
+/** Waits until the daemon has logged for this many repositories that their history is indexed. */
+async function waitForHistories(trawl: Trawl, count: number): Promise<void> {
+  for (const startedMs = monotonicMs(); monotonicMs() - startedMs < indexLimitMs; await sleep(500)) {
+    const done = new Set<string>();
+    for (const line of readFileSync(`${trawl.dataFolder}.log`, "utf8").split("\n")) {
+      if (!line.includes('"history indexed"')) continue;
+      const { repository, left } = JSON.parse(line) as { readonly repository: string; readonly left: number };
+      if (left === 0) done.add(repository);
+    }
+    if (done.size >= count) return;
+  }
+  throw new TrawlError("cancelled", "the histories were not indexed within an hour");
+}
+
+function search({ name }: Pick<History, "name">, query: string, more = "count:all"): URLSearchParams {
+  return new URLSearchParams({ q: `repo:^${name}$ ${more} timeout:5m ${query}`, t: "standard" });
+}
+
+/** Case is respected, as git does. */
+function queryOf({ changed, regexp }: HistoryWords): { readonly literal: string; readonly regexp: string } {
+  return { literal: `type:diff case:yes ${changed}`, regexp: `type:diff case:yes /${regexp}/` };
+}
+
+function logOf(path: string, pickaxe: string, ...more: readonly string[]): string[] {
+  return ["-C", path, "log", "--no-renames", "--no-textconv", "--no-ext-diff", "--format=%H", pickaxe, ...more];
+}
+
+async function compareResults(trawl: Trawl, history: History, words: HistoryWords): Promise<string[]> {
+  const queries = queryOf(words);
+  const differences: string[] = [];
+  for (const [query, pattern] of [
+    [queries.literal, words.changed],
+    [queries.regexp, words.regexp],
+    [`${queries.literal} index:no`, words.changed],
+  ] as const) {
+    const found = await trawl.oids(search(history, query));
+    const expected = (await git(history.path, ...logOf(history.path, `-G${pattern}`)))
+      .split("\n")
+      .filter((oid) => oid !== "");
+    const missing = expected.filter((oid) => !found.has(oid));
+    if (missing.length > 0 || found.size !== expected.length)
+      differences.push(`${query}: ${found.size} commits, of git ${expected.length}, such as ${missing[0] ?? "more"}`);
+  }
+  return differences;
+}
+
+async function measureSearches(
+  { rounds, progress }: SuiteContext,
+  results: Results,
+  trawl: Trawl,
+  history: History,
+  words: HistoryWords,
+): Promise<void> {
+  const queries = queryOf(words);
+  const day = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+  const tasks = [
+    ["literal", queries.literal, undefined],
+    ["regexp", queries.regexp, undefined],
+    ["word in messages", `type:commit ${words.message}`, undefined],
+    ["newest 500 of an author", `type:commit author:${words.author}`, "count:500"],
+    ["newest 500 by date", `type:commit before:${day}`, "count:500"],
+  ] as const;
+  progress("searches of the history");
+  const measures = tasks.map(
+    ([, query, more]) =>
+      () =>
+        trawl.curlMs(search(history, query, more)),
+  );
+  for (const warm of measures) await warm();
+  for (const [i, values] of (await alternate(rounds * 2, measures)).entries())
+    results.less(tasks[i]?.[0] ?? "", ours, "ms", values);
+  const firsts: number[] = [];
+  for (let round = 0; round < rounds * 4; round++)
+    for (const query of [queries.literal, `type:commit ${words.message}`])
+      firsts.push((await trawl.firstMatchMs(search(history, query))) ?? NaN);
+  results.less("first matches event", ours, "ms", firsts);
+  progress("git log over the whole history");
+  const time = (pickaxe: string): Promise<number> => timeCommand(["git", ...logOf(history.path, pickaxe)], {});
+  results.less("literal", logG, "ms", await time(`-G${words.changed}`));
+  results.less("literal", logS, "ms", await time(`-S${words.changed}`));
+  results.less("regexp", logG, "ms", await time(`-G${words.regexp}`));
+  progress("the same without the index");
+  results.less(
+    "literal",
+    "trawl, not indexed",
+    "ms",
+    await trawl.curlMs(search(history, `${queries.literal} index:no`)),
+  );
+}
+
+/** The newest commits only, by date. */
+async function measureLengths(
+  { rounds, progress }: SuiteContext,
+  results: Results,
+  trawl: Trawl,
+  history: History,
+  words: HistoryWords,
+): Promise<void> {
+  progress("histories of several lengths");
+  const { literal } = queryOf(words);
+  const from = results.samples.length;
+  for (const share of shares) {
+    const count = Math.floor(history.commits.length * share);
+    const oldest = history.commits[count - 1] ?? "";
+    const date = (await git(history.path, "log", "-1", "--format=%cI", oldest)).trim();
+    const params = search(history, `${literal} after:"${date}"`);
+    const [values = []] = await alternate(rounds, [() => trawl.curlMs(params)]);
+    const task = `newest ${grouped(count)} commits`;
+    results.less(task, ours, "ms", values, count);
+    const log = ["git", ...logOf(history.path, `-G${words.changed}`, `--since=${date}`)];
+    results.less(task, logG, "ms", await timeCommand(log, {}), count);
+  }
+  const title = "Time of a search for changes against the length of the history";
+  const plot = { name: "history", title, x: "commits", y: "time, ms" };
+  results.plot(curvePlot(plot, results.samples.slice(from)));
+}
+
+async function measureBlame(
+  { rounds, progress }: SuiteContext,
+  results: Results,
+  trawl: Trawl,
+  { name, path }: History,
+  { files }: HistoryWords,
+): Promise<void> {
+  progress("blame");
+  const [cold, warm, peer]: [number[], number[], number[]] = [[], [], []];
+  for (const file of files) {
+    const url = `${trawl.url}/.api/blame/${name}/-/stream/${file.split("/").map(encodeURIComponent).join("/")}`;
+    cold.push(await curlMs({ url, body: undefined }));
+    for (let round = 0; round < rounds; round++) warm.push(await curlMs({ url, body: undefined }));
+    peer.push(await timeCommand(["git", "-C", path, "blame", "--porcelain", "HEAD", "--", file], {}));
+  }
+  results.less("blame", ours, "ms", cold);
+  results.less("blame", "git blame", "ms", peer);
+  results.less("blame again", ours, "ms", warm);
+}
+
+async function measureMany(context: SuiteContext, results: Results): Promise<void> {
+  const corpus = await openCorpus(context.isQuick ? "histories-quick" : "histories", context);
+  context.progress(`indexing ${corpus.repositories.length} histories`);
+  const trawl = await startDaemon(context, "histories-data", "--config", corpus.config, ...indexed);
+  await waitForHistories(trawl, corpus.repositories.length);
+  const marker = repositoryMarker(corpus.repositories.length - 1);
+  const params = new URLSearchParams({ q: `type:diff count:all timeout:5m ${marker}`, t: "standard" });
+  const found = (await trawl.oids(params)).size;
+  if (found !== 20) results.note(`RESULTS DIFFER: ${marker} is in 20 commits, and ${found} were found.`);
+  const [values = []] = await alternate(context.rounds, [() => trawl.curlMs(params)]);
+  await trawl.stop();
+  results.less("all repositories", ours, "ms", values);
+  results.note(
+    `All repositories: ${grouped(corpus.repositories.length)} with 20 commits each, one of which has the word.`,
+  );
+}
+
+function addTargets(results: Results): void {
+  const faster = (task: string, other: string): number | undefined => results.ratio(task, other, ours);
+  const ms = (task: string): string => results.text(task, ours, "ms");
+  const medianOf = (task: string): number => results.median(task, ours);
+  results.atLeast(
+    "changed literal, beside git log -G",
+    "x",
+    faster("literal", logG),
+    { must: 100, aim: 500 },
+    ms("literal"),
+  );
+  results.atLeast("changed literal, beside git log -S", "x", faster("literal", logS), { must: 30, aim: 150 });
+  results.atLeast(
+    "changed regexp, beside git log -G",
+    "x",
+    faster("regexp", logG),
+    { must: 50, aim: 200 },
+    ms("regexp"),
+  );
+  results.atMost("word in messages, all results", "ms", medianOf("word in messages"), { must: 10, aim: 4 });
+  results.atMost("newest 500 of an author", "ms", medianOf("newest 500 of an author"), { must: 20, aim: 5 });
+  results.atMost("newest 500 by date", "ms", medianOf("newest 500 by date"), { must: 20, aim: 5 });
+  results.atMost("first matches event, p50", "ms", medianOf("first matches event"), { must: 10, aim: 3 });
+  const disk = results.ratio("disk", "history shards", "distinct changed lines");
+  results.atMost("disk, beside distinct changed lines", "x", disk, { must: 2.5, aim: 1.5 });
+  const index = results.ratio("index", ours, "git log -p -U0");
+  results.atMost("index, beside git log -p -U0", "x", index, { must: 2, aim: 1.2 }, results.text("index", ours, "s"));
+  const memory = medianOf("memory while indexing");
+  results.atMost("memory while indexing, with children", "GB", memory / 1000, { must: 1, aim: 0.5 });
+  const unread = results.ratio("literal", "trawl, not indexed", logG);
+  results.atMost("not indexed, beside git log -G", "x", unread, { must: 1, aim: 0.5 });
+  results.atMost("changes of all repositories", "s", medianOf("all repositories") / 1000, { must: 2, aim: 0.5 });
+  const blame = results.ratio("blame", ours, "git blame");
+  results.atMost("blame, beside git blame", "x", blame, { must: 1.2, aim: 1 }, ms("blame"));
+  results.atMost("blame again", "ms", medianOf("blame again"), { must: 10, aim: 3 }, short(medianOf("blame again")));
+}
