@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { monotonicMs, sleep } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
+import { escapeRegexp } from "../../src/base/escape-regexp.js";
 import { openCorpus } from "../corpus/corpus.js";
 import { repositoryMarker } from "../corpus/many.js";
 import { curlMs } from "../peers/tools.js";
@@ -102,7 +103,7 @@ async function waitForHistories(trawl: Trawl, count: number): Promise<void> {
 }
 
 function search({ name }: Pick<History, "name">, query: string, more = "count:all"): URLSearchParams {
-  return new URLSearchParams({ q: `repo:^${name}$ ${more} timeout:5m ${query}`, t: "standard" });
+  return new URLSearchParams({ q: `repo:^${escapeRegexp(name)}$ ${more} timeout:5m ${query}`, t: "standard" });
 }
 
 /** Case is respected, as git does. */
