@@ -104,6 +104,12 @@ export const layers: readonly Layer[] = [
   },
   { folder: "sync", number: 7, runsIn: "main", holds: "when to fetch, index, merge, check and repair" },
   {
+    folder: "codehost",
+    number: 7,
+    runsIn: "main, cli",
+    holds: "the lists of repositories of code hosts: GitHub, GitLab, Gitea, lists of URLs, folders",
+  },
+  {
     folder: "browse",
     number: 8,
     runsIn: "main",

@@ -3,6 +3,7 @@ import { errorMessage } from "../base/errors.js";
 import { isJournal, withPriority } from "../base/journal.js";
 import { addOrganisation, addToken, addUser } from "./account-commands.js";
 import { addApi } from "./api/api-command.js";
+import { addConnection } from "./connection-commands.js";
 import { addLogin } from "./connection/login-command.js";
 import { collect } from "./command-options.js";
 import { programVersion } from "../daemon/parts/program.js";
@@ -80,6 +81,7 @@ export function createProgram(exit: (code: number) => void): Command {
   addApi(program, exit);
   addLogin(program);
   addRepo(program);
+  addConnection(program);
   addUser(program);
   addOrganisation(program);
   addToken(program);

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { sleep } from "../base/deadline.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { AddedRepositories } from "../daemon/added-repositories.js";
-import { absoluteUrl, nameOfUrl } from "../daemon/repository-url.js";
+import { parseRepositoryList } from "../codehost/repository-list.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
 import type { DaemonCall } from "./control-client.js";
 import { readInput } from "./input.js";
@@ -20,7 +20,8 @@ const pollMs = 1_000;
 
 /** Reads a list of repositories from a file, or from standard input if it is `-`. */
 export async function readRepositoryList(file: string): Promise<readonly object[]> {
-  return parseRepositoryList(file === "-" ? await readInput(process.stdin, listBytesMax) : readFile(file), file);
+  const text = file === "-" ? await readInput(process.stdin, listBytesMax) : readFile(file);
+  return parseRepositoryList(text, file, process.cwd());
 }
 
 function readFile(file: string): string {
@@ -31,34 +32,6 @@ function readFile(file: string): string {
   } catch (error) {
     throw new TrawlError("bad-request", `the list ${file} cannot be read: ${errorMessage(error)}`);
   }
-}
-
-/**
- * One repository per line: `NAME URL`, `URL`, from which a name is derived, or a JSON object with the fields of the
- * configuration. Empty lines and those that begin with `#` are ignored.
- */
-export function parseRepositoryList(text: string, file: string): readonly object[] {
-  return text.split("\n").flatMap((line, at) => {
-    const trimmed = line.trim();
-    if (trimmed === "" || trimmed.startsWith("#")) return [];
-    if (trimmed.startsWith("{")) return [parseItem(trimmed, `${file}:${at + 1}`)];
-    const words = trimmed.split(/\s+/);
-    if (words.length > 2)
-      throw new TrawlError("bad-request", `${file}:${at + 1}: write NAME URL, a URL, or a JSON object`);
-    const url = absoluteUrl(words.at(-1) ?? "", process.cwd());
-    return [{ name: words.length === 2 ? words[0] : nameOfUrl(url), url }];
-  });
-}
-
-function parseItem(text: string, where: string): object {
-  let item: { readonly url?: unknown };
-  try {
-    item = JSON.parse(text) as typeof item;
-  } catch (error) {
-    throw new TrawlError("bad-request", `${where}: not JSON: ${errorMessage(error)}`);
-  }
-  const url = typeof item.url === "string" ? absoluteUrl(item.url, process.cwd()) : item.url;
-  return { ...(typeof url === "string" ? { name: nameOfUrl(url) } : {}), ...item, url };
 }
 
 /** Sends the repositories in batches; returns what became of all of them. */

@@ -1,6 +1,6 @@
 import { TrawlError } from "../base/errors.js";
 import { nearestWord } from "../base/nearest-word.js";
-import { absoluteUrl } from "../daemon/repository-url.js";
+import { absoluteUrl } from "../base/repository-url.js";
 import type { HistoryStatus } from "../model/history-record.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
 import type { RepositoryAttributes } from "../model/repository.js";

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { TrawlError } from "../base/errors.js";
 import { readConfigFile } from "./config/config-file.js";
+import { fileConnections } from "./config/connections.js";
 import { fileContexts } from "./config/contexts.js";
 import { describe, isObject, ownRow, unknownKeyText } from "./config/problems.js";
 import { checkRepositories, fileRepositories, typedRepository } from "./config/repositories.js";
@@ -24,6 +25,7 @@ export function resolveOptions(typed: TypedOptions): ResolvedOptions {
     ...typed.repositories.map((text) => typedRepository(text, problems)),
   ];
   checkRepositories(repositories, problems);
+  const connections = file === undefined ? [] : fileConnections(file, problems);
   const contexts = file === undefined ? [] : fileContexts(file, problems);
   const options = nest(values);
   const { listenHost, listenPort } = checkListen(options, values.has("auth.public"), problems);
@@ -36,6 +38,7 @@ export function resolveOptions(typed: TypedOptions): ResolvedOptions {
     listenPort,
     repositories: repositories.map(({ config }) => config),
     contexts,
+    connections,
   };
 }
 

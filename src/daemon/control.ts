@@ -68,6 +68,9 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
       await withActivity(sync, name, progress, () => sync.commands.setRemote(name, url, credential));
       return statusOf(name);
     },
+    "GET /.api/connections": () => daemon().connections.statuses(),
+    "POST /.api/connections/NAME/sync": ({ params, body }: ControlCall) =>
+      daemon().connections.list(params["NAME"] ?? "", isTrue(body, "mayRemoveMost")),
     "POST /.api/sync": async () => {
       const { sync, catalog } = daemon();
       // The status of each repository shows the outcome of its sync.

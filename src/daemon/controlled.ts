@@ -3,6 +3,7 @@ import type { TokenLifetimes } from "../account/identity/token-lifetimes.js";
 import type { AuditLog } from "../account/records/audit-log.js";
 import type { AccessTokenPolicy } from "../account/sign-in/authenticator.js";
 import type { Catalog } from "../catalog/catalog.js";
+import type { Connections } from "../codehost/connections.js";
 import type { Searcher } from "../search/searcher.js";
 import type { SyncManager } from "../sync/sync-manager.js";
 import type { Backups } from "./backup.js";
@@ -17,6 +18,7 @@ export interface Controlled {
   readonly accessTokens: AccessTokenPolicy;
   readonly tokenLifetimes: TokenLifetimes;
   readonly backups: Backups;
+  readonly connections: Connections;
   /** Reloads the configuration. If it is invalid, rejects with the errors, and nothing has changed. */
   reload(mayRemoveMost: boolean): Promise<ReloadResult>;
   /** Base of the URLs in responses; without a trailing slash. */

@@ -16,10 +16,12 @@ import type { GraphqlExecutor } from "../graphql/execution/executor.js";
 import type { ControlServer } from "../http/server/control-server.js";
 import type { HttpServer } from "../http/server/uws.js";
 import { limitUnsentBytes, widenSendBuffers } from "../native/socket/socket.js";
+import { Connections } from "../codehost/connections.js";
 import type { Searcher } from "../search/searcher.js";
 import type { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import type { SyncManager } from "../sync/sync-manager.js";
 import type { Backups } from "./backup.js";
+import { checkRepository } from "./config/repositories.js";
 import { differingOptions } from "./config.js";
 import type { Controlled, ReloadResult } from "./controlled.js";
 import type { ResolvedOptions } from "./options.js";
@@ -66,6 +68,7 @@ export class Daemon implements Controlled {
   readonly accessTokens: AccessTokenPolicy;
   readonly tokenLifetimes: TokenLifetimes;
   readonly backups: Backups;
+  readonly connections: Connections;
   /** Resolves with the reason when the durable state of a store is unknown. */
   readonly storeLost: Promise<string>;
   readonly #server: HttpServer;
@@ -73,6 +76,8 @@ export class Daemon implements Controlled {
   /** Created lazily: parsing the schema takes 0.1 s, which would delay the first searches. */
   readonly #graphql: () => GraphqlExecutor;
   #warmUpCall: PendingCall | undefined;
+  /** The lists of repositories and connections that are in effect. */
+  #configured: ResolvedOptions;
   #isStopping = false;
   #loopDelay: LoopDelayMeter | undefined;
   /** Settles when the last reload is done. */
@@ -104,6 +109,13 @@ export class Daemon implements Controlled {
     this.tokenLifetimes = parts.tokenLifetimes;
     this.backups = parts.backups;
     this.storeLost = parts.stores.lost;
+    this.connections = new Connections({
+      folder: join(options.data, "connections"),
+      log,
+      check: checkRepository,
+      apply: (mayRemoveMost) => this.#configureRepositories(this.#configured, mayRemoveMost),
+    });
+    this.#configured = options;
   }
 
   /**
@@ -167,8 +179,10 @@ export class Daemon implements Controlled {
     // Nobody can be asked for confirmation at startup: repositories that are no longer configured are hidden, and can
     // be restored.
     await this.sync.moveSecrets();
+    await this.connections.configure(this.#options.connections);
     await this.#configureRepositories(this.#options, true);
     this.sync.start();
+    this.connections.start();
     this.#warmUpCall = callAfter(warmUpDelayMs, () => void this.#warmUp());
     this.#loopDelay = new LoopDelayMeter((worstSeconds) => this.#recordLoopDelay(worstSeconds));
     return { url, port };
@@ -207,7 +221,7 @@ export class Daemon implements Controlled {
   async #reloadNow(mayRemoveMost: boolean): Promise<ReloadResult> {
     try {
       const fresh = await rereadOptions(this.#options.typed);
-      await this.#configureRepositories(fresh, mayRemoveMost);
+      await this.#reconfigure(fresh, mayRemoveMost);
       this.#parts.contexts.configured = fresh.contexts;
       const result = {
         repositories: fresh.repositories.length,
@@ -225,13 +239,25 @@ export class Daemon implements Controlled {
     }
   }
 
-  /**
-   * Without a configuration file and without repositories on the command line, there is no list from which one could be
-   * missing.
-   */
+  /** If it is refused, the connections are those of before again. */
+  async #reconfigure(fresh: ResolvedOptions, mayRemoveMost: boolean): Promise<void> {
+    await this.connections.configure(fresh.connections);
+    try {
+      await this.#configureRepositories(fresh, mayRemoveMost);
+      this.#configured = fresh;
+    } catch (error) {
+      await this.connections.configure(this.#configured.connections);
+      throw error;
+    }
+  }
+
+  /** Without a configuration file and repositories on the command line, there is no list. */
   async #configureRepositories({ typed, repositories }: ResolvedOptions, mayRemoveMost: boolean): Promise<void> {
     if (typed.configFile === undefined && typed.repositories.length === 0) return;
-    await this.sync.configure(repositories, mayRemoveMost);
+    const names = new Set(repositories.map(({ name }) => name));
+    // What is listed in the file takes precedence.
+    const listed = this.connections.repositories().filter(({ name }) => !names.has(name));
+    await this.sync.configure([...repositories, ...listed], mayRemoveMost);
   }
 
   async stop(): Promise<void> {
@@ -239,10 +265,11 @@ export class Daemon implements Controlled {
     this.#warmUpCall?.cancel();
     this.#loopDelay?.close();
     this.#parts.watch.close();
+    const connections = this.connections.close();
     const streams = this.#server.stop(drainMs);
     if (this.#port !== 0) widenSendBuffers(this.#port, lastBytesMax);
     await Promise.all([this.searcher.stop(), this.#parts.warmer.close()]);
-    await Promise.all([streams, this.#control.close(), this.sync.close()]);
+    await Promise.all([streams, this.#control.close(), this.sync.close(), connections]);
     const { search, ingest, read } = this.#parts.threads;
     await Promise.all([search.close(), ingest.close(), read.close()]);
     await this.accounts.close();

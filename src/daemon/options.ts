@@ -1,4 +1,5 @@
 // This file is longer than others because it is one table, which is read and searched as a whole.
+import type { ConnectionConfig } from "../codehost/connection.js";
 import { availableParallelism } from "node:os";
 import { secretSourcePattern } from "../base/secret-source.js";
 import { logFormats, logLevels } from "../base/log.js";
@@ -695,6 +696,7 @@ export type ResolvedOptions = OptionValues & {
   readonly listenPort: number;
   readonly repositories: readonly RepositoryConfig[];
   readonly contexts: readonly SearchContext[];
+  readonly connections: readonly ConnectionConfig[];
 };
 
 /** Describes the allowed values of a row, for error messages and for the sample. */

@@ -1,3 +1,4 @@
+import { connectionRequired, connectionTable } from "./connection-options.js";
 import {
   allowedText,
   contextRepositoryTable,
@@ -24,6 +25,11 @@ export function configSchema(): JsonSchema {
     type: "array",
     description: "Repositories to mirror and index, in addition to those added with `trawl repo add`.",
     items: repositorySchema(),
+  };
+  properties["connections"] = {
+    type: "array",
+    description: "Code hosts whose repositories are mirrored and indexed.",
+    items: objectSchema(connectionTable, connectionRequired),
   };
   properties["contexts"] = {
     type: "array",
@@ -88,6 +94,15 @@ export function configSample(): string {
   for (const [name, row] of Object.entries<OptionRow>(repositoryTable)) {
     lines.push(...sampleLines("    //   //", "    //   ", name, row));
   }
+  lines.push(
+    "    // },",
+    "  ],",
+    "",
+    "  // Code hosts: all their repositories that are selected are mirrored and indexed.",
+  );
+  lines.push('  "connections": [', "    // {");
+  for (const [name, row] of Object.entries<OptionRow>(connectionTable))
+    lines.push(...sampleLines("    //   //", "    //   ", name, row));
   lines.push(
     "    // },",
     "  ],",

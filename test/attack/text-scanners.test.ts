@@ -4,7 +4,7 @@
  */
 import t from "tap";
 import { readCredential } from "../../src/account/sign-in/credential.js";
-import { nameOfUrl } from "../../src/daemon/repository-url.js";
+import { nameOfUrl } from "../../src/base/repository-url.js";
 import { parseContributor } from "../../src/git/history/commits.js";
 import { includeGlob } from "../../src/git/mirror/ref-glob.js";
 import { redactUrl } from "../../src/git/mirror/remote-url.js";

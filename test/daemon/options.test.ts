@@ -7,7 +7,7 @@ import { resolveOptions } from "../../src/daemon/config.js";
 import { resolveRepository } from "../../src/daemon/config/repositories.js";
 import { nearestWord } from "../../src/base/nearest-word.js";
 import { optionTable, type ResolvedOptions, type TypedOptions } from "../../src/daemon/options.js";
-import { absoluteUrl, nameOfUrl } from "../../src/daemon/repository-url.js";
+import { absoluteUrl, nameOfUrl } from "../../src/base/repository-url.js";
 import { rereadOptions } from "../../src/daemon/reread-options.js";
 import { configSample, configSchema } from "../../src/daemon/schema.js";
 

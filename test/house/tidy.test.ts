@@ -42,7 +42,8 @@ const bans: readonly Ban[] = [
   {
     pattern: /\bJSON\.parse\(/,
     instead: "JSON comes in only at the edges",
-    allowedIn: /^src\/(cli|http|daemon|store|catalog|shard|protocol|worker|browse|graphql|account|backup|web)\//,
+    allowedIn:
+      /^src\/(cli|http|daemon|store|catalog|shard|protocol|worker|browse|graphql|account|backup|web|codehost)\//,
   },
   {
     pattern: /\bBuffer\.allocUnsafe(Slow)?\(/,

@@ -2,7 +2,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import { checkCredential } from "../../git/mirror/url-secret.js";
 import type { RepositoryAttributes, RepositoryConfig } from "../../model/repository.js";
 import { repositoryTable, type OptionRow, type RepositoryOptions } from "../options.js";
-import { absoluteUrl, nameOfUrl } from "../repository-url.js";
+import { absoluteUrl, nameOfUrl } from "../../base/repository-url.js";
 import { findLine, type ConfigFile } from "./config-file.js";
 import { describe } from "./problems.js";
 import { attributesValidation, repositoryValidation } from "./validators.js";
@@ -17,6 +17,15 @@ export function resolveRepository(value: unknown): RepositoryConfig {
   const config = repositoryConfig(value as Partial<RepositoryOptions>, process.cwd());
   checkCredential(config.url, config.credential);
   return config;
+}
+
+/** Throws `bad-config` if a listed repository could not be in the configuration file. */
+export function checkRepository({ name, url, topics }: RepositoryConfig): void {
+  const validRepository = repositoryValidation();
+  const value = { name, url, topics };
+  if (validRepository(value)) return;
+  const problems = describe("repository", validRepository.errors, value, undefined, ["repositories", "0"]);
+  throw new TrawlError("bad-config", problems.join("; "));
 }
 
 /**

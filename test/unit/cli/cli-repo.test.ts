@@ -1,6 +1,6 @@
 import t from "tap";
 import type { RepositoryStatus } from "../../../src/model/repository-status.js";
-import { parseRepositoryList } from "../../../src/cli/repo-list.js";
+import { parseRepositoryList } from "../../../src/codehost/repository-list.js";
 import { dataDirectory, runCommand, runCommandWith, testDaemon } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
 
@@ -94,13 +94,16 @@ t.test("attributes of a repository on the command line", async (t) => {
 });
 
 t.test("a list of repositories", async (t) => {
-  t.same(parseRepositoryList('# all\n\nhost/a  /x/a\r\nhttps://host/b.git\n{"url": "/x/c", "stars": 1}\n', "list"), [
-    { name: "host/a", url: "/x/a" },
-    { name: "host/b", url: "https://host/b.git" },
-    { name: "c", url: "/x/c", stars: 1 },
-  ]);
-  t.throws(() => parseRepositoryList("\na b c\n", "list"), { message: /^list:2: write NAME URL/ });
-  t.throws(() => parseRepositoryList("{", "list"), { message: /^list:1: not JSON/ });
+  t.same(
+    parseRepositoryList('# all\n\nhost/a  /x/a\r\nhttps://host/b.git\n{"url": "/x/c", "stars": 1}\n', "list", "/"),
+    [
+      { name: "host/a", url: "/x/a" },
+      { name: "host/b", url: "https://host/b.git" },
+      { name: "c", url: "/x/c", stars: 1 },
+    ],
+  );
+  t.throws(() => parseRepositoryList("\na b c\n", "list", "/"), { message: /^list:2: write NAME URL/ });
+  t.throws(() => parseRepositoryList("{", "list", "/"), { message: /^list:1: not JSON/ });
 
   const data = dataDirectory(t);
   const fixture = GitFixture.create();

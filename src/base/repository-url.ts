@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { trimEndChars, withoutSuffix } from "../base/text.js";
+import { trimEndChars, withoutSuffix } from "./text.js";
 
 /** Returns a URL unchanged; a name of a local directory becomes an absolute path. */
 export function absoluteUrl(url: string, base: string): string {

@@ -1,0 +1,40 @@
+import type { Command } from "commander";
+import type { ConnectionStatus } from "../codehost/connections.js";
+import { dataOption, print } from "./command-options.js";
+import { callDaemon } from "./control-client.js";
+import { visible } from "./search/visible.js";
+
+/** Adds `trawl connection`. */
+export function addConnection(program: Command): void {
+  const connection = program
+    .command("connection")
+    .description("List the connections to code hosts that are in the configuration, and read their repositories now.");
+  connection
+    .command("list")
+    .addOption(dataOption())
+    .description("List the connections with their state and last error.")
+    .option("--json", "print one JSON object per connection", false)
+    .action(async ({ data, json }: { data: string; json: boolean }) => {
+      const call = { method: "GET", path: "/.api/connections", body: undefined, progress: () => {} } as const;
+      for (const status of (await callDaemon(data, call)) as ConnectionStatus[])
+        print(json ? JSON.stringify(status) : printStatus(status));
+    });
+  connection
+    .command("sync")
+    .argument("<name>")
+    .addOption(dataOption())
+    .description("Read the list of repositories of a connection now, and apply it.")
+    .option("--yes", "apply it even if most of the repositories would be removed", false)
+    .action(async (name: string, { data, yes }: { data: string; yes: boolean }) => {
+      const path = `/.api/connections/${encodeURIComponent(name)}/sync`;
+      const call = { method: "POST", path, body: { mayRemoveMost: yes }, progress: () => {} } as const;
+      print(printStatus((await callDaemon(data, call)) as ConnectionStatus));
+    });
+}
+
+function printStatus({ name, kind, url, repositoryCount, lastListed, error }: ConnectionStatus): string {
+  const listed = lastListed === "" ? "not listed yet" : `listed ${lastListed}`;
+  const fields = [name, kind, url, `${repositoryCount} repositories`, listed];
+  if (error !== "") fields.push(`error: ${error}`);
+  return visible(fields.join("  "));
+}

@@ -1,0 +1,46 @@
+/** Where repositories are listed. `gitea` is also Forgejo's; `list` is a list of git URLs, `folder` one of repositories. */
+export type ConnectionKind = "github" | "gitlab" | "gitea" | "list" | "folder";
+
+/** The configuration of a connection to a code host. */
+export interface ConnectionConfig {
+  readonly name: string;
+  readonly kind: ConnectionKind;
+  /** Of the host or its API; a path or URL for `list`, a path for `folder`. */
+  readonly url: string;
+  /** Where to read the token; "" for none. */
+  readonly credential: string;
+  /** Organisations, groups and users; if empty, the repositories that the token's owner is a member of. */
+  readonly owners: readonly string[];
+  /** Regular expressions on names; empty for all. */
+  readonly include: readonly string[];
+  readonly exclude: readonly string[];
+  readonly forks: boolean;
+  readonly archived: boolean;
+  readonly ssh: boolean;
+  /** Who may see the private ones. */
+  readonly readers: readonly string[];
+  /** Begins the names of repositories. */
+  readonly prefix: string;
+  readonly intervalSeconds: number;
+  readonly maxRepositories: number;
+}
+
+/** A repository as a host lists it. Everything in it is untrusted. */
+export interface ListedRepository {
+  /** Without the prefix: `owner/name`. */
+  readonly name: string;
+  readonly url: string;
+  readonly sshUrl: string;
+  readonly fork: boolean;
+  readonly archived: boolean;
+  readonly private: boolean;
+  readonly stars: number;
+  readonly description: string;
+  readonly topics: readonly string[];
+}
+
+/** A repository of which only the address is known. */
+export function plainRepository(name: string, url: string): ListedRepository {
+  const flags = { fork: false, archived: false, private: false };
+  return { name, url, sshUrl: "", ...flags, stars: 0, description: "", topics: [] };
+}

@@ -1,0 +1,55 @@
+import { errorMessage } from "../../base/errors.js";
+import type { ConnectionConfig } from "../../codehost/connection.js";
+import { TextPattern } from "../../regexp/match/text-pattern.js";
+import { connectionTable } from "../connection-options.js";
+import type { OptionRow } from "../options.js";
+import { type ConfigFile, findLine } from "./config-file.js";
+
+const defaults = Object.fromEntries(
+  Object.entries<OptionRow>(connectionTable).map(([name, row]) => [name, row.default]),
+);
+
+type Item = Omit<ConnectionConfig, "intervalSeconds"> & { readonly interval: number };
+
+/** The connections of the file, with defaults filled in. Adds what is wrong with one to `problems`, with its line. */
+export function fileConnections(file: ConfigFile, problems: string[]): ConnectionConfig[] {
+  const items = file.content["connections"];
+  if (items === undefined || problems.length > 0 || !Array.isArray(items)) return [];
+  const seen = new Set<string>();
+  return items.map((item: Partial<Item>, at) => {
+    const { interval, ...fields } = { ...defaults, ...item } as Item;
+    const config = { ...fields, prefix: item.prefix ?? defaultPrefix(fields), intervalSeconds: interval };
+    const where = `${file.path}:${findLine(file, ["connections", String(at)])}`;
+    if (seen.has(config.name)) problems.push(`${where}: a connection named "${config.name}" is defined twice`);
+    seen.add(config.name);
+    for (const problem of findProblems(config)) problems.push(`${where}: connection ${config.name}: ${problem}`);
+    return config;
+  });
+}
+
+/** `github.com/` for `https://api.github.com`. */
+function defaultPrefix({ kind, url }: Pick<Item, "kind" | "url">): string {
+  if (kind === "list" || kind === "folder" || !URL.canParse(url)) return "";
+  const { hostname } = new URL(url);
+  return `${kind === "github" ? hostname.replace(/^api\./, "") : hostname}/`;
+}
+
+function findProblems(config: ConnectionConfig): string[] {
+  const problems: string[] = [];
+  const isPath = config.url.startsWith("/");
+  if (config.kind === "folder" && !isPath) problems.push("url must be an absolute path");
+  if (config.kind !== "folder" && config.kind !== "list" && isPath)
+    problems.push("url must begin with http:// or https://");
+  if (!isPath && !URL.canParse(config.url)) problems.push(`url is not valid: ${config.url}`);
+  const isHost = config.kind !== "list" && config.kind !== "folder";
+  if (isHost && config.owners.length === 0 && config.credential === "")
+    problems.push("it needs owners, or a credential whose repositories are listed");
+  for (const source of [...config.include, ...config.exclude]) {
+    try {
+      new TextPattern(source).test("");
+    } catch (error) {
+      problems.push(`${JSON.stringify(source)} is not a regular expression: ${errorMessage(error)}`);
+    }
+  }
+  return problems;
+}
