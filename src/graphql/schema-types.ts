@@ -250,7 +250,7 @@ export interface ObjectTypes {
     readonly deleteRepositoryFromDisk: { readonly args: { readonly repo: string }; readonly result: SourceOf<"EmptyResponse"> };
     readonly setRepositoryPermissionsForUsers: { readonly args: { readonly repository: string; readonly userPermissions: readonly (UserPermissionInput)[] }; readonly result: SourceOf<"EmptyResponse"> };
     readonly setRepositoryPermissionsUnrestricted: { readonly args: { readonly repositories: readonly (string)[]; readonly unrestricted: boolean }; readonly result: SourceOf<"EmptyResponse"> };
-    readonly excludeRepoFromExternalServices: { readonly args: { readonly externalServices: readonly (string)[]; readonly repo: string }; readonly result: boolean };
+    readonly excludeRepoFromExternalServices: { readonly args: { readonly externalServices: readonly (string)[]; readonly repo: string }; readonly result: SourceOf<"EmptyResponse"> };
     readonly addExternalService: { readonly args: { readonly input: AddExternalServiceInput }; readonly result: SourceOf<"ExternalService"> };
     readonly updateExternalService: { readonly args: { readonly input: UpdateExternalServiceInput }; readonly result: SourceOf<"ExternalService"> };
     readonly deleteExternalService: { readonly args: { readonly externalService: string; readonly async: boolean | null }; readonly result: SourceOf<"EmptyResponse"> };
@@ -441,6 +441,7 @@ export interface ObjectTypes {
     readonly isCorrupted: { readonly args: NoArguments; readonly result: boolean };
     readonly corruptionLogs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"CorruptionLog">)[] };
     readonly updatedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly lastChanged: { readonly args: NoArguments; readonly result: string | null };
     readonly nextSyncAt: { readonly args: NoArguments; readonly result: string | null };
     readonly updateSchedule: { readonly args: NoArguments; readonly result: SourceOf<"UpdateSchedule"> | null };
     readonly updateQueue: { readonly args: NoArguments; readonly result: SourceOf<"UpdateQueue"> | null };
@@ -1169,6 +1170,7 @@ export interface ObjectTypes {
     readonly viewerCanAdminister: { readonly args: NoArguments; readonly result: boolean };
     readonly notify: { readonly args: NoArguments; readonly result: boolean };
     readonly notifySlack: { readonly args: NoArguments; readonly result: boolean };
+    readonly slackWebhookURL: { readonly args: NoArguments; readonly result: string | null };
   };
   readonly Site: {
     readonly id: { readonly args: NoArguments; readonly result: string };

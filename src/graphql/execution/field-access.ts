@@ -125,6 +125,7 @@ const accessOf: { readonly [T in GuardedType]: { readonly [F in keyof ObjectType
     viewerCanAdminister: "everyone",
     notify: "everyone",
     notifySlack: "everyone",
+    slackWebhookURL: "everyone",
     createdBy: { readers: "users", otherwise: null },
     updatedBy: { readers: "users", otherwise: null },
   },

@@ -108,6 +108,7 @@ export const mirrorInfo: ResolversOf<"MirrorRepositoryInfo"> = {
   isCorrupted: () => false,
   corruptionLogs: () => [],
   updatedAt: (source) => source.record.lastFetched || null,
+  lastChanged: (source) => source.record.lastChanged || null,
   nextSyncAt: () => null,
   updateSchedule: () => null,
   updateQueue: () => null,

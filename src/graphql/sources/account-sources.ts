@@ -168,6 +168,7 @@ export class SavedSearchSource {
   readonly __typename = "SavedSearch";
   readonly notify = false;
   readonly notifySlack = false;
+  readonly slackWebhookURL = null;
   readonly search: SavedSearch;
   readonly owner: UserSource | OrganisationSource;
 

@@ -151,7 +151,7 @@ t.test("responses", async (t) => {
     });
     t.match(
       await repository(
-        'defaultBranch { name } commit(rev: "HEAD") { oid } branches { totalCount } mirrorInfo { cloned } contributors(first: 1) { totalCount }',
+        'defaultBranch { name } commit(rev: "HEAD") { oid } branches { totalCount } mirrorInfo { cloned lastChanged } contributors(first: 1) { totalCount }',
         "example.org/empty",
       ),
       {

@@ -89,6 +89,7 @@ const rows: Readonly<Record<string, Readonly<Record<string, Readers>>>> = {
     viewerCanAdminister: "viewer",
     notify: "everyone",
     notifySlack: "everyone",
+    slackWebhookURL: "everyone",
   },
   SearchContext: {
     id: "everyone",
@@ -150,6 +151,7 @@ const empty = new Set([
   "SavedSearch.draft",
   "SavedSearch.notify",
   "SavedSearch.notifySlack",
+  "SavedSearch.slackWebhookURL",
   "SearchContext.autoDefined",
   "SearchContext.repositories",
 ]);

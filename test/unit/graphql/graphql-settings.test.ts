@@ -450,10 +450,10 @@ t.test("organisations, teams, settings and saved searches", async (t) => {
     t.match(
       await site.data(
         "bob",
-        'mutation ($u: ID!) { createSavedSearch(description: "old form", query: "x", notifyOwner: false, notifySlack: false, userID: $u) { id notify } }',
+        'mutation ($u: ID!) { createSavedSearch(description: "old form", query: "x", notifyOwner: false, notifySlack: false, userID: $u) { id notify slackWebhookURL } }',
         { u: bobId },
       ),
-      { createSavedSearch: { notify: false } },
+      { createSavedSearch: { notify: false, slackWebhookURL: null } },
     );
     t.same(await listed("bob"), ["b mine", "c all", "old form"]);
     t.same(await listed("ann"), ["a ours", "c all"]);
