@@ -30,6 +30,8 @@ export async function testBrowser(t: Test): Promise<Browser> {
 export interface PageOptions extends BrowserContextOptions {
   /** Messages on the console that the test provokes. */
   readonly allowed?: readonly RegExp[];
+  /** A script that runs in the page before its own. */
+  readonly init?: string;
 }
 
 /**
@@ -40,7 +42,7 @@ export async function withPage(
   t: Test,
   browser: Browser,
   url: string,
-  { allowed = [], ...options }: PageOptions,
+  { allowed = [], init, ...options }: PageOptions,
   use: (page: Page) => Promise<void>,
 ): Promise<void> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
@@ -55,6 +57,7 @@ export async function withPage(
     const { protocol, origin } = new URL(request.url());
     if (protocol !== "blob:" && origin !== new URL(url).origin) faults.push(`request to ${request.url()}`);
   });
+  if (init !== undefined) await page.addInitScript(init);
   try {
     await page.goto(url);
     await use(page);

@@ -21,9 +21,9 @@ const problemPauseMs = 600;
 export function QueryField() {
   const field = useRef<HTMLTextAreaElement>(null);
   const completion = useMemo(() => new CompletionState(), []);
+  useAddress();
   const query = typedQuery.value;
   const problem = useProblem(query);
-  useAddress();
   useEffect(() => addKeys([{ key: "/", what: "Go to the search field", act: () => field.current?.select() }]), []);
   const run = (): void => {
     completion.close();
@@ -129,11 +129,14 @@ function handleKey(
   }
 }
 
-/** The field shows what the address of the search page names, and nothing at first on other pages. */
+/**
+ * The field shows what the address of the search page names, and nothing at first on other pages. It does so while it is
+ * rendered: an effect runs later, and would replace what someone has typed by then.
+ */
 function useAddress(): void {
   const url = address.value;
   const isSearch = page.value?.name === "search";
-  useEffect(() => {
+  useMemo(() => {
     typedQuery.value = isSearch ? queryOfAddress(url) : emptyQuery;
   }, [url, isSearch]);
 }
