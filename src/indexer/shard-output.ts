@@ -28,6 +28,7 @@ export interface ShardSink extends Pick<ShardStore, "put" | "putSymbols"> {
 export class ShardOutput {
   /** The shards written so far, in order; durable. */
   readonly records: ShardRecord[] = [];
+  readonly #kernel: Kernel;
   readonly #builder: ShardBuilder;
   readonly #store: ShardSink;
   readonly #shardIds: Int32Array;
@@ -35,6 +36,7 @@ export class ShardOutput {
 
   /** Word 0 of `shardIds` is the next free id, shared by all writers of shards. */
   constructor(kernel: Kernel, store: ShardSink, shardIds: Int32Array) {
+    this.#kernel = kernel;
     this.#builder = new ShardBuilder(kernel, undefined);
     this.#store = store;
     this.#shardIds = shardIds;
@@ -77,7 +79,7 @@ export class ShardOutput {
     const id = Atomics.add(this.#shardIds, 0, 1) >>> 0;
     const reader = new ShardReader(id, bytes);
     await this.#store.put([{ id, bytes }]);
-    const symbols = this.#symbols?.symbolsOf(reader);
+    const symbols = this.#symbols?.symbolsOf(reader, this.#kernel);
     if (symbols !== undefined) await this.#store.putSymbols([{ id, bytes: symbols.bytes }]);
     this.records.push({
       id,

@@ -13,14 +13,18 @@ const entryWords = {
   tombstonesTo: 5,
   column: 6,
   checksum: 7,
+  symbols: 8,
 } as const;
-const entryWordCount = 8;
+const entryWordCount = 9;
 
 /**
  * Stands for a checksum that is not in the catalog. If the checksum of a shard happens to have this value, it is not
  * compared with the catalog.
  */
 const unknownChecksum = 0;
+
+/** Stands for a shard without symbols. Symbols whose checksum happens to have this value are extracted and not used. */
+const noSymbols = 0;
 
 /** The parts of a shard that are verified separately: the content, and everything else. */
 export type ShardPart = "index" | "content";
@@ -78,6 +82,7 @@ export class ShardTable {
       words[entry + entryWords.verified] = verified.get(record.id) ?? 0;
       words[entry + entryWords.column] = filterColumn(record.id);
       words[entry + entryWords.checksum] = record.checksum ?? unknownChecksum;
+      words[entry + entryWords.symbols] = record.symbols?.checksum ?? noSymbols;
       words[entry + entryWords.summariesFrom] = at;
       words[entry + entryWords.summariesTo] = append(summaries);
       words[entry + entryWords.tombstonesFrom] = at;
@@ -97,6 +102,12 @@ export class ShardTable {
   checksum(row: number): number | undefined {
     const checksum = this.#word(row, entryWords.checksum) >>> 0;
     return checksum === unknownChecksum ? undefined : checksum;
+  }
+
+  /** The checksum of the shard's symbols; undefined if it has none. */
+  symbols(row: number): number | undefined {
+    const checksum = this.#word(row, entryWords.symbols) >>> 0;
+    return checksum === noSymbols ? undefined : checksum;
   }
 
   /** The shard's column in the filter, or `noColumn`. */

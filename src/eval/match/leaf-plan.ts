@@ -60,7 +60,12 @@ export interface LeafPlan {
  * of the index.
  */
 export function planLeaf(leaf: Leaf, reader: TextIndex, kernel: Kernel, useIndex: boolean, stop: StopCheck): LeafPlan {
-  if (reader instanceof SymbolView) return planNames(leaf, reader, kernel, useIndex, stop);
+  const plan = planTexts(leaf, reader, kernel, useIndex, stop);
+  // No match extends over several names.
+  return reader instanceof SymbolView && leaf.analysis.crossesLines ? { ...plan, method: "names", scans: [] } : plan;
+}
+
+function planTexts(leaf: Leaf, reader: TextIndex, kernel: Kernel, useIndex: boolean, stop: StopCheck): LeafPlan {
   const { exact, clauses } = requiredLiterals(leaf);
   const exceptions = leaf.foldCase ? reader.foldExceptions : reader.foldExceptions.subarray(0, 0);
   const lookups = useIndex && reader.hasPostings ? lookUpClauses(clauses, reader, kernel, stop) : [];
@@ -85,23 +90,6 @@ export function planLeaf(leaf: Leaf, reader: TextIndex, kernel: Kernel, useIndex
   const inLines =
     !leaf.analysis.crossesLines && scannedUnits(scans) <= scannedTimesMax * unitsOfContents(candidates, reader);
   return { method: inLines ? "lines" : "contents", scans, candidates, exceptions, postingBytes };
-}
-
-/**
- * Names are in the text, so the contents that the text's index cannot rule out are the candidates, with those that have
- * names elsewhere. No match extends over several names.
- */
-function planNames(leaf: Leaf, view: SymbolView, kernel: Kernel, useIndex: boolean, stop: StopCheck): LeafPlan {
-  const { candidates, postingBytes } = planLeaf(leaf, view.text, kernel, useIndex, stop);
-  const parts = candidates === undefined ? undefined : view.partsOfContents(candidates);
-  if (leaf.analysis.crossesLines)
-    return { method: "names", scans: [], candidates: parts, exceptions: new Uint32Array(0), postingBytes };
-  const exceptions = leaf.foldCase ? view.foldExceptions : new Uint32Array(0);
-  return {
-    ...planWithoutIndex(leaf, requiredLiterals(leaf).exact, exceptions),
-    candidates: parts,
-    postingBytes,
-  };
 }
 
 function scannedUnits(scans: readonly LiteralScan[]): number {

@@ -1,4 +1,3 @@
-import { lastAtMost } from "../../base/sorted-search.js";
 import { findSymbolKind } from "../../model/symbol-kind.js";
 import type { SymbolView } from "../../shard/symbols/symbol-view.js";
 import type { Rows } from "./rows.js";
@@ -34,10 +33,10 @@ export function addAllNames(view: SymbolView, part: number, rows: Rows): void {
 /** Removes the rows from `rowFrom` on of symbols of other kinds. The rows are whole names. */
 export function keepKind(view: SymbolView, part: number, kind: string, rows: Rows, rowFrom: number): void {
   const { words, count } = rows;
+  const { kinds } = view.findSymbols(part, findStarts(rows, rowFrom, count), unknownLines);
   let kept = rowFrom;
   for (let i = rowFrom; i < count; i++) {
-    const symbols = view.symbolsOf(part);
-    if (findSymbolKind(symbols.kinds[symbolIndex(view, part, words[2 * i])]) !== kind) continue;
+    if (findSymbolKind(kinds[i - rowFrom]) !== kind) continue;
     words[2 * kept] = words[2 * i];
     words[2 * kept + 1] = words[2 * i + 1];
     kept++;
@@ -45,8 +44,10 @@ export function keepKind(view: SymbolView, part: number, kind: string, rows: Row
   rows.count = kept;
 }
 
-/** The symbol of a part whose name begins at `start` among the names of the shard. */
-export function symbolIndex(view: SymbolView, part: number, start: number): number {
-  const { nameStarts } = view.symbolsOf(part);
-  return lastAtMost(nameStarts, start - view.contentStart[part], nameStarts.length);
+/** Where the rows begin. */
+export function findStarts({ words }: Rows, rowFrom: number, rowTo: number): number[] {
+  return Array.from({ length: rowTo - rowFrom }, (_, i) => words[2 * (rowFrom + i)]);
 }
+
+/** For symbols whose lines do not matter. */
+const unknownLines = { countNewlines: () => 0 };

@@ -180,7 +180,7 @@ export class ResultWriter {
 
   #writeSymbols(view: SymbolView, rows: Rows, rowsDone: number): WriterStop | undefined {
     const find = ({ summary, revision }: ResultSource): Buffer => this.#templates.find(summary, revision).members;
-    for (const { json, next } of encodeAll(view, this.#sources, this.#results, rows, rowsDone, find)) {
+    for (const { json, next } of encodeAll(view, this.#kernel, this.#sources, this.#results, rows, rowsDone, find)) {
       this.#batch.append(json);
       if (this.#batch.length < this.#batchBytes) continue;
       this.flush();

@@ -1,9 +1,10 @@
 import { shownSymbolKind } from "../../model/symbol-kind.js";
+import type { Kernel } from "../../native/kernel/kernel.js";
 import { unpackLanguage } from "../../shard/format.js";
 import type { SymbolView } from "../../shard/symbols/symbol-view.js";
 import type { ContentSymbols } from "../../shard/symbols/content-symbols.js";
 import type { Rows } from "../match/rows.js";
-import { symbolIndex } from "../match/symbol-rows.js";
+import { findStarts } from "../match/symbol-rows.js";
 import type { ResultList } from "./result-list.js";
 import type { ResultSource } from "./result-source.js";
 
@@ -27,6 +28,7 @@ interface EncodedMatch {
  */
 export function* encodeAll(
   view: SymbolView,
+  kernel: Kernel,
   sources: readonly ResultSource[],
   results: ResultList,
   rows: Rows,
@@ -39,7 +41,7 @@ export function* encodeAll(
     const source = sources[result];
     do {
       const to = Math.min(rowTo, rowFrom + done + symbolsOfMatchMax);
-      const json = encodeSymbols(view, source, findMembers(source), rows, rowFrom + done, to);
+      const json = encodeSymbols(view, kernel, source, findMembers(source), rows, rowFrom + done, to);
       done = to < rowTo ? to - rowFrom : 0;
       const following = done > 0 ? { result, rowsDone: done } : { result: result + 1, rowsDone: 0 };
       yield { json, next: following.result < results.count ? following : undefined };
@@ -53,6 +55,7 @@ export function* encodeAll(
  */
 function encodeSymbols(
   view: SymbolView,
+  kernel: Kernel,
   source: ResultSource,
   members: Buffer,
   rows: Rows,
@@ -65,12 +68,11 @@ function encodeSymbols(
   const ending = language === "" ? "}" : `,"language":${JSON.stringify(language)}}`;
   const head = (type: string): string => `{"type":"${type}","path":${JSON.stringify(path)}${members.toString()}`;
   if (rowFrom === rowTo) return Buffer.from(`${head("path")}${ending}`);
-  const url = makeUrl(summary.name, revision.typed, path);
-  const symbols = view.symbolsOf(part);
+  const url = JSON.stringify(makeUrl(summary.name, revision.typed, path)).slice(1, -1);
+  const symbols = view.findSymbols(part, findStarts(rows, rowFrom, rowTo), kernel);
   const text = view.text.content.subarray(...textRange(view, part));
   const shown: string[] = [];
-  for (let row = rowFrom; row < rowTo; row++)
-    shown.push(encodeSymbol(symbols, symbolIndex(view, part, rows.words[2 * row]), url, text));
+  for (let i = 0; i < symbols.names.length; i++) shown.push(encodeSymbol(symbols, i, url, text));
   return Buffer.from(`${head("symbol")},"symbols":[${shown.join()}]${ending}`);
 }
 
@@ -79,9 +81,11 @@ function textRange({ text, symbols }: SymbolView, part: number): [from: number, 
   return [text.contentStart[content], text.contentStart[content + 1]];
 }
 
+/** `url` is that of the file, escaped for JSON. */
 function encodeSymbol(symbols: ContentSymbols, i: number, url: string, text: Buffer): string {
-  const { place, ...symbol } = describeSymbol(symbols, i, text);
-  return JSON.stringify({ url: `${url}?${place}`, ...symbol });
+  const { place, name, containerName, kind, line } = describeSymbol(symbols, i, text);
+  const container = containerName === "" ? '""' : JSON.stringify(containerName);
+  return `{"url":"${url}?${place}","name":${JSON.stringify(name)},"containerName":${container},"kind":"${kind}","line":${line}}`;
 }
 
 /** A symbol as results show it; `place` is the end of its URL, such as `L2:17-2:25`, or `L2` if its column is not known. */
@@ -90,12 +94,19 @@ export function describeSymbol(symbols: ContentSymbols, i: number, text: Buffer)
   const line = symbols.lines[i];
   const column = findColumn(text, symbols.offsets[i]);
   return {
-    place: column === 0 ? `L${line}` : `L${line}:${column}-${line}:${column + [...name].length}`,
+    place: column === 0 ? `L${line}` : `L${line}:${column}-${line}:${column + countCharacters(name)}`,
     name,
     containerName: decode(symbols.containers[i]),
     kind: shownSymbolKind(symbols.kinds[i]),
     line,
   };
+}
+
+/** Code points; a surrogate pair is one. */
+function countCharacters(text: string): number {
+  let count = text.length;
+  for (let i = 0; i < text.length; i++) if ((text.charCodeAt(i) & 0xfc00) === 0xdc00) count--;
+  return count;
 }
 
 /** Characters before the offset in its line, plus 1; 0 if the name is not in its line. */
@@ -113,6 +124,9 @@ function makeUrl(repository: string, revision: string, path: string): string {
   return `/${repository}${revision === "" ? "" : `@${revision}`}/-/blob/${encode(path)}`;
 }
 
+/** A text of which each character is a byte. */
 function decode(bytes: string): string {
-  return Buffer.from(bytes, "latin1").toString();
+  for (let i = 0; i < bytes.length; i++)
+    if (bytes.charCodeAt(i) >= 0x80) return Buffer.from(bytes, "latin1").toString();
+  return bytes;
 }

@@ -1,5 +1,7 @@
+import type { Kernel } from "../../native/kernel/kernel.js";
 import { type BuiltSymbols, SymbolBuilder } from "../../shard/symbols/symbol-builder.js";
 import { findParts } from "../../shard/symbols/parts.js";
+import { symbolFormatVersion } from "../../shard/symbols/symbol-format.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import type { CtagsProgram } from "./ctags-program.js";
 import type { Extraction, SymbolExtractor, SymbolText } from "./symbol-extractor.js";
@@ -13,23 +15,25 @@ const groupTextsMax = 512;
  */
 const optionsVersion = 1;
 
-/** Identifies what found the symbols of a shard. */
+/** Identifies what found the symbols of a shard, and the format in which they are. */
 export function nameProducer({ version }: CtagsProgram): string {
-  return `${version}, options ${optionsVersion}`;
+  return `${version}, options ${optionsVersion}, format ${symbolFormatVersion}`;
 }
 
 /**
- * Extracts the symbols of all texts of a shard. Caller guarantees: the shard was verified and its bytes stay valid.
+ * Extracts the symbols of all texts of a shard. Without a kernel they have no posting lists. Caller
+ * guarantees: the shard was verified and its bytes stay valid.
  * Throws like `SymbolExtractor.extract`.
  */
 export async function extractShardSymbols(
   reader: ShardReader,
   extractor: SymbolExtractor,
   producer: string,
+  kernel: Kernel | undefined,
 ): Promise<BuiltSymbols> {
   const parts = findParts(reader);
   const languages = reader.languages();
-  const builder = new SymbolBuilder();
+  const builder = new SymbolBuilder(kernel);
   let group: SymbolText[] = [];
   let bytes = 0;
   const extractGroup = async (): Promise<void> => {
@@ -45,7 +49,7 @@ export async function extractShardSymbols(
     if (bytes >= groupBytes || group.length >= groupTextsMax) await extractGroup();
   }
   await extractGroup();
-  return builder.build(reader.checksum, producer);
+  return builder.build(reader, producer);
 }
 
 function addTo(builder: SymbolBuilder, extraction: Extraction): void {

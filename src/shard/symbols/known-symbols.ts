@@ -1,3 +1,4 @@
+import type { Kernel } from "../../native/kernel/kernel.js";
 import type { ShardReader } from "../shard-reader.js";
 import { findParts, type ShardParts } from "./parts.js";
 import { type BuiltSymbols, SymbolBuilder } from "./symbol-builder.js";
@@ -30,16 +31,16 @@ export class KnownSymbols {
   }
 
   /** The symbols of a shard; undefined unless those of all its texts are known, and found by the same program. */
-  symbolsOf(shard: ShardReader): BuiltSymbols | undefined {
+  symbolsOf(shard: ShardReader, kernel: Kernel): BuiltSymbols | undefined {
     if (this.#producer === undefined || this.#isMixed) return undefined;
     const parts = findParts(shard);
-    const builder = new SymbolBuilder();
+    const builder = new SymbolBuilder(kernel);
     for (let part = 0; part < parts.count; part++) {
       const known = this.#parts.get(makeKey(shard, parts, part));
       if (known === undefined) return undefined;
       builder.addCopy(known.code, known.record, known.nameBytes, known.kinds);
     }
-    return builder.build(shard.checksum, this.#producer);
+    return builder.build(shard, this.#producer);
   }
 }
 

@@ -16,26 +16,35 @@ export interface ShardParts {
 }
 
 /** The parts of a shard. */
-export function findParts(reader: ShardReader): ShardParts {
-  const contents: number[] = [];
-  const firstDocuments: number[] = [];
-  const languages: number[] = [];
-  for (let content = 0; content < reader.contentCount; content++) {
+export function findParts({
+  contentCount,
+  documentCount,
+  contentFirstDocument,
+  documentInfo,
+}: Pick<ShardReader, "contentCount" | "documentCount" | "contentFirstDocument" | "documentInfo">): ShardParts {
+  const documentsEnd = contentFirstDocument[contentCount];
+  const contents = new Uint32Array(documentsEnd);
+  const firstDocuments = new Uint32Array(documentsEnd + 2);
+  const languages = new Uint32Array(documentsEnd);
+  let count = 0;
+  for (let content = 0; content < contentCount; content++) {
     let language = -1;
-    for (let i = reader.contentFirstDocument[content]; i < reader.contentFirstDocument[content + 1]; i++) {
-      const own = unpackLanguage(reader.documentInfo[i]);
+    for (let i = contentFirstDocument[content]; i < contentFirstDocument[content + 1]; i++) {
+      const own = unpackLanguage(documentInfo[i]);
       if (own === language) continue;
       language = own;
-      contents.push(content);
-      firstDocuments.push(i);
-      languages.push(own);
+      contents[count] = content;
+      firstDocuments[count] = i;
+      languages[count] = own;
+      count++;
     }
   }
-  firstDocuments.push(reader.contentFirstDocument[reader.contentCount], reader.documentCount);
+  firstDocuments[count] = documentsEnd;
+  firstDocuments[count + 1] = documentCount;
   return {
-    count: contents.length,
-    contents: Uint32Array.from(contents),
-    firstDocuments: Uint32Array.from(firstDocuments),
-    languages: Uint32Array.from(languages),
+    count,
+    contents: contents.subarray(0, count),
+    firstDocuments: firstDocuments.subarray(0, count + 2),
+    languages: languages.subarray(0, count),
   };
 }

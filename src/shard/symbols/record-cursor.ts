@@ -20,6 +20,13 @@ export class RecordCursor {
     }
   }
 
+  /** Passes over the containers at the start of a record; returns the number of its symbols. */
+  skipHead(): number {
+    const count = this.number();
+    for (let left = this.number(); left > 0; left--) this.bytes(this.number());
+    return count;
+  }
+
   /** The next bytes. Throws `RangeError` at the end of the record. */
   bytes(byteCount: number): Uint8Array {
     const from = this.#at;

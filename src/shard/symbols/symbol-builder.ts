@@ -1,7 +1,14 @@
 import { assert } from "../../base/assert.js";
 import type { SymbolRecord } from "../../model/shard-record.js";
+import type { Kernel } from "../../native/kernel/kernel.js";
 import { crc32 } from "../../native/memory/memory.js";
+import { toBytes } from "../document-input.js";
+import { unitBytes } from "../format.js";
+import type { ShardReader } from "../shard-reader.js";
+import { findFoldExceptions, makeUnits, noPostings } from "../text-sections.js";
 import { type ContentSymbols, isFailedState, symbolStates, type SymbolState } from "./content-symbols.js";
+import { copyPartNames } from "./part-names.js";
+import { findParts } from "./parts.js";
 import { RecordCursor } from "./record-cursor.js";
 import { RecordWriter } from "./record-writer.js";
 import {
@@ -21,12 +28,18 @@ export interface BuiltSymbols {
 
 /** Builds the symbol value of one shard: `add` is called for each of its parts, in order, then `build` once. */
 export class SymbolBuilder {
+  readonly #kernel: Kernel | undefined;
   readonly #records = new RecordWriter();
   readonly #recordStarts: number[] = [0];
   readonly #nameStarts: number[] = [0];
   readonly #states: number[] = [];
   #symbolCount = 0;
   #failedCount = 0;
+
+  /** Without a kernel, the value has no posting lists: every part is a candidate of every search. */
+  constructor(kernel: Kernel | undefined) {
+    this.#kernel = kernel;
+  }
 
   /** The symbols are undefined unless the state is `extracted`. */
   add(state: SymbolState, symbols: ContentSymbols | undefined): void {
@@ -57,22 +70,32 @@ export class SymbolBuilder {
     this.#push(code, nameBytes);
   }
 
-  /** `shardChecksum` identifies the shard, `producer` the program that found the symbols. */
-  build(shardChecksum: number, producer: string): BuiltSymbols {
+  /** The value for a shard; `producer` is the program that found the symbols. */
+  build(shard: ShardReader, producer: string): BuiltSymbols {
     const kinds = Buffer.from(this.#records.kinds.join("\n"), "latin1");
+    const nameStarts = Uint32Array.from(this.#nameStarts);
+    const names = this.#gatherNames(shard);
+    const folds = findFoldExceptions(names, nameStarts);
+    const { units } = makeUnits(nameStarts, unitBytes);
+    const postings =
+      this.#kernel === undefined ? noPostings : this.#kernel.buildPostings(names, units, units.length / 2);
     const pieces = [
-      Buffer.from(Uint32Array.from(this.#nameStarts).buffer),
-      Buffer.from(Uint32Array.from(this.#recordStarts).buffer),
+      toBytes(nameStarts),
+      toBytes(Uint32Array.from(this.#recordStarts)),
       Buffer.from(this.#states),
       Buffer.from(producer),
       kinds,
+      toBytes(folds),
+      toBytes(postings.keys),
+      toBytes(postings.offsets),
+      Buffer.from(postings.bytes),
       this.#records.bytes,
     ];
     const totalBytes = pieces.reduce((sum, piece) => sum + wordAligned(piece.length), symbolHeaderBytes);
     const bytes = Buffer.alloc(totalBytes);
     let at = symbolHeaderBytes;
     for (const piece of pieces) {
-      piece.copy(bytes, at);
+      bytes.set(piece, at);
       at += wordAligned(piece.length);
     }
     const set = (word: keyof typeof symbolHeader, value: number): number =>
@@ -81,16 +104,34 @@ export class SymbolBuilder {
     set("magic1", symbolMagic[1]);
     set("version", symbolFormatVersion);
     set("totalBytes", totalBytes);
-    set("shardChecksum", shardChecksum);
+    set("shardChecksum", shard.checksum);
     set("partCount", this.#states.length);
     set("symbolCount", this.#symbolCount);
     set("failedCount", this.#failedCount);
     set("producerBytes", Buffer.byteLength(producer));
     set("kindsBytes", kinds.length);
     set("recordsBytes", this.#records.length);
+    set("foldCount", folds.length);
+    set("keyCount", postings.keys.length);
+    set("postingsBytes", postings.bytes.length);
+    set("hasPostings", this.#kernel === undefined ? 0 : 1);
     const checksum = crc32(bytes);
     set("crc", checksum);
     const counts = { symbolCount: this.#symbolCount, failedCount: this.#failedCount };
     return { bytes, record: { checksum, storedBytes: totalBytes, ...counts, producer } };
+  }
+
+  /** The names of all parts, each followed by a newline. */
+  #gatherNames(shard: ShardReader): Buffer {
+    const { content, contentStart } = shard;
+    const { contents, count } = findParts(shard);
+    assert(count === this.#states.length, "every part of the shard was added");
+    const names = Buffer.alloc(this.#nameStarts[count]);
+    for (let part = 0; part < count; part++) {
+      const record = this.#records.bytes.subarray(this.#recordStarts[part], this.#recordStarts[part + 1]);
+      const text = { content, from: contentStart[contents[part]], to: contentStart[contents[part] + 1] };
+      copyPartNames(record, text, names, this.#nameStarts[part], this.#nameStarts[part + 1]);
+    }
+    return names;
   }
 }

@@ -1,9 +1,9 @@
 /**
  * Constants of the format of symbol values; FORMAT.md describes it in prose.
  *
- * Versions: 1: first.
+ * Versions: 1: first. 2: posting lists of the trigrams of names.
  */
-export const symbolFormatVersion = 1;
+export const symbolFormatVersion = 2;
 
 /** "TRWLSYMS" in two little-endian words. */
 export const symbolMagic = [0x4c575254, 0x534d5953] as const;
@@ -23,9 +23,14 @@ export const symbolHeader = {
   producerBytes: 9,
   kindsBytes: 10,
   recordsBytes: 11,
+  foldCount: 12,
+  keyCount: 13,
+  postingsBytes: 14,
+  /** 1 if it has posting lists. */
+  hasPostings: 15,
 } as const;
 
-export const symbolHeaderBytes = 4 * 12;
+export const symbolHeaderBytes = 4 * 16;
 
 /** Bit of the state of a part: some of its names are in its record because they are not in their lines. */
 export const hasStoredNames = 0x80;

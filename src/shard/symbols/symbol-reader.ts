@@ -1,6 +1,8 @@
 import { TrawlError } from "../../base/errors.js";
 import { crc32 } from "../../native/memory/memory.js";
 import type { ContentSymbols } from "./content-symbols.js";
+import { findInRecord } from "./find-symbols.js";
+import { copyPartNames, type PartText } from "./part-names.js";
 import { type ShardParts, findParts } from "./parts.js";
 import { RecordCursor } from "./record-cursor.js";
 import type { ShardReader } from "../shard-reader.js";
@@ -47,6 +49,14 @@ export class SymbolReader {
   /** By part: its `symbolStates`, and `hasStoredNames`. */
   readonly states: Uint8Array;
   readonly kinds: readonly string[];
+  /** False if every part is a candidate of every search. */
+  readonly hasPostings: boolean;
+  /** Parts with a name that has a character that folds into ASCII from outside ASCII. */
+  readonly foldExceptions: Uint32Array;
+  /** The posting lists of the trigrams of names, as in a shard: units are of the names of a part. */
+  readonly keys: Uint32Array;
+  readonly postingStart: Uint32Array;
+  readonly postings: Buffer;
   readonly #shard: ShardReader;
   readonly #recordStarts: Uint32Array;
   readonly #records: Buffer;
@@ -70,17 +80,26 @@ export class SymbolReader {
       at += wordAligned(byteCount);
       return piece;
     };
-    const takeWords = (): Uint32Array => {
-      const piece = take(4 * (count + 1));
-      return new Uint32Array(piece.buffer, piece.byteOffset, count + 1);
+    const takeWords = (wordCount: number): Uint32Array => {
+      const piece = take(4 * wordCount);
+      return new Uint32Array(piece.buffer, piece.byteOffset, wordCount);
     };
-    this.nameStarts = takeWords();
-    this.#recordStarts = takeWords();
+    this.nameStarts = takeWords(count + 1);
+    this.#recordStarts = takeWords(count + 1);
     this.states = take(count);
     this.producer = take(word("producerBytes")).toString();
     this.kinds = take(word("kindsBytes")).toString("latin1").split("\n");
+    this.hasPostings = word("hasPostings") === 1;
+    this.foldExceptions = takeWords(word("foldCount"));
+    this.keys = takeWords(word("keyCount"));
+    this.postingStart = takeWords(word("keyCount") + 1);
+    this.postings = take(word("postingsBytes"));
     this.#records = take(word("recordsBytes"));
     if (!isAscending(this.#recordStarts, this.#records.length)) this.#fail("its records are not ascending");
+    if (!isAscending(this.postingStart, this.postings.length) || !isStrict(this.keys))
+      this.#fail("its posting lists are not ascending");
+    if (!isStrict(this.foldExceptions) || (this.foldExceptions.at(-1) ?? -1) >= count)
+      this.#fail("its exceptions are not ascending parts");
     if (!isAscending(this.nameStarts, shard.contentBytes + this.#records.length + this.symbolCount))
       this.#fail("its names are not ascending");
   }
@@ -102,23 +121,38 @@ export class SymbolReader {
 
   /** Writes the names of a part, each followed by a newline, where they begin among those of all parts. */
   copyNames(part: number, out: Uint8Array): void {
+    this.#guarded(() =>
+      copyPartNames(this.record(part), this.#textOf(part), out, this.nameStarts[part], this.nameStarts[part + 1]),
+    );
+  }
+
+  #textOf(part: number): PartText {
     const { content, contentStart } = this.#shard;
-    const textEnd = contentStart[this.parts.contents[part] + 1];
-    const outEnd = this.nameStarts[part + 1];
-    let to = this.nameStarts[part];
-    let end = contentStart[this.parts.contents[part]];
-    this.#eachSymbol(part, undefined, (head, length, stored) => {
-      if (to + length >= outEnd) this.#fail("a part has more names than space for them");
-      const from = end + head / 2;
-      if (stored === undefined) {
-        end = from + length;
-        if (end > textEnd) this.#fail("a name extends beyond its text");
-        for (let i = 0; i < length; i++) out[to + i] = content[from + i];
-      } else out.set(stored, to);
-      to += length;
-      out[to++] = newline;
+    const number = this.parts.contents[part];
+    return { content, from: contentStart[number], to: contentStart[number + 1] };
+  }
+
+  /**
+   * Some symbols of a part: those whose names begin at `starts`, which ascend, among the names of the part. Reads no
+   * more of the part than that. `lineOf` returns the line of an offset of the shard's text.
+   */
+  find(part: number, starts: ArrayLike<number>, lineOf: (offset: number, content: number) => number): ContentSymbols {
+    return this.#guarded(() => {
+      const text = this.#textOf(part);
+      const name = (from: number, to: number): string => this.#shard.content.toString("latin1", from, to);
+      return findInRecord(this.record(part), starts, text, this.kinds, name, (offset) =>
+        lineOf(offset, this.parts.contents[part]),
+      );
     });
-    if (to !== outEnd) this.#fail("a part has fewer names than space for them");
+  }
+
+  #guarded<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      if (error instanceof RangeError) this.#fail(error.message);
+      throw error;
+    }
   }
 
   /** All symbols of a part. */
@@ -167,7 +201,7 @@ export class SymbolReader {
   #eachSymbol(part: number, containers: string[] | undefined, take: SymbolReceiver): void {
     const record = this.record(part);
     if (record.length === 0) return;
-    try {
+    this.#guarded(() => {
       const cursor = new RecordCursor(record);
       const count = cursor.number();
       for (let left = cursor.number(); left > 0; left--) {
@@ -180,10 +214,7 @@ export class SymbolReader {
         const stored = head % 2 === 1 ? cursor.bytes(length) : undefined;
         take(head, length, stored, cursor.number(), cursor.number());
       }
-    } catch (error) {
-      if (error instanceof RangeError) this.#fail(error.message);
-      throw error;
-    }
+    });
   }
 
   #checkHeader(value: Uint8Array): Uint32Array {
@@ -238,6 +269,11 @@ class LineCount {
     }
     return this.#line;
   }
+}
+
+function isStrict(words: Uint32Array): boolean {
+  for (let i = 1; i < words.length; i++) if (words[i] <= words[i - 1]) return false;
+  return true;
 }
 
 function isAscending(words: Uint32Array, end: number): boolean {

@@ -1,8 +1,9 @@
-import { contentPaddingBytes } from "../format.js";
+import type { Kernel } from "../../native/kernel/kernel.js";
+import { contentPaddingBytes, newlineStepBytes } from "../format.js";
 import { ShardReader } from "../shard-reader.js";
-import type { PartSymbols, SymbolReader } from "./symbol-reader.js";
-
-const noWords = new Uint32Array(0);
+import { makeUnits } from "../text-sections.js";
+import type { ContentSymbols } from "./content-symbols.js";
+import type { SymbolReader } from "./symbol-reader.js";
 
 /**
  * A shard as a search for symbols sees it: it has the same documents, and the content of a part is the names of its
@@ -12,20 +13,19 @@ export class SymbolView extends ShardReader {
   override readonly contentCount: number;
   override readonly contentStart: Uint32Array;
   override readonly contentFirstDocument: Uint32Array;
-  override readonly contentFirstUnit: Uint32Array = noWords;
+  override readonly contentFirstUnit: Uint32Array;
+  override readonly unitCount: number;
   override readonly contentFirstLine: Uint32Array;
-  override readonly hasPostings = false;
-  override readonly keys: Uint32Array = noWords;
+  override readonly hasPostings: boolean;
+  override readonly keys: Uint32Array;
+  override readonly postingStart: Uint32Array;
+  override readonly postings: Buffer;
   /** Parts that a search without regard to case must read completely: some of their names fold into ASCII. */
   override readonly foldExceptions: Uint32Array;
   override readonly content: Buffer;
   readonly text: ShardReader;
   readonly symbols: SymbolReader;
-  /** Parts that may have names that are not in the text. */
-  readonly partsWithStoredNames: Uint32Array;
   readonly #isFilled: Uint8Array;
-  /** The part that was read last. */
-  #last: { readonly part: number; readonly symbols: PartSymbols } | undefined;
 
   constructor(text: ShardReader, symbols: SymbolReader) {
     super(text.id, text.bytes);
@@ -38,12 +38,13 @@ export class SymbolView extends ShardReader {
     this.contentFirstLine = new Uint32Array(parts.count);
     this.content = Buffer.alloc(namesBytes + contentPaddingBytes);
     this.#isFilled = new Uint8Array(parts.count);
-    const all = [...parts.contents.keys()];
-    this.partsWithStoredNames = Uint32Array.from(all.filter((part) => symbols.hasStoredNames(part)));
-    const exceptions = new Set(text.foldExceptions);
-    this.foldExceptions = Uint32Array.from(
-      all.filter((part) => exceptions.has(parts.contents[part]) || symbols.hasStoredNames(part)),
-    );
+    this.contentFirstUnit = makeUnits(nameStarts, this.unitBytes).contentFirstUnit;
+    this.unitCount = this.contentFirstUnit[parts.count];
+    this.hasPostings = symbols.hasPostings;
+    this.keys = symbols.keys;
+    this.postingStart = symbols.postingStart;
+    this.postings = symbols.postings;
+    this.foldExceptions = symbols.foldExceptions;
   }
 
   /** Makes the names of these parts readable. The shard's text must be verified. */
@@ -55,20 +56,21 @@ export class SymbolView extends ShardReader {
     }
   }
 
-  /** The parts of contents, which ascend, and all that have names outside the text. Ascending. */
-  partsOfContents(contents: Uint32Array): Uint32Array {
-    const { contents: contentOfPart } = this.symbols.parts;
-    const isWanted = new Uint8Array(this.text.contentCount + 1);
-    for (const content of contents) isWanted[content] = 1;
-    const parts: number[] = [];
-    for (let part = 0; part < this.contentCount; part++)
-      if (isWanted[contentOfPart[part]] === 1 || this.symbols.hasStoredNames(part)) parts.push(part);
-    return Uint32Array.from(parts);
+  /** The symbols whose names begin at the given places of `content`, which ascend and are of one part. */
+  findSymbols(part: number, starts: readonly number[], kernel: Pick<Kernel, "countNewlines">): ContentSymbols {
+    const first = this.contentStart[part];
+    return this.symbols.find(
+      part,
+      starts.map((start) => start - first),
+      (offset, content) => this.#lineOf(offset, content, kernel),
+    );
   }
 
-  /** The symbols of a part. */
-  symbolsOf(part: number): PartSymbols {
-    if (this.#last?.part !== part) this.#last = { part, symbols: this.symbols.read(part) };
-    return this.#last.symbols;
+  /** The line of an offset of the text, from 1. */
+  #lineOf(offset: number, content: number, kernel: Pick<Kernel, "countNewlines">): number {
+    const { newlines, contentFirstLine, content: text } = this.text;
+    const step = Math.floor(offset / newlineStepBytes);
+    const before = newlines[step] + kernel.countNewlines(text, step * newlineStepBytes, offset);
+    return before - contentFirstLine[content] + 1;
   }
 }

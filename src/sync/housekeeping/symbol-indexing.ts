@@ -54,8 +54,11 @@ export class SymbolIndexing {
   /** Returns false if there is currently nothing to extract. */
   start(): boolean {
     if (!this.#services.settings.symbols.enabled || this.#isRunning || monotonicMs() < this.#againMs) return false;
-    const shard = this.#services.catalog.shards().find((live) => this.#isWanted(live));
-    if (shard === undefined) return false;
+    const shards = this.#services.catalog.shards();
+    const shard = shards.find((live) => this.#isWanted(live));
+    // Otherwise nobody would notice that an upgrade has replaced ctags, or the format of symbols.
+    const isUnknown = this.#producer === undefined && shards.length > 0;
+    if (shard === undefined && !isUnknown) return false;
     this.#isRunning = true;
     this.#tasks.track(this.#extract(shard));
     return true;
@@ -66,23 +69,25 @@ export class SymbolIndexing {
     return symbols === undefined || (this.#producer !== undefined && symbols.producer !== this.#producer);
   }
 
-  async #extract({ record: { id, checksum } }: LiveShard): Promise<void> {
+  /** Without a shard, only looks for ctags. */
+  async #extract(live: LiveShard | undefined): Promise<void> {
     const { pool, settings, log } = this.#services;
     try {
       const { command } = settings.symbols;
       const stop = this.#tasks.stopWord;
-      const result = await pool.symbols({ kind: "symbols", command, shard: { id, checksum }, stop });
+      const shard = live === undefined ? undefined : { id: live.record.id, checksum: live.record.checksum };
+      const result = await pool.symbols({ kind: "symbols", command, shard, stop });
       if (result.kind === "found") {
         this.#lack = "";
         this.#producer = result.producer;
-        await this.#record(id, result.record);
+        if (shard !== undefined) await this.#record(shard.id, result.record);
         return;
       }
       if (this.#lack !== result.reason) log.warn(`symbols are not indexed: ${result.reason}`);
       this.#lack = result.reason;
       this.#againMs = monotonicMs() + searchAgainMs;
     } catch (error) {
-      await this.#handleFailure(id, error);
+      await this.#handleFailure(live?.record.id, error);
     } finally {
       this.#isRunning = false;
     }
@@ -96,11 +101,11 @@ export class SymbolIndexing {
     log.debug({ shard: id, symbols: record?.symbolCount, failed: record?.failedCount }, "symbols indexed");
   }
 
-  async #handleFailure(id: number, error: unknown): Promise<void> {
+  async #handleFailure(id: number | undefined, error: unknown): Promise<void> {
     this.#againMs = monotonicMs() + retryMs;
     reportStoreLoss(this.#services.settings, error);
-    const shard = this.#services.catalog.shard(id);
-    if (shard === undefined) return;
+    const shard = id === undefined ? undefined : this.#services.catalog.shard(id);
+    if (id === undefined || shard === undefined) return;
     if (error instanceof IngestLoss) this.#leftAlone.add(id);
     if (error instanceof TrawlError && error.code === "corrupt-shard") await this.#repairs.verify([shard], "whole");
     else if (!(error instanceof TrawlError && error.code === "cancelled"))

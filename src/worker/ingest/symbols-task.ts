@@ -18,7 +18,7 @@ export async function runSymbols(thread: IngestThread, task: SymbolsTask): Promi
 }
 
 async function extract(
-  { store, guardedStore }: IngestThread,
+  { store, guardedStore, kernel }: IngestThread,
   { stop }: SymbolsTask,
   { id, checksum }: StoredShard,
   program: CtagsProgram,
@@ -29,7 +29,7 @@ async function extract(
   reader.verify("content");
   const extractor = new SymbolExtractor({ program, textMs, stop: () => Atomics.load(stop, 0) !== 0 });
   try {
-    const { bytes, record } = await extractShardSymbols(reader, extractor, nameProducer(program));
+    const { bytes, record } = await extractShardSymbols(reader, extractor, nameProducer(program), kernel);
     await guardedStore.putSymbols([{ id, bytes }]);
     return record;
   } finally {

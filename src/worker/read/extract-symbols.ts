@@ -12,7 +12,7 @@ export function answerExtractSymbols(
   const { arena } = context;
   const reader = new ShardReader(shard.id, new Uint8Array(arena, shard.from, shard.to - shard.from));
   return useCtags(context, async (extractor, program): Promise<ExtractedSymbols> => {
-    const { bytes } = await extractShardSymbols(reader, extractor, nameProducer(program));
+    const { bytes } = await extractShardSymbols(reader, extractor, nameProducer(program), undefined);
     if (bytes.length > value.to - value.from) return { kind: "larger", byteCount: bytes.length };
     bytes.copy(new Uint8Array(arena, value.from, bytes.length));
     return { kind: "stored", byteCount: bytes.length };

@@ -69,16 +69,19 @@ export class ShardOpener {
     filter: SharedArrayBuffer,
   ): OpenShard | undefined {
     const id = table.shardId(row);
+    const checksum = table.symbols(row);
+    if (checksum === undefined) return undefined;
     const { faultCount } = this;
     if (faultCount !== this.#viewFaultCount) this.#views = newViews();
     this.#viewFaultCount = faultCount;
-    const known = this.#views.get(id);
+    const last = this.#views.get(id);
+    const known = last?.view.symbols.checksum === checksum ? last : undefined;
     // Read before the shard, because the next read may overwrite the bytes of a small shard.
     const value = known?.value ?? snapshot.symbols(id);
     const shard = this.open(snapshot, table, row, filter);
     if (value === undefined) return undefined;
     const view = known?.view.text === shard.reader ? known.view : makeView(shard.reader, value);
-    if (view === undefined) return undefined;
+    if (view?.symbols.checksum !== checksum) return undefined;
     this.#views.set(id, { view, value });
     return { ...shard, reader: view };
   }
@@ -136,8 +139,11 @@ export class ShardOpener {
   }
 }
 
-/** The names of symbols that a thread keeps are 8 % of the text that they are in. */
-const viewBytesMax = 128 * 1024 * 1024;
+/** Symbols that a thread keeps: their values are 5 % of the text that they are in. */
+const viewBytesMax = 192 * 1024 * 1024;
+
+/** Names are copied from the text only where they are candidates: usually, less than this share of them. */
+const copiedShare = 1 / 4;
 
 /** Records are 2 % of the text that they are of. A search that ranks results adds a table of their names. */
 const recordBytesMax = 256 * 1024 * 1024;
@@ -149,7 +155,7 @@ interface KnownView {
 }
 
 function newViews(): BoundedMap<number, KnownView> {
-  return new BoundedMap(viewBytesMax, ({ view, value }) => view.content.length + value.length);
+  return new BoundedMap(viewBytesMax, ({ view, value }) => view.content.length * copiedShare + value.length);
 }
 
 interface KnownRecords {

@@ -26,12 +26,12 @@ function symbolsOf(text: string): ContentSymbols {
 }
 
 function symbolsOfShard({ reader }: TestShard): SymbolReader {
-  const builder = new SymbolBuilder();
+  const builder = new SymbolBuilder(kernel);
   for (let content = 0; content < reader.contentCount; content++) {
     const text = reader.content.toString("latin1", reader.contentStart[content], reader.contentStart[content + 1]);
     builder.add("extracted", symbolsOf(text));
   }
-  return new SymbolReader(reader, builder.build(reader.checksum, "test 1").bytes);
+  return new SymbolReader(reader, builder.build(reader, "test 1").bytes);
 }
 
 const largeBudget = { contents: 1000, cheapBytes: 1e9, expensiveBytes: 1e9, keptDocuments: 50 };

@@ -42,14 +42,14 @@ async function addSymbols(store: ShardStore, id: number): Promise<void> {
   const snapshot = store.read();
   const reader = new ShardReader(id, Buffer.from(snapshot.get(id) ?? Buffer.alloc(0)));
   snapshot.close();
-  const builder = new SymbolBuilder();
+  const builder = new SymbolBuilder(kernel);
   for (const content of findParts(reader).contents) {
     const text = reader.content.subarray(reader.contentStart[content], reader.contentStart[content + 1]).toString();
     const [name] = text.split(/\s/, 1);
     if (name === "bad") builder.add("crash", undefined);
     else builder.add("extracted", { names: [name], lines: [1], offsets: [0], kinds: [`k${id}`], containers: [""] });
   }
-  await store.putSymbols([{ id, bytes: builder.build(reader.checksum, "test").bytes }]);
+  await store.putSymbols([{ id, bytes: builder.build(reader, "test").bytes }]);
 }
 
 /** The symbols of a stored shard; "" for a content without. */
