@@ -91,6 +91,7 @@ function findRemovedHistory(
   history: Iterable<HistoryShardRecord>,
 ): number[] {
   const removed = new Set(removedHistoryIds);
+  if (removed.size === 0 && removedRepositories.size === 0) return [];
   return [...history]
     .filter(({ id, repositoryId }) => removed.has(id) || removedRepositories.has(repositoryId))
     .map(({ id }) => id);

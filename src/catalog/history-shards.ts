@@ -13,8 +13,9 @@ export class HistoryShards {
   readonly #pins = new ShardPins();
   readonly #onRetired: (shardIds: number[]) => void;
   readonly #shards = new Map<number, HistoryShardRecord>();
-  /** Replaced by each change, because views hold it. */
-  #byRepository: ReadonlyMap<number, readonly HistoryShardRecord[]> | undefined;
+  /** Copied before a change if a view holds it: 10,000 repositories are indexed one after the other. */
+  #byRepository = new Map<number, readonly HistoryShardRecord[]>();
+  #isViewed = false;
 
   /** `onRetired` is called with the ids of removed shards that no view holds any more. */
   constructor(onRetired: (shardIds: number[]) => void) {
@@ -31,12 +32,13 @@ export class HistoryShards {
   }
 
   forRepository(repositoryId: number): readonly HistoryShardRecord[] {
-    return this.#groups().get(repositoryId) ?? [];
+    return this.#byRepository.get(repositoryId) ?? [];
   }
 
   /** Pins the shards; the caller releases the view when its last reader has ended. */
   view(): HistoryView {
-    const shards = this.#groups();
+    const shards = this.#byRepository;
+    this.#isViewed = true;
     const generation = this.#pins.pin();
     let released = false;
     return {
@@ -51,25 +53,41 @@ export class HistoryShards {
 
   /** Adds a shard while the catalog is loaded. */
   load(record: HistoryShardRecord): void {
-    this.#shards.set(record.id, record);
-    this.#byRepository = undefined;
+    this.#add(record);
   }
 
   replace(added: readonly HistoryShardRecord[], removedIds: readonly number[]): void {
-    for (const record of added) this.#shards.set(record.id, record);
-    this.#byRepository = undefined;
-    this.#retire(this.#pins.advance(removedIds.filter((id) => this.#shards.delete(id))));
+    for (const record of added) this.#add(record);
+    this.#retire(this.#pins.advance(removedIds.filter((id) => this.#remove(id))));
   }
 
-  #groups(): ReadonlyMap<number, readonly HistoryShardRecord[]> {
-    if (this.#byRepository !== undefined) return this.#byRepository;
-    const groups = new Map<number, HistoryShardRecord[]>();
-    for (const record of [...this.#shards.values()].sort((a, b) => a.id - b.id)) {
-      const group = groups.get(record.repositoryId);
-      if (group === undefined) groups.set(record.repositoryId, [record]);
-      else group.push(record);
-    }
-    return (this.#byRepository = groups);
+  #add(record: HistoryShardRecord): void {
+    this.#shards.set(record.id, record);
+    const { repositoryId } = record;
+    this.#setGroup(
+      repositoryId,
+      [...this.forRepository(repositoryId), record].sort((a, b) => a.id - b.id),
+    );
+  }
+
+  /** Returns false if there is no such shard. */
+  #remove(id: number): boolean {
+    const record = this.#shards.get(id);
+    if (record === undefined) return false;
+    this.#shards.delete(id);
+    const { repositoryId } = record;
+    this.#setGroup(
+      repositoryId,
+      this.forRepository(repositoryId).filter((other) => other !== record),
+    );
+    return true;
+  }
+
+  #setGroup(repositoryId: number, records: readonly HistoryShardRecord[]): void {
+    if (this.#isViewed) this.#byRepository = new Map(this.#byRepository);
+    this.#isViewed = false;
+    if (records.length === 0) this.#byRepository.delete(repositoryId);
+    else this.#byRepository.set(repositoryId, records);
   }
 
   #retire(shardIds: number[]): void {
