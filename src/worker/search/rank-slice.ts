@@ -84,8 +84,12 @@ export class RankSlice {
       const sets = this.#documentSets(shard, reader.documentCount);
       return { shard, reader, symbols: undefined, visibility: { summaries, tombstones, sets }, checkContent };
     }
-    const { reader, summaries, tombstones, checkContent } = shards.open(snapshot, this.#table, row, this.#task.filter);
-    const symbols = shards.openRecords(snapshot, reader);
+    const { reader, symbols, summaries, tombstones, checkContent } = shards.openWithRecords(
+      snapshot,
+      this.#table,
+      row,
+      this.#task.filter,
+    );
     const sets = this.#documentSets(shard, reader.documentCount);
     return { shard, reader, symbols, visibility: { summaries, tombstones, sets }, checkContent };
   }

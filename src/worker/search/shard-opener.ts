@@ -93,20 +93,26 @@ export class ShardOpener {
   }
 
   /**
-   * The records of the symbols of a shard that is open, without their names: undefined if it has none yet, or if they are
-   * damaged. Sound for another reader of the same shard, because records contain nothing of its bytes.
+   * Opens a live shard with the records of its symbols, without their names: undefined if it has none yet, or if they are
+   * damaged. They are kept for other readers of the same shard: records contain nothing of its bytes.
    */
-  openRecords(snapshot: ShardSnapshot, reader: ShardReader): SymbolReader | undefined {
+  openWithRecords(
+    snapshot: ShardSnapshot,
+    table: ShardTable,
+    row: number,
+    filter: SharedArrayBuffer,
+  ): OpenShard & { readonly symbols: SymbolReader | undefined } {
+    const id = table.shardId(row);
     const { faultCount } = this;
     if (faultCount !== this.#recordFaultCount) this.#records = newRecords();
     this.#recordFaultCount = faultCount;
-    const known = this.#records.get(reader.id);
-    if (known !== undefined) return known.symbols;
-    const value = snapshot.symbols(reader.id);
-    const symbols = value === undefined ? undefined : makeReader(reader, value);
-    if (symbols === undefined || value === undefined) return undefined;
-    this.#records.set(reader.id, { symbols, byteCount: value.length });
-    return symbols;
+    const known = this.#records.get(id)?.symbols;
+    // Read before the shard, because the next read may overwrite the bytes of a small shard.
+    const value = known === undefined ? snapshot.symbols(id) : undefined;
+    const shard = this.open(snapshot, table, row, filter);
+    const symbols = value === undefined ? known : makeReader(shard.reader, value);
+    if (symbols !== undefined && value !== undefined) this.#records.set(id, { symbols, byteCount: value.length });
+    return { ...shard, symbols };
   }
 
   /** The symbols of a shard of the revision cache; undefined if they are not known. */
