@@ -5,7 +5,7 @@ import { countBits, isLetter, type QueryWord, type QueryWords } from "./query-wo
 import type { ScoredDocument } from "./scored-document.js";
 
 /** Further occurrences are only counted. */
-const rowCountMax = 256;
+const rowCountMax = 4096;
 
 /** Finds the features of documents for one query. */
 export class DocumentFeatures {

@@ -18,6 +18,7 @@ const rules: readonly { readonly kind: string; readonly factor: number; readonly
     factor: 0.5,
     test: /(^|\/)(tests?|testing|testdata|testutils?|__tests__|__mocks__|mocks?|specs?|fixtures|selftests|kunit)\/|_test\.[a-z]+$|[._-](test|spec)\.[a-z]+$|(^|\/)test_[^/]*\.py$|_mock\.go$/,
   },
+  { kind: "declaration", factor: 0.7, test: /\.d\.[cm]?ts$/ },
   { kind: "example", factor: 0.7, test: /(^|\/)(examples?|samples?|demos?|tutorials?|benchmarks?|tools|scripts)\// },
   {
     kind: "text",
