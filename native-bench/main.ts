@@ -11,6 +11,7 @@ import { manySuite } from "./suites/many.js";
 import { microSuite } from "./suites/micro.js";
 import { oneClientSuite } from "./suites/one-client.js";
 import { peersSuite } from "./suites/peers.js";
+import { rankingSuite } from "./suites/ranking.js";
 import { revisionsSuite } from "./suites/revisions.js";
 import { sizeScaleSuite } from "./suites/size-scale.js";
 import type { Suite } from "./suites/suite.js";
@@ -27,6 +28,7 @@ const suites: readonly Suite[] = [
   graphqlSuite,
   sizeScaleSuite,
   manySuite,
+  rankingSuite,
   microSuite,
 ];
 

@@ -111,3 +111,9 @@ export function compare(
   }
   return { explained, unexplained, examples };
 }
+
+/** A file with its lines that match, in the order of a server's answer. */
+export interface RankedFile {
+  readonly path: string;
+  readonly lines: ReadonlySet<number>;
+}

@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { openSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { type Answer, type Peer, ResultSet } from "./peer.js";
+import { type Answer, type Peer, type RankedFile, ResultSet } from "./peer.js";
 import { streamParams } from "./queries.js";
 import { curlMs, openAnswer } from "./tools.js";
 import { ended, start } from "../system/processes.js";
@@ -101,6 +101,22 @@ export class Trawl {
     const oids = new Set<string>();
     await this.#readMatches(params, ({ oid = "" }) => oids.add(oid));
     return oids;
+  }
+
+  /** The files of an interactive search in one repository, in their order, each with the lines that match. */
+  async rankedFiles(repository: string, query: string): Promise<readonly RankedFile[]> {
+    const files: RankedFile[] = [];
+    const decoder = new SseDecoder();
+    const params = new URLSearchParams({ q: `repo:^${repository}$ ${query}`, t: "keyword" });
+    for await (const bytes of await this.#open(params)) {
+      for (const event of decoder.push(bytes)) {
+        if (event.name !== "matches") continue;
+        for (const { path, lineMatches } of JSON.parse(event.data) as StreamMatch[])
+          if (path !== undefined)
+            files.push({ path, lines: new Set((lineMatches ?? []).map(({ lineNumber }) => lineNumber + 1)) });
+      }
+    }
+    return files;
   }
 
   async #readResults(params: URLSearchParams, toPath: (match: StreamMatch) => string | undefined): Promise<Answer> {

@@ -6,6 +6,7 @@ import type { Corpus, CorpusContext } from "../corpus/corpus.js";
 import { treeFiles } from "../corpus/repositories.js";
 import { type Answer, declineHuge, type Found, type Peer, ResultSet } from "./peer.js";
 import { type BenchQuery, escaped } from "./queries.js";
+import type { RankedFile } from "./peer.js";
 import { curlMs, findTool, findTools, fingerprint, type HttpSearch, openAnswer } from "./tools.js";
 import { diskBytes, watchMemory } from "../system/measure.js";
 import { ended, run, start } from "../system/processes.js";
@@ -36,12 +37,22 @@ const startTimeoutMs = 60_000;
 
 /** zoekt's index of the corpus, built the first time, and a webserver over it on a free port. */
 export async function openZoekt(corpus: Corpus, context: CorpusContext): Promise<Found<Zoekt>> {
+  return await openIndexed(corpus, context, false);
+}
+
+/** The same with the symbols that ctags finds, which decide its order of results. */
+export async function openZoektWithSymbols(corpus: Corpus, context: CorpusContext): Promise<Found<Zoekt>> {
+  return await openIndexed(corpus, context, true);
+}
+
+async function openIndexed(corpus: Corpus, context: CorpusContext, hasSymbols: boolean): Promise<Found<Zoekt>> {
   const origin = "go install github.com/sourcegraph/zoekt/cmd/...@latest";
   const tools = findTools(["zoekt-git-index", "zoekt-webserver"], origin);
   if (tools.kind === "missing") return { ...tools, name: "zoekt" };
   const [indexer = "", server = ""] = tools.programs;
-  const folder = join(corpus.cacheFolder, `zoekt-${corpus.checksum}-${await fingerprint(indexer)}`);
-  const build = await buildZoektIndex(indexer, folder, corpus, context.progress);
+  const kind = hasSymbols ? "zoekt-symbols" : "zoekt";
+  const folder = join(corpus.cacheFolder, `${kind}-${corpus.checksum}-${await fingerprint(indexer)}`);
+  const build = await buildZoektIndex(indexer, folder, corpus, hasSymbols, context.progress);
   const port = await freePort();
   const child = start(server, ["-index", folder, "-listen", `127.0.0.1:${port}`, "-rpc", "-html=false"], {
     stdio: "ignore",
@@ -96,6 +107,19 @@ export class Zoekt implements Peer {
 
   readonly results = (query: BenchQuery): Promise<Answer> => readAnswer(this.#search(query, withoutLimits));
 
+  /** The files that it ranks first for words in its own order, each with the lines that match. */
+  async rankedFiles(words: readonly string[]): Promise<readonly RankedFile[]> {
+    const query = words.map((word) => `"${escaped(word).replace(/["\\]/g, "\\$&")}"`).join(" ");
+    const body = JSON.stringify({ Q: query, Opts: { MaxDocDisplayCount: 100, NumContextLines: 0 } });
+    const headers = { "content-type": "application/json" };
+    const response = await fetch(`${this.url}/api/search`, { method: "POST", headers, body });
+    const answer = (await response.json()) as ZoektRanking;
+    return (answer.Result.Files ?? []).map(({ FileName, LineMatches }) => ({
+      path: FileName,
+      lines: new Set((LineMatches ?? []).map(({ LineNumber }) => LineNumber)),
+    }));
+  }
+
   readonly explain = ({ path }: { readonly path: string }): string | undefined => {
     if (this.#links.has(path)) return "symbolic link, whose target's name is its text for zoekt";
     return this.#notIndexed.lines.has(path, 1) ? "file that zoekt does not index" : undefined;
@@ -112,6 +136,17 @@ export class Zoekt implements Peer {
   #search(query: BenchQuery, options: ZoektOptions): HttpSearch {
     return { url: `${this.url}/api/search`, body: searchBody(zoektQuery(query), options) };
   }
+}
+
+interface ZoektRanking {
+  readonly Result: {
+    readonly Files:
+      | readonly {
+          readonly FileName: string;
+          readonly LineMatches: readonly { readonly LineNumber: number }[] | null;
+        }[]
+      | null;
+  };
 }
 
 /** Quoted, so that spaces and parentheses belong to the pattern, which zoekt always takes as an expression. */
@@ -216,9 +251,9 @@ export interface ZoektBuild {
 
 /**
  * Indexes what zoekt leaves out by default (files above 2 MB or with more than 20,000 different trigrams), as the
- * others do; without ctags, as no other tool here finds symbols.
+ * others do.
  */
-const flags = ["-incremental=false", "-submodules=false", "-disable_ctags"];
+const flags = ["-incremental=false", "-submodules=false"];
 const limits = ["-file_limit", "1000000000", "-max_trigram_count", "100000000"];
 
 const timeoutMs = 3_600_000;
@@ -228,6 +263,7 @@ async function buildZoektIndex(
   indexer: string,
   folder: string,
   corpus: Corpus,
+  hasSymbols: boolean,
   progress: (text: string) => void,
 ): Promise<ZoektBuild> {
   const buildFile = `${folder}.json`;
@@ -238,7 +274,11 @@ async function buildZoektIndex(
   mkdirSync(unfinished);
   const date = new Date().toISOString();
   const startedMs = monotonicMs();
-  const child = start(indexer, [...flags, ...limits, "-index", unfinished, corpus.path], { stdio: "ignore" });
+  const ctags = hasSymbols ? ["-require_ctags"] : ["-disable_ctags"];
+  const child = start(indexer, [...flags, ...ctags, ...limits, "-index", unfinished, corpus.path], {
+    stdio: "ignore",
+    env: { ...process.env, CTAGS_COMMAND: findTool("ctags") },
+  });
   const memory = watchMemory(child.pid ?? 0);
   const code = await ended(child, timeoutMs);
   const seconds = (monotonicMs() - startedMs) / 1000;

@@ -20,6 +20,7 @@ const suiteCommands: readonly (readonly [name: string, suites: readonly string[]
   ["history", ["history"], "Commits, diffs, their index and blame, beside git."],
   ["graphql", ["graphql"], "GraphQL beside other servers, on a long history, and beside streams."],
   ["many", ["many"], "10,000 small repositories."],
+  ["ranking", ["ranking"], "Whether the file and line that a person wants come first, beside zoekt with symbols."],
   ["micro", ["micro"], "The kernel's loops one by one, beside what the machine can do."],
   [
     "scale",
