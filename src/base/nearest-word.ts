@@ -1,7 +1,9 @@
-/** The word that was probably meant: the one with the fewest changed letters, if they are few. */
+/** The word that was probably meant: the one with the fewest changed letters, if they are few for its length. */
 export function nearestWord(typed: string, words: readonly string[]): string | undefined {
+  if (typed === "") return undefined;
   let nearest: string | undefined;
-  let fewest = Math.max(2, Math.floor(typed.length / 4)) + 1;
+  const editsMax = typed.length < 4 ? 1 : Math.max(2, Math.floor(typed.length / 4));
+  let fewest = editsMax + 1;
   for (const word of words) {
     const edits = editDistance(typed.toLowerCase(), word.toLowerCase());
     if (edits >= fewest) continue;
