@@ -168,6 +168,6 @@ function refuseServices(context: RequestContext): never {
   context.requireSiteAdmin();
   throw new TrawlError(
     "forbidden",
-    "code host connections are not supported: list repositories in the configuration file, or add them with `trawl repo add`",
+    "code host connections are made in the configuration file, not here; single repositories are added with `trawl repo add`",
   );
 }

@@ -41,7 +41,7 @@ function requireFewRemovals(beforeCount: number, gone: readonly Repository[]): v
     .join(", ");
   throw new TrawlError(
     "conflict",
-    `this would remove ${gone.length} of ${beforeCount} configured repositories (${names}${gone.length > namedRepositoriesMax ? ", ..." : ""}). If that is intended, run \`trawl reload --yes\`.`,
+    `this would remove ${gone.length} of ${beforeCount} configured repositories (${names}${gone.length > namedRepositoriesMax ? ", ..." : ""}). If that is intended, run \`trawl reload --yes\`, or for a connection \`trawl connection sync NAME --yes\`.`,
   );
 }
 

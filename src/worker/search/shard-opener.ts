@@ -106,11 +106,14 @@ export class ShardOpener {
     const { faultCount } = this;
     if (faultCount !== this.#recordFaultCount) this.#records = newRecords();
     this.#recordFaultCount = faultCount;
-    const known = this.#records.get(id)?.symbols;
+    const checksum = table.symbols(row);
+    const last = this.#records.get(id)?.symbols;
+    const known = last?.checksum === checksum ? last : undefined;
     // Read before the shard, because the next read may overwrite the bytes of a small shard.
-    const value = known === undefined ? snapshot.symbols(id) : undefined;
+    const value = known === undefined && checksum !== undefined ? snapshot.symbols(id) : undefined;
     const shard = this.open(snapshot, table, row, filter);
-    const symbols = value === undefined ? known : makeReader(shard.reader, value);
+    const read = value === undefined ? known : makeReader(shard.reader, value);
+    const symbols = read?.checksum === checksum ? read : undefined;
     if (symbols !== undefined && value !== undefined) this.#records.set(id, { symbols, byteCount: value.length });
     return { ...shard, symbols };
   }
