@@ -82,6 +82,7 @@ for (const model of models) {
       t.comment(`SEED=${seed}`);
       const random = randomFrom(seed);
       const site = new CrashSite(t, random);
+      site.mirrorsMayLose = model === "loose";
       const data = realDirectory(t);
       const layer = new FaultLayer(t, data, { journals: true });
       // Long enough to be told of a change that the disk does not have yet, if that were done.

@@ -133,6 +133,11 @@ export class CrashSite {
   #last: Operation | undefined;
   /** The outcomes of the operations that were interrupted. */
   readonly outcomes = { older: 0, newer: 0 };
+  /**
+   * Whether mirrors may have lost objects that no other file names. Histories are then not searched until the mirror is
+   * fetched again, and the response says so.
+   */
+  mirrorsMayLose = false;
 
   /** The repositories are deleted with the test. */
   constructor(t: Test, random: Random) {
@@ -173,7 +178,7 @@ export class CrashSite {
     const last = this.#last?.source;
     const [older] = last?.allowed ?? [];
     const isOpen = last !== undefined && last.allowed.length > 1;
-    for (const source of this.#sources) await checkSource(t, daemon, source, what);
+    for (const source of this.#sources) await checkSource(t, daemon, source, what, this.mirrorsMayLose);
     if (isOpen) this.outcomes[last.allowed[0] === older ? "older" : "newer"]++;
     this.#last = undefined;
     const { faults } = (await daemon.control("POST", "/check", {})) as { faults: number };
@@ -218,7 +223,13 @@ export class CrashSite {
 }
 
 /** Compares one repository with git. Its state becomes the one that must be kept from then on. */
-async function checkSource(t: Test, daemon: DaemonProcess, source: Source, what: string): Promise<void> {
+async function checkSource(
+  t: Test,
+  daemon: DaemonProcess,
+  source: Source,
+  what: string,
+  mirrorMayLose: boolean,
+): Promise<void> {
   const status = (await daemon.list()).find((other) => other.name === source.name);
   const state = branches
     .map((name) => status?.branches.find((branch) => branch.name === name)?.commit ?? "")
@@ -242,7 +253,8 @@ async function checkSource(t: Test, daemon: DaemonProcess, source: Source, what:
       });
     // Each of its commits changes lines with the needle. None may be lost, and none found twice.
     for (const type of ["type:commit", `type:diff ${needle}`]) {
-      const oids = await commitsFound(daemon, `repo:^${source.name}$@${branch} ${type} count:all`);
+      const { oids, isIncomplete } = await commitsFound(daemon, `repo:^${source.name}$@${branch} ${type} count:all`);
+      if (mirrorMayLose && isIncomplete && oids.every((oid) => commits[i].includes(oid))) continue;
       if (oids.sort().join() !== commits[i].join())
         t.same(oids, commits[i], `${what}: ${source.name}@${branch} ${type}`);
     }
@@ -251,11 +263,12 @@ async function checkSource(t: Test, daemon: DaemonProcess, source: Source, what:
   source.isListed = status !== undefined;
 }
 
-/** The commits that a search of histories finds, in its order. */
-async function commitsFound(daemon: DaemonProcess, query: string): Promise<string[]> {
+/** The commits that a search of histories finds, in its order, and whether it says that a history was not searched. */
+async function commitsFound(daemon: DaemonProcess, query: string): Promise<{ oids: string[]; isIncomplete: boolean }> {
   const { text } = await daemon.get(`/.api/search/stream?${new URLSearchParams({ q: query, t: "standard" })}`);
-  return new SseDecoder()
+  const oids = new SseDecoder()
     .push(Buffer.from(text))
     .filter(({ name }) => name === "matches")
     .flatMap(({ data }) => (JSON.parse(data) as StreamMatch[]).map(({ oid }) => oid ?? ""));
+  return { oids, isIncomplete: text.includes('"reason":"repository-missing"') };
 }

@@ -368,7 +368,6 @@ t.test("responses", async (t) => {
             matchCount: 2,
             limitHit: false,
             results: [
-              { file: { path: "a.txt" } },
               {
                 file: { path: "dir/only" },
                 revSpec: null,
@@ -377,6 +376,7 @@ t.test("responses", async (t) => {
                   { content: "😀 needle", ranges: [{ start: { line: 0, character: 2 }, end: { character: 8 } }] },
                 ],
               },
+              { file: { path: "a.txt" } },
             ],
           },
           stats: { approximateResultCount: "2" },

@@ -78,7 +78,7 @@ t.test("private mode: a token gives access", async (t) => {
   );
   t.match(
     (await runCommand("search", "--endpoint", daemon.url, "needle")).err,
-    /answered 401: Private mode requires authentication\. Set an access token/,
+    /answered 401: Private mode requires authentication\. Run `trawl login`, or set an access token/,
   );
 
   const [, id] =

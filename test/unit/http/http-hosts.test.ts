@@ -137,11 +137,15 @@ t.test("checks that run before every handler", async (t) => {
     t.equal(answer.status, status, name);
     await answer.text();
   }
-  for (const path of ["/", "/sign-in", "/nothing", "/robots.txt", "/favicon.ico", "/a/-/raw/x"]) {
+  for (const path of ["/sign-in", "/nothing", "/robots.txt", "/favicon.ico", "/a/-/raw/x"]) {
     const { headers } = await fetch(`${daemon.url}${path}`);
     t.equal(headers.get("content-security-policy"), "default-src 'none'; frame-ancestors 'none'; sandbox", path);
     t.equal(headers.get("referrer-policy"), "same-origin", path);
   }
+  const page = await fetch(`${daemon.url}/`);
+  t.equal(page.headers.get("referrer-policy"), "same-origin");
+  t.match(page.headers.get("content-security-policy"), /^default-src 'none'; script-src 'self'; style-src 'self';/);
+  t.notMatch(page.headers.get("content-security-policy"), /unsafe/);
   for (const path of ["/", "/.api/client-config", "/.api/nothing", "/.api/search/stream?q=x", "/metrics"]) {
     const { headers } = await fetch(`${daemon.url}${path}`);
     t.equal(headers.get("x-content-type-options"), "nosniff", path);

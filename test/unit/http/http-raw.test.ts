@@ -338,7 +338,6 @@ t.test("pages in plain text", async (t) => {
     ["/git.example/raw/-/compare/main~1...main", /\+late/],
     ["/git.example/raw/-/stats/contributors", /Fixture <fixture@example\.org>/],
     ["/git.example/raw/-/settings", /trawl repo set/],
-    ["/search?q=a+b&patternType=regexp&case=yes", /stream\?q=a\+b\+case%3Ayes&t=regexp/],
     ["/users/ann/settings/tokens", /trawl command/],
     ["/help/api/graphql", /docs/],
     ["/sign-in", /POST/],

@@ -132,7 +132,7 @@ t.test("the symbols of texts do not depend on their order, and are those of ctag
 });
 
 t.test("a ctags that hangs is killed, and only that text has no symbols", async (t) => {
-  const extractor = extractorOf(t, standIn(t, "setInterval(() => {}, 1000); process.stdin.pause(); return;"), 400);
+  const extractor = extractorOf(t, standIn(t, "setInterval(() => {}, 1000); process.stdin.pause(); return;"), 2000);
   const results = await extractor.extract(["one", "bad", "two"].map((name) => text("C", name)));
   t.same(results.map(shown), [["1 function one"], "time", ["1 function two"]]);
 });
