@@ -62,6 +62,7 @@ export class ListedBlocks {
     scan.find(contents);
     if (scan.tooCostly.size === 0) listed.list(contents, scan.rows);
     if (scan.tooCostly.size > 0 || listed.rowCountMax > rowCountMax || !limits.countAll(listed.matchCount)) {
+      listed.discard();
       scan.rewind();
       return undefined;
     }

@@ -64,6 +64,11 @@ export class ListedResults {
     return this.#visible.subarray(0, count);
   }
 
+  /** Drops the results that were listed. */
+  discard(): void {
+    this.#results.clear();
+  }
+
   /** Adds the visible documents of `contents`, which `choose` returned, that have some of the rows. */
   list(contents: Uint32Array, rows: Rows): void {
     const table = this.#table as DocumentTable;
