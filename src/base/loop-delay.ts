@@ -22,11 +22,9 @@ export class LoopDelayMeter {
   constructor(onPeriod: (worstSeconds: number) => void) {
     this.#histogram.enable();
     this.#call = callEvery(periodMs, () => {
-      const worst = this.#current();
-      this.#worst[this.#next] = worst;
-      this.#next = (this.#next + 1) % periodCount;
-      this.#histogram.reset();
-      onPeriod(worst);
+      // After a delay this timer may fire before the histogram's, and a reset would make it ignore the delay: it is read
+      // when all timers that were due have fired.
+      setImmediate(() => this.#endPeriod(onPeriod));
     });
   }
 
@@ -38,6 +36,14 @@ export class LoopDelayMeter {
   close(): void {
     this.#histogram.disable();
     this.#call.cancel();
+  }
+
+  #endPeriod(onPeriod: (worstSeconds: number) => void): void {
+    const worst = this.#current();
+    this.#worst[this.#next] = worst;
+    this.#next = (this.#next + 1) % periodCount;
+    this.#histogram.reset();
+    onPeriod(worst);
   }
 
   #current(): number {
