@@ -197,7 +197,9 @@ t.test("revisions", async (t) => {
   );
 
   await t.test("git is not started for what is none", async (t) => {
-    const before = log.commands().length;
+    // A sync at its interval reads the list of refs; it reads no revision of a client.
+    const started = (): readonly string[] => log.commands().filter((command) => !command.startsWith("ls-remote"));
+    const before = started().length;
     for (const revision of refused)
       await underAttack(t, daemon, repeatedBounds, JSON.stringify(revision.slice(0, 60)), () =>
         tryEverywhere(t, daemon, revision, "refused"),
@@ -211,7 +213,7 @@ t.test("revisions", async (t) => {
         [...refused.slice(0, 12), ...long.slice(0, 4)].map((revision) => tryEverywhere(t, daemon, revision, "refused")),
       ),
     );
-    t.equal(log.commands().length, before, log.commands().slice(-10).join("\n"));
+    t.equal(started().length, before, started().slice(-10).join("\n"));
     await ordinaryReads(t, daemon);
   });
 
