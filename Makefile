@@ -1,7 +1,7 @@
 # `make help` lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check format fuzz faults soak config layers graphql languages bench bench-quick deb deb-test systemd-test clean node install kernel typescript web
+.PHONY: help run build test check format fuzz history-oracle faults soak config layers graphql languages bench bench-quick deb deb-test systemd-test clean node install kernel typescript web
 MAKEFLAGS += --no-print-directory
 
 # Native packages are compiled from source. By default node-gyp uses one core (9 m 44 s, and 3 m 24 s with two cores). With
@@ -18,7 +18,7 @@ endif
 
 sources := $(shell find src test scripts native-bench -path src/web -prune -o -name '*.ts' -print 2>/dev/null) tsconfig.json
 # The pages share modules with the daemon, such as the scanner of queries.
-web_sources := $(shell find src/web src/query src/model src/base src/regexp -type f 2>/dev/null) scripts/build-web.mjs
+web_sources := $(shell find src/web src/query src/model src/base src/regexp -type f 2>/dev/null) src/graphql/schema.graphql config/trawl.schema.json scripts/build-web.mjs scripts/schema-overview.mjs
 kernel_sources := $(shell find src/native -path src/native/build -prune -o \( -name '*.cc' -o -name '*.h' -o -name binding.gyp \) -print 2>/dev/null)
 kernel := src/native/build/Release/trawl_kernel.node
 
@@ -31,12 +31,13 @@ help:
 	@echo "make test             build and run all tests; make test TESTS=http-sse runs one file"
 	@echo "make check            types and house rules only"
 	@echo "make fuzz             fuzz each parser for half a minute; TARGET=name, INPUTS=N, SEED=N"
+	@echo "make history-oracle   searches of the histories of REPOS=\"PATH...\" equal git's; QUERIES=N, SEED=N, COMMITS=N"
 	@echo "make faults           fault-injection tests with large counts; TESTS=, FAULTS=0.1, MINUTES=5"
 	@echo "make soak             an hour with one commit per second; MINUTES=5"
 	@echo "make config           regenerate config/ from src/daemon/options.ts"
 	@echo "make graphql          regenerate src/graphql/schema-types.ts from schema.graphql"
 	@echo "make languages        regenerate src/model/languages.tsv from the package linguist-languages"
-	@echo "make bench            compare everything with other tools, half an hour; ARGS='--only peers' for one suite"
+	@echo "make bench            compare everything with other tools, an hour and a half; ARGS='--only peers' for one suite"
 	@echo "make bench-quick      a subset on the files of this checkout, three minutes"
 	@echo "make deb              a Debian package and a tarball in build/, with only the files needed at run time; VERSION=X"
 	@echo "make deb-test         install, use, upgrade, roll back and remove it in a clean Debian root; SUITE=trixie, ROOT=DIR"
@@ -117,6 +118,9 @@ format: install
 
 fuzz: build
 	@TARGET=$(TARGET) SEED=$(SEED) INPUTS=$(INPUTS) node dist/test/fuzz/main.js
+
+history-oracle: build
+	@REPOS="$(REPOS)" QUERIES=$(QUERIES) SEED=$(SEED) COMMITS=$(COMMITS) node dist/test/oracle/main.js
 
 faults: build
 	@TESTS="$(TESTS)" FAULTS="$(or $(FAULTS),1)" MINUTES="$(MINUTES)" node dist/test/faults/main.js

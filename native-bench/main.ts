@@ -8,12 +8,15 @@ import { historySuite } from "./suites/history.js";
 import { indexSuite } from "./suites/indexing.js";
 import { loadScaleSuite } from "./suites/load-scale.js";
 import { manySuite } from "./suites/many.js";
+import { mcpSuite } from "./suites/mcp.js";
 import { microSuite } from "./suites/micro.js";
 import { oneClientSuite } from "./suites/one-client.js";
 import { peersSuite } from "./suites/peers.js";
 import { rankingSuite } from "./suites/ranking.js";
 import { revisionsSuite } from "./suites/revisions.js";
 import { sizeScaleSuite } from "./suites/size-scale.js";
+import { symbolsSuite } from "./suites/symbols.js";
+import { webSuite } from "./suites/web.js";
 import type { Suite } from "./suites/suite.js";
 import { errorMessage } from "../src/base/errors.js";
 
@@ -26,10 +29,13 @@ const suites: readonly Suite[] = [
   historySuite,
   loadScaleSuite,
   graphqlSuite,
-  sizeScaleSuite,
+  mcpSuite,
   manySuite,
-  rankingSuite,
+  symbolsSuite,
+  webSuite,
   microSuite,
+  sizeScaleSuite,
+  rankingSuite,
 ];
 
 /** The `trawl-bench` command: runs what `argv` asks for and resolves with the exit code. */

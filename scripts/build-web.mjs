@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import { build } from "vite";
+import { describeSchema } from "./schema-overview.mjs";
 
 const checkout = fileURLToPath(new URL("..", import.meta.url));
 const output = join(checkout, "dist/web");
@@ -14,11 +15,33 @@ const output = join(checkout, "dist/web");
 // Files below this size are sent as they are: a packet holds them anyway.
 const compressedBytesMin = 512;
 
+/** Modules that are made from other files of the checkout: the name, and what it exports. */
+const madeModules = {
+  "virtual:schema": () => ({
+    schemaTypes: describeSchema(readFileSync(join(checkout, "src/graphql/schema.graphql"), "utf8")),
+  }),
+  "virtual:configuration-schema": () => ({
+    configurationSchema: JSON.parse(readFileSync(join(checkout, "config/trawl.schema.json"), "utf8")),
+  }),
+};
+
+const moduleMaker = {
+  name: "trawl-modules",
+  resolveId: (id) => (Object.hasOwn(madeModules, id) ? `\0${id}` : undefined),
+  load: (id) => {
+    const make = id.startsWith("\0") ? madeModules[id.slice(1)] : undefined;
+    if (make === undefined) return undefined;
+    const toExport = ([name, value]) => `export const ${name} = JSON.parse(${JSON.stringify(JSON.stringify(value))});`;
+    return Object.entries(make()).map(toExport).join("\n");
+  },
+};
+
 await build({
   configFile: false,
   root: join(checkout, "src/web"),
   base: "/.assets/",
   logLevel: "warn",
+  plugins: [moduleMaker],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     outDir: output,
@@ -29,6 +52,8 @@ await build({
     manifest: "manifest.json",
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // The console with its editor, which only its page loads.
+    chunkSizeWarningLimit: 800,
     target: "es2022",
     cssTarget: ["chrome123", "firefox120", "safari17.5"],
   },

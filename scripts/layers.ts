@@ -110,25 +110,37 @@ export const layers: readonly Layer[] = [
     holds: "the lists of repositories of code hosts: GitHub, GitLab, Gitea, lists of URLs, folders",
   },
   {
-    folder: "browse",
+    folder: "jobs",
     number: 8,
+    runsIn: "main",
+    holds: "search jobs: exhaustive searches in the background, with results in files that survive a crash",
+  },
+  {
+    folder: "browse",
+    number: 9,
     runsIn: "main",
     holds: "git content for `graphql` and `http`: request scope, reads, URLs, blame",
   },
   {
     folder: "graphql",
-    number: 9,
+    number: 10,
     runsIn: "main",
     holds: "GraphQL: schema, resolvers, operations, cost limits (`graphql`, `graphql-jit`)",
   },
   {
+    folder: "mcp",
+    number: 11,
+    runsIn: "main",
+    holds: "the Model Context Protocol: tools for assistants (`@modelcontextprotocol/server`)",
+  },
+  {
     folder: "http",
-    number: 10,
+    number: 12,
     runsIn: "main",
     holds: "server, routes, event streams, control socket (`uWebSockets.js`)",
   },
-  { folder: "daemon", number: 11, runsIn: "main", holds: "options; construction, start and stop of all components" },
-  { folder: "cli", number: 12, runsIn: "own process", holds: "the `trawl` command" },
+  { folder: "daemon", number: 13, runsIn: "main", holds: "options; construction, start and stop of all components" },
+  { folder: "cli", number: 14, runsIn: "own process", holds: "the `trawl` command" },
 ];
 
 const begin = "<!-- layers: written by `make layers` -->";

@@ -2,16 +2,20 @@ import type { ChildProcess } from "node:child_process";
 import { openSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { SymbolSet } from "./ctags.js";
 import { type Answer, type Peer, type RankedFile, ResultSet } from "./peer.js";
 import { streamParams } from "./queries.js";
 import { curlMs, openAnswer } from "./tools.js";
 import { ended, start } from "../system/processes.js";
-import { monotonicMs } from "../../src/base/deadline.js";
+import { monotonicMs, sleep } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
+import { escapeRegexp } from "../../src/base/escape-regexp.js";
 import { callDaemon } from "../../src/cli/control-client.js";
 import { SseDecoder } from "../../src/cli/sse-decoder.js";
 import type { Progress, StreamMatch } from "../../src/model/stream-events.js";
 import type { RepositoryStatus } from "../../src/model/repository-status.js";
+
+const symbolsTimeoutMs = 1_800_000;
 
 const command = fileURLToPath(new URL("../../../bin/trawl", import.meta.url));
 
@@ -32,12 +36,17 @@ export class Trawl {
     this.dataFolder = dataFolder;
   }
 
-  /** The daemon's log goes to a file beside its data. */
-  static async start(dataFolder: string, more: readonly string[]): Promise<Trawl> {
+  /** The daemon's log goes to a file beside its data. `node` is the command that runs a program of Node. */
+  static async start(
+    dataFolder: string,
+    more: readonly string[],
+    node: readonly [string, ...string[]] = [process.execPath],
+  ): Promise<Trawl> {
     const logFile = `${dataFolder}.log`;
-    const args = [command, "serve", "--data", dataFolder, "--listen", "127.0.0.1:0", ...more];
+    const [program, ...nodeArgs] = node;
+    const args = [...nodeArgs, command, "serve", "--data", dataFolder, "--listen", "127.0.0.1:0", ...more];
     const startedMs = monotonicMs();
-    const child = start(process.execPath, args, { stdio: ["ignore", "pipe", openSync(logFile, "a")] });
+    const child = start(program, args, { stdio: ["ignore", "pipe", openSync(logFile, "a")] });
     for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
       const url = /^trawld: listening on (\S+)$/.exec(line)?.[1];
       if (url === undefined) continue;
@@ -119,6 +128,40 @@ export class Trawl {
     return files;
   }
 
+  /** The language of each file of a repository. */
+  async languages(repository: string): Promise<ReadonlyMap<string, string>> {
+    const languages = new Map<string, string>();
+    const params = symbolSearch(repository, "type:path file:. count:all");
+    await this.#readMatches(params, ({ path = "", language = "" }) => languages.set(path, language));
+    return languages;
+  }
+
+  /** Every symbol of a repository, by the interface. */
+  async symbols(repository: string): Promise<SymbolSet> {
+    const all = new SymbolSet();
+    await this.#readMatches(symbolSearch(repository, "type:symbol count:all"), ({ path = "", symbols = [] }) => {
+      for (const { line, kind, name } of symbols) all.add(path, line, kind, name);
+    });
+    return all;
+  }
+
+  /** The value of a metric without labels. */
+  async metric(name: string): Promise<number> {
+    const text = await (await fetch(`${this.url}/metrics`)).text();
+    const line = text.split("\n").find((each) => each.startsWith(`${name} `));
+    return Number(line?.slice(name.length));
+  }
+
+  /** Waits until the symbols of everything that is indexed were extracted. */
+  async waitForSymbols(): Promise<void> {
+    const startedMs = monotonicMs();
+    while (monotonicMs() - startedMs < symbolsTimeoutMs) {
+      if ((await this.metric("trawl_index_shards_without_symbols")) === 0) return;
+      await sleep(200);
+    }
+    throw new TrawlError("internal", "symbols were not extracted within half an hour");
+  }
+
   async #readResults(params: URLSearchParams, toPath: (match: StreamMatch) => string | undefined): Promise<Answer> {
     const lines = new ResultSet();
     const bytes = await this.#readMatches(params, (match) => addLines(lines, match, toPath));
@@ -183,6 +226,10 @@ export class Trawl {
   #open(params: URLSearchParams): Promise<AsyncIterable<Buffer>> {
     return openAnswer({ url: this.#searchUrl(params), body: undefined });
   }
+}
+
+function symbolSearch(repository: string, query: string): URLSearchParams {
+  return new URLSearchParams({ q: `repo:^${escapeRegexp(repository)}$ timeout:5m ${query}`, t: "standard" });
 }
 
 /** Our daemon as one of the peers. */

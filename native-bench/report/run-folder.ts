@@ -21,7 +21,8 @@ export function newRunFolder(parent: string, run: Pick<RunReport, "date" | "envi
 export function writeRun(folder: string, run: RunReport): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, runFile), jsonText(toFile(run)));
-  renderRun(folder, run);
+  // From the file, whose numbers are rounded, so that rendering it again gives the same plots.
+  renderRun(folder, readRun(folder));
 }
 
 /** Writes the report and the plots again. */

@@ -19,8 +19,11 @@ const suiteCommands: readonly (readonly [name: string, suites: readonly string[]
   ["revisions", ["revisions"], "Commits that are not indexed, one and 200 of them."],
   ["history", ["history"], "Commits, diffs, their index and blame, beside git."],
   ["graphql", ["graphql"], "GraphQL beside other servers, on a long history, and beside streams."],
+  ["mcp", ["mcp"], "Tools for assistants: calls a second beside the SDK, and memory."],
   ["many", ["many"], "10,000 small repositories."],
   ["ranking", ["ranking"], "Whether the file and line that a person wants come first, beside zoekt with symbols."],
+  ["symbols", ["symbols"], "Symbols beside ctags, their cost, searches for them, and first ranked results."],
+  ["web", ["web"], "The web pages in chromium: size, delays, memory."],
   ["micro", ["micro"], "The kernel's loops one by one, beside what the machine can do."],
   [
     "scale",
@@ -36,7 +39,7 @@ const roundsMax = 100;
 /** How long to wait for a busy machine: work from before the run, such as a build, may go on for a while. */
 const quietLimitMs = { quick: 10_000, full: 60_000 } as const;
 
-const allDescription = "Every suite on the full corpora, in about half an hour on two cores.";
+const allDescription = "Every suite on the full corpora, in about an hour and a half on two cores.";
 const quickDescription = `On what this checkout has, in at most three minutes: ${quickSuites.join(", ")}, or others by --only.`;
 
 interface RunOptions {

@@ -60,7 +60,7 @@ export async function chooseWords({ path }: History): Promise<HistoryWords> {
   });
   return {
     changed,
-    regexp: `${changed.slice(0, -2)}[a-z]+`,
+    regexp: `${changed}[a-z]*`,
     message: chooseWord(messages),
     author: mostFrequent(authors.split("\n")),
     files: files
@@ -70,14 +70,24 @@ export async function chooseWords({ path }: History): Promise<HistoryWords> {
   };
 }
 
-/** The word whose share of the texts, which begin with a zero byte, is nearest to what is wanted. */
+/**
+ * The word whose share of the texts, which begin with a zero byte, is nearest to what is wanted. It is also found within
+ * longer words, so those that begin with it are counted as well.
+ */
 function chooseWord(texts: string): string {
   const counts = new Map<string, number>();
   const all = texts.split("\0").slice(1);
-  for (const text of all)
-    for (const word of new Set(text.match(/\b[a-z_]{6,20}\b/g) ?? [])) counts.set(word, (counts.get(word) ?? 0) + 1);
+  for (const text of all) {
+    const parts = (text.match(/\b[a-z_]{6,20}/g) ?? []).flatMap((word) =>
+      Array.from({ length: word.length - 5 }, (_, i) => word.slice(0, 6 + i)),
+    );
+    for (const part of new Set(parts)) counts.set(part, (counts.get(part) ?? 0) + 1);
+  }
+  const words = new Set(texts.match(/\b[a-z_]{6,20}\b/g) ?? []);
   const distance = (count: number): number => Math.abs(Math.log(count / all.length / shareWanted));
-  const [[word = "commit"] = []] = [...counts].sort(([a, m], [b, n]) => distance(m) - distance(n) || (a < b ? -1 : 1));
+  const [[word = "commit"] = []] = [...counts]
+    .filter(([part]) => words.has(part))
+    .sort(([a, m], [b, n]) => distance(m) - distance(n) || (a < b ? -1 : 1));
   return word;
 }
 

@@ -48,10 +48,11 @@ async function measure(context: SuiteContext, results: Results): Promise<void> {
     history.note,
   );
   const trawl = await measureIndexing(context, results, history);
-  const differences = await compareResults(trawl, history, words);
+  const { differences, times } = await compareResults(context, trawl, history, words);
   results.note(...differences.map((each) => `RESULTS DIFFER from those of git, so no ratio is given: ${each}.`));
   for (const task of differences.length > 0 ? ["literal", "regexp"] : []) results.setIncomparable(task, logG);
   results.grid("Searches of one history", ours);
+  for (const [task, ms] of times) results.less(task, logG, "ms", ms);
   await measureSearches(context, results, trawl, history, words);
   await measureLengths(context, results, trawl, history, words);
   await measureBlame(context, results, trawl, history, words);
@@ -115,23 +116,34 @@ function logOf(path: string, pickaxe: string, ...more: readonly string[]): strin
   return ["-C", path, "log", "--no-renames", "--no-textconv", "--no-ext-diff", "--format=%H", pickaxe, ...more];
 }
 
-async function compareResults(trawl: Trawl, history: History, words: HistoryWords): Promise<string[]> {
+/** Reads the whole history with git once for each pattern, and returns how long that took. */
+async function compareResults(
+  { progress }: SuiteContext,
+  trawl: Trawl,
+  history: History,
+  words: HistoryWords,
+): Promise<{ readonly differences: readonly string[]; readonly times: readonly (readonly [string, number])[] }> {
+  progress("git log -G over the whole history");
   const queries = queryOf(words);
   const differences: string[] = [];
-  for (const [query, pattern] of [
-    [queries.literal, words.changed],
-    [queries.regexp, words.regexp],
-    [`${queries.literal} index:no`, words.changed],
+  const times: (readonly [string, number])[] = [];
+  for (const [task, own, pattern] of [
+    ["literal", [queries.literal, `${queries.literal} index:no`], words.changed],
+    ["regexp", [queries.regexp], words.regexp],
   ] as const) {
-    const found = await trawl.oids(search(history, query));
+    const startedMs = monotonicMs();
     const expected = (await git(history.path, ...logOf(history.path, `-G${pattern}`)))
       .split("\n")
       .filter((oid) => oid !== "");
-    const missing = expected.filter((oid) => !found.has(oid));
-    if (missing.length > 0 || found.size !== expected.length)
-      differences.push(`${query}: ${found.size} commits, of git ${expected.length}, such as ${missing[0] ?? "more"}`);
+    times.push([task, monotonicMs() - startedMs]);
+    for (const query of own) {
+      const found = await trawl.oids(search(history, query));
+      const missing = expected.filter((oid) => !found.has(oid));
+      if (missing.length > 0 || found.size !== expected.length)
+        differences.push(`${query}: ${found.size} commits, of git ${expected.length}, such as ${missing[0] ?? "more"}`);
+    }
   }
-  return differences;
+  return { differences, times };
 }
 
 async function measureSearches(
@@ -164,11 +176,9 @@ async function measureSearches(
     for (const query of [queries.literal, `type:commit ${words.message}`])
       firsts.push((await trawl.firstMatchMs(search(history, query))) ?? NaN);
   results.less("first matches event", ours, "ms", firsts);
-  progress("git log over the whole history");
-  const time = (pickaxe: string): Promise<number> => timeCommand(["git", ...logOf(history.path, pickaxe)], {});
-  results.less("literal", logG, "ms", await time(`-G${words.changed}`));
-  results.less("literal", logS, "ms", await time(`-S${words.changed}`));
-  results.less("regexp", logG, "ms", await time(`-G${words.regexp}`));
+  progress("git log -S over the whole history");
+  const log = ["git", ...logOf(history.path, `-S${words.changed}`)];
+  results.less("literal", logS, "ms", await timeCommand(log, {}));
   progress("the same without the index");
   results.less(
     "literal",

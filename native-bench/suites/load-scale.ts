@@ -46,6 +46,7 @@ async function measure(context: SuiteContext, results: Results): Promise<void> {
   const options = settings.flatMap((setting) => ["--set", setting]);
   const trawl = await startDaemon(context, "load-data", ...options);
   await trawl.add("corpus", clone, progress);
+  await trawl.waitForSymbols();
   const stages = new Stages(trawl, context, results);
   const seconds = isQuick ? 1.5 : 6;
   await stages.warmUp();

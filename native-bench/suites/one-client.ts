@@ -54,6 +54,8 @@ async function measure(context: SuiteContext, results: Results): Promise<void> {
   const zoekt = isQuick ? undefined : await openZoekt(corpus, context);
   const trawl = await startDaemon(context, "one-client-data", ...longSearches);
   await trawl.add(corpus.name, corpus.path, progress);
+  progress("waiting until the symbols are extracted");
+  await trawl.waitForSymbols();
   const servers: Server[] = [{ name: ours, url: trawl.url, toRequest: toStreamRequest }];
   if (zoekt?.kind === "found") servers.push({ name: "zoekt", url: zoekt.peer.url, toRequest: toZoektRequest });
   else if (zoekt !== undefined) results.note(`zoekt is not measured: ${zoekt.reason}.`);

@@ -29,6 +29,8 @@ async function measure(context: SuiteContext, results: Results): Promise<void> {
   const peers = await openPeers(corpus, context);
   const trawl = await startDaemon(context, "peers-data", ...longSearches);
   const index = await measureIndex(trawl, corpus.name, corpus.path, progress);
+  progress("waiting until the symbols are extracted");
+  await trawl.waitForSymbols();
   addNotes(results, corpus, peers, index);
   const asked = isQuick ? quickQueries : queries;
   // The clients come first because single searches are measured on servers that have answered thousands, as in use:

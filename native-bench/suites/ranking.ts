@@ -1,5 +1,4 @@
 import { TrawlError, errorMessage } from "../../src/base/errors.js";
-import { monotonicMs, sleep } from "../../src/base/deadline.js";
 import { type Corpus, openCorpus } from "../corpus/corpus.js";
 import type { Trawl } from "../peers/trawl.js";
 import { openZoektWithSymbols, type Zoekt } from "../peers/zoekt.js";
@@ -25,7 +24,6 @@ export const rankingSuite: Suite = {
 };
 
 const ours = "trawl";
-const symbolsTimeoutMs = 1_800_000;
 
 /** What must be better than zoekt's, and by how much. */
 const aheadMust = 10;
@@ -68,7 +66,7 @@ async function askServers(
 ): Promise<Asked[]> {
   context.progress(`indexing ${corpus.name}, with symbols`);
   await trawl.add(corpus.name, corpus.path, context.progress);
-  await waitForSymbols(trawl);
+  await trawl.waitForSymbols();
   const zoekt = await openZoektWithSymbols(corpus, context);
   if (zoekt.kind === "missing") results.note(`zoekt is not measured: ${zoekt.reason}.`);
   const peer: Zoekt | undefined = zoekt.kind === "found" ? zoekt.peer : undefined;
@@ -80,16 +78,6 @@ async function askServers(
   }
   await peer?.stop();
   return asked;
-}
-
-async function waitForSymbols(trawl: Trawl): Promise<void> {
-  const startedMs = monotonicMs();
-  while (monotonicMs() - startedMs < symbolsTimeoutMs) {
-    const text = await (await fetch(`${trawl.url}/metrics`)).text();
-    if (/^trawl_index_shards_without_symbols 0$/m.test(text)) return;
-    await sleep(200);
-  }
-  throw new TrawlError("internal", "symbols were not extracted within half an hour");
 }
 
 function report(half: Half, all: readonly Asked[], { progress, isQuick }: SuiteContext, results: Results): void {

@@ -151,6 +151,14 @@ function readCpuMs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
+/** User and system seconds of a process and of its children that have ended. */
+export function readTreeCpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) /, "")
+    .split(" ");
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100;
+}
+
 /** The size of a folder on disk. */
 export function diskBytes(path: string): number {
   const stat = lstatSync(path);

@@ -101,7 +101,8 @@ function isInside(path: string): boolean {
     others.every((part) => part !== "" && part !== "." && part !== "..");
   return (
     isPlain &&
-    (path === "audit.log" || (["catalog", "shards", "mirrors", "secrets"].includes(first) && others.length > 0))
+    (path === "audit.log" ||
+      (["catalog", "shards", "mirrors", "secrets", "connections"].includes(first) && others.length > 0))
   );
 }
 

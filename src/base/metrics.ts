@@ -64,6 +64,25 @@ export const metricTable = {
     labels: [],
     help: "Searches waiting for a permit to run.",
   },
+  mcpCalls: {
+    kind: "counter",
+    name: "trawl_mcp_calls_total",
+    labels: ["tool", "outcome"],
+    help: "Calls of tools by assistants that ended, by tool and by outcome: ok, error, cancelled (the client disconnected).",
+  },
+  mcpCallSeconds: {
+    kind: "histogram",
+    name: "trawl_mcp_call_seconds",
+    labels: ["tool"],
+    buckets: [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1, 2, 5, 10, 20, 60],
+    help: "Time from the start of a tool's call to its answer, by tool.",
+  },
+  mcpCallsRunning: {
+    kind: "gauge",
+    name: "trawl_mcp_calls_running",
+    labels: [],
+    help: "Calls of tools that are running.",
+  },
   queueLength: {
     kind: "gauge",
     name: "trawl_queue_length",

@@ -1,6 +1,7 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import { TrawlError } from "../base/errors.js";
 import type { BlameRequest } from "../git/history/blame.js";
+import type { FoundHunk } from "../git/history/blame-stream.js";
 import type { CommitData, HistoryRequest } from "../git/history/commits.js";
 import type { EntryData } from "../git/objects/directories.js";
 import type {
@@ -50,6 +51,11 @@ export class GitCache {
   readonly blames = new BoundedMap<string, GitReadAnswer<"read-blame">>(
     keptBlameBytesMax,
     ({ hunks }) => objectBytes * (1 + hunks.length),
+  );
+  /** The same for whole files, as they were streamed. */
+  readonly origins = new BoundedMap<string, readonly FoundHunk[]>(
+    keptBlameBytesMax,
+    ({ length }) => objectBytes * (1 + length),
   );
 }
 
@@ -195,6 +201,15 @@ export class GitReads {
     );
   }
 
+  /** The origin of all lines of a file, if it was streamed before. */
+  keptOrigins({ repository, oid }: CommitSource, path: string): readonly FoundHunk[] | undefined {
+    return this.#cache.origins.get(`${repository.record.id}/${oid}/${path}`);
+  }
+
+  keepOrigins({ repository, oid }: CommitSource, path: string, hunks: readonly FoundHunk[]): void {
+    this.#cache.origins.set(`${repository.record.id}/${oid}/${path}`, hunks);
+  }
+
   /** The origin of lines of a file. */
   async blame({ repository: { record } }: CommitSource, blame: BlameRequest): Promise<GitReadAnswer<"read-blame">> {
     const key = `${record.id}/${JSON.stringify(blame)}`;
@@ -208,6 +223,11 @@ export class GitReads {
   /** A text as lines of HTML. */
   highlight(text: TextToHighlight, patient: boolean): Promise<HighlightedText> {
     return this.#highlights.get(patient ? "patient" : "", text);
+  }
+
+  /** The HTML that the Markdown describes; it is safe in any page. */
+  async renderMarkdown(text: string): Promise<string> {
+    return (await this.#pool.run({ kind: "render-markdown", text }, this.#limits())).html;
   }
 
   async #resolve(repositoryId: number, texts: readonly string[]): Promise<(string | null)[]> {

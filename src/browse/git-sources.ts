@@ -11,6 +11,7 @@ const abbreviatedLength = 7;
 /** A commit, and the revision that was typed for it: undefined when it was reached by its oid. */
 export class CommitSource {
   readonly __typename = "GitCommit";
+  readonly perforceChangelist = null;
   readonly repository: RepositorySource;
   readonly oid: string;
   readonly revision: string | undefined;

@@ -132,10 +132,6 @@ export class RepositorySource {
     return false;
   }
 
-  get ingestedCodeowners(): null {
-    return null;
-  }
-
   /** The commit of an indexed branch, where "" and `HEAD` denote the default one; does not read the mirror. */
   indexedCommit(revision: string): string | undefined {
     const { indexedBranches } = this.record;

@@ -7,12 +7,14 @@ import { callAfter, monotonicMs } from "../base/deadline.js";
 import { TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { Catalog } from "../catalog/catalog.js";
+import type { Connections } from "../codehost/connections.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import { clientKey } from "../model/client.js";
 import type { MetadataChange } from "../model/metadata-change.js";
 import type { HistoryStatus } from "../model/history-record.js";
 import type { Repository, RepositoryAttributes } from "../model/repository.js";
 import type { Viewer } from "../model/viewer.js";
+import type { SearchJobs } from "../jobs/search-jobs.js";
 import type { Searcher } from "../search/searcher.js";
 import type { ReadLimits, ReadPool } from "../pool/read-pool.js";
 import { GitReads, type GitCache } from "./git-reads.js";
@@ -28,6 +30,12 @@ const fieldsOfTurn = 10_000;
 const notAuthenticated = "not authenticated";
 
 /** Commands for repositories, by name or by id. Changes are durable when their promise resolves. */
+export interface RemoteRepository {
+  readonly name: string;
+  readonly url: string;
+  readonly private: boolean;
+}
+
 export interface RepositoryCommands {
   setAttributes(name: string, attributes: Partial<RepositoryAttributes>): Promise<void>;
   changeMetadata(name: string, change: MetadataChange): Promise<void>;
@@ -43,8 +51,15 @@ export interface RepositoryCommands {
 /** Services shared by the resolvers of all requests. */
 export interface GraphqlServices {
   readonly repositoryCommands: RepositoryCommands;
+  /**
+   * Adds a repository of another host, without waiting for its first sync. Rejects with `bad-config`, with `forbidden`
+   * for one of this host, and with `conflict` if its name stands for another.
+   */
+  readonly addRemote: (given: RemoteRepository) => Promise<void>;
+  readonly connections: Connections;
   readonly catalog: Catalog;
   readonly searcher: Searcher;
+  readonly jobs: SearchJobs;
   readonly accounts: Accounts;
   readonly audit: AuditLog;
   readonly contexts: ContextDirectory;

@@ -35,6 +35,9 @@ export class Catalog {
   /** Settles when the last change or `between` is done. */
   #commits: Promise<void> = Promise.resolve();
 
+  /** Each is called with a repository that has changed; new searches see the change when the current event is over. */
+  readonly watchers = new Set<(repository: Repository) => void>();
+
   /** Called when some users who could read a repository can no longer do so. */
   onReadersChanged: (before: Repository, after: Repository) => void = () => undefined;
 
@@ -260,6 +263,7 @@ export class Catalog {
     this.#repositories.set(repository.id, repository);
     this.#repositoryIdOfName.set(repository.name, repository.id);
     this.#tables.replace(repository);
+    for (const watch of this.watchers) watch(repository);
     if (before !== undefined && mayHide(before, repository)) this.onReadersChanged(before, repository);
   }
 }

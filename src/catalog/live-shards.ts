@@ -55,6 +55,7 @@ export class LiveShards {
   view(): CatalogView {
     const shards = this.ordered();
     const generation = this.#pins.pin();
+    if (this.#table === undefined) this.#columns.reserve(shards.length);
     if (this.#table === undefined || !this.#isTableCurrent)
       this.#table = ShardTable.of(shards, this.#table, (shardId) => this.#columns.shardColumn(shardId));
     this.#isTableCurrent = true;

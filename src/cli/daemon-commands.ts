@@ -46,7 +46,9 @@ export function addConfig(program: Command): void {
 export function addExplain(program: Command): void {
   program
     .command("explain")
-    .description("Show how a query is parsed and planned, and what the index rules out.")
+    .description(
+      "Show how a query is parsed and planned, what the index rules out, and how the first results are scored.",
+    )
     .argument("<query...>")
     .addOption(dataOption())
     .option("-t, --type <type>", "pattern type: standard, keyword, literal or regexp", "standard")

@@ -8,6 +8,7 @@ export const exitCodes = {
   failed: 2,
   incomplete: 3,
   unwritten: 4,
+  excluded: 5,
   interrupted: 130,
 } as const;
 
@@ -18,5 +19,6 @@ export const exitCodeText: readonly (readonly [code: number, meaning: string])[]
   [exitCodes.failed, "an error, which is on standard error"],
   [exitCodes.incomplete, "results are incomplete; the reason is on standard error"],
   [exitCodes.unwritten, "the output could not be written"],
+  [exitCodes.excluded, "a search with --strict left something out; standard error says what"],
   [exitCodes.interrupted, "interrupted by Ctrl-C"],
 ];

@@ -10,6 +10,7 @@ import { programVersion } from "../daemon/parts/program.js";
 import { addBackup, addCheck, addConfig, addExplain, addReload } from "./daemon-commands.js";
 import { addDoctor } from "./doctor/doctor-command.js";
 import { environmentVariables } from "./manual/environment.js";
+import { addJob } from "./jobs/job-commands.js";
 import { addManual } from "./manual/manual-commands.js";
 import { addRepo } from "./repo-commands.js";
 import { isReaderGone, OutputError } from "./output.js";
@@ -79,6 +80,7 @@ export function createProgram(exit: (code: number) => void): Command {
   addServe(program, exit);
   addSearch(program, exit);
   addApi(program, exit);
+  addJob(program, exit);
   addLogin(program);
   addRepo(program);
   addConnection(program);

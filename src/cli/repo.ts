@@ -2,7 +2,7 @@ import { TrawlError } from "../base/errors.js";
 import { nearestWord } from "../base/nearest-word.js";
 import { absoluteUrl } from "../base/repository-url.js";
 import type { HistoryStatus } from "../model/history-record.js";
-import type { RepositoryStatus } from "../model/repository-status.js";
+import type { MissingSymbols, RepositoryStatus } from "../model/repository-status.js";
 import type { RepositoryAttributes } from "../model/repository.js";
 import { callDaemon } from "./control-client.js";
 import type { Call } from "./repo-list.js";
@@ -137,7 +137,7 @@ export class RepoCommands {
     for (const flag of ["fork", "archived", "private"] as const) if (status[flag]) fields.push(flag);
     if (status.readers.length > 0) fields.push(`read by ${status.readers.join(" ")}`);
     if (status.stars > 0) fields.push(`${status.stars} ${status.stars === 1 ? "star" : "stars"}`);
-    fields.push(...describeHistory(status.historyIndex));
+    fields.push(...describeHistory(status.historyIndex), ...describeMissing(status.missingSymbols));
     if (status.deletedAfter !== "") fields.push(`deleted after ${status.deletedAfter}`);
     if (status.activity !== "") fields.push(status.activity);
     if (status.error !== "") fields.push(`error: ${oneLine(status.error)}`);
@@ -153,6 +153,11 @@ function describeHistory({ wanted, reachableCount, indexedCount, storedBytes, er
   const part = wanted === "all" ? "" : ` (${wanted})`;
   const megabytes = (storedBytes / 1e6).toFixed(1);
   return [`history${part}: ${indexedCount} of ${reachableCount} commits, ${megabytes} MB`, ...failure];
+}
+
+/** Shards that have no symbols yet are not told: they get them in the background. */
+function describeMissing({ textCount }: MissingSymbols): string[] {
+  return textCount === 0 ? [] : [`symbols missing: ${textCount} ${textCount === 1 ? "text" : "texts"}`];
 }
 
 /** Replaces control characters, including line ends, by spaces, so that each repository is one line. */

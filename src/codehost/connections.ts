@@ -4,6 +4,7 @@ import type { Log } from "../base/log.js";
 import { readSecret } from "../base/secret-source.js";
 import type { RepositoryConfig } from "../model/repository.js";
 import { listHost } from "./api-listing.js";
+import { ListingRecord, compareLists, type ListingAttempt, type ListChanges } from "./listing-record.js";
 import type { ConnectionConfig, ListedRepository } from "./connection.js";
 import { listFolder } from "./folder-listing.js";
 import { RateLimitError } from "./host-request.js";
@@ -21,6 +22,17 @@ export interface ConnectionStatus {
   readonly lastListed: string;
   /** Why the last attempt failed, or what it left out; "" if nothing is wrong. */
   readonly error: string;
+}
+
+/** A connection with everything that is known about it. */
+export interface ConnectionDetails extends ConnectionStatus {
+  readonly config: ConnectionConfig;
+  /** RFC 3339: when this configuration came into effect. */
+  readonly configuredAt: string;
+  /** RFC 3339: when it will be listed next; "" while it is being listed, or waits for another connection. */
+  readonly nextListing: string;
+  /** Newest first. */
+  readonly attempts: readonly ListingAttempt[];
 }
 
 export interface ConnectionServices {
@@ -48,6 +60,9 @@ interface Connection {
   lastListed: string;
   error: string;
   timer: PendingCall | undefined;
+  readonly configuredAt: string;
+  nextListing: string;
+  readonly attempts: ListingRecord;
 }
 
 /**
@@ -61,6 +76,9 @@ export class Connections {
   #connections: readonly Connection[] = [];
   #running: Promise<void> = Promise.resolve();
   #isStarted = false;
+  #attemptCount = 0;
+  /** The connection that lists a repository, by its name; created when it is needed. */
+  #connectionOf: ReadonlyMap<string, string> | undefined;
 
   constructor(services: ConnectionServices) {
     this.#services = services;
@@ -74,6 +92,7 @@ export class Connections {
     );
     for (const old of this.#connections) if (!connections.includes(old)) old.timer?.cancel();
     this.#connections = connections;
+    this.#connectionOf = undefined;
     if (this.#isStarted) this.#schedule();
   }
 
@@ -91,6 +110,29 @@ export class Connections {
     });
   }
 
+  details(): readonly ConnectionDetails[] {
+    const statuses = this.statuses();
+    return this.#connections.map(({ config, configuredAt, nextListing, attempts }, i) => {
+      return { ...statuses[i], config, configuredAt, nextListing, attempts: attempts.list() };
+    });
+  }
+
+  /** The name of the connection that lists this repository; undefined if none does. */
+  connectionOf(repositoryName: string): string | undefined {
+    this.#connectionOf ??= new Map(
+      this.#connections
+        .toReversed()
+        .flatMap(({ config, repositories }) => repositories.map((r) => [r.name, config.name])),
+    );
+    return this.#connectionOf.get(repositoryName);
+  }
+
+  /** Lists soon, without waiting for the result. Throws `not-found`. */
+  request(name: string): void {
+    const connection = this.#require(name);
+    if (connection.nextListing !== "") this.#listAfter(connection, 0);
+  }
+
   /** Begins to list. */
   start(): void {
     this.#isStarted = true;
@@ -99,12 +141,7 @@ export class Connections {
 
   /** Lists now. Rejects with `not-found`, or with the error of the listing. */
   async list(name: string, mayRemoveMost: boolean): Promise<ConnectionStatus> {
-    const connection = this.#connections.find(({ config }) => config.name === name);
-    if (connection === undefined)
-      throw new TrawlError(
-        "not-found",
-        `there is no connection named ${JSON.stringify(name)}; see \`trawl connection list\``,
-      );
+    const connection = this.#require(name);
     await this.#enqueue(connection, mayRemoveMost);
     const status = this.statuses().find((other) => other.name === name);
     if (status === undefined || connection.error !== "") throw new TrawlError("git", `${name}: ${connection.error}`);
@@ -117,10 +154,22 @@ export class Connections {
     await this.#running;
   }
 
+  #require(name: string): Connection {
+    const connection = this.#connections.find(({ config }) => config.name === name);
+    if (connection === undefined)
+      throw new TrawlError(
+        "not-found",
+        `there is no connection named ${JSON.stringify(name)}; see \`trawl connection list\``,
+      );
+    return connection;
+  }
+
   async #open(config: ConnectionConfig): Promise<Connection> {
     const store = new StoredList(this.#services.folder, config.name);
     const repositories = (await store.read()) ?? [];
-    return { config, store, repositories, lastListed: "", error: "", timer: undefined };
+    const configuredAt = new Date().toISOString();
+    const state = { lastListed: "", error: "", timer: undefined, nextListing: "" };
+    return { config, store, repositories, ...state, configuredAt, attempts: new ListingRecord() };
   }
 
   #schedule(): void {
@@ -130,11 +179,13 @@ export class Connections {
   #listAfter(connection: Connection, delayMs: number): void {
     if (this.#stop.signal.aborted || !this.#connections.includes(connection)) return;
     connection.timer?.cancel();
+    connection.nextListing = new Date(new Date().getTime() + delayMs).toISOString();
     connection.timer = callAfter(delayMs, () => void this.#enqueue(connection, false));
   }
 
   /** Resolves when it was listed; a failure is in its status. */
   #enqueue(connection: Connection, mayRemoveMost: boolean): Promise<void> {
+    connection.nextListing = "";
     this.#running = this.#running.then(() => this.#list(connection, mayRemoveMost));
     return this.#running;
   }
@@ -143,9 +194,12 @@ export class Connections {
     if (this.#stop.signal.aborted) return;
     const { config } = connection;
     let delayMs = config.intervalSeconds * 1000;
+    connection.attempts.begin(++this.#attemptCount);
     try {
-      await this.#replace(connection, mayRemoveMost);
+      const changes = await this.#replace(connection, mayRemoveMost);
+      connection.attempts.end("completed", connection.error, changes);
     } catch (error) {
+      connection.attempts.end(this.#stop.signal.aborted ? "cancelled" : "failed", errorMessage(error));
       delayMs = error instanceof RateLimitError ? error.waitMs : Math.min(delayMs, retryMsMax);
       connection.error = errorMessage(error);
       if (!this.#stop.signal.aborted) this.#services.log.warn({ connection: config.name }, connection.error);
@@ -153,22 +207,28 @@ export class Connections {
     this.#listAfter(connection, delayMs);
   }
 
-  async #replace(connection: Connection, mayRemoveMost: boolean): Promise<void> {
+  async #replace(connection: Connection, mayRemoveMost: boolean): Promise<ListChanges> {
     const listed = await this.#read(connection.config);
     const { repositories, problems } = selectRepositories(connection.config, listed, this.#services.check);
     const before = connection.repositories;
     if (JSON.stringify(before) !== JSON.stringify(repositories)) {
-      connection.repositories = repositories;
+      this.#setRepositories(connection, repositories);
       try {
         await this.#services.apply(mayRemoveMost);
       } catch (error) {
-        connection.repositories = before;
+        this.#setRepositories(connection, before);
         throw error;
       }
       await connection.store.write(repositories);
     }
     connection.lastListed = new Date().toISOString();
     connection.error = problems.length === 0 ? "" : `left out: ${problems.join("; ")}`;
+    return compareLists(before, repositories);
+  }
+
+  #setRepositories(connection: Connection, repositories: readonly RepositoryConfig[]): void {
+    connection.repositories = repositories;
+    this.#connectionOf = undefined;
   }
 
   async #read(config: ConnectionConfig): Promise<readonly ListedRepository[]> {

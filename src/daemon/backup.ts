@@ -198,12 +198,19 @@ class RunningBackup {
     }
   }
 
-  /** The secrets of remotes and the audit log. A secret may be deleted at any moment, with its repository. */
+  /**
+   * The secrets of remotes, the lists of connections to code hosts and the audit log. A secret may be deleted at any
+   * moment, with its repository. Without the lists, a restored daemon would remove what they name until it has listed the
+   * hosts.
+   */
   async #copyFiles(): Promise<void> {
     const secrets = filesIn(join(this.#source.dataFolder, "secrets"), /^[0-9a-f]{1,64}$/).map(
       (name) => `secrets/${name}`,
     );
-    for (const path of [...secrets, "audit.log"]) {
+    const lists = filesIn(join(this.#source.dataFolder, "connections"), /^[A-Za-z0-9_-]{1,64}\.json$/).map(
+      (name) => `connections/${name}`,
+    );
+    for (const path of [...secrets, ...lists, "audit.log"]) {
       const source = join(this.#source.dataFolder, path);
       try {
         if (existsSync(source)) await this.#copy("file", { kind: "file", path, source });

@@ -6,7 +6,14 @@ import { fileContexts } from "./config/contexts.js";
 import { describe, isObject, ownRow, unknownKeyText } from "./config/problems.js";
 import { checkRepositories, fileRepositories, typedRepository } from "./config/repositories.js";
 import { validConfig } from "./config/validators.js";
-import { optionTable, type OptionRow, type OptionValues, type ResolvedOptions, type TypedOptions } from "./options.js";
+import {
+  optionTable,
+  splitKey,
+  type OptionRow,
+  type OptionValues,
+  type ResolvedOptions,
+  type TypedOptions,
+} from "./options.js";
 
 /**
  * Resolves the options that were typed: reads and checks the file, overrides it by the command line, fills in defaults
@@ -50,7 +57,9 @@ export function differingOptions(a: ResolvedOptions, b: ResolvedOptions): string
 }
 
 function optionAt(options: ResolvedOptions, key: string): unknown {
-  return key.split(".").reduce<unknown>((value, part) => (value as Readonly<Record<string, unknown>>)[part], options);
+  const { group, name } = splitKey(key);
+  const values = (group === undefined ? options : options[group as keyof ResolvedOptions]) as unknown;
+  return (values as Readonly<Record<string, unknown>>)[name];
 }
 
 /** The options of the file by key. A relative data directory is relative to the file. */
@@ -66,8 +75,8 @@ function flatten(content: Readonly<Record<string, unknown>>, directory: string):
 function applyOverride(values: Map<string, unknown>, key: string, text: string, problems: string[]): void {
   const row = ownRow(optionTable, key);
   const value = row ? readValue(row, text) : text;
-  const [first = "", second] = key.split(".");
-  const content = second === undefined ? { [first]: value } : { [first]: { [second]: value } };
+  const { group, name } = splitKey(key);
+  const content = group === undefined ? { [name]: value } : { [group]: { [name]: value } };
   if (row && validConfig(content)) values.set(key, value);
   else if (row) problems.push(...describe("command line", validConfig.errors, content, undefined, []));
   else if (key === "repositories") problems.push("command line: repositories are named with --repository NAME=URL");
@@ -89,9 +98,9 @@ function nest(values: ReadonlyMap<string, unknown>): OptionValues {
   const nested: Record<string, unknown> = {};
   for (const [key, row] of Object.entries<OptionRow>(optionTable)) {
     const value = values.has(key) ? values.get(key) : row.default;
-    const [first = "", second] = key.split(".");
-    if (second === undefined) nested[first] = value;
-    else nested[first] = { ...(nested[first] as object), [second]: value };
+    const { group, name } = splitKey(key);
+    if (group === undefined) nested[name] = value;
+    else nested[group] = { ...(nested[group] as object), [name]: value };
   }
   return nested as OptionValues;
 }

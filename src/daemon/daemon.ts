@@ -12,7 +12,6 @@ import type { Log } from "../base/log.js";
 import { LoopDelayMeter } from "../base/loop-delay.js";
 import { resultWhileYielding } from "../base/yielding.js";
 import type { Catalog } from "../catalog/catalog.js";
-import type { GraphqlExecutor } from "../graphql/execution/executor.js";
 import type { ControlServer } from "../http/server/control-server.js";
 import type { HttpServer } from "../http/server/uws.js";
 import { limitUnsentBytes, widenSendBuffers } from "../native/socket/socket.js";
@@ -26,6 +25,8 @@ import { differingOptions } from "./config.js";
 import type { Controlled, ReloadResult } from "./controlled.js";
 import type { ResolvedOptions } from "./options.js";
 import { createGraphqlExecutor, createGraphqlServices } from "./parts/graphql-parts.js";
+import { mcpLoader } from "./parts/mcp-parts.js";
+import { warmUpSteps } from "./parts/warm-up.js";
 import { createHttpServer } from "./parts/http-parts.js";
 import { createParts, type DaemonParts } from "./parts/parts.js";
 import { rereadOptions } from "./reread-options.js";
@@ -74,7 +75,7 @@ export class Daemon implements Controlled {
   readonly #server: HttpServer;
   readonly #control: ControlServer;
   /** Created lazily: parsing the schema takes 0.1 s, which would delay the first searches. */
-  readonly #graphql: () => GraphqlExecutor;
+  readonly #warmUpSteps: readonly (() => void)[];
   #warmUpCall: PendingCall | undefined;
   /** The lists of repositories and connections that are in effect. */
   #configured: ResolvedOptions;
@@ -93,13 +94,20 @@ export class Daemon implements Controlled {
     log: Log,
   ) {
     const parts = createParts(options, snapshots, log);
-    const services = createGraphqlServices(options, parts);
+    this.connections = new Connections({
+      folder: join(options.data, "connections"),
+      log,
+      check: checkRepository,
+      apply: (mayRemoveMost) => this.#configureRepositories(this.#configured, mayRemoveMost),
+    });
+    const services = createGraphqlServices(options, parts, this.connections);
     const graphql = lazy(() => createGraphqlExecutor(options, services, parts));
     this.#options = options;
     this.#parts = parts;
     this.#control = control;
-    this.#graphql = graphql;
-    this.#server = createHttpServer(options, parts, { webhookSecrets, services, graphql });
+    const mcp = mcpLoader(options, parts);
+    this.#warmUpSteps = warmUpSteps(parts, graphql, mcp);
+    this.#server = createHttpServer(options, parts, { webhookSecrets, services, graphql, mcp });
     this.catalog = parts.catalog;
     this.searcher = parts.searcher;
     this.sync = parts.sync;
@@ -109,19 +117,10 @@ export class Daemon implements Controlled {
     this.tokenLifetimes = parts.tokenLifetimes;
     this.backups = parts.backups;
     this.storeLost = parts.stores.lost;
-    this.connections = new Connections({
-      folder: join(options.data, "connections"),
-      log,
-      check: checkRepository,
-      apply: (mayRemoveMost) => this.#configureRepositories(this.#configured, mayRemoveMost),
-    });
     this.#configured = options;
   }
 
-  /**
-   * Loads the stored data, while the control socket and the watchdog continue to be served: 10,000 repositories and as
-   * many users take half a second.
-   */
+  /** Loads the stored data in steps: 10,000 repositories and as many users take half a second. */
   async load(): Promise<void> {
     const [largestId] = await Promise.all([
       largestMirrorId(this.#options.data),
@@ -129,6 +128,7 @@ export class Daemon implements Controlled {
     ]);
     this.catalog.reserveRepositoryId(largestId);
     await resultWhileYielding(this.accounts.load());
+    await resultWhileYielding(this.#parts.jobs.load());
     const storedIds = await resultWhileYielding(this.#parts.stores.shards.idsInSteps());
     this.sync.shards.reserveShardIds(Math.max(this.catalog.nextShardId, (storedIds.at(-1) ?? 0) + 1));
     this.sync.shards.retire(storedIds.filter((id) => !this.#isLive(id)));
@@ -166,7 +166,8 @@ export class Daemon implements Controlled {
 
   /** Opens the port, or uses the socket that is already listening, and starts to sync; returns the address. */
   async start(listener: number | undefined): Promise<{ readonly url: string; readonly port: number }> {
-    await this.accounts.start(programItself, !this.#options.auth.allowSignup);
+    const hasRepository = (id: number): boolean => this.catalog.repository(id) !== undefined;
+    await this.accounts.start(programItself, !this.#options.auth.allowSignup, hasRepository);
     const port = this.#server.listen(
       this.#options.listenHost,
       this.#options.listenPort,
@@ -183,6 +184,7 @@ export class Daemon implements Controlled {
     await this.#configureRepositories(this.#options, true);
     this.sync.start();
     this.connections.start();
+    this.#parts.jobs.start();
     this.#warmUpCall = callAfter(warmUpDelayMs, () => void this.#warmUp());
     this.#loopDelay = new LoopDelayMeter((worstSeconds) => this.#recordLoopDelay(worstSeconds));
     return { url, port };
@@ -195,14 +197,8 @@ export class Daemon implements Controlled {
 
   /** In several iterations of the event loop, because each of these takes about 10 ms. */
   async #warmUp(): Promise<void> {
-    void this.#parts.snapshots.takeIfChanged();
-    const parts = [
-      () => this.#parts.warmer.start(),
-      () => this.#parts.threads.read.warm(),
-      () => void this.#graphql(),
-      () => void this.#graphql().warmUp(),
-    ];
-    for (const begin of parts) {
+    await this.#parts.noSearch();
+    for (const begin of this.#warmUpSteps) {
       await setImmediate();
       if (this.#isStopping) return;
       begin();
@@ -264,12 +260,13 @@ export class Daemon implements Controlled {
     this.#isStopping = true;
     this.#warmUpCall?.cancel();
     this.#loopDelay?.close();
+    const jobs = this.#parts.jobs.stop();
     this.#parts.watch.close();
     const connections = this.connections.close();
     const streams = this.#server.stop(drainMs);
     if (this.#port !== 0) widenSendBuffers(this.#port, lastBytesMax);
     await Promise.all([this.searcher.stop(), this.#parts.warmer.close()]);
-    await Promise.all([streams, this.#control.close(), this.sync.close(), connections]);
+    await Promise.all([streams, this.#control.close(), this.sync.close(), connections, jobs]);
     const { search, ingest, read } = this.#parts.threads;
     await Promise.all([search.close(), ingest.close(), read.close()]);
     await this.accounts.close();

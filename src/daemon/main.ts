@@ -7,7 +7,7 @@ import { ControlServer } from "../http/server/control-server.js";
 import { findListener } from "../native/socket/socket.js";
 import { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import { controlHandlers } from "./control.js";
-import { Daemon } from "./daemon.js";
+import type { Daemon } from "./daemon.js";
 import { prepareData, recoverStores } from "./data-directory.js";
 import type { ResolvedOptions } from "./options.js";
 import { ServiceManager } from "./service-manager.js";
@@ -41,9 +41,10 @@ export async function runDaemon(options: ResolvedOptions): Promise<number> {
   // A process that reads that the daemon is listening may send a signal immediately.
   const stopped = stopSignal();
   manager.starting("Checking the stores");
-  await recoverStores(options.data, snapshots, log);
+  // Other processes check the stores, while this one loads most of its code.
+  const [code] = await Promise.all([import("./daemon.js"), recoverStores(options.data, snapshots, log)]);
   manager.starting("Opening the catalog");
-  const started = new Daemon(options, secrets, control, snapshots, log);
+  const started = new code.Daemon(options, secrets, control, snapshots, log);
   await started.load();
   daemon = started;
   manager.starting("Reading the configured repositories");

@@ -12,7 +12,8 @@ import type { SearchContext } from "../model/search-context.js";
  * the sample, which are all derived from it. To add an option, add a row, run `make config`, and read it as
  * `options.group.name`.
  *
- * The order is that of the sample. Keys contain at most one dot.
+ * The order is that of the sample. The part of a key before its first dot names a group, which is an object in the file:
+ * `splitKey`.
  */
 export const optionTable = {
   listen: {
@@ -96,11 +97,14 @@ export const optionTable = {
   },
   readers: {
     kind: "integer",
-    default: 2,
+    default: Math.min(availableParallelism(), 8) + 1,
+    defaultText: "one more than the number of cores, at most 9",
+    sample: 3,
     min: 1,
     max: 64,
     unit: "threads",
-    description: "Threads that read mirrors, for example for revisions that are not indexed. They mostly wait for git.",
+    description:
+      "Threads that read mirrors, for example histories that are not indexed. Long reads of one client leave one of them to others.",
   },
   kernel: {
     kind: "choice",
@@ -211,6 +215,46 @@ export const optionTable = {
     unit: "searches",
     description: "Searches that may wait; further ones are refused with HTTP 503.",
   },
+  "jobs.concurrent": {
+    kind: "integer",
+    default: 1,
+    min: 1,
+    max: 64,
+    unit: "jobs",
+    description: "Search jobs that run at the same time. Their searches yield to interactive ones.",
+  },
+  "jobs.countMax": {
+    kind: "integer",
+    default: 10_000,
+    min: 1,
+    max: 1_000_000,
+    unit: "jobs",
+    description: "Search jobs that are kept, including those that have ended. One user may have a tenth of them.",
+  },
+  "jobs.bytes": {
+    kind: "integer",
+    default: 10 * 2 ** 30,
+    min: 1 << 10,
+    max: 2 ** 50,
+    unit: "bytes",
+    description: "Size of the results of one search job; one with more fails.",
+  },
+  "jobs.retentionDays": {
+    kind: "integer",
+    default: 30,
+    min: 1,
+    max: 36_500,
+    unit: "days",
+    description: "A search job and its results are deleted this long after it has ended.",
+  },
+  "jobs.timeoutSeconds": {
+    kind: "integer",
+    default: 3_600,
+    min: 1,
+    max: 86_400,
+    unit: "seconds",
+    description: "Time limit of the search of one repository in a search job.",
+  },
   "search.stallSeconds": {
     kind: "integer",
     default: 60,
@@ -270,6 +314,16 @@ export const optionTable = {
     max: 1_000_000,
     unit: "fields",
     description: "Maximum number of different fields that one GraphQL query may select; 0 for no limit.",
+  },
+  "mcp.enabled": {
+    kind: "boolean",
+    default: true,
+    description: "Offer tools to assistants at /.api/mcp, by the Model Context Protocol.",
+  },
+  "mcp.tools.disabled": {
+    kind: "strings",
+    default: [],
+    description: "Tools that are not offered to assistants, such as diff_search.",
   },
   "index.workers": {
     kind: "integer",
@@ -698,6 +752,12 @@ export type ResolvedOptions = OptionValues & {
   readonly contexts: readonly SearchContext[];
   readonly connections: readonly ConnectionConfig[];
 };
+
+/** The group of a key, and the name in it; a key without a dot is in no group. */
+export function splitKey(key: string): { readonly group: string | undefined; readonly name: string } {
+  const at = key.indexOf(".");
+  return at < 0 ? { group: undefined, name: key } : { group: key.slice(0, at), name: key.slice(at + 1) };
+}
 
 /** Describes the allowed values of a row, for error messages and for the sample. */
 export function allowedText(row: OptionRow): string {

@@ -7,6 +7,7 @@ import {
   optionTable,
   repositoryRequired,
   repositoryTable,
+  splitKey,
   type OptionRow,
 } from "./options.js";
 
@@ -90,34 +91,25 @@ export function configSample(): string {
     lines.push("", ...(group === undefined ? [samples] : [`  "${group}": {`, samples, "  },"]));
   }
   lines.push("", "  // In addition to those added with `trawl repo add`. All fields except name and url are optional.");
-  lines.push('  "repositories": [', "    // {");
-  for (const [name, row] of Object.entries<OptionRow>(repositoryTable)) {
-    lines.push(...sampleLines("    //   //", "    //   ", name, row));
-  }
+  lines.push(...itemSample("repositories", repositoryTable));
+  lines.push("", "  // Code hosts: all their repositories that are selected are mirrored and indexed.");
+  lines.push(...itemSample("connections", connectionTable));
   lines.push(
-    "    // },",
-    "  ],",
-    "",
-    "  // Code hosts: all their repositories that are selected are mirrored and indexed.",
-  );
-  lines.push('  "connections": [', "    // {");
-  for (const [name, row] of Object.entries<OptionRow>(connectionTable))
-    lines.push(...sampleLines("    //   //", "    //   ", name, row));
-  lines.push(
-    "    // },",
-    "  ],",
     "",
     "  // Named sets of repositories, for context: in queries. Each has a query or a list of repositories.",
+    ...itemSample("contexts", contextTable, [
+      "    //   // The repositories that it contains, each with the revisions to search; an alternative to query.",
+      '    //   "repositories": [{"name": "github.com/owner/name", "revisions": []}],',
+    ]),
   );
-  lines.push('  "contexts": [', "    // {");
-  for (const [name, row] of Object.entries<OptionRow>(contextTable))
-    lines.push(...sampleLines("    //   //", "    //   ", name, row));
-  lines.push(
-    "    //   // The repositories that it contains, each with the revisions to search; an alternative to query.",
-  );
-  lines.push('    //   "repositories": [{"name": "github.com/owner/name", "revisions": []}],');
-  lines.push("    // },", "  ],", "}", "");
+  lines.push("}", "");
   return lines.join("\n");
+}
+
+/** A list with one item that is commented out. */
+function itemSample(name: string, rows: Readonly<Record<string, OptionRow>>, more: readonly string[] = []): string[] {
+  const members = Object.entries(rows).flatMap(([key, row]) => sampleLines("    //   //", "    //   ", key, row));
+  return [`  "${name}": [`, "    // {", ...members, ...more, "    // },", "  ],"];
 }
 
 interface OptionGroup {
@@ -130,10 +122,9 @@ interface OptionGroup {
 function optionGroups(): OptionGroup[] {
   const groups = new Map<string | undefined, { name: string; row: OptionRow }[]>();
   for (const [key, row] of Object.entries<OptionRow>(optionTable)) {
-    const [first = "", second] = key.split(".");
-    const group = second === undefined ? undefined : first;
+    const { group, name } = splitKey(key);
     const rows = groups.get(group) ?? [];
-    rows.push({ name: second ?? first, row });
+    rows.push({ name, row });
     groups.set(group, rows);
   }
   return [...groups].map(([group, rows]) => ({ group, rows }));

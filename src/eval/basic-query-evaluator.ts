@@ -43,8 +43,10 @@ export class BasicQueryEvaluator {
   satisfied: Uint8Array = new Uint8Array(0);
   /** Those of `documents` whose content takes too much work to search for the pattern: they are not satisfied. */
   readonly tooCostly: number[] = [];
+  readonly #text: TextPlan;
   readonly #stop: StopCheck;
   readonly #reader: ShardReader;
+  readonly #kernel: Kernel;
   readonly #revisions: SearchedRevisions;
   readonly #filters: PathFilters;
   readonly #pattern: BoundPattern | undefined;
@@ -69,8 +71,10 @@ export class BasicQueryEvaluator {
     people: People | undefined,
     stop: StopCheck,
   ) {
+    this.#text = text;
     this.#stop = stop;
     this.#reader = reader;
+    this.#kernel = kernel;
     this.#people = people;
     this.#peopleFilters = text.people;
     this.#revisions = new SearchedRevisions(reader, visibility, selection);
@@ -125,8 +129,9 @@ export class BasicQueryEvaluator {
   /** Those of the contents that have a document which is searched and passes the filters on paths, ascending. */
   keepSearched(contents: ContentSet): Uint32Array {
     const { contentCount, contentFirstDocument } = this.#reader;
-    if (!this.#filters.isEmpty) this.#filters.decideAll();
     const all = contents ?? Uint32Array.from({ length: contentCount + 1 }, (_, i) => i);
+    if (this.#filters.isEmpty && this.#revisions.seesAll) return all;
+    if (!this.#filters.isEmpty) this.#filters.decideAll();
     return all.filter((content) => {
       this.#stop.check();
       const end = contentFirstDocument[content + 1];
@@ -134,6 +139,16 @@ export class BasicQueryEvaluator {
         if (this.#revisions.isVisible(document) && this.#filters.passes(document)) return true;
       return false;
     });
+  }
+
+  /** True if the texts of files decide. */
+  get searchesText(): boolean {
+    return this.#text.content && this.hasPattern;
+  }
+
+  /** Whether the document is searched at some revision, and passes the filters on paths. */
+  covers(document: number): boolean {
+    return this.#revisions.isVisible(document) && this.#filters.passes(document);
   }
 
   /** True if there is a pattern: documents cannot be decided by their path and repository alone. */
@@ -203,13 +218,13 @@ export class BasicQueryEvaluator {
     if (part >= view.contentCount) return 0;
     const rowFrom = rows.count;
     if (this.#pattern === undefined) {
-      view.fill(Uint32Array.of(part));
+      view.fill(Uint32Array.of(part), this.#kernel);
       addAllNames(view, part, rows);
     } else {
       if (this.#pattern.addRows(i, rows) > 1) rows.sort(rowFrom);
       widenToNames(view, part, rows, rowFrom);
     }
-    if (this.#symbolKind !== undefined) keepKind(view, part, this.#symbolKind, rows, rowFrom);
+    if (this.#symbolKind !== undefined) keepKind(view, part, this.#symbolKind, rows, rowFrom, this.#kernel);
     return rows.count > rowFrom ? 1 : 0;
   }
 

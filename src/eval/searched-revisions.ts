@@ -65,6 +65,17 @@ export class SearchedRevisions {
     return found;
   }
 
+  /** True only if every document is searched at some revision; found without looking at each. */
+  get seesAll(): boolean {
+    const { sets, tombstones } = this.#visibility;
+    if (sets !== undefined || tombstones !== undefined || this.#reader.repositories.length > singleRevisionsMax)
+      return false;
+    const common = branchesOfAll(this.#reader);
+    return this.#reader.repositories.every((_, number) =>
+      this.#indexedRevisions(number).some(({ bit }) => ((common >>> bit) & 1) === 1),
+    );
+  }
+
   /** Whether the document is searched at some revision. */
   isVisible(document: number): boolean {
     if (this.#visibility.sets !== undefined && this.#unindexedAt(document).length > 0) return true;
@@ -140,4 +151,16 @@ export class SearchedRevisions {
   #summary(number: number): RepositorySummary | undefined {
     return (this.#summaries[number] ??= decodeSummary(this.#visibility.summaries, number));
   }
+}
+
+const branchesOfReader = new WeakMap<ShardReader, number>();
+
+/** The branches that every document of the shard is on, as a mask. */
+function branchesOfAll(reader: ShardReader): number {
+  let common = branchesOfReader.get(reader);
+  if (common === undefined) {
+    common = reader.documentBranches.reduce((mask, branches) => mask & branches, ~0);
+    branchesOfReader.set(reader, common);
+  }
+  return common;
 }

@@ -18,7 +18,7 @@ import { ResultCollector } from "./results/result-collector.js";
 import { Rows } from "./match/rows.js";
 import type { SearchOptions, SearchStats } from "../protocol/search-options.js";
 import { StopCheck } from "../protocol/stop-check.js";
-import type { CountedResults, ShardPosition } from "../protocol/shard-position.js";
+import { type CountedResults, isCounted, type ShardPosition } from "../protocol/shard-position.js";
 
 /**
  * A block ends at this many bytes of text: the most work between two checks of the stop flag. When a query has only
@@ -46,7 +46,8 @@ export const shardStart: ShardPosition = { content: 0, result: firstPosition, ro
 export class ShardSearch {
   readonly #reader: ShardReader;
   readonly #writer: ResultWriter;
-  readonly #evaluators: BasicQueryEvaluator[] = [];
+  /** Those that search some repository of the shard. */
+  readonly evaluators: BasicQueryEvaluator[] = [];
   /** Undefined when the same result options apply to all results. */
   readonly #collector: ResultCollector | undefined;
   /** The rows of all results of the block that are not written yet. */
@@ -91,6 +92,8 @@ export class ShardSearch {
     this.#writer = writer;
     const people = options.people === undefined ? undefined : new People(options.people, options.plan);
     const optionsIndexes = new Map<BasicQueryEvaluator, number>();
+    // For a single document, a look-up in the index of the whole shard would take most of the time.
+    const useIndex = options.useIndex && documents.only === undefined;
     options.plan.basicQueries.forEach((basic, i) => {
       if (basic.text === undefined || (basic.text.symbols !== undefined) !== reader instanceof SymbolView) return;
       const evaluator = new BasicQueryEvaluator(
@@ -99,11 +102,11 @@ export class ShardSearch {
         reader,
         visibility,
         kernel,
-        options.useIndex,
+        useIndex,
         people,
         this.#stop,
       );
-      if (evaluator.hasRepositories) this.#evaluators.push(evaluator);
+      if (evaluator.hasRepositories) this.evaluators.push(evaluator);
       optionsIndexes.set(evaluator, basic.optionsIndex);
     });
     this.#blockContentCountMax = blockContentCountMax(options, visibility);
@@ -111,7 +114,7 @@ export class ShardSearch {
       options.resultLimits && new ResultCollector(options.plan, options.resultLimits, writer.control, optionsIndexes);
     const { tombstones } = visibility;
     const shard = { reader, writer, options, tombstones, documents, rowCountMax: this.#lineMatchCountMax };
-    this.#listed = ListedBlocks.of(this.#evaluators, shard, this.#stop);
+    this.#listed = documents.only === undefined ? ListedBlocks.of(this.evaluators, shard, this.#stop) : undefined;
   }
 
   /**
@@ -123,7 +126,7 @@ export class ShardSearch {
     try {
       return this.#searchBlocks(position, stats, pause);
     } finally {
-      for (const evaluator of this.#evaluators) evaluator.addStats(stats);
+      for (const evaluator of this.evaluators) evaluator.addStats(stats);
     }
   }
 
@@ -132,7 +135,7 @@ export class ShardSearch {
     const { only } = this.#wanted;
     const candidates =
       only === undefined
-        ? this.#evaluators.map((evaluator) => evaluator.candidates()).reduce(unite, new Uint32Array(0))
+        ? this.evaluators.map((evaluator) => evaluator.candidates()).reduce(unite, new Uint32Array(0))
         : Uint32Array.of(this.#reader.contentId(only));
     if (position.content === 0 && position.counted === undefined) {
       stats.shardsSearched++;
@@ -140,13 +143,13 @@ export class ShardSearch {
       if (candidates?.length === 0) stats.shardsRuledOut++;
     }
     const blocks = new Blocks(this.#reader, candidates, position.content, this.#blockContentCountMax);
-    const bytesMax = blockBytesMax[this.#evaluators.every((evaluator) => evaluator.isCheap) ? "cheap" : "expensive"];
+    const bytesMax = blockBytesMax[this.evaluators.every((evaluator) => evaluator.isCheap) ? "cheap" : "expensive"];
     let from = position;
     // A resumed block must hold all results that are counted: it is at least as large as the one that was left.
     let block = blocks.next(position.counted === undefined && !this.#writer.hasMatches ? firstBlockBytesMax : bytesMax);
     if (block.length > 0) {
       this.#checkContent();
-      this.#writer.open(this.#reader);
+      this.#writer.open(this.#reader, this.#wanted.debug);
     }
     while (block.length > 0) {
       const stopped = this.#searchBlock(block, from, stats);
@@ -165,7 +168,7 @@ export class ShardSearch {
     const listed = from.counted === undefined ? this.#listed?.search(block, stats) : undefined;
     if (listed !== undefined) return this.#positionInListed(listed, from);
     this.#collector?.startBlock(from.counted?.cuts);
-    for (const evaluator of this.#evaluators) {
+    for (const evaluator of this.evaluators) {
       if (from.counted === undefined && this.#collector?.isOver(evaluator) === true) evaluator.skip();
       else this.#decide(evaluator, block, stats);
       stats.documentsFiltered += evaluator.documents.length;
@@ -177,7 +180,7 @@ export class ShardSearch {
     this.#shownRows = from.counted?.shownRows ?? 0;
     this.#lastCounted.document = -1;
     const { only, except } = this.#wanted;
-    forEachFound(this.#evaluators, (document, hits) => {
+    forEachFound(this.evaluators, (document, hits) => {
       this.#stop.check();
       if (document < from.result.document) return true;
       if (!isCounted(from.counted, document, 0)) {
@@ -235,7 +238,7 @@ export class ShardSearch {
   }
 
   #addNew(source: ResultSource, revision: number, rowFrom: number): void {
-    const shownRows = this.#writer.add(source, rowFrom, this.#rows.count, this.#pathRows);
+    const shownRows = this.#writer.add(source, rowFrom, this.#rows, this.#pathRows);
     this.#lastCounted.document = source.document;
     this.#lastCounted.revision = revision;
     if (shownRows === undefined) {
@@ -291,8 +294,4 @@ export class ShardSearch {
       (select, optionsIndex) => this.#writer.select(source, select, optionsIndex),
     );
   }
-}
-
-function isCounted(counted: CountedResults | undefined, document: number, revision: number): counted is CountedResults {
-  return counted !== undefined && !isBefore(counted.last, document, revision);
 }

@@ -1,6 +1,18 @@
 /** Generated from schema.graphql by `make graphql`. */
 import type { Sources } from "./sources/sources.js";
 
+export type PermissionsSyncJobState = "QUEUED" | "PROCESSING" | "ERRORED" | "FAILED" | "COMPLETED" | "CANCELED";
+
+export type PermissionsSyncJobReasonGroup = "MANUAL" | "WEBHOOK" | "SCHEDULE" | "SOURCEGRAPH" | "UNKNOWN";
+
+export type PermissionsSyncJobsSearchType = "USER" | "REPOSITORY";
+
+export type PermissionsSyncJobPriority = "LOW" | "MEDIUM" | "HIGH";
+
+export interface MarkdownOptions {
+  readonly alwaysNil?: string | null | undefined;
+}
+
 export interface SearchContextInput {
   readonly name: string;
   readonly description: string;
@@ -51,12 +63,31 @@ export interface TeamMemberInput {
   readonly externalAccountLogin?: string | null | undefined;
 }
 
+export type OrganizationInvitationResponseType = "ACCEPT" | "REJECT";
+
+export interface CodeownersFileInput {
+  readonly fileContents: string;
+  readonly repoID?: string | null | undefined;
+  readonly repoName?: string | null | undefined;
+}
+
+export interface DeleteCodeownersFilesInput {
+  readonly repoID?: string | null | undefined;
+  readonly repoName?: string | null | undefined;
+}
+
 export interface SettingsMutationGroupInput {
   readonly subject: string;
   readonly lastID?: number | null | undefined;
 }
 
 export interface SettingsEdit {
+  readonly keyPath: readonly (KeyPathSegment)[];
+  readonly value?: unknown | null | undefined;
+  readonly valueIsJSONCEncodedString: boolean | null;
+}
+
+export interface ConfigurationEdit {
   readonly keyPath: readonly (KeyPathSegment)[];
   readonly value?: unknown | null | undefined;
   readonly valueIsJSONCEncodedString: boolean | null;
@@ -125,11 +156,15 @@ export type CloneStatus = "NOT_CLONED" | "CLONING" | "CLONED";
 
 export type RepositorySourceType = "GIT_REPOSITORY" | "PERFORCE_DEPOT";
 
+export type ExternalServiceSyncJobState = "QUEUED" | "PROCESSING" | "ERRORED" | "FAILED" | "COMPLETED" | "CANCELING" | "CANCELED";
+
 export type GitRefType = "GIT_BRANCH" | "GIT_TAG" | "GIT_REF_OTHER";
 
 export type GitRefOrder = "AUTHORED_OR_COMMITTED_AT";
 
 export type GitObjectType = "GIT_COMMIT" | "GIT_TAG" | "GIT_TREE" | "GIT_BLOB" | "GIT_UNKNOWN";
+
+export type OwnershipReasonType = "CODEOWNERS_FILE_ENTRY" | "ASSIGNED_OWNER" | "RECENT_CONTRIBUTOR_OWNERSHIP_SIGNAL" | "RECENT_VIEW_OWNERSHIP_SIGNAL";
 
 export type HighlightResponseFormat = "HTML_PLAINTEXT" | "HTML_HIGHLIGHT" | "JSON_SCIP";
 
@@ -190,23 +225,28 @@ export interface ObjectTypes {
     readonly usersWithPendingPermissions: { readonly args: NoArguments; readonly result: readonly (string)[] };
     readonly organization: { readonly args: { readonly name: string }; readonly result: SourceOf<"Org"> | null };
     readonly organizations: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly query?: string | null | undefined }; readonly result: SourceOf<"OrgConnection"> };
+    readonly invitationByToken: { readonly args: { readonly token: string }; readonly result: SourceOf<"OrganizationInvitation"> };
+    readonly pendingInvitations: { readonly args: { readonly organization: string }; readonly result: readonly (SourceOf<"OrganizationInvitation">)[] };
+    readonly autocompleteMembersSearch: { readonly args: { readonly organization: string; readonly query: string }; readonly result: readonly (SourceOf<"OrgMemberAutocompleteSearchItem">)[] };
+    readonly temporarySettings: { readonly args: NoArguments; readonly result: SourceOf<"TemporarySettings"> };
     readonly team: { readonly args: { readonly name: string }; readonly result: SourceOf<"Team"> | null };
     readonly teams: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly search?: string | null | undefined; readonly exceptAncestor?: string | null | undefined; readonly includeChildTeams: boolean | null }; readonly result: SourceOf<"TeamConnection"> };
     readonly namespace: { readonly args: { readonly id: string }; readonly result: SourceOf<"Namespace"> | null };
     readonly namespaceByName: { readonly args: { readonly name: string }; readonly result: SourceOf<"Namespace"> | null };
     readonly savedSearches: { readonly args: { readonly owner?: string | null | undefined; readonly namespace?: string | null | undefined; readonly query?: string | null | undefined; readonly viewerIsAffiliated?: boolean | null | undefined; readonly includeDrafts: boolean | null; readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined; readonly orderBy: SavedSearchesOrderBy | null }; readonly result: SourceOf<"SavedSearchConnection"> };
     readonly externalServices: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly repo?: string | null | undefined }; readonly result: SourceOf<"ExternalServiceConnection"> };
-    readonly search: { readonly args: { readonly version: SearchVersion | null; readonly patternType?: SearchPatternType | null | undefined; readonly query: string | null }; readonly result: SourceOf<"Search"> | null };
+    readonly search: { readonly args: { readonly version: SearchVersion | null; readonly patternType?: SearchPatternType | null | undefined; readonly query: string | null; readonly receipt: boolean | null; readonly strict: boolean | null }; readonly result: SourceOf<"Search"> | null };
     readonly searchContexts: { readonly args: { readonly first: number | null; readonly after?: string | null | undefined; readonly query?: string | null | undefined; readonly namespaces: readonly (string | null)[] | null; readonly orderBy: SearchContextsOrderBy | null; readonly descending: boolean | null }; readonly result: SourceOf<"SearchContextConnection"> };
     readonly searchContextBySpec: { readonly args: { readonly spec: string }; readonly result: SourceOf<"SearchContext"> | null };
     readonly isSearchContextAvailable: { readonly args: { readonly spec: string }; readonly result: boolean };
     readonly defaultSearchContext: { readonly args: NoArguments; readonly result: SourceOf<"SearchContext"> | null };
     readonly searchJobs: { readonly args: { readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined; readonly userIDs?: readonly (string)[] | null | undefined; readonly query?: string | null | undefined; readonly states?: readonly (SearchJobState)[] | null | undefined; readonly orderBy: SearchJobsOrderBy | null; readonly descending: boolean | null }; readonly result: SourceOf<"SearchJobConnection"> };
+    readonly renderMarkdown: { readonly args: { readonly markdown: string; readonly options?: MarkdownOptions | null | undefined }; readonly result: string };
     readonly validateSearchJob: { readonly args: { readonly query: string }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly highlightCode: { readonly args: { readonly code: string; readonly fuzzyLanguage: string; readonly disableTimeout: boolean; readonly isLightTheme?: boolean | null | undefined }; readonly result: string };
     readonly settingsSubject: { readonly args: { readonly id: string }; readonly result: SourceOf<"SettingsSubject"> | null };
     readonly viewerSettings: { readonly args: NoArguments; readonly result: SourceOf<"SettingsCascade"> };
-    readonly viewerConfiguration: { readonly args: NoArguments; readonly result: SourceOf<"SettingsCascade"> };
+    readonly viewerConfiguration: { readonly args: NoArguments; readonly result: SourceOf<"ConfigurationCascade"> };
     readonly site: { readonly args: NoArguments; readonly result: SourceOf<"Site"> };
     readonly statusMessages: { readonly args: NoArguments; readonly result: readonly (SourceOf<"StatusMessage">)[] };
     readonly repositoryStats: { readonly args: NoArguments; readonly result: SourceOf<"RepositoryStats"> };
@@ -217,7 +257,52 @@ export interface ObjectTypes {
     readonly clientConfiguration: { readonly args: NoArguments; readonly result: SourceOf<"ClientConfiguration"> };
     readonly enterpriseLicenseHasFeature: { readonly args: { readonly feature: string }; readonly result: boolean };
     readonly executors: { readonly args: { readonly query?: string | null | undefined; readonly active?: boolean | null | undefined; readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"ExecutorConnection"> };
+    readonly codeownersIngestedFiles: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"CodeownersIngestedFileConnection"> };
+    readonly permissionsSyncJobs: { readonly args: { readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined; readonly state?: PermissionsSyncJobState | null | undefined; readonly reasonGroup?: PermissionsSyncJobReasonGroup | null | undefined; readonly searchType?: PermissionsSyncJobsSearchType | null | undefined; readonly query?: string | null | undefined; readonly userID?: string | null | undefined; readonly repoID?: string | null | undefined; readonly partial: boolean | null }; readonly result: SourceOf<"PermissionsSyncJobConnection"> };
     readonly repoMeta: { readonly args: NoArguments; readonly result: SourceOf<"RepoMeta"> };
+  };
+  readonly PermissionsSyncJobConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"PermissionsSyncJob">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"ConnectionPageInfo"> };
+  };
+  readonly PermissionsSyncJobReason: {
+    readonly group: { readonly args: NoArguments; readonly result: PermissionsSyncJobReasonGroup };
+    readonly reason: { readonly args: NoArguments; readonly result: string | null };
+  };
+  readonly CodeHostState: {
+    readonly providerID: { readonly args: NoArguments; readonly result: string };
+    readonly providerType: { readonly args: NoArguments; readonly result: string };
+    readonly status: { readonly args: NoArguments; readonly result: string };
+    readonly message: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly PermissionsSyncJob: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly state: { readonly args: NoArguments; readonly result: PermissionsSyncJobState };
+    readonly failureMessage: { readonly args: NoArguments; readonly result: string | null };
+    readonly reason: { readonly args: NoArguments; readonly result: SourceOf<"PermissionsSyncJobReason"> };
+    readonly cancellationReason: { readonly args: NoArguments; readonly result: string | null };
+    readonly triggeredByUser: { readonly args: NoArguments; readonly result: SourceOf<"User"> | null };
+    readonly queuedAt: { readonly args: NoArguments; readonly result: string };
+    readonly startedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly finishedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly processAfter: { readonly args: NoArguments; readonly result: string | null };
+    readonly ranForMs: { readonly args: NoArguments; readonly result: number | null };
+    readonly numResets: { readonly args: NoArguments; readonly result: number | null };
+    readonly numFailures: { readonly args: NoArguments; readonly result: number | null };
+    readonly lastHeartbeatAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly workerHostname: { readonly args: NoArguments; readonly result: string };
+    readonly cancel: { readonly args: NoArguments; readonly result: boolean };
+    readonly subject: { readonly args: NoArguments; readonly result: SourceOf<"PermissionsSyncJobSubject"> };
+    readonly priority: { readonly args: NoArguments; readonly result: PermissionsSyncJobPriority };
+    readonly noPerms: { readonly args: NoArguments; readonly result: boolean };
+    readonly invalidateCaches: { readonly args: NoArguments; readonly result: boolean };
+    readonly permissionsAdded: { readonly args: NoArguments; readonly result: number };
+    readonly permissionsRemoved: { readonly args: NoArguments; readonly result: number };
+    readonly permissionsFound: { readonly args: NoArguments; readonly result: number };
+    readonly codeHostStates: { readonly args: NoArguments; readonly result: readonly (SourceOf<"CodeHostState">)[] };
+    readonly partialSuccess: { readonly args: NoArguments; readonly result: boolean };
+    readonly placeInQueue: { readonly args: NoArguments; readonly result: number | null };
   };
   readonly ExecutorConnection: {
     readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Executor">)[] };
@@ -232,6 +317,7 @@ export interface ObjectTypes {
     readonly createSearchJob: { readonly args: { readonly query: string }; readonly result: SourceOf<"SearchJob"> };
     readonly cancelSearchJob: { readonly args: { readonly id: string }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly deleteSearchJob: { readonly args: { readonly id: string }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly retrySearchJob: { readonly args: { readonly id: string }; readonly result: SourceOf<"SearchJob"> };
     readonly logEvent: { readonly args: { readonly event: string; readonly userCookieID: string; readonly firstSourceURL?: string | null | undefined; readonly lastSourceURL?: string | null | undefined; readonly url: string; readonly source: EventSource; readonly cohortID?: string | null | undefined; readonly referrer?: string | null | undefined; readonly argument?: string | null | undefined; readonly publicArgument?: string | null | undefined; readonly deviceID?: string | null | undefined; readonly insertID?: string | null | undefined; readonly eventID?: number | null | undefined; readonly client?: string | null | undefined; readonly connectedSiteID?: string | null | undefined; readonly hashedLicenseKey?: string | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly logEvents: { readonly args: { readonly events?: readonly (Event)[] | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly logUserEvent: { readonly args: { readonly event: string; readonly userCookieID: string }; readonly result: SourceOf<"EmptyResponse"> | null };
@@ -242,6 +328,7 @@ export interface ObjectTypes {
     readonly addRepoKeyValuePair: { readonly args: { readonly repo: string; readonly key: string; readonly value?: string | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly updateRepoKeyValuePair: { readonly args: { readonly repo: string; readonly key: string; readonly value?: string | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly deleteRepoKeyValuePair: { readonly args: { readonly repo: string; readonly key: string }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly addRepository: { readonly args: { readonly name: string; readonly cloneURL: string; readonly private: boolean | null }; readonly result: SourceOf<"Repository"> };
     readonly deleteRepository: { readonly args: { readonly repository: string }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly updateMirrorRepository: { readonly args: { readonly repository: string }; readonly result: SourceOf<"EmptyResponse"> };
     readonly checkMirrorRepositoryConnection: { readonly args: { readonly repository?: string | null | undefined; readonly name?: string | null | undefined }; readonly result: SourceOf<"CheckMirrorRepositoryConnectionResult"> };
@@ -250,6 +337,9 @@ export interface ObjectTypes {
     readonly deleteRepositoryFromDisk: { readonly args: { readonly repo: string }; readonly result: SourceOf<"EmptyResponse"> };
     readonly setRepositoryPermissionsForUsers: { readonly args: { readonly repository: string; readonly userPermissions: readonly (UserPermissionInput)[] }; readonly result: SourceOf<"EmptyResponse"> };
     readonly setRepositoryPermissionsUnrestricted: { readonly args: { readonly repositories: readonly (string)[]; readonly unrestricted: boolean }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly addCodeownersFile: { readonly args: { readonly input: CodeownersFileInput }; readonly result: SourceOf<"CodeownersIngestedFile"> };
+    readonly updateCodeownersFile: { readonly args: { readonly input: CodeownersFileInput }; readonly result: SourceOf<"CodeownersIngestedFile"> };
+    readonly deleteCodeownersFiles: { readonly args: { readonly repositories: readonly (DeleteCodeownersFilesInput)[] }; readonly result: SourceOf<"EmptyResponse"> };
     readonly excludeRepoFromExternalServices: { readonly args: { readonly externalServices: readonly (string)[]; readonly repo: string }; readonly result: SourceOf<"EmptyResponse"> };
     readonly addExternalService: { readonly args: { readonly input: AddExternalServiceInput }; readonly result: SourceOf<"ExternalService"> };
     readonly updateExternalService: { readonly args: { readonly input: UpdateExternalServiceInput }; readonly result: SourceOf<"ExternalService"> };
@@ -266,6 +356,7 @@ export interface ObjectTypes {
     readonly deleteUsers: { readonly args: { readonly users: readonly (string)[]; readonly hard?: boolean | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly recoverUsers: { readonly args: { readonly userIDs: readonly (string)[] }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly updateUser: { readonly args: { readonly user: string; readonly username?: string | null | undefined; readonly displayName?: string | null | undefined; readonly avatarURL?: string | null | undefined }; readonly result: SourceOf<"User"> };
+    readonly setSearchable: { readonly args: { readonly searchable: boolean }; readonly result: SourceOf<"EmptyResponse"> };
     readonly setUserIsSiteAdmin: { readonly args: { readonly userID: string; readonly siteAdmin: boolean }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly setTag: { readonly args: { readonly node: string; readonly tag: string; readonly present: boolean }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly addUserEmail: { readonly args: { readonly user: string; readonly email: string }; readonly result: SourceOf<"EmptyResponse"> };
@@ -291,6 +382,12 @@ export interface ObjectTypes {
     readonly addTeamMembers: { readonly args: { readonly team?: string | null | undefined; readonly teamName?: string | null | undefined; readonly members: readonly (TeamMemberInput)[]; readonly skipUnmatchedMembers: boolean | null }; readonly result: SourceOf<"Team"> };
     readonly setTeamMembers: { readonly args: { readonly team?: string | null | undefined; readonly teamName?: string | null | undefined; readonly members: readonly (TeamMemberInput)[]; readonly skipUnmatchedMembers: boolean | null }; readonly result: SourceOf<"Team"> };
     readonly removeTeamMembers: { readonly args: { readonly team?: string | null | undefined; readonly teamName?: string | null | undefined; readonly members: readonly (TeamMemberInput)[]; readonly skipUnmatchedMembers: boolean | null }; readonly result: SourceOf<"Team"> };
+    readonly inviteUserToOrganization: { readonly args: { readonly organization: string; readonly username?: string | null | undefined; readonly email?: string | null | undefined }; readonly result: SourceOf<"InviteUserToOrganizationResult"> };
+    readonly respondToOrganizationInvitation: { readonly args: { readonly organizationInvitation: string; readonly responseType: OrganizationInvitationResponseType }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly resendOrganizationInvitationNotification: { readonly args: { readonly organizationInvitation: string }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly revokeOrganizationInvitation: { readonly args: { readonly organizationInvitation: string }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly overwriteTemporarySettings: { readonly args: { readonly contents: string }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly editTemporarySettings: { readonly args: { readonly settingsToEdit: string }; readonly result: SourceOf<"EmptyResponse"> };
     readonly settingsMutation: { readonly args: { readonly input: SettingsMutationGroupInput }; readonly result: SourceOf<"SettingsMutation"> | null };
     readonly configurationMutation: { readonly args: { readonly input: SettingsMutationGroupInput }; readonly result: SourceOf<"SettingsMutation"> | null };
     readonly updateSiteConfiguration: { readonly args: { readonly lastID: number; readonly input: string }; readonly result: boolean };
@@ -316,9 +413,13 @@ export interface ObjectTypes {
     readonly id: { readonly args: NoArguments; readonly result: string };
     readonly token: { readonly args: NoArguments; readonly result: string };
   };
+  readonly InviteUserToOrganizationResult: {
+    readonly sentInvitationEmail: { readonly args: NoArguments; readonly result: boolean };
+    readonly invitationURL: { readonly args: NoArguments; readonly result: string };
+  };
   readonly SettingsMutation: {
     readonly editSettings: { readonly args: { readonly edit: SettingsEdit }; readonly result: SourceOf<"UpdateSettingsPayload"> | null };
-    readonly editConfiguration: { readonly args: { readonly edit: SettingsEdit }; readonly result: SourceOf<"UpdateSettingsPayload"> | null };
+    readonly editConfiguration: { readonly args: { readonly edit: ConfigurationEdit }; readonly result: SourceOf<"UpdateSettingsPayload"> | null };
     readonly overwriteSettings: { readonly args: { readonly contents: string }; readonly result: SourceOf<"UpdateSettingsPayload"> | null };
   };
   readonly UpdateSettingsPayload: {
@@ -406,6 +507,7 @@ export interface ObjectTypes {
     readonly diskSizeBytes: { readonly args: NoArguments; readonly result: string | null };
     readonly embeddingExists: { readonly args: NoArguments; readonly result: boolean };
     readonly codeIntelligenceCommitGraph: { readonly args: NoArguments; readonly result: SourceOf<"CodeIntelligenceCommitGraph"> };
+    readonly changelist: { readonly args: { readonly cid: string }; readonly result: SourceOf<"PerforceChangelist"> | null };
     readonly ingestedCodeowners: { readonly args: NoArguments; readonly result: SourceOf<"CodeownersIngestedFile"> | null };
   };
   readonly PermissionsInfo: {
@@ -419,10 +521,16 @@ export interface ObjectTypes {
     readonly updatedAt: { readonly args: NoArguments; readonly result: string | null };
   };
   readonly CodeownersIngestedFile: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
     readonly contents: { readonly args: NoArguments; readonly result: string };
     readonly repository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> };
     readonly createdAt: { readonly args: NoArguments; readonly result: string };
     readonly updatedAt: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly CodeownersIngestedFileConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"CodeownersIngestedFile">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
   };
   readonly KeyValuePair: {
     readonly key: { readonly args: NoArguments; readonly result: string };
@@ -533,6 +641,25 @@ export interface ObjectTypes {
     readonly lastSyncError: { readonly args: NoArguments; readonly result: string | null };
     readonly warning: { readonly args: NoArguments; readonly result: string | null };
     readonly webhookURL: { readonly args: NoArguments; readonly result: string | null };
+    readonly syncJobs: { readonly args: { readonly first?: number | null | undefined }; readonly result: SourceOf<"ExternalServiceSyncJobConnection"> };
+  };
+  readonly ExternalServiceSyncJobConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"ExternalServiceSyncJob">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
+  readonly ExternalServiceSyncJob: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly state: { readonly args: NoArguments; readonly result: ExternalServiceSyncJobState };
+    readonly startedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly finishedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly failureMessage: { readonly args: NoArguments; readonly result: string | null };
+    readonly reposSynced: { readonly args: NoArguments; readonly result: number };
+    readonly repoSyncErrors: { readonly args: NoArguments; readonly result: number };
+    readonly reposAdded: { readonly args: NoArguments; readonly result: number };
+    readonly reposDeleted: { readonly args: NoArguments; readonly result: number };
+    readonly reposModified: { readonly args: NoArguments; readonly result: number };
+    readonly reposUnmodified: { readonly args: NoArguments; readonly result: number };
   };
   readonly GitRefConnection: {
     readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"GitRef">)[] };
@@ -596,6 +723,12 @@ export interface ObjectTypes {
     readonly behindAhead: { readonly args: { readonly revspec: string }; readonly result: SourceOf<"BehindAheadCounts"> };
     readonly symbols: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly query?: string | null | undefined; readonly includePatterns?: readonly (string)[] | null | undefined; readonly excludePatterns?: readonly (string)[] | null | undefined; readonly kinds?: readonly (SymbolKind)[] | null | undefined }; readonly result: SourceOf<"SymbolConnection"> };
     readonly diff: { readonly args: { readonly base?: string | null | undefined }; readonly result: SourceOf<"RepositoryComparison"> };
+    readonly perforceChangelist: { readonly args: NoArguments; readonly result: SourceOf<"PerforceChangelist"> | null };
+  };
+  readonly PerforceChangelist: {
+    readonly cid: { readonly args: NoArguments; readonly result: string };
+    readonly canonicalURL: { readonly args: NoArguments; readonly result: string };
+    readonly commit: { readonly args: NoArguments; readonly result: SourceOf<"GitCommit"> };
   };
   readonly BehindAheadCounts: {
     readonly behind: { readonly args: NoArguments; readonly result: number };
@@ -656,6 +789,7 @@ export interface ObjectTypes {
     readonly isSingleChild: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null; readonly recursiveSingleChild: boolean | null }; readonly result: boolean };
     readonly lfs: { readonly args: NoArguments; readonly result: SourceOf<"LFS"> | null };
     readonly history: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"TreeEntryHistory"> };
+    readonly ownership: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly reasons?: readonly (OwnershipReasonType)[] | null | undefined }; readonly result: SourceOf<"OwnershipConnection"> };
     readonly lsif: { readonly args: { readonly toolName?: string | null | undefined }; readonly result: SourceOf<"GitBlobLSIFData"> | null };
     readonly languages: { readonly args: NoArguments; readonly result: readonly (string)[] };
     readonly contentType: { readonly args: NoArguments; readonly result: string };
@@ -664,6 +798,22 @@ export interface ObjectTypes {
     readonly outline: { readonly args: NoArguments; readonly result: readonly (SourceOf<"OutlineItem">)[] };
     readonly symbolInfo: { readonly args: { readonly line: number; readonly character: number }; readonly result: SourceOf<"SymbolInfo"> | null };
     readonly localCodeIntel: { readonly args: NoArguments; readonly result: unknown | null };
+  };
+  readonly OwnershipConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Ownership">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly totalOwners: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
+  readonly Ownership: {
+    readonly owner: { readonly args: NoArguments; readonly result: SourceOf<"Owner"> };
+    readonly reasons: { readonly args: NoArguments; readonly result: readonly (SourceOf<"OwnershipReason">)[] };
+  };
+  readonly CodeownersFileEntry: {
+    readonly title: { readonly args: NoArguments; readonly result: string };
+    readonly description: { readonly args: NoArguments; readonly result: string };
+    readonly codeownersFile: { readonly args: NoArguments; readonly result: SourceOf<"File2"> | null };
+    readonly ruleLineMatch: { readonly args: NoArguments; readonly result: number };
   };
   readonly LFS: {
     readonly byteSize: { readonly args: NoArguments; readonly result: string };
@@ -823,6 +973,40 @@ export interface ObjectTypes {
     readonly elapsedMilliseconds: { readonly args: NoArguments; readonly result: number };
     readonly dynamicFilters: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SearchFilter">)[] };
     readonly skipped: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SearchSkipped">)[] };
+    readonly receipt: { readonly args: NoArguments; readonly result: SourceOf<"SearchReceipt"> | null };
+  };
+  readonly SearchReceipt: {
+    readonly generation: { readonly args: NoArguments; readonly result: string };
+    readonly complete: { readonly args: NoArguments; readonly result: boolean };
+    readonly matchCount: { readonly args: NoArguments; readonly result: number };
+    readonly documentsSearched: { readonly args: NoArguments; readonly result: number };
+    readonly digest: { readonly args: NoArguments; readonly result: string };
+    readonly digestedMatches: { readonly args: NoArguments; readonly result: number };
+    readonly repositories: { readonly args: { readonly first: number | null; readonly from: number | null }; readonly result: SourceOf<"SearchReceiptRepositories"> };
+    readonly excluded: { readonly args: { readonly first: number | null; readonly from: number | null }; readonly result: SourceOf<"SearchReceiptOmissions"> };
+  };
+  readonly SearchReceiptRepositories: {
+    readonly count: { readonly args: NoArguments; readonly result: number };
+    readonly items: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SearchReceiptRepository">)[] };
+  };
+  readonly SearchReceiptRepository: {
+    readonly repository: { readonly args: NoArguments; readonly result: string };
+    readonly generation: { readonly args: NoArguments; readonly result: number };
+    readonly revisions: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SearchReceiptRevision">)[] };
+  };
+  readonly SearchReceiptRevision: {
+    readonly revision: { readonly args: NoArguments; readonly result: string };
+    readonly commit: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly SearchReceiptOmissions: {
+    readonly count: { readonly args: NoArguments; readonly result: number };
+    readonly items: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SearchReceiptOmission">)[] };
+  };
+  readonly SearchReceiptOmission: {
+    readonly reason: { readonly args: NoArguments; readonly result: string };
+    readonly repository: { readonly args: NoArguments; readonly result: string | null };
+    readonly path: { readonly args: NoArguments; readonly result: string | null };
+    readonly detail: { readonly args: NoArguments; readonly result: string | null };
   };
   readonly SearchSkipped: {
     readonly reason: { readonly args: NoArguments; readonly result: string };
@@ -972,6 +1156,10 @@ export interface ObjectTypes {
     readonly final: { readonly args: NoArguments; readonly result: string };
     readonly merged: { readonly args: NoArguments; readonly result: SourceOf<"Configuration"> };
   };
+  readonly ConfigurationCascade: {
+    readonly subjects: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SettingsSubject">)[] };
+    readonly merged: { readonly args: NoArguments; readonly result: SourceOf<"Configuration"> };
+  };
   readonly Configuration: {
     readonly contents: { readonly args: NoArguments; readonly result: string };
     readonly messages: { readonly args: NoArguments; readonly result: readonly (string)[] };
@@ -989,6 +1177,7 @@ export interface ObjectTypes {
     readonly settingsURL: { readonly args: NoArguments; readonly result: string | null };
     readonly viewerCanAdminister: { readonly args: NoArguments; readonly result: boolean };
     readonly settingsCascade: { readonly args: NoArguments; readonly result: SourceOf<"SettingsCascade"> };
+    readonly configurationCascade: { readonly args: NoArguments; readonly result: SourceOf<"ConfigurationCascade"> };
   };
   readonly User: {
     readonly id: { readonly args: NoArguments; readonly result: string };
@@ -1005,8 +1194,10 @@ export interface ObjectTypes {
     readonly builtinAuth: { readonly args: NoArguments; readonly result: boolean };
     readonly latestSettings: { readonly args: NoArguments; readonly result: SourceOf<"Settings"> | null };
     readonly settingsCascade: { readonly args: NoArguments; readonly result: SourceOf<"SettingsCascade"> };
+    readonly configurationCascade: { readonly args: NoArguments; readonly result: SourceOf<"ConfigurationCascade"> };
     readonly organizations: { readonly args: NoArguments; readonly result: SourceOf<"OrgConnection"> };
     readonly organizationMemberships: { readonly args: NoArguments; readonly result: SourceOf<"OrganizationMembershipConnection"> };
+    readonly organizationInvitations: { readonly args: NoArguments; readonly result: readonly (SourceOf<"OrganizationInvitation">)[] };
     readonly accessTokens: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"AccessTokenConnection"> };
     readonly externalAccounts: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"ExternalAccountConnection"> };
     readonly teams: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly search?: string | null | undefined }; readonly result: SourceOf<"TeamConnection"> };
@@ -1024,8 +1215,25 @@ export interface ObjectTypes {
     readonly viewerCanAdminister: { readonly args: NoArguments; readonly result: boolean };
     readonly namespaceName: { readonly args: NoArguments; readonly result: string };
     readonly permissions: { readonly args: NoArguments; readonly result: SourceOf<"PermissionConnection"> };
+    readonly eventLogs: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly eventName?: string | null | undefined }; readonly result: SourceOf<"EventLogConnection"> };
+    readonly searchable: { readonly args: NoArguments; readonly result: boolean };
     readonly roles: { readonly args: { readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined }; readonly result: SourceOf<"RoleConnection"> };
     readonly permissionsInfo: { readonly args: NoArguments; readonly result: SourceOf<"PermissionsInfo"> | null };
+  };
+  readonly EventLogConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"EventLog">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
+  readonly EventLog: {
+    readonly name: { readonly args: NoArguments; readonly result: string };
+    readonly user: { readonly args: NoArguments; readonly result: SourceOf<"User"> | null };
+    readonly anonymousUserID: { readonly args: NoArguments; readonly result: string };
+    readonly url: { readonly args: NoArguments; readonly result: string };
+    readonly source: { readonly args: NoArguments; readonly result: EventSource };
+    readonly argument: { readonly args: NoArguments; readonly result: string | null };
+    readonly version: { readonly args: NoArguments; readonly result: string };
+    readonly timestamp: { readonly args: NoArguments; readonly result: string };
   };
   readonly UserEmail: {
     readonly email: { readonly args: NoArguments; readonly result: string };
@@ -1114,11 +1322,38 @@ export interface ObjectTypes {
     readonly members: { readonly args: { readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined; readonly query?: string | null | undefined }; readonly result: SourceOf<"OrgMemberConnection"> };
     readonly latestSettings: { readonly args: NoArguments; readonly result: SourceOf<"Settings"> | null };
     readonly settingsCascade: { readonly args: NoArguments; readonly result: SourceOf<"SettingsCascade"> };
+    readonly configurationCascade: { readonly args: NoArguments; readonly result: SourceOf<"ConfigurationCascade"> };
     readonly viewerCanAdminister: { readonly args: NoArguments; readonly result: boolean };
     readonly viewerIsMember: { readonly args: NoArguments; readonly result: boolean };
+    readonly viewerPendingInvitation: { readonly args: NoArguments; readonly result: SourceOf<"OrganizationInvitation"> | null };
     readonly url: { readonly args: NoArguments; readonly result: string };
     readonly settingsURL: { readonly args: NoArguments; readonly result: string | null };
     readonly namespaceName: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly OrganizationInvitation: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly organization: { readonly args: NoArguments; readonly result: SourceOf<"Org"> };
+    readonly sender: { readonly args: NoArguments; readonly result: SourceOf<"User"> | null };
+    readonly recipient: { readonly args: NoArguments; readonly result: SourceOf<"User"> | null };
+    readonly recipientEmail: { readonly args: NoArguments; readonly result: string | null };
+    readonly createdAt: { readonly args: NoArguments; readonly result: string };
+    readonly notifiedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly respondedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly responseType: { readonly args: NoArguments; readonly result: OrganizationInvitationResponseType | null };
+    readonly respondURL: { readonly args: NoArguments; readonly result: string | null };
+    readonly revokedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly expiresAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly isVerifiedEmail: { readonly args: NoArguments; readonly result: boolean | null };
+  };
+  readonly OrgMemberAutocompleteSearchItem: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly username: { readonly args: NoArguments; readonly result: string };
+    readonly displayName: { readonly args: NoArguments; readonly result: string | null };
+    readonly avatarURL: { readonly args: NoArguments; readonly result: string | null };
+    readonly inOrg: { readonly args: NoArguments; readonly result: number };
+  };
+  readonly TemporarySettings: {
+    readonly contents: { readonly args: NoArguments; readonly result: string };
   };
   readonly OrgMemberConnection: {
     readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"User">)[] };
@@ -1178,10 +1413,12 @@ export interface ObjectTypes {
     readonly configuration: { readonly args: { readonly returnSafeConfigsOnly?: boolean | null | undefined }; readonly result: SourceOf<"SiteConfiguration"> };
     readonly latestSettings: { readonly args: NoArguments; readonly result: SourceOf<"Settings"> | null };
     readonly settingsCascade: { readonly args: NoArguments; readonly result: SourceOf<"SettingsCascade"> };
+    readonly configurationCascade: { readonly args: NoArguments; readonly result: SourceOf<"ConfigurationCascade"> };
     readonly settingsURL: { readonly args: NoArguments; readonly result: string | null };
     readonly canReloadSite: { readonly args: NoArguments; readonly result: boolean };
     readonly viewerCanAdminister: { readonly args: NoArguments; readonly result: boolean };
     readonly accessTokens: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"AccessTokenConnection"> };
+    readonly monitoringStatistics: { readonly args: { readonly days?: number | null | undefined }; readonly result: SourceOf<"MonitoringStatistics"> };
     readonly users: { readonly args: { readonly query?: string | null | undefined; readonly siteAdmin?: boolean | null | undefined; readonly username?: string | null | undefined; readonly email?: string | null | undefined; readonly lastActiveAt?: SiteUsersDateRangeInput | null | undefined; readonly deletedAt?: SiteUsersDateRangeInput | null | undefined; readonly createdAt?: SiteUsersDateRangeInput | null | undefined; readonly eventsCount?: SiteUsersNumberRangeInput | null | undefined }; readonly result: SourceOf<"SiteUsers"> };
     readonly externalServicesCounts: { readonly args: NoArguments; readonly result: SourceOf<"ExternalServicesCounts"> };
     readonly productSubscription: { readonly args: NoArguments; readonly result: SourceOf<"ProductSubscriptionStatus"> };
@@ -1246,6 +1483,25 @@ export interface ObjectTypes {
     readonly actualUserCount: { readonly args: NoArguments; readonly result: number };
     readonly maximumAllowedUserCount: { readonly args: NoArguments; readonly result: number | null };
     readonly noLicenseWarningUserCount: { readonly args: NoArguments; readonly result: number | null };
+    readonly license: { readonly args: NoArguments; readonly result: SourceOf<"ProductLicenseInfo"> | null };
+  };
+  readonly ProductLicenseInfo: {
+    readonly productNameWithBrand: { readonly args: NoArguments; readonly result: string };
+    readonly tags: { readonly args: NoArguments; readonly result: readonly (string)[] };
+    readonly userCount: { readonly args: NoArguments; readonly result: number };
+    readonly expiresAt: { readonly args: NoArguments; readonly result: string };
+    readonly isValid: { readonly args: NoArguments; readonly result: boolean };
+    readonly licenseInvalidityReason: { readonly args: NoArguments; readonly result: string | null };
+  };
+  readonly MonitoringStatistics: {
+    readonly alerts: { readonly args: NoArguments; readonly result: readonly (SourceOf<"MonitoringAlert">)[] };
+  };
+  readonly MonitoringAlert: {
+    readonly timestamp: { readonly args: NoArguments; readonly result: string };
+    readonly name: { readonly args: NoArguments; readonly result: string };
+    readonly serviceName: { readonly args: NoArguments; readonly result: string };
+    readonly owner: { readonly args: NoArguments; readonly result: string };
+    readonly average: { readonly args: NoArguments; readonly result: number };
   };
   readonly SiteUsageStatistics: {
     readonly daus: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SiteUsagePeriod">)[] };
@@ -1332,12 +1588,18 @@ export interface ObjectTypes {
 
 /** The members of each interface and union. */
 export interface AbstractTypes {
-  readonly Node: "Repository" | "ExternalService" | "GitRef" | "GitCommit" | "SearchJob" | "SearchContext" | "DefaultSettings" | "User" | "AccessToken" | "Org" | "Team" | "SavedSearch" | "Site";
+  readonly PermissionsSyncJobSubject: "Repository" | "User";
+  readonly Node: "PermissionsSyncJob" | "Repository" | "CodeownersIngestedFile" | "ExternalService" | "ExternalServiceSyncJob" | "GitRef" | "GitCommit" | "SearchJob" | "SearchContext" | "DefaultSettings" | "User" | "AccessToken" | "Org" | "OrganizationInvitation" | "Team" | "SavedSearch" | "Site";
   readonly RepositoryRedirect: "Repository" | "Redirect";
   readonly GitRevSpec: "GitRef" | "GitRevSpecExpr" | "GitObject";
   readonly GitTreeOrBlob: "GitTree" | "GitBlob";
   readonly TreeEntry: "GitTree" | "GitBlob";
   readonly File2: "GitBlob";
+  readonly CodeIntelGitBlob: "GitBlob";
+  readonly CodeIntelCommit: "GitCommit";
+  readonly CodeIntelRepository: "Repository";
+  readonly Owner: "Person" | "Team";
+  readonly OwnershipReason: "CodeownersFileEntry";
   readonly SearchResult: "FileMatch" | "CommitSearchResult" | "Repository";
   readonly GenericSearchResultInterface: "Repository" | "CommitSearchResult";
   readonly Namespace: "User" | "Org";

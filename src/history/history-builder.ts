@@ -1,5 +1,4 @@
 import { assert } from "../base/assert.js";
-import { uninitializedBytes } from "../base/bytes.js";
 import { TrawlError } from "../base/errors.js";
 import type { PatchFile } from "../git/history/patch-file.js";
 import type { PatchCommit, PatchPerson } from "../git/history/patch-visitor.js";
@@ -91,6 +90,16 @@ export class HistoryBuilder {
     columns.entryStart.push(this.#hunks.byteCount);
     columns.entryFirstLine.push(this.#lines.count);
     this.#hunks.write(file);
+  }
+
+  /** Files that were added, of all commits. */
+  get fileCount(): number {
+    return this.#commits.entryInfo.length;
+  }
+
+  /** The changes of these files were left out because they are too large; they are known by how many were added before. */
+  markTooLarge(files: readonly number[]): void {
+    for (const file of files) this.#commits.entryInfo[file] |= entryFlags.tooLarge;
   }
 
   /** `isComplete` is false if some files of the commit are missing. */
@@ -195,14 +204,12 @@ export class HistoryBuilder {
   }
 
   #lineSections(isIndexed: boolean): Record<LineSection, Uint8Array> {
-    const { text: buffer, textBytes, count } = this.#lines;
-    const text = buffer.subarray(0, textBytes);
+    const { textBytes, count } = this.#lines;
+    const padded = this.#lines.padded(textPaddingBytes);
+    const text = padded.subarray(0, textBytes);
     const index = this.#index(text, this.#lines.start.subarray(0, count + 1), isIndexed);
     const newlines = new Uint32Array(Math.floor(textBytes / newlineStepBytes) + 1);
     this.#kernel.newlineTable(text, newlineStepBytes, newlines);
-    const padded = uninitializedBytes(textBytes + textPaddingBytes);
-    text.copy(padded);
-    padded.fill(0, textBytes);
     return {
       lineBlockStart: toBytes(index.contentStart),
       lineFirstUnit: toBytes(index.contentFirstUnit),

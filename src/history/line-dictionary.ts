@@ -36,6 +36,12 @@ export class LineDictionary {
     return this.#append(bytes, from, to, hash, slot);
   }
 
+  /** The text with this many zero bytes after it, which are not part of it: without copying, if there is room. */
+  padded(byteCount: number): Buffer {
+    if (this.textBytes + byteCount > this.text.length) this.#growText(byteCount);
+    return this.text.subarray(0, this.textBytes + byteCount).fill(0, this.textBytes);
+  }
+
   #isEqual(line: number, bytes: Uint8Array, from: number, to: number): boolean {
     const { text } = this;
     const start = this.start[line];

@@ -24,7 +24,7 @@ export function contentLimitsFor(options: {
 }
 
 /** A smaller content cannot have more trigrams than any sensible limit. */
-const trigramCheckBytesMin = 100_000;
+export const trigramCheckBytesMin = 100_000;
 
 /** Languages are detected from this many bytes at the start of a file. */
 const languageHeadBytes = 4096;
@@ -33,13 +33,14 @@ const languageHeadBytes = 4096;
 export function skipReasonOfContent(content: Buffer, path: Buffer, limits: ContentLimits, kernel: Kernel): SkipReason {
   if (isTooLarge(content.length, path, limits)) return "too-large";
   if (content.includes(0)) return "binary";
-  if (
+  return hasTooManyTrigrams(content, limits, kernel) ? "too-many-trigrams" : "none";
+}
+
+export function hasTooManyTrigrams(content: Buffer, { trigramCountMax }: ContentLimits, kernel: Kernel): boolean {
+  return (
     content.length > trigramCheckBytesMin &&
-    kernel.distinctTrigrams(content, 0, content.length, limits.trigramCountMax) > limits.trigramCountMax
-  ) {
-    return "too-many-trigrams";
-  }
-  return "none";
+    kernel.distinctTrigrams(content, 0, content.length, trigramCountMax) > trigramCountMax
+  );
 }
 
 export function isTooLarge(byteCount: number, path: Buffer, limits: ContentLimits): boolean {

@@ -1,3 +1,4 @@
+import { isAscii } from "node:buffer";
 import { trimEndChars } from "../base/text.js";
 import {
   knownExtension,
@@ -29,7 +30,10 @@ export function detectLanguage(path: string, head: Buffer): Language | undefined
 function languageAmong(candidates: readonly Language[], extension: string, head: Buffer): Language {
   const interpreted = languagesOfShebang(head).find((language) => candidates.includes(language));
   if (interpreted !== undefined) return interpreted;
-  const chosen = chooseByHead(extension, candidates, firstLines(head.subarray(0, headBytesMax)));
+  const first = head.subarray(0, headBytesMax);
+  // Without a copy where possible: for most files this is most of the work.
+  const isPlain = isAscii(first) && !first.includes(carriageReturn);
+  const chosen = chooseByHead(extension, candidates, isPlain ? first : firstLines(first));
   return candidates.find(({ name }) => name === chosen) ?? candidates[0];
 }
 
@@ -81,6 +85,7 @@ function languageOfModeline(head: Buffer): Language | undefined {
   return name === undefined ? undefined : languageByName(name);
 }
 
+const carriageReturn = 0x0d;
 const hash = 0x23;
 const exclamationMark = 0x21;
 /** Maximum number of bytes at the start of a file from which languages are detected. */

@@ -4,6 +4,7 @@ import { hasBit } from "../base/bits.js";
 import { uninitializedBytes } from "../base/bytes.js";
 import { TrawlError } from "../base/errors.js";
 import { listCommits, listedOids, type CommitList } from "../git/history/commit-list.js";
+import { LargeBlobs } from "../git/history/large-blobs.js";
 import { readPatches, usualPatchLimits } from "../git/history/patches.js";
 import type { StopSignal } from "../git/run/run.js";
 import { commitFlags } from "../history/format.js";
@@ -74,12 +75,16 @@ async function buildShard(list: CommitList, missing: Uint32Array, input: History
     const isOlder = list.dates[missing[doneCount]] <= older.since;
     return builder.textBytes < (isOlder ? Math.min(older.textBytesMax, historyTextBytes) : historyTextBytes);
   };
+  const largeBlobs = new LargeBlobs();
   if (isWanted()) {
     await readPatches(
       { directory, commits, limits: usualPatchLimits, stop },
       {
         commit: (commit) => builder.addCommit(commit),
-        file: (file) => builder.addFile(file),
+        file: (file) => {
+          largeBlobs.add(file, builder.fileCount);
+          builder.addFile(file);
+        },
         endCommit: (isComplete) => {
           input.onCommit();
           doneCount++;
@@ -94,6 +99,7 @@ async function buildShard(list: CommitList, missing: Uint32Array, input: History
       },
     );
   }
+  builder.markTooLarge(await largeBlobs.find(directory, stop));
   const { commitCount, textBytes, newest } = builder;
   if (commitCount === 0) return { shard: undefined, doneCount, brokenCount };
   input.onBuild(textBytes);

@@ -174,17 +174,31 @@ const clues: ReadonlyMap<string, readonly Clue[]> = new Map(
 const manPage: readonly Clue[] = [["Roff Manpage", line`^\.(?:TH|Dd|SH)[ \t]`]];
 const xml: Clue = ["XML", text`^(?:\xef\xbb\xbf)?\s*<(?:\?xml|!DOCTYPE|!--|[A-Za-z][\w:.-]*(?:>|/>|[ \t]+[\w:.-]+=))`];
 
+/** For each list of clues, a pattern that matches where any of its clues does. */
+const unions = new Map<readonly Clue[], TextPattern>();
+
 /**
- * The language that the first bytes of a file (as Latin-1, with lines ended by line feeds) indicate among the languages
- * of its extension, if any.
+ * The language that the first bytes of a file indicate among the languages of its extension, if any. `head` is Latin-1, or
+ * bytes if they are ASCII; its lines are ended by line feeds.
+ *
+ * Most files have no clue, so all clues are looked for at once first.
  */
 export function chooseByHead(
   extension: string,
   candidates: readonly { readonly name: string }[],
-  head: string,
+  head: string | Buffer,
 ): string | undefined {
   const has = (name: string): boolean => candidates.some((candidate) => candidate.name === name);
   if (has("XML") && xml[1].test(head)) return "XML";
-  const known = clues.get(extension) ?? (has("Roff Manpage") ? manPage : []);
+  const known = clues.get(extension) ?? (has("Roff Manpage") ? manPage : noClues);
+  if (known.length > 1 && !findUnion(known).test(head)) return undefined;
   return known.find(([, sign]) => sign.test(head))?.[0];
+}
+
+const noClues: readonly Clue[] = [];
+
+function findUnion(known: readonly Clue[]): TextPattern {
+  const union = unions.get(known) ?? TextPattern.union(known.map(([, sign]) => sign));
+  unions.set(known, union);
+  return union;
 }

@@ -1,3 +1,5 @@
+import { trimEndChars } from "../base/text.js";
+
 /** The parts of a repository URL: `/NAME[@REVISION][/-/PAGE[/PATH]]`. */
 export interface PagePath {
   readonly name: string;
@@ -21,13 +23,13 @@ export function readPagePath(urlPath: string): PagePath | undefined {
   if (text === undefined || text.includes("\0")) return undefined;
   const [front, ...rest] = `${text.slice(1)}/`.split(separator);
   const [page = "", ...path] = rest.join(separator).split("/");
-  const repository = withoutEndSlashes(front);
+  const repository = trimEndChars(front, "/");
   const at = repository.indexOf("@");
   return {
     name: at < 0 ? repository : repository.slice(0, at),
     revision: at < 0 ? "" : repository.slice(at + 1),
     page,
-    path: withoutEndSlashes(path.join("/")),
+    path: trimEndChars(path.join("/"), "/"),
   };
 }
 
@@ -37,10 +39,4 @@ function decoded(text: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function withoutEndSlashes(text: string): string {
-  let end = text.length;
-  while (end > 0 && text[end - 1] === "/") end--;
-  return text.slice(0, end);
 }

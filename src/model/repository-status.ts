@@ -29,6 +29,15 @@ export interface RepositoryStatus extends RepositoryAttributes {
   readonly quarantine: readonly string[];
   /** How much of its history is indexed. */
   readonly historyIndex: HistoryStatus;
+  readonly missingSymbols: MissingSymbols;
+}
+
+/** What symbols lack. Shards of small repositories hold others as well, whose texts count too. */
+export interface MissingSymbols {
+  /** Shards whose symbols are not extracted yet. */
+  readonly shardCount: number;
+  /** Texts for which ctags failed. They are not tried again until they change. */
+  readonly textCount: number;
 }
 
 /**

@@ -53,6 +53,8 @@ export interface IndexedBranch {
   readonly bit: number;
   /** Hex oid of the commit that is searchable. */
   readonly commit: string;
+  /** When it was committed, in seconds since 1970; absent if that could not be read, or was not recorded. */
+  readonly committedSeconds?: number | undefined;
 }
 
 /** Maximum number of indexed branches per repository: the width of a branch mask. */

@@ -23,11 +23,28 @@ export interface SearchRequest {
   readonly diffType: "commit" | "diff";
   /** Matches after which a search stops if its query has no `count:`; undefined for the daemon's default. */
   readonly defaultCount: number | undefined;
+  /** True to describe in the match objects of ranked documents how they were scored. */
+  readonly debug: boolean;
+  /**
+   * Whether the last progress event has a receipt of what was searched. "strict": the search ends with an error if
+   * anything was left out.
+   */
+  readonly receipt: ReceiptMode;
+  /** Undefined unless the search is part of a search job. */
+  readonly scope?: SearchScope;
   /** The requesting viewer: what it may not see does not exist for this search. */
   readonly viewer: Viewer;
   /** The client whose share of the machine the search uses; see `clientKey`. */
   readonly client: string;
 }
+
+/** The part of a search job that one search covers. It has all results: limits of the query do not apply. */
+export interface SearchScope {
+  readonly repositoryIds: ReadonlySet<number>;
+  readonly timeoutMs: number;
+}
+
+export type ReceiptMode = "none" | "report" | "strict";
 
 export type PatternType = "keyword" | "standard" | "literal" | "regexp";
 

@@ -89,7 +89,7 @@ export interface Filter {
   readonly exhaustive: boolean;
   /** The older name of the same property: clients of either kind exist. */
   readonly limitHit: boolean;
-  readonly kind: "utility" | "type" | "lang" | "repo" | "file" | "author" | "commit date";
+  readonly kind: "utility" | "type" | "lang" | "repo" | "file" | "symbol type" | "author" | "commit date";
 }
 
 /** A `progress` event. */
@@ -100,6 +100,8 @@ export interface Progress {
   readonly durationMs: number;
   readonly skipped: readonly Skipped[];
   readonly trace: string;
+  /** Only in the last event, if the client asked for it. */
+  readonly receipt?: Receipt;
 }
 
 /** One reason why the results may be incomplete. */
@@ -128,4 +130,53 @@ export interface ProposedQuery {
 /** An `error` event: why the search could not run, or could not continue. */
 export interface StreamError {
   readonly message: string;
+}
+
+/** What a search covered: part of its last progress event, if the client asked for it. */
+export interface Receipt {
+  /** The whole lists of repositories and of what was left out: `?list=repositories` or `?list=excluded`. */
+  readonly url: string;
+  /** Equal for searches of the same repositories in the same state. */
+  readonly generation: string;
+  /** False if something was left out that could have contained a result, or results were left out. */
+  readonly complete: boolean;
+  readonly matchCount: number;
+  /** Documents of the chosen repositories, revisions and paths, including those that the index ruled out. */
+  readonly documentsSearched: number;
+  /** Of the matches that were sent. */
+  readonly digest: string;
+  readonly digestedMatches: number;
+  readonly repositories: ReceiptPage<ReceiptRepository>;
+  readonly excluded: ReceiptPage<Omission>;
+  /** Numbers of what was left out, by reason. */
+  readonly excludedByReason: Readonly<Record<string, number>>;
+}
+
+/** Part of a list. */
+export interface ReceiptPage<Item> {
+  /** Of the whole list. */
+  readonly count: number;
+  readonly items: readonly Item[];
+}
+
+export interface ReceiptRepository {
+  readonly repository: string;
+  /** Grows each time the repository is indexed. */
+  readonly generation: number;
+  readonly revisions: readonly ReceiptRevision[];
+}
+
+export interface ReceiptRevision {
+  /** As typed; "" for the default branch. */
+  readonly revision: string;
+  /** "" if it is not indexed. */
+  readonly commit: string;
+}
+
+/** Something that was not searched, or not sent. */
+export interface Omission {
+  readonly reason: string;
+  readonly repository?: string;
+  readonly path?: string;
+  readonly detail?: string;
 }

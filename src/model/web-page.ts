@@ -16,10 +16,31 @@ export const webPages = [
     module: "account/account-page.tsx",
     needsCredential: true,
   },
+  {
+    name: "admin",
+    path: /^\/site-admin(?:\/(?:repositories|users|organizations|configuration|global-settings))?$/,
+    module: "admin/admin-page.tsx",
+    needsCredential: true,
+  },
+  {
+    name: "organizations",
+    path: /^\/(?:teams(?:\/[^/]+)?|organizations(?:\/invitation\/[0-9]+|\/[^/]+(?:\/settings)?)?)$/,
+    module: "organizations/organizations-page.tsx",
+    needsCredential: true,
+  },
+  { name: "jobs", path: /^\/search-jobs$/, module: "jobs/jobs-page.tsx", needsCredential: true },
+  { name: "contexts", path: /^\/contexts(?:\/|$)/, module: "contexts/contexts-page.tsx", needsCredential: true },
+  {
+    name: "console",
+    path: /^\/(?:api|debug)\/console$/,
+    module: "console/console-page.tsx",
+    needsCredential: true,
+  },
+  { name: "schema", path: /^\/api\/schema$/, module: "console/schema-page.tsx", needsCredential: true },
   // Every other path is of a repository, except those that begin like a page of the site, and files as they are.
   {
     name: "code",
-    path: /^\/(?!\.|-\/|(?:api|contexts|debug|help|organizations|password-reset|search|search-jobs|settings|sign-in|sign-up|site-admin|teams|user|users)(?:\/|$))(?!.*\/-\/(?:raw|settings)(?:\/|$))/,
+    path: /^\/(?!\.|-\/|(?:api|contexts|debug|help|organizations|password-reset|search|search-jobs|settings|sign-in|sign-up|site-admin|teams|user|users)(?:\/|$))(?!(?:(?!-\/)[^/]*\/)*-\/(?:raw|settings)(?:\/|$))/,
     module: "code/code-page.tsx",
     needsCredential: true,
   },

@@ -6,9 +6,12 @@ import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Kernel } from "./kernel/kernel.js";
 
 /** The methods of a kernel. A call with arguments of the wrong type or out of range throws a TypeError. */
-export interface NativeMethods extends Omit<Kernel, "name" | "encodeResults" | "visibleContents" | "listResults"> {
+export interface NativeMethods
+  extends Omit<Kernel, "name" | "encodeResults" | "encodeSymbols" | "visibleContents" | "listResults"> {
   /** The properties of a `ResultsRequest`, in its order. */
   encodeResults(...request: readonly (Uint8Array | Uint32Array | number | boolean)[]): boolean;
+  /** The properties of a `SymbolsRequest`, in its order. */
+  encodeSymbols(...request: readonly (Uint8Array | Uint32Array | number)[]): boolean;
   /** The properties of a `DocumentTable`, in its order, then the other arguments. */
   visibleContents(...request: readonly (Uint32Array | number)[]): number;
   /** The properties of a `DocumentTable`, then the others of a `ListRequest`, in their order. */
@@ -63,6 +66,20 @@ export interface Addon {
   describeObjects(packs: OpenPacks, oids: Uint8Array, out: Uint32Array, stop: readonly Int32Array[]): boolean;
   /** Returns a `Found` of packs.h. */
   readObject(packs: OpenPacks, oid: Uint8Array, out: Uint8Array, stop: readonly Int32Array[]): number;
+  /**
+   * Unpacks the texts of `sizes` one after another into `out`, and writes a `TextKind` of packs.h for each. Writes to
+   * `state` how many were dealt with, and how many bytes were written. False if one of the words of `stop` is set.
+   */
+  readTexts(
+    packs: OpenPacks,
+    oids: Uint8Array,
+    sizes: Uint32Array,
+    out: Uint8Array,
+    pauseBytes: number,
+    kinds: Uint32Array,
+    state: Uint32Array,
+    stop: readonly Int32Array[],
+  ): boolean;
   beginDiff(packs: OpenPacks, trees: Uint8Array, stop: readonly Int32Array[]): number;
   /** Writes the number of bytes to `state`, and a `Progress` of tree-diff.h. */
   nextDiff(packs: OpenPacks, out: Uint8Array, state: Uint32Array, stop: readonly Int32Array[]): void;

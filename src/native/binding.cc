@@ -3,6 +3,7 @@
 #include "answers.h"
 #include "arguments.h"
 #include "datagram.h"
+#include "digest-binding.h"
 #include "documents-binding.h"
 #include "file-guard-binding.h"
 #include "heap-limit.h"
@@ -13,6 +14,7 @@
 #include "postings-binding.h"
 #include "process.h"
 #include "socket.h"
+#include "symbols-binding.h"
 
 #include <vector>
 
@@ -110,6 +112,22 @@ napi_value encodeResults(napi_env env, napi_callback_info info) {
   return boolean(env, outcome == Outcome::done);
 }
 
+// writeJson(text, from, to, out, at)
+napi_value writeJson(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  JsonJob job = {};
+  job.text = given.bytes(0);
+  job.from = given.number(1);
+  job.to = given.number(2);
+  Text out = given.bytes(3);
+  job.out = const_cast<uint8_t*>(out.data);
+  job.outLength = out.length;
+  job.at = given.number(4);
+  given.need(job.from <= job.to && job.to <= job.text.length && job.at <= out.length);
+  if (!given.sound()) return misuse(env, "writeJson");
+  return number(env, loopsFor(given).writeJson(job));
+}
+
 napi_value limitUnsent(napi_env env, napi_callback_info info) {
   Arguments given(env, info);
   uint32_t port = given.number(0), bytes = given.number(1);
@@ -191,6 +209,7 @@ const Export kernelFunctions[] = {
     {"countNewlines", guarded<countNewlines>},
     {"newlineTable", guarded<newlineTable>},
     {"encodeResults", guarded<encodeResults>},
+    {"writeJson", guarded<writeJson>},
 };
 
 // One object of functions for each kind of loops supported by this CPU.
@@ -201,7 +220,8 @@ bool addKernel(napi_env env, napi_value kernels, const Loops* loops) {
   for (const Export& entry : kernelFunctions) {
     if (!addFunction(env, kernel, entry, loops)) return false;
   }
-  return addPostingFunctions(env, kernel) && addDocumentFunctions(env, kernel) &&
+  return addPostingFunctions(env, kernel) && addDocumentFunctions(env, kernel) && addSymbolFunctions(env, kernel, loops) &&
+         addDigestFunction(env, kernel) &&
          napi_set_named_property(env, kernels, loops->name, kernel) == napi_ok;
 }
 

@@ -55,6 +55,7 @@ export class PoolThread {
   readonly #heapWord = makeHeapWord();
   #error: unknown;
 
+  /** Throws if the system has no thread, file descriptor or memory left for it. */
   constructor({ entry, settings, heapMiB }: ThreadOptions, events: ThreadEvents) {
     this.#events = events;
     const workerData: WorkerSettings & ThreadSettings = {

@@ -36,6 +36,7 @@ const longReads: ReadonlySet<ReadKind> = new Set<ReadKind>([
   "print-directory",
   "read-blame",
   "read-diff",
+  "render-markdown",
   "compare-commits",
 ]);
 

@@ -18,7 +18,7 @@ const beginTimeoutMs = 8_000;
 /** A terminated thread that has not exited after this time is given up: its task fails. */
 const endTimeoutMs = 5_000;
 
-/** If threads exit before they have started, the next one is started after this delay. */
+/** If a thread cannot be started, or exits before it has started, the next one is started after this delay. */
 const restartDelayMs = 1_000;
 
 export interface PoolOptions extends ThreadOptions {
@@ -73,6 +73,7 @@ export class WorkerPool<Result> {
   readonly #ending = new Set<PoolThread>();
   readonly #queue: Task<Result>[] = [];
   #watcher: PendingCall | undefined;
+  #refill: PendingCall | undefined;
   #isClosed = false;
 
   constructor(options: PoolOptions, log: Log, events: PoolEvents) {
@@ -111,6 +112,7 @@ export class WorkerPool<Result> {
       await sleep(2);
     } while (this.#threads.size + this.#ending.size > 0 && monotonicMs() < endMs);
     this.#watcher?.cancel();
+    this.#refill?.cancel();
   }
 
   /** Starts as many threads as are missing, unless too many terminated ones have not exited: each uses memory. */
@@ -120,7 +122,31 @@ export class WorkerPool<Result> {
       this.#threads.size < threadCountMin ||
       (this.#threads.size < threadCountMax &&
         this.#threads.size < this.#running.size - this.#ending.size + this.#queue.length);
-    while (!this.#isClosed && this.#ending.size <= threadCountMax && isMissing()) this.#start();
+    while (!this.#isClosed && this.#ending.size <= threadCountMax && isMissing()) {
+      try {
+        this.#start();
+      } catch (error) {
+        return this.#takeRefusal(error);
+      }
+    }
+  }
+
+  /** The system has no thread left, or no file descriptors for one: tasks wait if other threads can run them. */
+  #takeRefusal(error: unknown): void {
+    this.#log.error({ pool: this.#options.name, error: errorMessage(error) }, "a thread could not be started");
+    if (this.#threads.size === 0) this.#rejectWaiting(error);
+    this.#fillLater();
+  }
+
+  #fillLater(): void {
+    this.#refill ??= callAfter(restartDelayMs, () => {
+      this.#refill = undefined;
+      this.#fill();
+    });
+  }
+
+  #rejectWaiting(error: unknown): void {
+    for (const { reject } of this.#queue.splice(0)) reject(classifyLoss("died", error));
   }
 
   #start(): void {
@@ -204,7 +230,7 @@ export class WorkerPool<Result> {
   #takeExit(thread: PoolThread): void {
     this.#forget(thread);
     if (thread.isStarted) return this.#fill();
-    callAfter(restartDelayMs, () => this.#fill());
+    this.#fillLater();
   }
 
   #takeGone(thread: PoolThread, error: unknown): void {
@@ -212,7 +238,7 @@ export class WorkerPool<Result> {
     this.#fail(thread, error);
     if (thread.isStarted) return this.#fill();
     if (this.#isClosed) return;
-    for (const { reject } of this.#threads.size === 0 ? this.#queue.splice(0) : []) reject(classifyLoss("died", error));
+    if (this.#threads.size === 0) this.#rejectWaiting(error);
   }
 
   #fail(thread: PoolThread, error: unknown): void {

@@ -43,6 +43,7 @@ export interface GitReadKinds {
     readonly request: CountLanguages;
     readonly answer: { readonly languages: readonly LanguageCount[] };
   };
+  "find-owners": { readonly request: FindOwners; readonly answer: FoundOwners };
   "read-submodules": {
     readonly request: ReadSubmodules;
     readonly answer: { readonly urls: ReadonlyMap<string, string> };
@@ -51,6 +52,25 @@ export interface GitReadKinds {
 
 interface OfRepository {
   readonly repositoryId: number;
+}
+
+export interface FindOwners extends OfRepository {
+  readonly kind: "find-owners";
+  readonly commit: string;
+  readonly path: string;
+  /** The text of the rules that apply if the commit has no CODEOWNERS file. */
+  readonly otherwise: string;
+}
+
+/** The owners of a file, and the rule that names them. */
+export interface FoundOwners {
+  readonly owners: readonly { readonly kind: "handle" | "email"; readonly text: string }[];
+  /** The path of the CODEOWNERS file; "" if no rule matches, or if it is not in the repository. */
+  readonly file: string;
+  /** 1-based; 0 if no rule matches. */
+  readonly line: number;
+  /** The pattern as written. */
+  readonly pattern: string;
 }
 
 export interface ReadCommits extends OfRepository {
@@ -154,9 +174,12 @@ export interface ReadFiles extends OfRepository {
   readonly files: readonly WantedFile[];
 }
 
-/** What to return for a file: only its attributes, its text, or its text as rows of an HTML table. */
+/**
+ * What to return for a file: only its attributes, its text, its text as rows of an HTML table, or the HTML that its
+ * Markdown describes, which is "" for other files and for text that takes too much work.
+ */
 export type FileForm =
-  | { readonly kind: "attributes" | "text" | "plain-html" }
+  | { readonly kind: "attributes" | "text" | "plain-html" | "markdown" }
   /** With syntax highlighting. `patient` allows more time. */
   | { readonly kind: "html"; readonly longLines: boolean; readonly patient: boolean };
 
@@ -209,6 +232,12 @@ export interface HighlightedText {
   readonly lines: readonly string[];
   /** Whether highlighting was aborted, so that the lines are plain. */
   readonly aborted: boolean;
+}
+
+/** Markdown from the request, to be converted to HTML. */
+export interface RenderMarkdown {
+  readonly kind: "render-markdown";
+  readonly text: string;
 }
 
 export interface ReadDiff extends OfRepository {

@@ -1,6 +1,7 @@
 import type { SerializedError } from "../base/errors.js";
 import type { CommitList } from "../git/history/commit-list.js";
-import type { HistoryKind, HistoryPlan } from "../query/plan/history-plan.js";
+import type { HistoryPlan } from "../query/plan/history-plan.js";
+import type { CommitPage } from "./commit-page.js";
 import type { Lane } from "./messages.js";
 import type { RepositorySummary } from "./repository-summaries.js";
 
@@ -43,6 +44,8 @@ export interface BuiltHistory {
   readonly brokenCount: number;
   /** Files whose changes are too large to be searched. */
   readonly largeFileCount: number;
+  /** Commits of whose message the end is left out. */
+  readonly cutMessageCount: number;
 }
 
 /** A history shard of the store, by its id and the checksum of its header. */
@@ -88,9 +91,13 @@ export interface CoverResult {
   readonly shards: readonly VisibleHistory[];
   /** Indexes in the list of the commits that no shard has, ascending. */
   readonly missing: Uint32Array;
-  /** Of the visible commits: those that are incomplete, and changed files that were left out because of their size. */
+  /**
+   * Of the visible commits: those that are incomplete, changed files that were left out because of their size, and messages
+   * whose end was left out.
+   */
   readonly brokenCount: number;
   readonly largeFileCount: number;
+  readonly cutMessageCount: number;
   /** Shards that cannot be read; their commits are missing. */
   readonly failures: readonly { readonly shardId: number; readonly error: SerializedError }[];
 }
@@ -107,8 +114,8 @@ export interface HistoryTask {
   readonly from: HistoryPosition | undefined;
   /** It may end when it has found more matches. */
   readonly matchCountMax: number;
-  /** It ends when its results have more UTF-16 code units of JSON. */
-  readonly jsonUnitsMax: number;
+  /** It ends when its results have more bytes of JSON. */
+  readonly jsonBytesMax: number;
   readonly useIndex: boolean;
   /** The control block of the search; its stop word ends the task. */
   readonly control: Int32Array;
@@ -122,26 +129,8 @@ export interface HistoryPlanWithOptions {
 }
 
 export interface HistoryTaskResult {
-  readonly results: readonly FoundCommit[];
+  readonly results: CommitPage;
   /** Where to continue; undefined if there are no more. */
   readonly next: HistoryPosition | undefined;
   readonly error: SerializedError | undefined;
-}
-
-/** One result, encoded for the client. */
-export interface FoundCommit {
-  readonly kind: HistoryKind;
-  readonly oid: string;
-  /** Unix seconds. */
-  readonly committed: number;
-  /** Number of matches, at least 1. */
-  readonly matchCount: number;
-  /** The same by result options: several of them may have found some of the matches. */
-  readonly matches: readonly { readonly optionsIndex: number; readonly count: number }[];
-  readonly authorName: string;
-  readonly authorEmail: string;
-  /** Ranges of the match object. */
-  readonly rangeCount: number;
-  /** A match object in JSON. Those of one task share a buffer. */
-  readonly json: Uint8Array;
 }

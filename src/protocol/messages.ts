@@ -1,5 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
 import type { SerializedError } from "../base/errors.js";
+import type { Coverage } from "./coverage.js";
 import type { FindCondition, SearchOptions, SearchStats } from "./search-options.js";
 import type { ResultBatch } from "./result-batch.js";
 import type { ShardPosition } from "./shard-position.js";
@@ -47,8 +48,15 @@ export interface SearchTask {
 
 /** Of a ranked search, a task writes either the ranked documents or the others. */
 export interface RankedPart {
-  /** The only document of each element of `rows`, which are in the order of results. Undefined for the others. */
+  /**
+   * The only document of each element of `rows`, which are in the order of results. Undefined for the others.
+   *
+   * One slice writes them. Each thread has its own channel, and batches of different threads may overtake each other:
+   * the slice continues only when all its batches have arrived, because it may continue in another thread.
+   */
   readonly only: Uint32Array | undefined;
+  /** By element of `rows`: how its document was scored, if the client asked for it. */
+  readonly scores: readonly string[] | undefined;
   /** By row: the documents to leave out. */
   readonly except: ReadonlyMap<number, ReadonlySet<number>> | undefined;
 }
@@ -90,13 +98,16 @@ export interface FindTask {
   readonly resume: FindPosition | undefined;
 }
 
+/** What is read ahead of a shard. */
+export type WarmPart = ShardPart | "symbols";
+
 /** Verifies one part of a shard before a search needs it, and reads it into memory. Yields to waiting slices. */
 export interface WarmTask {
   /** As in `SearchTask`, like `filter`. */
   readonly table: SharedArrayBuffer;
   readonly filter: SharedArrayBuffer;
   readonly row: number;
-  readonly part: ShardPart;
+  readonly part: WarmPart;
   /** Word 0: nonzero stops the task. */
   readonly stop: Int32Array;
 }
@@ -146,11 +157,13 @@ export interface SearchTaskResult {
   readonly excluded: readonly ExcludedFile[];
   /** Shards that were not searched for symbols, because theirs are not known. */
   readonly shardsWithoutSymbols: number;
+  /** What the slice covers; undefined if the search has no receipt. */
+  readonly coverage: Coverage | undefined;
 }
 
 /** What results of look-ups and searches have in common. */
 export type FinishedWork = Pick<SearchTaskResult, "stats" | "failures" | "excluded"> &
-  Partial<Pick<SearchTaskResult, "shardsWithoutSymbols">>;
+  Partial<Pick<SearchTaskResult, "shardsWithoutSymbols" | "coverage">>;
 
 export interface ShardFailure {
   readonly shardId: number;

@@ -7,8 +7,13 @@ export interface PeopleOfCommit {
   readonly repositoryId: number;
   /** Hex oid. */
   readonly commit: string;
-  /** The text of the CODEOWNERS file; undefined if there is none, or it is not needed. */
+  /**
+   * The text of its CODEOWNERS file or, if it has none, of the rules that were set for the repository; undefined if there
+   * are none, or they are not needed.
+   */
   readonly codeOwners: Uint8Array | undefined;
+  /** Of rules that were set for the repository; 0 for a file of the commit, which never changes. */
+  readonly ownersVersion: number;
   /** `encodePathMasks` with bit i set for paths that contributor filter i matches; undefined if not needed. */
   readonly contributors: Uint8Array | undefined;
 }
@@ -25,8 +30,9 @@ const entryWords = {
   ownersTo: 4,
   contributorsFrom: 5,
   contributorsTo: 6,
+  ownersVersion: 7,
 } as const;
-const entryWordCount = 7;
+const entryWordCount = 8;
 
 /**
  * Owners and authors for all commits of a search, in one block of shared memory: tasks contain a reference to it,
@@ -58,16 +64,28 @@ export class PeopleTable {
     table.#words[0] = sorted.length;
     sorted.forEach((one, i) => {
       table.#words.set(
-        [one.repositoryId, ...commitWords(one.commit), ...append(one.codeOwners), ...append(one.contributors)],
+        [
+          one.repositoryId,
+          ...commitWords(one.commit),
+          ...append(one.codeOwners),
+          ...append(one.contributors),
+          one.ownersVersion,
+        ],
         1 + i * entryWordCount,
       );
     });
     return table;
   }
 
-  /** The text of the commit's CODEOWNERS file; undefined if it has none. */
+  /** The text of the rules that apply to the commit; undefined if there are none. */
   codeOwners(repositoryId: number, commit: string): string | undefined {
     return this.#findBytes(repositoryId, commit, entryWords.ownersFrom)?.toString();
+  }
+
+  /** The version of that text; 0 for a file of the commit. */
+  ownersVersion(repositoryId: number, commit: string): number {
+    const entry = this.#find(repositoryId, commit);
+    return entry === undefined ? 0 : this.#words[entry + entryWords.ownersVersion];
   }
 
   /** By path of the commit, one bit per contributor filter; undefined if not needed. */

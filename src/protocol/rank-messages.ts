@@ -1,7 +1,7 @@
 import type { CachedShardRange, Lane, ShardFailure } from "./messages.js";
 import type { SearchOptions, SearchStats } from "./search-options.js";
 
-/** The points that a document got, by what they are for. `score` is their sum times `fileFactor`, in whole points. */
+/** The points that a document got, by what they are for: its score is their sum times `fileFactor`, in whole points. */
 export interface RankingParts {
   readonly symbol: number;
   readonly fileName: number;
@@ -11,7 +11,6 @@ export interface RankingParts {
   readonly phrase: number;
   readonly matches: number;
   readonly fileFactor: number;
-  readonly score: number;
 }
 
 /** A document that a ranked search sends first. */
@@ -19,8 +18,12 @@ export interface RankedDocument {
   /** Index into the rows of the task. */
   readonly shard: number;
   readonly document: number;
-  readonly parts: RankingParts;
+  readonly score: number;
+  /** Undefined where nobody asked for them. */
+  readonly parts: RankingParts | undefined;
   readonly stars: number;
+  /** When the commit of the repository's default branch was made that is indexed; 0 if that is not known. */
+  readonly committedSeconds: number;
   readonly repository: string;
   /** One character per byte (latin1). */
   readonly path: string;
@@ -40,6 +43,8 @@ export interface RankTask {
   readonly lane: Lane;
   /** The work in each shard. */
   readonly budget: RankBudget;
+  /** Whether the parts of the scores are wanted. */
+  readonly withParts: boolean;
 }
 
 /** What ranking may examine in each shard: the same in every run, so the order of results is, too. */
@@ -56,12 +61,32 @@ export interface RankedShard {
   readonly shard: number;
   /** Whether all results of the shard were examined and kept. */
   readonly isComplete: boolean;
-  readonly best: readonly RankedDocument[];
+  /** Number of documents that were kept. */
+  readonly keptCount: number;
   readonly stats: SearchStats;
 }
 
+/**
+ * Ranked documents and shards as a thread posts them: to clone an object for each takes ten times as long as to clone
+ * these columns.
+ */
+export interface RankedColumns {
+  /** Five numbers for each document: shard, document, score, stars, and when the commit was made. */
+  readonly documents: Float64Array;
+  /** For each document the names of its repository and its path. */
+  readonly names: readonly string[];
+  /** By document; undefined unless they are wanted. */
+  readonly parts: readonly (RankingParts | undefined)[] | undefined;
+  /** For each shard its number, whether it is complete, how many documents were kept, and its statistics. */
+  readonly shards: Float64Array;
+}
+
 export interface RankTaskResult {
-  readonly shards: readonly RankedShard[];
+  /**
+   * The shards, and the best documents of all of them together: with those of each shard, most of the time of a search
+   * went into messages.
+   */
+  readonly ranked: RankedColumns;
   readonly failures: readonly ShardFailure[];
   /** False if the task yielded to others: another one continues with the shards that are left. */
   readonly isDone: boolean;

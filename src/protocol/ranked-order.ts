@@ -1,13 +1,15 @@
+import type { RankedPart } from "./messages.js";
 import type { RankedDocument } from "./rank-messages.js";
 
 /**
- * The order of ranked documents, which is total: score, then stars of the repository, its name, the path. Documents
- * with the same path, which are of different branches, are ordered by their place.
+ * The order of ranked documents, which is total: score, then stars of the repository, the date of its indexed commit,
+ * its name, the path. Documents with the same path, which are of different branches, are ordered by their place.
  */
 export function compareRanked(a: RankedDocument, b: RankedDocument): number {
   return (
-    b.parts.score - a.parts.score ||
+    b.score - a.score ||
     b.stars - a.stars ||
+    b.committedSeconds - a.committedSeconds ||
     compareTexts(a.repository, b.repository) ||
     compareTexts(a.path, b.path) ||
     a.shard - b.shard ||
@@ -17,6 +19,11 @@ export function compareRanked(a: RankedDocument, b: RankedDocument): number {
 
 function compareTexts(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Whether the results of a task are written in a given order; see `RankedPart.only`. */
+export function isOrdered(ranked: RankedPart | undefined): boolean {
+  return ranked?.only !== undefined;
 }
 
 /** Keeps the first `countMax` documents of those that it is offered. */
@@ -36,7 +43,7 @@ export class BestDocuments {
 
   /** False if no document with this score can be among the first. */
   wants(score: number): boolean {
-    return this.#worst === undefined || score >= this.#worst.parts.score;
+    return this.#worst === undefined || score >= this.#worst.score;
   }
 
   offer(document: RankedDocument): void {

@@ -3,7 +3,7 @@ import type { WorkerSettings } from "./messages.js";
 import type { IndexLimits, SyncShard } from "./ingest-messages.js";
 import type { ResolvedRevision, RevisionSpec } from "../model/revision.js";
 import type { SerializedError } from "../base/errors.js";
-import type { GitReadKinds, HighlightedText, HighlightTexts } from "./git-messages.js";
+import type { GitReadKinds, HighlightedText, HighlightTexts, RenderMarkdown } from "./git-messages.js";
 
 /**
  * The requests to read workers by kind, with their results. To add a kind, add a row here, and a file in `read/` that
@@ -17,6 +17,7 @@ export interface ReadKinds extends GitReadKinds {
     readonly request: HighlightTexts;
     readonly answer: { readonly texts: readonly HighlightedText[] };
   };
+  "render-markdown": { readonly request: RenderMarkdown; readonly answer: { readonly html: string } };
   "list-commits": { readonly request: ListCommits; readonly answer: ListedCommits };
   "build-history": { readonly request: BuildHistory; readonly answer: BuiltHistory };
   "cache-documents": { readonly request: CacheDocuments; readonly answer: CachedDocuments };

@@ -1,5 +1,5 @@
 import { BoundedMap } from "../base/bounded-map.js";
-import { defaultBranchBit, type Repository } from "../model/repository.js";
+import { defaultBranchBit, type IndexedBranch, type Repository } from "../model/repository.js";
 
 /**
  * What a match reports about its repository, for each repository of one shard, in shared memory: workers read it
@@ -15,7 +15,7 @@ export interface RepositorySummary {
   readonly lastFetched: string;
   /** Bit of the default branch; -1 if it is not indexed. */
   readonly defaultBit: number;
-  readonly branches: readonly { readonly name: string; readonly bit: number; readonly commit: string }[];
+  readonly branches: readonly IndexedBranch[];
 }
 
 /** Summaries are kept up to this many characters in total, in each thread: about a thousand. */
@@ -24,6 +24,11 @@ const parsedLengthMax = 256 * 1024;
 /** The commit that is searched for this branch; "" if none. */
 export function commitAtBit(summary: RepositorySummary, bit: number): string {
   return summary.branches.find((branch) => branch.bit === bit)?.commit ?? "";
+}
+
+/** When the indexed commit of the default branch was committed, in seconds since 1970; 0 if that is not known. */
+export function defaultCommitSeconds({ branches, defaultBit }: RepositorySummary): number {
+  return branches.find(({ bit }) => bit === defaultBit)?.committedSeconds ?? 0;
 }
 
 export function summarize(repository: Repository): RepositorySummary {

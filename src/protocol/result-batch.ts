@@ -7,6 +7,8 @@ export interface ResultBatch {
   /** Whether the memory belongs to the worker's buffers, and must be returned. */
   readonly isLent: boolean;
   readonly tally: Tally;
+  /** The digest of the match objects; undefined if the search has none. */
+  readonly digest: Uint32Array | undefined;
   /**
    * Results of a `select:` that combines several matches into one: the main thread keeps the first of each key, and
    * counts it.

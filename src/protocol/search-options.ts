@@ -23,6 +23,11 @@ export interface SearchOptions {
    * index.
    */
   readonly useIndex: boolean;
+  /**
+   * Whether the search has a receipt: its results have a digest, and slices report what they cover, for which they open
+   * all shards of the chosen repositories.
+   */
+  readonly receipt: boolean;
   /** Undefined if all revisions are indexed branches. */
   readonly commitSets: CommitSets | undefined;
 }

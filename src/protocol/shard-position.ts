@@ -1,4 +1,4 @@
-import type { ResultPosition } from "./result-position.js";
+import { isBefore, type ResultPosition } from "./result-position.js";
 
 /**
  * Results that have been counted although they are not written yet: all up to `last`, of which those up to `shown` will
@@ -11,6 +11,15 @@ export interface CountedResults {
   readonly shownRows: number;
   /** Results at which limits of individual basic queries were reached. */
   readonly cuts: readonly ResultCut[];
+}
+
+/** Whether the result is one of those that have been counted. */
+export function isCounted(
+  counted: CountedResults | undefined,
+  document: number,
+  revision: number,
+): counted is CountedResults {
+  return counted !== undefined && !isBefore(counted.last, document, revision);
 }
 
 /** Position at which the search of a shard resumes: plain data that can be sent between threads. */

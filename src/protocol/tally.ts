@@ -10,6 +10,8 @@ export interface Tally {
   /** Number of ranges in contents. */
   contentMatches: number;
   symbolMatches: number;
+  /** Symbols by kind, as `select:symbol.` names it. */
+  readonly symbolKinds: Map<string, number>;
   /** Number of highlights in paths, or 1 for a path result without highlights. */
   pathMatches: number;
   /** Results of `select:file.owners` without an owner. */
@@ -37,6 +39,7 @@ export function emptyTally(): Tally {
     fileKinds: [0, 0, 0, 0, 0, 0, 0, 0],
     contentMatches: 0,
     symbolMatches: 0,
+    symbolKinds: new Map(),
     pathMatches: 0,
     unownedResults: 0,
   };
@@ -45,6 +48,7 @@ export function emptyTally(): Tally {
 export function addTally(sum: Tally, other: Tally): void {
   for (const [key, count] of other.repositories) increase(sum.repositories, key, count);
   for (const [key, count] of other.languages) increase(sum.languages, key, count);
+  for (const [kind, count] of other.symbolKinds) increase(sum.symbolKinds, kind, count);
   other.fileKinds.forEach((count, i) => {
     sum.fileKinds[i] += count;
   });

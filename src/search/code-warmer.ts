@@ -8,9 +8,17 @@ import type { SearchEnvironment } from "./search-environment.js";
 
 /**
  * What each thread searches for, in this order: a word that no text contains, which opens each shard and looks up its
- * postings, a common word, and a regexp, which uses RE2. Words that are common in code are found in most text, too.
+ * postings, a common word, and a regexp, which uses RE2. Then the same for symbols: each thread keeps those of its
+ * shards. Words that are common in code are found in most text, too.
  */
-const queries = ["zqxjkvbnmwq", "return", "/[a-z]+ *return/"] as const;
+const queries = [
+  "zqxjkvbnmwq",
+  "return",
+  "/[a-z]+ *return/",
+  "type:symbol zqxjkvbnmwq",
+  "type:symbol get",
+  "type:symbol /^g[a-z]+t$/",
+] as const;
 
 /** How often: after about this many searches, V8 has compiled what they use. */
 const roundCount = 4;
@@ -127,6 +135,7 @@ function makeOptions(query: string): SearchOptions {
     people: undefined,
     selections: plan.basicQueries.map(() => ({ repositoryIds: undefined, revisions: undefined })),
     useIndex: true,
+    receipt: false,
     commitSets: undefined,
   };
 }

@@ -23,6 +23,7 @@ import {
 import { describeExcluded } from "./stream/search-report.js";
 import { explainHistories } from "./history/explain-histories.js";
 import { explainPhases } from "./revisions/revision-phases.js";
+import { explainRanking } from "./ranking/explain-ranking.js";
 import type { SearchEnvironment } from "./search-environment.js";
 
 /** Credit that no search uses up, because explaining sends no results. */
@@ -34,19 +35,16 @@ const readMsMax = 20_000;
 const countAll = 99_999_999;
 
 /**
- * Describes how a query is parsed and planned, and what the index rules out in each shard, as text. The query is
- * executed completely in one worker and its results are discarded. For revisions that are not indexed, it reports what
- * a search would read.
+ * Describes how a query is parsed and planned, what the index rules out in each shard, and how the first results are
+ * scored, as text. The query is executed completely in one worker and its results are discarded. For revisions that are
+ * not indexed, it reports what a search would read.
  */
 export async function explainQuery(
   query: string,
   patternType: string,
   contexts: SearchContexts,
   searchId: number,
-  environment: Pick<
-    SearchEnvironment,
-    "catalog" | "pool" | "scheduler" | "commitAttributes" | "revisions" | "maxTimeoutMs"
-  >,
+  environment: ExplainEnvironment,
 ): Promise<string> {
   try {
     const type = choosePatternType(query, "", patternType);
@@ -65,11 +63,20 @@ export async function explainQuery(
 
 type ExplainEnvironment = Pick<
   SearchEnvironment,
-  "catalog" | "pool" | "scheduler" | "commitAttributes" | "revisions" | "maxTimeoutMs"
+  | "catalog"
+  | "pool"
+  | "scheduler"
+  | "commitAttributes"
+  | "ownersOf"
+  | "revisions"
+  | "log"
+  | "defaultCount"
+  | "defaultTimeoutMs"
+  | "maxTimeoutMs"
 >;
 
 async function explainPlan(searchId: number, plan: SearchPlan, environment: ExplainEnvironment): Promise<string[]> {
-  const { catalog, pool, scheduler, commitAttributes, revisions } = environment;
+  const { catalog, revisions } = environment;
   const table = catalog.repositoryTable(operatorViewer);
   const view = catalog.view();
   const control = ControlBlock.allocate(1, unlimitedCredit, 0);
@@ -85,9 +92,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
       }),
     );
     const { resolutions, people, excluded } = await prepare(plan, chosen, {
-      pool,
-      scheduler,
-      commitAttributes,
+      ...environment,
       limits: revisions.limits,
       view,
       control,
@@ -111,6 +116,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
         repositories: table,
         view,
         control,
+        coversAll: false,
         timeoutMs: readMsMax,
         client: operatorClient,
         onFailure: (sentence) => failures.push(sentence),
@@ -120,7 +126,8 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
     );
     const options = explainOptions(plan, resolutions, people);
     lines.push(...(await explainHistories(plan, resolutions, control, environment)));
-    return [...lines, ...phases, ...(await explainShards(searchId, options, view, control, environment)), ...failures];
+    lines.push(...phases, ...(await explainShards(searchId, options, view, control, environment)));
+    return [...lines, ...(await explainRanking(searchId, options, view, environment)), ...failures];
   } finally {
     view.release();
   }
@@ -150,6 +157,7 @@ function explainOptions(
     people,
     selections: resolutions.map((resolution) => indexedSelection(resolution.selection)),
     useIndex: true,
+    receipt: false,
     commitSets: undefined,
   };
 }

@@ -6,8 +6,14 @@ import type { FindContext } from "./repositories/find.js";
 import { keepRevisions, type Resolution } from "./repositories/repository-resolver.js";
 import { collectCommits } from "./searched-commits.js";
 
+/** The code owners that were set for a repository, for commits without a CODEOWNERS file; undefined if there are none. */
+export type OwnersLookup = (
+  repositoryId: number,
+) => { readonly bytes: Uint8Array; readonly version: number } | undefined;
+
 /** Services and settings for the preparation of a search. */
 export interface PrepareContext extends FindContext {
+  readonly ownersOf: OwnersLookup;
   readonly commitAttributes: CommitAttributeReader;
   /** Determines which files have searchable content, as in the index. */
   readonly limits: IndexLimits;

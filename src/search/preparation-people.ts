@@ -7,6 +7,7 @@ import { find } from "./repositories/find.js";
 import { emptyFound } from "./repositories/repository-conditions.js";
 import { keepRevisions, type Resolution } from "./repositories/repository-resolver.js";
 import {
+  type OwnersLookup,
   type PrepareContext,
   type Preparation,
   keepFound,
@@ -77,6 +78,7 @@ export async function preparePeople(
       withResults.filter((_, i) => asking[i]),
       owners,
       contributors,
+      context.ownersOf,
     ),
     excluded,
   );
@@ -92,10 +94,18 @@ function collectPeople(
   resolutions: readonly Resolution[],
   owners: ReadonlyMap<string, KnownAttribute>,
   contributors: ReadonlyMap<string, KnownAttribute>,
+  ownersOf: OwnersLookup,
 ): PeopleOfCommit[] {
   return collectCommits(resolutions).map((commit) => {
     const key = commitKey(commit);
-    return { ...commit, codeOwners: owners.get(key)?.bytes, contributors: contributors.get(key)?.bytes };
+    const own = owners.get(key)?.bytes;
+    const set = own === undefined ? ownersOf(commit.repositoryId) : undefined;
+    return {
+      ...commit,
+      codeOwners: own ?? set?.bytes,
+      ownersVersion: set?.version ?? 0,
+      contributors: contributors.get(key)?.bytes,
+    };
   });
 }
 

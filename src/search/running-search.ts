@@ -3,6 +3,7 @@ import { callAfter, type PendingCall } from "../base/deadline.js";
 import { errorMessage } from "../base/errors.js";
 import type { CatalogView } from "../catalog/live-shards.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
+import { resultWhileYielding } from "../base/yielding.js";
 import type { EventSink } from "../model/event-sink.js";
 import type { SearchRequest } from "../model/search-request.js";
 import type { SearchPlan } from "../query/plan/plan.js";
@@ -22,12 +23,13 @@ import { phasesOfPlan } from "./revisions/plan-phases.js";
 import { PhaseQueue } from "./revisions/phase-queue.js";
 import type { SearchEnd, SearchEnvironment } from "./search-environment.js";
 import { searchLimits, searchOptions, type SearchLimits } from "./search-limits.js";
+import { SearchReceipt } from "./receipt/search-receipt.js";
 import { SearchReport } from "./stream/search-report.js";
 import { SearchResults } from "./stream/search-results.js";
 import { isRanked } from "./ranking/ranked-search.js";
 import { RankedPass } from "./ranking/ranked-pass.js";
 import { creditBytes, creditWaitMs, SearchSlices, type SlicedWork } from "./search-slices.js";
-import { chooseShards } from "./shard-choice.js";
+import { chooseShards, textChoices } from "./shard-choice.js";
 
 /** The part of its time that a search may spend on reading mirrors before it searches anything. */
 const preparationShare = 0.6;
@@ -126,7 +128,14 @@ export class RunningSearch {
       },
     );
     const repositories = (): RepositoryTable => this.#repositories;
-    this.#results = new SearchResults(plan, this.#limits, this.#control, repositories, this.#stream);
+    this.#results = new SearchResults(
+      plan,
+      this.#limits,
+      this.#control,
+      repositories,
+      this.#stream,
+      this.#options.receipt,
+    );
     this.#report = new SearchReport(
       {
         queryText: request.query,
@@ -160,7 +169,7 @@ export class RunningSearch {
       unreadBytes: () => this.#unreadBytes,
       onFailure: (sentence) => this.#report.failures.push(sentence),
       onBadQuery: (sentence) => this.#refuseQuery(sentence),
-      onExcluded: (files, shardsWithoutSymbols) => this.#report.recordExcluded(files, shardsWithoutSymbols),
+      onWork: (work) => this.#report.recordWork(work),
       onBatch: (batch, release) => this.#results.addBatch(batch, release),
       onScheduled: () => this.#resumeClocks(),
       onProgress: () => this.#goOn(),
@@ -174,10 +183,17 @@ export class RunningSearch {
     this.#sink.onDrain(() => this.#goOn());
     const work = this.#searchAll();
     await Promise.race([work, this.#graceAfterStop()]);
-    this.#finish();
+    const receipt = await this.#makeReceipt();
+    this.#finish(receipt);
     await work;
     this.#phases?.end();
     this.#view.release();
+  }
+
+  async #makeReceipt(): Promise<SearchReceipt | undefined> {
+    if (this.#request.receipt === "none" || this.#sink.closed) return undefined;
+    const source = this.#report.receiptSource();
+    return await resultWhileYielding(SearchReceipt.inSteps(source, this.#report.coverage));
   }
 
   /** Ends the search early with what was found; `reason` is shown to the client. */
@@ -246,11 +262,12 @@ export class RunningSearch {
   }
 
   #prefetch(): Promise<Preparation> {
-    const { pool, scheduler, commitAttributes, revisions } = this.#environment;
+    const { pool, scheduler, commitAttributes, ownersOf, revisions } = this.#environment;
     return prepare(this.#plan, this.#report.resolutions, {
       pool,
       scheduler,
       commitAttributes,
+      ownersOf,
       limits: revisions.limits,
       view: this.#view,
       control: this.#control,
@@ -276,6 +293,7 @@ export class RunningSearch {
       ...revisions,
       view: this.#view,
       control: this.#control,
+      coversAll: this.#options.receipt,
       timeoutMs: maxTimeoutMs,
       client: this.#request.client,
       onFailure: (sentence) => this.#report.failures.push(sentence),
@@ -315,6 +333,7 @@ export class RunningSearch {
         control: this.#control,
         lane: this.#limits.lane,
         client: this.#request.client,
+        debug: this.#request.debug,
       },
       work,
     ).run(this.#slices.stats);
@@ -365,10 +384,8 @@ export class RunningSearch {
   }
 
   #chooseRows(): Uint32Array {
-    const choices = this.#plan.basicQueries.flatMap(({ text }, i) =>
-      text === undefined ? [] : [{ text, selection: this.#options.selections[i] }],
-    );
-    const { rows, ruledOutCount } = chooseShards(this.#view, choices);
+    const choices = textChoices(this.#plan, this.#options.selections);
+    const { rows, ruledOutCount } = chooseShards(this.#view, choices, this.#options.receipt);
     this.#slices.stats.shardsRuledOut += ruledOutCount;
     return rows;
   }
@@ -423,7 +440,7 @@ export class RunningSearch {
   }
 
   /** Sends the last event, and stops slices that are still running. */
-  #finish(): void {
+  #finish(receipt: SearchReceipt | undefined): void {
     this.#ended = true;
     this.#stopWait?.cancel();
     for (const clock of this.#clocks) clock.stop();
@@ -435,7 +452,9 @@ export class RunningSearch {
     this.#slices.giveUp();
     const { durationMs } = this.#report;
     const isCancelled = this.#sink.closed;
-    if (!isCancelled) this.#stream.finish(this.#report.alert(durationMs), undefined);
+    this.#report.receipt = receipt?.summary(this.#environment.receiptUrl);
+    const isRefused = this.#request.receipt === "strict" && receipt?.isComplete === false;
+    if (!isCancelled) this.#stream.finish(this.#report.alert(durationMs), isRefused ? receipt.gaps : undefined);
     this.#onEnd({
       outcome: this.#report.outcome(isCancelled),
       lane: this.#limits.lane,
@@ -446,6 +465,7 @@ export class RunningSearch {
       stats: this.#slices.stats,
       shardFailures: this.#report.failures,
       notSearched: this.#report.notSearched(),
+      receipt,
     });
   }
 

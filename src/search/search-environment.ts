@@ -5,7 +5,9 @@ import type { Lane } from "../protocol/messages.js";
 import type { SearchPool } from "../pool/search-pool.js";
 import type { CommitLists } from "./history/commit-lists.js";
 import type { CommitAttributeReader } from "./revisions/commit-attributes.js";
+import type { OwnersLookup } from "./preparation-context.js";
 import type { NotSearched } from "./stream/progress.js";
+import type { SearchReceipt } from "./receipt/search-receipt.js";
 import type { RevisionReading } from "./revisions/search-phase.js";
 import type { SliceScheduler } from "./slice-scheduler.js";
 
@@ -15,6 +17,7 @@ export interface SearchEnvironment {
   readonly pool: SearchPool;
   readonly scheduler: SliceScheduler;
   readonly commitAttributes: CommitAttributeReader;
+  readonly ownersOf: OwnersLookup;
   /** How revisions that are not indexed are searched. */
   readonly revisions: RevisionReading;
   /** The commits of histories that were searched recently. */
@@ -25,6 +28,8 @@ export interface SearchEnvironment {
   readonly maxTimeoutMs: number;
   /** The `trace` URL of progress events. */
   readonly traceUrl: string;
+  /** The `url` of receipts. */
+  readonly receiptUrl: string;
   readonly onShardFailure: (shardId: number) => void;
 }
 
@@ -46,4 +51,6 @@ export interface SearchEnd {
   readonly stats: SearchStats;
   readonly shardFailures: readonly string[];
   readonly notSearched: NotSearched;
+  /** Undefined if the client did not ask for it, or left. */
+  readonly receipt: SearchReceipt | undefined;
 }

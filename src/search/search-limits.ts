@@ -11,6 +11,9 @@ const lineTextBytesMax = 1_500_000;
 /** A search with a higher limit counts as exhaustive, and yields to interactive searches. */
 const interactiveCountMax = 100_000;
 
+/** Counts are 32 bits wide. */
+const countUnlimited = 0x7fff_ffff;
+
 /** How many results a search may have, and how long it may take. */
 export interface SearchLimits {
   readonly matchCountMax: number;
@@ -26,9 +29,11 @@ export interface SearchLimits {
 
 export function searchLimits(
   plan: SearchPlan,
-  request: SearchRequest,
+  request: Pick<SearchRequest, "defaultCount" | "display" | "scope">,
   environment: Pick<SearchEnvironment, "defaultCount" | "defaultTimeoutMs" | "maxTimeoutMs">,
 ): SearchLimits {
+  const { scope } = request;
+  if (scope !== undefined) return unlimited(plan, scope.timeoutMs);
   const counts = plan.resultOptions.map(({ count }) => count ?? request.defaultCount ?? environment.defaultCount);
   const matchCountMax = Math.max(...counts);
   return {
@@ -50,6 +55,17 @@ export function searchLimits(
   };
 }
 
+function unlimited({ resultOptions }: SearchPlan, timeoutMs: number): SearchLimits {
+  return {
+    matchCountMax: countUnlimited,
+    displayCountMax: countUnlimited,
+    isSuggestible: false,
+    resultLimits: resultOptions.length === 1 ? undefined : makeResultLimits(resultOptions.map(() => undefined)),
+    timeoutsMs: resultOptions.map(() => timeoutMs),
+    lane: "exhaustive",
+  };
+}
+
 /** The options for workers, when people and commits of the search are not known yet. */
 export function searchOptions(
   plan: SearchPlan,
@@ -68,6 +84,7 @@ export function searchOptions(
     people: undefined,
     selections,
     useIndex: plan.basicQueries.every(({ repositories }) => repositories.index !== "no"),
+    receipt: request.receipt !== "none",
     commitSets: undefined,
   };
 }

@@ -1,5 +1,7 @@
+import { callAfter } from "../base/deadline.js";
 import { errorMessage } from "../base/errors.js";
 import type { CatalogView } from "../catalog/live-shards.js";
+import { isOrdered } from "../protocol/ranked-order.js";
 import type { ResultBatch } from "../protocol/result-batch.js";
 import { addStats, noStats, type SearchOptions } from "../protocol/search-options.js";
 import { type ControlBlock, stopReasons } from "../protocol/control-block.js";
@@ -7,7 +9,6 @@ import type {
   BatchMessage,
   CachedShardRange,
   Lane,
-  ExcludedFile,
   RankedPart,
   ResumePosition,
   FinishedWork,
@@ -15,7 +16,7 @@ import type {
 } from "../protocol/messages.js";
 import type { SearchEnvironment } from "./search-environment.js";
 import { recordShardFailure } from "./shard-failure.js";
-import { mayBeSmall } from "./small-work.js";
+import { helpRetryMs, mayBeSmall, mustStayAlone } from "./small-work.js";
 
 /**
  * Bytes of results that a search may have produced without its client having read them. With at most one more batch per
@@ -24,7 +25,7 @@ import { mayBeSmall } from "./small-work.js";
  */
 export const creditBytes = 512 * 1024;
 
-/** A worker without credit waits this long for it: a client that keeps up is rarely slower. */
+/** A worker without credit waits this long for it. */
 export const creditWaitMs = 5;
 
 /** What the slices of one phase search. */
@@ -49,7 +50,8 @@ export interface SlicedSearch {
   readonly onFailure: (sentence: string) => void;
   /** Called with an error of the query that only workers detect: RE2 rejects a regexp as too large. */
   readonly onBadQuery: (sentence: string) => void;
-  readonly onExcluded: (files: readonly ExcludedFile[], shardsWithoutSymbols: number) => void;
+  /** Called with what a slice reports besides its results. */
+  readonly onWork: (work: FinishedWork) => void;
   readonly onBatch: (batch: ResultBatch, release: () => void) => void;
   /** Called before a slice is scheduled. */
   readonly onScheduled: () => void;
@@ -115,14 +117,13 @@ export class SearchSlices {
 
   /**
    * Searches `work` from its first shard on, unless the search is stopped. Resolves when all slices have ended and all
-   * their batches have arrived; never rejects. Work that may be small begins with one slice, which requests the others
-   * if it is not; work in a given order has only one.
+   * their batches have arrived; never rejects. Work that may be small begins with one slice, as in `mayBeSmall`.
    */
   run(work: SlicedWork): Promise<void> {
-    const { control, environment } = this.#search;
+    const { control, environment, lane } = this.#search;
     this.#work = work;
     control.restartShards();
-    this.#isAlone = work.ranked?.only !== undefined || mayBeSmall(work);
+    this.#isAlone = isOrdered(work.ranked) || mayBeSmall(work) || mustStayAlone(environment.scheduler, lane);
     const countMax = this.#isAlone ? 1 : environment.pool.workerCount;
     const sliceCount = control.isStopped ? 0 : Math.min(countMax, work.rows.length);
     return new Promise((resolve) => {
@@ -140,10 +141,9 @@ export class SearchSlices {
     this.#search.control.giveCredit(free);
   }
 
-  /** Whether there is credit and, for work in a given order, all that was sent has arrived: threads have own channels. */
+  /** Whether there is credit and, for work in a given order, all that was sent has arrived. */
   get #mayResume(): boolean {
-    const mustWait = this.#work?.ranked?.only !== undefined && this.#missingBatches.size > 0;
-    return this.#search.control.credit > 0 && !mustWait;
+    return this.#search.control.credit > 0 && !(isOrdered(this.#work?.ranked) && this.#missingBatches.size > 0);
   }
 
   /** Lets parked slices continue, if they may. */
@@ -165,11 +165,11 @@ export class SearchSlices {
   }
 
   /** Adds the statistics of a worker, and records the shards that failed. */
-  addWork({ stats, failures, excluded, shardsWithoutSymbols = 0 }: FinishedWork): void {
-    const { environment, onFailure, onExcluded, onBadQuery } = this.#search;
-    onExcluded(excluded, shardsWithoutSymbols);
-    addStats(this.stats, stats);
-    for (const failure of failures) {
+  addWork(work: FinishedWork): void {
+    const { environment, onFailure, onWork, onBadQuery } = this.#search;
+    onWork(work);
+    addStats(this.stats, work.stats);
+    for (const failure of work.failures) {
       const { code, message } = failure.error;
       if (code === "bad-query") {
         onBadQuery(message);
@@ -188,13 +188,14 @@ export class SearchSlices {
 
   /** Schedules the slices that have not been scheduled yet. */
   #addSlices(): void {
-    const { control, environment } = this.#search;
+    const { control, environment, lane } = this.#search;
     const work = this.#work;
     if (work === undefined || !this.#isAlone || !this.isActive || control.isStopped) return;
+    if (mustStayAlone(environment.scheduler, lane)) return void callAfter(helpRetryMs, () => this.#addSlices());
     this.#isAlone = false;
     const left = Math.max(0, work.rows.length - control.takenShardCount);
-    for (let slot = 1; slot < Math.min(environment.pool.workerCount, left + 1); slot++)
-      this.#schedule(slot, work, undefined);
+    const count = Math.min(environment.pool.workerCount, left + 1);
+    for (let slot = 1; slot < count; slot++) this.#schedule(slot, work, undefined);
   }
 
   #schedule(slot: number, work: SlicedWork, row: ResumePosition | undefined): void {
@@ -245,8 +246,8 @@ export class SearchSlices {
 
   /** False if a slice that continues at `row` has nothing to do: after the limit, only counted results are written. */
   #isWanted(row: ResumePosition | undefined): boolean {
-    const reason = this.#search.control.stopReason;
-    return reason === stopReasons.none || (reason === stopReasons.limit && row?.position.counted !== undefined);
+    const { stopReason } = this.#search.control;
+    return stopReason === stopReasons.none || (stopReason === stopReasons.limit && row?.position.counted !== undefined);
   }
 
   #takeResult(slot: number, work: SlicedWork, result: SearchTaskResult): void {
@@ -267,8 +268,7 @@ export class SearchSlices {
     this.recordLostWorker(shardId === undefined ? "before its first shard" : `in shard ${shardId}`, shardId, error);
     this.#missingBatches.delete(slice);
     this.#lost.add(slice);
-    const hasMore = control.takenShardCount < work.rows.length;
-    if (hasMore && !control.isStopped) this.#schedule(slot, work, undefined);
+    if (control.takenShardCount < work.rows.length && !control.isStopped) this.#schedule(slot, work, undefined);
   }
 
   /** The shard that the slice in a slot is searching. */

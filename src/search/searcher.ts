@@ -4,7 +4,6 @@ import { resultWhileYielding } from "../base/yielding.js";
 import type { Metrics } from "../base/metrics.js";
 import type { EventSink } from "../model/event-sink.js";
 import type { SearchRequest } from "../model/search-request.js";
-import type { Alert } from "../model/stream-events.js";
 import { operatorViewer, type Viewer } from "../model/viewer.js";
 import { choosePatternType } from "../query/fields/pattern-type.js";
 import { PlanCache } from "../query/plan/plan-cache.js";
@@ -12,8 +11,11 @@ import { QueryError } from "../query/syntax/query-error.js";
 import type { SearchContexts } from "../query/plan/search-contexts.js";
 import type { SearchPlan } from "../query/plan/plan.js";
 import { replaceUsers, type AddressLookup } from "./history/author-users.js";
+import { toAlert } from "./stream/alerts.js";
 import { EventStream } from "./stream/event-stream.js";
+import { ReceiptStore, type ReceiptRange } from "./receipt/receipt-store.js";
 import { explainQuery } from "./explain.js";
+import { chooseIds, restrictTo } from "./repositories/search-scope.js";
 import { resolveInSteps, type Resolution } from "./repositories/repository-resolver.js";
 import { RunningSearch, type ChosenSearch } from "./running-search.js";
 import type { SearchEnd, SearchEnvironment } from "./search-environment.js";
@@ -39,11 +41,12 @@ export interface Refusal {
  * further one is refused before its stream starts. One client may use a share of both.
  */
 export class Searcher {
-  readonly #environment: Omit<SearchEnvironment, "traceUrl">;
+  readonly #environment: Omit<SearchEnvironment, "traceUrl" | "receiptUrl">;
   readonly #permits: FairSemaphore;
   readonly #metrics: Metrics;
   readonly #plans = new PlanCache();
   readonly #traces = new TraceStore();
+  readonly #receipts = new ReceiptStore();
   readonly #running = new Map<number, RunningSearch>();
   #nextId = 1;
   #isStopping = false;
@@ -53,7 +56,7 @@ export class Searcher {
   /** What `author:@name` refers to. */
   addressesOf: AddressLookup = () => undefined;
 
-  constructor(environment: Omit<SearchEnvironment, "traceUrl">, limits: ShareLimits, metrics: Metrics) {
+  constructor(environment: Omit<SearchEnvironment, "traceUrl" | "receiptUrl">, limits: ShareLimits, metrics: Metrics) {
     this.#environment = environment;
     this.#permits = new FairSemaphore(limits);
     this.#metrics = metrics;
@@ -106,6 +109,10 @@ export class Searcher {
     return explainQuery(query, patternType, this.contextsOf(operatorViewer), this.#nextId++, this.#environment);
   }
 
+  get isSearching(): boolean {
+    return this.#running.size > 0;
+  }
+
   /** Searches that are waiting for a permit. */
   get waitingCount(): number {
     return this.#permits.waitingCount;
@@ -113,6 +120,11 @@ export class Searcher {
 
   trace(id: string, viewer: Viewer): string | undefined {
     return this.#traces.get(id, viewer);
+  }
+
+  /** Part of a list of a receipt; undefined if it is no longer available, or not visible to this viewer. */
+  receiptPage(id: string, range: ReceiptRange, viewer: Viewer): ReturnType<ReceiptStore["page"]> {
+    return this.#receipts.page(id, range, viewer);
   }
 
   /**
@@ -155,12 +167,7 @@ export class Searcher {
    */
   *#startInSteps(request: SearchRequest, sink: EventSink, onEnd: (end: SearchEnd) => void): Generator<void, boolean> {
     if (sink.closed) return false;
-    const planned = yield* this.#plans.planInSteps(
-      request.query,
-      choosePatternType(request.query, request.version, request.patternType),
-      this.contextsOf(request.viewer),
-    );
-    const plan = replaceUsers(planned, this.addressesOf);
+    const plan = yield* this.#plan(request);
     const { catalog } = this.#environment;
     const view = catalog.view();
     let isTaken = false;
@@ -169,14 +176,27 @@ export class Searcher {
         catalog.repositoryTable(request.viewer),
         plan.basicQueries.map(({ repositories }) => repositories),
       );
-      const resolutions = yield* this.#chooseInTime(work, request, plan, sink);
-      if (resolutions === undefined) return false;
+      const chosen = yield* this.#chooseInTime(work, request, plan, sink);
+      if (chosen === undefined) return false;
+      const resolutions = restrictTo(chosen, request.scope?.repositoryIds);
       isTaken = true;
       this.#begin(request, { plan, view, resolutions }, sink, onEnd);
       return true;
     } finally {
       if (!isTaken) view.release();
     }
+  }
+
+  *#plan({ query, version, patternType, viewer }: SearchRequest): Generator<void, SearchPlan> {
+    const type = choosePatternType(query, version, patternType);
+    const planned = yield* this.#plans.planInSteps(query, type, this.contextsOf(viewer));
+    return replaceUsers(planned, this.addressesOf);
+  }
+
+  /** The repositories that a search chooses, by id. Throws `bad-query`. */
+  async chooseRepositories(request: SearchRequest): Promise<readonly number[]> {
+    const plan = await resultWhileYielding(this.#plan(request));
+    return resultWhileYielding(chooseIds(plan, this.#environment.catalog.repositoryTable(request.viewer)));
   }
 
   /**
@@ -214,7 +234,11 @@ export class Searcher {
   #begin(request: SearchRequest, chosen: ChosenSearch, sink: EventSink, onEnd: (end: SearchEnd) => void): void {
     const id = this.#nextId++;
     const traceId = this.#traces.newId();
-    const environment = { ...this.#environment, traceUrl: `${this.#baseUrl}/.api/search/trace/${traceId}` };
+    const environment = {
+      ...this.#environment,
+      traceUrl: `${this.#baseUrl}/.api/search/trace/${traceId}`,
+      receiptUrl: `${this.#baseUrl}/.api/search/receipt/${traceId}`,
+    };
     const search = new RunningSearch(id, request, chosen, environment, sink, (end) => {
       this.#recordEnd(id, traceId, request, chosen.plan, end);
       onEnd(end);
@@ -262,6 +286,7 @@ export class Searcher {
       this.#metrics.searchFirstMatchesSeconds.observe({ lane: end.lane }, end.firstMatchesMs / 1000);
     // The statistics of a search reveal information about repositories that its viewer may not see, because they share
     // shards with others.
+    if (end.receipt !== undefined) this.#receipts.add(traceId, end.receipt, request.viewer);
     const seesAll = this.#environment.catalog.seesAll(request.viewer);
     this.#traces.add(traceId, traceWriter(request, plan, end, seesAll ? end.stats : {}), request.viewer);
   }
@@ -271,7 +296,3 @@ export class Searcher {
 const loggedLength = 200;
 
 const stopMessage = "the daemon is stopping";
-
-function toAlert({ title, description, from, to }: QueryError): Alert {
-  return { title, description, proposedQueries: null, place: { from, to } };
-}

@@ -3,7 +3,7 @@ import { noColumn, type ShardFilter } from "../protocol/shard-filter.js";
 import type { CatalogView } from "../catalog/live-shards.js";
 import type { LiveShard } from "../model/shard-record.js";
 import { requiredLiterals } from "../query/plan/leaf-literals.js";
-import type { Leaf, PathFilter, TextNode, TextPlan } from "../query/plan/plan.js";
+import type { Leaf, PathFilter, SearchPlan, TextNode, TextPlan } from "../query/plan/plan.js";
 import type { RepositorySelection } from "../protocol/search-options.js";
 
 /** A basic query that examines documents, and the repositories that it examines. */
@@ -19,6 +19,11 @@ export interface ChosenShards {
   readonly ruledOutCount: number;
 }
 
+/** The choices of a plan; `selections` are by basic query. */
+export function textChoices(plan: SearchPlan, selections: readonly RepositorySelection[]): TextChoice[] {
+  return plan.basicQueries.flatMap(({ text }, i) => (text === undefined ? [] : [{ text, selection: selections[i] }]));
+}
+
 /** The parts of a view that are used here. */
 export interface ShardsInView {
   readonly shards: readonly { readonly record: Pick<LiveShard["record"], "repositoryIds"> }[];
@@ -27,11 +32,14 @@ export interface ShardsInView {
 }
 
 /**
- * The shards that may contain results: those with a chosen repository and with all trigrams that the query requires.
+ * The shards that may contain results: those with a chosen repository and, unless `all` is true, with all trigrams that
+ * the query requires.
  */
-export function chooseShards(view: ShardsInView, choices: readonly TextChoice[]): ChosenShards {
+export function chooseShards(view: ShardsInView, choices: readonly TextChoice[], all: boolean): ChosenShards {
   // Names of symbols need not be in the text that the filter knows.
-  const masks = choices.map(({ text }) => (text.symbols === undefined ? shardMask(text, view.filter) : undefined));
+  const masks = choices.map(({ text }) =>
+    all || text.symbols !== undefined ? undefined : shardMask(text, view.filter),
+  );
   const rows = new Uint32Array(view.shards.length);
   let placeCount = 0;
   let ruledOutCount = 0;

@@ -2,8 +2,8 @@ import { freemem } from "node:os";
 import { callEvery, monotonicMs, sleep, type PendingCall } from "../base/deadline.js";
 import { errorMessage } from "../base/errors.js";
 import type { CatalogView } from "../catalog/live-shards.js";
-import type { WarmTaskResult } from "../protocol/messages.js";
-import type { ShardPart } from "../protocol/shard-table.js";
+import type { LiveShard } from "../model/shard-record.js";
+import type { WarmPart, WarmTaskResult } from "../protocol/messages.js";
 import type { SearchEnvironment } from "./search-environment.js";
 import { recordShardFailure } from "./shard-failure.js";
 
@@ -34,8 +34,8 @@ type WarmerEnvironment = Pick<SearchEnvironment, "catalog" | "pool" | "scheduler
 
 /**
  * Verifies live shards before a search needs them, and reads them into the page cache: first the indexes of all shards,
- * then the contents, up to a fraction of the available memory. The remaining shards are verified when they are first
- * searched.
+ * then the contents, then the symbols, up to a fraction of the available memory. The remaining shards are verified when
+ * they are first searched.
  *
  * Warms one shard at a time, so that the other workers stay free for searches, and yields to slices that wait for a
  * worker.
@@ -46,6 +46,8 @@ export class ShardWarmer {
   readonly #stop = new Int32Array(new SharedArrayBuffer(4));
   /** The shards of the last complete pass. */
   #warm: CatalogView["shards"] = [];
+  /** By shard: the checksum of its symbols when they were read. */
+  #warmSymbols: ReadonlyMap<number, number> = new Map();
   #pass: Promise<void> | undefined;
   #looks: PendingCall | undefined;
 
@@ -112,23 +114,32 @@ export class ShardWarmer {
   async #warmView(view: CatalogView): Promise<number> {
     let freeBytes = availableBytes() * this.#options.memoryShare;
     let taskCount = 0;
-    for (const part of ["index", "content"] as const) {
+    const warmSymbols = new Map<number, number>();
+    for (const part of ["index", "content", "symbols"] as const) {
       for (let row = 0; row < view.shards.length; row++) {
-        const { storedBytes, contentBytes } = view.shards[row].record;
-        freeBytes -= part === "content" ? contentBytes : storedBytes - contentBytes;
+        const { record } = view.shards[row];
+        freeBytes -= countBytes(record, part);
         if (freeBytes < 0) return taskCount;
+        if (part === "symbols" && record.symbols !== undefined) warmSymbols.set(record.id, record.symbols.checksum);
         // What earlier passes have read counts too: it is in the page cache, which the available memory includes.
-        if (view.table.isVerified(row, part, this.#options.faultCount())) continue;
+        if (this.#isWarm(view, row, part)) continue;
         await this.#warmPart(view, row, part);
         taskCount++;
         if (!this.#isCurrent(view)) return taskCount;
       }
     }
+    this.#warmSymbols = warmSymbols;
     return taskCount;
   }
 
+  #isWarm(view: CatalogView, row: number, part: WarmPart): boolean {
+    if (part !== "symbols") return view.table.isVerified(row, part, this.#options.faultCount());
+    const { id, symbols } = view.shards[row].record;
+    return symbols === undefined || this.#warmSymbols.get(id) === symbols.checksum;
+  }
+
   /** Warms one part of a shard, retrying tasks that yielded; ends early if the shards change. */
-  async #warmPart(view: CatalogView, row: number, part: ShardPart): Promise<void> {
+  async #warmPart(view: CatalogView, row: number, part: WarmPart): Promise<void> {
     for (;;) {
       const { isDone, failures } = await this.#schedule(view, row, part);
       for (const failure of failures) recordShardFailure(this.#environment, failure);
@@ -138,11 +149,16 @@ export class ShardWarmer {
     }
   }
 
-  #schedule(view: CatalogView, row: number, part: ShardPart): Promise<WarmTaskResult> {
+  #schedule(view: CatalogView, row: number, part: WarmPart): Promise<WarmTaskResult> {
     const { pool, scheduler } = this.#environment;
     const task = { table: view.table.memory, filter: view.filter.memory, row, part, stop: this.#stop };
     return scheduler.run("exhaustive", "", () => pool.warm(task, monotonicMs() + taskMs));
   }
+}
+
+function countBytes({ storedBytes, contentBytes, symbols }: LiveShard["record"], part: WarmPart): number {
+  if (part === "symbols") return symbols?.storedBytes ?? 0;
+  return part === "content" ? contentBytes : storedBytes - contentBytes;
 }
 
 /** The free memory of the machine, or the limit of the process's control group if that is less. */

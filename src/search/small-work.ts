@@ -1,6 +1,16 @@
+import type { Lane } from "../protocol/messages.js";
 import type { SearchOptions } from "../protocol/search-options.js";
 import { requiredLiterals, trigramBytes } from "../query/plan/leaf-literals.js";
 import type { Leaf, TextNode } from "../query/plan/plan.js";
+import type { SliceScheduler } from "./slice-scheduler.js";
+
+/** A search that asks for more threads while others wait is considered again after this time. */
+export const helpRetryMs = 20;
+
+/** While other interactive searches wait, a second thread for one of them delays those, and takes time to wake. */
+export function mustStayAlone(scheduler: Pick<SliceScheduler, "waitingIn">, lane: Lane): boolean {
+  return lane === "interactive" && scheduler.waitingIn("interactive") > 0;
+}
 
 /** With more shards, their look-ups alone are worth a second thread: each takes 10 to 20 µs. */
 const smallRowCountMax = 64;

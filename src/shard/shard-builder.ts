@@ -36,6 +36,8 @@ export class ShardBuilder {
   #contentStart: number[] = [];
   #documentsOfContent: DocumentInput[][] = [];
   #skipped: DocumentInput[] = [];
+  /** Contents of which it is known that they are ASCII. */
+  #asciiContents = new Set<number>();
   #contentOfOid = new Map<string, number>();
 
   /**
@@ -71,25 +73,36 @@ export class ShardBuilder {
   }
 
   /**
-   * The place of the next content in the target buffer: what is written there need not be copied by `addContent`.
-   * Undefined without a target buffer, or if it has no room.
+   * Room for further contents in the target buffer: what is written to its beginning need not be copied, and is added by
+   * `addWritten`.
    */
-  placeFor(byteCount: number): Buffer | undefined {
-    return this.#target !== undefined && this.#hasRoomFor(byteCount)
-      ? this.#text.subarray(this.#textBytes, this.#textBytes + byteCount)
-      : undefined;
+  get room(): Buffer {
+    assert(this.#target !== undefined, "the shard has a target buffer");
+    return this.#text.subarray(this.#textBytes, Math.max(this.#textBytes, this.#text.length - contentPaddingBytes));
   }
 
-  /** Copies `content`, unless it is in its place already; returns its number. */
+  /** Copies `content`; returns its number. */
   addContent(oid: string, content: Uint8Array): number {
     const known = this.#contentOfOid.get(oid);
     if (known !== undefined) return known;
     this.#reserve(content.length);
-    if (!this.#isInPlace(content)) this.#text.set(content, this.#textBytes);
+    this.#text.set(content, this.#textBytes);
+    return this.#addText(oid, content.length);
+  }
+
+  /** Adds a content that was written to the beginning of `room`, and was not added before; returns its number. */
+  addWritten(oid: string, byteCount: number, isAscii: boolean): number {
+    assert(byteCount <= this.room.length && !this.#contentOfOid.has(oid), "a content that was written is added once");
+    const number = this.#addText(oid, byteCount);
+    if (isAscii) this.#asciiContents.add(number);
+    return number;
+  }
+
+  #addText(oid: string, byteCount: number): number {
     const number = this.#contentStart.length;
     this.#contentStart.push(this.#textBytes);
     this.#documentsOfContent.push([]);
-    this.#textBytes += content.length;
+    this.#textBytes += byteCount;
     this.#contentOfOid.set(oid, number);
     return number;
   }
@@ -135,10 +148,6 @@ export class ShardBuilder {
     return layout.totalBytes;
   }
 
-  #isInPlace(content: Uint8Array): boolean {
-    return content.buffer === this.#text.buffer && content.byteOffset === this.#text.byteOffset + this.#textBytes;
-  }
-
   #hasRoomFor(byteCount: number): boolean {
     return this.#textBytes + byteCount + contentPaddingBytes <= this.#text.length;
   }
@@ -159,6 +168,7 @@ export class ShardBuilder {
     this.#documentsOfContent = [];
     this.#skipped = [];
     this.#contentOfOid = new Map();
+    this.#asciiContents = new Set();
   }
 
   #makeSections(kind: "with-postings" | "without-postings"): Parts {
@@ -182,7 +192,7 @@ export class ShardBuilder {
         contentStart: toBytes(contentStart),
         contentFirstUnit: toBytes(contentFirstUnit),
         contentFirstLine: toBytes(this.#firstLines(text, contentStart, newlines)),
-        foldExceptions: toBytes(findFoldExceptions(text, contentStart)),
+        foldExceptions: toBytes(findFoldExceptions(text, contentStart, this.#asciiContents)),
         keys: toBytes(postings.keys),
         postingStart: toBytes(postings.offsets),
         postings: postings.bytes,

@@ -29,17 +29,51 @@ export function makeUnits(
   return { contentFirstUnit, units };
 }
 
-/** Numbers of the contents that contain U+212A or U+017F, the two characters outside ASCII that fold into it. */
-export function findFoldExceptions(text: Buffer, contentStart: Uint32Array): Uint32Array {
+/**
+ * Numbers of the contents that contain U+212A or U+017F, the two characters outside ASCII that fold into it. Those in
+ * `ascii` are known to be ASCII.
+ */
+export function findFoldExceptions(
+  text: Buffer,
+  contentStart: Uint32Array,
+  ascii: ReadonlySet<number> = noContents,
+): Uint32Array {
   const found = new Set<number>();
-  for (const character of [kelvinSign, longS]) {
-    let content = 0;
-    for (let at = text.indexOf(character); at >= 0; at = text.indexOf(character, contentStart[content + 1])) {
-      while (contentStart[content + 1] <= at) content++;
-      found.add(content);
+  const contentCount = contentStart.length - 1;
+  for (let first = 0; first < contentCount; ) {
+    if (ascii.has(first)) {
+      first++;
+      continue;
     }
+    let end = first + 1;
+    while (end < contentCount && !ascii.has(end)) end++;
+    for (const character of [kelvinSign, longS])
+      addContentsWith(character, text, contentStart.subarray(first, end + 1), first, found);
+    first = end;
   }
   return Uint32Array.from(found).sort();
+}
+
+const noContents: ReadonlySet<number> = new Set();
+
+/** `starts` has the starts of adjacent contents, of which the first has the number `first`, and the end of the last one. */
+function addContentsWith(
+  character: Buffer,
+  text: Buffer,
+  starts: Uint32Array,
+  first: number,
+  found: Set<number>,
+): void {
+  const searched = text.subarray(0, starts[starts.length - 1]);
+  let content = 0;
+  for (
+    let at = searched.indexOf(character, starts[0]);
+    at >= 0;
+    at = searched.indexOf(character, starts[content + 1])
+  ) {
+    while (starts[content + 1] <= at) content++;
+    found.add(first + content);
+  }
 }
 
 /** Of a text without an index. */

@@ -21,7 +21,7 @@ import { RepositoryCommands } from "./repositories/repository-commands.js";
 import { RepositoryLocks } from "./queue/repository-locks.js";
 import { RepositoryRemoval } from "./housekeeping/repository-removal.js";
 import { RepositorySecrets } from "./repositories/repository-secrets.js";
-import { historyStatus, repositoryStatus } from "./repositories/repository-status.js";
+import { historyStatus, missingSymbols, repositoryStatus } from "./repositories/repository-status.js";
 import { ShardFlips } from "./housekeeping/shard-flips.js";
 import { ShardRepairs } from "./housekeeping/shard-repairs.js";
 import { moveStoredSecrets } from "./repositories/stored-secrets.js";
@@ -37,6 +37,9 @@ import type { SyncServices } from "./sync-settings.js";
  * to themselves.
  */
 const startDelayMs = 1_000;
+
+/** While searches are running, they wait this many times as long at most. */
+const startDelaysMax = 5;
 
 /** One live shard is verified in the background per this period. */
 const scrubPeriodMs = 60_000;
@@ -60,6 +63,7 @@ export class SyncManager {
   readonly #removal: RepositoryRemoval;
   readonly #gauges: IndexGauges;
   readonly #history: HistoryIndexing;
+  readonly #scheduler: SyncScheduler;
   /** Activities of running syncs. */
   readonly activities: SyncActivities;
   /** Commands for single repositories. */
@@ -88,10 +92,13 @@ export class SyncManager {
     const compaction = new Compaction(services, tasks, locks, flips, repairs, symbols);
     const history = new HistoryIndexing(services, tasks, flips);
     const outcomes = new SyncOutcomes(services, queue, maintenance, history);
+    history.onBroken = (repository, brokenCount) => outcomes.recordBrokenHistory(repository, brokenCount);
     const parts = { tasks, locks, queue, flips, repairs, outcomes, judge, quarantines };
     const runner = new SyncRunner(services, parts);
     const scheduler = new SyncScheduler(pool, tasks, queue, runner, [symbols, history], [compaction, maintenance]);
+    scheduler.isHeld = true;
     tasks.useStarter(() => scheduler.startWaiting());
+    this.#scheduler = scheduler;
     this.#services = services;
     this.#tasks = tasks;
     this.#mirrors = mirrors;
@@ -115,7 +122,7 @@ export class SyncManager {
     await moveStoredSecrets(this.#services.catalog, this.#secrets, this.#services.log);
   }
 
-  /** Syncs all repositories after a short delay, and from then on as scheduled. */
+  /** Syncs all repositories after a short delay, except those synced by then, and from then on as scheduled. */
   start(): void {
     this.repairs.count();
     this.#scrubTimer = callEvery(scrubPeriodMs, () => {
@@ -123,12 +130,26 @@ export class SyncManager {
       this.historyRepairs.scrub();
       this.#tasks.track(this.#removal.removeExpired());
     });
-    this.#startTimer = callAfter(startDelayMs, () => {
-      this.#tasks.track(this.#mirrors.removeUnknown());
-      this.#tasks.track(this.repairs.verify(this.#services.catalog.shards(), "headers"));
-      this.#tasks.track(this.historyRepairs.verifyHeaders());
-      this.#tasks.track(this.#enqueueAll());
-    });
+    if (this.#services.catalog.shards().length === 0) this.#resume();
+    this.#startTimer = callAfter(startDelayMs, () => this.#begin(startDelaysMax));
+  }
+
+  #resume(): void {
+    this.#scheduler.isHeld = false;
+    this.#tasks.pump();
+  }
+
+  /** Waits for running searches, up to `delayCount` times. */
+  #begin(delayCount: number): void {
+    if (delayCount > 1 && this.#services.isSearching()) {
+      this.#startTimer = callAfter(startDelayMs, () => this.#begin(delayCount - 1));
+      return;
+    }
+    this.#resume();
+    this.#tasks.track(this.#mirrors.removeUnknown());
+    this.#tasks.track(this.repairs.verify(this.#services.catalog.shards(), "headers"));
+    this.#tasks.track(this.historyRepairs.verifyHeaders());
+    this.#tasks.track(this.#enqueueAll());
   }
 
   async #enqueueAll(): Promise<void> {
@@ -136,7 +157,7 @@ export class SyncManager {
     await resultWhileYielding(
       eachInSteps([...catalog.repositories()], ({ id }) => {
         const repository = catalog.repository(id);
-        if (repository?.removedAt === "") this.#queue.enqueue(id, this.#quarantines.isOutdated(repository));
+        if (repository?.removedAt === "") this.#queue.enqueueFirst(id, this.#quarantines.isOutdated(repository));
         // It may have been interrupted, and the remote may not answer.
         this.#history.enqueue(id);
       }),
@@ -163,6 +184,7 @@ export class SyncManager {
         this.activities,
         this.#judge,
         this.historyStatus(repository),
+        missingSymbols(repository, catalog, settings.symbols.enabled),
         settings.removalGraceMs,
       ),
     );

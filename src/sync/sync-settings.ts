@@ -33,6 +33,8 @@ export interface SyncServices {
   readonly activities: SyncActivities;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Whether a search is running, which work that can wait would slow down. */
+  readonly isSearching: () => boolean;
 }
 
 /** Every part that writes shards reports its failures here. */

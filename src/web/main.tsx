@@ -2,10 +2,9 @@ import "./ui/tokens.css";
 import "./ui/base.css";
 import { render } from "preact";
 import { pages } from "./pages.js";
-import { keyListOpen } from "./shell/key-list.js";
 import { Layout } from "./shell/layout.js";
 import { followLinks } from "./route/router.js";
-import { addKeys, listenForKeys } from "./ui/keys.js";
+import { addKeys, keyListOpen, listenForKeys } from "./ui/keys.js";
 
 const root = document.getElementById("page");
 if (root !== null) {

@@ -9,3 +9,13 @@ declare module "*?raw" {
   const text: string;
   export default text;
 }
+
+/** The types of the GraphQL schema, described by scripts/schema-overview.mjs when the pages are built. */
+declare module "virtual:schema" {
+  export const schemaTypes: readonly import("./console/schema-data.js").SchemaType[];
+}
+
+/** config/trawl.schema.json. */
+declare module "virtual:configuration-schema" {
+  export const configurationSchema: import("./admin/configuration-schema.js").ConfigurationSchema;
+}

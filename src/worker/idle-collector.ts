@@ -5,29 +5,35 @@ import { collectGarbage, heapBytes } from "../base/garbage.js";
 const idleMs = 3_000;
 
 /**
- * The largest heap that an idle thread may keep if users wait for its tasks, as for those of search and read threads. A
- * full collection also discards optimized code, so the next search takes four times as long (see `keepCompiledCode`). After searches of all kinds the heap of a thread is 15 to
- * 30 MiB.
+ * By how much the heap of an idle thread may grow before its garbage is collected, if users wait for its tasks, as for
+ * those of search and read threads. A full collection also discards optimized code, so the next search takes three to
+ * four times as long (see `keepCompiledCode`). After searches of all kinds the heap of a thread is 15 to 30 MiB.
  */
-export const interactiveHeapBytesMax = 64 * 1024 * 1024;
+export const interactiveGrowthMax = 64 * 1024 * 1024;
 
-/** The largest heap that an idle ingest thread may keep. A collection takes 10 to 30 ms, but no user waits for it. */
-export const ingestHeapBytesMax = 24 * 1024 * 1024;
+/** The same for an ingest thread. A collection takes 10 to 30 ms, but no user waits for it. */
+export const ingestGrowthMax = 24 * 1024 * 1024;
 
 /**
- * Collects the garbage of an idle thread if its heap is large. V8 collects garbage only when a thread allocates, so an
- * idle thread would never free it.
+ * Collects the garbage of an idle thread if its heap has grown much since the last time. V8 collects garbage only when a
+ * thread allocates, so an idle thread would never free it.
  */
 export class IdleCollector {
-  readonly #heapBytesMax: number;
+  readonly #growthMax: number;
   readonly #onIdle: () => void;
+  /** What no collection would free, as far as known. */
+  #heldBytes: number | undefined;
   #endedMs = 0;
   #pending: PendingCall | undefined;
 
-  /** `onIdle` is called whenever the thread becomes idle, even if its heap is small. */
-  constructor(heapBytesMax: number, onIdle: () => void) {
-    this.#heapBytesMax = heapBytesMax;
+  /**
+   * `onIdle` is called whenever the thread becomes idle, even if its heap is small. `atFirst` are the bytes that count as
+   * held before the first collection; undefined for those that the thread has when it is first idle.
+   */
+  constructor(growthMax: number, onIdle: () => void, atFirst: number | undefined) {
+    this.#growthMax = growthMax;
     this.#onIdle = onIdle;
+    this.#heldBytes = atFirst;
   }
 
   /** Must be called at the end of each task. */
@@ -41,6 +47,9 @@ export class IdleCollector {
     this.#pending = leftMs > 1 ? callAfter(leftMs, () => this.#look()) : undefined;
     if (this.#pending !== undefined) return;
     this.#onIdle();
-    if (heapBytes() > this.#heapBytesMax) collectGarbage();
+    this.#heldBytes ??= heapBytes();
+    if (heapBytes() - this.#heldBytes <= this.#growthMax) return;
+    collectGarbage();
+    this.#heldBytes = heapBytes();
   }
 }

@@ -5,7 +5,7 @@ import type { WorkerSettings } from "../protocol/messages.js";
 import type { IngestTask } from "../protocol/ingest-messages.js";
 import { readSettings } from "../protocol/settings.js";
 import { TaskActivity } from "../protocol/task-activity.js";
-import { IdleCollector, ingestHeapBytesMax } from "./idle-collector.js";
+import { IdleCollector, ingestGrowthMax } from "./idle-collector.js";
 import { stepAllowanceMs } from "./ingest/allowances.js";
 import { runBackup } from "./ingest/backup-task.js";
 import { runCheck } from "./ingest/check-task.js";
@@ -31,7 +31,7 @@ const ingestNiceness = 10;
 setPriority(ingestNiceness);
 
 const thread = new IngestThread(readSettings<WorkerSettings>(workerData));
-const rest = new IdleCollector(ingestHeapBytesMax, () => undefined);
+const rest = new IdleCollector(ingestGrowthMax, () => undefined, 0);
 export default serveTasks({ ingest: runIngestTask });
 
 async function runIngestTask({

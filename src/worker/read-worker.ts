@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { workerData } from "node:worker_threads";
+import { callAfter } from "../base/deadline.js";
 import { serializeError, TrawlError } from "../base/errors.js";
 import { stopWhenSet } from "../base/stop-signal.js";
 import { loadKernel } from "../native/kernel/load.js";
@@ -14,23 +15,24 @@ import type {
   ReadWorkerSettings,
 } from "../protocol/read-messages.js";
 import type { ReadContext } from "./read/context.js";
-import { answerCommitAttributes } from "./read/commit-attributes.js";
 import { answerFindDocuments } from "./read/find-documents.js";
-import { answerHighlightTexts } from "./read/highlight.js";
 import { answerKeepDocuments } from "./read/cache-documents.js";
-import { answerExtractSymbols } from "./read/extract-symbols.js";
-import { answerBuildHistory, answerListCommits } from "./read/history.js";
-import { answerGitRead } from "./read/git-reads.js";
 import { answerResolveRevisions } from "./read/resolve-revisions.js";
-import { IdleCollector, interactiveHeapBytesMax } from "./idle-collector.js";
+import { IdleCollector, interactiveGrowthMax } from "./idle-collector.js";
 import { serveTasks } from "./serve.js";
 import { readSettings } from "../protocol/settings.js";
 
+/** The thread loads the code of other reads this long after its start, or when the first of them arrives. */
+const otherReadsDelayMs = 1_000;
+
 const { dataFolder, arena, ctagsCommand, kernel: kernelName } = readSettings<ReadWorkerSettings>(workerData);
 const kernel = loadKernel(kernelName);
-const rest = new IdleCollector(interactiveHeapBytesMax, () => undefined);
+const rest = new IdleCollector(interactiveGrowthMax, () => undefined, 0);
 const readers = new ReaderCache();
 let opened: ShardStore | undefined;
+/** Their code is a third of this thread's, and a search of revisions does not wait for it. Errors concern the reads. */
+const loadOtherReads = (): Promise<typeof import("./read/other-reads.js")> => import("./read/other-reads.js");
+callAfter(otherReadsDelayMs, () => void loadOtherReads().catch(() => undefined));
 export default serveTasks({ read: runReadTask });
 
 /** Handles one request that reads mirrors. */
@@ -50,24 +52,14 @@ async function runReadTask({ request, stops }: ReadTask): Promise<ReadOutcome> {
 
 async function answer(request: ReadRequest, context: ReadContext): Promise<ReadAnswer<ReadKind>> {
   switch (request.kind) {
-    case "commit-attributes":
-      return answerCommitAttributes(request, context);
     case "resolve-revisions":
       return answerResolveRevisions(request, context);
     case "find-documents":
       return answerFindDocuments(request, context);
-    case "highlight-texts":
-      return answerHighlightTexts(request, context);
     case "cache-documents":
       return answerKeepDocuments(request, context);
-    case "extract-symbols":
-      return answerExtractSymbols(request, context);
-    case "list-commits":
-      return answerListCommits(request, context);
-    case "build-history":
-      return answerBuildHistory(request, context);
     default:
-      return answerGitRead(request, context);
+      return (await loadOtherReads()).answerOtherRead(request, context);
   }
 }
 

@@ -17,7 +17,7 @@ import type { RankTask, RankTaskResult } from "../protocol/rank-messages.js";
 import { readSettings } from "../protocol/settings.js";
 import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
 import { BatchBuffers } from "./batch-buffers.js";
-import { IdleCollector, interactiveHeapBytesMax } from "./idle-collector.js";
+import { IdleCollector, interactiveGrowthMax } from "./idle-collector.js";
 import { FindSlice } from "./search/find-slice.js";
 import { coverHistory } from "./search/history-cover.js";
 import { HistoryOpener } from "./search/history-opener.js";
@@ -48,7 +48,8 @@ const thread: SearchThread = {
   buffers: new BatchBuffers(),
   pressure: settings.pressure,
 };
-const collector = new IdleCollector(interactiveHeapBytesMax, () => thread.buffers.takeBack());
+// After its warm-up a thread holds the symbols of all shards, and little garbage.
+const collector = new IdleCollector(interactiveGrowthMax, () => thread.buffers.takeBack(), undefined);
 const introduction: BufferOwnerMessage = {
   kind: "buffer-owner",
   owner: threadId,

@@ -102,10 +102,13 @@ async function attackAll(attacks: readonly Attack[]): Promise<void> {
   }
 }
 
+/** The modules of the daemon are evaluated in one turn, of 60 to 120 ms, before anybody can connect. */
+const startTurnMsMax = 250;
+
 t.test("a start", async (t) => {
   t.ok(
-    turnMs <= repeatedBounds.awayMsMax,
-    `the main thread ran for ${turnMs.toFixed(1)} ms of ${repeatedBounds.awayMsMax} in one turn while the daemon started`,
+    turnMs <= startTurnMsMax,
+    `the main thread ran for ${turnMs.toFixed(1)} ms of ${startTurnMsMax} in one turn while the daemon started`,
   );
 });
 

@@ -215,7 +215,15 @@ function sizeOf(
   });
 }
 
-const daemon = await testDaemon(t, ["--set", "sync.intervalSeconds=3600", "--set", "index.workers=2"]);
+// Histories are not read: git processes of the background would count as memory of a raw read.
+const daemon = await testDaemon(t, [
+  "--set",
+  "sync.intervalSeconds=3600",
+  "--set",
+  "index.workers=2",
+  "--set",
+  "index.historyBytes=0",
+]);
 const usual = GitFixture.create();
 t.teardown(() => usual.remove());
 usual.commit({ branch: "main", files: { "a.txt": "a usual needle\n" } });

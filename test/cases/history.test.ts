@@ -13,6 +13,10 @@ t.test("the table", async (t) => {
   t.ok(queries.length >= 350);
 });
 
+const noSuchRevision =
+  `alert: Some repositories could not be searched: The repository acme/history matched by your repo: filter could not ` +
+  `be searched because it does not contain the revision "nothing".`;
+
 async function requireAnswers(t: Test, site: HistorySite, rows: typeof historyRows): Promise<void> {
   for (let from = 0; from < rows.length; from += asked) {
     await Promise.all(
@@ -26,6 +30,14 @@ async function requireAnswers(t: Test, site: HistorySite, rows: typeof historyRo
 t.test("searches of indexed history", async (t) => {
   const site = await startHistorySite(t, true);
   await requireAnswers(t, site, historyRows);
+  // Only the commit of the branch feature/x that main does not reach is not indexed.
+  await requireAnswers(t, site, [
+    ["type:diff repo:history@*refs/heads/feature/*:^dev feature", "d14 +feature"],
+    ["type:diff repo:history@*refs/heads/feature/*:^dev feature index:only"],
+    ["type:commit repo:history@*refs/heads/*:^dev lexer index:only", "c11 lexer", "c6 lexer"],
+    ["type:commit repo:history@v2:^v1 rename or revert index:only", "c11 Revert", "c4 Rename"],
+    ["type:commit repo:history@nothing index:only", noSuchRevision],
+  ]);
   const explain = async (query: string): Promise<string> =>
     String(await site.daemon.control("POST", "/explain", { query, patternType: "standard" }));
   t.match(await explain("type:commit needle"), /history of acme\/history: 13 commits are in 1 history shards\n/);

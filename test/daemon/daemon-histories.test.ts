@@ -1,4 +1,6 @@
 /** The index of histories in a daemon: after force pushes, with limits, while repositories and refs vanish. */
+import { execFileSync } from "node:child_process";
+import { readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { SseDecoder } from "../../src/cli/sse-decoder.js";
@@ -49,6 +51,38 @@ async function untilIndexed(daemon: DaemonProcess, name: string): Promise<Histor
   await until("its history is indexed", async () => (await statusOf(daemon, name))?.isUpToDate === true);
   return statusOf(daemon, name);
 }
+
+/** Deletes an object of the only mirror, whose packs are unpacked first. */
+function loseObject(data: string, oid: string): void {
+  const mirrors = join(data, "mirrors");
+  const [name = ""] = readdirSync(mirrors).filter((entry) => entry.endsWith(".git"));
+  const objects = join(mirrors, name, "objects");
+  for (const file of readdirSync(join(objects, "pack"))) {
+    const aside = join(data, file);
+    renameSync(join(objects, "pack", file), aside);
+    if (file.endsWith(".pack"))
+      execFileSync("sh", ["-c", 'git -C "$1" unpack-objects -q <"$2"', "sh", join(mirrors, name), aside]);
+  }
+  rmSync(join(objects, oid.slice(0, 2), oid.slice(2)));
+}
+
+t.test("what a mirror has lost of a history is fetched again, and then indexed", async (t) => {
+  const remote = new Remote(t);
+  remote.commit("main", 3);
+  remote.commit("main", 3);
+  const data = dataDirectory(t);
+  const before = await testDaemon(t, ["--set", "index.historyBytes=0"], data);
+  await before.add("host/one", remote.git.path);
+  await before.stop();
+  // A content that only the history has.
+  loseObject(data, remote.git.git("rev-parse", "main~4:1.txt"));
+  const daemon = await testDaemon(t, [], data);
+  const isWhole = async (): Promise<boolean> =>
+    (await search(daemon, "repo:one type:diff needle index:only")).oids.join() === remote.commits("main").join();
+  await until("all of the history is indexed", isWhole);
+  t.match(await untilIndexed(daemon, "host/one"), { reachableCount: 6, indexedCount: 6 });
+  t.match((await daemon.get("/.api/search/stream?q=repo:one+type:diff+needle")).text, /"skipped":\[\]/);
+});
 
 t.test("force pushes, deleted branches, limits, and what the status says", async (t) => {
   const remote = new Remote(t);

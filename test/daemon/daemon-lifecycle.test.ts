@@ -12,6 +12,9 @@ import { becomes, until, within } from "../support/waiting.js";
 
 const needle = "needle";
 
+/** One worker of each kind starts faster; for tests in which their number does not matter. */
+const oneWorker = ["--set", "workers=1", "--set", "index.workers=1"];
+
 /** A repository of a few files that each contain the needle. */
 function smallSource(t: Test, label = "small"): GitFixture {
   const source = fixture(t);
@@ -32,7 +35,7 @@ function largeSource(t: Test): GitFixture {
 
 t.test("two daemons on one data directory", async (t) => {
   const source = smallSource(t);
-  const daemon = await testDaemon(t);
+  const daemon = await testDaemon(t, oneWorker);
   await daemon.add("host/small", source.path);
   const second = await runCommand("serve", "--data", daemon.data, "--listen", "127.0.0.1:0");
   t.equal(second.exitCode, 2);
@@ -41,11 +44,9 @@ t.test("two daemons on one data directory", async (t) => {
 });
 
 t.test("if several daemons start on one data directory at the same time, one succeeds", async (t) => {
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < 2; round++) {
     const data = dataDirectory(t);
-    const starts = await Promise.allSettled(
-      Array.from({ length: 3 }, () => DaemonProcess.start(data, ["--set", "workers=1", "--set", "index.workers=1"])),
-    );
+    const starts = await Promise.allSettled(Array.from({ length: 3 }, () => DaemonProcess.start(data, oneWorker)));
     const running = starts.flatMap((start) => (start.status === "fulfilled" ? [start.value] : []));
     for (const daemon of running) await daemon.kill();
     t.equal(
@@ -90,7 +91,7 @@ function laterData(t: Test): string {
 }
 
 t.test("rejected with one clear message and exit code 2", async (t) => {
-  sharedDaemon = await testDaemon(t);
+  sharedDaemon = await testDaemon(t, oneWorker);
   for (const [what, args, message] of refusals) {
     const { exitCode, out, err } = await runCommand("serve", "--listen", "127.0.0.1:0", ...args(t));
     t.equal(exitCode, 2, what);
@@ -98,17 +99,17 @@ t.test("rejected with one clear message and exit code 2", async (t) => {
     t.match(err, message);
     t.notMatch(err, /^\s+at /m, "no stack");
   }
-  const allowed = await testDaemon(t, ["--listen", "0.0.0.0:0", "--set", "auth.public=true"]);
+  const allowed = await testDaemon(t, [...oneWorker, "--listen", "0.0.0.0:0", "--set", "auth.public=true"]);
   t.match(allowed.url, /^http:\/\/0\.0\.0\.0:\d+$/, "with auth.public any address is taken");
 });
 
 t.test("only its owner can access the control socket", async (t) => {
-  const daemon = await testDaemon(t);
+  const daemon = await testDaemon(t, oneWorker);
   t.equal(statSync(join(daemon.data, "control.sock")).mode & 0o777, 0o600);
 });
 
 t.test("the trace counts a shard that the index rules out once, even if the search was prepared", async (t) => {
-  const daemon = await testDaemon(t);
+  const daemon = await testDaemon(t, oneWorker);
   await daemon.add("host/small", smallSource(t).path);
   await daemon.search(needle);
   for (const query of ["nowhere", "nowhere repo:has.path(a.txt)"]) {
@@ -119,7 +120,7 @@ t.test("the trace counts a shard that the index rules out once, even if the sear
 });
 
 t.test("dead workers are replaced, and regexp searches still work", async (t) => {
-  const daemon = await testDaemon(t, ["--set", "workers=1", "--set", "index.workers=1"]);
+  const daemon = await testDaemon(t, oneWorker);
   await daemon.add("host/small", smallSource(t).path);
   const ask = async (): Promise<readonly string[]> => (await daemon.search("ne+dle", "regexp")).found;
   const before = await ask();
@@ -175,7 +176,7 @@ t.test("SIGTERM during a fetch and during indexing", async (t) => {
     data,
   );
   t.equal(await daemon.stop(), 0);
-  const again = await testDaemon(t, [], data);
+  const again = await testDaemon(t, oneWorker, data);
   t.equal(((await again.control("POST", "/check", {})) as { faults: number }).faults, 0);
 });
 
@@ -188,7 +189,7 @@ t.test("SIGHUP", async (t) => {
   const list = (...repositories: readonly (readonly [string, GitFixture])[]): string =>
     JSON.stringify({ repositories: repositories.map(([name, source]) => ({ name, url: source.path })) });
   write(list(["host/a", a]));
-  const daemon = await testDaemon(t, ["--config", config], data);
+  const daemon = await testDaemon(t, ["--config", config, ...oneWorker], data);
   const names = async (): Promise<string> =>
     (await daemon.list()).map((status) => `${status.name} ${status.state}`).join(", ");
   await until("the first configuration holds", async () => (await names()) === "host/a searchable");
@@ -256,7 +257,7 @@ t.test(
     const states = async (daemon: DaemonProcess): Promise<string> =>
       (await daemon.list()).map(({ state }) => state).join(" ");
     write(3);
-    const daemon = await testDaemon(t, ["--config", config], data);
+    const daemon = await testDaemon(t, ["--config", config, ...oneWorker], data);
     await until("all are searchable", async () => (await states(daemon)) === "searchable searchable searchable");
     const found = (await daemon.search(needle)).found;
     const before = mirrors();
@@ -284,12 +285,12 @@ t.test(
     );
     await daemon.stop();
 
-    const unlisted = await testDaemon(t, [], data);
+    const unlisted = await testDaemon(t, oneWorker, data);
     t.equal(await states(unlisted), "removed removed removed", "without a list nothing changes");
     await unlisted.stop();
 
     write(2);
-    const again = await testDaemon(t, ["--config", config], data);
+    const again = await testDaemon(t, ["--config", config, ...oneWorker], data);
     t.equal(await states(again), "searchable searchable removed", "what comes back is whole at once");
     t.same(
       (await again.search(needle)).found,
@@ -297,7 +298,7 @@ t.test(
     );
     await again.stop();
 
-    const late = await testDaemon(t, ["--config", config, "--set", "sync.removalGraceDays=0"], data);
+    const late = await testDaemon(t, ["--config", config, ...oneWorker, "--set", "sync.removalGraceDays=0"], data);
     await until(
       "the grace period has ended",
       async () => (await states(late)) === "searchable searchable" && mirrors().length === 2,
@@ -313,7 +314,7 @@ t.test("if a new URL cannot be fetched, the existing index stays searchable", as
   const write = (url: string): void =>
     writeFileSync(config, JSON.stringify({ repositories: [{ name: "host/a", url }] }));
   write(source.path);
-  const daemon = await testDaemon(t, ["--config", config], data);
+  const daemon = await testDaemon(t, ["--config", config, ...oneWorker], data);
   await until("it is searchable", async () => (await daemon.list())[0]?.state === "searchable");
   const { found } = await daemon.search(needle);
   write(`${source.path}-not-there`);
@@ -383,7 +384,7 @@ t.test(
     for (const left of ["", "\0\0"]) {
       const data = dataDirectory(t);
       writeFileSync(join(data, "version"), left);
-      const daemon = await testDaemon(t, [], data);
+      const daemon = await testDaemon(t, oneWorker, data);
       t.equal(readFileSync(join(data, "version"), "utf8"), `${dataVersion}\n`);
       t.equal(await daemon.stop(), 0);
     }
@@ -404,7 +405,7 @@ t.test("a full disk", async (t) => {
   const data = join(mount, "data");
   mkdirSync(data);
   const source = smallSource(t);
-  const daemon = await testDaemon(t, [], data);
+  const daemon = await testDaemon(t, oneWorker, data);
   await daemon.add("host/small", source.path);
   const before = linesWith("host/small", readCommit(source.path, "main"), needle);
 

@@ -6,7 +6,7 @@ import { TrawlError } from "../../src/base/errors.js";
 import { resolveOptions } from "../../src/daemon/config.js";
 import { resolveRepository } from "../../src/daemon/config/repositories.js";
 import { nearestWord } from "../../src/base/nearest-word.js";
-import { optionTable, type ResolvedOptions, type TypedOptions } from "../../src/daemon/options.js";
+import { optionTable, splitKey, type ResolvedOptions, type TypedOptions } from "../../src/daemon/options.js";
 import { absoluteUrl, nameOfUrl } from "../../src/base/repository-url.js";
 import { rereadOptions } from "../../src/daemon/reread-options.js";
 import { configSample, configSchema } from "../../src/daemon/schema.js";
@@ -310,7 +310,7 @@ t.test("the schema and the sample in config/ match the table", async (t) => {
   const switchedOn = sample.replace(/^( *)\/\/ ( *(?:"\w+": |\{$|\},$))/gm, "$1$2");
   t.ok(sample !== switchedOn && fromFile(t, switchedOn, {}), "also with every option switched on");
   for (const key of Object.keys(optionTable)) {
-    t.match(switchedOn, new RegExp(`"${escapeRegexp(key.split(".").at(-1)!)}": `), key);
+    t.match(switchedOn, new RegExp(`"${escapeRegexp(splitKey(key).name)}": `), key);
   }
 });
 

@@ -86,3 +86,35 @@ t.test("ranked searches", { timeout: 120_000 }, async (t) => {
     });
   }
 });
+
+/** Searches of each daemon; `RANKED_RUNS=1000` asks more often. */
+const runCount = Number(process.env["RANKED_RUNS"] ?? 12);
+const clientCount = 4;
+
+/** The results that are in the order of their scores; the others follow as they are found. */
+const rankedCount = 50;
+
+t.test(
+  "the order is the same in every run where a budget decides what is ranked",
+  { timeout: 3_600_000 },
+  async (t) => {
+    // More contents than ranking examines, in several shards.
+    const urls = [700, 90].map((count, i) => {
+      const source = fixture(t);
+      source.commit({ branch: "main", files: makeFiles(i + 11, count) });
+      return source.path;
+    });
+    const daemons = await Promise.all([1, 2, 8].map((workers) => startDaemon(t, workers, urls)));
+    for (const query of ["alpha", "beta gamma"]) {
+      const orders = new Set<string>();
+      for (const daemon of daemons) {
+        for (let run = 0; run < runCount; run += clientCount) {
+          const answers = await Promise.all(Array.from({ length: clientCount }, () => ask(daemon, query)));
+          for (const { matches } of answers) orders.add(textOf(matches.slice(0, rankedCount)).join("\n"));
+        }
+      }
+      t.equal(orders.size, 1, query);
+      t.equal([...orders][0]?.split("\n").length, rankedCount);
+    }
+  },
+);

@@ -193,6 +193,24 @@ t.test("symbols are those of ctags, filtered naively", async (t) => {
     ["path many.c"],
   );
   t.same(await search("type:file select:symbol list"), []);
+
+  const kindsIn = async (query: string): Promise<unknown> =>
+    (await stream(query))
+      .filter(({ name }) => name === "filters")
+      .slice(-1)
+      .flatMap(({ data }) => JSON.parse(data) as { kind: string; value: string; label: string; count: number }[])
+      .filter(({ kind }) => kind === "symbol type")
+      .map(({ value, label, count }) => `${value} ${label} ${count}`);
+  t.same(await kindsIn("type:symbol file:^src/list.c$ count:all"), [
+    "select:symbol.enum-member Enum-Member 2",
+    "select:symbol.field Field 2",
+    "select:symbol.function Function 2",
+    "select:symbol.enum Enum 1",
+    "select:symbol.struct Struct 1",
+  ]);
+  t.same(await kindsIn("type:symbol many_ count:1200"), ["select:symbol.variable Variable 1200"]);
+  t.same(await kindsIn("type:file list"), []);
+  t.same(await kindsIn("type:symbol select:symbol.enum color"), ["select:symbol.enum Enum 2"]);
   const refused = (await stream("type:symbol not list")).find(({ name }) => name === "alert");
   t.match(refused?.data, /Symbol search does not support negation/);
 });

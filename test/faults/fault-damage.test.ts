@@ -153,7 +153,7 @@ async function tryRound(t: Test, part: Part, what: string, data: string): Promis
 }
 
 for (const part of parts) {
-  const roundCount = scaled(3, 70);
+  const roundCount = scaled(2, 70);
   t.test(`damage in ${part}`, { timeout: 7_200_000 }, async (t) => {
     t.comment(`SEED=${seed}`);
     Object.assign(outcomes, { spots: 0, single: 0, rounds: 0, refused: 0, told: 0, unseen: 0, unrepaired: 0 });

@@ -195,11 +195,17 @@ t.test(
       limitDescriptors(daemon.pid, undefined);
       for (const socket of sockets) socket.destroy();
       if (!(await synced)) counts.refusedSyncs++;
-      await until("it syncs again", async () =>
-        daemon.sync("host/a").then(
-          () => true,
-          () => false,
-        ),
+      let refusal = "";
+      await until(
+        () => `it syncs again, which was refused: ${refusal}`,
+        async () =>
+          daemon.sync("host/a").then(
+            () => true,
+            (error: Error) => {
+              refusal = error.message;
+              return false;
+            },
+          ),
       );
       t.equal((await daemon.search(needle)).found.length, 2 + (round % 3), "what is found is right");
       t.equal(((await daemon.control("POST", "/check", {})) as { faults: number }).faults, 0, "nothing is corrupt");

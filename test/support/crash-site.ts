@@ -263,12 +263,15 @@ async function checkSource(
   source.isListed = status !== undefined;
 }
 
-/** The commits that a search of histories finds, in its order, and whether it says that a history was not searched. */
+/** The commits that a search of histories finds, in its order, and whether it says that part of a history was not searched. */
 async function commitsFound(daemon: DaemonProcess, query: string): Promise<{ oids: string[]; isIncomplete: boolean }> {
   const { text } = await daemon.get(`/.api/search/stream?${new URLSearchParams({ q: query, t: "standard" })}`);
   const oids = new SseDecoder()
     .push(Buffer.from(text))
     .filter(({ name }) => name === "matches")
     .flatMap(({ data }) => (JSON.parse(data) as StreamMatch[]).map(({ oid }) => oid ?? ""));
-  return { oids, isIncomplete: text.includes('"reason":"repository-missing"') };
+  return {
+    oids,
+    isIncomplete: text.includes('"reason":"repository-missing"') || text.includes("of histories not searched"),
+  };
 }

@@ -168,6 +168,7 @@ export function runEngine(
     people: given.people,
     selections: given.selections ?? plan.basicQueries.map(() => ({ repositoryIds: undefined, revisions: undefined })),
     useIndex: given.useIndex ?? true,
+    receipt: false,
     commitSets: undefined,
   };
   const control = ControlBlock.allocate(0, 0, 0);

@@ -1,3 +1,4 @@
+import { DeviceGrants } from "../../src/account/sign-in/device-grants.js";
 import { TrawlError } from "../../src/base/errors.js";
 import { silentLog } from "../../src/base/log.js";
 import { createMetrics } from "../../src/base/metrics.js";
@@ -24,6 +25,13 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
     },
     cookies: { areSecure: false, lifetimeMs: 1000 },
     isNameTaken: () => false,
+    oauth: {
+      policy: "all-users-create",
+      devices: new DeviceGrants(),
+      tokens: { createRefreshable: refuse, refresh: refuse, revoke: refuse },
+      user: () => undefined,
+      refreshMs: 0,
+    },
     authenticator: { authenticate: () => ({ kind: "viewer", viewer: anonymous, watch: () => () => undefined }) },
     search: {
       admit: () => undefined,
@@ -32,9 +40,12 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
         sink.end();
       },
       trace: (id) => (id === "abc" ? "the trace" : undefined),
+      receiptPage: () => undefined,
       ...search,
     },
+    jobs: {} as Services["jobs"],
     graphql: { answer: async ({ query }) => ({ status: 200, json: Buffer.from(JSON.stringify({ data: { query } })) }) },
+    mcp: undefined,
     readiness: () => ({ ready, body: { repositories: [{ name: "r", state: ready ? "searchable" : "pending" }] } }),
     seesAll: () => true,
     content: {

@@ -1,7 +1,9 @@
-import { execFileSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import RE2 from "re2";
+import { usualPatchLimits } from "../../src/git/history/patches.js";
 import type { HistoryPlan } from "../../src/query/plan/history-plan.js";
 import type { Leaf, TextNode } from "../../src/query/plan/pattern-plan.js";
-import { hasMatch, ranges } from "./naive.js";
+import { findRanges } from "./naive.js";
 
 /** A commit as `git log` shows it. */
 export interface NaiveCommit {
@@ -13,107 +15,172 @@ export interface NaiveCommit {
   readonly files: readonly NaiveFile[];
 }
 
-interface NaiveFile {
+export interface NaiveFile {
   readonly path: Buffer;
   /** The line that begins the file in a result. */
   readonly heading: string;
   readonly lines: readonly NaiveLine[];
 }
 
+/** An added or a removed line. */
 interface NaiveLine {
-  readonly sign: string;
+  readonly sign: "+" | "-";
   /** In the new file, or in the old file of a removed line. From 1. */
   readonly number: number;
   readonly text: Buffer;
 }
 
-/** All commits that branches reach, in the order of results, from the output of `git log` alone. */
-export function naiveHistory(repository: string): NaiveCommit[] {
-  const fields = splitZero(log(repository, "-s", "--format=%H%x00%an%x00%ae%x00%cn%x00%ce%x00%ct%x00%B%x00"));
-  const files = naiveFiles(repository);
+/**
+ * All commits that the revisions reach, in the order of results, from the output of `git log` alone, which is read as it
+ * arrives. Without revisions, those that any ref reaches.
+ */
+export async function naiveHistory(
+  repository: string,
+  revisions: readonly string[] = ["--all"],
+): Promise<NaiveCommit[]> {
+  const texts = new Texts();
+  const names = await readNames(repository, revisions, texts);
+  const files = await readFiles(repository, revisions, names, texts);
+  const fields: string[] = [];
+  const format = "--format=%H%x00%an%x00%ae%x00%cn%x00%ce%x00%ct%x00%B%x00";
+  for await (const field of log(repository, "\0", ["-s", format, ...revisions])) fields.push(field);
   const commits: NaiveCommit[] = [];
   for (let at = 0; at + 6 < fields.length; at += 7) {
-    const oid = fields[at].toString().trim();
+    const oid = fields[at].trim();
     commits.push({
       oid,
-      author: [fields[at + 1], fields[at + 2]],
-      committer: [fields[at + 3], fields[at + 4]],
-      committedSeconds: Number(fields[at + 5].toString()),
-      message: Buffer.from(fields[at + 6].toString("latin1").replace(/\n+$/, ""), "latin1"),
+      author: [texts.get(fields[at + 1]), texts.get(fields[at + 2])],
+      committer: [texts.get(fields[at + 3]), texts.get(fields[at + 4])],
+      committedSeconds: Number(fields[at + 5]),
+      message: Buffer.from(fields[at + 6].replace(/\n+$/, ""), "latin1"),
       files: files.get(oid) ?? [],
     });
   }
   return commits.sort((a, b) => b.committedSeconds - a.committedSeconds || (a.oid < b.oid ? -1 : 1));
 }
 
-function log(repository: string, ...args: string[]): Buffer {
-  return execFileSync("git", ["-c", "core.quotePath=true", "log", "--all", "--encoding=UTF-8", "--no-color", ...args], {
-    cwd: repository,
-    maxBuffer: 1 << 30,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-}
+/** Equal texts are one buffer, so that the matches of a pattern are found once. */
+class Texts {
+  readonly #known = new Map<string, Buffer>();
 
-function splitZero(bytes: Buffer): Buffer[] {
-  const parts: Buffer[] = [];
-  let from = 0;
-  for (let end = bytes.indexOf(0); end >= 0; end = bytes.indexOf(0, from)) {
-    parts.push(bytes.subarray(from, end));
-    from = end + 1;
+  /** One character per byte. */
+  get(text: string): Buffer {
+    const known = this.#known.get(text);
+    if (known !== undefined) return known;
+    // A slice of a large text would keep that text.
+    const bytes = Buffer.from(text, "latin1");
+    this.#known.set(bytes.toString("latin1"), bytes);
+    return bytes;
   }
-  return parts;
 }
 
-/** The changed files of each commit: names from the raw list, lines from the patch. */
-function naiveFiles(repository: string): Map<string, NaiveFile[]> {
-  const names = new Map<string, (readonly [status: string, path: Buffer])[]>();
-  const raw = splitZero(log(repository, "-z", "--raw", "--no-renames", "--format=%x01%H"));
+/** The parts of the output, with one character per byte, between separators. */
+async function* log(repository: string, separator: string, args: readonly string[]): AsyncGenerator<string, void> {
+  const fixed = ["-c", "core.quotePath=true", "--no-replace-objects", "log", "--encoding=UTF-8", "--no-color"];
+  const child = spawn("git", [...fixed, ...args], { cwd: repository, stdio: ["ignore", "pipe", "inherit"] });
+  const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
+  let rest = "";
+  for await (const chunk of child.stdout) {
+    const parts = (rest + (chunk as Buffer).toString("latin1")).split(separator);
+    rest = parts.pop() ?? "";
+    yield* parts;
+  }
+  if (rest !== "") yield rest;
+  const code = await ended;
+  if (code !== 0) throw new RangeError(`git log in ${repository} ended with ${code}`);
+}
+
+type ChangedNames = ReadonlyMap<string, readonly (readonly [status: string, path: Buffer])[]>;
+
+/** The changed paths of each commit, from the raw list. */
+async function readNames(repository: string, revisions: readonly string[], texts: Texts): Promise<ChangedNames> {
+  const names = new Map<string, (readonly [string, Buffer])[]>();
   let current: (readonly [string, Buffer])[] = [];
-  for (let at = 0; at < raw.length; at++) {
-    const text = raw[at].toString("latin1").replace(/^\n/, "");
-    if (text.startsWith("\x01")) {
-      current = [];
-      names.set(text.slice(1).trim(), current);
-    } else if (text.startsWith(":")) {
-      const status = text.slice(-1);
-      const path = raw[++at];
+  let status = "";
+  for await (const part of log(repository, "\0", ["-z", "--raw", "--no-renames", "--format=%x01%H", ...revisions])) {
+    const text = part.replace(/^\n/, "");
+    if (status !== "") {
+      const path = texts.get(part);
       if (status === "T") current.push(["D", path], ["A", path]);
       else current.push([status, path]);
-    }
+      status = "";
+    } else if (text.startsWith("\x01")) {
+      current = [];
+      names.set(text.slice(1).trim(), current);
+    } else if (text.startsWith(":")) status = text.slice(-1);
   }
+  return names;
+}
+
+/** The changed files of each commit: lines from the patch. */
+async function readFiles(
+  repository: string,
+  revisions: readonly string[],
+  names: ChangedNames,
+  texts: Texts,
+): Promise<Map<string, NaiveFile[]>> {
   const files = new Map<string, NaiveFile[]>();
-  const patches = log(repository, "-p", "-U1", "--no-renames", "--format=%x01%H").toString("latin1").split(/^\x01/m);
-  for (const patch of patches.slice(1)) {
-    const oid = patch.slice(0, patch.indexOf("\n"));
-    const sections = patch.split(/^diff --git .*\n/m).slice(1);
-    files.set(
-      oid,
-      (names.get(oid) ?? []).map(([status, path], i) => {
-        const name = path.toString().replaceAll(" ", "\\ ").replaceAll("\n", "\\n");
-        const heading = `${status === "A" ? "/dev/null" : name} ${status === "D" ? "/dev/null" : name}`;
-        return { path, heading, lines: linesOf(sections[i] ?? "") };
-      }),
-    );
+  let oid = "";
+  let section: SectionLines | undefined;
+  const endSection = (): void => {
+    const current = files.get(oid) ?? [];
+    files.set(oid, current);
+    const named = names.get(oid)?.[current.length];
+    if (section === undefined || named === undefined) return;
+    const [status, path] = named;
+    const name = path.toString().replaceAll(" ", "\\ ").replaceAll("\n", "\\n");
+    const heading = `${status === "A" ? "/dev/null" : name} ${status === "D" ? "/dev/null" : name}`;
+    current.push({ path, heading, lines: section.lines });
+    section = undefined;
+  };
+  const args = ["-p", "-U1", "--no-renames", "--no-ext-diff", "--no-textconv", "--format=%x01%H", ...revisions];
+  for await (const line of log(repository, "\n", args)) {
+    if (line.startsWith("\x01")) {
+      if (oid !== "") endSection();
+      oid = line.slice(1);
+    } else if (line.startsWith("diff --git ")) {
+      endSection();
+      section = new SectionLines(texts);
+    } else section?.add(line);
   }
+  if (oid !== "") endSection();
   return files;
 }
 
-function linesOf(section: string): NaiveLine[] {
-  const lines: NaiveLine[] = [];
-  let [oldNumber, newNumber, isInHunk] = [0, 0, false];
-  for (const line of section.split("\n")) {
+/** The lines of one file in a patch. */
+class SectionLines {
+  readonly #texts: Texts;
+  readonly #lines: NaiveLine[] = [];
+  #oldNumber = 0;
+  #newNumber = 0;
+  #isInHunk = false;
+  #byteCount = 0;
+
+  constructor(texts: Texts) {
+    this.#texts = texts;
+  }
+
+  /** Without hunks that are too large to be searched. */
+  get lines(): readonly NaiveLine[] {
+    return this.#byteCount > usualPatchLimits.fileBytesMax ? [] : this.#lines;
+  }
+
+  add(line: string): void {
+    this.#byteCount += line.length + 1;
     const header = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(line);
     if (header !== null) {
-      [oldNumber, newNumber, isInHunk] = [Number(header[1]), Number(header[2]), true];
-      continue;
+      [this.#oldNumber, this.#newNumber, this.#isInHunk] = [Number(header[1]), Number(header[2]), true];
+      return;
     }
     const sign = line[0];
-    if (!isInHunk || (sign !== "+" && sign !== "-" && sign !== " ")) continue;
-    lines.push({ sign, number: sign === "-" ? oldNumber : newNumber, text: Buffer.from(line.slice(1), "latin1") });
-    if (sign !== "+") oldNumber++;
-    if (sign !== "-") newNumber++;
+    if (!this.#isInHunk || (sign !== "+" && sign !== "-" && sign !== " ")) return;
+    if (sign !== " ") {
+      const number = sign === "-" ? this.#oldNumber : this.#newNumber;
+      this.#lines.push({ sign, number, text: this.#texts.get(line.slice(1)) });
+    }
+    if (sign !== "+") this.#oldNumber++;
+    if (sign !== "-") this.#newNumber++;
   }
-  return lines;
 }
 
 /** More files without a match are not shown. */
@@ -139,15 +206,12 @@ function passes(plan: HistoryPlan, commit: NaiveCommit): boolean {
   );
   return (
     messagesHold &&
-    plan.persons.every(
-      ({ role, source, foldCase, negated }) =>
-        commit[role].some((text) => hasMatch(source, foldCase, text)) !== negated,
-    )
+    plan.persons.every((filter) => commit[filter.role].some((text) => hasMatch(filter, text)) !== filter.negated)
   );
 }
 
 function passesPath(plan: HistoryPlan, { path }: NaiveFile): boolean {
-  return plan.pathFilters.every(({ source, foldCase, negated }) => hasMatch(source, foldCase, path) !== negated);
+  return plan.pathFilters.every((filter) => hasMatch(filter, path) !== filter.negated);
 }
 
 function findMessage(plan: HistoryPlan, { message, files }: NaiveCommit): string[] | undefined {
@@ -163,12 +227,11 @@ function findFiles(plan: HistoryPlan, { files }: NaiveCommit): string[] | undefi
   const shown = files
     .filter((file) => passesPath(plan, file))
     .flatMap((file) => {
-      const changed = file.lines.filter(({ sign }) => sign !== " ");
       const leaves = evaluate(plan.pattern, (leaf) =>
-        changed.some(({ text }) => leafRanges(plan.leaves[leaf], text).length > 0),
+        file.lines.some(({ text }) => leafRanges(plan.leaves[leaf], text).length > 0),
       );
       if (leaves === undefined) return [];
-      const wanted = changed.filter(({ sign }) => plan.onlySign === undefined || sign === plan.onlySign);
+      const wanted = file.lines.filter(({ sign }) => plan.onlySign === undefined || sign === plan.onlySign);
       const matches = wanted.flatMap((line) =>
         distinct(leaves.flatMap((leaf) => leafRanges(plan.leaves[leaf], line.text))).map(([from, to]) =>
           showMatch(
@@ -215,8 +278,52 @@ function evaluate(node: TextNode | undefined, holds: (leaf: number) => boolean):
   }
 }
 
-function leafRanges({ source, either, foldCase }: Leaf, text: Buffer): (readonly [number, number])[] {
-  return (either.length > 0 ? either : [source]).flatMap((one) => ranges(one, foldCase, text));
+interface Expression {
+  readonly source: string;
+  readonly foldCase: boolean;
+}
+
+type Ranges = readonly (readonly [number, number])[];
+
+/** By leaf or filter: whether it matches a text. */
+const holdings = new WeakMap<Expression, Known<boolean>>();
+/** By leaf: its matches in a text. */
+const matches = new WeakMap<Expression, Known<Ranges>>();
+
+interface Known<T> {
+  readonly regexps: readonly RE2[];
+  readonly of: Map<Buffer, T>;
+}
+
+function known<T>(all: WeakMap<Expression, Known<T>>, key: Expression, sources: readonly string[]): Known<T> {
+  const one = all.get(key) ?? {
+    regexps: sources.map((source) => new RE2(source, key.foldCase ? "umgi" : "umg")),
+    of: new Map(),
+  };
+  all.set(key, one);
+  return one;
+}
+
+function hasMatch(filter: Expression, text: Buffer): boolean {
+  const { regexps, of } = known(holdings, filter, [filter.source]);
+  const held = of.get(text);
+  if (held !== undefined) return held;
+  regexps[0].lastIndex = 0;
+  const holds = regexps[0].test(text);
+  of.set(text, holds);
+  return holds;
+}
+
+const noRanges: Ranges = [];
+
+function leafRanges(leaf: Leaf, text: Buffer): Ranges {
+  const { regexps, of } = known(matches, leaf, leaf.either.length > 0 ? leaf.either : [leaf.source]);
+  const found = of.get(text);
+  if (found !== undefined) return found;
+  const all = regexps.flatMap((regexp) => findRanges(regexp, text));
+  const kept = all.length === 0 ? noRanges : all;
+  of.set(text, kept);
+  return kept;
 }
 
 function distinct(all: readonly (readonly [number, number])[]): (readonly [number, number])[] {

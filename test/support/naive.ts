@@ -99,7 +99,11 @@ export function hasMatch(source: string, foldCase: boolean, text: Buffer): boole
 
 /** All leftmost nonempty matches. */
 export function ranges(source: string, foldCase: boolean, text: Buffer): Range[] {
-  const regexp = new RE2(source, foldCase ? "umgi" : "umg");
+  return findRanges(new RE2(source, foldCase ? "umgi" : "umg"), text);
+}
+
+/** The same for a global expression. */
+export function findRanges(regexp: RE2, text: Buffer): Range[] {
   const found: Range[] = [];
   let at = 0;
   while (at <= text.length) {

@@ -7,16 +7,21 @@ import { TrawlError } from "../../src/base/errors.js";
 /** Generous, since on an idle machine waits end almost immediately. */
 export const waitMsMax = 120_000;
 
-/** Waits until `holds` resolves with true; throws if it does not in time. */
+/** The default pause between two looks. A look that costs work needs a longer one, or it delays what it waits for. */
+const pauseMsUsual = 5;
+
+/** Waits until `holds` resolves with true; throws if it does not in time, with `what` as it is then. */
 export async function until(
-  what: string,
+  what: string | (() => string),
   holds: () => Promise<boolean> | boolean,
   waitMs: number = waitMsMax,
+  pauseMs: number = pauseMsUsual,
 ): Promise<void> {
   const endMs = monotonicMs() + waitMs;
   while (!(await holds())) {
-    if (monotonicMs() > endMs) throw new TrawlError("internal", `timed out after ${waitMs} ms: ${what}`);
-    await sleep(5);
+    if (monotonicMs() > endMs)
+      throw new TrawlError("internal", `timed out after ${waitMs} ms: ${typeof what === "string" ? what : what()}`);
+    await sleep(pauseMs);
   }
 }
 

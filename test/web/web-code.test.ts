@@ -15,6 +15,8 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
     message: `First ${hostile}`,
     files: {
       "README.txt": `Read me ${hostile}\n`,
+      "docs/README.md": `# Guide\n\n[more](a.md) and [evil](javascript:alert(1)) ${hostile}\n\n| a |\n|---|\n| cell |\n`,
+      "docs/a.md": "a\n",
       "src/a.ts": 'export const needle = 1;\nconst other = "text";\n',
       "src/<b>.ts": `// ${hostile}\n`,
       "long.c": Array.from({ length: lineCount }, (_, i) => `int line_${i + 1};\n`).join(""),
@@ -43,6 +45,18 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       await page.goBack();
       await page.getByRole("link", { name: "<b>.ts" }).click();
       await page.getByText(`// ${hostile}`).waitFor();
+    });
+  });
+
+  await t.test("a README in Markdown is rendered, its links are to files, and nothing in it runs", async (t) => {
+    await withPage(t, browser, at("/-/tree/docs"), {}, async (page) => {
+      const readme = page.locator(".readme");
+      await readme.getByRole("heading", { name: "Guide" }).waitFor();
+      await readme.getByRole("cell", { name: "cell" }).waitFor();
+      t.equal(await readme.locator("script, img, [onerror], [href^=javascript]").count(), 0);
+      t.same(await findViolations(page), []);
+      await readme.getByRole("link", { name: "more" }).click();
+      await page.waitForURL(/\/-\/blob\/docs\/a\.md$/);
     });
   });
 

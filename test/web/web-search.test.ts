@@ -4,7 +4,7 @@ import t, { type Test } from "tap";
 import { findViolations, testBrowser, withoutBrowser, withPage } from "../support/browser.js";
 import { testDaemon, type DaemonProcess } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
-import { until } from "../support/waiting.js";
+import { becomes, until } from "../support/waiting.js";
 
 const hostile = `<img src=x onerror="document.title='attacked'">`;
 
@@ -116,11 +116,11 @@ async function testContent(t: Test, daemon: DaemonProcess, browser: Browser): Pr
       await until("more lines", async () => (await result.locator(".line").count()) === lines + 10);
       t.match(await result.locator(".line").first().textContent(), /21line 19/);
       await result.getByRole("button", { name: /^Matches in/ }).click();
-      t.equal(await result.locator(".line").first().isVisible(), false);
+      await becomes(t, () => result.locator(".line").first().isVisible(), false, "the file is folded");
       await search(page, daemon, "needle file:many");
-      t.equal(await page.locator(".line.match").count(), 8);
+      await becomes(t, () => page.locator(".line.match").count(), 8, "the first lines of a file with many");
       await page.getByRole("button", { name: "32 more matching lines" }).click();
-      t.equal(await page.locator(".line.match").count(), 40);
+      await becomes(t, () => page.locator(".line.match").count(), 40, "all lines");
       await search(page, daemon, "needle file:md");
       t.same(await page.locator(".line mark").allTextContents(), ["needle", "needle"], "behind a wide character");
       t.match(await page.locator(".path").getAttribute("href"), /docs\/a%20b%23c%3F\.md$/);

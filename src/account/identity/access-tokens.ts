@@ -6,13 +6,21 @@ import type { RecordTable, RecordTables, RecordWrite } from "../records/record-t
 import type { TransactionQueue } from "../records/transaction-queue.js";
 import type { Leases } from "../sign-in/leases.js";
 import type { LastUses } from "./last-uses.js";
+import { hashOfSecretText, newSecretText } from "./secret-text.js";
 import { hashOfToken, newTokenText } from "./token-text.js";
+import {
+  endMs,
+  expiryMs,
+  isReplayed,
+  newRefresh,
+  refreshed,
+  refreshHashes,
+  type RefreshableTexts,
+  type RefreshLifetimes,
+  type StoredToken,
+} from "./refreshable-token.js";
 import type { AccessToken, TokenRequest, User, UserFinder } from "./user.js";
 import { checkNote, checkScopes, requireRoom } from "./validation.js";
-
-interface StoredToken extends Omit<AccessToken, "lastUsedAt"> {
-  readonly hash: string;
-}
 
 interface KnownHash {
   readonly id: number;
@@ -30,6 +38,8 @@ export class AccessTokens {
   readonly #table: RecordTable<StoredToken>;
   /** Parsed once from the record, because every request needs it. */
   readonly #byHash = new Map<string, KnownHash>();
+  /** By current and by previous hash. */
+  readonly #byRefresh = new Map<string, number>();
   readonly #idsOfUser = new GroupIndex<StoredToken>(({ userId }) => [userId]);
 
   constructor(tables: RecordTables, changes: TransactionQueue, users: UserFinder, lastUses: LastUses, leases: Leases) {
@@ -38,6 +48,8 @@ export class AccessTokens {
     this.#lastUses = lastUses;
     this.#table = tables.add<StoredToken>("token/", (before, after) => {
       if (before !== undefined) this.#byHash.delete(before.hash);
+      for (const hash of refreshHashes(before)) this.#byRefresh.delete(hash);
+      for (const hash of refreshHashes(after)) this.#byRefresh.set(hash, after?.id ?? 0);
       if (before !== undefined && after === undefined)
         leases.end(`token/${before.id}`, "The access token was deleted.");
       if (after !== undefined) {
@@ -89,6 +101,73 @@ export class AccessTokens {
     return { token: this.#shown(token), text };
   }
 
+  /** Creates a token whose text is valid for a short time, and is replaced by `refresh`. */
+  async createRefreshable(
+    userName: string,
+    note: string,
+    { lifetimeMs, refreshMs }: RefreshLifetimes,
+    actor: Actor,
+  ): Promise<RefreshableTexts> {
+    const texts = { text: newTokenText(), refreshText: newSecretText() };
+    const stored = await this.#changes.commit(
+      () => {
+        const user = this.#users.require(userName);
+        requireRoom(this.#idsOfUser.count(user.id), tokensOfUserMax, `access tokens of ${user.name}`);
+        const nowMs = new Date().getTime();
+        const result: StoredToken = {
+          id: this.#changes.newId(),
+          userId: user.id,
+          creator: actor.who,
+          note,
+          scopes: ["user:all"],
+          createdAt: new Date(nowMs).toISOString(),
+          expiresAt: new Date(nowMs + lifetimeMs).toISOString(),
+          hash: hashOfToken(texts.text) ?? "",
+          refresh: newRefresh(texts.refreshText, "", nowMs, refreshMs),
+        };
+        return { steps: [this.#table.put(result)], result };
+      },
+      ({ id, expiresAt, scopes }) =>
+        auditEntry("token-created", actor, { user: userName, token: id, scopes, note, expiresAt }),
+    );
+    return { token: this.#shown(stored), ...texts };
+  }
+
+  /** Replaces both texts. Undefined if the text is unknown, replaced or expired, or its token was deleted. */
+  async refresh(refreshText: string, times: RefreshLifetimes, from: string): Promise<RefreshableTexts | undefined> {
+    const given = hashOfSecretText(refreshText);
+    const found = this.#table.get(this.#byRefresh.get(given) ?? 0);
+    const user = found === undefined ? undefined : this.#users.get(found.userId);
+    if (found === undefined || user === undefined) return undefined;
+    const actor: Actor = { who: user.name, sudoBy: undefined, from, via: `token ${found.id}` };
+    const texts = { text: newTokenText(), refreshText: newSecretText() };
+    const stored = await this.#changes.commit(
+      () => {
+        const result = refreshed(this.#table.get(found.id), given, texts, times);
+        return { steps: result === undefined ? [] : [this.#table.put(result)], result };
+      },
+      (result) =>
+        result === undefined
+          ? undefined
+          : auditEntry("token-refreshed", actor, { user: user.name, token: result.id, expiresAt: result.expiresAt }),
+    );
+    if (stored !== undefined) return { token: this.#shown(stored), ...texts };
+    const left = this.#table.get(found.id);
+    if (left !== undefined && isReplayed(left, given, new Date().getTime())) await this.delete(found.id, actor);
+    return undefined;
+  }
+
+  /** Deletes the token that has this text, or can be refreshed with it. Does nothing if there is none. */
+  async revoke(text: string, from: string): Promise<void> {
+    const hash = hashOfToken(text);
+    const id =
+      (hash === undefined ? undefined : this.#byHash.get(hash)?.id) ?? this.#byRefresh.get(hashOfSecretText(text));
+    const token = this.#table.get(id ?? 0);
+    const user = token === undefined ? undefined : this.#users.get(token.userId);
+    if (token === undefined || user === undefined) return;
+    await this.delete(token.id, { who: user.name, sudoBy: undefined, from, via: `token ${token.id}` });
+  }
+
   delete(id: number, actor: Actor): Promise<AccessToken> {
     return this.#changes.commit(
       () => {
@@ -138,7 +217,7 @@ export class AccessTokens {
 
   /** Removes tokens that ended before `endedMs`. */
   removingExpired(endedMs: number): readonly RecordWrite[] {
-    const expired = [...this.#table.values()].filter((token) => expiryMs(token) < endedMs);
+    const expired = [...this.#table.values()].filter((token) => endMs(token) < endedMs);
     return expired.flatMap((token) => this.#removing(token));
   }
 
@@ -151,12 +230,8 @@ export class AccessTokens {
   }
 
   #shown(token: StoredToken): AccessToken {
-    const { hash, ...shown } = token;
+    const { hash, refresh, ...shown } = token;
     const usedMs = this.#lastUses.of(token.id);
     return { ...shown, lastUsedAt: usedMs === undefined ? "" : new Date(usedMs).toISOString() };
   }
-}
-
-function expiryMs({ expiresAt }: StoredToken): number {
-  return expiresAt === "" ? Infinity : Date.parse(expiresAt);
 }

@@ -6,12 +6,16 @@ import { OwnContexts } from "../contexts/own-contexts.js";
 import { auditEntry, type Actor, type AuditLog } from "../records/audit-log.js";
 import { RecordTables, type RecordTable } from "../records/record-table.js";
 import { TransactionQueue } from "../records/transaction-queue.js";
+import { OwnerFiles } from "../ownership/owner-files.js";
 import { SavedSearches } from "../settings/saved-searches.js";
 import { SettingsTable, siteSubject } from "../settings/settings-table.js";
+import { TemporarySettings } from "../settings/temporary-settings.js";
 import { Leases } from "../sign-in/leases.js";
 import { Sessions } from "../sign-in/sessions.js";
 import { AccessTokens } from "./access-tokens.js";
+import { removeBelongingsOfUser, removeOrganisation, type Belongings } from "./belongings.js";
 import { Emails } from "./emails.js";
+import { Invitations } from "./invitations.js";
 import { LastUses } from "./last-uses.js";
 import { Names } from "./names.js";
 import { Organisations } from "./organisations.js";
@@ -37,7 +41,7 @@ const expiredKeptMs = 30 * 86_400_000;
  *
  * Lives on the main thread.
  */
-export class Accounts {
+export class Accounts implements Belongings {
   /** Responses in progress; they end with the credential that they were requested with. */
   readonly leases = new Leases();
   readonly accessTokens: AccessTokens;
@@ -50,6 +54,9 @@ export class Accounts {
   readonly settings: SettingsTable;
   readonly savedSearches: SavedSearches;
   readonly lastUses: LastUses;
+  readonly ownerFiles: OwnerFiles;
+  readonly invitations: Invitations;
+  readonly temporarySettings: TemporarySettings;
   readonly #audit: AuditLog;
   readonly #onNameGone: (name: string) => Promise<void>;
   readonly #tables: RecordTables;
@@ -90,6 +97,9 @@ export class Accounts {
     this.teams = new Teams(tables, this.#changes, this.#names);
     this.settings = new SettingsTable(tables, this.#changes, (id) => id === siteSubject || isOwner(id));
     this.savedSearches = new SavedSearches(tables, this.#changes, isOwner);
+    this.ownerFiles = new OwnerFiles(tables, this.#changes);
+    this.invitations = new Invitations(tables, this.#changes, this.organisations, this.emails);
+    this.temporarySettings = new TemporarySettings(tables, this.#changes, (id) => this.user(id) !== undefined);
   }
 
   #addUserTable(): RecordTable<User> {
@@ -157,7 +167,11 @@ export class Accounts {
   }
 
   /** Changes what is given. Rejects with `conflict` if no site admin would be left. */
-  updateUser(name: string, changes: Partial<Pick<User, "displayName" | "isSiteAdmin">>, actor: Actor): Promise<User> {
+  updateUser(
+    name: string,
+    changes: Partial<Pick<User, "displayName" | "isSiteAdmin" | "isUnlisted">>,
+    actor: Actor,
+  ): Promise<User> {
     if (changes.displayName !== undefined) checkDisplayName(changes.displayName);
     return this.#changes.commit(
       () => {
@@ -188,19 +202,7 @@ export class Accounts {
       () => {
         const user = this.#requireUser(name);
         this.#requireOtherAdmin(user);
-        const steps = [
-          ...this.accessTokens.removingUser(user.id),
-          ...this.lastUses.removing(user.id),
-          ...this.organisations.removingUser(user.id),
-          ...this.sessions.removing(user),
-          ...this.passwords.removing(user),
-          ...this.emails.removing(user),
-          ...this.contexts.removing(user),
-          ...this.teams.removingUser(user.id),
-          ...this.settings.removing(user.id),
-          ...this.savedSearches.removing(user.id),
-          this.#users.remove(user),
-        ];
+        const steps = [...removeBelongingsOfUser(this, user), this.#users.remove(user)];
         return { steps, result: user };
       },
       () => undefined,
@@ -215,13 +217,7 @@ export class Accounts {
       return this.#changes.commit(
         () => {
           const organisation = this.organisations.require(name);
-          const steps = [
-            ...this.contexts.removing(organisation),
-            ...this.settings.removing(organisation.id),
-            ...this.savedSearches.removing(organisation.id),
-            this.organisations.removing(organisation),
-          ];
-          return { steps, result: organisation };
+          return { steps: removeOrganisation(this, organisation), result: organisation };
         },
         () => undefined,
       );
@@ -229,12 +225,17 @@ export class Accounts {
   }
 
   /**
-   * Creates a site admin if there are no users and `wantsAdmin`, and deletes tokens and sessions that ended long ago.
+   * Creates a site admin if there are no users and `wantsAdmin`, and deletes tokens and sessions that ended long ago, and
+   * what was set for repositories that no longer exist.
    */
-  async start(actor: Actor, wantsAdmin: boolean): Promise<void> {
+  async start(actor: Actor, wantsAdmin: boolean, hasRepository: (id: number) => boolean): Promise<void> {
     if (wantsAdmin && this.#users.count === 0) await this.createFirstUser({ name: "admin", displayName: "" }, actor);
     const longAgoMs = new Date().getTime() - expiredKeptMs;
-    const steps = [...this.accessTokens.removingExpired(longAgoMs), ...this.sessions.removingExpired(longAgoMs)];
+    const steps = [
+      ...this.accessTokens.removingExpired(longAgoMs),
+      ...this.sessions.removingExpired(longAgoMs),
+      ...this.ownerFiles.removingUnless(hasRepository),
+    ];
     const change = { steps, result: undefined };
     if (steps.length > 0)
       await this.#changes.commit(

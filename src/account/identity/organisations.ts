@@ -121,6 +121,12 @@ export class Organisations {
     return this.#table.remove(organisation);
   }
 
+  /** The write that makes a user a member. */
+  adding(organisation: Organisation, userId: number): RecordWrite {
+    const others = without(organisation, userId);
+    return this.#table.put({ ...others, memberIds: [...others.memberIds, userId] });
+  }
+
   /** What deleting a user changes: its memberships. */
   removingUser(userId: number): readonly RecordWrite[] {
     return this.ofUser(userId).map((organisation) => this.#table.put(without(organisation, userId)));

@@ -7,6 +7,8 @@ export interface User {
   readonly isSiteAdmin: boolean;
   /** RFC 3339. */
   readonly createdAt: string;
+  /** Whether others do not find the user when they look for members of an organisation. */
+  readonly isUnlisted?: boolean;
 }
 
 /** The properties of a new user. */

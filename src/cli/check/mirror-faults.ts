@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { hasBit } from "../../base/bits.js";
+import { decodeByteString } from "../../base/bytes.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { LiveShard } from "../../model/shard-record.js";
@@ -158,5 +159,5 @@ function collect(
 
 function describe(key: string): string {
   const at = key.indexOf(" ");
-  return `${JSON.stringify(Buffer.from(key.slice(at + 1), "latin1").toString())} (blob ${key.slice(0, at)})`;
+  return `${JSON.stringify(decodeByteString(key.slice(at + 1)))} (blob ${key.slice(0, at)})`;
 }

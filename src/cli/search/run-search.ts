@@ -1,4 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
+import type { ReceiptMode } from "../../model/search-request.js";
 import type { Connection } from "../connection/connection.js";
 import { curlCall } from "../connection/curl.js";
 import { send, urlAt } from "../connection/send.js";
@@ -28,6 +29,9 @@ export interface SearchCommand {
   readonly count: string | undefined;
   readonly patternType: string | undefined;
   readonly caseSensitive: boolean;
+  readonly receipt: ReceiptMode;
+  /** `REPOSITORY@COMMIT` that must be searchable before the search begins; "" for none. */
+  readonly waitFor: string;
 }
 
 /** Where a command writes; `process.stdout` and `process.stderr`, or those of a test. */
@@ -125,6 +129,9 @@ function searchUrl(command: SearchCommand, query: string): URL {
   url.searchParams.set("q", query);
   url.searchParams.set("v", "V3");
   if (command.patternType !== undefined) url.searchParams.set("t", command.patternType);
+  if (command.waitFor !== "") url.searchParams.set("wait_for", command.waitFor);
+  if (command.receipt === "report") url.searchParams.set("receipt", "1");
+  if (command.receipt === "strict") url.searchParams.set("strict", "1");
   const lines = Math.max(command.context.before, command.context.after);
   if (lines > 0) {
     url.searchParams.set("cm", "true");

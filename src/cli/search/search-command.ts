@@ -21,6 +21,9 @@ interface TypedSearch extends TypedConnection {
   readonly hyperlinks: When;
   readonly pager: boolean;
   readonly getCurl: boolean;
+  readonly receipt: boolean;
+  readonly waitFor: string;
+  readonly strict: boolean;
 }
 
 type When = "auto" | "always" | "never";
@@ -44,6 +47,9 @@ export function addSearch(program: Command, exit: (code: number) => void): void 
   addChoice(command, "-t, --type <type>", "pattern type", ["standard", "keyword", "literal", "regexp"])
     .option("--count <n>", "stop after this many matches, or `all`")
     .option("-s, --case-sensitive", "distinguish upper and lower case", false)
+    .option("--receipt", "print on standard error, as JSON, what was searched and what was left out", false)
+    .option("--strict", "like --receipt, and fail if anything that may contain a result was left out", false)
+    .option("--wait-for <repo@commit>", "search when this commit is searchable; it is fetched if necessary", "")
     .option("--get-curl", "print the equivalent call of curl, and do not search", false)
     .action(async (words: string[], typed: TypedSearch) => exit(await search(words, typed)));
 }
@@ -119,6 +125,8 @@ function toSearchCommand(query: string, typed: TypedSearch): SearchCommand {
     count: typed.count,
     patternType: typed.type,
     caseSensitive: typed.caseSensitive,
+    waitFor: typed.waitFor,
+    receipt: typed.strict ? "strict" : typed.receipt ? "report" : "none",
   };
 }
 

@@ -80,7 +80,10 @@ export class SearchView {
     if (this.#options.hasSummary && this.#resultCount > 0) this.#options.note("\n");
     for (const one of skipped) this.#note(visibleLines(skippedText(one)));
     if (this.#alert) this.#note(alertText(this.#alert, this.#options));
+    const receipt = progress?.receipt;
+    if (receipt !== undefined) this.#options.note(`${JSON.stringify(receipt)}\n`);
     if (progress && this.#options.hasSummary) this.#options.note(`${this.#summary(progress)}\n`);
+    if (this.#failed && receipt?.complete === false) return exitCodes.excluded;
     if (this.#failed || (this.#alert && !progress)) return exitCodes.failed;
     if (skipped.some(({ reason }) => !completeWithout.has(reason))) return exitCodes.incomplete;
     return this.#resultCount > 0 ? exitCodes.matches : exitCodes.noMatches;

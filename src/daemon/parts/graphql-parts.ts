@@ -1,19 +1,28 @@
 import { lazy } from "../../base/lazy.js";
 import { GitCache } from "../../browse/git-reads.js";
+import type { Connections } from "../../codehost/connections.js";
 import type { GraphqlServices } from "../../browse/request-context.js";
 import { GraphqlExecutor } from "../../graphql/execution/executor.js";
 import { createSchema } from "../../graphql/execution/schema.js";
 import type { ResolvedOptions } from "../options.js";
+import { addRemote } from "../remote-repository.js";
 import type { DaemonParts } from "./parts.js";
 import { siteId } from "./program.js";
 import { visibleConfiguration } from "./visible-configuration.js";
 
 /** Services shared by the resolvers of all requests. */
-export function createGraphqlServices(options: ResolvedOptions, parts: DaemonParts): GraphqlServices {
+export function createGraphqlServices(
+  options: ResolvedOptions,
+  parts: DaemonParts,
+  connections: Connections,
+): GraphqlServices {
   const { catalog, searcher, sync, accounts, audit, contexts, tokenLifetimes, threads, log } = parts;
   return {
     repositoryCommands: sync.commands,
+    addRemote: (given) => addRemote(sync, given),
+    connections,
     catalog,
+    jobs: parts.jobs,
     searcher,
     accounts,
     accessTokens: options.auth.accessTokens,

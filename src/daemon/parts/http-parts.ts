@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { Authenticator } from "../../account/sign-in/authenticator.js";
+import { DeviceGrants } from "../../account/sign-in/device-grants.js";
 import { Origins } from "../../account/sign-in/origins.js";
 import { SignIn } from "../../account/sign-in/sign-in.js";
 import type { Log } from "../../base/log.js";
@@ -17,9 +18,13 @@ import { HttpServer } from "../../http/server/uws.js";
 import { anonymous, operatorViewer, type Viewer } from "../../model/viewer.js";
 import type { ResolvedOptions } from "../options.js";
 import { readiness } from "../readiness.js";
+import type { McpLoader } from "./mcp-parts.js";
 import type { DaemonParts } from "./parts.js";
 
 const dayMs = 86_400_000;
+
+/** A program that was authorized and then not used for this long must be authorized again. */
+const refreshDaysMax = 30;
 
 type Routes = Parameters<typeof addRoutes>[1];
 
@@ -28,6 +33,7 @@ export interface RouteSources {
   readonly webhookSecrets: ReadonlyMap<string, string>;
   readonly services: GraphqlServices;
   readonly graphql: () => GraphqlExecutor;
+  readonly mcp: McpLoader;
 }
 
 /** The server with all of its routes; it is not listening yet. */
@@ -41,6 +47,8 @@ export function createHttpServer(options: ResolvedOptions, parts: DaemonParts, s
   addRoutes(server, {
     ...signInRoutes(options, parts),
     ...contentRoutes(options, parts, sources),
+    mcp: sources.mcp,
+    jobs: parts.jobs,
     webhooks: webhooks(parts, sources.webhookSecrets),
     sharePercent: options.clients.sharePercent,
     hosts: new TrustedHosts({
@@ -60,8 +68,8 @@ export function createHttpServer(options: ResolvedOptions, parts: DaemonParts, s
 
 function signInRoutes(
   options: ResolvedOptions,
-  { accounts, audit, catalog }: DaemonParts,
-): Pick<Routes, "authenticator" | "origins" | "signIn" | "cookies" | "isNameTaken"> {
+  { accounts, audit, catalog, tokenLifetimes }: DaemonParts,
+): Pick<Routes, "authenticator" | "origins" | "signIn" | "cookies" | "isNameTaken" | "oauth"> {
   const origins = new Origins(options.externalUrl, options.trustedOrigins);
   const sessionLifetimeMs = options.auth.sessionDays * dayMs;
   const access = {
@@ -77,6 +85,13 @@ function signInRoutes(
       sessionLifetimeMs,
       isReserved: (name) => isReader(catalog, name),
     }),
+    oauth: {
+      policy: options.auth.accessTokens,
+      devices: new DeviceGrants(),
+      tokens: accounts.accessTokens,
+      user: (id) => accounts.user(id),
+      refreshMs: Math.min(refreshDaysMax * dayMs, tokenLifetimes.lifetimeMs(undefined) ?? Infinity),
+    },
     cookies: { areSecure: options.externalUrl.startsWith("https:"), lifetimeMs: sessionLifetimeMs },
     isNameTaken: (name) => accounts.isNameTaken(name) || isReader(catalog, name),
   };

@@ -3,6 +3,7 @@ import { Accounts } from "../../account/identity/accounts.js";
 import { ContextDirectory } from "../../account/contexts/context-directory.js";
 import { TokenLifetimes } from "../../account/identity/token-lifetimes.js";
 import { AuditLog } from "../../account/records/audit-log.js";
+import { sleep } from "../../base/deadline.js";
 import { shareLimits } from "../../base/fair-semaphore.js";
 import type { Log } from "../../base/log.js";
 import { createMetrics, type MetricRegistry } from "../../base/metrics.js";
@@ -11,6 +12,7 @@ import { maySee } from "../../catalog/visible-tables.js";
 import { IngestPool } from "../../pool/ingest-pool.js";
 import { ReadPool } from "../../pool/read-pool.js";
 import { SearchPool, searchWorkerEntry } from "../../pool/search-pool.js";
+import { jobsFolder, SearchJobs } from "../../jobs/search-jobs.js";
 import { CommitLists } from "../../search/history/commit-lists.js";
 import { CommitAttributeReader } from "../../search/revisions/commit-attributes.js";
 import { RevisionCache } from "../../search/revisions/revision-cache.js";
@@ -48,7 +50,14 @@ export interface DaemonParts {
   readonly searcher: Searcher;
   readonly warmer: ShardWarmer;
   readonly backups: Backups;
+  readonly jobs: SearchJobs;
+  /** Resolves when no search is running, or after some seconds. */
+  readonly noSearch: () => Promise<void>;
 }
+
+/** How often work that can wait checks whether a search is running, and how many times at most. */
+const searchWaitMs = 200;
+const searchWaitsMax = 20;
 
 interface Threads {
   readonly search: SearchPool;
@@ -83,22 +92,36 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
   const { workers, maxHeapBytes } = options.index;
   const ingest = new IngestPool(settings, workers, maxHeapBytes, pools, (progress) => activities.record(progress));
   const threads = { search, read, ingest };
-  const services = { catalog, pool: ingest, activities, log, metrics };
+  const scheduler = new SliceScheduler(options.workers, pressure);
+  const isSearching = (): boolean => searcher.isSearching;
+  const services = { catalog, pool: ingest, activities, log, metrics, isSearching };
   const sync = createSync(options, services, (reason) => stores.recordLoss(reason));
   catalog.onRetired = (shardIds) => sync.shards.retire(shardIds);
   const accounts = createAccounts(stores, audit, log, catalog, sync);
   const contexts = new ContextDirectory(accounts, options.contexts);
   const watch = watchStores(stores, log, sync);
-  const scheduler = new SliceScheduler(options.workers, pressure);
   const searchParts = { catalog, threads, scheduler, cache, accounts, contexts, watch, sync, log, registry };
   const searcher = createSearcher(options, searchParts);
   const warmer = createWarmer(options, searchParts, stores);
   const backups = new Backups({ dataFolder: options.data, catalog, records, sync, pool: ingest, log });
   const tokenLifetimes = createTokenLifetimes(options);
   const parts = { log, registry, stores, audit, snapshots, catalog, threads, sync, accounts, contexts };
-  const all: DaemonParts = { ...parts, tokenLifetimes, watch, searcher, warmer, backups };
+  const all: DaemonParts = {
+    ...parts,
+    tokenLifetimes,
+    watch,
+    searcher,
+    warmer,
+    backups,
+    jobs: createJobs(options, searcher, parts),
+    noSearch: () => waitWhile(isSearching),
+  };
   watchParts(options, all, scheduler);
   return all;
+}
+
+async function waitWhile(isSearching: () => boolean): Promise<void> {
+  for (let waits = 0; waits < searchWaitsMax && isSearching(); waits++) await sleep(searchWaitMs);
 }
 
 function watchParts(options: ResolvedOptions, parts: DaemonParts, scheduler: SliceScheduler): void {
@@ -158,6 +181,7 @@ function createSearcher(options: ResolvedOptions, parts: SearchParts): Searcher 
       pool: threads.search,
       scheduler,
       commitAttributes: new CommitAttributeReader(threads.read, options.readers),
+      ownersOf: (repositoryId) => accounts.ownerFiles.bytesOf(repositoryId),
       revisions: { reads: threads.read, cache, limits: indexLimits(options) },
       commitLists: new CommitLists(),
       log,
@@ -176,6 +200,32 @@ function createSearcher(options: ResolvedOptions, parts: SearchParts): Searcher 
     return emails?.filter(({ isVerified }) => isVerified).map(({ address }) => address);
   };
   return searcher;
+}
+
+function createJobs(
+  { data, jobs }: ResolvedOptions,
+  searcher: Searcher,
+  { stores, accounts, catalog, log }: Pick<DaemonParts, "stores" | "accounts" | "catalog" | "log">,
+): SearchJobs {
+  return new SearchJobs({
+    folder: jobsFolder(data),
+    store: stores.records,
+    searcher,
+    repository: (id) => catalog.repository(id),
+    viewerOf: (userId) => {
+      const user = accounts.user(userId);
+      return user === undefined ? undefined : accounts.toViewer(user);
+    },
+    log,
+    limits: {
+      concurrent: jobs.concurrent,
+      countMax: jobs.countMax,
+      ofUserMax: Math.max(1, Math.floor(jobs.countMax / 10)),
+      bytesMax: jobs.bytes,
+      retentionDays: jobs.retentionDays,
+      timeoutMs: jobs.timeoutSeconds * 1000,
+    },
+  });
 }
 
 function createWarmer({ search }: ResolvedOptions, parts: SearchParts, { shards }: Stores): ShardWarmer {

@@ -9,9 +9,9 @@ export class CommitFilters {
   readonly #after: number;
   readonly #before: number;
   readonly #visible: Uint32Array | undefined;
-  /** By person: whether it satisfies all filters of the role. Undefined if there are none. */
-  readonly #authors: Uint8Array | undefined;
-  readonly #committers: Uint8Array | undefined;
+  /** Undefined if there are no filters. */
+  readonly #authors: PersonTests | undefined;
+  readonly #committers: PersonTests | undefined;
 
   /** `visible` has one bit per commit; undefined for all. */
   constructor(plan: HistoryPlan, reader: HistoryReader, visible: Uint32Array | undefined, stop: StopCheck) {
@@ -19,8 +19,8 @@ export class CommitFilters {
     this.#after = plan.committedAfter ?? -Infinity;
     this.#before = plan.committedBefore ?? Infinity;
     this.#visible = visible;
-    this.#authors = testPersons(plan, "author", reader, stop);
-    this.#committers = testPersons(plan, "committer", reader, stop);
+    this.#authors = makeTests(plan, "author", reader, stop);
+    this.#committers = makeTests(plan, "committer", reader, stop);
   }
 
   pass(commit: number): boolean {
@@ -28,23 +28,46 @@ export class CommitFilters {
     if (this.#visible !== undefined && ((this.#visible[commit >>> 5] >>> (commit & 31)) & 1) === 0) return false;
     const date = committerDates[commit];
     if (!(date > this.#after && date < this.#before)) return false;
-    return this.#authors?.[authors[commit]] !== 0 && this.#committers?.[committers[commit]] !== 0;
+    if (this.#authors !== undefined && !this.#authors.pass(authors[commit])) return false;
+    return this.#committers === undefined || this.#committers.pass(committers[commit]);
   }
 }
 
-function testPersons(
+/** The filters of one role. A person is tested when the first commit needs it: the newest results need few of them. */
+class PersonTests {
+  readonly #filters: readonly PersonFilter[];
+  readonly #reader: HistoryReader;
+  readonly #stop: StopCheck;
+  /** By person number: 0 is not known yet, 1 satisfies all filters, 2 does not. */
+  readonly #known: Uint8Array;
+
+  constructor(filters: readonly PersonFilter[], reader: HistoryReader, stop: StopCheck) {
+    this.#filters = filters;
+    this.#reader = reader;
+    this.#stop = stop;
+    this.#known = new Uint8Array(reader.personCount);
+  }
+
+  pass(number: number): boolean {
+    if (this.#known[number] === 0) {
+      this.#stop.check();
+      const person = this.#reader.person(number);
+      const passes = this.#filters.every((filter) => isMatch(filter, person) !== filter.negated);
+      this.#known[number] = passes ? 1 : 2;
+    }
+    return this.#known[number] === 1;
+  }
+}
+
+/** Undefined if the plan has no filters of this role. */
+function makeTests(
   { persons }: HistoryPlan,
   role: PersonFilter["role"],
   reader: HistoryReader,
   stop: StopCheck,
-): Uint8Array | undefined {
+): PersonTests | undefined {
   const filters = persons.filter((filter) => filter.role === role);
-  if (filters.length === 0) return undefined;
-  return Uint8Array.from({ length: reader.personCount }, (_, number) => {
-    stop.check();
-    const person = reader.person(number);
-    return filters.every((filter) => isMatch(filter, person) !== filter.negated) ? 1 : 0;
-  });
+  return filters.length === 0 ? undefined : new PersonTests(filters, reader, stop);
 }
 
 function isMatch({ source, foldCase }: PersonFilter, { name, email }: Person): boolean {

@@ -3,6 +3,7 @@ import type { Kernel } from "../../native/kernel/kernel.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import type { HistoryPlan } from "../../query/plan/history-plan.js";
 import { PathFilters } from "../match/path-filters.js";
+import { Rows } from "../match/rows.js";
 import { BoundTree } from "./bound-tree.js";
 import { ChangedFiles, type FoundFile } from "./changed-files.js";
 import { CommitFilters } from "./commit-filters.js";
@@ -60,6 +61,8 @@ export class HistorySearch {
   readonly #lineTree: BoundTree | undefined;
   readonly #files: ChangedFiles;
   readonly #hits: Uint8Array;
+  /** Matches in a message, reused. */
+  readonly #rows = new Rows(16);
   /** Position in the order of the next commit, and of the end of the block that is decided. */
   #at: number;
   #blockEnd: number;
@@ -114,7 +117,7 @@ export class HistorySearch {
 
   render(): HistoryText {
     return this.#plan.kind === "commit"
-      ? renderMessage(this.#reader, this.#commit, this.#messageTree?.reported(this.#hits) ?? [])
+      ? renderMessage(this.#reader, this.#commit, this.#messageTree?.reported(this.#hits) ?? [], this.#rows)
       : renderDiff(this.#reader, this.#found, this.#plan.onlySign, this.#stop);
   }
 

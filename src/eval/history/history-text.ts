@@ -3,6 +3,7 @@ export type HighlightRange = readonly [line: number, character: number, length: 
 
 /** The text of a result, without the fence that clients expect around it, and the matches in it. */
 export interface HistoryText {
+  /** Empty for a message, of which the shard has the bytes. */
   readonly text: string;
   readonly ranges: readonly HighlightRange[];
   /** The ranges, including those of lines that are not in the text because it would be too long. */

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import type { HistoryReader } from "../../history/history-reader.js";
 import type { HistoryPlanWithOptions, HistoryPosition } from "../../protocol/history-messages.js";
 import type { CommitResult, PersonAndTime } from "./commit-match.js";
@@ -5,6 +6,8 @@ import { compareCommits } from "./commit-order.js";
 import { HistorySearch, type HistoryTarget } from "./history-search.js";
 import type { HistoryText } from "./history-text.js";
 import { mergeTexts } from "./merge-texts.js";
+
+const newlineByte = 10;
 
 /** A result, and the number of its matches by the result options of the plans that found it. */
 export interface FoundResult {
@@ -25,6 +28,8 @@ interface RunningPlan extends HistoryPlanWithOptions {
 export class MergedHistorySearch {
   readonly #reader: HistoryReader;
   readonly #running: readonly RunningPlan[];
+  /** By number: most results have one of a few authors. */
+  readonly #persons = new Map<number, Pick<PersonAndTime, "name" | "email">>();
   /** Plans that have found the next results, which are of one commit; those of one kind are adjacent. */
   #found: RunningPlan[] = [];
   /** The last result. */
@@ -95,7 +100,7 @@ export class MergedHistorySearch {
     const matchCount = Math.max(1, merged.matchCount);
     if (counts.size === 1) counts.set(plans[0].optionsIndex, matchCount);
     return {
-      result: { kind: plan.kind, ...this.#describe(commit), text: merged.text, ranges: merged.ranges },
+      result: { kind: plan.kind, ...this.#describe(commit), diff: merged.text, ranges: merged.ranges },
       matchCount,
       matches: [...counts].map(([optionsIndex, count]) => ({ optionsIndex, count })),
     };
@@ -105,10 +110,19 @@ export class MergedHistorySearch {
     const reader = this.#reader;
     return {
       oid: reader.oid(commit),
-      author: readPerson(reader, reader.authors[commit], reader.authorDates[commit]),
-      committer: readPerson(reader, reader.committers[commit], reader.committerDates[commit]),
-      message: reader.message(commit).toString("utf8"),
+      author: this.#readPerson(reader.authors[commit], reader.authorDates[commit]),
+      committer: this.#readPerson(reader.committers[commit], reader.committerDates[commit]),
+      message: readMessage(reader, commit),
     };
+  }
+
+  #readPerson(number: number, unixSeconds: number): PersonAndTime {
+    let known = this.#persons.get(number);
+    if (known === undefined) {
+      const { name, email } = this.#reader.person(number);
+      this.#persons.set(number, (known = { name: name.toString("utf8"), email: email.toString("utf8") }));
+    }
+    return { name: known.name, email: known.email, unixSeconds };
   }
 }
 
@@ -116,7 +130,11 @@ function withoutLastNewline(text: HistoryText): HistoryText {
   return text.text.endsWith("\n") ? { ...text, text: text.text.slice(0, -1) } : text;
 }
 
-function readPerson(reader: HistoryReader, number: number, unixSeconds: number): PersonAndTime {
-  const { name, email } = reader.person(number);
-  return { name: name.toString("utf8"), email: email.toString("utf8"), unixSeconds };
+/** Without newlines at its end, which a message has that was cut. */
+function readMessage(reader: HistoryReader, commit: number): Uint8Array {
+  const message = reader.message(commit);
+  let end = message.length;
+  while (end > 0 && message[end - 1] === newlineByte) end--;
+  const text = end === message.length ? message : message.subarray(0, end);
+  return isUtf8(text) ? text : Buffer.from(text.toString("utf8"));
 }

@@ -1,6 +1,7 @@
+import { isAscii } from "node:buffer";
 import type { HistoryReader } from "../../history/history-reader.js";
-import { Rows } from "../match/rows.js";
-import { codePoints, type HighlightRange, type HistoryText } from "./history-text.js";
+import type { Rows } from "../match/rows.js";
+import { codePoints as countCodePoints, type HighlightRange, type HistoryText } from "./history-text.js";
 import type { RecordLeaf } from "./record-leaf.js";
 import { distinctRows } from "./distinct-rows.js";
 
@@ -9,10 +10,17 @@ const newline = 10;
 /** More ranges than this are counted and not listed. */
 const rangeCountMax = 10_000;
 
-/** The message of a commit, with the matches of these patterns. A match over several lines has a range on each. */
-export function renderMessage(reader: HistoryReader, commit: number, leaves: readonly RecordLeaf[]): HistoryText {
+/** The matches of these patterns in the message of a commit. A match over several lines has a range on each. */
+export function renderMessage(
+  reader: HistoryReader,
+  commit: number,
+  leaves: readonly RecordLeaf[],
+  rows: Rows,
+): HistoryText {
   const message = reader.message(commit);
-  const rows = new Rows(16);
+  rows.clear();
+  // Most messages are ASCII, and of those no code points are counted.
+  const length = leaves.length > 0 && isAscii(message) ? countAscii : codePoints;
   for (const leaf of leaves) leaf.findAll(message, rows);
   const ranges: HighlightRange[] = [];
   let matchCount = 0;
@@ -33,11 +41,19 @@ export function renderMessage(reader: HistoryReader, commit: number, leaves: rea
       const end = found < 0 || found > to ? to : found;
       if (end > at) {
         matchCount++;
-        if (ranges.length < rangeCountMax)
-          ranges.push([number, codePoints(message.subarray(start, at)), codePoints(message.subarray(at, end))]);
+        if (ranges.length < rangeCountMax) ranges.push([number, length(message, start, at), length(message, at, end)]);
       }
       at = start = end + 1;
     }
   }
-  return { text: message.toString("utf8"), ranges, matchCount, isCut: matchCount > ranges.length };
+  return { text: "", ranges, matchCount, isCut: matchCount > ranges.length };
+}
+
+function codePoints(message: Buffer, from: number, to: number): number {
+  return countCodePoints(message.subarray(from, to));
+}
+
+/** The same for ASCII. */
+function countAscii(_message: Buffer, from: number, to: number): number {
+  return to - from;
 }

@@ -6,7 +6,6 @@ import type { TextIndex } from "../../shard/text-index.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import { intersect, unite, type ContentSet } from "./content-set.js";
 import { lookUpLiteral, intersectUnits, type LiteralLists } from "./posting-lookup.js";
-import { gallop } from "../../base/sorted-search.js";
 
 /** Another clause is looked up only if its lists are at most this many times longer than the first clause's. */
 const clauseCostFactor = 16;
@@ -76,12 +75,12 @@ function planTexts(leaf: Leaf, reader: TextIndex, kernel: Kernel, useIndex: bool
     return { needle: found.literal, units: intersectUnits(reader, kernel, found) };
   };
   const scans = best.alternatives.filter((found) => found.lists.length > 0).map(scanOf);
-  let candidates = contentsOfScans(scans, reader);
+  let candidates = contentsOfScans(scans, reader, kernel);
   let postingBytes = best.cost;
   for (const clause of others) {
     if (clause.cost > best.cost * clauseCostFactor) continue;
     postingBytes += clause.cost;
-    candidates = intersect(candidates, contentsOfScans(clause.alternatives.map(scanOf), reader));
+    candidates = intersect(candidates, contentsOfScans(clause.alternatives.map(scanOf), reader, kernel));
   }
   candidates = unite(candidates, exceptions);
   if (exact !== undefined) {
@@ -140,27 +139,15 @@ function lookUpClauses(
     .sort((a, b) => a.cost - b.cost);
 }
 
-function contentsOfScans(scans: readonly LiteralScan[], reader: TextIndex): ContentSet {
+function contentsOfScans(scans: readonly LiteralScan[], reader: TextIndex, kernel: Kernel): ContentSet {
   let contents: ContentSet = new Uint32Array(0);
   for (const { units } of scans)
-    contents = unite(contents, units === undefined ? undefined : contentsOfUnits(units, reader));
+    contents = unite(contents, units === undefined ? undefined : contentsOfUnits(units, reader, kernel));
   return contents;
 }
 
-function contentsOfUnits(units: Uint32Array, reader: TextIndex): Uint32Array {
-  const firstUnit = reader.contentFirstUnit;
+function contentsOfUnits(units: Uint32Array, reader: TextIndex, kernel: Kernel): Uint32Array {
   const out = new Uint32Array(Math.min(units.length, reader.contentCount));
-  let count = 0;
-  let content = 0;
-  for (let i = 0; i < units.length; i++) {
-    if (count > 0 && units[i] < firstUnit[content + 1]) continue;
-    content = nextContent(firstUnit, content, units[i], reader.contentCount);
-    out[count++] = content;
-  }
+  const count = kernel.contentsOfUnits(units, units.length, reader.contentFirstUnit, out);
   return out.subarray(0, count);
-}
-
-/** The content to which unit `unit` belongs, which is `from` or a later one. */
-function nextContent(firstUnit: Uint32Array, from: number, unit: number, contentCount: number): number {
-  return gallop(firstUnit, from, unit + 1, contentCount) - 1;
 }

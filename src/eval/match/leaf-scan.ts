@@ -96,7 +96,7 @@ export class LeafScan {
   find(contents: Uint32Array): void {
     this.rows.clear();
     this.tooCostly.clear();
-    if (this.#reader instanceof SymbolView) this.#reader.fill(contents);
+    if (this.#reader instanceof SymbolView) this.#reader.fill(contents, this.#kernel);
     switch (this.#plan.method) {
       case "literals":
         this.#scanLiterals(contents);

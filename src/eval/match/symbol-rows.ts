@@ -1,4 +1,4 @@
-import { findSymbolKind } from "../../model/symbol-kind.js";
+import type { SymbolKernel } from "../../native/kernel/symbol-kernel.js";
 import type { SymbolView } from "../../shard/symbols/symbol-view.js";
 import type { Rows } from "./rows.js";
 
@@ -31,23 +31,22 @@ export function addAllNames(view: SymbolView, part: number, rows: Rows): void {
 }
 
 /** Removes the rows from `rowFrom` on of symbols of other kinds. The rows are whole names. */
-export function keepKind(view: SymbolView, part: number, kind: string, rows: Rows, rowFrom: number): void {
+export function keepKind(
+  view: SymbolView,
+  part: number,
+  kind: string,
+  rows: Rows,
+  rowFrom: number,
+  kernel: SymbolKernel,
+): void {
   const { words, count } = rows;
-  const { kinds } = view.findSymbols(part, findStarts(rows, rowFrom, count), unknownLines);
+  const kinds = view.symbols.kindsOf(part, words, rowFrom, count, kernel);
   let kept = rowFrom;
   for (let i = rowFrom; i < count; i++) {
-    if (findSymbolKind(kinds[i - rowFrom]) !== kind) continue;
+    if (view.selectedKinds[kinds[i - rowFrom]] !== kind) continue;
     words[2 * kept] = words[2 * i];
     words[2 * kept + 1] = words[2 * i + 1];
     kept++;
   }
   rows.count = kept;
 }
-
-/** Where the rows begin. */
-export function findStarts({ words }: Rows, rowFrom: number, rowTo: number): number[] {
-  return Array.from({ length: rowTo - rowFrom }, (_, i) => words[2 * (rowFrom + i)]);
-}
-
-/** For symbols whose lines do not matter. */
-const unknownLines = { countNewlines: () => 0 };

@@ -8,6 +8,18 @@ interface Rule {
   readonly pattern: OwnerPattern;
   /** Empty for a rule that removes the owners. */
   readonly owners: readonly Owner[];
+  /** The pattern as written. */
+  readonly text: string;
+  /** Lines from its own to the last one of the file. */
+  readonly linesToEnd: number;
+}
+
+/** A rule that matches a file. */
+export interface FoundRule {
+  readonly owners: readonly Owner[];
+  readonly pattern: string;
+  /** 1-based. */
+  readonly line: number;
 }
 
 /**
@@ -32,10 +44,12 @@ export class CodeOwners {
   readonly #placesOf = new Map<string, number[]>();
   /** Indexes of the other rules. */
   readonly #placesOfAny: number[] = [];
+  readonly #lineCount: number;
 
   constructor(text: string) {
+    this.#lineCount = countLines(text);
     this.#rules = lastLines(text)
-      .flatMap((line) => parseRule(line) ?? [])
+      .flatMap(({ line, linesToEnd }) => parseRule(line, linesToEnd) ?? [])
       .slice(-ruleCountMax);
     this.#rules.forEach(({ pattern }, position) => {
       const first = pattern.firstName;
@@ -46,6 +60,17 @@ export class CodeOwners {
 
   /** The owners of the file; none if no rule matches it, or if its rule names none. */
   match(path: string): readonly Owner[] {
+    return this.#find(path)?.owners ?? nobody;
+  }
+
+  /** The rule that applies to the file; undefined if none matches it. */
+  findRule(path: string): FoundRule | undefined {
+    const rule = this.#find(path);
+    if (rule === undefined) return undefined;
+    return { owners: rule.owners, pattern: rule.text, line: this.#lineCount - rule.linesToEnd + 1 };
+  }
+
+  #find(path: string): Rule | undefined {
     const names = path.split("/");
     const own = this.#placesOf.get(names[0]) ?? [];
     let i = own.length - 1;
@@ -53,9 +78,9 @@ export class CodeOwners {
     while (i >= 0 || k >= 0) {
       const isOwn = k < 0 || (i >= 0 && own[i] > this.#placesOfAny[k]);
       const rule = this.#rules[isOwn ? own[i--] : this.#placesOfAny[k--]];
-      if (rule.pattern.matches(names)) return rule.owners;
+      if (rule.pattern.matches(names)) return rule;
     }
-    return nobody;
+    return undefined;
   }
 }
 
@@ -71,25 +96,32 @@ export function isSameOwner(a: Owner, b: Owner): boolean {
   return a.kind === b.kind && a.text.toLowerCase() === b.text.toLowerCase();
 }
 
+function countLines(text: string): number {
+  let count = 1;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count++;
+  return count;
+}
+
 /** The last lines of a text, without line ends. */
-function lastLines(text: string): string[] {
-  const lines: string[] = [];
+function lastLines(text: string): { readonly line: string; readonly linesToEnd: number }[] {
+  const lines: { readonly line: string; readonly linesToEnd: number }[] = [];
   let looked = 0;
   for (let end = text.length; end >= 0 && looked < lineCountMax; looked++) {
     const from = end === 0 ? 0 : text.lastIndexOf("\n", end - 1) + 1;
-    if (end - from <= lineLengthMax) lines.push(trimEndChars(text.slice(from, end), "\r"));
+    if (end - from <= lineLengthMax)
+      lines.push({ line: trimEndChars(text.slice(from, end), "\r"), linesToEnd: looked + 1 });
     end = from - 1;
   }
   return lines.reverse();
 }
 
 /** Undefined for a line without a rule. */
-function parseRule(line: string): Rule | undefined {
+function parseRule(line: string, linesToEnd: number): Rule | undefined {
   const words = splitWords(line);
   const [first, ...rest] = words;
   const pattern = first === undefined ? undefined : OwnerPattern.parse(first);
   if (pattern === undefined || !rest.every((word) => word.length > 1 && word.includes("@"))) return undefined;
-  return { pattern, owners: rest.map(readOwner) };
+  return { pattern, owners: rest.map(readOwner), text: first, linesToEnd };
 }
 
 /** The words of a line up to a `#`; a backslash escapes a space within a word. */

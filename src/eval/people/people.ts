@@ -7,7 +7,7 @@ import { CodeOwners, isSameOwner, readOwner, type Owner } from "./code-owners.js
 /** Maximum number of parsed files cached per thread, for the most recently used commits. */
 const codeOwnersKeptMax = 64;
 
-/** By repository and commit. */
+/** By repository, commit and version. */
 const keptCodeOwners = new BoundedMap<string, CodeOwners>(codeOwnersKeptMax, () => 1);
 
 const noRules = new CodeOwners("");
@@ -61,7 +61,7 @@ export class People {
   }
 
   #codeOwners({ repositoryId, commit }: CommitId): CodeOwners {
-    const key = `${repositoryId}@${commit}`;
+    const key = `${repositoryId}@${commit} ${this.#table.ownersVersion(repositoryId, commit)}`;
     const kept = keptCodeOwners.get(key);
     if (kept !== undefined) return kept;
     const text = this.#table.codeOwners(repositoryId, commit);

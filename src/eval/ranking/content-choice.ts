@@ -1,6 +1,6 @@
 import type { ShardReader } from "../../shard/shard-reader.js";
 import type { ContentSet } from "../match/content-set.js";
-import { weighFile } from "./file-weight.js";
+import { weighDocument } from "./file-weight.js";
 import { lowerAscii } from "./query-words.js";
 
 /** The contents of a shard in groups: 0 for those that are most likely to be wanted. */
@@ -16,11 +16,11 @@ export interface ChosenContents {
   readonly isComplete: boolean;
 }
 
-/** Found only if there are too many candidates. Each ascends. */
+/** Found only if there are too many candidates. */
 export interface ContentHints {
-  /** The candidates of which some document may be a result. */
+  /** The candidates of which some document may be a result, ascending. */
   readonly searched: () => Uint32Array;
-  /** Contents to prefer, the best first; the numbers need not be candidates. */
+  /** Contents to prefer, the best first. The numbers are in any order and need not be candidates. */
   readonly favourites: () => readonly Uint32Array[];
 }
 
@@ -42,7 +42,7 @@ export function chooseContents(
   if (isAll(searched)) return { contents: searched, isComplete: true };
   const chosen: number[] = [];
   let bytes = 0;
-  for (const content of orderContents(reader, searched, hints.favourites())) {
+  for (const content of orderContents(reader, searched, hints.favourites(), countMax * listedFactor)) {
     if (chosen.length === countMax) break;
     const own = countContentBytes(reader, content);
     if (chosen.length > 0 && bytes + own > bytesMax) continue;
@@ -52,18 +52,25 @@ export function chooseContents(
   return { contents: Uint32Array.from(chosen).sort(), isComplete: false };
 }
 
-/** First the favourites, then the others; each kind by group. */
+/** Of each kind and group, this many times the wanted number of contents is listed, because some may be too large. */
+const listedFactor = 4;
+
+/** First the favourites, then the others; each kind by group, and at most `listMax` of each. */
 function orderContents(
   reader: ShardReader,
   contents: Uint32Array,
   favourites: readonly Uint32Array[],
+  listMax: number,
 ): readonly number[] {
   const groups = findGroups(reader);
   const kinds = new Uint8Array(reader.contentCount + 1).fill(favourites.length);
   for (let kind = favourites.length - 1; kind >= 0; kind--)
     for (const content of favourites[kind]) kinds[content] = kind;
   const lists: number[][] = Array.from({ length: (favourites.length + 1) * groupCount }, () => []);
-  for (const content of contents) lists[kinds[content] * groupCount + groups[content]].push(content);
+  for (let i = 0; i < contents.length; i++) {
+    const list = lists[kinds[contents[i]] * groupCount + groups[contents[i]]];
+    if (list.length < listMax) list.push(contents[i]);
+  }
   return lists.flat();
 }
 
@@ -90,15 +97,16 @@ function computeGroups(reader: ShardReader): Uint8Array {
   for (let content = 0; content <= reader.contentCount; content++) {
     const end = reader.contentFirstDocument[content + 1];
     for (let document = reader.contentFirstDocument[content]; document < end; document++) {
-      groups[content] = Math.min(groups[content], findGroup(reader.path(document).toString("latin1")));
+      groups[content] = Math.min(groups[content], findGroup(reader, document));
     }
   }
   return groups;
 }
 
 /** By weight, then by the number of folders. */
-function findGroup(path: string): number {
-  const { factor } = weighFile(lowerAscii(path));
+function findGroup(reader: ShardReader, document: number): number {
+  const path = reader.path(document).toString("latin1");
+  const factor = weighDocument(reader, document, lowerAscii(path));
   const weightGroup = factor === 1 ? 0 : factor >= 0.5 ? 1 : 2;
   let depth = 0;
   for (let at = path.indexOf("/"); at >= 0; at = path.indexOf("/", at + 1)) depth++;

@@ -1,7 +1,7 @@
 import { LineFeatures } from "./line-features.js";
 import type { Features, NameFeatures, SymbolFeatures } from "./score.js";
 import { SymbolFinder } from "./symbol-finder.js";
-import { countBits, isLetter, type QueryWord, type QueryWords } from "./query-words.js";
+import { bitsOfWords, countBits, isLetter, lowerByte, type QueryWord, type QueryWords } from "./query-words.js";
 import type { ScoredDocument } from "./scored-document.js";
 
 /** Further occurrences are only counted. */
@@ -18,10 +18,10 @@ export class DocumentFeatures {
   }
 
   find(document: ScoredDocument): Features {
-    const { path, weight } = document;
+    const { path, fileFactor } = document;
     const slash = path.lastIndexOf("/");
-    const fileBits = this.#wordsIn(path.slice(slash + 1));
-    const folderBits = slash < 0 ? 0 : this.#wordsIn(path.slice(0, slash));
+    const fileBits = bitsOfWords(this.#words, path.slice(slash + 1));
+    const folderBits = slash < 0 ? 0 : bitsOfWords(this.#words, path.slice(0, slash));
     const pathBits = fileBits | folderBits;
     const inText = this.#findInText(document, pathBits);
     return {
@@ -32,19 +32,12 @@ export class DocumentFeatures {
       wholeWords: this.#share(inText.wholeBits),
       phrase: this.#words.count > 1 ? inText.phraseLength / this.#words.count : 0,
       matchCount: document.rowTo - document.rowFrom,
-      fileFactor: weight.factor,
+      fileFactor,
     };
   }
 
   #share(bits: number): number {
     return this.#words.count === 0 ? 0 : countBits(bits) / this.#words.count;
-  }
-
-  /** The words that occur in a text in lower case. */
-  #wordsIn(text: string): number {
-    let bits = 0;
-    for (const word of this.#words.words) if (text.includes(word.text)) bits |= word.bits;
-    return bits;
   }
 
   /** The last part of the path, with or without what follows its first dot. */
@@ -113,14 +106,6 @@ interface TextFeatures {
 
 /** Whether the text, ignoring ASCII case, has `word` at `from`. */
 function isTextAt(text: Buffer, from: number, word: string): boolean {
-  for (let i = 0; i < word.length; i++) {
-    const byte = text[from + i];
-    const lower = byte >= 65 && byte <= 90 ? byte + 32 : byte;
-    if (lower !== lowerCode(word.charCodeAt(i))) return false;
-  }
+  for (let i = 0; i < word.length; i++) if (lowerByte(text[from + i]) !== lowerByte(word.charCodeAt(i))) return false;
   return true;
-}
-
-function lowerCode(code: number): number {
-  return code >= 65 && code <= 90 ? code + 32 : code;
 }

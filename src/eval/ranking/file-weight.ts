@@ -1,3 +1,5 @@
+import type { ShardReader } from "../../shard/shard-reader.js";
+
 /**
  * How much a file counts by its path: a person who searches for a name rarely wants the copy in a bundle, the vendored
  * one, or the test. The factors were chosen on the tuning half of the queries in `native-bench/ranking`.
@@ -27,21 +29,20 @@ const rules: readonly { readonly kind: string; readonly factor: number; readonly
   },
 ];
 
-export interface FileWeight {
-  /** Between 0 and 1. */
-  readonly factor: number;
-  /** The kinds that lower it, such as `test`; empty for other source files. */
-  readonly kinds: readonly string[];
+const weightsOfReader = new WeakMap<ShardReader, Float64Array>();
+
+/** How much a document of a shard counts. Computed once for each; `lowered` is its path in lower case. */
+export function weighDocument(reader: ShardReader, document: number, lowered: string): number {
+  let weights = weightsOfReader.get(reader);
+  if (weights === undefined) weightsOfReader.set(reader, (weights = new Float64Array(reader.documentCount)));
+  // No file counts nothing.
+  if (weights[document] === 0) weights[document] = weighFile(lowered);
+  return weights[document];
 }
 
-/** `path` is in lower case. */
-export function weighFile(path: string): FileWeight {
-  const kinds: string[] = [];
+/** How much a file counts, between 0 and 1. `path` is in lower case. */
+export function weighFile(path: string): number {
   let factor = 1;
-  for (const rule of rules) {
-    if (!rule.test.test(path)) continue;
-    kinds.push(rule.kind);
-    factor *= rule.factor;
-  }
-  return { factor, kinds };
+  for (const rule of rules) if (rule.test.test(path)) factor *= rule.factor;
+  return factor;
 }

@@ -1,7 +1,6 @@
-import { RecordCursor } from "../../shard/symbols/record-cursor.js";
 import type { SymbolReader } from "../../shard/symbols/symbol-reader.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
-import { isLetter, type QueryWords } from "./query-words.js";
+import { isLetter, lowerByte, type QueryWords } from "./query-words.js";
 
 /** Entries are grouped by this many bits of their hash. */
 const bucketBits = 14;
@@ -17,8 +16,7 @@ const hashPrime = 0x01000193;
 
 function addToHash(hash: number, byte: number): number {
   if (!isLetter(byte)) return hash;
-  const lower = byte >= 65 && byte <= 90 ? byte + 32 : byte;
-  return Math.imul(hash ^ lower, hashPrime);
+  return Math.imul(hash ^ lowerByte(byte), hashPrime);
 }
 
 /**
@@ -37,9 +35,7 @@ export class NameIndex {
     const parts = new Uint32Array(symbols.symbolCount);
     let count = 0;
     for (let part = 0; part < symbols.parts.count && count < hashes.length; part++) {
-      const from = text.contentStart[symbols.parts.contents[part]];
-      const to = text.contentStart[symbols.parts.contents[part] + 1];
-      const end = hashNames(symbols.record(part), text.content, from, to, hashes, count);
+      const end = hashNames(symbols, part, text.content, hashes, count);
       parts.fill(part, count, end);
       count = end;
     }
@@ -63,35 +59,22 @@ export class NameIndex {
   }
 }
 
-/** Appends the hashes of the names of a record to `hashes`, as far as they fit, and returns their number. */
-function hashNames(
-  record: Uint8Array,
-  content: Buffer,
-  from: number,
-  to: number,
-  hashes: Uint32Array,
-  start: number,
-): number {
-  if (record.length === 0) return start;
+/**
+ * Appends the hashes of the names of a part to `hashes`, as far as they fit, and returns their number. Of a damaged
+ * record, the names before the damage.
+ */
+function hashNames(reader: SymbolReader, part: number, content: Buffer, hashes: Uint32Array, start: number): number {
   let count = start;
-  const cursor = new RecordCursor(record);
-  const symbolCount = cursor.number();
-  for (let left = cursor.number(); left > 0; left--) cursor.bytes(cursor.number());
-  let end = from;
-  for (let i = 0; i < symbolCount && count < hashes.length; i++) {
-    const head = cursor.number();
-    const length = cursor.number();
-    let hash = hashStart;
-    if (head % 2 === 1) {
-      for (const byte of cursor.bytes(length)) hash = addToHash(hash, byte);
-    } else {
-      const at = end + head / 2;
-      end = Math.min(to, at + length);
-      for (let k = at; k < end; k++) hash = addToHash(hash, content[k]);
+  try {
+    const symbols = reader.symbolsOf(part);
+    while (count < hashes.length && symbols.next()) {
+      let hash = hashStart;
+      if (symbols.isStored) for (const byte of symbols.stored) hash = addToHash(hash, byte);
+      else for (let at = symbols.from; at < symbols.to; at++) hash = addToHash(hash, content[at]);
+      hashes[count++] = hash >>> 0;
     }
-    hashes[count++] = hash >>> 0;
-    cursor.number();
-    cursor.number();
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
   }
   return count;
 }

@@ -89,6 +89,19 @@ export function lowerAscii(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
+/** The byte, in lower case if it is an ASCII letter. */
+export function lowerByte(byte: number): number {
+  return byte >= 65 && byte <= 90 ? byte + 32 : byte;
+}
+
+/** The bits of the words that occur in a text, which is in lower case. */
+export function bitsOfWords({ words }: QueryWords, text: string): number {
+  let bits = 0;
+  for (const word of words) if (text.includes(word.text)) bits |= word.bits;
+  return bits;
+}
+
+/** A letter or digit of ASCII, or a byte of a character beyond ASCII. */
 export function isLetter(byte: number): boolean {
   return (byte >= 97 && byte <= 122) || (byte >= 48 && byte <= 57) || (byte >= 65 && byte <= 90) || byte >= 128;
 }

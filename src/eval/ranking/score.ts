@@ -60,19 +60,17 @@ const nearShare = 0.6;
  *
  * Everything is computed from whole numbers by the four operations, so it is the same on every machine.
  */
-export function scoreDocument(features: Features): RankingParts {
-  const { symbol, fileName } = features;
-  const parts = {
-    symbol: symbol === undefined ? 0 : scoreSymbol(symbol),
-    fileName: fileName === undefined ? 0 : scoreName(fileName, points.exactFileName, points.partialFileName),
-    folders: points.folders * features.folders,
-    line: points.line * features.line,
-    wholeWords: points.wholeWords * features.wholeWords,
-    phrase: points.phrase * features.phrase,
-    matches: points.matches * (32 - Math.clz32(Math.min(255, features.matchCount))),
-  };
-  const sum = Object.values(parts).reduce((total, value) => total + value, 0);
-  return { ...parts, fileFactor: features.fileFactor, score: Math.round(sum * features.fileFactor) };
+export function scoreDocument(features: Features): RankingParts & { readonly score: number } {
+  const { symbol: ofSymbol, fileName: ofName, fileFactor } = features;
+  const symbol = ofSymbol === undefined ? 0 : scoreSymbol(ofSymbol);
+  const fileName = ofName === undefined ? 0 : scoreName(ofName, points.exactFileName, points.partialFileName);
+  const folders = points.folders * features.folders;
+  const line = points.line * features.line;
+  const wholeWords = points.wholeWords * features.wholeWords;
+  const phrase = points.phrase * features.phrase;
+  const matches = points.matches * (32 - Math.clz32(Math.min(255, features.matchCount)));
+  const score = Math.round((symbol + fileName + folders + line + wholeWords + phrase + matches) * fileFactor);
+  return { symbol, fileName, folders, line, wholeWords, phrase, matches, fileFactor, score };
 }
 
 /** Also decides which symbol of a document counts. */

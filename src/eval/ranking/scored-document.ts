@@ -1,5 +1,4 @@
 import type { Rows } from "../match/rows.js";
-import type { FileWeight } from "./file-weight.js";
 import type { SymbolPlaces } from "./symbol-places.js";
 
 /** A document that satisfies a query. */
@@ -13,7 +12,8 @@ export interface ScoredDocument {
   readonly rowTo: number;
   /** In lower case, one character per byte. */
   readonly path: string;
-  readonly weight: FileWeight;
+  /** As `weighFile` returns it. */
+  readonly fileFactor: number;
   /** Undefined if no symbols are known. */
   readonly places: SymbolPlaces | undefined;
   readonly kinds: readonly string[];

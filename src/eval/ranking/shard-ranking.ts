@@ -1,5 +1,6 @@
 import type { Kernel } from "../../native/kernel/kernel.js";
-import type { RankBudget, RankedShard } from "../../protocol/rank-messages.js";
+import type { RankBudget, RankedDocument, RankedShard } from "../../protocol/rank-messages.js";
+import { defaultCommitSeconds } from "../../protocol/repository-summaries.js";
 import { noStats, type SearchOptions } from "../../protocol/search-options.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
@@ -14,7 +15,7 @@ import type { ShardVisibility } from "../shard-visibility.js";
 import { lastAtMost } from "../../base/sorted-search.js";
 import { DocumentFeatures } from "./document-features.js";
 import { chooseContents } from "./content-choice.js";
-import { weighFile } from "./file-weight.js";
+import { weighDocument } from "./file-weight.js";
 import { findNameKeys, indexNames } from "./name-index.js";
 import { findWords, lowerAscii, type QueryWords } from "./query-words.js";
 import { BestDocuments } from "../../protocol/ranked-order.js";
@@ -34,6 +35,12 @@ export interface RankedTarget {
   readonly visibility: ShardVisibility;
   /** Called before the first content is read; throws if the content is damaged. */
   readonly checkContent: () => void;
+}
+
+/** What ranking a shard found. */
+export interface ShardBest extends RankedShard {
+  /** The documents that were kept, in order. */
+  readonly best: readonly RankedDocument[];
 }
 
 /** Reused for each document of a thread. */
@@ -62,6 +69,7 @@ export class ShardRanking {
   #foundCount = 0;
   #isComplete = true;
   #placesPart = -1;
+  #placesEnd = 0;
 
   constructor(target: RankedTarget, options: SearchOptions, budget: RankBudget, kernel: Kernel, stop: StopCheck) {
     this.#target = target;
@@ -82,7 +90,7 @@ export class ShardRanking {
   }
 
   /** Throws `cancelled` if the search is stopped. `onCandidates` is called with the number of candidates. */
-  run(onCandidates: (count: number) => void): RankedShard {
+  run(onCandidates: (count: number) => void): ShardBest {
     const { reader, checkContent, shard } = this.#target;
     const candidates = this.#evaluators
       .map((evaluator) => evaluator.candidates())
@@ -98,7 +106,7 @@ export class ShardRanking {
     for (const evaluator of this.#evaluators) evaluator.addStats(this.#stats);
     const best = this.#best.documents;
     const isComplete = this.#isComplete && this.#foundCount === best.length;
-    return { shard, isComplete, best, stats: this.#stats };
+    return { shard, isComplete, keptCount: best.length, best, stats: this.#stats };
   }
 
   #decideAll(candidates: ContentSet): void {
@@ -157,8 +165,8 @@ export class ShardRanking {
     const hasContent = content < reader.contentCount;
     const textStart = hasContent ? reader.contentStart[content] : 0;
     const known = symbols !== undefined && hasContent && this.#rows.count > 0 ? symbols : undefined;
-    if (known !== undefined) this.#readPlaces(known, document);
-    const parts = scoreDocument(
+    if (known !== undefined) this.#readPlaces(known, document, this.#rows.words[2 * this.#rows.count - 1] - textStart);
+    const scored = scoreDocument(
       this.#features.find({
         text: reader.content,
         textStart,
@@ -167,20 +175,32 @@ export class ShardRanking {
         rowFrom: 0,
         rowTo: this.#rows.count,
         path: lowered,
-        weight: weighFile(lowered),
+        fileFactor: weighDocument(reader, document, lowered),
         places: known === undefined ? undefined : places,
         kinds: known?.kinds ?? [],
       }),
     );
-    if (!this.#best.wants(parts.score)) return;
-    this.#best.offer({ shard, document, parts, stars: summary.stars, repository: summary.name, path });
+    if (!this.#best.wants(scored.score)) return;
+    const committedSeconds = defaultCommitSeconds(summary);
+    this.#best.offer({
+      shard,
+      document,
+      score: scored.score,
+      parts: scored,
+      stars: summary.stars,
+      committedSeconds,
+      repository: summary.name,
+      path,
+    });
   }
 
-  #readPlaces(symbols: SymbolReader, document: number): void {
+  /** Those of the document that begin before `end`. */
+  #readPlaces(symbols: SymbolReader, document: number, end: number): void {
     const { firstDocuments, count } = symbols.parts;
     const part = lastAtMost(firstDocuments, document, count);
-    if (part === this.#placesPart) return;
-    places.read(symbols, part);
+    if (part === this.#placesPart && end <= this.#placesEnd) return;
+    places.read(symbols, part, end);
     this.#placesPart = part;
+    this.#placesEnd = end;
   }
 }

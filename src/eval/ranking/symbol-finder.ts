@@ -1,6 +1,6 @@
 import { findSymbolKind } from "../../model/symbol-kind.js";
 import type { ScoredDocument } from "./scored-document.js";
-import { countBits, isLetter, lowerAscii, type QueryWord, type QueryWords } from "./query-words.js";
+import { bitsOfWords, countBits, isLetter, lowerAscii, type QueryWord, type QueryWords } from "./query-words.js";
 import { scoreSymbol, type SymbolFeatures } from "./score.js";
 import type { SymbolPlaces } from "./symbol-places.js";
 
@@ -27,7 +27,7 @@ const otherKind = 0.3;
 /** Kinds of ctags that stand for less than the kind that clients are shown. */
 const ctagsFactors: Readonly<Record<string, number>> = { prototype: 0.5, externvar: 0.4, local: 0.2, alias: 0.4 };
 
-export function kindFactor(ctagsKind: string): number {
+function kindFactor(ctagsKind: string): number {
   return ctagsFactors[ctagsKind.toLowerCase()] ?? kindFactors[findSymbolKind(ctagsKind)] ?? otherKind;
 }
 
@@ -109,8 +109,7 @@ export class SymbolFinder {
     const known = this.#containerBits[number];
     if (known !== undefined) return known;
     const text = lowerAscii(Buffer.from(containers[number]).toString("latin1"));
-    let bits = 0;
-    for (const word of this.#words.words) if (text.includes(word.text)) bits |= word.bits;
+    const bits = bitsOfWords(this.#words, text);
     this.#containerBits[number] = bits;
     return bits;
   }

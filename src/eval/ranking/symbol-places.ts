@@ -1,4 +1,4 @@
-import { RecordCursor } from "../../shard/symbols/record-cursor.js";
+import type { RecordSymbols } from "../../native/kernel/record-symbols.js";
 import type { SymbolReader } from "../../shard/symbols/symbol-reader.js";
 
 /** More symbols of a file are not looked at. */
@@ -14,38 +14,30 @@ export class SymbolPlaces {
   readonly containerNumbers = new Int32Array(placesMax);
   readonly containers: Uint8Array[] = [];
 
-  /** Reads the symbols of a part whose names are in its text. Of a damaged record, the part before the damage. */
-  read(symbols: SymbolReader, part: number): void {
+  /**
+   * Reads the symbols of a part whose names are in its text and begin before `end`. Of a damaged record, those before the
+   * damage.
+   */
+  read(symbols: SymbolReader, part: number, end: number): void {
     this.count = 0;
     this.containers.length = 0;
-    const record = symbols.record(part);
-    if (record.length === 0) return;
     try {
-      this.#read(new RecordCursor(record));
+      this.#read(symbols.symbolsOf(part, this.containers), end);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
     }
   }
 
-  #read(cursor: RecordCursor): void {
-    const symbolCount = cursor.number();
-    for (let left = cursor.number(); left > 0; left--) this.containers.push(cursor.bytes(cursor.number()));
-    let end = 0;
+  #read(symbols: RecordSymbols, end: number): void {
+    const textFrom = symbols.from;
     let container = -1;
-    for (let i = 0; i < symbolCount && this.count < placesMax; i++) {
-      const head = cursor.number();
-      const length = cursor.number();
-      const isStored = head % 2 === 1;
-      if (isStored) cursor.bytes(length);
-      const reference = cursor.number();
-      if (reference > 0) container = reference - 2;
-      const kind = cursor.number();
-      if (isStored) continue;
-      const start = end + head / 2;
-      end = start + length;
-      this.starts[this.count] = start;
-      this.ends[this.count] = end;
-      this.kinds[this.count] = kind;
+    while (this.count < placesMax && symbols.next()) {
+      if (symbols.reference > 0) container = symbols.reference - 2;
+      if (symbols.isStored) continue;
+      if (symbols.from - textFrom >= end) break;
+      this.starts[this.count] = symbols.from - textFrom;
+      this.ends[this.count] = symbols.to - textFrom;
+      this.kinds[this.count] = symbols.kind;
       this.containerNumbers[this.count++] = container;
     }
   }

@@ -1,5 +1,7 @@
+import { shownSymbolKind } from "../../model/symbol-kind.js";
 import type { RepositorySummary } from "../../protocol/repository-summaries.js";
 import type { RevisionChoice } from "../../protocol/search-options.js";
+import { repositoryKey } from "../../native/kernel/result-digest.js";
 import { increase, type Tally } from "../../protocol/tally.js";
 import { unpackLanguage } from "../../shard/format.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
@@ -26,8 +28,12 @@ export interface ResultTemplate extends FragmentSpan {
   readonly key: string;
   /** JSON members from `repositoryID` on, up to the rows or the language. */
   readonly members: Buffer;
+  /** The key of the repository and commit in digests; empty if there is no digest. It precedes each head. */
+  readonly digestKey: Uint8Array;
   /** Highlights in a path followed by the members, by the highlights: `file:` finds the same ones in many paths. */
   readonly heads: Map<number, FragmentSpan>;
+  /** How addresses of its files begin, as the inside of a JSON string; undefined before it was wanted. */
+  link: FragmentSpan | undefined;
   /** Matches counted since the tally was last sent. */
   matchCount: number;
 }
@@ -38,6 +44,7 @@ export interface ResultTemplate extends FragmentSpan {
  */
 export class ResultTemplates {
   readonly #fragments = new Fragments();
+  readonly #hasDigest: boolean;
   /** By repository, then by revision as typed. */
   readonly #templates = new Map<RepositorySummary, Map<string, ResultTemplate>>();
   /** The template of the last result: most results of a shard are of one repository and revision. */
@@ -46,18 +53,27 @@ export class ResultTemplates {
   /** By language of the shard: matches counted since the tally was last sent. */
   #languageMatches: number[] = [];
   #reader: ShardReader | undefined;
+  #kindStarts: Uint32Array | undefined;
+  /** The member `debug` of results. */
+  #debug: string | undefined;
+
+  constructor(hasDigest: boolean) {
+    this.#hasDigest = hasDigest;
+  }
 
   /** The fragments of all spans. Valid until a template or a head is added. */
   get bytes(): Uint8Array {
     return this.#fragments.bytes;
   }
 
-  /** Drops all templates; further ones are for results of this shard. The counts are added to `tally`. */
-  open(reader: ShardReader, tally: Tally): void {
+  /** Drops all templates; further results are of this shard. The counts are added to `tally`. */
+  open(reader: ShardReader, tally: Tally, debug: string | undefined): void {
     this.addCounts(tally);
+    this.#debug = debug;
     this.#reader = reader;
     this.#fragments.clear();
     this.#templates.clear();
+    this.#kindStarts = undefined;
     this.#last = undefined;
     this.#endings = makeLanguageEndings(reader);
     // The first of the fragments.
@@ -67,7 +83,8 @@ export class ResultTemplates {
 
   /** Drops the fragments when there are too many. No result may be left that refers to them. */
   limitMemory(tally: Tally): void {
-    if (this.#reader !== undefined && this.#fragments.length > fragmentBytesMax) this.open(this.#reader, tally);
+    if (this.#reader !== undefined && this.#fragments.length > fragmentBytesMax)
+      this.open(this.#reader, tally, this.#debug);
   }
 
   /** The template of a repository at a revision. */
@@ -84,6 +101,7 @@ export class ResultTemplates {
     const key = reader.isPlainPath(document) ? keyOfPathRows(pathRows) : undefined;
     const known = key === undefined ? undefined : template.heads.get(key);
     if (known !== undefined) return known;
+    this.#fragments.add(template.digestKey);
     const from = this.#fragments.addAscii(pathMatches(reader.path(document), pathRows));
     this.#fragments.add(template.members);
     const head = { from, to: this.#fragments.length };
@@ -91,11 +109,37 @@ export class ResultTemplates {
     return head;
   }
 
-  /** How a result in the document's language ends. */
+  /** How addresses of the template's files begin. */
+  link(template: ResultTemplate): FragmentSpan {
+    const { summary, typed } = template;
+    const start = `/${summary.name}${typed === "" ? "" : `@${typed}`}/-/blob/`;
+    template.link ??= this.#addText(JSON.stringify(start).slice(1, -1));
+    return template.link;
+  }
+
+  /** The kinds of symbols of the shard as results have them: kind i is `[starts[i], starts[i + 1])` of the fragments. */
+  kindStarts(kinds: readonly string[]): Uint32Array {
+    if (this.#kindStarts === undefined) {
+      const starts = kinds.map((kind) => this.#addText(shownSymbolKind(kind)).from);
+      this.#kindStarts = Uint32Array.from([...starts, this.#fragments.length]);
+    }
+    return this.#kindStarts;
+  }
+
+  #addText(text: string): FragmentSpan {
+    const from = this.#fragments.add(Buffer.from(text));
+    return { from, to: this.#fragments.length };
+  }
+
+  /** How a result in the document's language ends, after the member `debug`, if there is one. */
   ending(document: number): FragmentSpan {
     const language = unpackLanguage((this.#reader as ShardReader).documentInfo[document]);
-    const starts = this.endingStarts;
-    return { from: starts[language], to: starts[language + 1] };
+    const [start, end] = this.endingStarts.subarray(language, language + 2);
+    if (this.#debug === undefined) return { from: start, to: end };
+    const ending = this.bytes.slice(start, end);
+    const from = this.#fragments.add(Buffer.from(`,"debug":${JSON.stringify(this.#debug)}`));
+    this.#fragments.add(ending);
+    return { from, to: this.#fragments.length };
   }
 
   /** How results in language i end is the range `[starts[i], starts[i + 1])` of the fragments. */
@@ -132,15 +176,21 @@ export class ResultTemplates {
 
   #add(summary: RepositorySummary, revision: RevisionChoice): ResultTemplate {
     const members = encodeMembers(summary, revision);
+    const digestKey = this.#hasDigest
+      ? repositoryKey(summary.name, commitOfChoice(summary, revision))
+      : new Uint8Array(0);
+    this.#fragments.add(digestKey);
     const from = this.#fragments.add(members);
     const template = {
       summary,
       typed: revision.typed,
       key: `${summary.id}@${revision.typed}`,
       members,
+      digestKey,
       from,
       to: this.#fragments.length,
       heads: new Map<number, FragmentSpan>(),
+      link: undefined,
       matchCount: 0,
     };
     const known = this.#templates.get(summary);

@@ -1,4 +1,5 @@
 import type { Kernel } from "../../native/kernel/kernel.js";
+import { symbolCursorWords } from "../../native/kernel/symbol-kernel.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
 import type { ResultBatch, SelectedResult } from "../../protocol/result-batch.js";
 import type { SearchOptions } from "../../protocol/search-options.js";
@@ -8,14 +9,15 @@ import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import type { Rows } from "../match/rows.js";
 import { People } from "../people/people.js";
+import { BatchDigest } from "./batch-digest.js";
 import { BatchBuffer, type BufferSource } from "./batch-buffer.js";
-import { isDocumentSelect, type DocumentSelect } from "./document-select.js";
+import { isDocumentSelect, selectRowCount, type DocumentSelect } from "./document-select.js";
 import { ListedResults } from "./listed-results.js";
 import { MatchLimits } from "./match-limits.js";
 import { ResultList, type WriterStop } from "./result-list.js";
 import type { ResultSource } from "./result-source.js";
 import { ResultTemplates, type ResultTemplate } from "./result-templates.js";
-import { encodeAll } from "./symbol-matches.js";
+import { countKinds, symbolEncoder } from "./symbol-matches.js";
 import { tallyResult } from "./tally-result.js";
 import { selectResults } from "./selected-results.js";
 
@@ -36,12 +38,14 @@ export class ResultWriter {
   readonly #batchBytes: number;
   readonly #send: (batch: ResultBatch) => void;
   readonly #people: People | undefined;
-  readonly #templates = new ResultTemplates();
+  readonly #templates: ResultTemplates;
   readonly #results = new ResultList();
   /** Lists many results at once. */
   readonly listed: ListedResults;
+  /** Undefined if the search has none. */
+  readonly #digest: BatchDigest | undefined;
   readonly limits: MatchLimits;
-  readonly #cursor = new Uint32Array(3);
+  readonly #cursor = new Uint32Array(symbolCursorWords);
   readonly #batch: BatchBuffer;
   #reader: ShardReader | undefined;
   readonly #sources: ResultSource[] = [];
@@ -64,6 +68,8 @@ export class ResultWriter {
     this.#options = options;
     this.#people = options.people === undefined ? undefined : new People(options.people, options.plan);
     this.#control = control;
+    this.#templates = new ResultTemplates(options.receipt);
+    this.#digest = options.receipt ? new BatchDigest(kernel, this.#templates, this.#results) : undefined;
     this.listed = new ListedResults(kernel, this.#templates, this.#results);
     this.limits = new MatchLimits(control, options);
     this.#batchBytes = batchBytes;
@@ -95,26 +101,28 @@ export class ResultWriter {
     return this.#control.isCancelled;
   }
 
-  /** Results that are added from here on are of this shard. Results that were added and not written are dropped. */
-  open(reader: ShardReader): void {
+  /** Results added from here on are of this shard, with this member `debug`. Results not yet written are dropped. */
+  open(reader: ShardReader, debug: string | undefined): void {
     this.#results.clear();
     this.#sources.length = 0;
     this.#reader = reader;
-    this.#templates.open(reader, this.#tally);
+    this.#templates.open(reader, this.#tally, debug);
   }
 
   /**
-   * Counts one document at one revision, and adds it to the results to write. Its content ranges are the pairs
-   * `[rowFrom, rowTo)` of the rows that `write` will get, sorted and disjoint. Returns how many of them will be
-   * written, or undefined when the result will not be written.
+   * Counts one document at one revision, and adds it to the results to write. Its content ranges are the pairs from
+   * `rowFrom` on of the rows that `write` will get, sorted and disjoint. Returns how many of them will be written, or
+   * undefined when the result will not be written.
    */
-  add(source: ResultSource, rowFrom: number, rowTo: number, pathRows: Rows): number | undefined {
-    const rowCount = this.#selectRows(source, rowTo - rowFrom, pathRows);
+  add(source: ResultSource, rowFrom: number, rows: Rows, pathRows: Rows): number | undefined {
+    const rowCount = this.#selectRows(source, rows.count - rowFrom, pathRows);
     if (rowCount === undefined) return undefined;
     const counted = this.limits.count(Math.max(1, rowCount));
     if (counted === 0) return undefined;
     const template = this.#templates.find(source.summary, source.revision);
     this.#addToTally(source.document, template, rowCount > 0, counted, pathRows.count);
+    if (rowCount > 0 && this.#reader instanceof SymbolView)
+      countKinds(this.#tally, this.#reader, source.content, rows, rowFrom, rowFrom + counted, this.#kernel);
     const shown = this.limits.show(counted);
     if (shown === 0) return undefined;
     const shownRows = rowCount === 0 ? 0 : shown;
@@ -147,13 +155,7 @@ export class ResultWriter {
    * Returns where it stopped when the credit ran out, and otherwise undefined; the other results are dropped.
    */
   write(rows: Rows, rowsDone: number): WriterStop | undefined {
-    const reader = this.#reader;
-    const stopped =
-      this.#results.count === 0
-        ? undefined
-        : reader instanceof SymbolView
-          ? this.#writeSymbols(reader, rows, rowsDone)
-          : this.#writeAdded(rows, rowsDone);
+    const stopped = this.#results.count === 0 ? undefined : this.#writeAdded(rows, rowsDone);
     this.#results.clear();
     this.#sources.length = 0;
     this.#templates.limitMemory(this.#tally);
@@ -164,7 +166,7 @@ export class ResultWriter {
   flush(): void {
     if (this.#batch.length === 0 && !this.#hasTally && this.#selected.length === 0) return;
     this.#templates.addCounts(this.#tally);
-    const batch = { ...this.#batch.take(), tally: this.#tally, selected: this.#selected };
+    const batch = { ...this.#batch.take(), tally: this.#tally, digest: this.#digest?.take(), selected: this.#selected };
     this.#selected = [];
     this.#tally = emptyTally();
     this.#hasTally = false;
@@ -178,25 +180,16 @@ export class ResultWriter {
     this.#batch.close();
   }
 
-  #writeSymbols(view: SymbolView, rows: Rows, rowsDone: number): WriterStop | undefined {
-    const find = ({ summary, revision }: ResultSource): Buffer => this.#templates.find(summary, revision).members;
-    for (const { json, next } of encodeAll(view, this.#kernel, this.#sources, this.#results, rows, rowsDone, find)) {
-      this.#batch.append(json);
-      if (this.#batch.length < this.#batchBytes) continue;
-      this.flush();
-      this.#batch.shrink();
-      if (this.isCancelled || next === undefined) return undefined;
-      if (!this.#control.waitForCredit()) return next;
-    }
-    return undefined;
-  }
-
-  #writeAdded(rows: Rows, rowsDone: number): WriterStop | undefined {
+  /** Returns a function that writes the added results from the cursor on, as far as they fit. */
+  #encoder(rows: Rows): (out: Uint8Array) => boolean {
     const reader = this.#reader as ShardReader;
-    const { chunkMatches, contextLines, lineBytesMax } = this.#options;
+    const kernel = this.#kernel;
     const cursor = this.#cursor;
-    cursor[0] = 0;
-    cursor[1] = rowsDone;
+    if (reader instanceof SymbolView) {
+      const results = { view: reader, sources: this.#sources, results: this.#results, rows };
+      return symbolEncoder(results, this.#templates, kernel, this.#batchBytes, cursor);
+    }
+    const { chunkMatches, contextLines, lineBytesMax } = this.#options;
     const request = {
       text: reader.content,
       paths: reader.paths,
@@ -209,18 +202,29 @@ export class ResultWriter {
       chunks: chunkMatches,
       contextLines,
       lineBytesMax,
-      out: this.#batch.buffer,
+      out: this.#batch.buffer as Uint8Array,
       pauseAt: this.#batchBytes,
       cursor,
     };
+    return (out) => {
+      request.out = out;
+      return kernel.encodeResults(request);
+    };
+  }
+
+  #writeAdded(rows: Rows, rowsDone: number): WriterStop | undefined {
+    const cursor = this.#cursor.fill(0);
+    cursor[1] = rowsDone;
+    const encode = this.#encoder(rows);
+    this.#digest?.start(rowsDone);
     for (;;) {
       cursor[2] = this.#batch.length;
       const [result, row] = cursor;
-      request.out = this.#batch.buffer;
-      const isDone = this.#kernel.encodeResults(request);
+      const isDone = encode(this.#batch.buffer);
       const isTooSmall =
         !isDone && this.#batch.length === 0 && cursor[2] === 0 && cursor[0] === result && cursor[1] === row;
       this.#batch.length = cursor[2];
+      this.#digest?.addUpTo(cursor[0], cursor[1], this.#reader as ShardReader, rows);
       if (isTooSmall) {
         this.#batch.grow();
         continue;
@@ -242,17 +246,7 @@ export class ResultWriter {
       this.select(source, select, 0);
       return undefined;
     }
-    switch (select) {
-      case "content":
-        pathRows.clear();
-        return rowCount === 0 ? undefined : rowCount;
-      case "file":
-      case "file.path":
-        pathRows.clear();
-        return 0;
-      default:
-        return rowCount;
-    }
+    return selectRowCount(select, rowCount, pathRows);
   }
 
   /** Adds what the document belongs to instead of the document. */

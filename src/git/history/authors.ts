@@ -1,7 +1,7 @@
 import { assert } from "../../base/assert.js";
 import { TrawlError } from "../../base/errors.js";
 import { longReadLimits } from "../run/child-limits.js";
-import { localEnvironment } from "../run/environment.js";
+import { historyEnvironment } from "../run/environment.js";
 import { isOid } from "../mirror/refs.js";
 import { GitChild, type StopSignal } from "../run/run.js";
 
@@ -44,7 +44,7 @@ export async function visitHistory(
   ];
   const args = [`--git-dir=${directory}`, "log", ...flags, "--end-of-options", commit, "--"];
   const limits = { timeoutMs: Infinity, silenceMs: Infinity, process: longReadLimits, stop };
-  const child = new GitChild({ args, environment: localEnvironment(), directory: "/" }, limits, null);
+  const child = new GitChild({ args, environment: historyEnvironment(), directory: "/" }, limits, null);
   const parser = new LogParser(visitor);
   let failure: unknown;
   child.stdin.end();

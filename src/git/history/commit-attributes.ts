@@ -41,8 +41,18 @@ async function readDateByGit(directory: string, commit: string, stop: StopSignal
   return Number.parseInt(stdout.toString("latin1"), 10);
 }
 
-/** The content of the commit's CODEOWNERS file; null if it has none. Throws `git`, `cancelled`. */
-export async function readCodeOwners(directory: string, commit: string, stop: StopSignal): Promise<Buffer | null> {
+/** A CODEOWNERS file of a commit. */
+export interface CodeOwnersFile {
+  readonly path: string;
+  readonly text: Buffer;
+}
+
+/** The commit's CODEOWNERS file; null if it has none. Throws `git`, `cancelled`. */
+export async function readCodeOwners(
+  directory: string,
+  commit: string,
+  stop: StopSignal,
+): Promise<CodeOwnersFile | null> {
   assert(isOid(commit), "a tree is read by oid");
   const list = ["ls-tree", "--long", "-z", "--full-tree", "--end-of-options", commit, ...codeOwnersPaths];
   const { stdout } = await runGit({ ...localCommand(stop), args: [`--git-dir=${directory}`, ...list], exitCodes: [] });
@@ -61,5 +71,5 @@ export async function readCodeOwners(directory: string, commit: string, stop: St
     args: [`--git-dir=${directory}`, "cat-file", "blob", first.oid],
     exitCodes: [],
   });
-  return blob.stdout;
+  return { path: codeOwnersPaths[first.rank], text: blob.stdout };
 }

@@ -71,12 +71,18 @@ function parseList(output: Buffer, oidLength: number): CommitList {
     const oidAt = output.indexOf(space, at) + 1;
     const end = output.indexOf(newline, at);
     if (oidAt === 0 || end !== oidAt + oidLength) throw new TrawlError("git", "git rev-list wrote an invalid line");
-    dates[count] = Number(output.toString("latin1", at, oidAt - 1));
+    dates[count] = readDate(output.toString("latin1", at, oidAt - 1));
     oids.write(output.toString("latin1", oidAt, end), (count * oidLength) / 2, "hex");
     count++;
     at = end + 1;
   }
   return sortList(oids, dates.subarray(0, count), oidLength / 2);
+}
+
+/** As in the header of the commit: git writes 0 there for dates that do not fit into a signed number. */
+function readDate(digits: string): number {
+  if (digits.length < "9000000000000000".length) return Number(digits);
+  return BigInt(digits) >= 2n ** 63n ? 0 : Math.min(Number(digits), 2 ** 53);
 }
 
 function sortList(oids: Buffer, dates: Float64Array, oidBytes: number): CommitList {

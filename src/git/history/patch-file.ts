@@ -15,8 +15,10 @@ const hunkCountStart = 64;
 export class PatchFile {
   path: Buffer = Buffer.alloc(0);
   status: PatchStatus = "M";
-  /** git considers it binary: there are no hunks. */
+  /** git considers it binary, or does not look because it is too large: there are no hunks. */
   isBinary = false;
+  /** Of a binary file: the oids of its blobs before and after the change; zeros if there is none. */
+  oids: readonly string[] = [];
   /** Its hunks were left out because they are too large. */
   isTooLarge = false;
   bytes: Buffer = Buffer.alloc(0);
@@ -35,6 +37,7 @@ export class PatchFile {
     this.path = path;
     this.status = status;
     this.isBinary = false;
+    this.oids = [];
     this.isTooLarge = false;
     this.bytes = bytes;
     this.lineCount = 0;

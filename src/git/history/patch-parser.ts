@@ -1,5 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
 import { PatchFile } from "./patch-file.js";
+import { PatchRecords } from "./patch-records.js";
 import { readHunkHeader, readPerson, startsWith, withoutNewlines, withoutPartOfCharacter } from "./patch-header.js";
 import { PatchWindow, tokenBytesMax } from "./patch-window.js";
 import { fieldCount, type PatchLimits, type PatchVisitor } from "./patch-visitor.js";
@@ -32,9 +33,8 @@ export class PatchParser {
   #state: State = states.between;
   #fields: Buffer[] = [];
   #isInCommit = false;
-  /** Statuses and paths of the commit's records; `#record` is the one that the next section belongs to. */
-  #statuses: string[] = [];
-  #paths: Buffer[] = [];
+  /** The commit's records; `#record` is the one that the next section belongs to. */
+  readonly #records = new PatchRecords();
   #record = 0;
   /** Whether the section that ends next is the first of the two of a changed type. */
   #isFirstOfTwo = false;
@@ -88,14 +88,14 @@ export class PatchParser {
       case states.record: {
         const record = this.#window.readToken(tokenBytesMax, false);
         if (record === undefined) return false;
-        this.#statuses.push(String.fromCharCode(record[record.lastIndexOf(32) + 1] ?? 0));
+        this.#records.add(record);
         this.#state = states.path;
         return true;
       }
       case states.path: {
         const path = this.#window.readToken(tokenBytesMax, false);
         if (path === undefined) return false;
-        this.#paths.push(Buffer.from(path));
+        this.#records.addPath(path);
         this.#state = states.between;
         return true;
       }
@@ -136,8 +136,7 @@ export class PatchParser {
   #beginCommit(): void {
     const [oid, parents, authorName, authorEmail, authorDate, name, email, date, message] = this.#fields;
     this.#isInCommit = true;
-    this.#statuses = [];
-    this.#paths = [];
+    this.#records.clear();
     this.#record = 0;
     this.#hasSection = false;
     this.#isFirstOfTwo = false;
@@ -174,18 +173,19 @@ export class PatchParser {
       this.#beginHunk(from, end);
     } else if (first === 66 && startsWith(data, from, end, binaryHeader)) {
       this.#file.isBinary = true;
+      this.#file.oids = this.#records.oids(this.#record);
     }
     this.#window.at = end + 1;
     return true;
   }
 
   #beginSection(start: number): void {
-    if (this.#record >= this.#paths.length) throw unexpected();
-    const status = this.#statuses[this.#record];
+    if (this.#record >= this.#records.count) throw unexpected();
+    const status = this.#records.status(this.#record);
     const file = this.#file;
     if (status === "T") this.#isFirstOfTwo = !this.#isFirstOfTwo;
     file.begin(
-      this.#paths[this.#record],
+      this.#records.path(this.#record),
       status === "A" || status === "D" ? status : status === "T" ? (this.#isFirstOfTwo ? "D" : "A") : "M",
       this.#window.data,
     );
@@ -274,7 +274,7 @@ export class PatchParser {
   #endCommit(isComplete: boolean): void {
     this.#endSection();
     this.#isInCommit = false;
-    const isWhole = isComplete && this.#record === this.#paths.length;
+    const isWhole = isComplete && this.#record === this.#records.count;
     if (!this.#visitor.endCommit(isWhole)) this.#isEnded = true;
   }
 }

@@ -3,7 +3,7 @@ import { assert } from "../../base/assert.js";
 import { TrawlError } from "../../base/errors.js";
 import { isOid } from "../mirror/refs.js";
 import { longReadLimits } from "../run/child-limits.js";
-import { localEnvironment } from "../run/environment.js";
+import { historyEnvironment } from "../run/environment.js";
 import { GitChild, type StopSignal } from "../run/run.js";
 import { PatchParser } from "./patch-parser.js";
 import { patchFormat, type PatchCommit, type PatchLimits, type PatchVisitor } from "./patch-visitor.js";
@@ -77,7 +77,7 @@ async function runOnce(
     `--git-dir=${directory}`,
     ...(headersOnly === true ? headerArguments : ["diff-tree", ...patchArguments]),
   ];
-  const child = new GitChild({ args, environment: localEnvironment(), directory: "/" }, runLimits, null);
+  const child = new GitChild({ args, environment: historyEnvironment(), directory: "/" }, runLimits, null);
   const parser = new PatchParser(progress, limits);
   let thrown: unknown;
   Readable.from(joinBlocks(progress.rest())).pipe(child.stdin);

@@ -5,9 +5,17 @@ import { localEnvironment, remoteEnvironment, type RemoteAccess } from "../run/e
 import { withRemedy } from "../run/remedy.js";
 import { runGit, type RunOptions, type RunResult, type StopSignal } from "../run/run.js";
 import { saysDamaged } from "./damage.js";
+import { hasFarDates } from "./far-dates.js";
 import { progressReader, type FetchProgress } from "./fetch-progress.js";
 import { FetchWatch } from "./fetch-watch.js";
-import { hasRefs, readHead, removeLeftovers, trustedSourceFile, unfinishedPackBytes } from "./mirror-directory.js";
+import {
+  admitCommitGraph,
+  hasRefs,
+  readHead,
+  removeLeftovers,
+  trustedSourceFile,
+  unfinishedPackBytes,
+} from "./mirror-directory.js";
 import { arePackedRefsSorted } from "./packed-refs.js";
 import { detachedHeadRef, localRefFormat, parseLocalRefs, parseRemoteRefs, type RefListing } from "./refs.js";
 import { isDetached, onlyMirrored } from "./remote-refs.js";
@@ -181,9 +189,13 @@ export class MirrorCommands {
 
   /**
    * Writes the parents, dates and changed paths of all commits, with which git reads long histories, and histories of one
-   * path, several times as fast. Commits that are fetched later are read from their objects.
+   * path, several times as fast. Commits that are fetched later are read from their objects. A mirror with dates that the
+   * graph does not hold gets none: git would take wrong dates from it.
    */
   async writeCommitGraph(stop: StopSignal): Promise<void> {
+    const isAdmitted = !(await hasFarDates(this.directory, stop));
+    admitCommitGraph(this.directory, isAdmitted);
+    if (!isAdmitted) return;
     await this.#maintain([], ["commit-graph", "write", "--reachable", "--changed-paths", "--no-progress"], stop);
   }
 

@@ -167,9 +167,22 @@ export function removeLeftovers(directory: string): void {
   for (const path of stale) rmSync(path, { recursive: true, force: true });
 }
 
-/** Whether git's file with the parents, dates and changed paths of commits exists. */
+const commitGraphFile = "objects/info/commit-graph";
+
+/** Exists in place of the commit graph of a mirror whose dates it cannot hold. */
+const noCommitGraphFile = "no-commit-graph";
+
+/** Whether git's file with the parents, dates and changed paths of commits exists, or cannot be written. */
 export function hasCommitGraph(directory: string): boolean {
-  return existsSync(join(directory, "objects/info/commit-graph"));
+  return existsSync(join(directory, commitGraphFile)) || existsSync(join(directory, noCommitGraphFile));
+}
+
+/** Records whether the mirror can have a commit graph, and removes the one that it may have if not. */
+export function admitCommitGraph(directory: string, isAdmitted: boolean): void {
+  const marker = join(directory, noCommitGraphFile);
+  if (isAdmitted) return rmSync(marker, { force: true });
+  rmSync(join(directory, commitGraphFile), { force: true });
+  writeFileSync(marker, "");
 }
 
 /** How fragmented the object store is. */

@@ -51,6 +51,11 @@ export class PackedObjects {
     return this.#packs.read(Buffer.from(oid, "hex"), out);
   }
 
+  /** Like `Packs.readTexts`. */
+  readTexts(...request: Parameters<Packs["readTexts"]>): ReturnType<Packs["readTexts"]> {
+    return this.#packs.readTexts(...request);
+  }
+
   /** The text of a commit; undefined if it is not found, or is larger than a commit should be. */
   readCommit(oid: string): string | undefined {
     const bytes = Buffer.from(oid, "hex");

@@ -56,20 +56,13 @@ async function blobSizesByGit(directory: string, oids: readonly string[], stop: 
 /**
  * Calls `onBlob` for each oid: first those in packs, without starting git, then the others, which git reads. This keeps
  * the thread busy, so it is only for threads on which nothing else waits. Throws like `BlobReader`.
- *
- * A content in a pack is written to the memory that `placeFor` returns for its size, if any, which saves a copy.
  */
-export async function readBlobs(
-  options: BlobReaderOptions,
-  oids: readonly string[],
-  onBlob: OnBlob,
-  placeFor: (byteCount: number) => Buffer | undefined = () => undefined,
-): Promise<void> {
+export async function readBlobs(options: BlobReaderOptions, oids: readonly string[], onBlob: OnBlob): Promise<void> {
   const packs = oids.length === 0 ? undefined : PackedObjects.open(options.directory, oids[0].length, options.stop);
   let others = oids.map((_, i) => i);
   if (packs !== undefined) {
     try {
-      others = await readPacked(packs, options, oids, onBlob, placeFor);
+      others = await readPacked(packs, options, oids, onBlob);
     } finally {
       packs.close();
     }
@@ -88,7 +81,6 @@ async function readPacked(
   { contentBytesMax, stop }: BlobReaderOptions,
   oids: readonly string[],
   onBlob: OnBlob,
-  placeFor: (byteCount: number) => Buffer | undefined,
 ): Promise<number[]> {
   const sizes = packs.blobSizes(oids);
   const scratchBytes = Math.min(
@@ -98,7 +90,7 @@ async function readPacked(
   const scratch = lazy(() => uninitializedBytes(scratchBytes));
   const others: number[] = [];
   const place = (size: number): Buffer =>
-    placeFor(size) ?? (size <= scratchBytes ? scratch().subarray(0, size) : uninitializedBytes(size));
+    size <= scratchBytes ? scratch().subarray(0, size) : uninitializedBytes(size);
   for (let i = 0; i < oids.length; i++) {
     if (stop()) throw new TrawlError("cancelled", "the reading of blobs was stopped");
     const size = sizes[i];

@@ -41,6 +41,9 @@ const lowSpeedSeconds = 60;
 /** Size of git's cache of delta bases with `blobEnvironment`; otherwise 96 MiB. */
 export const deltaBaseCacheBytes = 32 << 20;
 
+/** A blob beyond this size is streamed rather than held in git's memory, if the object store permits it, and not compared. */
+export const bigBlobBytes = 16 << 20;
+
 const noHome = "/nonexistent";
 
 /** The operator's proxies, certificates and ssh agent; passed to network commands only. */
@@ -74,8 +77,7 @@ const fixedConfig: readonly ConfigEntry[] = [
   ["core.alternateRefsCommand", "true"],
   // By default git syncs only packs: a power loss may then corrupt refs, and the loose objects to which they point.
   ["core.fsync", "committed"],
-  // A blob beyond this size is streamed rather than held in git's memory, if the object store permits it.
-  ["core.bigFileThreshold", "16m"],
+  ["core.bigFileThreshold", `${bigBlobBytes >> 20}m`],
   // Each thread of index-pack has a cache of 96 MiB; by default git starts one per core, up to 20.
   ["pack.threads", "2"],
   ["gc.auto", "0"],
@@ -102,6 +104,26 @@ export function blobEnvironment(): Record<string, string> {
     ...configVariables([...fixedConfig, ["core.deltaBaseCacheLimit", `${deltaBaseCacheBytes >> 20}m`]]),
   };
 }
+
+/**
+ * Like `localEnvironment`, for a command that reads a whole history. By default git keeps packs up to 8 GiB mapped, and all
+ * that it has read of them counts as its memory: `diff-tree` over 6,000 commits of git's own repository took 621 MiB, and takes
+ * 120 MiB with these limits, of which 48 MiB are delta bases. With 96 MiB of them it takes a tenth less processor time, but
+ * 384 MiB do not suffice any more for a commit that changes a million files. Without the settings of malloc, it would return
+ * most blobs to the system and get pages with zeros again, which is a quarter of its time in the system.
+ */
+export function historyEnvironment(): Record<string, string> {
+  return { ...fixedVariables(""), ...mallocVariables, ...configVariables([...fixedConfig, ...historyConfig]) };
+}
+
+const historyConfig: readonly ConfigEntry[] = [
+  ["core.packedGitWindowSize", "4m"],
+  ["core.packedGitLimit", "64m"],
+  ["core.deltaBaseCacheLimit", "48m"],
+];
+
+/** Of glibc; others ignore them. */
+const mallocVariables = { MALLOC_MMAP_THRESHOLD_: String(32 << 20), MALLOC_TRIM_THRESHOLD_: String(64 << 20) };
 
 /**
  * The environment of a command that contacts `url`: only the transport of that URL is allowed. A local source also
@@ -149,6 +171,8 @@ function fixedVariables(allowedProtocols: string): Record<string, string> {
     SSH_ASKPASS_REQUIRE: "never",
     GIT_OPTIONAL_LOCKS: "0",
     GIT_NO_REPLACE_OBJECTS: "1",
+    // Otherwise info/grafts of a mirror would change the parents of its commits.
+    GIT_GRAFT_FILE: `${noHome}/grafts`,
     GIT_NO_LAZY_FETCH: "1",
     GIT_PROTOCOL_FROM_USER: "0",
     GIT_ALLOW_PROTOCOL: allowedProtocols,

@@ -1,3 +1,4 @@
+import { pageCountMax } from "../resolvers/connections.js";
 import {
   Kind,
   type DocumentNode,
@@ -243,7 +244,7 @@ class Estimate {
             : 1;
       if (given > 0) length *= given;
     }
-    return length;
+    return shortLists.has(field.name.value) ? Math.min(length, pageCountMax) : length;
   }
 
   #variableValue(variable: string): number {
@@ -253,6 +254,9 @@ class Estimate {
 }
 
 const freeFields = new Set(["nodes", "__typename"]);
+
+/** Clients request all of these, with a `first` that no list can have; a page has at most `pageCountMax` items. */
+const shortLists = new Set(["externalServices"]);
 
 function limitArguments(field: FieldNode) {
   return (field.arguments ?? []).filter(({ name }) => name.value === "first" || name.value === "last");

@@ -2,14 +2,17 @@ import type { AllResolvers } from "../execution/resolver-types.js";
 import { commit } from "./commit.js";
 import { comparison, fileDiff, fileDiffHunk, fileDiffs, revisionRange } from "./comparison.js";
 import { searchContext } from "./contexts.js";
+import { externalService } from "./external-services.js";
 import { blob, highlighted, tree } from "./files.js";
+import { invitation } from "./invitations.js";
 import { mutation } from "./mutation.js";
 import { organisation } from "./organisations.js";
 import { query } from "./query.js";
 import { contributor, mirrorInfo, repository, textIndex } from "./repository.js";
 import { savedSearch } from "./saved-searches.js";
-import { search, searchResults, searchResultsStats } from "./search.js";
-import { settings, settingsCascade, settingsMutation } from "./settings.js";
+import { search, searchReceipt, searchResults, searchResultsStats } from "./search.js";
+import { searchJob } from "./search-jobs.js";
+import { configurationCascade, settings, settingsCascade, settingsMutation } from "./settings.js";
 import { defaultSettings, repoMeta, repoMetaKey, site, siteUsers } from "./site.js";
 import { navigation } from "./symbols.js";
 import { team } from "./teams.js";
@@ -39,15 +42,20 @@ export const allResolvers: AllResolvers = {
   Search: search,
   SearchResults: searchResults,
   SearchResultsStats: searchResultsStats,
+  SearchReceipt: searchReceipt,
+  SearchJob: searchJob,
   SearchContext: searchContext,
   User: user,
   Org: organisation,
+  OrganizationInvitation: invitation,
   Team: team,
   AccessToken: accessToken,
   SavedSearch: savedSearch,
   SettingsMutation: settingsMutation,
   SettingsCascade: settingsCascade,
+  ConfigurationCascade: configurationCascade,
   Settings: settings,
+  ExternalService: externalService,
   Site: site,
   SiteUsers: siteUsers,
   DefaultSettings: defaultSettings,

@@ -12,6 +12,7 @@ import {
 } from "../../browse/git-sources.js";
 import { HighlightSource } from "../../browse/highlight-source.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
+import { blobOwnership } from "./ownership.js";
 import { symbolFields, symbolsBelow } from "./symbols.js";
 import { unfilteredHistory } from "../../protocol/git-messages.js";
 
@@ -44,7 +45,8 @@ export const blob: ResolversOf<"GitBlob"> = {
   totalLines: async (source, _, { git }) =>
     (await git.file(source, { kind: "attributes" }, undefined, undefined)).lineCount,
   binary: async (source, _, { git }) => (await git.file(source, { kind: "attributes" }, undefined, undefined)).isBinary,
-  richHTML: () => "",
+  richHTML: async (source, { startLine, endLine }, { git }) =>
+    (await git.file(source, { kind: "markdown" }, startLine ?? undefined, endLine ?? undefined)).text,
   blame: async (source, args, context) => {
     const { startLine, endLine, ignoreWhitespace } = args;
     if (startLine < 1 || endLine < startLine)
@@ -101,6 +103,7 @@ export const blob: ResolversOf<"GitBlob"> = {
     (await git.file(source, { kind: "attributes" }, undefined, undefined)).isBinary
       ? "application/octet-stream"
       : "text/plain; charset=utf-8",
+  ...blobOwnership,
   ...symbolFields,
 };
 

@@ -1,6 +1,9 @@
 import type { ResolversOf } from "../execution/resolver-types.js";
 import { contextMutations } from "./contexts.js";
+import { serviceMutations } from "./external-services.js";
+import { invitationMutations } from "./invitations.js";
 import { organisationMutations } from "./organisations.js";
+import { ownershipMutations } from "./ownership.js";
 import { repositoryMutations } from "./repository-changes.js";
 import { savedSearchMutations } from "./saved-searches.js";
 import { searchJobMutations } from "./search-jobs.js";
@@ -18,11 +21,14 @@ import { userMutations } from "./users.js";
 export const mutation: ResolversOf<"Mutation"> = {
   ...telemetryMutations,
   ...repositoryMutations,
+  ...serviceMutations,
+  ...ownershipMutations,
   ...contextMutations,
   ...searchJobMutations,
   ...userMutations,
   ...tokenMutations,
   ...organisationMutations,
+  ...invitationMutations,
   ...teamMutations,
   ...settingsMutations,
   ...savedSearchMutations,

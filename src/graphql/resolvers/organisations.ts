@@ -7,6 +7,7 @@ import type { RequestContext } from "../../browse/request-context.js";
 import { parseGlobalId } from "../../browse/ids.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
 import { loadCascade } from "../sources/settings-sources.js";
+import { pendingForViewer } from "./invitations.js";
 import { latestSettings } from "./settings.js";
 import { namesHold } from "./filters.js";
 
@@ -59,8 +60,10 @@ export const organisation: ResolversOf<"Org"> = {
     await context.takeItems(nodes.length, "members of organisations");
     return { nodes: nodes.flatMap((id) => userSource(id, context) ?? []), totalCount, pageInfo };
   },
+  viewerPendingInvitation: ({ organisation: of }, _, context) => pendingForViewer(of, context),
   latestSettings,
   settingsCascade: (source, _, context) => loadCascade(source, context),
+  configurationCascade: (source, _, context) => loadCascade(source, context),
   viewerCanAdminister: ({ organisation: { id } }, _, context) => context.mayActFor(id),
   viewerIsMember: ({ organisation: { memberIds } }, _, { viewer: { userId } }) =>
     userId !== undefined && memberIds.includes(userId),

@@ -8,15 +8,20 @@ import { parseGlobalId } from "../../browse/ids.js";
 import { repositoryPage } from "../sources/repository-pages.js";
 import { toRepositorySource, type RepositorySource } from "../../browse/repository-source.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
+import { ownerFileSource } from "../sources/owner-file-source.js";
+import { serviceByKey } from "../sources/external-services.js";
 import { SearchSource } from "../sources/search-sources.js";
 import { DefaultSettingsSource, siteKey, SiteSource } from "../sources/site-source.js";
 import { nameOfCloneUrl } from "../../browse/urls.js";
 import { cloneUrlsOf, indexCloneUrls } from "../sources/clone-urls.js";
 import { findContext, contextQueries } from "./contexts.js";
+import { serviceQueries } from "./external-services.js";
+import { invitationQueries, invitationSource } from "./invitations.js";
 import { organisationQueries } from "./organisations.js";
+import { ownershipQueries } from "./ownership.js";
 import { permissionQueries } from "./permissions.js";
 import { savedSearchById, savedSearchQueries } from "./saved-searches.js";
-import { refuseSearchJobs, searchJobQueries } from "./search-jobs.js";
+import { searchJobById, searchJobQueries } from "./search-jobs.js";
 import { settingsQueries } from "./settings.js";
 import { siteQueries } from "./site.js";
 import { teamQueries } from "./teams.js";
@@ -31,14 +36,22 @@ export const query: ResolversOf<"Query"> = {
     const { records, totalCount, pageInfo } = await repositoryPage(context.repositories, args, context);
     return { nodes: records.map(toRepositorySource), totalCount, pageInfo };
   },
-  search: (_, { query: text, version, patternType }) =>
-    new SearchSource({ query: text ?? "", version: version ?? "V1", patternType: patternType ?? undefined }),
+  search: (_, { query: text, version, patternType, receipt, strict }) =>
+    new SearchSource({
+      query: text ?? "",
+      version: version ?? "V1",
+      patternType: patternType ?? undefined,
+      receipt: strict === true ? "strict" : receipt === true ? "report" : "none",
+    }),
   ...contextQueries,
   ...searchJobQueries,
   ...siteQueries,
+  ...serviceQueries,
+  ...ownershipQueries,
   ...userQueries,
   ...permissionQueries,
   ...organisationQueries,
+  ...invitationQueries,
   ...teamQueries,
   ...settingsQueries,
   ...savedSearchQueries,
@@ -84,7 +97,7 @@ async function findNode(id: string, context: RequestContext): Promise<SourceOf<"
     case "GitRef":
       return refById(key, context);
     case "SearchJob":
-      return refuseSearchJobs();
+      return searchJobById(numberIn(key), context);
     case "User":
       return userSource(numberIn(key), context);
     case "Org":
@@ -93,6 +106,13 @@ async function findNode(id: string, context: RequestContext): Promise<SourceOf<"
       return teamSource(context.services.accounts.teams.get(numberIn(key)), context);
     case "AccessToken":
       return tokenById(numberIn(key), context);
+    case "OrganizationInvitation":
+      return invitationSource(numberIn(key), context);
+    case "CodeownersIngestedFile":
+      return ownerFileSource(context.services.accounts.ownerFiles.get(numberIn(key)), context);
+    case "ExternalService":
+      context.requireSiteAdmin();
+      return serviceByKey(key, context);
     case "SavedSearch":
       return savedSearchById(numberIn(key), context);
     default:

@@ -6,6 +6,7 @@ import type { Repository } from "../../model/repository.js";
 import { nothing } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { numericKey } from "../../browse/ids.js";
+import { toRepositorySource } from "../../browse/repository-source.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
 
 type Mutation = ResolversOf<"Mutation">;
@@ -19,6 +20,7 @@ export const repositoryMutations: Pick<
   | "addRepoKeyValuePair"
   | "updateRepoKeyValuePair"
   | "deleteRepoKeyValuePair"
+  | "addRepository"
   | "deleteRepository"
   | "updateMirrorRepository"
   | "checkMirrorRepositoryConnection"
@@ -27,11 +29,6 @@ export const repositoryMutations: Pick<
   | "deleteRepositoryFromDisk"
   | "setRepositoryPermissionsForUsers"
   | "setRepositoryPermissionsUnrestricted"
-  | "excludeRepoFromExternalServices"
-  | "addExternalService"
-  | "updateExternalService"
-  | "deleteExternalService"
-  | "syncExternalService"
 > = {
   addRepoMetadata: (_, { repo, key, value }, context) =>
     changeMetadata(repo, { kind: "add", key, value: value ?? null }, context),
@@ -43,6 +40,15 @@ export const repositoryMutations: Pick<
   updateRepoKeyValuePair: (_, { repo, key, value }, context) =>
     changeMetadata(repo, { kind: "update", key, value: value ?? null }, context),
   deleteRepoKeyValuePair: (_, { repo, key }, context) => changeMetadata(repo, { kind: "delete", key }, context),
+  addRepository: async (_, { name, cloneURL, private: isPrivate }, context) => {
+    const actor = context.requireSiteAdmin();
+    const given = { name, url: cloneURL, private: isPrivate === true };
+    const entry = auditEntry("repository-added", actor, { repository: name, private: given.private });
+    await audited(context, entry, () => context.services.addRemote(given));
+    const added = context.repositories.byName(name);
+    if (added === undefined) throw new TrawlError("not-found", `${name} was removed again`);
+    return toRepositorySource(added);
+  },
   deleteRepository: async (_, { repository }, context) => {
     const { actor, found } = administered(repository, context);
     // It would reappear at the next start.
@@ -92,19 +98,6 @@ export const repositoryMutations: Pick<
       );
     }
     return nothing;
-  },
-  excludeRepoFromExternalServices: (_, __, context) => refuseServices(context),
-  addExternalService: (_, __, context) => refuseServices(context),
-  updateExternalService: (_, __, context) => refuseServices(context),
-  deleteExternalService: (_, __, context) => refuseServices(context),
-  syncExternalService: (_, { id }, context) => {
-    const actor = context.requireSiteAdmin();
-    numericKey(id, "ExternalService");
-    const entry = auditEntry("repository-ordered", actor, { order: "fetch", repositories: context.repositories.count });
-    return audited(context, entry, () => {
-      for (const { id: repositoryId } of context.repositories.values())
-        context.services.repositoryCommands.request(repositoryId);
-    });
   },
 };
 
@@ -162,12 +155,4 @@ async function fetchError({ name }: Repository, context: RequestContext): Promis
 async function audited(context: RequestContext, entry: AuditEntry, act: () => unknown): Promise<typeof nothing> {
   await context.services.audit.around(entry, act);
   return nothing;
-}
-
-function refuseServices(context: RequestContext): never {
-  context.requireSiteAdmin();
-  throw new TrawlError(
-    "forbidden",
-    "code host connections are made in the configuration file, not here; single repositories are added with `trawl repo add`",
-  );
 }

@@ -2,12 +2,14 @@ import { TrawlError } from "../../base/errors.js";
 import { visibleError } from "../../model/repository-status.js";
 import { splitRange } from "../../model/revision-syntax.js";
 import { redactUrl } from "../../git/mirror/remote-url.js";
-import { emptyPage, offsetPageInfo, pageLength, skipCount } from "./connections.js";
+import { emptyPage, paginate, offsetPageInfo, pageLength, skipCount } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { CommitSource, RefSource } from "../../browse/git-sources.js";
 import type { ComparisonSource } from "../../browse/comparison-sources.js";
 import type { RepositorySource } from "../../browse/repository-source.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
+import { ownerFileSource } from "../sources/owner-file-source.js";
+import { findService } from "../sources/external-services.js";
 import { personSource } from "../../browse/git-sources.js";
 import { repositoryPermissions } from "./permissions.js";
 import { unfilteredHistory } from "../../protocol/git-messages.js";
@@ -39,10 +41,13 @@ export const repository: ResolversOf<"Repository"> = {
     return commit === null ? null : new CommitSource(source, commit, undefined);
   },
   mirrorInfo: (source) => source,
-  externalServices: (_, __, context) => {
+  externalServices: async ({ record }, { first }, context) => {
     context.requireSiteAdmin();
-    return emptyPage;
+    return paginate([await findService(record, context)], first, undefined);
   },
+  changelist: () => null,
+  ingestedCodeowners: ({ record }, _, context) =>
+    ownerFileSource(context.services.accounts.ownerFiles.get(record.id), context),
   textSearchIndex: (source) => (source.isIndexed ? { repository: source } : null),
   historyIndex: ({ record }, _, { services, viewer }) => {
     const { wanted, isUpToDate, reachableCount, indexedCount, storedBytes, error } = services.historyStatusOf(record);

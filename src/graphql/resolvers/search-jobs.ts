@@ -1,20 +1,99 @@
 import { TrawlError } from "../../base/errors.js";
+import type { RequestContext } from "../../browse/request-context.js";
+import { globalId, numericKey } from "../../browse/ids.js";
+import { hasEnded, type JobRecord } from "../../jobs/job-record.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
+import type { ObjectTypes } from "../schema-types.js";
+import { SearchJobSource } from "../sources/search-job-source.js";
+import { userSource } from "./account-access.js";
+import { nothing, paginateBothWays } from "./connections.js";
 
-/** Existing clients request search jobs; each request gets the same error. */
-export function refuseSearchJobs(): never {
-  throw new TrawlError(
-    "not-found",
-    "search jobs are not available yet; a search with `count:all` streams all its results",
-  );
+export const searchJob: ResolversOf<"SearchJob"> = {
+  id: ({ job }) => globalId("SearchJob", job.id),
+  query: ({ job }) => job.query,
+  state: ({ job }) => job.state,
+  creator: ({ job }, _, context) => userSource(job.creatorId, context),
+  createdAt: ({ job }) => job.createdAt,
+  startedAt: ({ job }) => job.startedAt || null,
+  finishedAt: ({ job }) => job.finishedAt || null,
+  URL: ({ job }, _, context) => exportUrl(job, "jsonl", context),
+  logURL: ({ job }, _, context) => exportUrl(job, "log", context),
+  repoStats: ({ job, job: { total, done, failed } }, _, { services }) => ({
+    total,
+    completed: done - failed.length,
+    failed: failed.length,
+    inProgress: services.jobs.isRunning(job.id) && !hasEnded(job) ? total - done : 0,
+  }),
+};
+
+function exportUrl(job: JobRecord, ending: string, { services }: RequestContext): string | null {
+  return hasEnded(job) ? `${services.externalUrl()}/.api/search/export/${job.id}.${ending}` : null;
 }
 
 export const searchJobQueries: Pick<ResolversOf<"Query">, "searchJobs" | "validateSearchJob"> = {
-  searchJobs: refuseSearchJobs,
-  validateSearchJob: refuseSearchJobs,
+  searchJobs: async (_, { first, last, after, before, ...wanted }, context) => {
+    const found = wantedJobs(wanted, context);
+    const { nodes, totalCount, pageInfo } = paginateBothWays(found, { first, last, after, before });
+    await context.yieldAfter(nodes.length);
+    return { nodes: nodes.map((job) => new SearchJobSource(job)), totalCount, pageInfo };
+  },
+  validateSearchJob: async (_, { query }, context) => {
+    context.requireUser();
+    await context.services.jobs.validate(query, context.viewer);
+    return nothing;
+  },
 };
+
+type Wanted = Omit<ObjectTypes["Query"]["searchJobs"]["args"], "first" | "last" | "after" | "before">;
+
+function wantedJobs({ userIDs, query, states, orderBy, descending }: Wanted, context: RequestContext): JobRecord[] {
+  context.requireUser();
+  const users = userIDs?.map((id) => numericKey(id, "User"));
+  const jobs = context.services.jobs
+    .visibleTo(context.viewer)
+    .filter(
+      (job) =>
+        (users === undefined || users.length === 0 || users.includes(job.creatorId)) &&
+        (states === undefined || states === null || states.length === 0 || states.includes(job.state)) &&
+        job.query.includes(query ?? ""),
+    );
+  const keyOf = (job: JobRecord): string =>
+    orderBy === "QUERY" ? job.query : orderBy === "STATE" ? job.state : job.createdAt;
+  const sign = descending === true ? -1 : 1;
+  return jobs.sort((a, b) => sign * (keyOf(a) < keyOf(b) ? -1 : keyOf(a) > keyOf(b) ? 1 : a.id - b.id));
+}
 
 export const searchJobMutations: Pick<
   ResolversOf<"Mutation">,
-  "createSearchJob" | "cancelSearchJob" | "deleteSearchJob"
-> = { createSearchJob: refuseSearchJobs, cancelSearchJob: refuseSearchJobs, deleteSearchJob: refuseSearchJobs };
+  "createSearchJob" | "cancelSearchJob" | "deleteSearchJob" | "retrySearchJob"
+> = {
+  createSearchJob: async (_, { query }, context) => {
+    context.requireUser();
+    return new SearchJobSource(await context.services.jobs.create(query, context.viewer));
+  },
+  cancelSearchJob: async (_, { id }, context) => {
+    await context.services.jobs.cancel(actingFor(id, context), context.viewer);
+    return nothing;
+  },
+  deleteSearchJob: async (_, { id }, context) => {
+    await context.services.jobs.delete(actingFor(id, context), context.viewer);
+    return nothing;
+  },
+  retrySearchJob: async (_, { id }, context) =>
+    new SearchJobSource(await context.services.jobs.retry(actingFor(id, context), context.viewer)),
+};
+
+function actingFor(id: string, context: RequestContext): number {
+  context.requireUser();
+  return numericKey(id, "SearchJob");
+}
+
+/** Null if there is none, or if the viewer may not see it. */
+export function searchJobById(key: number, { viewer, services }: RequestContext): SearchJobSource | null {
+  try {
+    return new SearchJobSource(services.jobs.get(key, viewer));
+  } catch (error) {
+    if (error instanceof TrawlError && error.code === "not-found") return null;
+    throw error;
+  }
+}

@@ -1,5 +1,6 @@
 import type { RequestContext } from "../../browse/request-context.js";
 import { toRepositorySource, type RepositorySource } from "../../browse/repository-source.js";
+import { TrawlError } from "../../base/errors.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
 import type { SearchResultsSource } from "../sources/search-sources.js";
 
@@ -19,6 +20,30 @@ export const searchResultsStats: ResolversOf<"SearchResultsStats"> = {
   sparkline: async (source, _, context) => (await source.results(context)).sparkline,
   languages: async (source, _, context) => (await source.results(context)).languages,
 };
+
+export const searchReceipt: ResolversOf<"SearchReceipt"> = {
+  repositories: ({ lists }, { first, from }) => lists.repositories(readCount("from", from), readCount("first", first)),
+  excluded: ({ lists }, { first, from }) => {
+    const { count, items } = lists.excluded(readCount("from", from), readCount("first", first));
+    return {
+      count,
+      items: items.map(({ reason, repository = null, path = null, detail = null }) => ({
+        reason,
+        repository,
+        path,
+        detail,
+      })),
+    };
+  },
+};
+
+/** Most items of a page. */
+const itemsMax = 10_000;
+
+function readCount(name: string, given: number | null): number {
+  if (given !== null && given >= 0 && (name === "from" || given <= itemsMax)) return given;
+  throw new TrawlError("bad-request", `${name} must be a number from 0 to ${itemsMax}, and is ${given}`);
+}
 
 function named(
   names: ReturnType<SearchResultsSource["notSearched"]>,

@@ -6,7 +6,11 @@ import { nothing } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { parseGlobalId } from "../../browse/ids.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
-import type { SettingsEdit as SettingsEditInput, SettingsMutationGroupInput } from "../schema-types.js";
+import type {
+  ConfigurationEdit,
+  SettingsEdit as SettingsEditInput,
+  SettingsMutationGroupInput,
+} from "../schema-types.js";
 import {
   subjectKey,
   viewerCascade,
@@ -20,15 +24,33 @@ import { DefaultSettingsSource, siteKey, SiteSource } from "../sources/site-sour
 type Query = ResolversOf<"Query">;
 type Mutation = ResolversOf<"Mutation">;
 
-export const settingsQueries: Pick<Query, "settingsSubject" | "viewerSettings" | "viewerConfiguration"> = {
+export const settingsQueries: Pick<
+  Query,
+  "settingsSubject" | "viewerSettings" | "viewerConfiguration" | "temporarySettings"
+> = {
   settingsSubject: (_, { id }, context) => findSubject(id, context),
   viewerSettings: (_, __, context) => viewerCascade(context),
   viewerConfiguration: (_, __, context) => viewerCascade(context),
+  temporarySettings: (_, __, context) => {
+    context.requireUser();
+    return { contents: context.services.accounts.temporarySettings.contents(context.viewer.userId ?? 0) };
+  },
 };
 
-export const settingsMutations: Pick<Mutation, "settingsMutation" | "configurationMutation"> = {
+export const settingsMutations: Pick<
+  Mutation,
+  "settingsMutation" | "configurationMutation" | "overwriteTemporarySettings" | "editTemporarySettings"
+> = {
   settingsMutation: (_, { input }, context) => beginChange(input, context),
   configurationMutation: (_, { input }, context) => beginChange(input, context),
+  overwriteTemporarySettings: async (_, { contents }, context) => {
+    await context.services.accounts.temporarySettings.overwrite(context.author.id, contents);
+    return nothing;
+  },
+  editTemporarySettings: async (_, { settingsToEdit }, context) => {
+    await context.services.accounts.temporarySettings.edit(context.author.id, settingsToEdit);
+    return nothing;
+  },
 };
 
 export const settingsMutation: ResolversOf<"SettingsMutation"> = {
@@ -39,6 +61,10 @@ export const settingsMutation: ResolversOf<"SettingsMutation"> = {
 
 export const settingsCascade: ResolversOf<"SettingsCascade"> = {
   final: (source, _, context) => finalText(source, context),
+  merged: async (source, _, context) => ({ contents: await finalText(source, context), messages: [] }),
+};
+
+export const configurationCascade: ResolversOf<"ConfigurationCascade"> = {
   merged: async (source, _, context) => ({ contents: await finalText(source, context), messages: [] }),
 };
 
@@ -100,7 +126,7 @@ function beginChange(
   return { subject: key, lastVersion: lastID ?? undefined, author };
 }
 
-function edited(source: SettingsChangeSource, input: SettingsEditInput, context: RequestContext) {
+function edited(source: SettingsChangeSource, input: SettingsEditInput | ConfigurationEdit, context: RequestContext) {
   const path = parseKeyPath(input);
   const edit = parseEdit(input);
   return changed(source, (contents) => editedSettings(contents, path, edit), context);

@@ -6,13 +6,12 @@ import { tableRows } from "../../base/html.js";
 import { TrawlError } from "../../base/errors.js";
 import { eachInSteps, sortInSteps } from "../../base/yielding.js";
 import { tableOfRows } from "../../browse/highlight-source.js";
-import { globalId } from "../../browse/ids.js";
 import { paginateBothWays, emptyPage, paginate } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
-import { parseGlobalId } from "../../browse/ids.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
 import { loadCascade } from "../sources/settings-sources.js";
 import { repositorySummary, type RepositorySummary } from "../sources/repository-summary.js";
+import { monitoringAlerts } from "../sources/monitoring.js";
 import { findSiteUsers, siteUserNodes } from "../sources/site-users.js";
 import { SiteSource } from "../sources/site-source.js";
 import { buildVersion, productVersion } from "../../model/versions.js";
@@ -24,8 +23,8 @@ type Query = ResolversOf<"Query">;
 /** Queries about the instance, and about the viewer. */
 export const siteQueries: Pick<
   Query,
-  | "externalServices"
   | "highlightCode"
+  | "renderMarkdown"
   | "site"
   | "statusMessages"
   | "repositoryStats"
@@ -38,14 +37,6 @@ export const siteQueries: Pick<
   | "executors"
   | "repoMeta"
 > = {
-  externalServices: async (_, { first, after, repo }, context) => {
-    context.requireSiteAdmin();
-    const services =
-      repo === undefined || repo === null || parseGlobalId(repo).kind === "Repository"
-        ? [configuredService(await repositorySummary(context), context)]
-        : [];
-    return paginate(services, first, after);
-  },
   highlightCode: async (_, { code, fuzzyLanguage, disableTimeout }, { git }) => {
     const { lines } = await git.highlight(
       { text: code, path: "", language: fuzzyLanguage, longLines: false },
@@ -53,6 +44,7 @@ export const siteQueries: Pick<
     );
     return tableOfRows(tableRows(lines, 1));
   },
+  renderMarkdown: (_, { markdown }, { git }) => git.renderMarkdown(markdown),
   site: () => new SiteSource(),
   statusMessages: async (_, __, context) => statusMessages(await repositorySummary(context), context.viewer),
   repositoryStats: async (_, __, context) => repositoryStats(await repositorySummary(context)),
@@ -85,6 +77,7 @@ export const site: ResolversOf<"Site"> = {
   },
   latestSettings,
   settingsCascade: (source, _, context) => loadCascade(source, context),
+  configurationCascade: (source, _, context) => loadCascade(source, context),
   accessTokens: (_, { first, after }, context) => {
     context.requireSiteAdmin();
     return tokenPage(context.services.accounts.accessTokens.list(), first, after, context);
@@ -95,13 +88,24 @@ export const site: ResolversOf<"Site"> = {
   },
   externalServicesCounts: (_, __, context) => {
     context.requireSiteAdmin();
-    return { remoteExternalServicesCount: 1, localExternalServicesCount: 0 };
+    const connections = context.services.connections.details();
+    const localExternalServicesCount = connections.filter(({ kind }) => kind === "folder").length;
+    // The operator's list counts as one.
+    return {
+      remoteExternalServicesCount: 1 + connections.length - localExternalServicesCount,
+      localExternalServicesCount,
+    };
+  },
+  monitoringStatistics: async (_, { days }, context) => {
+    context.requireSiteAdmin();
+    return { alerts: await monitoringAlerts(days, context) };
   },
   productSubscription: (_, __, { services: { accounts } }) => ({
     productNameWithBrand: "Trawl",
     actualUserCount: accounts.userCount,
     maximumAllowedUserCount: null,
     noLicenseWarningUserCount: null,
+    license: null,
   }),
   usageStatistics: () => ({ daus: [], waus: [], maus: [] }),
   viewerCanAdminister: (_, __, { viewer }) => viewer.isSiteAdmin,
@@ -133,6 +137,7 @@ export const siteMutations: Pick<ResolversOf<"Mutation">, "updateSiteConfigurati
 
 export const defaultSettings: ResolversOf<"DefaultSettings"> = {
   settingsCascade: (source, _, context) => loadCascade(source, context),
+  configurationCascade: (source, _, context) => loadCascade(source, context),
 };
 
 export const repoMeta: ResolversOf<"RepoMeta"> = {
@@ -162,27 +167,6 @@ async function metadataTexts(
     yield* eachInSteps(repositories.values(), add);
     return yield* sortInSteps([...texts], (a, b) => (a < b ? -1 : 1));
   });
-}
-
-/** The operator's list of repositories, as the only service. */
-function configuredService({ total, newest }: RepositorySummary, { services }: RequestContext) {
-  const { kind, displayName } = { kind: "OTHER", displayName: "Configured repositories" } as const;
-  const date = newest || "1970-01-01T00:00:00Z";
-  return {
-    __typename: "ExternalService" as const,
-    id: globalId("ExternalService", 1),
-    kind,
-    displayName,
-    config: services.configuration(),
-    createdAt: date,
-    updatedAt: date,
-    repoCount: total,
-    lastSyncAt: newest || null,
-    nextSyncAt: null,
-    lastSyncError: null,
-    warning: null,
-    webhookURL: null,
-  };
 }
 
 /** Limit on the sentences about content that is not indexed in one response. */

@@ -9,6 +9,8 @@ import { paginateBothWays, emptyPage, nothing, paginate } from "./connections.js
 import type { RequestContext } from "../../browse/request-context.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
 import type { ObjectTypes } from "../schema-types.js";
+import { startOfPeriod } from "../sources/activity-period.js";
+import { InvitationSource } from "../sources/invitation-source.js";
 import { loadCascade } from "../sources/settings-sources.js";
 import { userPermissions } from "./permissions.js";
 import { latestSettings } from "./settings.js";
@@ -53,6 +55,7 @@ export const user: ResolversOf<"User"> = {
     accounts.emails.of(id).some(({ isVerified }) => isVerified),
   latestSettings,
   settingsCascade: (source, _, context) => loadCascade(source, context),
+  configurationCascade: (source, _, context) => loadCascade(source, context),
   organizations: async ({ user: { id } }, _, context) => {
     const nodes = await knownOrganisations(id, context);
     return { nodes, totalCount: nodes.length };
@@ -66,7 +69,10 @@ export const user: ResolversOf<"User"> = {
   },
   accessTokens: ({ user: { id } }, { first, after }, context) =>
     tokenPage(context.services.accounts.accessTokens.list(id), first, after, context),
+  organizationInvitations: ({ user: of }, _, { services: { accounts } }) =>
+    accounts.invitations.pendingFor(of).map((one) => new InvitationSource(one)),
   externalAccounts: () => emptyPage,
+  eventLogs: () => emptyPage,
   teams: async ({ user: { id } }, { first, after, search }, context) => {
     const {
       work,
@@ -112,6 +118,7 @@ export const userMutations: Pick<
   | "recoverUsers"
   | "updateUser"
   | "setUserIsSiteAdmin"
+  | "setSearchable"
   | "setTag"
   | "addUserEmail"
   | "removeUserEmail"
@@ -163,6 +170,11 @@ export const userMutations: Pick<
     if (id === context.viewer.userId)
       throw new TrawlError("forbidden", "refusing to set current user site admin status");
     await context.services.accounts.updateUser(name, { isSiteAdmin: siteAdmin }, actor);
+    return nothing;
+  },
+  setSearchable: async (_, { searchable }, context) => {
+    const { actor } = context.author;
+    await context.services.accounts.updateUser(actor.who, { isUnlisted: !searchable }, actor);
     return nothing;
   },
   setTag: (_, __, context) => {
@@ -274,19 +286,4 @@ async function knownOrganisations(userId: number, context: RequestContext): Prom
   });
   await context.takeItems(nodes.length, "organisations of users");
   return nodes;
-}
-
-/** Days begin at midnight UTC, weeks on Monday. */
-function startOfPeriod(period: "TODAY" | "THIS_WEEK" | "THIS_MONTH" | "ALL_TIME", now: Date): number {
-  const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
-  switch (period) {
-    case "TODAY":
-      return Date.UTC(year, month, day);
-    case "THIS_WEEK":
-      return Date.UTC(year, month, day - ((now.getUTCDay() + 6) % 7));
-    case "THIS_MONTH":
-      return Date.UTC(year, month, 1);
-    case "ALL_TIME":
-      return 0;
-  }
 }

@@ -48,6 +48,10 @@ export class UserSource {
     return this.user.isSiteAdmin;
   }
 
+  get searchable(): boolean {
+    return this.user.isUnlisted !== true;
+  }
+
   /** The time of the last change is not recorded, and avatars are not supported. */
   get updatedAt(): null {
     return null;

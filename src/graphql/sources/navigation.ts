@@ -139,25 +139,29 @@ function makePlace(
   };
 }
 
-function areRelated(one: string, other: string): boolean {
+/** Whether files of these languages use each other's definitions. */
+export function areRelated(one: string, other: string): boolean {
   return one === other || families.some((family) => family.includes(one) && family.includes(other));
 }
 
 /** By kind, then by the folders that the path shares with the file, then as found. */
 function sortCandidates(symbols: readonly SymbolSource[], file: BlobSource): SymbolSource[] {
-  const rank = ({ kind }: SymbolSource): number => {
-    const at = kindOrder.findIndex((kinds) => kinds.split(" ").includes(kind));
-    return at < 0 ? kindOrder.length : at;
-  };
-  const folders = file.path.split("/").slice(0, -1);
-  const distance = (symbol: SymbolSource): number => {
-    const parts = symbol.file.path.split("/").slice(0, -1);
-    let shared = 0;
-    while (shared < folders.length && shared < parts.length && folders[shared] === parts[shared]) shared++;
-    return folders.length + parts.length - 2 * shared;
-  };
   return symbols
-    .map((symbol) => ({ symbol, kindRank: rank(symbol), far: distance(symbol) }))
-    .sort((a, b) => a.kindRank - b.kindRank || a.far - b.far)
+    .map((symbol) => ({ symbol, rank: kindRank(symbol.kind), far: folderDistance(symbol.file.path, file.path) }))
+    .sort((a, b) => a.rank - b.rank || a.far - b.far)
     .map(({ symbol }) => symbol);
+}
+
+/** Lower for a kind that a name more likely refers to. */
+export function kindRank(kind: string): number {
+  const at = kindOrder.findIndex((kinds) => kinds.split(" ").includes(kind));
+  return at < 0 ? kindOrder.length : at;
+}
+
+/** The number of folders from the one path to the other. */
+export function folderDistance(one: string, other: string): number {
+  const [parts, folders] = [one.split("/").slice(0, -1), other.split("/").slice(0, -1)];
+  let shared = 0;
+  while (shared < folders.length && shared < parts.length && folders[shared] === parts[shared]) shared++;
+  return folders.length + parts.length - 2 * shared;
 }

@@ -6,6 +6,7 @@ import { compileRegexp } from "../../regexp/match/compile.js";
 import { pageCountMax } from "../resolvers/connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { ObjectTypes } from "../schema-types.js";
+import { comesFrom } from "./external-services.js";
 
 /** As for a `repo:` filter: compiling a longer regular expression takes the main thread more than 10 ms. */
 const queryCharactersMax = 8_192;
@@ -65,6 +66,7 @@ export async function repositoryPage(
 function needsWork({
   names,
   query,
+  externalService,
   cloneStatus,
   cloned,
   notCloned,
@@ -76,7 +78,7 @@ function needsWork({
   descending,
 }: PageArguments): boolean {
   const isChosen =
-    [names, query, cloneStatus].some((given) => given !== undefined && given !== null) ||
+    [names, query, cloneStatus, externalService].some((given) => given !== undefined && given !== null) ||
     [cloned, notCloned, indexed, notIndexed].includes(false) ||
     failedFetch === true ||
     corrupted === true;
@@ -86,11 +88,19 @@ function needsWork({
 function sharedRows(
   table: RepositoryTable,
   { first: _, last: __, after: ___, before: ____, ...args }: PageArguments,
-  { work }: RequestContext,
+  context: RequestContext,
 ): Promise<readonly number[]> {
+  const { work } = context;
+  const isFromService = serviceTest(args, context);
   return work.once(work.cacheKey(`repositories of ${table.id}`, args), args.names?.length ?? table.count, () =>
-    wantedRows(table, args),
+    wantedRows(table, args, isFromService),
   );
+}
+
+function serviceTest({ externalService }: PageArguments, context: RequestContext): Test | undefined {
+  if (externalService === undefined || externalService === null) return undefined;
+  context.requireSiteAdmin();
+  return comesFrom(externalService, context);
 }
 
 function pageLength({ first, last, names }: PageArguments): number {
@@ -137,10 +147,14 @@ function encodeCursor({ id }: Repository): string {
 }
 
 /** Rows of the table, so that only records that are tested or returned are read. */
-function* wantedRows(table: RepositoryTable, args: PageArguments): Generator<void, readonly number[]> {
+function* wantedRows(
+  table: RepositoryTable,
+  args: PageArguments,
+  isFromService: Test | undefined,
+): Generator<void, readonly number[]> {
   const { names } = args;
   const all = names === undefined || names === null ? table.rowsByName() : yield* namedRows(table, names);
-  const tests = compileTests(args);
+  const tests = [...compileTests(args), ...(isFromService === undefined ? [] : [isFromService])];
   const wanted =
     tests.length === 0 ? all : yield* filterInSteps(all, (row) => tests.every((test) => test(table.at(row))));
   return yield* ordered(table, wanted, args);

@@ -1,8 +1,9 @@
 import { TrawlError } from "../../base/errors.js";
-import { lineBytesUnlimited } from "../../model/search-request.js";
+import { lineBytesUnlimited, type ReceiptMode } from "../../model/search-request.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { toRepositorySource, RepositorySource } from "../../browse/repository-source.js";
 import type { StreamMatch } from "../../model/stream-events.js";
+import { ReceiptSource } from "./receipt-source.js";
 import { SearchCollector, type Collected } from "./search-collector.js";
 import { FileMatchSource, CommitMatchSource } from "./match-sources.js";
 
@@ -16,6 +17,7 @@ export interface SearchArguments {
   readonly query: string;
   readonly version: "V1" | "V2" | "V3";
   readonly patternType: string | undefined;
+  readonly receipt: ReceiptMode;
 }
 
 /** A search that runs once, when a field of its results is first requested. */
@@ -35,7 +37,7 @@ export class SearchSource {
   async #run(context: RequestContext): Promise<SearchResultsSource> {
     if (context.isCancelled)
       throw new TrawlError("cancelled", "the search was not started, because its client has disconnected");
-    const { query, version, patternType } = this.#arguments;
+    const { query, version, patternType, receipt } = this.#arguments;
     const { searcher } = context.services;
     const refusal = searcher.admit(context.client);
     if (refusal !== undefined) throw new TrawlError("overloaded", refusal.message);
@@ -51,6 +53,8 @@ export class SearchSource {
       lineBytesMax: lineBytesUnlimited,
       diffType: "commit" as const,
       defaultCount,
+      debug: false,
+      receipt,
       viewer: context.viewer,
       client: context.client,
     };
@@ -142,6 +146,11 @@ export class SearchResultsSource {
       severity,
       suggested: suggested ?? null,
     }));
+  }
+
+  get receipt() {
+    const receipt = this.#collected.end?.receipt;
+    return receipt === undefined ? null : new ReceiptSource(receipt);
   }
 
   /** Names of repositories that were not searched, or not completely. */

@@ -1,8 +1,11 @@
 import { TrawlError } from "../../base/errors.js";
-import { readBlame, type BlamedLines } from "../../browse/blame.js";
+import { FairSemaphore, shareLimits } from "../../base/fair-semaphore.js";
+import { streamOrigins, type OriginOfLines } from "../../browse/blame-stream.js";
 import { commitSubject } from "../../browse/git-sources.js";
-import type { EventSink } from "../../model/event-sink.js";
-import { findEntry, withContext, type ContentServices } from "./content.js";
+import { takePermit } from "../access/permits.js";
+import type { HttpResponse } from "../server/response.js";
+import type { SseStream } from "../stream/sse.js";
+import { findEntry, mirrorPath, withContext, type ContentServices } from "./content.js";
 import { refuseHead, startEvents, type EventServices } from "../stream/event-response.js";
 import type { ViewerHandler } from "../access/guard.js";
 import { readPagePath } from "../../model/page-path.js";
@@ -16,14 +19,16 @@ export const blamePattern = `${root}/NAME`;
 /** Limit on the events produced in advance of the client, in bytes. */
 const pendingBytesMax = 256 << 10;
 
-/** Greater than the last line of any file. */
-const lastLine = 2 ** 31 - 1;
+/** Limits on files that are blamed at the same time, and on those that wait. */
+const blamesMax = 4;
+const waitingMax = 100;
 
 /**
  * `GET /.api/blame/NAME[@REVISION]/-/stream/PATH`: the origin of the lines of a file, one event per run of lines from
- * the same commit, then `done`. A missing file is a plain 404.
+ * the same commit as soon as git finds it, then `done`. A missing file is a plain 404.
  */
-export function blameHandler(content: ContentServices, events: EventServices): ViewerHandler {
+export function blameHandler(content: ContentServices, events: EventServices, sharePercent: number): ViewerHandler {
+  const permits = new FairSemaphore(shareLimits(blamesMax, waitingMax, sharePercent));
   return async (request, response, viewer) => {
     if (request.method === "HEAD") return refuseHead(response);
     const pagePath = readPagePath(request.path.slice(root.length));
@@ -33,34 +38,58 @@ export function blameHandler(content: ContentServices, events: EventServices): V
     await withContext(content, { request, response, viewer }, {}, async (context) => {
       const { commit, entry } = await findEntry(context, pagePath);
       if (entry.kind !== "file") throw new TrawlError("not-found", `${JSON.stringify(entry.path)} is not a file`);
-      const lines = await readBlame(
-        commit,
-        { path: entry.path, startLine: 1, endLine: lastLine, ignoreWhitespace: false },
-        context,
-      );
-      if (response.closed) return;
-      sendHunks(lines, startEvents(request, response, events));
+      const release = await takePermit(permits, context.client, "files to blame", response, {});
+      if (release === undefined) return;
+      try {
+        const origins = streamOrigins(commit, entry.path, mirrorPath(content, commit), context);
+        await sendOrigins(origins, response, () => startEvents(request, response, events));
+      } finally {
+        release();
+      }
     });
   };
 }
 
-/** No faster than the client reads. */
-function sendHunks(hunks: readonly BlamedLines[], sink: EventSink): void {
-  let sent = 0;
-  const goOn = (): void => {
-    for (; sent < hunks.length; sent++) {
-      if (sink.closed || sink.pendingBytes > pendingBytesMax) return;
-      sink.send("hunk", [JSON.stringify([shownHunk(hunks[sent])])]);
-    }
-    sink.send("done", ["{}"]);
-    sink.end();
+/** No faster than the client reads. An error before the first event is thrown. */
+async function sendOrigins(
+  origins: AsyncIterable<readonly OriginOfLines[]>,
+  response: HttpResponse,
+  start: () => SseStream,
+): Promise<void> {
+  let sink: SseStream | undefined;
+  let goOn = (): void => undefined;
+  const open = (): SseStream => {
+    const opened = start();
+    opened.onDrain(() => goOn());
+    opened.onClosed(() => goOn());
+    return opened;
   };
-  sink.onDrain(goOn);
-  goOn();
+  try {
+    for await (const found of origins) {
+      if (response.closed) return;
+      sink ??= open();
+      for (const one of found) {
+        if (sink.closed) return;
+        sink.send("hunk", [JSON.stringify([shownHunk(one)])]);
+        if (sink.pendingBytes > pendingBytesMax && !sink.closed)
+          await new Promise<void>((resolve) => {
+            goOn = resolve;
+          });
+      }
+    }
+  } catch (error) {
+    if (sink === undefined || !(error instanceof TrawlError) || error.code === "internal") throw error;
+    sink.fail(error.message);
+    return;
+  }
+  if (response.closed) return;
+  sink ??= start();
+  sink.send("done", ["{}"]);
+  sink.end();
 }
 
 /** The names of the author's properties are those that clients of this interface know. */
-function shownHunk({ startLine, endLine, commit, data: { author, message, parents }, path }: BlamedLines) {
+function shownHunk({ startLine, endLine, commit, data: { author, message, parents }, path }: OriginOfLines) {
   return {
     commitID: commit.oid,
     startLine,

@@ -1,9 +1,11 @@
 import type { Authenticator } from "../../account/sign-in/authenticator.js";
 import type { Origins } from "../../account/sign-in/origins.js";
-import { errorMessage } from "../../base/errors.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import { share } from "../../base/fair-semaphore.js";
 import type { MetricRegistry } from "../../base/metrics.js";
+import { waitForCommit, type AwaitedCommit } from "../../browse/commit-wait.js";
+import type { RequestContext } from "../../browse/request-context.js";
 import type { EventSink } from "../../model/event-sink.js";
 import { clientKey } from "../../model/client.js";
 import type { SearchRequest } from "../../model/search-request.js";
@@ -16,13 +18,18 @@ import { headersOfEvery } from "../access/cors.js";
 import { refuseHead, startEvents, type EventServices } from "../stream/event-response.js";
 import { graphqlBytesMax, graphqlAdmission } from "./graphql-route.js";
 import { guarded, type ViewerHandler } from "../access/guard.js";
+import { addMcpRoutes, type McpServices } from "./mcp-route.js";
 import { pageHandler } from "./pages.js";
 import { rawHandler } from "./raw-route.js";
 import { ByteBudget } from "../server/request-body.js";
+import { receiptHandler } from "./receipt-route.js";
+import { exportHandler, type ExportServices } from "./export-route.js";
 import { requestCheck } from "../access/request-check.js";
+import type { Searcher } from "../../search/searcher.js";
+import { addOAuthRoutes, type OAuthServices } from "./oauth-routes.js";
 import { addSignInRoutes, type SignInServices } from "./sign-in-routes.js";
 import { chooseDiffType } from "../stream/diff-type.js";
-import { parseStreamParams } from "../stream/stream-params.js";
+import { parseStreamParams, withSender } from "../stream/stream-params.js";
 import type { TrustedHosts } from "../access/trusted-hosts.js";
 import type { WebFiles } from "./web-files.js";
 import { addWebFileRoute } from "./web-pages.js";
@@ -68,7 +75,11 @@ export function addRoutes(server: HttpServer, services: Services): void {
       else response.reply(200, plainText, text);
     }),
   );
-  server.route("GET", blamePattern, guard(blameHandler(services.content, events)));
+  server.route("GET", "/.api/search/receipt/ID", guard(receiptHandler(services.search)));
+  // A link of a page sends no header of its own, without which a session is not valid below `/.api/`.
+  for (const folder of ["/.api/search/export", "/-/search-jobs"])
+    server.route("GET", `${folder}/FILE`, guard(exportHandler(services)));
+  server.route("GET", blamePattern, guard(blameHandler(services.content, events, services.sharePercent)));
   server.route("GET", "/healthz", (_request, response) => response.reply(200, plainText, "ok\n"));
   // Health checks have no credential. Repositories that the viewer may not see are counted, but not named.
   server.route("GET", "/readyz", (request, response) => {
@@ -90,7 +101,9 @@ export function addRoutes(server: HttpServer, services: Services): void {
       response.reply(200, { "Content-Type": services.metrics.contentType }, text);
     }),
   );
+  addMcpRoutes(server, { ...services, contextFor: services.content.contextFor });
   addSignInRoutes(server, services);
+  addOAuthRoutes(server, services);
   addClientRoutes(server, services, guard);
   addWebhookRoute(server, services.webhooks);
   addWebFileRoute(server, services.web);
@@ -108,8 +121,11 @@ export interface Services {
   readonly signIn: SignInServices["signIn"];
   readonly cookies: SignInServices["cookies"];
   readonly isNameTaken: SignInServices["isNameTaken"];
+  readonly oauth: OAuthServices["oauth"];
   readonly search: SearchHandler;
+  readonly jobs: ExportServices["jobs"];
   readonly graphql: Pick<GraphqlExecutor, "answer">;
+  readonly mcp: McpServices["mcp"];
   /**
    * For `/readyz`: whether each repository is searchable or has failed, and the progress of each repository visible to
    * the viewer as JSON; undefined sees none.
@@ -146,6 +162,8 @@ export interface SearchHandler {
    * this viewer.
    */
   trace(id: string, viewer: Viewer): string | undefined;
+  /** Part of a list of the receipt with this id; undefined if there is none for this viewer. */
+  readonly receiptPage: Searcher["receiptPage"];
 }
 
 export interface Refusal {
@@ -171,14 +189,43 @@ function streamHandler(services: Services & EventServices): ViewerHandler {
     }
     const sink = startEvents(request, response, services);
     if (params.kind === "bad") return endWithError(sink, params.message);
-    try {
-      const diffType = chooseDiffType(services.diffType, request.headers.get("user-agent"));
-      search.run({ ...params.request, diffType, viewer, client }, sink);
-    } catch (error) {
+    const diffType = chooseDiffType(services.diffType, request.headers.get("user-agent"));
+    const run = (): void => search.run(withSender(params.request, diffType, viewer, client), sink);
+    const fail = (error: unknown): void => {
       log.error({ err: error }, `search failed: ${errorMessage(error)}`);
       endWithError(sink, "internal error");
+    };
+    if (params.waitFor !== undefined) {
+      const context = services.content.contextFor(viewer, request.remoteAddress);
+      sink.onClosed(() => context.cancel());
+      return runAfterCommit(params.waitFor, context, sink, () => {
+        const late = search.admit(client);
+        if (late === undefined) run();
+        else endWithError(sink, late.message);
+      }).catch(fail);
+    }
+    try {
+      run();
+    } catch (error) {
+      fail(error);
     }
   };
+}
+
+/** Runs the search when the commit is searchable; otherwise the stream says why it is not, and has no results. */
+async function runAfterCommit(
+  commit: AwaitedCommit,
+  context: RequestContext,
+  sink: EventSink,
+  run: () => void,
+): Promise<void> {
+  try {
+    await waitForCommit(commit, context);
+  } catch (error) {
+    if (!(error instanceof TrawlError) || error.code === "internal") throw error;
+    return endWithError(sink, `wait_for: ${error.message}`);
+  }
+  if (!sink.closed) run();
 }
 
 /** What assistants in editors request at startup: all features other than search are off. */

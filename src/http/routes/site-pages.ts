@@ -15,13 +15,16 @@ export const openPages: ReadonlyMap<string, string> = new Map(
 /** The text of other pages, by the start of the path. */
 const sitePages: readonly (readonly [path: RegExp, text: string])[] = [
   [/^\/contexts(\/|$)/, "Search contexts: ask GraphQL for searchContexts, or searchContextBySpec."],
-  [/^\/search-jobs$/, "Search jobs are not available yet."],
+  [/^\/search-jobs$/, "Search jobs: ask GraphQL for searchJobs, or use the command trawl job."],
   [/^\/site-admin(\/|$)/, "The site is administered by the trawl command, its configuration file, and GraphQL."],
   [
     /^\/(users\/[^/]+|user|settings|organizations\/[^/]+|teams\/[^/]+)(\/|$)/,
     "Users, organisations, teams, tokens and settings: ask GraphQL, or use the trawl command.",
   ],
-  [/^\/(api|debug)\/console$/, "Send GraphQL requests by POST to /.api/graphql; it describes itself by introspection."],
+  [
+    /^\/(?:(?:api|debug)\/console|api\/schema)$/,
+    "Send GraphQL requests by POST to /.api/graphql; it describes itself by introspection.",
+  ],
   [
     /^\/help(\/|$)/,
     "The documents are in the folder docs of the program: query-syntax.md tells what a query can hold, clients.md which clients work, " +

@@ -1,36 +1,84 @@
 import { TrawlError } from "../../base/errors.js";
-import { lineBytesUnlimited, type SearchRequest } from "../../model/search-request.js";
+import type { AwaitedCommit } from "../../browse/commit-wait.js";
+import { lineBytesUnlimited, type ReceiptMode, type SearchRequest } from "../../model/search-request.js";
 
 /** A request without its sender. */
 export type RequestedSearch = Omit<SearchRequest, "viewer" | "client" | "diffType">;
 
+/** Copies each property, because spreading takes longer than parsing them. */
+export function withSender(
+  requested: RequestedSearch,
+  diffType: SearchRequest["diffType"],
+  viewer: SearchRequest["viewer"],
+  client: string,
+): SearchRequest {
+  const {
+    query,
+    version,
+    patternType,
+    display,
+    chunkMatches,
+    contextLines,
+    lineBytesMax,
+    defaultCount,
+    debug,
+    receipt,
+  } = requested;
+  return {
+    query,
+    version,
+    patternType,
+    display,
+    chunkMatches,
+    contextLines,
+    lineBytesMax,
+    receipt,
+    diffType,
+    defaultCount,
+    debug,
+    viewer,
+    client,
+  };
+}
+
 export type StreamParams =
-  | { readonly kind: "request"; readonly request: RequestedSearch }
+  | {
+      readonly kind: "request";
+      readonly request: RequestedSearch;
+      /** The commit that must be searchable before the search begins. */
+      readonly waitFor?: AwaitedCommit;
+    }
   | { readonly kind: "bad"; readonly message: string };
 
 /**
  * Parses the parameters of the stream endpoint from the raw query string.
  *
  * An empty value counts as absent; of a repeated parameter, the first one counts. Unknown parameters are ignored:
- * clients send `sm`, `dl`, `dk`, `dc`, `zoekt-search-opts`, `trace` and `feat`, which have no meaning here. The query
- * language determines the pattern type from `v` and `t`. The first invalid value determines the message; clients
- * compare the beginning of these texts, although one or two are odd.
+ * clients send `sm`, `dl`, `dk`, `dc`, `zoekt-search-opts`, `trace` and most values of `feat`, which have no meaning
+ * here. The query language determines the pattern type from `v` and `t`. The first invalid value determines the
+ * message; clients compare the beginning of these texts, although one or two are odd.
  */
 export function parseStreamParams(rawQuery: string): StreamParams {
   const given = new URLSearchParams(rawQuery);
   try {
-    return { kind: "request", request: readRequest((name) => given.get(name) ?? "") };
+    const debug = given.getAll("feat").includes(debugFeature);
+    const request = { ...readRequest((name) => given.get(name) ?? ""), debug };
+    const waitFor = readAwaitedCommit(given.get("wait_for") ?? "");
+    return waitFor === undefined ? { kind: "request", request } : { kind: "request", request, waitFor };
   } catch (error) {
     if (error instanceof TrawlError && error.code === "bad-request") return { kind: "bad", message: error.message };
     throw error;
   }
 }
 
-function readRequest(given: (name: string) => string): RequestedSearch {
+/** The value of `feat` that requests the member `debug` of match objects. */
+const debugFeature = "search-debug";
+
+function readRequest(given: (name: string) => string): Omit<RequestedSearch, "debug"> {
   const query = given("q");
   if (query === "") throw bad("no query found");
   const display = readInteger("display", given("display"), -1);
-  const chunkMatches = readBoolean(given("cm"));
+  const chunkMatches = readBoolean("chunk matches", given("cm"));
   const contextLines = readContextLines(given("cl"));
   const lineBytesMax = readInteger("max-line-len", given("max-line-len"), -1);
   return {
@@ -42,7 +90,24 @@ function readRequest(given: (name: string) => string): RequestedSearch {
     contextLines,
     lineBytesMax: lineBytesMax <= 0 ? lineBytesUnlimited : Math.min(lineBytesMax, lineBytesUnlimited),
     defaultCount: undefined,
+    receipt: readReceipt(given),
   };
+}
+
+/** `REPOSITORY@COMMIT`: no name contains an at sign. */
+function readAwaitedCommit(text: string): AwaitedCommit | undefined {
+  if (text === "") return undefined;
+  const at = text.indexOf("@");
+  const [repository, oid] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1).toLowerCase()];
+  if (repository !== "" && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(oid)) return { repository, oid };
+  throw bad(`wait_for must be REPOSITORY@COMMIT with the full id of a commit, got ${quoted(text)}`);
+}
+
+/** A strict search has a receipt as well. */
+function readReceipt(given: (name: string) => string): ReceiptMode {
+  const wantsReceipt = readBoolean("receipt", given("receipt"));
+  if (readBoolean("strict", given("strict"))) return "strict";
+  return wantsReceipt ? "report" : "none";
 }
 
 /** A decimal 64-bit integer, with an optional sign. */
@@ -73,10 +138,10 @@ const booleans: Readonly<Record<string, boolean>> = {
   False: false,
 };
 
-function readBoolean(text: string): boolean {
+function readBoolean(name: string, text: string): boolean {
   if (text === "") return false;
   const value = Object.hasOwn(booleans, text) ? booleans[text] : undefined;
-  if (value === undefined) throw bad(`chunk matches must be parseable as a boolean, got ${quoted(text)}`);
+  if (value === undefined) throw bad(`${name} must be parseable as a boolean, got ${quoted(text)}`);
   return value;
 }
 

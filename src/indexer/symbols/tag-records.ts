@@ -6,6 +6,9 @@ const windowBytes = 2000;
 /** The prefix of the names that ctags makes up for what has none. */
 const madeUpName = "__anon";
 
+/** Begins a line in which ctags warns about the text, for example of a symbol without a name. */
+const warning = '{"_type": "error", ';
+
 const lineFeed = 10;
 
 interface Tag {
@@ -17,10 +20,10 @@ interface Tag {
 
 /**
  * The symbols in ctags' records of one text: `MARK line TAB kind TAB name MARK container LF`. Both are latin1, one
- * character per byte. Returns undefined if these are not such records.
+ * character per byte. Lines with warnings may be between them. Returns undefined if these are not such records.
  */
 export function parseTags(records: string, mark: string, text: string): ContentSymbols | undefined {
-  const parts = records.split(mark);
+  const parts = withoutWarnings(records).split(mark);
   if (parts[0] !== "" || parts.length % 2 === 0) return undefined;
   const tags: Tag[] = [];
   let isSorted = true;
@@ -39,6 +42,14 @@ export function parseTags(records: string, mark: string, text: string): ContentS
     kinds: tags.map(({ kind }) => kind),
     containers: tags.map(({ container }) => container),
   };
+}
+
+function withoutWarnings(records: string): string {
+  if (!records.includes(warning)) return records;
+  return records
+    .split("\n")
+    .filter((line) => !line.startsWith(warning))
+    .join("\n");
 }
 
 function parseTag(head: string, tail: string): Tag | undefined {

@@ -1,4 +1,5 @@
 import type { DocumentTable, ListRequest } from "./document-table.js";
+import type { SymbolKernel } from "./symbol-kernel.js";
 
 /**
  * The three hot loops behind one interface: scanning text for a literal, building posting lists, and writing matches
@@ -13,7 +14,7 @@ import type { DocumentTable, ListRequest } from "./document-table.js";
  *
  * Caller guarantees: ranges lie within the text, and `from <= to`. The capacity of an array is its length.
  */
-export interface Kernel {
+export interface Kernel extends SymbolKernel {
   readonly name: "native" | "ts";
 
   /**
@@ -118,6 +119,13 @@ export interface Kernel {
   ): number;
 
   /**
+   * Writes to `out` the contents that have some of `units[0, unitCount)`, which are ascending, each once, and returns
+   * how many. Content i consists of the units from `firstUnits[i]` to before `firstUnits[i + 1]`; units after the last
+   * content belong to none. Throws a TypeError if `out` has no room for all of them.
+   */
+  contentsOfUnits(units: Uint32Array, unitCount: number, firstUnits: Uint32Array, out: Uint32Array): number;
+
+  /**
    * Writes to `out` those of `contents[0, contentCount)` that have a visible document, and returns how many. The number
    * after the last content stands for the documents without content. A document is visible if it has no tombstone and is
    * on a searched branch of its repository. Sets `counts[0]` to the number of visible documents.
@@ -179,6 +187,28 @@ export interface Kernel {
    * caller must pass a larger buffer.
    */
   encodeResults(request: ResultsRequest): boolean;
+
+  /**
+   * Adds the matches of results to `sum`, a digest as in `result-digest.ts`: those that `encodeResults` wrote while its
+   * cursor moved from (`range[0]`, `range[1]`) to (`range[2]`, `range[3]`). The 16 bytes of `fragments` before the head
+   * of each result are the key of its repository and commit.
+   */
+  digestResults(
+    paths: Uint8Array,
+    fragments: Uint8Array,
+    results: Uint32Array,
+    resultCount: number,
+    rows: Uint32Array,
+    range: Uint32Array,
+    sum: Uint32Array,
+  ): void;
+
+  /**
+   * Writes `text[from, to)` as the inside of a JSON string into `out` from `at`: each byte that is not part of valid
+   * UTF-8 as U+FFFD. Returns the position after it; if it does not fit, a number greater than the length of `out`, and
+   * what `out` holds from `at` is unspecified.
+   */
+  writeJson(text: Uint8Array, from: number, to: number, out: Uint8Array, at: number): number;
 }
 
 /** Indexes of the words that describe one result of `encodeResults`. */

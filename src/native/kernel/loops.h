@@ -100,11 +100,22 @@ struct ResultsJob {
   uint32_t* cursor;
 };
 
+// The part [from, to) of a text that is written as the inside of a JSON string into `out`, from `at`.
+struct JsonJob {
+  Text text;
+  size_t from, to;
+  uint8_t* out;
+  size_t outLength;
+  size_t at;
+};
+
 static inline ResultWords resultAt(const ResultsJob& job, size_t index) {
   ResultWords words;
   memcpy(&words, job.results + index * resultWordCount, sizeof words);
   return words;
 }
+
+struct SymbolsJob;
 
 struct Loops {
   const char* name;
@@ -112,6 +123,8 @@ struct Loops {
   Outcome (*scanLines)(const ScanJob&);
   size_t (*countNewlines)(Text text, size_t from, size_t to);
   Outcome (*encodeResults)(const ResultsJob&);
+  size_t (*writeJson)(const JsonJob&);
+  Outcome (*encodeSymbols)(const SymbolsJob&);
 };
 
 // Null if compiled for another architecture. The AVX2 loops run only on a processor that has AVX2.

@@ -12,7 +12,13 @@ export function nativeKernel(): Kernel {
 }
 
 /** Returns a kernel that calls these methods of the addon. */
-export function kernelOver({ encodeResults, visibleContents, listResults, ...loops }: NativeMethods): Kernel {
+export function kernelOver({
+  encodeResults,
+  encodeSymbols,
+  visibleContents,
+  listResults,
+  ...loops
+}: NativeMethods): Kernel {
   return {
     name: "native",
     ...loops,
@@ -44,6 +50,22 @@ export function kernelOver({ encodeResults, visibleContents, listResults, ...loo
         request.chunks,
         request.contextLines,
         request.lineBytesMax,
+        request.out,
+        request.pauseAt,
+        request.cursor,
+      ),
+    encodeSymbols: (request) =>
+      encodeSymbols(
+        request.text,
+        request.records,
+        request.paths,
+        request.newlines,
+        request.newlineStep,
+        request.fragments,
+        request.kindStarts,
+        request.results,
+        request.resultCount,
+        request.rows,
         request.out,
         request.pauseAt,
         request.cursor,

@@ -70,3 +70,10 @@ export class JsonWriter {
     return length;
   }
 }
+
+/** As `Kernel.writeJson`. */
+export function writeJson(text: Uint8Array, from: number, to: number, out: Uint8Array, at: number): number {
+  const writer = new JsonWriter(out, at);
+  writer.string(text, from, to);
+  return writer.isFull ? out.length + 1 : writer.at;
+}

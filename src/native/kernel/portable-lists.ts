@@ -1,4 +1,4 @@
-import { lowerBound } from "../../base/sorted-search.js";
+import { gallop, lowerBound } from "../../base/sorted-search.js";
 import { trigramAt } from "./alphabet.js";
 import { decodePostings, intersectPostings } from "./portable-postings.js";
 
@@ -37,6 +37,29 @@ export function unitsOfLists(
     if (i === 0) count = decodePostings(postings, from, to, units);
     else if (to - from > count * mergeBytesPerUnit) break;
     else count = intersectPostings(postings, from, to, units, count);
+  }
+  return count;
+}
+
+export function contentsOfUnits(
+  units: Uint32Array,
+  unitCount: number,
+  firstUnits: Uint32Array,
+  out: Uint32Array,
+): number {
+  if (unitCount > units.length) throw new TypeError("contentsOfUnits: units");
+  const contentCount = firstUnits.length - 1;
+  let count = 0;
+  let end = 0;
+  let content = 0;
+  for (let i = 0; i < unitCount; i++) {
+    if (units[i] < end) continue;
+    content = gallop(firstUnits, content, units[i] + 1, contentCount + 1);
+    if (content > contentCount) break;
+    if (content === 0) continue;
+    if (count === out.length) throw new TypeError("contentsOfUnits: out");
+    out[count++] = content - 1;
+    end = firstUnits[content];
   }
   return count;
 }

@@ -1,8 +1,11 @@
 import type { Kernel } from "./kernel.js";
 import { buildPostings, decodePostings, distinctTrigrams, intersectPostings } from "./portable-postings.js";
-import { findLists, unitsOfLists } from "./portable-lists.js";
+import { contentsOfUnits, findLists, unitsOfLists } from "./portable-lists.js";
 import { listResults, visibleContents } from "./portable-documents.js";
+import { digestResults } from "./portable-digest.js";
+import { writeJson } from "./portable-json.js";
 import { encodeResults } from "./portable-results.js";
+import { copySymbolNames, encodeSymbols, symbolKinds } from "./portable-symbols.js";
 import { countNewlines, newlineTable, scan, scanLines } from "./portable-scan.js";
 
 /** The kernel in plain TypeScript: the oracle for tests of the native kernel, and the fallback without a compiler. */
@@ -18,7 +21,13 @@ export const portableKernel: Kernel = {
   intersectPostings,
   findLists,
   unitsOfLists,
+  contentsOfUnits,
   visibleContents,
   listResults,
   encodeResults,
+  digestResults,
+  writeJson,
+  copySymbolNames,
+  symbolKinds,
+  encodeSymbols,
 };

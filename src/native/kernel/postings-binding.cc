@@ -99,6 +99,17 @@ napi_value unitsOfLists(napi_env env, napi_callback_info info) {
   return count == noRoom ? misuse(env, "unitsOfLists: lists or units") : number(env, count);
 }
 
+napi_value contentsOfUnits(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Words units = given.words(0);
+  size_t unitCount = given.number(1);
+  Words firstUnits = given.words(2), out = given.words(3);
+  given.need(unitCount <= units.length && firstUnits.length > 0);
+  if (!given.sound()) return misuse(env, "contentsOfUnits");
+  size_t count = trawl::contentsOfUnits(units.data, unitCount, firstUnits.data, firstUnits.length - 1, out.data, out.length);
+  return count == noRoom ? misuse(env, "contentsOfUnits: out") : number(env, count);
+}
+
 }  // namespace
 
 bool addPostingFunctions(napi_env env, napi_value kernel) {
@@ -107,7 +118,8 @@ bool addPostingFunctions(napi_env env, napi_value kernel) {
          addFunction(env, kernel, {"decodePostings", guarded<decodePostings>}, nullptr) &&
          addFunction(env, kernel, {"intersectPostings", guarded<intersectPostings>}, nullptr) &&
          addFunction(env, kernel, {"findLists", guarded<findLists>}, nullptr) &&
-         addFunction(env, kernel, {"unitsOfLists", guarded<unitsOfLists>}, nullptr);
+         addFunction(env, kernel, {"unitsOfLists", guarded<unitsOfLists>}, nullptr) &&
+         addFunction(env, kernel, {"contentsOfUnits", guarded<contentsOfUnits>}, nullptr);
 }
 
 }  // namespace trawl

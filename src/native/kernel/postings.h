@@ -70,4 +70,9 @@ size_t findLists(const PostingLists& shard, Text literal, uint32_t* lists);
 size_t unitsOfLists(Text postings, const uint32_t* starts, size_t startCount, const uint32_t* lists, size_t listCount,
                     uint32_t* units, size_t room);
 
+// Writes the contents that have some of the ascending `units` to `out`, each once. Content i consists of the units from
+// firstUnits[i] to before firstUnits[i + 1]. Returns how many, or `noRoom` if `out` is too short.
+size_t contentsOfUnits(const uint32_t* units, size_t unitCount, const uint32_t* firstUnits, size_t contentCount,
+                       uint32_t* out, size_t room);
+
 }  // namespace trawl

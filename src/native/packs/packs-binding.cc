@@ -91,6 +91,26 @@ napi_value readObject(napi_env env, napi_callback_info info) {
   return number(env, static_cast<size_t>(found));
 }
 
+// Writes the kind of each text, and to `state` the number of texts and of bytes. False if stopped.
+napi_value readTexts(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  OpenPacks* open = openOf(&given);
+  Text oids = given.bytes(1);
+  Words sizes = given.words(2);
+  Text out = given.bytes(3);
+  uint32_t pauseBytes = given.number(4);
+  Words kinds = given.words(5), state = given.words(6);
+  StopFlags stop = given.stopFlags(7);
+  const size_t oidBytes = open == nullptr ? 1 : open->packs->oidBytes();
+  given.need(oids.length == sizes.length * oidBytes && kinds.length >= sizes.length && state.length >= 2);
+  if (!given.sound()) return misuse(env, "readTexts");
+  Packs::Texts done = open->packs->readTexts(oids.data, sizes.data, sizes.length, const_cast<uint8_t*>(out.data), out.length, pauseBytes,
+                                             kinds.data, stop);
+  state.data[0] = static_cast<uint32_t>(done.count);
+  state.data[1] = static_cast<uint32_t>(done.bytes);
+  return boolean(env, !done.isStopped);
+}
+
 // Of two trees, given as two consecutive oids. Returns a `Found`.
 napi_value beginDiff(napi_env env, napi_callback_info info) {
   Arguments given(env, info);
@@ -125,7 +145,7 @@ napi_value nextDiff(napi_env env, napi_callback_info info) {
 bool addPackFunctions(napi_env env, napi_value exports) {
   const Export functions[] = {
       {"openPacks", guarded<openPacks>}, {"closePacks", guarded<closePacks>}, {"describeObjects", guarded<describeObjects>},
-      {"readObject", guarded<readObject>}, {"beginDiff", guarded<beginDiff>}, {"nextDiff", guarded<nextDiff>},
+      {"readObject", guarded<readObject>}, {"readTexts", guarded<readTexts>}, {"beginDiff", guarded<beginDiff>}, {"nextDiff", guarded<nextDiff>},
   };
   for (const Export& entry : functions) {
     if (!addFunction(env, exports, entry, nullptr)) return false;

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "file-guard.h"
+
 namespace trawl {
 namespace {
 
@@ -50,6 +52,13 @@ bool applyDelta(Text base, Text delta, uint8_t* out, size_t length, const StopFl
     lookAt = done + copiedBytesMax;
   }
   return done == length;
+}
+
+TextKind kindOfText(const uint8_t* bytes, size_t length) {
+  if (memchr(bytes, 0, length) != nullptr) return TextKind::binary;
+  uint8_t all = 0;
+  for (size_t i = 0; i < length; i++) all |= bytes[i];
+  return all < 128 ? TextKind::ascii : TextKind::other;
 }
 
 }  // namespace
@@ -118,6 +127,31 @@ Found Packs::read(const uint8_t* oid, uint8_t* out, size_t size, const StopFlags
   SharedBytes base;
   Found found = resolve({position.pack, head.base}, &base, stop);
   return found == Found::yes ? apply(pack, head, base, out, size, stop) : found;
+}
+
+Packs::Texts Packs::readTexts(const uint8_t* oids, const uint32_t* sizes, size_t count, uint8_t* out, size_t outBytes, size_t pauseBytes,
+                              uint32_t* kinds, const StopFlags& stop) {
+  Texts done = {0, 0, false};
+  size_t unpacked = 0;
+  while (done.count < count && unpacked < textBytesMax) {
+    const size_t i = done.count, size = sizes[i];
+    const uint32_t faults = packFaults();
+    uint8_t* text = out + done.bytes;
+    if (size > outBytes - done.bytes) break;
+    Found found = read(oids + i * oidBytes_, text, size, stop);
+    unpacked += size;
+    if (found == Found::stopped) {
+      done.isStopped = true;
+      break;
+    }
+    TextKind kind = found == Found::yes && packFaults() == faults ? kindOfText(text, size) : TextKind::notFound;
+    kinds[i] = static_cast<uint32_t>(kind);
+    done.count++;
+    if (kind != TextKind::ascii && kind != TextKind::other) continue;
+    done.bytes += size;
+    if (size > pauseBytes) break;
+  }
+  return done;
 }
 
 Found Packs::readTree(const uint8_t* oid, SharedBytes* tree, const StopFlags& stop) {

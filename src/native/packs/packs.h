@@ -25,6 +25,18 @@ enum class Found : uint32_t {
   stopped = 3,
 };
 
+// What `readTexts` did with one object.
+enum class TextKind : uint32_t {
+  // Unpacked; all of its bytes are below 128, and none is zero.
+  ascii = 0,
+  // Unpacked; none of its bytes is zero.
+  other = 1,
+  // It has a zero byte: its bytes were not kept.
+  binary = 2,
+  // In no pack, damaged there, or too large for the budget.
+  notFound = 3,
+};
+
 /**
  * Objects by oid.
  *
@@ -47,6 +59,21 @@ class Packs {
 
   // `size` is the one reported by `describe`.
   Found read(const uint8_t* oid, uint8_t* out, size_t size, const StopFlags& stop);
+
+  struct Texts {
+    // How many objects were dealt with, and how many bytes written.
+    size_t count;
+    size_t bytes;
+    bool isStopped;
+  };
+
+  // Unpacks objects one after another into `out`, without gaps, and writes the kind of each. `sizes` are those reported
+  // by `describe`. Returns after a text of more than `pauseBytes`, before
+  // one for which `out` has no room, and after `textBytesMax` bytes, so that its caller can do something else.
+  Texts readTexts(const uint8_t* oids, const uint32_t* sizes, size_t count, uint8_t* out, size_t outBytes, size_t pauseBytes,
+                  uint32_t* kinds, const StopFlags& stop);
+
+  static constexpr size_t textBytesMax = 4u << 20;
 
   // The bytes stay charged to the budget until they are no longer referenced.
   Found readTree(const uint8_t* oid, SharedBytes* tree, const StopFlags& stop);

@@ -24,6 +24,9 @@ export const objectKinds = { none: 0, commit: 1, tree: 2, blob: 3, tag: 4 } as c
 /** `Found` of packs.h. */
 const found = { yes: 0, no: 1, tooLarge: 2, stopped: 3 } as const;
 
+/** `TextKind` of packs.h. */
+export const textKinds = { ascii: 0, other: 1, binary: 2, notFound: 3 } as const;
+
 /** `TreeDiff::Progress` of tree-diff.h. */
 const diffProgress = { more: 0, done: 1, failed: 2, stopped: 3, tooMany: 4 } as const;
 
@@ -71,6 +74,27 @@ export class Packs {
     const outcome = this.#stop() ? found.stopped : this.#addon.readObject(this.#packs, oid, out, this.#stopWords);
     if (outcome === found.stopped) throw stopped();
     return outcome === found.yes;
+  }
+
+  /**
+   * Unpacks texts one after another into `out`, without gaps, and writes a kind of `textKinds` for each. `oids` has one for
+   * each size; sizes are those reported by `describe`. Binary texts and those that are not found leave no
+   * bytes. Returns after a text of more than `pauseBytes`, before one for which there is no room, or when it has run for
+   * some milliseconds.
+   */
+  readTexts(
+    oids: Uint8Array,
+    sizes: Uint32Array,
+    out: Uint8Array,
+    pauseBytes: number,
+    kinds: Uint32Array,
+  ): { readonly count: number; readonly byteCount: number } {
+    const goesOn =
+      !this.#stop() &&
+      this.#addon.readTexts(this.#packs, oids, sizes, out, pauseBytes, kinds, this.#state, this.#stopWords);
+    if (!goesOn) throw stopped();
+    const [count, byteCount] = this.#state;
+    return { count, byteCount };
   }
 
   /**

@@ -1,5 +1,4 @@
 import { nearestWord } from "../../base/nearest-word.js";
-import { unreachable } from "../../base/assert.js";
 import { TrawlError } from "../../base/errors.js";
 import { resultAtOnce } from "../../base/yielding.js";
 import { languageByName, languageNames, type Language } from "../../model/language.js";
@@ -7,22 +6,12 @@ import type { Analyses } from "../plan/analyses.js";
 import { collectLeaves, type FieldNode } from "../syntax/ast.js";
 import type { BasicQuery } from "../plan/basic.js";
 import type { Span } from "../syntax/characters.js";
-import { readDateMs } from "./dates.js";
+import { checkPlainValue } from "./check-value.js";
 import { fields, type FieldName } from "./fields.js";
 import { queryLimits } from "../syntax/limits.js";
 import { checkPredicate } from "./predicates.js";
 import { locateErrors, QueryError, RevisionSyntaxError } from "../syntax/query-error.js";
-import {
-  isRevision,
-  isRevisionGlob,
-  readBoolean,
-  readCount,
-  readSelect,
-  readTimeoutMs,
-  readYesNoOnly,
-  splitRepository,
-  splitRevisions,
-} from "./values.js";
+import { isRevision, isRevisionGlob, readBoolean, readYesNoOnly, splitRepository, splitRevisions } from "./values.js";
 
 /**
  * Rejects what the grammar accepts but no search can execute. Checks one basic query after another, in the order that
@@ -79,28 +68,10 @@ export class Validator {
   }
 
   #checkValue({ name, value, span }: FieldNode): void {
-    const kind = fields[name].value;
-    switch (kind) {
-      case "boolean":
-        readBoolean(value);
-        return;
-      case "yes-no-only":
-        readYesNoOnly(name, value);
-        return;
-      case "count":
-        readCount(value);
-        return;
-      case "duration":
-        readTimeoutMs(value);
-        return;
+    checkPlainValue(name, value, this.#nowMs);
+    switch (fields[name].value) {
       case "language":
         readLanguage(value);
-        return;
-      case "select":
-        readSelect(value);
-        return;
-      case "date":
-        readDateMs(value, this.#nowMs);
         return;
       case "regexp":
         this.#analyses.regexp(value, true, span);
@@ -112,13 +83,7 @@ export class Validator {
         return;
       case "refused":
         throw bad(`unrecognized field "${name}"`);
-      case "context":
-      case "pattern":
-      case "revisions":
-      case "text":
-        return;
       default:
-        unreachable(kind);
     }
   }
 
@@ -167,7 +132,7 @@ export class Validator {
 
   #checkIndexedGlobs(query: BasicQuery): void {
     const index = findField(query, "index");
-    if (index === undefined || readYesNoOnly("index", index.value) !== "only") return;
+    if (index === undefined || readYesNoOnly("index", index.value) !== "only" || searchesOnlyHistory(query)) return;
     if (query.fields.some(hasRevisionGlob)) throw this.#error(indexedGlob, index.span);
   }
 
@@ -214,6 +179,12 @@ export function findField(query: BasicQuery, wanted: FieldName): FieldNode | und
 
 function hasType(query: BasicQuery, type: string): boolean {
   return query.fields.some(({ name, value }) => name === "type" && value === type);
+}
+
+/** Whether it has types, and all of them are commits or diffs. */
+export function searchesOnlyHistory({ fields }: BasicQuery): boolean {
+  const types = fields.filter(({ name }) => name === "type");
+  return types.length > 0 && types.every(({ value }) => value === "commit" || value === "diff");
 }
 
 /** Expects a query with validated fields. */

@@ -59,8 +59,13 @@ export interface RepositoryFilter {
   readonly forkGiven: boolean;
   readonly archivedGiven: boolean;
   readonly visibility: "any" | "public" | "private";
-  /** "only" excludes revisions that are not indexed, "no" searches without using posting lists. */
+  /** "only" excludes what is not indexed, "no" searches without using posting lists. */
   readonly index: YesNoOnly;
+  /**
+   * Whether revisions that are not indexed are excluded: with `index:only`, unless only histories are searched, because
+   * the index of histories has the commits of other revisions too.
+   */
+  readonly onlyIndexedRevisions: boolean;
   /** A repository must satisfy all of them, each at the revision that is searched. */
   readonly conditions: readonly RepositoryCondition[];
   /** A repository must satisfy all of them, each for the history of the commit that is searched. */

@@ -7,7 +7,7 @@ import { planCommittedAfter, planRepositoryConditions } from "./repository-condi
 import { readPredicates } from "./repository-predicates.js";
 import { parseRevisionSpec, planExclusions, planRevisions } from "../fields/revisions.js";
 import { findContextName, type ContextGroup } from "./search-contexts.js";
-import { findField } from "../fields/validate.js";
+import { findField, searchesOnlyHistory } from "../fields/validate.js";
 import { readVisibility, readYesNoOnly, splitRepository } from "../fields/values.js";
 
 /**
@@ -33,6 +33,7 @@ export function planRepositories(
     group === undefined || group.revisions.length === 0
       ? []
       : [ofAllRepositories(group.revisions.map(parseRevisionSpec), [])];
+  const index = readYesNoOnly("index", findField(query, "index")?.value ?? "yes");
   return {
     context: findContextName(query),
     among: group?.names,
@@ -44,7 +45,8 @@ export function planRepositories(
     forkGiven: findField(query, "fork") !== undefined,
     archivedGiven: findField(query, "archived") !== undefined,
     visibility: readVisibility(findField(query, "visibility")?.value ?? "any"),
-    index: readYesNoOnly("index", findField(query, "index")?.value ?? "yes"),
+    index,
+    onlyIndexedRevisions: index === "only" && !searchesOnlyHistory(query),
     conditions: planRepositoryConditions(query, analyses),
     committedAfter: planCommittedAfter(query, nowMs),
   };

@@ -8,13 +8,21 @@ import { lazy } from "../../base/lazy.js";
  * Where RE2 differs from JavaScript: only `\n` ends a line, `\s` is `[\t\n\f\r ]`.
  */
 export class TextPattern {
+  readonly #group: string;
   readonly #compiled: () => RE2;
 
   constructor(source: string, flags: "" | "i" | "m" | "im" = "") {
+    this.#group = `(?${flags}:${source})`;
     this.#compiled = lazy(() => new RE2(source, flags));
   }
 
-  test(text: string): boolean {
+  /** Matches what any of the patterns matches, in one pass. */
+  static union(patterns: readonly TextPattern[]): TextPattern {
+    return new TextPattern(patterns.map((pattern) => pattern.#group).join("|"));
+  }
+
+  /** Bytes are examined as UTF-8, without being copied. */
+  test(text: string | Buffer): boolean {
     return this.#compiled().test(text);
   }
 

@@ -1,4 +1,4 @@
-import type { FoundCommit } from "../../protocol/history-messages.js";
+import type { FoundCommit } from "../../protocol/commit-page.js";
 import type { HistoryTally } from "../../protocol/tally.js";
 
 const dayMs = 86_400_000;

@@ -7,6 +7,11 @@ export function needsFiles(plans: readonly HistoryPlanWithOptions[]): boolean {
   return plans.some(({ plan }) => plan.kind === "diff" || plan.pathFilters.length > 0);
 }
 
+/** Whether the plans depend on messages. */
+export function needsMessages(plans: readonly HistoryPlanWithOptions[]): boolean {
+  return plans.some(({ plan }) => plan.messages.length > 0 || (plan.kind === "commit" && plan.pattern !== undefined));
+}
+
 /**
  * Plans that find every commit that the given plans find, and depend on headers and messages only. Undefined if that
  * excludes nothing.

@@ -24,7 +24,7 @@ export interface HistoryContext {
   readonly onShardFailure: (shardId: number) => void;
   /** Searches one shard in a search worker. Rejects if the worker crashes. */
   readonly search: (
-    task: Pick<HistoryTask, "shard" | "plans" | "repository" | "from" | "jsonUnitsMax">,
+    task: Pick<HistoryTask, "shard" | "plans" | "repository" | "from" | "jsonBytesMax">,
   ) => Promise<HistoryTaskResult>;
   readonly onMissingRevision: (repository: string, revision: string) => void;
   /** Called with what was read, which may be incomplete. */

@@ -1,4 +1,5 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
+import type { FoundCommit } from "../../protocol/commit-page.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import type { Resolution } from "../repositories/repository-resolver.js";
 import type { SearchResults } from "../stream/search-results.js";
@@ -13,7 +14,7 @@ const lookAheadCount = 3;
 /** The search to which the histories belong. */
 export interface HistoryOwner {
   readonly context: HistoryContext;
-  readonly results: Pick<SearchResults, "addCommit" | "addRepository">;
+  readonly results: Pick<SearchResults, "addCommit" | "sendCommits" | "addRepository">;
   /** False if the client has to read before more results are sent. */
   readonly hasRoom: () => boolean;
   readonly onParked: () => void;
@@ -83,11 +84,8 @@ export class HistorySearches {
     );
     try {
       for (let page = await first; page.done !== true; page = await pages.next()) {
-        for (const found of page.value) {
-          if (context.control.isStopped) return;
-          this.#add(found, repository.id);
-          if (isOneEnough) return;
-        }
+        const isStopped = !this.#addPage(page.value, repository.id, isOneEnough);
+        if (isStopped || (isOneEnough && page.value.length > 0)) return;
         await this.#waitForRoom();
       }
     } catch (error) {
@@ -96,11 +94,25 @@ export class HistorySearches {
     }
   }
 
-  #add(found: Parameters<SearchResults["addCommit"]>[0], repositoryId: number): void {
+  /** Adds its results, or only the first one; false if the search was stopped. */
+  #addPage(page: readonly FoundCommit[], repositoryId: number, onlyOne: boolean): boolean {
+    for (const found of onlyOne ? page.slice(0, 1) : page) {
+      if (this.#owner.context.control.isStopped) break;
+      this.#add(found, repositoryId);
+    }
+    this.#owner.results.sendCommits();
+    return !this.#owner.context.control.isStopped;
+  }
+
+  #add(found: FoundCommit, repositoryId: number): void {
     const { results, nowMs } = this.#owner;
     const selected = found.matches.filter(({ optionsIndex }) => this.#selectsRepository(optionsIndex));
     for (const { optionsIndex } of selected) results.addRepository(repositoryId, undefined, optionsIndex);
-    const matches = selected.length === 0 ? found.matches : found.matches.filter((one) => !selected.includes(one));
+    if (selected.length === 0) {
+      results.addCommit(found, repositoryId, nowMs);
+      return;
+    }
+    const matches = found.matches.filter((one) => !selected.includes(one));
     if (matches.length > 0) results.addCommit({ ...found, matches }, repositoryId, nowMs);
   }
 

@@ -1,4 +1,4 @@
-import type { FoundCommit } from "../../protocol/history-messages.js";
+import type { FoundCommit } from "../../protocol/commit-page.js";
 
 /** Results in order, some at a time. */
 export type ResultPages = AsyncGenerator<readonly FoundCommit[], void>;
@@ -18,13 +18,18 @@ export function compareResults(a: FoundCommit, b: FoundCommit): number {
   return a.kind === b.kind ? 0 : a.kind === "commit" ? -1 : 1;
 }
 
+/** The newer one first. Infinite dates are equal, although their difference is not a number. */
+function compareNewest(a: { readonly newest: number }, b: { readonly newest: number }): number {
+  return b.newest - a.newest || 0;
+}
+
 /**
  * Several sequences of results as one. `aheadCount` sources are opened in advance, so that several threads search them;
  * the others only when all newer results are known, so that the newest results of a long history cost little.
  */
 export async function* mergePages(sources: readonly PageSource[], aheadCount: number): ResultPages {
   if (sources.length === 1) return yield* sources[0].open();
-  const heads = [...sources].sort((a, b) => b.newest - a.newest || 0).map((source) => new Head(source));
+  const heads = [...sources].sort(compareNewest).map((source) => new Head(source));
   try {
     for (;;) {
       const left = heads.filter(({ isEnded }) => !isEnded);
@@ -32,7 +37,7 @@ export async function* mergePages(sources: readonly PageSource[], aheadCount: nu
       for (const head of left.slice(0, aheadCount + 1)) head.begin();
       const page = takeReady(left);
       if (page.length > 0) yield page;
-      const [empty] = left.filter((head) => head.result === undefined).sort((a, b) => b.newest - a.newest || 0);
+      const [empty] = left.filter((head) => head.result === undefined).sort(compareNewest);
       await empty?.load();
     }
   } finally {
@@ -64,7 +69,8 @@ function takeReady(heads: readonly Head[]): FoundCommit[] {
 class Head {
   readonly #source: PageSource;
   #pages: ResultPages | undefined;
-  #next: ReturnType<ResultPages["next"]> | undefined;
+  /** The first page, while it is not read. */
+  #first: ReturnType<ResultPages["next"]> | undefined;
   #page: readonly FoundCommit[] = [];
   #at = 0;
   /** No result that is not known yet is newer. */
@@ -81,12 +87,14 @@ class Head {
     return this.#page[this.#at];
   }
 
-  begin(): void {
-    if (this.#pages !== undefined) return;
+  /** Opens the source and requests its first page, unless that is done. */
+  begin(): ResultPages {
+    if (this.#pages !== undefined) return this.#pages;
     this.#pages = this.#source.open();
-    this.#next = this.#pages.next();
+    this.#first = this.#pages.next();
     // A failure is reported when its turn comes.
-    this.#next.catch(() => undefined);
+    this.#first.catch(() => undefined);
+    return this.#pages;
   }
 
   take(): void {
@@ -95,13 +103,13 @@ class Head {
 
   /** Reads pages until one is not empty, or until the end. */
   async load(): Promise<void> {
-    this.begin();
+    const pages = this.begin();
     while (this.result === undefined && !this.isEnded) {
-      const { value, done } = await (this.#next ?? this.#pages?.next() ?? { value: undefined, done: true });
-      this.#next = undefined;
+      const { value, done } = await (this.#first ?? pages.next());
+      this.#first = undefined;
       this.#at = 0;
       this.#page = value ?? [];
-      if (done === true) this.isEnded = true;
+      this.isEnded = done === true;
     }
   }
 

@@ -3,31 +3,37 @@ import type { CommitList } from "../../git/history/commit-list.js";
 import type { Repository } from "../../model/repository.js";
 import type {
   BuildHistory,
-  FoundCommit,
   HistoryPlanWithOptions,
   HistoryPosition,
   HistoryTask,
+  HistoryTaskResult,
 } from "../../protocol/history-messages.js";
+import { readPage, type FoundCommit } from "../../protocol/commit-page.js";
 import type { HistoryContext } from "./history-context.js";
 import type { HistoryGroup } from "./history-choice.js";
-import { headerPlans, needsFiles } from "./header-plans.js";
+import { headerPlans, needsFiles, needsMessages } from "./header-plans.js";
 import { mergePages, type PageSource, type ResultPages } from "./merge-pages.js";
 
-/** Commits that are read at a time: few at first, so that the first results come soon. */
+/**
+ * Commits that are read at a time: few at first, so that the first results come soon. Most ranges then are one history shard:
+ * for each further one git is started again, and meanwhile another range cannot be begun.
+ */
 const rangeCommitsFirst = 128;
-const rangeCommitsMax = 4096;
+const rangeCommitsMax = 1024;
 /** The same without their changes. */
 const rangeHeadersMax = 65_536;
 
-/** UTF-16 code units of JSON that are searched at a time: few at first, so that the first results come soon. */
-const pageUnitsFirst = 32 << 10;
-const pageUnitsMax = 1 << 20;
+/** Bytes of JSON that are searched at a time: few at first, so that the first results come soon. */
+const pageBytesFirst = 32 << 10;
+const pageBytesMax = 1 << 20;
+/** A page of which too little is needed costs some milliseconds at most, so the second one is not large either. */
+const pageGrowth = 8;
 
 /** History shards that are searched ahead. */
 const shardsAheadCount = 3;
 
-/** Ranges that are read ahead. Each has up to 16 MiB of changes. */
-const readAheadCount = 1;
+/** Ranges that are read ahead, by as many threads as there are readers. */
+const readAheadCount = 2;
 
 /** Searches a history: the commits that history shards have in these, the others in the mirror. */
 export async function* readHistory(repository: Repository, group: HistoryGroup, context: HistoryContext): ResultPages {
@@ -43,7 +49,8 @@ export async function* readHistory(repository: Repository, group: HistoryGroup, 
   for (const { shardId } of cover.failures) context.onShardFailure(shardId);
   const { brokenCount } = cover;
   const largeFileCount = needsFiles(plans) ? cover.largeFileCount : 0;
-  context.onBuilt(repository.name, { brokenCount, largeFileCount });
+  const cutMessageCount = needsMessages(plans) ? cover.cutMessageCount : 0;
+  context.onBuilt(repository.name, { brokenCount, largeFileCount, cutMessageCount });
   const { before, after } = acceptedDates(plans);
   const sources = cover.shards
     .filter(({ oldest, newest }) => oldest < before && newest > after)
@@ -69,23 +76,44 @@ async function* readUnindexed(
 ): ResultPages {
   const history = new UnindexedHistory(repository, list, plans, context);
   const ranges = makeRanges(list, plans);
-  const reading: { readonly shards: Shards; readonly first: ReturnType<Shards["next"]> }[] = [];
+  const reading: Ahead[] = [];
   const readNext = (): void => {
     const range = ranges.next();
-    if (range.done === true) return;
-    const shards = history.read(range.value.from, range.value.to);
-    const first = shards.next();
-    // A failure is reported when its turn comes.
-    first.catch(() => undefined);
-    reading.push({ shards, first });
+    if (range.done !== true) reading.push(new Ahead(history.read(range.value.from, range.value.to)));
   };
   for (let i = 0; i <= readAheadCount; i++) readNext();
-  for (let one = reading.shift(); one !== undefined; one = reading.shift()) {
-    for (let shard = await one.first; shard.done !== true; shard = await one.shards.next()) {
+  for (let range = reading.shift(); range !== undefined; range = reading.shift()) {
+    for (let shard = await range.take(); shard !== undefined; shard = await range.take()) {
       if (context.control.isStopped) return;
-      yield* searchShard(repository, shard.value, plans, context);
+      yield* searchShard(repository, shard, plans, context);
     }
     readNext();
+  }
+}
+
+/** Shards of a range, of which the next one is always being read, so that all readers are busy while one is searched. */
+class Ahead {
+  readonly #shards: Shards;
+  #next: ReturnType<Shards["next"]>;
+
+  constructor(shards: Shards) {
+    this.#shards = shards;
+    this.#next = this.#read();
+  }
+
+  /** Undefined at the end. */
+  async take(): Promise<Uint8Array | undefined> {
+    const { value, done } = await this.#next;
+    if (done === true) return undefined;
+    this.#next = this.#read();
+    return value;
+  }
+
+  #read(): ReturnType<Shards["next"]> {
+    const next = this.#shards.next();
+    // A failure is reported when its turn comes.
+    next.catch(() => undefined);
+    return next;
   }
 }
 
@@ -125,6 +153,7 @@ class UnindexedHistory {
   readonly #repository: Repository;
   readonly #list: CommitList;
   readonly #needsFiles: boolean;
+  readonly #needsMessages: boolean;
   /** What the headers of commits must satisfy before their changes are read; undefined if that excludes none. */
   readonly #headerPlans: readonly HistoryPlanWithOptions[] | undefined;
   readonly #context: HistoryContext;
@@ -138,6 +167,7 @@ class UnindexedHistory {
     this.#repository = repository;
     this.#list = list;
     this.#needsFiles = needsFiles(plans);
+    this.#needsMessages = needsMessages(plans);
     this.#headerPlans = headerPlans(plans);
     this.#context = context;
   }
@@ -146,28 +176,45 @@ class UnindexedHistory {
   async *read(from: number, to: number): Shards {
     const headers = this.#headerPlans;
     if (!this.#needsFiles || headers === undefined)
-      return yield* this.#build(this.#list, from, to, !this.#needsFiles, true);
-    for await (const shard of this.#build(this.#list, from, to, true, false)) {
+      return yield* this.#build(this.#list, from, to, !this.#needsFiles, { messages: true, files: true });
+    for await (const shard of this.#build(this.#list, from, to, true, { messages: true, files: false })) {
       const found: FoundCommit[] = [];
       for await (const page of searchShard(this.#repository, shard, headers, this.#context)) found.push(...page);
-      yield* this.#build(listFound(found, this.#list.oidBytes), 0, found.length, false, true);
+      yield* this.#build(listFound(found, this.#list.oidBytes), 0, found.length, false, {
+        messages: false,
+        files: true,
+      });
     }
   }
 
-  async *#build(list: CommitList, from: number, to: number, headersOnly: boolean, isReported: boolean): Shards {
+  /** Commits are read once or twice; what is left out of them is reported once. */
+  async *#build(
+    list: CommitList,
+    from: number,
+    to: number,
+    headersOnly: boolean,
+    reported: { readonly messages: boolean; readonly files: boolean },
+  ): Shards {
     const { reads, readLimits, control, onBuilt } = this.#context;
     for (let at = from; at < to && !control.isStopped; ) {
       const { id, name } = this.#repository;
       const request: BuildHistory = { kind: "build-history", repositoryId: id, list, from: at, to, headersOnly };
       const built = await reads.run<"build-history">(request, readLimits);
-      if (isReported) onBuilt(name, built);
+      onBuilt(name, {
+        brokenCount: reported.files ? built.brokenCount : 0,
+        largeFileCount: reported.files ? built.largeFileCount : 0,
+        cutMessageCount: reported.messages && this.#needsMessages ? built.cutMessageCount : 0,
+      });
       if (built.shard !== undefined) yield built.shard;
       at = built.next;
     }
   }
 }
 
-/** Searches one shard, in as many steps as its results need. */
+/**
+ * Searches one shard, in as many pages as its results need. The next page is searched while one is sent, so that several
+ * threads search even if the results of one shard come before those of all others.
+ */
 async function* searchShard(
   { id, name, stars, lastFetched }: Repository,
   shard: HistoryTask["shard"],
@@ -175,16 +222,29 @@ async function* searchShard(
   context: HistoryContext,
 ): ResultPages {
   const repository = { id, name, stars, lastFetched };
-  let from: HistoryPosition | undefined;
-  for (let jsonUnitsMax = pageUnitsFirst; !context.control.isStopped; jsonUnitsMax = pageUnitsMax) {
-    const { results, next, error } = await context.search({ shard, plans, repository, from, jsonUnitsMax });
-    if (error !== undefined) {
-      if (!(shard instanceof Uint8Array)) context.onShardFailure(shard.id);
-      throw deserializeError(error);
+  const search = (from: HistoryPosition | undefined, jsonBytesMax: number): Promise<HistoryTaskResult> => {
+    const page = context.search({ shard, plans, repository, from, jsonBytesMax });
+    // A failure is reported when its turn comes.
+    page.catch(() => undefined);
+    return page;
+  };
+  let jsonBytesMax = pageBytesFirst;
+  let ahead = context.control.isStopped ? undefined : search(undefined, jsonBytesMax);
+  try {
+    while (ahead !== undefined) {
+      const { results, next, error }: HistoryTaskResult = await ahead;
+      ahead = undefined;
+      if (error !== undefined) {
+        if (!(shard instanceof Uint8Array)) context.onShardFailure(shard.id);
+        throw deserializeError(error);
+      }
+      jsonBytesMax = Math.min(jsonBytesMax * pageGrowth, pageBytesMax);
+      if (next !== undefined && !context.control.isStopped) ahead = search(next, jsonBytesMax);
+      if (results.ends.length > 0) yield readPage(results);
     }
-    if (results.length > 0) yield results;
-    if (next === undefined) return;
-    from = next;
+  } finally {
+    // The shard is in use until then.
+    await ahead?.catch(() => undefined);
   }
 }
 

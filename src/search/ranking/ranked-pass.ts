@@ -1,16 +1,19 @@
+import { callAfter } from "../../base/deadline.js";
 import type { CatalogView } from "../../catalog/live-shards.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
-import type { Lane } from "../../protocol/messages.js";
+import type { Lane, RankedPart } from "../../protocol/messages.js";
 import type { RankBudget, RankedDocument, RankedShard, RankTaskResult } from "../../protocol/rank-messages.js";
+import { decodeDocuments, decodeShards } from "../../protocol/ranked-columns.js";
 import { compareRanked } from "../../protocol/ranked-order.js";
 import { addStats, type SearchStats } from "../../protocol/search-options.js";
 import type { SearchEnvironment } from "../search-environment.js";
 import type { SlicedWork } from "../search-slices.js";
-import { mayBeSmall } from "../small-work.js";
+import { helpRetryMs, mayBeSmall, mustStayAlone } from "../small-work.js";
+import { describeScore } from "./describe-score.js";
 
 /** The work of ranking one search, which its shards share equally; see docs/internals/ranking.md. */
-const contentsMax = 2048;
-const cheapBytesMax = 64 * 1024 * 1024;
+const contentsMax = 512;
+const cheapBytesMax = 16 * 1024 * 1024;
 const expensiveBytesMax = 8 * 1024 * 1024;
 
 /** The least work in a shard, if there are very many. */
@@ -29,10 +32,14 @@ export interface PassSearch {
   readonly control: ControlBlock;
   readonly lane: Lane;
   readonly client: string;
+  /** Whether results say how they were scored. */
+  readonly debug: boolean;
 }
 
 /** The results to send first, and what is left to search. */
 export interface Ranking {
+  /** The best documents, in order. */
+  readonly best: readonly RankedDocument[];
   /** The best results, in order. */
   readonly first: SlicedWork;
   /** The other results. */
@@ -50,6 +57,7 @@ export class RankedPass {
   readonly #search: PassSearch;
   readonly #work: SlicedWork;
   readonly #shards: RankedShard[] = [];
+  readonly #best: RankedDocument[] = [];
   readonly #budget: RankBudget;
   #isAlone: boolean;
   #activeCount = 0;
@@ -58,7 +66,7 @@ export class RankedPass {
   constructor(search: PassSearch, work: SlicedWork) {
     this.#search = search;
     this.#work = work;
-    this.#isAlone = mayBeSmall(work);
+    this.#isAlone = mayBeSmall(work) || mustStayAlone(search.environment.scheduler, search.lane);
     this.#budget = shareBudget(work.rows.length);
   }
 
@@ -79,8 +87,9 @@ export class RankedPass {
   }
 
   #addSlices(): void {
-    const { control, environment } = this.#search;
+    const { control, environment, lane } = this.#search;
     if (!this.#isAlone || this.#activeCount === 0 || control.isStopped) return;
+    if (mustStayAlone(environment.scheduler, lane)) return void callAfter(helpRetryMs, () => this.#addSlices());
     this.#isAlone = false;
     const left = Math.max(0, this.#work.rows.length - control.takenShardCount);
     for (let slice = 1; slice < Math.min(environment.pool.workerCount, left + 1); slice++) this.#schedule();
@@ -93,7 +102,7 @@ export class RankedPass {
   }
 
   async #run(): Promise<void> {
-    const { id, environment, view, control, lane } = this.#search;
+    const { id, environment, view, control, lane, debug } = this.#search;
     const { options, rows, cached } = this.#work;
     try {
       const result = await environment.pool.rank({
@@ -107,6 +116,7 @@ export class RankedPass {
         isAlone: this.#isAlone,
         lane,
         budget: this.#budget,
+        withParts: debug,
       });
       this.#take(result);
     } catch (error) {
@@ -117,57 +127,53 @@ export class RankedPass {
     if (this.#activeCount === 0) this.#resolve();
   }
 
-  #take({ shards, isDone }: RankTaskResult): void {
-    this.#shards.push(...shards);
+  #take({ ranked, isDone }: RankTaskResult): void {
+    this.#shards.push(...decodeShards(ranked));
+    this.#best.push(...decodeDocuments(ranked));
     if (!isDone && !this.#search.control.isStopped) this.#schedule();
   }
 
   #finish(stats: SearchStats): Ranking {
-    const first = this.#shards
-      .flatMap(({ best }) => best)
-      .sort(compareRanked)
-      .slice(0, rankedCountMax);
+    const first = this.#best.sort(compareRanked).slice(0, rankedCountMax);
     const sentCounts = new Map<number, number>();
     for (const { shard } of first) sentCounts.set(shard, (sentCounts.get(shard) ?? 0) + 1);
     const done = new Set<number>();
-    for (const { shard, isComplete, best, stats: own } of this.#shards) {
-      if (!isComplete || best.length !== (sentCounts.get(shard) ?? 0)) continue;
+    for (const { shard, isComplete, keptCount, stats: own } of this.#shards) {
+      // A search with a receipt examines all shards for what they cover.
+      if (this.#work.options.receipt || !isComplete || keptCount !== (sentCounts.get(shard) ?? 0)) continue;
       done.add(shard);
       addStats(stats, own);
     }
-    return { first: this.#rankedWork(first), rest: this.#otherWork(first, done) };
+    return { best: first, first: this.#rankedWork(first), rest: this.#otherWork(first, done) };
   }
 
   /** One element of its rows for each document. */
   #rankedWork(first: readonly RankedDocument[]): SlicedWork {
-    const { options, rows, cached } = this.#work;
-    const sets = options.commitSets;
-    const starts = Uint32Array.from(first, ({ shard }) => sets?.starts[shard] ?? 0);
-    return {
-      options: { ...options, commitSets: sets === undefined ? undefined : { ...sets, starts } },
-      rows: Uint32Array.from(first, ({ shard }) => rows[shard]),
-      cached,
-      ranked: { only: Uint32Array.from(first, ({ document }) => document), except: undefined },
-    };
+    const only = Uint32Array.from(first, ({ document }) => document);
+    return this.#workOn(
+      Uint32Array.from(first, ({ shard }) => shard),
+      { only, scores: this.#search.debug ? first.map(describeScore) : undefined, except: undefined },
+    );
   }
 
   /** The shards that are not done, without the ranked documents. */
   #otherWork(first: readonly RankedDocument[], done: ReadonlySet<number>): SlicedWork {
-    const { options, rows, cached } = this.#work;
+    const { rows } = this.#work;
     const except = new Map<number, Set<number>>();
     for (const { shard, document } of first) {
       const documents = except.get(rows[shard]) ?? new Set();
       except.set(rows[shard], documents.add(document));
     }
     const left = Uint32Array.from([...rows.keys()].filter((shard) => !done.has(shard)));
+    return this.#workOn(left, { only: undefined, scores: undefined, except });
+  }
+
+  /** Work on shards, which are indexes into the rows of the whole work. */
+  #workOn(shards: Uint32Array, ranked: RankedPart): SlicedWork {
+    const { options, rows, cached } = this.#work;
     const sets = options.commitSets;
-    const starts = left.map((shard) => sets?.starts[shard] ?? 0);
-    return {
-      options: { ...options, commitSets: sets === undefined ? undefined : { ...sets, starts } },
-      rows: left.map((shard) => rows[shard]),
-      cached,
-      ranked: { only: undefined, except },
-    };
+    const commitSets = sets && { ...sets, starts: shards.map((shard) => sets.starts[shard]) };
+    return { options: { ...options, commitSets }, rows: shards.map((shard) => rows[shard]), cached, ranked };
   }
 }
 

@@ -29,6 +29,7 @@ export async function find(conditions: readonly FindCondition[], context: FindCo
   const { rows } = chooseShards(
     context.view,
     conditions.map(({ file, selection }) => ({ text: file, selection })),
+    false,
   );
   const next = new Int32Array(new SharedArrayBuffer(4));
   const runSlices = async (): Promise<void> => {

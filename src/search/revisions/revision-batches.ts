@@ -255,7 +255,7 @@ export class RevisionBatches {
     const choices = this.#context.texts.flatMap((text, i) =>
       text === undefined ? [] : [{ text, selection: selections[i] }],
     );
-    const rows = new Set(chooseShards(this.#context.view, choices).rows);
+    const rows = new Set(chooseShards(this.#context.view, choices, this.#context.coversAll).rows);
     return live.filter(({ id }) => rows.has(this.#live.get(id) ?? -1));
   }
 }

@@ -35,7 +35,7 @@ const lookupsOfStep = 512;
 /** Revisions by repository: those requested by every include that has revisions. Yields between steps. */
 export function* resolveInMemory(
   repositories: readonly Repository[],
-  { include, index }: RepositoryFilter,
+  { include, onlyIndexedRevisions }: RepositoryFilter,
 ): Generator<undefined, RevisionsInMemory> {
   const revisions = new Map<number, RevisionChoice[]>();
   const open: OpenRevisions[] = [];
@@ -67,7 +67,7 @@ export function* resolveInMemory(
           .map(({ typed }) => typed)
           .join(":"),
       });
-    else if (index === "only")
+    else if (onlyIndexedRevisions)
       missing.push(...unknown.map(({ typed }) => ({ repository: repository.name, revision: typed })));
     else if (unknown.length > 0) open.push({ repository, specs: unknown });
     if (choices.length > 0) revisions.set(repository.id, choices);

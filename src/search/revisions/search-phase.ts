@@ -35,6 +35,8 @@ export interface PhaseContext extends RevisionReading {
   readonly view: CatalogView;
   /** The search's control block; its stop word ends the reads. */
   readonly control: ControlBlock;
+  /** Whether shards that cannot contain a result are searched as well. */
+  readonly coversAll: boolean;
   readonly timeoutMs: number;
   readonly client: string;
   /** Called with what could not be searched. */

@@ -1,3 +1,4 @@
+import type { QueryError } from "../../query/syntax/query-error.js";
 import type { Alert, ProposedQuery } from "../../model/stream-events.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import { rewriteQuery, type Rewrite } from "../../query/plan/rewrite.js";
@@ -207,4 +208,9 @@ function structuralHint(source: AlertSource): Alert | undefined {
 
 function propose({ queryText, plan }: AlertSource, description: string, rewrite: Rewrite): ProposedQuery {
   return { description, query: rewriteQuery(queryText, plan.patternType, plan.basicQueries.length > 1, rewrite) };
+}
+
+/** The alert about an invalid query. */
+export function toAlert({ title, description, from, to }: QueryError): Alert {
+  return { title, description, proposedQueries: null, place: { from, to } };
 }

@@ -25,9 +25,10 @@ export function makeFilters(source: FilterSource, exhaustive: boolean): Filter[]
     ...languageFilters(source),
     ...repositoryFilters(source),
     ...fileFilters(source),
+    ...symbolFilters(source),
     ...authorFilters(source),
     ...ageFilters(source),
-  ].map((filter) => ({ ...filter, exhaustive, limitHit: !exhaustive }));
+  ].map(({ value, label, count, kind }) => ({ value, label, count, kind, exhaustive, limitHit: !exhaustive }));
   all.sort(
     (a, b) =>
       Number(importantKinds.has(b.kind)) - Number(importantKinds.has(a.kind)) ||
@@ -86,6 +87,13 @@ function fileFilters({ tally }: FilterSource): Suggestion[] {
   return fileKinds.flatMap((kind, i): Suggestion[] =>
     tally.fileKinds[i] > 0 ? [{ value: kind.value, label: kind.label, count: tally.fileKinds[i], kind: "file" }] : [],
   );
+}
+
+function symbolFilters({ tally }: FilterSource): Suggestion[] {
+  return [...tally.symbolKinds].map(([kind, count]) => {
+    const label = kind.replace(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
+    return { value: `select:symbol.${kind}`, label, count, kind: "symbol type" };
+  });
 }
 
 function authorFilters({ history }: FilterSource): Suggestion[] {

@@ -40,7 +40,8 @@ export interface SkippedSource extends NotSearched {
   readonly displayLimitHit: number | undefined;
 }
 
-const listedNamesMax = 10;
+/** Names listed in a message. */
+export const listedNamesMax = 10;
 
 /** The reasons in their fixed order; those that do not apply are omitted. */
 export function makeSkipped(source: SkippedSource): Skipped[] {

@@ -1,14 +1,16 @@
 import type { RepositoryTable } from "../../catalog/repository-table.js";
-import type { Repository } from "../../model/repository.js";
-import type { Alert, Filter, Progress, Skipped } from "../../model/stream-events.js";
+import type { Alert, Filter, Progress, Receipt, Skipped } from "../../model/stream-events.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
-import type { ExcludedFile } from "../../protocol/messages.js";
+import type { ExcludedFile, FinishedWork } from "../../protocol/messages.js";
+import { ReceiptCoverage, type ReceiptSource } from "../receipt/search-receipt.js";
+import type { OmissionSource } from "../receipt/omissions.js";
 import { chooseAlert, queryErrorAlert } from "./alerts.js";
 import { makeFilters } from "./filters.js";
 import type { ExcludedRepository } from "../preparation-context.js";
 import type { BuiltHistory } from "../../protocol/history-messages.js";
 import type { HistoryGaps } from "./history-gaps.js";
-import { makeSkipped, type NotSearched } from "./progress.js";
+import { listedNamesMax, makeSkipped, type NotSearched } from "./progress.js";
+import { countIds, namesIn, repositoriesOfAll, withMore } from "./repository-sets.js";
 import type { MissingRevision } from "../revisions/revision-resolver.js";
 import type { Resolution } from "../repositories/repository-resolver.js";
 import type { SearchOutcome } from "../search-environment.js";
@@ -37,19 +39,23 @@ export class SearchReport {
   /** Revisions that do not exist, found out while the search runs. */
   readonly missingRevisions: MissingRevision[] = [];
   /** Commits and files of histories that were not searched completely. */
-  readonly historyGaps: HistoryGaps = { repositories: new Set(), brokenCommits: 0, largeFiles: 0 };
+  readonly historyGaps: HistoryGaps = { repositories: new Set(), brokenCommits: 0, largeFiles: 0, cutMessages: 0 };
   /** Sentences, one per failure. */
   readonly failures: string[] = [];
   /** Names of repositories in which git objects of commits that are not indexed are missing. */
   readonly incompleteRevisions = new Set<string>();
   /** Files that take too much work, by shard and document, without duplicates. */
-  readonly #costlyFiles = new Map<string, string>();
+  readonly #costlyFiles = new Map<string, ExcludedFile>();
   /** Why symbols of revisions that are not indexed could not be extracted. */
   readonly symbolFaults = new Set<string>();
   /** Shards that could not be searched for symbols yet. */
   #shardsWithoutSymbols = 0;
   /** Shards that were still being searched when the search ended. */
   readonly unfinishedShards: number[] = [];
+  /** What the slices cover; used if there is a receipt. */
+  readonly coverage = new ReceiptCoverage();
+  /** The receipt of the last event, if the client asked for it. */
+  receipt: Receipt | undefined;
   /** Why the query cannot be executed; undefined if it can. */
   queryError: string | undefined;
   /** Whether the whole search has timed out. */
@@ -73,15 +79,52 @@ export class SearchReport {
     this.#found.clear();
   }
 
-  recordExcluded(files: readonly ExcludedFile[], shardsWithoutSymbols: number): void {
+  recordWork({ excluded, shardsWithoutSymbols = 0, coverage }: FinishedWork): void {
     this.#shardsWithoutSymbols += shardsWithoutSymbols;
-    for (const file of files) this.#costlyFiles.set(`${file.shardId}:${file.document}`, describeExcluded(file));
+    for (const file of excluded) this.#costlyFiles.set(`${file.shardId}:${file.document}`, file);
+    if (coverage !== undefined) this.coverage.add(coverage);
   }
 
-  recordHistory(repository: string, { brokenCount, largeFileCount }: Omit<BuiltHistory, "shard" | "next">): void {
-    if (brokenCount + largeFileCount > 0) this.historyGaps.repositories.add(repository);
+  /** What the receipt is made of. */
+  receiptSource(): ReceiptSource {
+    const { results, repositories } = this.#search;
+    return {
+      resolutions: this.#resolutions,
+      repositories: repositoriesOfAll(this.#resolutions),
+      excluded: this.#excluded((id) => repositories().byId(id)?.name ?? ""),
+      digest: results.digest.sum,
+      matchCount: results.matchCount,
+    };
+  }
+
+  #excluded(nameOf: (id: number) => string): OmissionSource {
+    const { limits, results } = this.#search;
+    const idsOf = (find: (resolution: Resolution) => readonly number[]): readonly string[] => [
+      ...new Set(this.#resolutions.flatMap(find).map(nameOf)),
+    ];
+    return {
+      ...this.notSearched(),
+      quarantined: this.#quarantinedNames(),
+      incomplete: this.#incompleteNames(),
+      forks: idsOf(({ excludedForks }) => excludedForks),
+      archived: idsOf(({ excludedArchived }) => excludedArchived),
+      excluded: this.excluded,
+      missingRevisions: [...this.#resolutions.flatMap((one) => one.missingRevisions), ...this.missingRevisions],
+      costlyFiles: [...this.#costlyFiles.values()],
+      historyGaps: this.historyGaps,
+      failures: this.queryError === undefined ? this.failures : [this.queryError, ...this.failures],
+      shardsWithoutSymbols: this.#shardsWithoutSymbols,
+      matchLimit: results.isLimitHit ? limits.matchCountMax : undefined,
+      displayLimit: limits.displayCountMax < results.matchCount ? limits.displayCountMax : undefined,
+    };
+  }
+
+  recordHistory(repository: string, counts: Omit<BuiltHistory, "shard" | "next">): void {
+    const { brokenCount, largeFileCount, cutMessageCount } = counts;
+    if (brokenCount + largeFileCount + cutMessageCount > 0) this.historyGaps.repositories.add(repository);
     this.historyGaps.brokenCommits += brokenCount;
     this.historyGaps.largeFiles += largeFileCount;
+    this.historyGaps.cutMessages += cutMessageCount;
   }
 
   get durationMs(): number {
@@ -141,11 +184,12 @@ export class SearchReport {
     const repositoriesCount = results.repositoryIds.size;
     return {
       done,
-      ...(done && repositoriesCount > 0 ? { repositoriesCount } : {}),
+      repositoriesCount: done && repositoriesCount > 0 ? repositoriesCount : undefined,
       matchCount: results.matchCount,
       durationMs: Math.round(this.durationMs),
       skipped: this.#skipped(done),
       trace: traceUrl,
+      receipt: done ? this.receipt : undefined,
     };
   }
 
@@ -160,10 +204,15 @@ export class SearchReport {
     };
   }
 
+  /** Without spread properties, after which V8 defines each property in a slow way: that took 40 µs of each search. */
   #skipped(done: boolean): Skipped[] {
     const { limits, results } = this.#search;
+    const { missing, cloning, timedOut } = this.notSearched();
+    const { excludedForkCount, excludedArchivedCount } = this.#excludedCounts();
     return makeSkipped({
-      ...this.notSearched(),
+      missing,
+      cloning,
+      timedOut,
       limitHit: results.isLimitHit,
       matchCountMax: limits.isSuggestible ? limits.matchCountMax : undefined,
       quarantined: done ? this.#quarantinedNames() : [],
@@ -173,10 +222,15 @@ export class SearchReport {
       historyGaps: this.historyGaps,
       shardsWithoutSymbols: this.#shardsWithoutSymbols,
       symbolFaults: [...this.symbolFaults],
-      costlyFiles: { count: this.#costlyFiles.size, names: [...this.#costlyFiles.values()] },
-      ...this.#excludedCounts(),
+      costlyFiles: { count: this.#costlyFiles.size, names: this.#costlyNames() },
+      excludedForkCount,
+      excludedArchivedCount,
       displayLimitHit: done && limits.displayCountMax < results.matchCount ? limits.displayCountMax : undefined,
     });
+  }
+
+  #costlyNames(): string[] {
+    return [...this.#costlyFiles.values()].slice(0, listedNamesMax).map(describeExcluded);
   }
 
   get #hasTimedOut(): boolean {
@@ -236,48 +290,4 @@ export class SearchReport {
 
 export function describeExcluded({ repository, path, reason }: ExcludedFile): string {
   return `\`${repository}\` ${path}: ${reason === "work" ? "matching the pattern takes too many passes over the text" : "too many matches on one line"}`;
-}
-
-/** The union of the repositories of all resolutions. Alternatives with the same choice share their lists. */
-function repositoriesOfAll(resolutions: readonly Resolution[]): readonly Repository[] {
-  const [first = [], ...others] = new Set(resolutions.map(({ repositories }) => repositories));
-  if (others.length === 0) return first;
-  const seen: Uint8Array[] = [];
-  const all: Repository[] = [];
-  for (const list of [first, ...others]) {
-    for (const repository of list) if (markNew(seen, repository.id)) all.push(repository);
-  }
-  return all;
-}
-
-/** The number of distinct ids in the lists, each of which contains no duplicates. */
-function countIds(lists: readonly (readonly number[])[]): number {
-  const [first = [], ...others] = new Set(lists);
-  if (others.length === 0) return first.length;
-  const seen: Uint8Array[] = [];
-  let count = 0;
-  for (const list of [first, ...others]) for (const id of list) if (markNew(seen, id)) count++;
-  return count;
-}
-
-/** Marks by id, in pages: a `Set` of numbers takes ten times as long, and there may be millions of ids. */
-const pageBits = 12;
-
-/** Returns false if the id is already marked. */
-function markNew(pages: Uint8Array[], id: number): boolean {
-  const page = (pages[id >>> pageBits] ??= new Uint8Array(1 << pageBits));
-  const at = id & (page.length - 1);
-  if (page[at] === 1) return false;
-  page[at] = 1;
-  return true;
-}
-
-function namesIn(lists: readonly (readonly string[])[]): readonly string[] {
-  const names = new Set<string>();
-  for (const list of new Set(lists)) for (const name of list) names.add(name);
-  return [...names];
-}
-
-function withMore(names: readonly string[], more: readonly string[]): readonly string[] {
-  return more.length === 0 ? names : [...new Set([...names, ...more])];
 }

@@ -4,13 +4,17 @@ import type { ResultBatch, SelectedResult } from "../../protocol/result-batch.js
 import type { SearchPlan } from "../../query/plan/plan.js";
 import { takeMatches } from "../../protocol/result-limits.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
-import type { FoundCommit } from "../../protocol/history-messages.js";
+import type { FoundCommit } from "../../protocol/commit-page.js";
 import { addTally, emptyHistoryTally, emptyTally, increase } from "../../protocol/tally.js";
 import { cutCommitMatch } from "../../protocol/cut-commit-match.js";
 import { countCommit } from "../history/commit-results.js";
 import type { EventStream } from "./event-stream.js";
 import { NameHighlighter, repositoryMatch } from "../repositories/name-highlighter.js";
+import { SearchDigest } from "../receipt/search-digest.js";
 import type { SearchLimits } from "../search-limits.js";
+
+/** A run of match objects is sent when it has this many bytes. */
+const runBytesMax = 32 * 1024;
 
 /** The results of one search, from workers and from the main thread, which are counted against its limits and sent. */
 export class SearchResults {
@@ -18,6 +22,8 @@ export class SearchResults {
   /** Ids of the repositories that have a result. */
   readonly repositoryIds = new Set<number>();
   readonly history = emptyHistoryTally();
+  /** Of the match objects that are sent, if the search has a receipt. */
+  readonly digest: SearchDigest;
   /** Number of results that are repositories. */
   repositoryCount = 0;
 
@@ -29,6 +35,8 @@ export class SearchResults {
   /** Keys of the results that the main thread has counted, for the search and by result options. */
   readonly #seen = new Set<string>();
   readonly #seenByOptions = new Map<number, Set<string>>();
+  /** Match objects of commits and diffs that are sent next. */
+  #run: Pick<FoundCommit, "json" | "from" | "to"> | undefined;
   /** Created for the first repository result. */
   #highlighter: NameHighlighter | undefined;
 
@@ -39,12 +47,14 @@ export class SearchResults {
     control: ControlBlock,
     repositories: () => RepositoryTable,
     stream: EventStream,
+    hasDigest: boolean,
   ) {
     this.#plan = plan;
     this.#limits = limits;
     this.#control = control;
     this.#repositories = repositories;
     this.#stream = stream;
+    this.digest = new SearchDigest(hasDigest);
   }
 
   get matchCount(): number {
@@ -59,6 +69,7 @@ export class SearchResults {
   /** Adds results found by a worker, which has counted them, except those that several workers may find. */
   addBatch(batch: ResultBatch, release: () => void): void {
     addTally(this.tally, batch.tally);
+    this.digest.addBatch(batch.digest);
     for (const key of batch.tally.repositories.keys()) this.repositoryIds.add(Number(key.slice(0, key.indexOf("@"))));
     if (batch.bytes.length > 0) this.#stream.addMatches({ bytes: batch.bytes, release: release });
     for (const result of batch.selected) {
@@ -67,13 +78,16 @@ export class SearchResults {
     }
   }
 
-  #addSelected({ repositoryId, revision, kind, json }: SelectedResult): void {
+  #addSelected(result: SelectedResult): void {
+    const { repositoryId, revision, kind, json } = result;
     this.repositoryIds.add(repositoryId);
     if (kind === "directory") {
       this.tally.pathMatches++;
       increase(this.tally.repositories, `${repositoryId}@${revision}`, 1);
     }
-    if (this.#showOne()) this.#stream.addMatches(Buffer.from(json));
+    if (!this.#showOne()) return;
+    this.digest.addSelected(this.#nameOf(repositoryId), result);
+    this.#stream.addMatches(Buffer.from(json));
   }
 
   /** Prepares, in steps, what the first repository result needs. */
@@ -81,10 +95,7 @@ export class SearchResults {
     this.#highlighter ??= yield* NameHighlighter.make(this.#plan);
   }
 
-  /**
-   * Adds a commit or a diff, unless it is one already. Returns false if no further result of the same options is
-   * wanted.
-   */
+  /** Adds a commit or a diff, unless it is one already; it is sent by `sendCommits` at the latest. */
   addCommit(found: FoundCommit, repositoryId: number, nowMs: number): void {
     const key = `${repositoryId} ${found.kind} ${found.oid}`;
     if (this.#seen.has(key)) return;
@@ -97,7 +108,34 @@ export class SearchResults {
     increase(this.tally.repositories, `${repositoryId}@`, counted);
     countCommit(this.history, found, counted, nowMs);
     const shown = this.#show(counted);
-    if (shown > 0) this.#stream.addMatches(cutCommitMatch(found, shown));
+    if (shown === 0) return;
+    this.digest.addCommit(this.#nameOf(repositoryId), found.kind, found.oid, shown);
+    this.#addRun(found, shown);
+  }
+
+  #nameOf(repositoryId: number): string {
+    return this.#repositories().byId(repositoryId)?.name ?? "";
+  }
+
+  /** Sends the commits and diffs that were added. */
+  sendCommits(): void {
+    const run = this.#run;
+    this.#run = undefined;
+    if (run !== undefined) this.#stream.addMatches(run.json.subarray(run.from, run.to));
+  }
+
+  /** Adjacent match objects of a page are sent as one part, which takes a tenth of the time. */
+  #addRun(found: FoundCommit, shown: number): void {
+    const run = this.#run;
+    if (found.rangeCount > shown) {
+      this.sendCommits();
+      this.#stream.addMatches(cutCommitMatch(found, shown));
+    } else if (run?.json === found.json && run.to + 1 === found.from && run.to - run.from < runBytesMax) {
+      this.#run = { ...run, to: found.to };
+    } else {
+      this.sendCommits();
+      this.#run = { json: found.json, from: found.from, to: found.to };
+    }
   }
 
   /** What the limits of the result options leave of a result's matches. */
@@ -117,6 +155,7 @@ export class SearchResults {
     this.repositoryCount++;
     this.repositoryIds.add(repositoryId);
     if (!this.#showOne()) return;
+    this.digest.addRepository(repository.name, revision ?? "");
     this.#highlighter ??= resultAtOnce(NameHighlighter.make(this.#plan));
     this.#stream.addMatches(Buffer.from(repositoryMatch(repository, revision, this.#highlighter)));
   }

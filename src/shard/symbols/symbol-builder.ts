@@ -1,15 +1,15 @@
 import { assert } from "../../base/assert.js";
 import type { SymbolRecord } from "../../model/shard-record.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
+import { copySymbolNames } from "../../native/kernel/portable-symbols.js";
+import { RecordCursor } from "../../native/kernel/record-cursor.js";
 import { crc32 } from "../../native/memory/memory.js";
 import { toBytes } from "../document-input.js";
 import { unitBytes } from "../format.js";
 import type { ShardReader } from "../shard-reader.js";
 import { findFoldExceptions, makeUnits, noPostings } from "../text-sections.js";
 import { type ContentSymbols, isFailedState, symbolStates, type SymbolState } from "./content-symbols.js";
-import { copyPartNames } from "./part-names.js";
 import { findParts } from "./parts.js";
-import { RecordCursor } from "./record-cursor.js";
 import { RecordWriter } from "./record-writer.js";
 import {
   hasStoredNames,
@@ -127,10 +127,12 @@ export class SymbolBuilder {
     const { contents, count } = findParts(shard);
     assert(count === this.#states.length, "every part of the shard was added");
     const names = Buffer.alloc(this.#nameStarts[count]);
+    const kernel = this.#kernel ?? { copySymbolNames };
     for (let part = 0; part < count; part++) {
       const record = this.#records.bytes.subarray(this.#recordStarts[part], this.#recordStarts[part + 1]);
-      const text = { content, from: contentStart[contents[part]], to: contentStart[contents[part] + 1] };
-      copyPartNames(record, text, names, this.#nameStarts[part], this.#nameStarts[part + 1]);
+      const [textFrom, textTo] = [contentStart[contents[part]], contentStart[contents[part] + 1]];
+      const [from, to] = [this.#nameStarts[part], this.#nameStarts[part + 1]];
+      kernel.copySymbolNames(record, content, textFrom, textTo, names, from, to);
     }
     return names;
   }

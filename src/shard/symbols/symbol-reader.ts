@@ -1,10 +1,10 @@
 import { TrawlError } from "../../base/errors.js";
+import { copySymbolNames } from "../../native/kernel/portable-symbols.js";
+import { RecordSymbols, type TextRange } from "../../native/kernel/record-symbols.js";
+import type { SymbolKernel } from "../../native/kernel/symbol-kernel.js";
 import { crc32 } from "../../native/memory/memory.js";
 import type { ContentSymbols } from "./content-symbols.js";
-import { findInRecord } from "./find-symbols.js";
-import { copyPartNames, type PartText } from "./part-names.js";
 import { type ShardParts, findParts } from "./parts.js";
-import { RecordCursor } from "./record-cursor.js";
 import type { ShardReader } from "../shard-reader.js";
 import {
   hasStoredNames,
@@ -23,14 +23,11 @@ export interface PartSymbols extends ContentSymbols {
 
 const newline = 10;
 
-/** `head` and the others are the numbers of FORMAT.md; `stored` is the name if it is in the record. */
-type SymbolReceiver = (
-  head: number,
-  length: number,
-  stored: Uint8Array | undefined,
-  reference: number,
-  kind: number,
-) => void;
+/** Reused by `kindsOf` of all readers of a thread. */
+let kindNumbers = new Uint32Array(1024);
+
+/** Each of the four numbers of a symbol has at least one byte. */
+const symbolBytesMin = 4;
 
 /**
  * Reads the symbol value of a shard, which must be open too, because most names are only in its text. The bounds of
@@ -95,6 +92,8 @@ export class SymbolReader {
     this.postingStart = takeWords(word("keyCount") + 1);
     this.postings = take(word("postingsBytes"));
     this.#records = take(word("recordsBytes"));
+    if (this.symbolCount > this.#records.length / symbolBytesMin)
+      this.#fail("its records are too short for its symbols");
     if (!isAscending(this.#recordStarts, this.#records.length)) this.#fail("its records are not ascending");
     if (!isAscending(this.postingStart, this.postings.length) || !isStrict(this.keys))
       this.#fail("its posting lists are not ascending");
@@ -114,39 +113,56 @@ export class SymbolReader {
     return (this.states[part] & hasStoredNames) !== 0;
   }
 
-  /** The bytes of the record of a part; empty if it has no symbols. */
+  /** The records of all parts. */
+  get records(): Uint8Array {
+    return this.#records;
+  }
+
+  /** The record of a part, as a range of the records; empty if it has no symbols. */
+  recordRange(part: number): readonly [from: number, to: number] {
+    return [this.#recordStarts[part], this.#recordStarts[part + 1]];
+  }
+
   record(part: number): Uint8Array {
-    return this.#records.subarray(this.#recordStarts[part], this.#recordStarts[part + 1]);
+    return this.#records.subarray(...this.recordRange(part));
   }
 
   /** Writes the names of a part, each followed by a newline, where they begin among those of all parts. */
-  copyNames(part: number, out: Uint8Array): void {
-    this.#guarded(() =>
-      copyPartNames(this.record(part), this.#textOf(part), out, this.nameStarts[part], this.nameStarts[part + 1]),
+  copyNames(part: number, out: Uint8Array, kernel: Pick<SymbolKernel, "copySymbolNames">): void {
+    const { content, from, to } = this.#textOf(part);
+    this.guarded(() =>
+      kernel.copySymbolNames(
+        this.record(part),
+        content,
+        from,
+        to,
+        out,
+        this.nameStarts[part],
+        this.nameStarts[part + 1],
+      ),
     );
   }
 
-  #textOf(part: number): PartText {
+  #textOf(part: number): TextRange & { readonly content: Buffer } {
     const { content, contentStart } = this.#shard;
     const number = this.parts.contents[part];
     return { content, from: contentStart[number], to: contentStart[number + 1] };
   }
 
   /**
-   * Some symbols of a part: those whose names begin at `starts`, which ascend, among the names of the part. Reads no
-   * more of the part than that. `lineOf` returns the line of an offset of the shard's text.
+   * The kinds, as numbers in `kinds`, of the symbols of a part whose names are the rows among those of all parts. Valid
+   * until the next call.
    */
-  find(part: number, starts: ArrayLike<number>, lineOf: (offset: number, content: number) => number): ContentSymbols {
-    return this.#guarded(() => {
-      const text = this.#textOf(part);
-      const name = (from: number, to: number): string => this.#shard.content.toString("latin1", from, to);
-      return findInRecord(this.record(part), starts, text, this.kinds, name, (offset) =>
-        lineOf(offset, this.parts.contents[part]),
-      );
-    });
+  kindsOf(part: number, rows: Uint32Array, rowFrom: number, rowTo: number, kernel: SymbolKernel): Uint32Array {
+    if (kindNumbers.length < rowTo - rowFrom) kindNumbers = new Uint32Array(2 * (rowTo - rowFrom));
+    const [from, to] = [this.#recordStarts[part], this.#recordStarts[part + 1]];
+    const namesFrom = this.nameStarts[part];
+    this.guarded(() => kernel.symbolKinds(this.#records, from, to, namesFrom, rows, rowFrom, rowTo, kindNumbers));
+    return kindNumbers;
   }
 
-  #guarded<T>(read: () => T): T {
+  /** Throws `corrupt-shard` if `read` throws a `RangeError`: a record is damaged. */
+  guarded<T>(read: () => T): T {
     try {
       return read();
     } catch (error) {
@@ -155,37 +171,42 @@ export class SymbolReader {
     }
   }
 
+  /** The symbols of a part. The bytes of its containers are appended to `containers`, if given. Throws `RangeError`. */
+  symbolsOf(part: number, containers?: Uint8Array[]): RecordSymbols {
+    return new RecordSymbols(this.record(part), this.#textOf(part), containers);
+  }
+
   /** All symbols of a part. */
   read(part: number): PartSymbols {
-    const content = this.parts.contents[part];
-    const { contentStart } = this.#shard;
-    const text = this.#shard.content.subarray(contentStart[content], contentStart[content + 1]);
+    return this.guarded(() => this.#read(part));
+  }
+
+  #read(part: number): PartSymbols {
+    const { content, from: textFrom, to: textTo } = this.#textOf(part);
     const names: string[] = [];
     const lines: number[] = [];
     const offsets: number[] = [];
     const kinds: string[] = [];
     const containers: string[] = [];
     const nameStarts: number[] = [];
-    const table: string[] = [];
-    const counter = new LineCount(text);
-    let end = 0;
+    const stored: Uint8Array[] = [];
+    const symbols = this.symbolsOf(part, stored);
+    const table = stored.map((bytes) => Buffer.from(bytes).toString("latin1"));
+    const counter = new LineCount(content.subarray(textFrom, textTo));
     let container = "";
     let nameStart = 0;
-    this.#eachSymbol(part, table, (head, length, stored, reference, kind) => {
-      const from = end + head / 2;
-      if (stored === undefined) {
-        end = from + length;
-        if (end > text.length) this.#fail("a name extends beyond its text");
-      }
-      names.push(stored === undefined ? text.toString("latin1", from, end) : Buffer.from(stored).toString("latin1"));
-      lines.push(stored === undefined ? counter.lineOf(from) : (head - 1) / 2);
-      offsets.push(stored === undefined ? from : -1);
+    while (symbols.next()) {
+      const { isStored, from, to, reference, kind } = symbols;
+      const start = from - textFrom;
+      names.push(isStored ? Buffer.from(symbols.stored).toString("latin1") : content.toString("latin1", from, to));
+      lines.push(isStored ? symbols.line : counter.lineOf(start));
+      offsets.push(isStored ? -1 : start);
       if (reference > 0) container = reference === 1 ? "" : (table[reference - 2] ?? this.#fail("no such container"));
       containers.push(container);
       kinds.push(this.kinds[kind] ?? this.#fail("no such kind"));
       nameStarts.push(nameStart);
-      nameStart += length + 1;
-    });
+      nameStart += symbols.length + 1;
+    }
     return { names, lines, offsets, kinds, containers, nameStarts: Uint32Array.from(nameStarts) };
   }
 
@@ -193,28 +214,9 @@ export class SymbolReader {
   verify(): void {
     const names = Buffer.alloc(this.namesBytes);
     for (let part = 0; part < this.parts.count; part++) {
-      this.copyNames(part, names);
+      this.copyNames(part, names, { copySymbolNames });
       this.read(part);
     }
-  }
-
-  #eachSymbol(part: number, containers: string[] | undefined, take: SymbolReceiver): void {
-    const record = this.record(part);
-    if (record.length === 0) return;
-    this.#guarded(() => {
-      const cursor = new RecordCursor(record);
-      const count = cursor.number();
-      for (let left = cursor.number(); left > 0; left--) {
-        const container = cursor.bytes(cursor.number());
-        containers?.push(Buffer.from(container).toString("latin1"));
-      }
-      for (let i = 0; i < count; i++) {
-        const head = cursor.number();
-        const length = cursor.number();
-        const stored = head % 2 === 1 ? cursor.bytes(length) : undefined;
-        take(head, length, stored, cursor.number(), cursor.number());
-      }
-    });
   }
 
   #checkHeader(value: Uint8Array): Uint32Array {

@@ -1,8 +1,8 @@
-import type { Kernel } from "../../native/kernel/kernel.js";
-import { contentPaddingBytes, newlineStepBytes } from "../format.js";
+import { findSymbolKind } from "../../model/symbol-kind.js";
+import type { SymbolKernel } from "../../native/kernel/symbol-kernel.js";
+import { contentPaddingBytes } from "../format.js";
 import { ShardReader } from "../shard-reader.js";
 import { makeUnits } from "../text-sections.js";
-import type { ContentSymbols } from "./content-symbols.js";
 import type { SymbolReader } from "./symbol-reader.js";
 
 /**
@@ -25,6 +25,8 @@ export class SymbolView extends ShardReader {
   override readonly content: Buffer;
   readonly text: ShardReader;
   readonly symbols: SymbolReader;
+  /** By number of the kind: its name in `select:symbol.`, "" if it has none. */
+  readonly selectedKinds: readonly string[];
   readonly #isFilled: Uint8Array;
 
   constructor(text: ShardReader, symbols: SymbolReader) {
@@ -32,6 +34,7 @@ export class SymbolView extends ShardReader {
     const { parts, nameStarts, namesBytes } = symbols;
     this.text = text;
     this.symbols = symbols;
+    this.selectedKinds = symbols.kinds.map(findSymbolKind);
     this.contentCount = parts.count;
     this.contentStart = nameStarts;
     this.contentFirstDocument = parts.firstDocuments;
@@ -48,29 +51,11 @@ export class SymbolView extends ShardReader {
   }
 
   /** Makes the names of these parts readable. The shard's text must be verified. */
-  fill(parts: Uint32Array): void {
+  fill(parts: Uint32Array, kernel: Pick<SymbolKernel, "copySymbolNames">): void {
     for (const part of parts) {
       if (part >= this.contentCount || this.#isFilled[part] === 1) continue;
-      this.symbols.copyNames(part, this.content);
+      this.symbols.copyNames(part, this.content, kernel);
       this.#isFilled[part] = 1;
     }
-  }
-
-  /** The symbols whose names begin at the given places of `content`, which ascend and are of one part. */
-  findSymbols(part: number, starts: readonly number[], kernel: Pick<Kernel, "countNewlines">): ContentSymbols {
-    const first = this.contentStart[part];
-    return this.symbols.find(
-      part,
-      starts.map((start) => start - first),
-      (offset, content) => this.#lineOf(offset, content, kernel),
-    );
-  }
-
-  /** The line of an offset of the text, from 1. */
-  #lineOf(offset: number, content: number, kernel: Pick<Kernel, "countNewlines">): number {
-    const { newlines, contentFirstLine, content: text } = this.text;
-    const step = Math.floor(offset / newlineStepBytes);
-    const before = newlines[step] + kernel.countNewlines(text, step * newlineStepBytes, offset);
-    return before - contentFirstLine[content] + 1;
   }
 }

@@ -35,6 +35,8 @@ export class HistoryIndexing {
   readonly #waiting = new Set<number>();
   /** By repository: before this time on the monotonic clock it is not tried again. */
   readonly #againMs = new Map<number, number>();
+  /** Called when more commits of a repository than before could not be read completely. */
+  onBroken: (repository: Repository, brokenCount: number) => void = () => undefined;
   #isRunning = false;
 
   constructor(services: SyncServices, tasks: IndexTasks, flips: ShardFlips) {
@@ -79,6 +81,27 @@ export class HistoryIndexing {
       };
     });
     this.request(record.repositoryId);
+  }
+
+  /**
+   * Everything of the repository was fetched again: if commits could not be read completely before, its history is
+   * indexed anew, because its shards have these commits without what was missing.
+   */
+  forgetBroken(repositoryId: number): void {
+    this.#tasks.track(this.#forgetBroken(repositoryId));
+  }
+
+  async #forgetBroken(repositoryId: number): Promise<void> {
+    const { catalog } = this.#services;
+    await catalog.commit(() => {
+      const repository = catalog.repository(repositoryId);
+      if (repository === undefined || (repository.historyState?.brokenCount ?? 0) === 0) return {};
+      return {
+        removedHistoryIds: catalog.historyOf(repositoryId).map(({ id }) => id),
+        repositories: [{ ...repository, historyState: undefined }],
+      };
+    });
+    this.request(repositoryId);
   }
 
   /** Returns false if there is currently nothing to index. */
@@ -135,6 +158,8 @@ export class HistoryIndexing {
       });
       await this.#flip(repository, planned, result);
       catalog.recordHistoryError(id, "");
+      const brokenCount = catalog.repository(id)?.historyState?.brokenCount ?? 0;
+      if (brokenCount > (repository.historyState?.brokenCount ?? 0)) this.onBroken(repository, brokenCount);
       this.#againMs.delete(id);
       this.enqueue(id);
       log.debug(

@@ -13,6 +13,8 @@ export class Schedule {
   /** Number of consecutive syncs that changed nothing, or failed. */
   quietCount = 0;
   timer: PendingCall | undefined = undefined;
+  /** Whether a task of this process has taken it. */
+  wasTaken = false;
   /** True until all of it has been indexed again. */
   rebuild = false;
   /** True until a task that fetches everything again has started. */

@@ -71,6 +71,11 @@ export class SyncQueue {
     this.#queued.add(id);
   }
 
+  /** Like `enqueue`, unless a task of this process has taken the repository: then its next sync is scheduled already. */
+  enqueueFirst(id: number, rebuild: boolean): void {
+    if (rebuild || !this.schedule(id).wasTaken) this.enqueue(id, rebuild);
+  }
+
   /** Starts what is queued, as far as there are free threads. */
   pump(): void {
     this.#tasks.pump();
@@ -163,6 +168,7 @@ export class SyncQueue {
       this.#urgent.delete(id);
       this.#queued.delete(id);
     }
+    for (const id of ids) this.schedule(id).wasTaken = true;
     const repositories = ids.flatMap((id) => this.#catalog.repository(id) ?? []);
     this.#locks.lock(repositories.map(({ id }) => id));
     return repositories;

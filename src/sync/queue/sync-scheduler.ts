@@ -28,6 +28,8 @@ export class SyncScheduler {
   readonly #housekeeping: readonly Housekeeping[];
   /** Tasks that run in addition to the others, on threads reserved for slow remotes. */
   #slowTaskCount = 0;
+  /** Set while nothing but syncs is started. */
+  isHeld = false;
 
   constructor(
     pool: IngestPool,
@@ -50,7 +52,7 @@ export class SyncScheduler {
     while (this.#usualTaskCount < this.#pool.workerCount && !this.#tasks.isStopping) {
       const batch = this.#queue.takeBatch(this.#pool.workerCount);
       if (batch.length > 0) this.#tasks.track(this.#runner.run(batch, false));
-      else if (![...this.#background, ...this.#housekeeping].some((one) => one.start())) return;
+      else if (this.isHeld || ![...this.#background, ...this.#housekeeping].some((one) => one.start())) return;
     }
     // All other threads may be waiting for remotes that are not known to be slow yet: syncs that a caller waits for run
     // in addition to them.

@@ -3,7 +3,7 @@ import { redactUrl } from "../../git/mirror/remote-url.js";
 import type { HistoryStatus } from "../../model/history-record.js";
 import { quarantineSentences } from "../../model/quarantine.js";
 import { attributesIn, type Repository } from "../../model/repository.js";
-import { repositoryState, type RepositoryStatus } from "../../model/repository-status.js";
+import { type MissingSymbols, repositoryState, type RepositoryStatus } from "../../model/repository-status.js";
 import type { SyncActivities } from "../activity.js";
 import type { HistoryIndexing } from "../housekeeping/history-indexing.js";
 import type { LossJudge } from "../runner/loss.js";
@@ -14,6 +14,7 @@ export function repositoryStatus(
   activities: SyncActivities,
   judge: LossJudge,
   historyIndex: HistoryStatus,
+  missingSymbols: MissingSymbols,
   removalGraceMs: number,
 ): RepositoryStatus {
   const { removedAt } = repository;
@@ -31,7 +32,21 @@ export function repositoryStatus(
     skippedCounts: repository.skippedCounts,
     quarantine: quarantineSentences(judge.current(repository)),
     historyIndex,
+    missingSymbols,
     ...attributesIn(repository),
+  };
+}
+
+/** What the symbols of a repository's shards lack; nothing if symbols are not indexed. */
+export function missingSymbols(
+  { id }: Repository,
+  catalog: Pick<Catalog, "shardsForRepository">,
+  isEnabled: boolean,
+): MissingSymbols {
+  const records = isEnabled ? catalog.shardsForRepository(id).map(({ record }) => record) : [];
+  return {
+    shardCount: records.filter(({ symbols }) => symbols === undefined).length,
+    textCount: records.reduce((sum, { symbols }) => sum + (symbols?.failedCount ?? 0), 0),
   };
 }
 

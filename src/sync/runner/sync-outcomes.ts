@@ -21,7 +21,7 @@ export class SyncOutcomes {
   readonly #services: SyncServices;
   readonly #queue: SyncQueue;
   readonly #maintenance: MirrorMaintenance;
-  readonly #history: Pick<HistoryIndexing, "enqueue">;
+  readonly #history: Pick<HistoryIndexing, "enqueue" | "forgetBroken">;
   /** Repositories whose running task fetches everything again. */
   readonly #recreating = new Set<number>();
   /**
@@ -34,7 +34,7 @@ export class SyncOutcomes {
     services: SyncServices,
     queue: SyncQueue,
     maintenance: MirrorMaintenance,
-    history: Pick<HistoryIndexing, "enqueue">,
+    history: Pick<HistoryIndexing, "enqueue" | "forgetBroken">,
   ) {
     this.#services = services;
     this.#queue = queue;
@@ -54,7 +54,7 @@ export class SyncOutcomes {
     if (outcome.kind === "failed") return this.recordFailure(id, deserializeError(outcome.error));
     if (outcome.kind === "deferred") return this.#queue.defer(id);
     if (outcome.kind === "lacking") {
-      this.#refetch(repository);
+      this.#refetch(repository, repository.skippedCounts["missing"]);
       return this.#queue.tryAgain(id, false);
     }
     this.#settleSuccess(repository, outcome, startedMs);
@@ -65,11 +65,12 @@ export class SyncOutcomes {
     const { id } = repository;
     const schedule = this.#queue.schedule(id);
     this.#queue.recordSuccess(id);
-    this.#recreating.delete(id);
+    const isRecreated = this.#recreating.delete(id);
     const result = outcome.kind === "changed" ? "indexed" : "unchanged";
     if (outcome.kind === "unchanged") catalog.recordFetched(id, outcome.fetched);
     if (outcome.kind === "changed" && outcome.replaces) schedule.rebuild = false;
     if (outcome.kind === "changed") this.#maintenance.recordGrowth(id);
+    if (isRecreated) this.#history.forgetBroken(id);
     this.#history.enqueue(id);
     schedule.quietCount = outcome.kind === "changed" ? 0 : schedule.quietCount + 1;
     metrics.syncs.inc({ outcome: result });
@@ -77,7 +78,7 @@ export class SyncOutcomes {
     if (outcome.kind === "changed") this.#recordIndexed(repository, outcome, startedMs);
     schedule.resolveAttending(result);
     if (outcome.kind === "changed" && outcome.lacksObjects && this.mayRefetch(id)) {
-      this.#refetch(repository);
+      this.#refetch(repository, repository.skippedCounts["missing"]);
       return this.#queue.enqueue(id, true);
     }
     this.#queue.enqueueAfter(repository, this.#intervalMs(repository, schedule.quietCount));
@@ -100,6 +101,13 @@ export class SyncOutcomes {
     );
   }
 
+  /** Commits of its history could not be read completely: what is missing may come from the remote. */
+  recordBrokenHistory(repository: Repository, brokenCount: number): void {
+    if (!this.mayRefetch(repository.id)) return;
+    this.#refetch(repository, brokenCount);
+    this.#queue.enqueue(repository.id, true);
+  }
+
   /** Whether everything of it may be fetched again because objects are missing from its mirror. */
   mayRefetch(id: number): boolean {
     return !this.#refetched.has(id);
@@ -108,9 +116,9 @@ export class SyncOutcomes {
   /**
    * The searchable state is kept, together with what could be read of the mirror; the rest may come from the remote.
    */
-  #refetch(repository: Repository): void {
+  #refetch(repository: Repository, missing: number | undefined): void {
     this.#services.log.warn(
-      { repository: repository.name, missing: repository.skippedCounts["missing"] },
+      { repository: repository.name, missing },
       "objects are missing from its mirror: everything is fetched again",
     );
     this.#refetched.add(repository.id);

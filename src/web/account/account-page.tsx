@@ -6,7 +6,9 @@ import { viewer } from "../route/viewer.js";
 import { Form, TextField } from "../ui/form.js";
 import { Failure, State, Waiting } from "../ui/states.js";
 import { graphql } from "../api/graphql.js";
+import { SettingsEditor } from "../editor/settings-editor.js";
 import { Tokens } from "./tokens.js";
+import "../ui/rows.css";
 import "./account-page.css";
 
 interface AccountUser {
@@ -48,12 +50,16 @@ export function AccountPage() {
       <Profile user={user} />
       <Tokens userId={user.id} />
       {user.username === viewer.name && <Password />}
+      <section class="panel account-part" aria-labelledby="settings-text">
+        <h2 id="settings-text">Settings as JSON</h2>
+        <p class="soft">They take precedence over those of your organisations and of the site.</p>
+        <SettingsEditor subject={user.id} />
+      </section>
     </div>
   );
 }
 
 function Profile({ user }: { readonly user: AccountUser }) {
-  const organizations = user.organizations.nodes.map(({ name }) => name).join(", ");
   return (
     <section class="panel account-part" aria-labelledby="profile">
       <h2 id="profile">Profile</h2>
@@ -65,8 +71,23 @@ function Profile({ user }: { readonly user: AccountUser }) {
         <dt>Role</dt>
         <dd>{user.siteAdmin ? "site admin" : "user"}</dd>
         <dt>Organisations</dt>
-        <dd>{organizations === "" ? "none" : organizations}</dd>
+        <dd>
+          {user.organizations.nodes.length === 0 && "none"}
+          {user.organizations.nodes.map(({ name }, at) => (
+            <>
+              {at > 0 && ", "}
+              <a href={`/organizations/${encodeURIComponent(name)}`}>{name}</a>
+            </>
+          ))}
+        </dd>
       </dl>
+      <p class="account-links">
+        <a href="/api/console">API console</a>
+        <a href="/search-jobs">Search jobs</a>
+        <a href="/contexts">Search contexts</a>
+        <a href="/organizations">Organisations</a>
+        {viewer.isSiteAdmin && <a href="/site-admin">Administration</a>}
+      </p>
       {viewer.isSignedIn && user.username === viewer.name && (
         <button type="button" class="button" onClick={() => void signOut()}>
           Sign out

@@ -17,7 +17,7 @@ export class ApiError extends TrawlError {
 }
 
 /** Cookies are only accepted together with this header, which another site's page cannot send. */
-const ownHeaders = { "X-Requested-With": "Trawl" };
+export const ownHeaders = { "X-Requested-With": "Trawl" };
 
 /** Like `fetch`, but anything other than a success is an `ApiError`. An abort is thrown as it is. */
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {

@@ -30,7 +30,9 @@ export function useGraphql<T>(
   const wanted = round.value;
   useEffect(() => {
     const stop = new AbortController();
-    state.value = { key, answer: waiting };
+    // When the same is asked again, the previous answer stays until the next one.
+    const { key: shownKey, answer: shown } = state.peek();
+    if (shownKey !== key || shown.kind !== "ready") state.value = { key, answer: waiting };
     graphql<T>(name, query, variables, stop.signal).then(
       (value) => {
         state.value = { key, answer: { kind: "ready", value } };

@@ -1,7 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
 import { fields } from "../../query/fields/fields.js";
-import { readDateMs } from "../../query/fields/dates.js";
-import { readBoolean, readCount, readSelect, readTimeoutMs, readYesNoOnly } from "../../query/fields/values.js";
+import { checkPlainValue } from "../../query/fields/check-value.js";
 import { collectLeaves, type FieldNode } from "../../query/syntax/ast.js";
 import { placeOfBytes } from "../../query/syntax/characters.js";
 import { parseQuery } from "../../query/syntax/parse.js";
@@ -34,25 +33,5 @@ export function findProblem(text: string, type: PatternType): QueryProblem | und
 function checkValue({ name, value, negated }: FieldNode): void {
   if (negated && !fields[name].negatable)
     throw new TrawlError("bad-query", `field "${name}" does not support negation`);
-  switch (fields[name].value) {
-    case "boolean":
-      readBoolean(value);
-      return;
-    case "yes-no-only":
-      readYesNoOnly(name, value);
-      return;
-    case "count":
-      readCount(value);
-      return;
-    case "duration":
-      readTimeoutMs(value);
-      return;
-    case "select":
-      readSelect(value);
-      return;
-    case "date":
-      readDateMs(value, new Date().getTime());
-      return;
-    default:
-  }
+  checkPlainValue(name, value, new Date().getTime());
 }

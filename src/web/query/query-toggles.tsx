@@ -1,4 +1,5 @@
 import { address, navigate } from "../route/router.js";
+import { ContextButton } from "./context-button.js";
 import { addressOfQuery, queryOfAddress, typedQuery, type PatternType, type QueryState } from "./query-state.js";
 
 const patternTypes: readonly (readonly [type: PatternType, sign: string, what: string])[] = [
@@ -18,6 +19,13 @@ export function QueryToggles() {
   };
   return (
     <div class="query-toggles">
+      <ContextButton
+        change={(text) => {
+          const isShown = query.text.trim() !== "" && queryOfAddress(address.peek()).text === query.text;
+          typedQuery.value = { ...query, text };
+          if (isShown && text.trim() !== "") navigate(addressOfQuery({ ...query, text }));
+        }}
+      />
       <button
         type="button"
         aria-pressed={query.caseSensitive}

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { graphql } from "../api/graphql.js";
 import { addressOfQuery, emptyQuery } from "../query/query-state.js";
@@ -37,6 +38,12 @@ export function SearchHome() {
     );
     return () => stop.abort();
   }, [data]);
+  const editor = useSignal<ComponentType | undefined>(undefined);
+  const edit = async (): Promise<void> => {
+    const { SavedSearches } = await import("./saved-searches.js").catch(() => ({ SavedSearches: undefined }));
+    editor.value = SavedSearches;
+  };
+  const Editor = editor.value;
   const saved = data.value?.savedSearches?.nodes ?? [];
   const contexts = (data.value?.searchContexts.nodes ?? []).filter(({ spec }) => spec !== "global");
   return (
@@ -44,7 +51,18 @@ export function SearchHome() {
       <h1>Search all code on this server</h1>
       <p class="soft">Every match is found. Type a text; fields such as repo:, file: and lang: narrow the search.</p>
       <QueryLinks title="For example" rows={examples} />
-      <QueryLinks title="Saved searches" rows={saved.map(({ query, description }) => [query, description])} />
+      {Editor === undefined ? (
+        <QueryLinks title="Saved searches" rows={saved.map(({ query, description }) => [query, description])}>
+          <button type="button" class="button quiet" onClick={() => void edit()}>
+            Edit<span class="unseen"> saved searches</span>
+          </button>
+        </QueryLinks>
+      ) : (
+        <section>
+          <h2>Saved searches</h2>
+          <Editor />
+        </section>
+      )}
       <QueryLinks title="Contexts" rows={contexts.map(({ spec, description }) => [`context:${spec} `, description])} />
     </div>
   );
@@ -53,13 +71,18 @@ export function SearchHome() {
 interface LinksProps {
   readonly title: string;
   readonly rows: readonly (readonly [query: string, what: string])[];
+  /** What can be done with them. */
+  readonly children?: ComponentChildren;
 }
 
-function QueryLinks({ title, rows }: LinksProps) {
+function QueryLinks({ title, rows, children }: LinksProps) {
   if (rows.length === 0) return null;
   return (
     <section>
-      <h2>{title}</h2>
+      <h2>
+        {title}
+        {children}
+      </h2>
       <ul class="panel">
         {rows.map(([text, what]) => (
           <li key={text}>

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { QueryState } from "../query/query-state.js";
 import { callAfter } from "../ui/delay.js";
+import { shellWord } from "../ui/shell-word.js";
 import { streamParameters } from "./search-run.js";
 
 const confirmationMs = 1500;
@@ -43,15 +44,10 @@ export function ShareMenu({ query }: { readonly query: QueryState }) {
 function curlCommand(query: QueryState): string {
   const parameters = new URLSearchParams([...streamParameters(query)].filter(([name]) => name === "q" || name === "t"));
   const url = `${window.location.origin}/.api/search/stream?${parameters}`;
-  return `curl --no-buffer -H "Authorization: token $SRC_ACCESS_TOKEN" ${quote(url)}`;
+  return `curl --no-buffer -H "Authorization: token $SRC_ACCESS_TOKEN" ${shellWord(url)}`;
 }
 
 function srcCommand({ text, patternType, caseSensitive }: QueryState): string {
   const whole = `${text}${caseSensitive ? " case:yes" : ""} patterntype:${patternType}`;
-  return `SRC_ENDPOINT=${quote(window.location.origin)} src search -stream ${quote(whole)}`;
-}
-
-/** A word of a shell. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
+  return `SRC_ENDPOINT=${shellWord(window.location.origin)} src search -stream ${shellWord(whole)}`;
 }

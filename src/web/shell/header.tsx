@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
+import { keyListOpen } from "../ui/keys.js";
 import { theme, switchTheme } from "../ui/theme.js";
 import iconUrl from "../ui/icon.svg";
-import { keyListOpen } from "./key-list.js";
 import { address } from "../route/router.js";
 import { viewer } from "../route/viewer.js";
 import "./header.css";
@@ -19,6 +19,9 @@ export function Header({ children }: { readonly children: ComponentChildren }) {
       </a>
       <div class="header-field">{children}</div>
       <div class="header-tools">
+        <a class="button quiet wide-only" href="/api/console">
+          API
+        </a>
         <button
           type="button"
           class="button quiet"
@@ -30,7 +33,7 @@ export function Header({ children }: { readonly children: ComponentChildren }) {
         </button>
         <button
           type="button"
-          class="button quiet keys-button"
+          class="button quiet wide-only"
           aria-label="Keys"
           title="Keys (?)"
           onClick={() => {

@@ -1,10 +1,6 @@
-import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { pageKeys, type PageKey } from "../ui/keys.js";
+import { keyListOpen, pageKeys, type PageKey } from "../ui/keys.js";
 import "./key-list.css";
-
-/** Whether the list of keys is open. */
-export const keyListOpen = signal(false);
 
 /** The keys that work inside a component which has the focus. */
 const otherKeys: readonly (readonly [key: string, what: string])[] = [

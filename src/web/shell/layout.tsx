@@ -1,11 +1,11 @@
-import { signal, type Signal } from "@preact/signals";
+import { signal, useSignal, type Signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import type { WebPageName } from "../../model/web-page.js";
 import { QueryField } from "../query/query-field.js";
+import { keyListOpen } from "../ui/keys.js";
 import { Failure, State, Waiting } from "../ui/states.js";
 import { Header } from "./header.js";
-import { KeyList } from "./key-list.js";
 import { address, page } from "../route/router.js";
 import "./layout.css";
 
@@ -32,9 +32,28 @@ export function Layout({ pages }: { readonly pages: PageLoaders }) {
       <main id="main" tabIndex={-1}>
         <Page pages={pages} />
       </main>
-      <KeyList />
+      <Keys />
     </>
   );
+}
+
+/** The list of keys is loaded when it is first opened. */
+function Keys() {
+  const list = useSignal<ComponentType | undefined>(undefined);
+  const isOpen = keyListOpen.value;
+  useEffect(() => {
+    if (!isOpen || list.peek() !== undefined) return;
+    import("./key-list.js").then(
+      ({ KeyList }) => {
+        list.value = KeyList;
+      },
+      () => {
+        keyListOpen.value = false;
+      },
+    );
+  }, [isOpen, list]);
+  const List = list.value;
+  return List === undefined ? null : <List />;
 }
 
 function Page({ pages }: { readonly pages: PageLoaders }) {

@@ -10,12 +10,22 @@ interface TextFieldProps {
   readonly type?: "text" | "password" | "email" | "number";
   /** As the attribute `autocomplete`, so that password managers work. */
   readonly autoComplete?: string;
+  /** What it holds at first. */
+  readonly value?: string;
   readonly hint?: string;
   readonly isOptional?: boolean;
 }
 
 /** A field of a form with its label. */
-export function TextField({ label, name, type = "text", autoComplete = "off", hint, isOptional }: TextFieldProps) {
+export function TextField({
+  label,
+  name,
+  type = "text",
+  autoComplete = "off",
+  value,
+  hint,
+  isOptional,
+}: TextFieldProps) {
   const id = useId();
   return (
     <div class="form-field">
@@ -26,6 +36,7 @@ export function TextField({ label, name, type = "text", autoComplete = "off", hi
         name={name}
         {...({ type } as { readonly type: "text" })}
         autoComplete={autoComplete}
+        {...(value === undefined ? {} : { defaultValue: value })}
         required={isOptional !== true}
         aria-describedby={hint === undefined ? undefined : `${id}-hint`}
       />

@@ -12,6 +12,9 @@ export interface PageKey {
 /** The keys that now do something, in the order in which they were added. */
 export const pageKeys = signal<readonly PageKey[]>([]);
 
+/** Whether the list of keys is open. */
+export const keyListOpen = signal(false);
+
 /** Adds keys, for as long as the returned function has not been called. A later key takes precedence. */
 export function addKeys(keys: readonly PageKey[]): () => void {
   pageKeys.value = [...pageKeys.peek(), ...keys];
@@ -23,7 +26,8 @@ export function addKeys(keys: readonly PageKey[]): () => void {
 /** Starts listening. Called once. */
 export function listenForKeys(): void {
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || takesText(event.target)) return;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || takesText(event.composedPath()[0]))
+      return;
     const found = pageKeys.peek().findLast(({ key }) => key === event.key);
     if (found === undefined || document.querySelector("dialog[open]") !== null) return;
     event.preventDefault();
@@ -31,7 +35,8 @@ export function listenForKeys(): void {
   });
 }
 
-function takesText(target: EventTarget | null): boolean {
+/** `target` is the innermost element, which may be in a shadow tree. */
+function takesText(target: EventTarget | undefined): boolean {
   return (
     target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
   );

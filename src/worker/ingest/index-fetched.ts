@@ -1,10 +1,11 @@
 import { TrawlError } from "../../base/errors.js";
-import { stopWhenSet } from "../../base/stop-signal.js";
+import { stopWhenSet, type StopSignal } from "../../base/stop-signal.js";
 import { contentLimitsFor } from "../../indexer/classify.js";
+import { readCommitDate } from "../../git/history/commit-attributes.js";
 import type { Mirror } from "../../git/mirror/mirror.js";
 import type { IndexContext } from "../../indexer/index-repository.js";
 import type { ShardOutput } from "../../indexer/shard-output.js";
-import { detachedName, type Repository } from "../../model/repository.js";
+import { detachedName, type IndexedBranch, type Repository } from "../../model/repository.js";
 import type { SyncInput, SyncOutcome, SyncTask } from "../../protocol/ingest-messages.js";
 import { stepAllowanceMs, timeAllowance } from "./allowances.js";
 import { indexChanges, indexWhole } from "./index-branches.js";
@@ -56,13 +57,30 @@ export async function indexFetched(
     repositoryId: repository.id,
     fetched: date,
     defaultBranch,
-    indexedBranches: branches,
+    indexedBranches: await readDates(mirror.directory, branches, context.stop),
     ...counts,
     reads: context.reads,
     replaces,
     tombstones,
     lacksObjects: lacks,
   };
+}
+
+/** Reads when the commits were made. A commit that cannot be read has no date. */
+async function readDates(
+  directory: string,
+  branches: readonly IndexedBranch[],
+  stop: StopSignal,
+): Promise<IndexedBranch[]> {
+  const dated: IndexedBranch[] = [];
+  for (const branch of branches) {
+    const committedSeconds = await readCommitDate(directory, branch.commit, stop).catch((error: unknown) => {
+      if (error instanceof TrawlError && error.code === "git") return undefined;
+      throw error;
+    });
+    dated.push({ ...branch, committedSeconds });
+  }
+  return dated;
 }
 
 /** Whether the objects are missing only from the mirror, and not from its source. */

@@ -1,18 +1,12 @@
 import { TrawlError } from "../../base/errors.js";
+import { PackedObjects } from "../../git/objects/packed-objects.js";
 import { readBlobs } from "../../git/objects/read-blobs.js";
-import {
-  contentLimitsFor,
-  isTooLarge,
-  detectLanguageName,
-  skipReasonOfContent,
-  type ContentLimits,
-} from "../../indexer/classify.js";
-import type { SkipReason } from "../../model/skip-reason.js";
-import { ShardBuilder } from "../../shard/shard-builder.js";
-import type { DocumentInput } from "../../shard/document-input.js";
+import { contentLimitsFor, trigramCheckBytesMin } from "../../indexer/classify.js";
+import { textKinds } from "../../native/packs/packs.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { IndexLimits } from "../../protocol/ingest-messages.js";
 import type { CacheDocuments, CachedDocuments } from "../../protocol/read-messages.js";
+import { CachedShardBuilder } from "./cached-shard-builder.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { decodeEntries, type MissingEntry } from "./missing-entries.js";
 
@@ -22,6 +16,9 @@ const readSilenceMs = 120_000;
 /** A blob may take at most one part in this many of the revision cache. */
 const arenaBytesPerBlob = 4;
 
+/** The entries of a blob, by its oid. */
+type EntriesOfBlobs = Map<string, MissingEntry[]>;
+
 /** Larger blobs are not read for the revision cache; their documents are found by path. */
 export function largestContentBytes(limits: IndexLimits, arena: SharedArrayBuffer): number {
   const wanted = limits.largeFiles.length === 0 ? limits.fileBytesMax : arena.byteLength;
@@ -30,7 +27,7 @@ export function largestContentBytes(limits: IndexLimits, arena: SharedArrayBuffe
 
 /**
  * Builds one shard of the entries. Each blob is copied from a live shard that has it, or else read from the mirror,
- * once.
+ * once: from the packs, into the shard itself, or by git if it is in none.
  */
 export async function answerKeepDocuments(request: CacheDocuments, context: ReadContext): Promise<CachedDocuments> {
   const { from, to } = request.bytes;
@@ -40,18 +37,34 @@ export async function answerKeepDocuments(request: CacheDocuments, context: Read
     context,
     Buffer.from(context.arena, from, to - from),
   );
-  const entriesOf = new Map<string, MissingEntry[]>();
+  const entriesOf: EntriesOfBlobs = new Map();
   for (const entry of decodeEntries(request.entries)) {
-    if (!entry.isFile) shard.addSkipped(entry, "not-regular");
-    else entriesOf.set(entry.oid, [...(entriesOf.get(entry.oid) ?? []), entry]);
+    if (!entry.isFile) {
+      shard.addSkipped(entry, "not-regular");
+      continue;
+    }
+    const others = entriesOf.get(entry.oid);
+    if (others === undefined) entriesOf.set(entry.oid, [entry]);
+    else others.push(entry);
   }
   copyKnown(entriesOf, shard, context);
-  await readOthers(request, entriesOf, shard, context);
-  return { byteCount: shard.build(), readCount: entriesOf.size, sets: shard.sets, missingCount: shard.missingCount };
+  const readCount = entriesOf.size;
+  const contentBytesMax = largestContentBytes(request.limits, context.arena);
+  const directory = mirrorPath(context, request.repositoryId);
+  readPacked(directory, entriesOf, contentBytesMax, shard, context);
+  const options = { directory, contentBytesMax, silenceMs: readSilenceMs, stop: context.stop };
+  const others = [...entriesOf];
+  const oids = others.map(([oid]) => oid);
+  await readBlobs(options, oids, (index, outcome) => {
+    const entries = others[index][1];
+    if (outcome.kind === "content") shard.addBlob(entries, outcome.content);
+    else for (const entry of entries) shard.addSkipped(entry, outcome.kind);
+  });
+  return { byteCount: shard.build(), readCount, sets: shard.sets, missingCount: shard.missingCount };
 }
 
 /** Copies the blobs that live shards have, and removes them from `entriesOf`. */
-function copyKnown(entriesOf: Map<string, MissingEntry[]>, shard: CachedShardBuilder, context: ReadContext): void {
+function copyKnown(entriesOf: EntriesOfBlobs, shard: CachedShardBuilder, context: ReadContext): void {
   const known = [...entriesOf].filter(([, [{ source }]]) => source !== undefined);
   if (known.length === 0) return;
   const snapshot = context.store().read();
@@ -78,108 +91,51 @@ function copyKnown(entriesOf: Map<string, MissingEntry[]>, shard: CachedShardBui
   }
 }
 
-async function readOthers(
-  { repositoryId, limits }: CacheDocuments,
-  entriesOf: ReadonlyMap<string, readonly MissingEntry[]>,
+/** Unpacks the blobs that are in packs into the shard, and removes them from `entriesOf`. */
+function readPacked(
+  directory: string,
+  entriesOf: EntriesOfBlobs,
+  contentBytesMax: number,
   shard: CachedShardBuilder,
-  context: ReadContext,
-): Promise<void> {
-  if (entriesOf.size === 0) return;
-  const contentBytesMax = largestContentBytes(limits, context.arena);
-  const groups = [...entriesOf];
-  const options = {
-    directory: mirrorPath(context, repositoryId),
-    contentBytesMax,
-    silenceMs: readSilenceMs,
-    stop: context.stop,
-  };
-  await readBlobs(
-    options,
-    groups.map(([oid]) => oid),
-    (index, outcome) => {
-      const entries = groups[index][1];
-      if (outcome.kind === "content") shard.addBlob(entries, outcome.content);
-      else for (const entry of entries) shard.addSkipped(entry, outcome.kind);
-    },
-    (byteCount) => shard.placeFor(byteCount),
-  );
-}
-
-/** A shard under construction, and the sets of its documents in the shard's order. */
-class CachedShardBuilder {
-  readonly #repositoryId: number;
-  readonly #limits: ContentLimits;
-  readonly #context: ReadContext;
-  readonly #builder: ShardBuilder;
-  /** By content. */
-  readonly #sets: number[][] = [];
-  readonly #skippedSets: number[] = [];
-  /** Documents whose blob is missing from the mirror. */
-  missingCount = 0;
-
-  constructor(repositoryId: number, limits: ContentLimits, context: ReadContext, buffer: Buffer) {
-    this.#repositoryId = repositoryId;
-    this.#limits = limits;
-    this.#context = context;
-    this.#builder = new ShardBuilder(context.kernel, buffer);
-  }
-
-  /** The set of each document; documents without content come last. */
-  get sets(): Uint32Array {
-    const sets = [...this.#sets.flat(), ...this.#skippedSets];
-    const words = new Uint32Array(new SharedArrayBuffer(sets.length * 4));
-    words.set(sets);
-    return words;
-  }
-
-  /** Where the next blob can be written so that it is not copied. */
-  placeFor(byteCount: number): Buffer | undefined {
-    return this.#builder.placeFor(byteCount);
-  }
-
-  /** The entries of one blob. */
-  addBlob(entries: readonly MissingEntry[], content: Buffer): void {
-    const readable: MissingEntry[] = [];
-    for (const entry of entries) {
-      if (isTooLarge(content.length, Buffer.from(entry.path, "latin1"), this.#limits))
-        this.addSkipped(entry, "too-large");
-      else readable.push(entry);
-    }
-    if (readable.length === 0) return;
-    const [first] = readable;
-    const reason = skipReasonOfContent(content, Buffer.from(first.path, "latin1"), this.#limits, this.#context.kernel);
-    if (reason !== "none") {
-      for (const entry of readable) this.addSkipped(entry, reason);
-      return;
-    }
-    const number = this.#builder.addContent(first.oid, content);
-    this.#sets[number] ??= [];
-    for (const entry of readable) {
-      this.#builder.addDocument(number, this.#makeDocument(entry, content, "none"));
-      this.#sets[number].push(entry.set);
+  { stop }: ReadContext,
+): void {
+  const wanted: (readonly [string, MissingEntry[]])[] = [];
+  for (const [oid, entries] of entriesOf) {
+    const [{ blobBytes }] = entries;
+    if (blobBytes < 0 || blobBytes > contentBytesMax) continue;
+    if (!shard.areTooLarge(entries, blobBytes)) wanted.push([oid, entries]);
+    else {
+      shard.addWithoutText(entries, blobBytes);
+      entriesOf.delete(oid);
     }
   }
-
-  addSkipped(entry: MissingEntry, reason: SkipReason): void {
-    this.#builder.addSkipped(this.#makeDocument(entry, Buffer.alloc(0), reason));
-    this.#skippedSets.push(entry.set);
-    if (reason === "missing") this.missingCount++;
-  }
-
-  /** Returns the shard's size. */
-  build(): number {
-    return this.#builder.buildInPlace();
-  }
-
-  #makeDocument({ path, oid }: MissingEntry, content: Buffer, skipReason: SkipReason): DocumentInput {
-    const bytes = Buffer.from(path, "latin1");
-    return {
-      repositoryId: this.#repositoryId,
-      path: bytes,
-      branchMask: 0,
-      oid,
-      language: detectLanguageName(bytes, content),
-      skipReason,
-    };
+  const packs = wanted.length === 0 ? undefined : PackedObjects.open(directory, wanted[0][0].length, stop);
+  if (packs === undefined) return;
+  const oids = Buffer.from(wanted.map(([oid]) => oid).join(""), "hex");
+  const oidBytes = oids.length / wanted.length;
+  const sizes = Uint32Array.from(wanted, ([, [{ blobBytes }]]) => blobBytes);
+  const kinds = new Uint32Array(wanted.length);
+  try {
+    for (let next = 0; next < wanted.length; ) {
+      const { count } = packs.readTexts(
+        oids.subarray(next * oidBytes),
+        sizes.subarray(next),
+        shard.room,
+        trigramCheckBytesMin,
+        kinds,
+      );
+      // What has no room is left to git, as if it were in no pack.
+      if (count === 0) return;
+      for (let i = 0; i < count; i++) {
+        const [oid, entries] = wanted[next + i];
+        if (kinds[i] === textKinds.notFound) continue;
+        if (kinds[i] === textKinds.binary) shard.addWithoutText(entries, sizes[next + i]);
+        else shard.addWritten(entries, sizes[next + i], kinds[i] === textKinds.ascii);
+        entriesOf.delete(oid);
+      }
+      next += count;
+    }
+  } finally {
+    packs.close();
   }
 }

@@ -55,8 +55,8 @@ async function answer(
         unixSeconds: await readCommitDate(directory, commit, stop),
       };
     case "code-owners": {
-      const text = await readCodeOwners(directory, commit, stop);
-      return { kind: "known", holds: text !== null, bytes: text === null ? undefined : new Uint8Array(text) };
+      const file = await readCodeOwners(directory, commit, stop);
+      return { kind: "known", holds: file !== null, bytes: file === null ? undefined : new Uint8Array(file.text) };
     }
     case "contributors":
       return {

@@ -1,5 +1,5 @@
 import { BoundedMap } from "../../base/bounded-map.js";
-import { describeSymbol } from "../../eval/results/symbol-matches.js";
+import { describeSymbol } from "../../eval/results/describe-symbol.js";
 import { readBlobs } from "../../git/objects/read-blobs.js";
 import { detectLanguageName } from "../../indexer/classify.js";
 import type { SymbolMatch } from "../../model/stream-events.js";

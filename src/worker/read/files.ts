@@ -4,7 +4,9 @@ import { tableRows } from "../../base/html.js";
 import { detectLanguage } from "../../indexer/detect-language.js";
 import type { FileAnswer, GitReadAnswer, ReadFiles, WantedFile } from "../../protocol/git-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
-import { HighlightTime, highlightText, plainLines } from "./highlight.js";
+import { highlightText, plainLines } from "./highlight.js";
+import { renderMarkdown } from "./markdown.js";
+import { MarkupTime } from "./markup-time.js";
 
 /** Larger files are not read for GraphQL, whose responses are built in memory; their raw form is streamed. */
 export const fileBytesMax = 8 << 20;
@@ -28,7 +30,7 @@ export async function answerReadFiles(
   context: ReadContext,
 ): Promise<GitReadAnswer<"read-files">> {
   const answers: FileAnswer[] = [];
-  const time = new HighlightTime(files.some(({ form }) => form.kind === "html" && form.patient));
+  const time = new MarkupTime(files.some(({ form }) => form.kind === "html" && form.patient));
   let textBytes = 0;
   await readBlobs(
     blobOptions(mirrorPath(context, repositoryId), context),
@@ -54,7 +56,7 @@ export function blobOptions(mirror: string, { stop }: ReadContext): BlobReaderOp
   return { directory: mirror, contentBytesMax: fileBytesMax, silenceMs, stop };
 }
 
-function answerFile(file: WantedFile, content: Buffer, time: HighlightTime): FileAnswer {
+function answerFile(file: WantedFile, content: Buffer, time: MarkupTime): FileAnswer {
   const head = content.subarray(0, headBytes);
   const isBinary = head.includes(0);
   const shared = {
@@ -72,6 +74,11 @@ function answerFile(file: WantedFile, content: Buffer, time: HighlightTime): Fil
       return { ...shared, lineCount, text: "" };
     case "text":
       return { ...shared, lineCount, text: sliceLines(content, lineCount, first, last) };
+    case "markdown": {
+      if (shared.language !== "Markdown") return { ...shared, lineCount, text: "" };
+      const html = renderMarkdown(sliceLines(content, lineCount, first, last), time);
+      return { ...shared, lineCount, text: html ?? "", aborted: html === undefined };
+    }
     case "plain-html":
     case "html":
       break;

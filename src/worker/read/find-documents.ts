@@ -9,7 +9,7 @@ import type { FindDocuments, FoundDocuments, MissingPart } from "../../protocol/
 import { CommitSets } from "./commit-sets.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { largestContentBytes } from "./cache-documents.js";
-import { encodeEntries, type MissingEntry } from "./missing-entries.js";
+import { EntryWriter, type TextSource } from "./missing-entries.js";
 import { type WantedDocument, OidFilter, oidStart, startOfOid, WantedDocuments } from "./wanted-documents.js";
 
 /** Limit on path states in one chain, in addition to one comparison: about 200 bytes each. */
@@ -33,6 +33,9 @@ const documentBytes = 64;
 
 const shardBytes = 16 * 1024;
 
+/** By oid. */
+type Sources = Map<string, TextSource>;
+
 /**
  * Determines, for commits that are not indexed, which documents in shards they have.
  *
@@ -45,13 +48,13 @@ export async function answerFindDocuments(request: FindDocuments, context: ReadC
   const { chain, base } = await buildChain(request, context);
   const sets = new CommitSets(chain.commits.length);
   const wanted = new WantedDocuments(chain, sets);
-  const { live, kept, missing } = findInShards(request, context, wanted, base?.bit ?? -1, sets.all);
+  const { live, kept, missing, sources } = findInShards(request, context, wanted, base?.bit ?? -1, sets.all);
   return {
     commits: chain.commits,
     ...sets.encode(),
     live,
     cached: kept,
-    parts: await splitParts(missing, request, context),
+    parts: await splitParts(missing, sources, request, context),
   };
 }
 
@@ -62,7 +65,7 @@ function findInShards(
   wanted: WantedDocuments,
   baseBit: number,
   all: number,
-): { live: Uint32Array[]; kept: Uint32Array[]; missing: MissingEntry[] } {
+): { live: Uint32Array[]; kept: Uint32Array[]; missing: WantedDocument[]; sources: Sources } {
   const snapshot = context.store().read();
   try {
     const ofLive = live.map((shard) => {
@@ -78,11 +81,7 @@ function findInShards(
       missing,
       live.map((shard) => () => openLive(shard, snapshot, context)),
     );
-    return {
-      live: ofLive,
-      kept: ofKept,
-      missing: missing.map((document) => ({ ...document, source: sources.get(document.oid) })),
-    };
+    return { live: ofLive, kept: ofKept, missing, sources };
   } finally {
     snapshot.close();
   }
@@ -116,11 +115,9 @@ async function buildChain(
 }
 
 /** Where live shards have the text of missing documents at other paths, by oid. */
-function findSources(
-  missing: readonly WantedDocument[],
-  openers: readonly (() => ShardReader)[],
-): Map<string, { shardId: number; content: number }> {
-  const sources = new Map<string, { shardId: number; content: number }>();
+function findSources(missing: readonly WantedDocument[], openers: readonly (() => ShardReader)[]): Sources {
+  const sources: Sources = new Map();
+  if (openers.length === 0) return sources;
   const filter = new OidFilter();
   const wanted = new Set<string>();
   for (const { oid, isFile } of missing) {
@@ -172,51 +169,66 @@ function sharedWords(count: number): Uint32Array {
   return new Uint32Array(new SharedArrayBuffer(count * 4));
 }
 
-/** Divides entries into parts. Entries of the same blob are adjacent, so that it is read once per part. */
+/** Documents that have the same blob. */
+interface DocumentsOfBlob {
+  readonly documents: WantedDocument[];
+  /** -1 if the mirror lacks it, or it is not a blob. */
+  blobBytes: number;
+}
+
+/** Divides documents into parts. Those of the same blob are adjacent, so that it is read once per part. */
 async function splitParts(
-  missing: Iterable<MissingEntry>,
+  missing: readonly WantedDocument[],
+  sources: Sources,
   { repositoryId, limits }: FindDocuments,
   context: ReadContext,
 ): Promise<MissingPart[]> {
-  const entriesOf = new Map<string, MissingEntry[]>();
-  for (const entry of missing) {
-    const group = entriesOf.get(entry.oid);
-    if (group === undefined) entriesOf.set(entry.oid, [entry]);
-    else group.push(entry);
-  }
-  const oids = [...entriesOf].filter(([, [first]]) => first.isFile).map(([oid]) => oid);
-  const sizes = new Map(
-    (await blobSizes(mirrorPath(context, repositoryId), oids, context.stop)).map((size, i) => [oids[i], size]),
-  );
+  const blobs = groupByBlob(missing);
+  const files = blobs.filter(({ documents }) => documents.some(({ isFile }) => isFile));
+  const oids = files.map(({ documents: [{ oid }] }) => oid);
+  const sizes = await blobSizes(mirrorPath(context, repositoryId), oids, context.stop);
+  files.forEach((blob, i) => (blob.blobBytes = sizes[i]));
   const contentBytesMax = largestContentBytes(limits, context.arena);
   const parts: MissingPart[] = [];
-  let entries: MissingEntry[] = [];
+  let entries: EntryWriter | undefined;
   let textBytes = 0;
   let otherBytes = shardBytes;
   const close = (): void => {
-    if (entries.length === 0) return;
+    if (entries === undefined) return;
     parts.push({
-      entries: encodeEntries(entries),
-      documentCount: entries.length,
+      entries: entries.bytes(),
+      documentCount: entries.count,
       textBytes,
       shardBytesMax: textBytes + Math.ceil(textBytes / 128) + otherBytes,
     });
-    entries = [];
+    entries = undefined;
     textBytes = 0;
     otherBytes = shardBytes;
   };
-  for (const [oid, group] of entriesOf) {
-    const size = sizes.get(oid) ?? 0;
-    const bytes = size > 0 && size <= contentBytesMax ? size : 0;
+  for (const { documents, blobBytes } of blobs) {
+    const bytes = blobBytes > 0 && blobBytes <= contentBytesMax ? blobBytes : 0;
     const partTextBytes = Math.min(
       firstPartTextBytes * 2 ** (parts.length >> 1),
       context.arena.byteLength / arenaBytesPerPart,
     );
-    if (textBytes + bytes > partTextBytes || entries.length >= partDocumentCount) close();
-    entries.push(...group);
+    if (textBytes + bytes > partTextBytes || (entries?.count ?? 0) >= partDocumentCount) close();
+    entries ??= new EntryWriter();
+    for (const document of documents) {
+      entries.add(document, sources.get(document.oid), blobBytes);
+      otherBytes += document.path.length + document.oid.length / 2 + documentBytes;
+    }
     textBytes += bytes;
-    otherBytes += group.reduce((sum, { path }) => sum + path.length + oid.length / 2 + documentBytes, 0);
   }
   close();
   return parts;
+}
+
+function groupByBlob(documents: readonly WantedDocument[]): DocumentsOfBlob[] {
+  const ofOid = new Map<string, DocumentsOfBlob>();
+  for (const document of documents) {
+    const known = ofOid.get(document.oid);
+    if (known === undefined) ofOid.set(document.oid, { documents: [document], blobBytes: -1 });
+    else known.documents.push(document);
+  }
+  return [...ofOid.values()];
 }

@@ -25,6 +25,7 @@ import type {
 } from "../../protocol/git-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { answerBlame } from "./blame.js";
+import { answerFindOwners } from "./find-owners.js";
 import { answerReadFiles } from "./files.js";
 import { answerListOccurrences } from "./list-occurrences.js";
 import { answerListSymbols } from "./list-symbols.js";
@@ -78,6 +79,8 @@ export async function answerGitRead(
       return answerBlame(request, context);
     case "count-languages":
       return answerCountLanguages(request, context);
+    case "find-owners":
+      return answerFindOwners(request, context);
     case "read-submodules":
       return answerReadSubmodules(request, context);
   }

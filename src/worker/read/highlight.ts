@@ -1,12 +1,11 @@
 import { createRequire } from "node:module";
-import { createContext, Script } from "node:vm";
-import { monotonicMs } from "../../base/deadline.js";
 import { TrawlError } from "../../base/errors.js";
 import { escapeHtml } from "../../base/html.js";
 import { detectLanguage } from "../../indexer/detect-language.js";
 import { languageByName } from "../../model/language.js";
 import type { HighlightedText, HighlightTexts, TextToHighlight } from "../../protocol/git-messages.js";
 import type { ReadContext } from "./context.js";
+import { MarkupTime, withinTime } from "./markup-time.js";
 
 /**
  * Longer texts remain plain. The library processes 1 to 3 MB per second once warmed up, measured with TypeScript, JSON
@@ -17,25 +16,12 @@ const highlightedUnitsMax = 1_000_000;
 /** Longer lines are mostly generated, and remain plain unless highlighting them is requested explicitly. */
 const lineUnitsMax = 2_000;
 
-/** Time limit for all texts of one task, because the thread does nothing else meanwhile. */
-const hastyMs = 1_000;
-const patientMs = 10_000;
-
-/** How much time is left for highlighting. */
-export class HighlightTime {
-  leftMs: number;
-
-  constructor(patient: boolean) {
-    this.leftMs = patient ? patientMs : hastyMs;
-  }
-}
-
 /** Each text as lines of HTML, in the order of the request. */
 export function answerHighlightTexts(
   { texts, patient }: HighlightTexts,
   { stop }: ReadContext,
 ): { readonly texts: readonly HighlightedText[] } {
-  const time = new HighlightTime(patient);
+  const time = new MarkupTime(patient);
   return {
     texts: texts.map((text) => {
       if (stop()) throw new TrawlError("cancelled", "highlighting was stopped");
@@ -48,10 +34,7 @@ export function answerHighlightTexts(
  * A text as lines of HTML, without line ends; the number of lines is always that of the text. It remains plain if no
  * grammar is known, if the text is too long, or if `time` is over.
  */
-export function highlightText(
-  { text, path, language, longLines }: TextToHighlight,
-  time: HighlightTime,
-): HighlightedText {
+export function highlightText({ text, path, language, longLines }: TextToHighlight, time: MarkupTime): HighlightedText {
   const plain = (aborted: boolean): HighlightedText => ({ lines: plainLines(text), aborted });
   const names = grammarNames(text, path, language);
   if (names.length === 0) return plain(false);
@@ -149,21 +132,6 @@ function loadLibrary(): Highlighter {
   loaded ??= createRequire(import.meta.url)("highlight.js") as Highlighter;
   return loaded;
 }
-
-/** The library's result; undefined if it times out. Only the engine's own watchdog can end a loop in a regexp. */
-function withinTime(work: () => string, time: HighlightTime): string | undefined {
-  const startMs = monotonicMs();
-  try {
-    return callScript.runInContext(createContext({ work }), { timeout: Math.max(1, Math.ceil(time.leftMs)) }) as string;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ERR_SCRIPT_EXECUTION_TIMEOUT") return undefined;
-    throw error;
-  } finally {
-    time.leftMs -= monotonicMs() - startMs;
-  }
-}
-
-const callScript = new Script("work()");
 
 /** Splits HTML whose only tags are spans into lines: a span over several lines becomes one span on each. */
 function linesOfHtml(html: string): string[] {

@@ -1,3 +1,4 @@
+import { decodeByteString } from "../../base/bytes.js";
 import type { ListedOccurrences, ListOccurrences, Occurrence } from "../../protocol/symbol-messages.js";
 import type { ReadContext } from "./context.js";
 import { readFileSymbols, toSymbolMatch, type FileWithSymbols } from "./file-symbols.js";
@@ -29,7 +30,7 @@ export async function answerListOccurrences(
     language,
     word: word?.occurrence,
     names: [...symbolsOf].map(([name, indexes]) => ({
-      name: decode(name),
+      name: decodeByteString(name),
       definitions: indexes.map((i) => toSymbolMatch(file, i)),
       references: references.get(name) ?? [],
     })),
@@ -43,7 +44,7 @@ function wordAt({ text, symbols }: FileWithSymbols, line: number, character: num
   const at = skipCharacters(text, lineStart, character);
   const make = (from: number, to: number) => {
     const bytes = text.toString("latin1", from, to);
-    const name = decode(bytes);
+    const name = decodeByteString(bytes);
     const start = countCharacters(text, lineStart, from);
     return { bytes, occurrence: { name, line, character: start, length: [...name].length } };
   };
@@ -82,7 +83,7 @@ function findWords(text: Buffer, wanted: ReadonlySet<string>): Map<string, Occur
     count++;
     character += countCharacters(text, counted, from);
     counted = from;
-    const place = { line, character, length: [...decode(bytes)].length };
+    const place = { line, character, length: [...decodeByteString(bytes)].length };
     const known = found.get(bytes);
     if (known === undefined) found.set(bytes, [place]);
     else known.push(place);
@@ -125,8 +126,4 @@ function countCharacters(text: Buffer, from: number, to: number): number {
   let count = 0;
   for (let at = from; at < to; at++) if ((text[at] & 0xc0) !== 0x80) count++;
   return count;
-}
-
-function decode(bytes: string): string {
-  return Buffer.from(bytes, "latin1").toString();
 }

@@ -16,6 +16,7 @@ export function coverHistory(thread: SearchThread, snapshot: ShardSnapshot, task
   const failures: { shardId: number; error: SerializedError }[] = [];
   let brokenCount = 0;
   let largeFileCount = 0;
+  let cutMessageCount = 0;
   // The newest first: it has the most recent commits, and what older ones have as well is found in it.
   for (const stored of task.shards.toReversed()) {
     if (control.isStopped) break;
@@ -29,11 +30,12 @@ export function coverHistory(thread: SearchThread, snapshot: ShardSnapshot, task
       shards.push({ ...stored, visible, oldest: found.oldest, newest: found.newest });
       brokenCount += found.brokenCount;
       largeFileCount += found.largeFileCount;
+      cutMessageCount += found.cutMessageCount;
     } catch (error) {
       failures.push({ shardId: stored.id, error: serializeError(error) });
     }
   }
-  return { shards, missing: cover.missing(), brokenCount, largeFileCount, failures };
+  return { shards, missing: cover.missing(), brokenCount, largeFileCount, cutMessageCount, failures };
 }
 
 /** The dates of the visible commits, and what is missing of them. */
@@ -41,13 +43,15 @@ function describeVisible(reader: HistoryReader, visible: Uint32Array) {
   let [oldest, newest] = [Infinity, -Infinity];
   let brokenCount = 0;
   let largeFileCount = 0;
+  let cutMessageCount = 0;
   for (let commit = 0; commit < reader.commitCount; commit++) {
     if (!hasBit(visible, commit)) continue;
     oldest = Math.min(oldest, reader.committerDates[commit]);
     newest = Math.max(newest, reader.committerDates[commit]);
     if ((reader.commitFlags[commit] & commitFlags.incomplete) !== 0) brokenCount++;
+    if ((reader.commitFlags[commit] & commitFlags.messageCut) !== 0) cutMessageCount++;
     for (let entry = reader.commitFirstEntry[commit]; entry < reader.commitFirstEntry[commit + 1]; entry++)
       if ((reader.entryInfo[entry] & entryFlags.tooLarge) !== 0) largeFileCount++;
   }
-  return { oldest, newest, brokenCount, largeFileCount };
+  return { oldest, newest, brokenCount, largeFileCount, cutMessageCount };
 }

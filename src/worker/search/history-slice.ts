@@ -1,9 +1,9 @@
-import { uninitializedBytes } from "../../base/bytes.js";
 import { serializeError, TrawlError } from "../../base/errors.js";
-import { encodeCommitMatch } from "../../eval/history/commit-match.js";
+import { CommitWriter } from "../../eval/history/commit-match.js";
 import { MergedHistorySearch, type FoundResult } from "../../eval/history/merged-search.js";
 import { HistoryReader } from "../../history/history-reader.js";
-import type { FoundCommit, HistoryPosition, HistoryTask, HistoryTaskResult } from "../../protocol/history-messages.js";
+import { CommitPageWriter } from "../../protocol/commit-page.js";
+import type { HistoryPosition, HistoryTask, HistoryTaskResult } from "../../protocol/history-messages.js";
 import { ControlBlock } from "../../protocol/control-block.js";
 import { StopCheck } from "../../protocol/stop-check.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
@@ -15,10 +15,11 @@ const unstoredId = 0;
 /** Searches one history shard, after the results that are known already. */
 export function searchHistory(thread: SearchThread, snapshot: ShardSnapshot, task: HistoryTask): HistoryTaskResult {
   const startedMs = performance.now();
-  const found: FoundResult[] = [];
-  const texts: string[] = [];
+  const page = new CommitPageWriter();
+  const form = { diffType: task.diffType, nowMs: task.nowMs };
+  const writer = new CommitWriter(thread.kernel, task.repository, form);
   const result = (next: HistoryPosition | undefined, error?: unknown): HistoryTaskResult => ({
-    results: toFoundCommits(found, texts),
+    results: page.page(Uint8Array.from(writer.bytes)),
     next,
     error: error === undefined ? undefined : serializeError(error),
   });
@@ -37,17 +38,12 @@ export function searchHistory(thread: SearchThread, snapshot: ShardSnapshot, tas
       stop: new StopCheck(new ControlBlock(task.control)),
     };
     const search = new MergedHistorySearch(task.plans, target, task.from);
-    const form = { diffType: task.diffType, nowMs: task.nowMs };
-    let units = 0;
     let matchCount = 0;
     for (let one = search.next(); one !== undefined; one = search.next()) {
       if (stored !== undefined) thread.shards.requireNoFault(faultCount, stored.id);
-      const json = encodeCommitMatch(one.result, task.repository, form);
-      found.push(one);
-      texts.push(json);
-      units += json.length;
+      addResult(one, writer, page);
       matchCount += one.matchCount;
-      if (units > task.jsonUnitsMax || matchCount > task.matchCountMax) return result(one.next);
+      if (writer.byteCount > task.jsonBytesMax || matchCount > task.matchCountMax) return result(one.next);
       if (isOverdue(thread, startedMs, task.lane)) return result(one.next);
     }
     return result(undefined);
@@ -58,23 +54,10 @@ export function searchHistory(thread: SearchThread, snapshot: ShardSnapshot, tas
   }
 }
 
-/** Their match objects are written into one buffer, which takes a third of the time of sending as many strings. */
-function toFoundCommits(found: readonly FoundResult[], texts: readonly string[]): FoundCommit[] {
-  const bytes = uninitializedBytes(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));
-  let at = 0;
-  return found.map(({ result: { kind, oid, author, committer, ranges }, matchCount, matches }, i) => {
-    const from = at;
-    at += bytes.write(texts[i], at);
-    return {
-      kind,
-      oid,
-      committed: committer.unixSeconds,
-      matchCount,
-      matches,
-      authorName: author.name,
-      authorEmail: author.email,
-      rangeCount: ranges.length,
-      json: new Uint8Array(bytes.buffer, from, at - from),
-    };
-  });
+function addResult({ result, matchCount, matches }: FoundResult, writer: CommitWriter, page: CommitPageWriter): void {
+  writer.write(result);
+  const { kind, oid, author, committer, ranges } = result;
+  const { name: authorName, email: authorEmail } = author;
+  const columns = { kind, oid, committed: committer.unixSeconds, matchCount, matches, authorName, authorEmail };
+  page.add({ ...columns, rangeCount: ranges.length }, writer.byteCount);
 }

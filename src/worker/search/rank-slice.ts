@@ -4,6 +4,8 @@ import { ShardRanking, type RankedTarget } from "../../eval/ranking/shard-rankin
 import { ControlBlock } from "../../protocol/control-block.js";
 import type { HelpMessage, ShardFailure } from "../../protocol/messages.js";
 import type { RankedShard, RankTask, RankTaskResult } from "../../protocol/rank-messages.js";
+import { encodeRanked } from "../../protocol/ranked-columns.js";
+import { BestDocuments } from "../../protocol/ranked-order.js";
 import { ShardTable } from "../../protocol/shard-table.js";
 import { StopCheck } from "../../protocol/stop-check.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
@@ -18,6 +20,7 @@ export class RankSlice {
   readonly #control: ControlBlock;
   readonly #stop: StopCheck;
   readonly #shards: RankedShard[] = [];
+  readonly #best: BestDocuments;
   readonly #failures: ShardFailure[] = [];
   readonly #startedMs = performance.now();
   #mayRequestHelp: boolean;
@@ -30,6 +33,7 @@ export class RankSlice {
     this.#control = new ControlBlock(task.control);
     this.#stop = new StopCheck(this.#control);
     this.#mayRequestHelp = task.isAlone;
+    this.#best = new BestDocuments(task.budget.keptDocuments);
   }
 
   run(snapshot: ShardSnapshot): RankTaskResult {
@@ -42,7 +46,8 @@ export class RankSlice {
       if (performance.now() - this.#startedMs > aloneMs) this.#requestHelp();
       shard = this.#control.takeShard();
     }
-    return { shards: this.#shards, failures: this.#failures, isDone };
+    const ranked = encodeRanked(this.#best.documents, this.#shards, this.#task.withParts);
+    return { ranked, failures: this.#failures, isDone };
   }
 
   #requestHelp(): void {
@@ -58,12 +63,13 @@ export class RankSlice {
     try {
       const target = this.#open(snapshot, shard);
       const ranking = new ShardRanking(target, this.#task.options, this.#task.budget, kernel, this.#stop);
-      const ranked = ranking.run((count) => {
+      const { best, ...ranked } = ranking.run((count) => {
         this.#candidateCount += count;
         if (this.#candidateCount > aloneContentsMax) this.#requestHelp();
       });
       shards.requireNoFault(faultCount, target.reader.id);
       this.#shards.push(ranked);
+      for (const document of best) this.#best.offer(document);
     } catch (error) {
       if (!isCancelled(error)) this.#failures.push({ shardId: this.#shardId(shard), error: serializeError(error) });
     }

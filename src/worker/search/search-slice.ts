@@ -1,8 +1,11 @@
 import { parentPort, threadId } from "node:worker_threads";
 import { serializeError } from "../../base/errors.js";
+import { addCoverage } from "../../eval/coverage.js";
 import { ResultWriter } from "../../eval/results/result-writer.js";
 import type { DocumentSets } from "../../eval/shard-visibility.js";
 import { ShardSearch, shardStart } from "../../eval/shard-search.js";
+import type { WantedDocuments } from "../../eval/wanted-documents.js";
+import { type Coverage, emptyCoverage } from "../../protocol/coverage.js";
 import { ControlBlock } from "../../protocol/control-block.js";
 import type {
   BatchMessage,
@@ -13,9 +16,11 @@ import type {
   SearchTaskResult,
   ShardFailure,
 } from "../../protocol/messages.js";
+import { isOrdered } from "../../protocol/ranked-order.js";
 import type { ResultBatch } from "../../protocol/result-batch.js";
 import { addStats, noStats, type SearchStats } from "../../protocol/search-options.js";
 import type { ShardPosition } from "../../protocol/shard-position.js";
+import { StopCheck } from "../../protocol/stop-check.js";
 import { ShardTable } from "../../protocol/shard-table.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
 import { aloneContentsMax, aloneMs } from "./alone-limits.js";
@@ -33,6 +38,9 @@ const flushAfterMs = 50;
  * searches send one batch. In others the next block may take several milliseconds, so they do not wait.
  */
 const firstFlushAfterMs = 1;
+
+/** A slice ends when it has found this many files that are not searched, so that its result is small. */
+const unsearchedCountMax = 2_000;
 
 /** The last batch is sent with the result, and copied, if it has at most this many bytes. */
 const lastBatchBytesMax = 16 * 1024;
@@ -60,6 +68,7 @@ export class SearchSlice {
   #faultCount: number;
   /** Shards whose results may not all be sent yet. */
   #unsent: number[] = [];
+  readonly #coverage: Coverage | undefined;
   readonly #control: ControlBlock;
   readonly #wanted: { readonly ofTexts: boolean; readonly ofSymbols: boolean };
   /** Shards and shards of the revision cache whose symbols are not known. */
@@ -69,8 +78,9 @@ export class SearchSlice {
     this.#thread = thread;
     this.#task = task;
     this.#faultCount = thread.shards.faultCount;
-    this.#mayRequestHelp = task.isAlone && task.ranked?.only === undefined;
+    this.#mayRequestHelp = task.isAlone && !isOrdered(task.ranked);
     this.#control = new ControlBlock(task.control);
+    this.#coverage = task.options.receipt && !isOrdered(task.ranked) ? emptyCoverage() : undefined;
     const texts = task.options.plan.basicQueries.flatMap(({ text }) => text ?? []);
     this.#wanted = {
       ofTexts: texts.some(({ symbols }) => symbols === undefined),
@@ -109,8 +119,8 @@ export class SearchSlice {
   }
 
   #send(batch: ResultBatch): void {
-    // Results and batches arrive on different channels: in a given order, all batches use one.
-    const mayBeLast = this.#task.ranked?.only === undefined || this.#batchCount === 0;
+    // A batch that is sent with the result of the slice may overtake the batches before it.
+    const mayBeLast = !isOrdered(this.#task.ranked) || this.#batchCount === 0;
     if (this.#isEnding && mayBeLast && batch.bytes.length <= lastBatchBytesMax) {
       this.#lastBatch = batch;
       return;
@@ -166,6 +176,7 @@ export class SearchSlice {
       failures: this.#failures,
       excluded: this.#excluded,
       shardsWithoutSymbols: this.#shardsWithoutSymbols,
+      coverage: this.#coverage,
     };
   }
 
@@ -221,13 +232,19 @@ export class SearchSlice {
         this.#task.options,
         kernel,
         this.#writer,
-        { only: this.#task.ranked?.only?.[index], except: this.#task.ranked?.except?.get(row) },
+        this.#wantedDocuments(index),
         () => {
           if (this.#stats.candidateContents + stats.candidateContents > aloneContentsMax) this.#requestHelp();
           checkContent();
         },
         (document, repository, reason) => recordExcluded(this.#excluded, reader, { document, repository, reason }),
       );
+      const isStart = position.content === 0 && position.counted === undefined;
+      // Texts and symbols of a shard have the same documents.
+      if (this.#coverage !== undefined && isStart && inSymbols !== this.#wanted.ofTexts) {
+        const stop = new StopCheck(this.#control);
+        addCoverage(search.evaluators, reader, stop, this.#coverage);
+      }
       const next = search.run(position, stats, () => this.#mustPause());
       if (isLive) shards.requireNoFault(faultCount, shardId);
       return next;
@@ -236,9 +253,14 @@ export class SearchSlice {
       return undefined;
     } finally {
       // A ranked document was counted when it was ranked, or is when its shard is searched.
-      if (this.#task.ranked?.only === undefined) addStats(this.#stats, stats);
+      if (!isOrdered(this.#task.ranked)) addStats(this.#stats, stats);
       if (this.#task.explain) this.#shardStats.push({ shard: index, stats });
     }
+  }
+
+  #wantedDocuments(index: number): WantedDocuments {
+    const { ranked, rows } = this.#task;
+    return { only: ranked?.only?.[index], except: ranked?.except?.get(rows[index]), debug: ranked?.scores?.[index] };
   }
 
   /** Rows past those of the table are shards of the revision cache. */
@@ -258,13 +280,14 @@ export class SearchSlice {
   #mustPause(): boolean {
     const now = performance.now();
     const waitMs =
-      this.#batchCount > 0 || this.#task.ranked?.only !== undefined
+      this.#batchCount > 0 || isOrdered(this.#task.ranked)
         ? flushAfterMs
         : this.#mayRequestHelp
           ? firstFlushAfterMs
           : 0;
     if (!this.#writer.isEmpty && now - this.#flushedMs > waitMs) this.#writer.flush();
     if (!this.#control.waitForCredit()) return true;
+    if (this.#coverage !== undefined && this.#coverage.unsearched.length >= unsearchedCountMax) return true;
     return isOverdue(this.#thread, this.#startedMs, this.#task.lane);
   }
 }

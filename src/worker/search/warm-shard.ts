@@ -14,6 +14,11 @@ export function warmShard(thread: SearchThread, snapshot: ShardSnapshot, task: W
   const isWanted = (): boolean => Atomics.load(task.stop, 0) === 0 && Atomics.load(thread.pressure, 0) === 0;
   if (!isWanted()) return { isDone: false, failures: [] };
   try {
+    if (task.part === "symbols") {
+      // Damaged symbols are reported by the search that needs them, and by the check of shards.
+      thread.shards.openSymbols(snapshot, table, task.row, task.filter);
+      return { isDone: true, failures: [] };
+    }
     const { reader, checkContent } = thread.shards.open(snapshot, table, task.row, task.filter);
     if (task.part === "content") {
       for (let from = 0; from < reader.content.length; from += pieceBytes) {

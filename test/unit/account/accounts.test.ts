@@ -27,8 +27,8 @@ function shown(entry: AuthResult): string {
 
 t.test("only the first start creates a site admin", async (t) => {
   const site = new AccountSite(t);
-  await site.accounts.start(operator, true);
-  await site.accounts.start(operator, true);
+  await site.accounts.start(operator, true, () => true);
+  await site.accounts.start(operator, true, () => true);
   t.match(site.accounts.users(), [{ name: "admin", isSiteAdmin: true }]);
   t.equal(site.accounts.userCount, 1);
 });
@@ -224,14 +224,14 @@ t.test("sessions, when the clock jumps forward or back", async (t) => {
   );
 
   clock.set(now + 20 * dayMs);
-  await site.accounts.start(operator, true);
+  await site.accounts.start(operator, true, () => true);
   clock.set(now);
   t.ok(
     opened.every((text) => isOpen(text)),
     "a start with a clock that is ahead forgets none",
   );
   clock.set(now + 40 * dayMs);
-  await site.accounts.start(operator, true);
+  await site.accounts.start(operator, true, () => true);
   clock.set(now);
   t.notOk(
     opened.some((text) => isOpen(text)),
@@ -282,7 +282,7 @@ t.test("a start deletes tokens that expired long ago", async (t) => {
   await site.token("root", { ...plainToken, lifetimeMs: -dayMs });
   await site.token("root");
   t.equal(site.accounts.accessTokens.list().length, 3);
-  await site.accounts.start(operator, true);
+  await site.accounts.start(operator, true, () => true);
   t.equal(site.accounts.accessTokens.list().length, 2);
 });
 

@@ -79,9 +79,20 @@ const acts: readonly (readonly [event: AuditEvent, act: (accounts: Accounts, id:
   ],
   ["team-changed", (accounts) => accounts.teams.setMembers(accounts.teams.byName("crew")!.id, () => [1], operator)],
   ["team-deleted", (accounts) => accounts.teams.delete(accounts.teams.byName("crew")!.id, operator)],
+  [
+    "invitation-created",
+    (accounts) => accounts.invitations.create(accounts.organisations.require("core"), 1, { email: "x@y" }, operator),
+  ],
+  ["invitation-extended", (accounts) => accounts.invitations.extend(invitationOf(accounts), operator)],
+  ["invitation-revoked", (accounts) => accounts.invitations.revoke(invitationOf(accounts), operator)],
+  ["owners-changed", (accounts) => accounts.ownerFiles.add({ id: 1, name: "host/a" }, "* @ann\n", operator)],
   ["organisation-deleted", (accounts) => accounts.deleteOrganisation("core", operator)],
   ["user-deleted", (accounts) => accounts.deleteUser("ann", operator)],
 ];
+
+function invitationOf(accounts: Accounts): number {
+  return accounts.invitations.pendingOf(accounts.organisations.require("core").id)[0]?.id ?? 0;
+}
 
 /** The id of the user that the actions are about, or of any user. */
 function annOf(accounts: Accounts): number {

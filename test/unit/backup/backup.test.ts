@@ -8,6 +8,7 @@ import t from "tap";
 import { parseList, parseManifest, type Manifest } from "../../../src/backup/manifest.js";
 import { dataDirectory, DaemonProcess, runCommand, testDaemon } from "../../support/daemon.js";
 import { fixture } from "../../support/git-mirror.js";
+import { until } from "../../support/waiting.js";
 
 const source = { a: fixture(t), b: fixture(t), c: fixture(t) };
 source.a.commit({
@@ -249,4 +250,28 @@ t.test("a forged manifest cannot refer to files outside the backup", (t) => {
     code: "storage",
   });
   t.end();
+});
+
+t.test("the lists of connections, so that a restored daemon keeps what they name", async (t) => {
+  const [root, data, copy, restored] = [t.testdir(), dataDirectory(t), dataDirectory(t), dataDirectory(t)];
+  const [list, config, target] = [join(root, "list"), join(root, "trawl.jsonc"), join(copy, "backup")];
+  writeFileSync(list, `one ${source.c.path}\n`);
+  const connections = [{ name: "all", kind: "list", url: list, prefix: "l/" }];
+  writeFileSync(config, JSON.stringify({ connections }));
+  const original = await testDaemon(t, ["--config", config], data);
+  await until("it is searchable", async () => (await original.search("needle")).found.length === 1);
+  const taken = await runCommand("backup", target, "--data", data);
+  t.equal(taken.exitCode, 0, taken.err);
+  await original.stop();
+  // The host does not answer when the restored daemon starts.
+  rmSync(list);
+  rmSync(restored, { recursive: true, force: true });
+  t.match(await runCommand("restore", target, "--data", restored), { exitCode: 0 });
+  const after = await testDaemon(t, ["--config", config], restored);
+  t.same((await after.search("needle")).found, ["l/one:c.txt:1"]);
+  t.match(await after.list(), [{ name: "l/one", state: "searchable" }]);
+  await until("the connection has failed", async () =>
+    (await runCommand("connection", "list", "--data", restored)).out.includes("error:"),
+  );
+  t.same((await after.search("needle")).found, ["l/one:c.txt:1"]);
 });

@@ -71,7 +71,7 @@ t.test("no shard with a match is ruled out", (t) => {
           ? []
           : [{ text: basic.text, selection: { repositoryIds: undefined, revisions: undefined } }],
       );
-      const { rows, ruledOutCount } = chooseShards(view, choices);
+      const { rows, ruledOutCount } = chooseShards(view, choices, false);
       ruledOut += ruledOutCount;
       const holders = documents.flatMap((some, place) =>
         naiveSearch(
@@ -101,10 +101,13 @@ function choicesOf(text: string): Parameters<typeof chooseShards>[1] {
 t.test("a column that is not filled rules nothing out", (t) => {
   const filter = ShardFilter.withColumns(32);
   const view = viewOf([[{ path: "one.c", content: "something" }], [{ path: "two.c", content: "other" }]], filter);
-  t.same([...chooseShards(view, choicesOf("something")).rows], [0]);
+  t.same([...chooseShards(view, choicesOf("something"), false).rows], [0]);
   filter.forget(1);
-  t.same([...chooseShards(view, choicesOf("something")).rows], [0, 1]);
-  t.same([...chooseShards({ ...view, table: { filterColumn: () => noColumn } }, choicesOf("nowhere")).rows], [0, 1]);
+  t.same([...chooseShards(view, choicesOf("something"), false).rows], [0, 1]);
+  t.same(
+    [...chooseShards({ ...view, table: { filterColumn: () => noColumn } }, choicesOf("nowhere"), false).rows],
+    [0, 1],
+  );
   t.end();
 });
 
@@ -113,7 +116,19 @@ t.test("only shards with a chosen repository are taken or counted as ruled out",
   const [choice] = choicesOf("something");
   assert.ok(choice !== undefined);
   const elsewhere = { ...choice, selection: { repositoryIds: Uint32Array.of(1 << 2), revisions: undefined } };
-  t.match(chooseShards(view, [elsewhere]), { rows: { length: 0 }, ruledOutCount: 0 });
+  t.match(chooseShards(view, [elsewhere], false), { rows: { length: 0 }, ruledOutCount: 0 });
+  t.end();
+});
+
+t.test("with room for all shards, the filter does not grow", (t) => {
+  const columns = new FilterColumns();
+  columns.reserve(300);
+  const { filter } = columns;
+  for (let shard = 0; shard < 300; shard++) columns.shardColumn(shard);
+  t.equal(columns.filter, filter);
+  columns.reserve(1_000_000);
+  t.equal(columns.filter.columnCount, 2048, "up to the limit");
+  t.equal(columns.shardColumn(7), 7, "columns are kept");
   t.end();
 });
 
@@ -133,6 +148,13 @@ t.test("columns are assigned, kept when the filter grows, and reused", (t) => {
   columns.release(3);
   t.notOk(columns.filter.isKnown(3), "another shard's text is not taken for its own");
   t.equal(columns.shardColumn(2000), 3);
+  columns.filter.fill(3, columnText(testShard(kernel, [{ path: "b.c", content: "other" }], repositories).reader));
+  const holders = (literal: string): number => {
+    const mask = new Int32Array(columns.filter.maskWords).fill(-1);
+    columns.filter.keepHolding(Buffer.from(literal), mask);
+    return mask[0];
+  };
+  t.same([holders("something"), holders("other")], [0, 1 << 3], "nothing of the former text is left");
   for (let shard = 3000; shard < 6000; shard++) columns.shardColumn(shard);
   t.equal(columns.shardColumn(7000), noColumn, "beyond the limit a shard has none");
   t.end();

@@ -89,6 +89,8 @@ function commandFor(endpoint: string, changes: Partial<SearchCommand> = {}): Sea
     count: undefined,
     patternType: undefined,
     caseSensitive: false,
+    receipt: "none",
+    waitFor: "",
     ...changes,
   };
 }

@@ -115,3 +115,15 @@ t.test("files of any size are read in bounded time", async (t) => {
   t.same(new CodeOwners(`**/${"a*/".repeat(300)}b @a\n`).match(deep), []);
   t.ok(process.cpuUsage(start).user < 1_000_000, "a pattern of many names and a deep path");
 });
+
+t.test("the rule that applies", async (t) => {
+  const owners = new CodeOwners("# first\n\n* @all\nlib/** @a\n");
+  t.match(owners.findRule("lib/x"), { pattern: "lib/**", line: 4, owners: [{ text: "a" }] });
+  t.match(owners.findRule("x"), { pattern: "*", line: 3 });
+  t.equal(new CodeOwners("lib @a").findRule("x"), undefined);
+  t.match(
+    new CodeOwners(`${"b @x\n".repeat(200_000)}a @last`).findRule("a"),
+    { line: 200_001 },
+    "only the last lines are read",
+  );
+});

@@ -1,13 +1,14 @@
 import t from "tap";
-import { cutRanges, encodeCommitMatch, timeAgo, type CommitResult } from "../../../src/eval/history/commit-match.js";
+import { CommitWriter, timeAgo, type CommitResult } from "../../../src/eval/history/commit-match.js";
+import { loadKernel } from "../../../src/native/kernel/load.js";
 
 const result: CommitResult = {
   kind: "commit",
   oid: "0123456789abcdef0123456789abcdef01234567",
   author: { name: "Ada", email: "ada@acme.test", unixSeconds: 1_700_000_000 },
   committer: { name: "Bob", email: "bob@acme.test", unixSeconds: 1_700_003_600 },
-  message: "Fix the parser\n\nIt was wrong",
-  text: "Fix the parser\n\nIt was wrong",
+  message: Buffer.from("Fix the parser\n\nIt was wrong"),
+  diff: "",
   ranges: [
     [0, 8, 6],
     [2, 3, 3],
@@ -18,8 +19,18 @@ const repository = { id: 7, name: "github.com/acme/a b", stars: 0, lastFetched: 
 const form = { diffType: "diff", nowMs: 1_700_000_000_000 + 3 * 86_400_000 } as const;
 const url = "/github.com/acme/a%20b/-/commit/0123456789abcdef0123456789abcdef01234567";
 
+/** The match object of the result, in JSON. */
+function encode(
+  one: CommitResult,
+  ...[to, as]: Partial<[typeof repository, { diffType: "commit" | "diff"; nowMs: number }]>
+): string {
+  const writer = new CommitWriter(loadKernel("ts"), to ?? repository, as ?? form);
+  writer.write(one);
+  return writer.bytes.toString("utf8").slice(0, -1);
+}
+
 t.test("a commit", async (t) => {
-  t.same(JSON.parse(encodeCommitMatch(result, repository, form)), {
+  t.same(JSON.parse(encode(result)), {
     type: "commit",
     label: `[acme/a b](/github.com/acme/a%20b) › [Ada](${url}): [Fix the parser](${url})`,
     url,
@@ -41,9 +52,9 @@ t.test("a commit", async (t) => {
 });
 
 t.test("a diff", async (t) => {
-  const diff: CommitResult = { ...result, kind: "diff", text: "/dev/null a.c\n@@ -0,0 +1 @@\n+x", ranges: [[2, 1, 1]] };
+  const diff: CommitResult = { ...result, kind: "diff", diff: "/dev/null a.c\n@@ -0,0 +1 @@\n+x", ranges: [[2, 1, 1]] };
   const starred = { id: 1, name: "tools", stars: 3, lastFetched: "2026-01-01T00:00:00Z" };
-  t.match(JSON.parse(encodeCommitMatch(diff, starred, form)), {
+  t.match(JSON.parse(encode(diff, starred)), {
     type: "diff",
     label: /^\[tools\]\(\/tools\) › /,
     repoStars: 3,
@@ -51,19 +62,36 @@ t.test("a diff", async (t) => {
     content: "```diff\n/dev/null a.c\n@@ -0,0 +1 @@\n+x\n```",
     ranges: [[3, 1, 1]],
   });
-  t.match(JSON.parse(encodeCommitMatch(diff, starred, { ...form, diffType: "commit" })), { type: "commit" });
+  t.match(JSON.parse(encode(diff, starred, { ...form, diffType: "commit" })), { type: "commit" });
 });
 
 t.test("a time that no date can show", async (t) => {
   for (const unixSeconds of [1e15, -1e15, 1e12, -1e12])
-    t.match(JSON.parse(encodeCommitMatch({ ...result, author: { ...result.author, unixSeconds } }, repository, form)), {
+    t.match(JSON.parse(encode({ ...result, author: { ...result.author, unixSeconds } })), {
       authorDate: "1970-01-01T00:00:00Z",
     });
 });
 
-t.test("the first ranges only", async (t) => {
-  t.same(cutRanges(result, 1).ranges, [[0, 8, 6]]);
-  t.equal(cutRanges(result, 2), result);
+t.test("results one after another, of any size and with any character", async (t) => {
+  for (const name of ["native", "ts"] as const) {
+    const writer = new CommitWriter(loadKernel(name), { ...repository, name: 'a"\u{1f600}' }, form);
+    const ends: number[] = [];
+    const messages = ["", "x", 'a "\\\t\u0001 \u20ac\u{1f600}\nb', "\u0001\n".repeat(100_000), "last"];
+    for (const message of messages) {
+      writer.write({ ...result, message: Buffer.from(message) });
+      writer.write({ ...result, kind: "diff", diff: `+${message}` });
+      ends.push(writer.byteCount);
+    }
+    messages.forEach((message, i) => {
+      const written = writer.bytes.subarray(ends[i - 1] ?? 0, ends[i]).toString("utf8");
+      const [commit, diff] = JSON.parse(`[${written.slice(0, -1)}]`) as Record<string, string>[];
+      t.equal(commit["message"], message);
+      t.equal(commit["content"], `\`\`\`COMMIT_EDITMSG\n${message}\n\`\`\``);
+      t.ok(commit["label"].includes(`: [${message.split("\n")[0]}](/`));
+      t.equal(commit["repository"], 'a"\u{1f600}');
+      t.equal(diff["content"], `\`\`\`diff\n+${message}\n\`\`\``);
+    });
+  }
 });
 
 t.test("how long ago", async (t) => {

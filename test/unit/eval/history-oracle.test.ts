@@ -1,25 +1,21 @@
 import t, { type Test } from "tap";
 import { HistorySearch } from "../../../src/eval/history/history-search.js";
-import type { HistoryText } from "../../../src/eval/history/history-text.js";
 import type { BuildKind } from "../../../src/history/history-builder.js";
 import { HistoryReader } from "../../../src/history/history-reader.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
-import { Analyses } from "../../../src/query/plan/analyses.js";
-import { basicQueries } from "../../../src/query/plan/basic.js";
 import type { HistoryPlan } from "../../../src/query/plan/history-plan.js";
-import { planHistory } from "../../../src/query/plan/plan-history.js";
-import { parseQuery } from "../../../src/query/syntax/parse.js";
 import { neverStopped } from "../../support/engine.js";
 import { scaled } from "../../support/full-run.js";
 import { generateHistory, generateQuery } from "../../support/history-repository.js";
+import { diffParts, messageParts, plansOf } from "../../support/history-parts.js";
 import { buildHistoryShard } from "../../support/history-shards.js";
-import { naiveHistory, searchNaively, showMatch, type NaiveCommit } from "../../support/naive-history.js";
+import { naiveHistory, searchNaively, type NaiveCommit } from "../../support/naive-history.js";
 import { seed } from "../../support/property.js";
 import { randomFrom } from "../../support/random.js";
 
 // search(query, history shards) == naive(query, `git log`), for both kernels, with and without posting lists, in one
-// shard or in several. For more cases: `SEED=random FAULTS=1 node dist/test/unit/eval/history-oracle.test.js`; with
-// HISTORY=DIRECTORY for a real repository instead of generated ones.
+// shard or in several. For more cases: `SEED=random FAULTS=1 node dist/test/unit/eval/history-oracle.test.js`; for real
+// repositories: `make history-oracle`.
 
 const repositoryCount = scaled(6, 400);
 const queryCount = scaled(60, 200);
@@ -67,47 +63,8 @@ function search(
   });
 }
 
-function messageParts({ ranges }: HistoryText): string[] {
-  return ranges.map(([line, character, length]) => `${line}:${character}+${length}`);
-}
-
-/** Per shown file its heading and matches. Checks that the numbers of each hunk agree with its lines. */
-function diffParts({ text, ranges, matchCount }: HistoryText): string[] {
-  const files: string[][] = [];
-  const lines = text.split("\n").slice(0, -1);
-  let [oldLeft, newLeft, oldNumber, newNumber, range] = [0, 0, 0, 0, 0];
-  lines.forEach((line, i) => {
-    const header = oldLeft + newLeft > 0 ? null : /^@@ -(\d+),(\d+) \+(\d+),(\d+) @@/.exec(line);
-    if (header !== null) {
-      [oldNumber, oldLeft, newNumber, newLeft] = header.slice(1).map(Number);
-      if (oldLeft === 0) oldNumber++;
-      if (newLeft === 0) newNumber++;
-      return;
-    }
-    if (oldLeft + newLeft === 0) {
-      files.push([line]);
-      return;
-    }
-    for (; range < ranges.length && ranges[range][0] === i; range++) {
-      const [, character, length] = ranges[range];
-      files[files.length - 1].push(
-        showMatch(line[0], line[0] === "-" ? oldNumber : newNumber, line.slice(1), character, length),
-      );
-    }
-    if (line[0] !== "+") [oldLeft, oldNumber] = [oldLeft - 1, oldNumber + 1];
-    if (line[0] !== "-") [newLeft, newNumber] = [newLeft - 1, newNumber + 1];
-  });
-  if (oldLeft !== 0 || newLeft !== 0 || range !== ranges.length || matchCount !== ranges.length)
-    files.push(["the text is not a diff"]);
-  return files.map((file) => file.join(" "));
-}
-
-function plansOf(text: string): readonly HistoryPlan[] {
-  return basicQueries(parseQuery(text, "keyword")).flatMap((query) => planHistory(query, new Analyses(text), 0));
-}
-
 async function compare(t: Test, repository: string, queries: readonly string[], shardCommits: number): Promise<void> {
-  const commits = naiveHistory(repository);
+  const commits = await naiveHistory(repository);
   const indexed = await buildShards(repository, commits, "native", "with-postings", shardCommits);
   const portable = await buildShards(repository, commits, "ts", "with-postings", Infinity);
   const unindexed = await buildShards(repository, commits, "native", "without-postings", Infinity);
@@ -130,30 +87,16 @@ async function compare(t: Test, repository: string, queries: readonly string[], 
   t.ok(found > queries.length, `the queries find something: ${found}`);
 }
 
-const given = process.env["HISTORY"];
-
-if (given !== undefined) {
-  t.test(`searches of ${given} equal git's`, { timeout: 0 }, async (t) => {
-    const random = randomFrom(seed);
+t.test("searches of generated histories equal git's", { timeout: 0 }, async (t) => {
+  for (let i = 0; i < repositoryCount; i++) {
+    const random = randomFrom(seed + i);
+    const repository = generateHistory(seed + i, commitCount);
+    t.teardown(() => repository.remove());
     await compare(
       t,
-      given,
+      repository.path,
       Array.from({ length: queryCount }, () => generateQuery(random)),
-      5_000,
+      7,
     );
-  });
-} else {
-  t.test("searches of generated histories equal git's", { timeout: 0 }, async (t) => {
-    for (let i = 0; i < repositoryCount; i++) {
-      const random = randomFrom(seed + i);
-      const repository = generateHistory(seed + i, commitCount);
-      t.teardown(() => repository.remove());
-      await compare(
-        t,
-        repository.path,
-        Array.from({ length: queryCount }, () => generateQuery(random)),
-        7,
-      );
-    }
-  });
-}
+  }
+});

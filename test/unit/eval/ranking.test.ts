@@ -1,8 +1,7 @@
 /** Which of the documents of a shard come first, and that a small budget leaves out only the least promising. */
 import t from "tap";
-import { ShardRanking } from "../../../src/eval/ranking/shard-ranking.js";
+import { ShardRanking, type ShardBest } from "../../../src/eval/ranking/shard-ranking.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
-import type { RankedShard } from "../../../src/protocol/rank-messages.js";
 import type { SearchOptions } from "../../../src/protocol/search-options.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import type { ContentSymbols } from "../../../src/shard/symbols/content-symbols.js";
@@ -36,7 +35,7 @@ function symbolsOfShard({ reader }: TestShard): SymbolReader {
 
 const largeBudget = { contents: 1000, cheapBytes: 1e9, expensiveBytes: 1e9, keptDocuments: 50 };
 
-function rank(shard: TestShard, query: string, budget = largeBudget): RankedShard {
+function rank(shard: TestShard, query: string, budget = largeBudget): ShardBest {
   const plan = planQuery(query, "keyword");
   const options = {
     plan,
@@ -53,7 +52,7 @@ function rank(shard: TestShard, query: string, budget = largeBudget): RankedShar
   return new ShardRanking(target, options, budget, kernel, neverStopped).run(() => undefined);
 }
 
-const pathsOf = ({ best }: RankedShard): string[] => best.map(({ path }) => path);
+const pathsOf = ({ best }: ShardBest): string[] => best.map(({ path }) => path);
 
 /** Files as `[path, content]`. */
 function shardOf(files: readonly (readonly [path: string, content: string, repositoryId?: number])[]): TestShard {

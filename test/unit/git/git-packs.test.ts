@@ -5,6 +5,7 @@ import t, { type Test } from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
 import { PackedObjects } from "../../../src/git/objects/packed-objects.js";
 import { blobSizes, readBlobs } from "../../../src/git/objects/read-blobs.js";
+import { textKinds } from "../../../src/native/packs/packs.js";
 import { neverStop } from "../../../src/git/run/run.js";
 import { compareAlong } from "../../../src/git/objects/tree-chain.js";
 import { GitFixture } from "../../support/git-fixture.js";
@@ -183,25 +184,55 @@ t.test("objects outside packs are left to git", async (t) => {
     told[i] = outcome.kind === "content" ? `${outcome.content.length} bytes` : outcome.kind;
   });
   t.same(told, ["5 bytes", `${size} bytes`, "missing", "too-large"]);
-  const place = Buffer.alloc(size);
-  const givenFor: number[] = [];
-  await readBlobs(
-    options,
-    [packedOid, loose],
-    (i, outcome) => {
-      t.equal(outcome.kind === "content" && outcome.content === place, i === 0);
-    },
-    (byteCount) => {
-      givenFor.push(byteCount);
-      return place;
-    },
-  );
-  t.same(givenFor, [size], "only for objects in packs");
-  t.equal(place.toString(), repository.git("cat-file", "blob", packedOid));
   await t.rejects(
     readBlobs({ ...options, stop: () => true }, [packedOid], () => undefined),
     { code: "cancelled" },
   );
+});
+
+t.test("texts are unpacked one after another", (t) => {
+  const { repository } = packed(t, "sha1");
+  const packs = open(t, repository, "sha1");
+  const missing = "0123456789".repeat(4);
+  const oids = [missing, ...allBlobs(repository)];
+  const expected = oids.map((oid) => (oid === missing ? undefined : output(repository, "cat-file", "blob", oid)));
+  const sizes = Uint32Array.from(expected, (text) => text?.length ?? 1);
+  const kinds = new Uint32Array(oids.length);
+  const kindOf = (text: Buffer | undefined): number => {
+    if (text === undefined) return textKinds.notFound;
+    if (text.includes(0)) return textKinds.binary;
+    return text.some((byte) => byte >= 128) ? textKinds.other : textKinds.ascii;
+  };
+  for (const pauseBytes of [0, 1000, 0xffff_ffff]) {
+    const out = Buffer.alloc(4 << 20);
+    let bytes = 0;
+    for (let next = 0; next < oids.length; ) {
+      const request = [
+        Buffer.from(oids.slice(next).join(""), "hex"),
+        sizes.subarray(next),
+        out.subarray(bytes),
+      ] as const;
+      const { count, byteCount } = packs.readTexts(...request, pauseBytes, kinds.subarray(next));
+      const large = sizes
+        .subarray(next, next + count - 1)
+        .findIndex((size, i) => size > pauseBytes && kinds[next + i] < 2);
+      t.equal(large, -1, "it returns after a text of more than that");
+      t.ok(count > 0);
+      next += count;
+      bytes += byteCount;
+    }
+    t.same([...kinds], expected.map(kindOf));
+    const written = expected.filter((_, i) => kinds[i] < textKinds.binary) as Buffer[];
+    t.ok(out.subarray(0, bytes).equals(Buffer.concat(written)), "without gaps");
+  }
+  const [first] = allBlobs(repository).filter((oid) => packs.blobSizes([oid])[0] > 1);
+  const [size] = packs.blobSizes([first]);
+  const read = (room: number, stated: number): number =>
+    packs.readTexts(Buffer.from(first, "hex"), Uint32Array.of(stated), Buffer.alloc(room), 0, kinds).count;
+  t.equal(read(size - 1, size), 0, "no room");
+  t.equal(read(size, size - 1), 1);
+  t.equal(kinds[0], textKinds.notFound, "another size");
+  t.end();
 });
 
 t.test("loose trees are compared by git", async (t) => {

@@ -309,7 +309,7 @@ t.test("organisations, teams, settings and saved searches", async (t) => {
     await set("ann", coreId, '{"b": 2, "search.scopes": [2], "c": [1]}');
     await set("ann", annId, '{"c": [3], "experimentalFeatures": {"y": 2},}');
     const cascade =
-      "{ viewerSettings { subjects { __typename } final merged { contents } } viewerConfiguration { final } }";
+      "{ viewerSettings { subjects { __typename } final merged { contents } } viewerConfiguration { merged { contents } } }";
     const final = async (asker: Asker): Promise<unknown> =>
       JSON.parse((await site.data<{ viewerSettings: { final: string } }>(asker, cascade)).viewerSettings.final);
     t.same(await final("anonymous"), { a: 1, b: 1, "search.scopes": [1], experimentalFeatures: { x: 1 } });

@@ -12,6 +12,8 @@ const plain: RequestedSearch = {
   contextLines: 1,
   lineBytesMax: lineBytesUnlimited,
   defaultCount: undefined,
+  debug: false,
+  receipt: "none",
 };
 
 t.test("valid parameters", async (t) => {
@@ -40,6 +42,8 @@ t.test("valid parameters", async (t) => {
     ["q=a&max-line-len=200", { lineBytesMax: 200 }],
     ["q=a&max-line-len=0", {}],
     ["q=a&max-line-len=-5", {}],
+    ["q=a&feat=x&feat=search-debug", { debug: true }],
+    ["q=a&feat=-search-debug&debug=1", {}],
     ["q=a&sm=1&dl=x&dk=&dc=1&zoekt-search-opts=z&trace=1&feat=a&feat=-b&constructor=1", {}],
   ];
   for (const [query, changes] of rows) {

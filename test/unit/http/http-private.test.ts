@@ -39,6 +39,11 @@ const open: readonly string[] = [
   "GET /favicon.ico",
   "GET /.assets/NAME",
   "POST /.api/webhooks/ID",
+  // A program that is to be authorized has no credential yet; its user signs in to authorize it.
+  "GET /.well-known/openid-configuration",
+  "POST /-/oauth/device/code",
+  "POST /-/oauth/token",
+  "POST /-/oauth/revoke",
 ];
 
 /** Paths without a route. */
@@ -105,11 +110,9 @@ t.test("pages redirect to sign-in, programs are rejected", async (t) => {
   for (const path of ["/", "/a/b", "/search?q=a"]) t.equal((await ask("GET", path)).status, 302, path);
   for (const path of ["/.api/nothing", "/.api/src-cli/version", "/opensearch.xml", "/a/b/-/raw/c"])
     t.equal((await ask("GET", path)).status, 401, path);
-  t.equal(
-    (await ask("GET", "/.well-known/openid-configuration")).status,
-    404,
-    "clients look for other ways to sign in, and take 404 for none",
-  );
+  t.equal((await ask("GET", "/.well-known/openid-configuration")).status, 200, "how programs are authorized");
+  t.equal((await ask("GET", "/.well-known/oauth-authorization-server")).status, 404);
+  t.equal((await ask("GET", "/-/oauth/device?user_code=ABCD-EFGH")).status, 302);
 });
 
 t.test("health and sign-in respond to anonymous clients", async (t) => {

@@ -474,3 +474,32 @@ forEachKernel("paths", (t, kernel) => {
     }),
   );
 });
+
+forEachKernel("the inside of a JSON string", (t, kernel) => {
+  const text = fc.array(fc.oneof(fc.nat(255), fc.constant(0x61), fc.constant(0x22)), { maxLength: 90 });
+  const property = fc.property(text, fc.nat(9), fc.nat(9), (given, from, at) => {
+    const whole = amidOthers(Uint8Array.from(given), 3);
+    const start = Math.min(from, whole.length);
+    const expected = JSON.stringify(decodeEach(whole.subarray(start))).slice(1, -1);
+    const out = new Uint8Array(at + bytes(expected).length);
+    const end = kernel.writeJson(whole, start, whole.length, out, at);
+    assert.equal(end, out.length);
+    assert.equal(new TextDecoder("utf-8", { ignoreBOM: true }).decode(out.subarray(at)), expected);
+    if (end > at) {
+      const room = out.length - 1;
+      assert.ok(kernel.writeJson(whole, start, whole.length, out.subarray(0, room), at) > room, "too little room");
+    }
+  });
+  holds(t, 300, property);
+});
+
+/** Decodes UTF-8 with U+FFFD for each byte that is not part of it. */
+function decodeEach(text: Uint8Array): string {
+  let decoded = "";
+  for (let at = 0; at < text.length; ) {
+    const unit = unitAt(text, at, text.length);
+    decoded += unit.text;
+    at += unit.length;
+  }
+  return decoded;
+}

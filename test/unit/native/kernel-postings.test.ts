@@ -216,3 +216,25 @@ forEachKernel("lists that do not lie within the postings are refused", (t, kerne
 function varint(value: number): number[] {
   return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)];
 }
+
+forEachKernel("the contents of units are those that a scan of all contents finds", (t, kernel) => {
+  const sizes = fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 40 });
+  holds(
+    t,
+    300,
+    fc.property(sizes, fc.array(fc.nat(200)), (unitCounts, wanted) => {
+      const firstUnits = Uint32Array.from([0, ...unitCounts]);
+      for (let i = 1; i < firstUnits.length; i++) firstUnits[i] += firstUnits[i - 1];
+      const units = Uint32Array.from([...new Set(wanted)].sort((a, b) => a - b));
+      const expected = unitCounts.flatMap((_, content) =>
+        units.some((unit) => unit >= firstUnits[content] && unit < firstUnits[content + 1]) ? [content] : [],
+      );
+      const out = new Uint32Array(expected.length);
+      const count = kernel.contentsOfUnits(units, units.length, firstUnits, out);
+      assert.deepEqual([...out.subarray(0, count)], expected);
+    }),
+  );
+  const [firstUnits, units] = [Uint32Array.of(0, 1, 2), Uint32Array.of(0, 1)];
+  t.throws(() => kernel.contentsOfUnits(units, 2, firstUnits, new Uint32Array(1)), TypeError, "no room");
+  t.throws(() => kernel.contentsOfUnits(units, 3, firstUnits, new Uint32Array(9)), TypeError, "beyond the units");
+});

@@ -41,7 +41,14 @@ t.test("which history shards have a list is kept as long as the shards are the s
   const lists = new CommitLists();
   const list = { count: 0, oidBytes: 20, oids: new Uint8Array(0), dates: new Float64Array(0) };
   const running = { isStopped: false };
-  const cover = { shards: [], missing: new Uint32Array(0), brokenCount: 0, largeFileCount: 0, failures: [] };
+  const cover = {
+    shards: [],
+    missing: new Uint32Array(0),
+    brokenCount: 0,
+    largeFileCount: 0,
+    cutMessageCount: 0,
+    failures: [],
+  };
   let asked = 0;
   const ask = async (ids: readonly number[], control = running, answer: CoverResult = cover): Promise<number> => {
     asked = 0;

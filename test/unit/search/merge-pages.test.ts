@@ -1,5 +1,5 @@
 import t from "tap";
-import type { FoundCommit } from "../../../src/protocol/history-messages.js";
+import type { FoundCommit } from "../../../src/protocol/commit-page.js";
 import { compareResults, mergePages, type ResultPages } from "../../../src/search/history/merge-pages.js";
 import { seed } from "../../support/property.js";
 import { randomFrom } from "../../support/random.js";
@@ -7,7 +7,7 @@ import { randomFrom } from "../../support/random.js";
 function result(committed: number, oid: string): FoundCommit {
   const json = new Uint8Array(0);
   const author = { authorName: "", authorEmail: "" };
-  return { kind: "commit", oid, committed, matchCount: 1, matches: [], ...author, rangeCount: 0, json };
+  return { kind: "commit", oid, committed, matchCount: 1, matches: [], ...author, rangeCount: 0, json, from: 0, to: 0 };
 }
 
 async function* inPages(results: readonly FoundCommit[], pageLength: () => number): ResultPages {

@@ -40,6 +40,7 @@ function startSearch(query: string, shardCount: number) {
             failures: [],
             excluded: [],
             shardsWithoutSymbols: 0,
+            coverage: undefined,
           });
         started.push({ task, end });
       }),
@@ -52,7 +53,7 @@ function startSearch(query: string, shardCount: number) {
     lane: "interactive",
     client: "a",
     unreadBytes: () => 0,
-    onExcluded: () => undefined,
+    onWork: () => undefined,
     onBatch: (batch: ResultBatch) => received.push(batch),
     onScheduled: () => undefined,
     onProgress: () => undefined,
@@ -122,7 +123,13 @@ t.test("a search that reads everything begins with all slices", async (t) => {
 
 t.test("the last batch arrives with the result of its slice", async (t) => {
   const search = startSearch("needle", 20);
-  const batch: ResultBatch = { bytes: Buffer.from("{}"), isLent: false, tally: emptyTally(), selected: [] };
+  const batch: ResultBatch = {
+    bytes: Buffer.from("{}"),
+    isLent: false,
+    tally: emptyTally(),
+    digest: undefined,
+    selected: [],
+  };
   search.started[0].end(batch);
   await search.done;
   t.same(search.received, [batch]);

@@ -1,14 +1,17 @@
 /** The format of symbol values: what is written is read, and damage is never read past its bounds. */
 import t from "tap";
+import { readFileSync, writeFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { loadKernel } from "../../../src/native/kernel/load.js";
+import { NameIndex } from "../../../src/eval/ranking/name-index.js";
+import { SymbolPlaces } from "../../../src/eval/ranking/symbol-places.js";
 import { ShardBuilder } from "../../../src/shard/shard-builder.js";
 import { ShardReader } from "../../../src/shard/shard-reader.js";
 import type { ContentSymbols } from "../../../src/shard/symbols/content-symbols.js";
 import { KnownSymbols } from "../../../src/shard/symbols/known-symbols.js";
 import { SymbolBuilder } from "../../../src/shard/symbols/symbol-builder.js";
 import { SymbolReader, symbolCrc } from "../../../src/shard/symbols/symbol-reader.js";
-import { symbolHeader } from "../../../src/shard/symbols/symbol-format.js";
+import { symbolFormatVersion, symbolHeader } from "../../../src/shard/symbols/symbol-format.js";
 import { TrawlError } from "../../../src/base/errors.js";
 import { randomFrom } from "../../support/random.js";
 
@@ -78,7 +81,7 @@ function symbolValue(shard: ShardReader, contents: readonly Given[]): Buffer {
 
 function namesOf(reader: SymbolReader): string[] {
   const out = Buffer.alloc(reader.namesBytes);
-  for (let part = 0; part < reader.parts.count; part++) reader.copyNames(part, out);
+  for (let part = 0; part < reader.parts.count; part++) reader.copyNames(part, out, kernel);
   return out.toString("latin1").split("\n").slice(0, -1);
 }
 
@@ -142,6 +145,30 @@ t.test("the value of another shard or version is refused", (t) => {
   t.end();
 });
 
+t.test("ranking reads a damaged record up to the damage, and no name beyond the text", (t) => {
+  const shard = shardOf(given);
+  const value = symbolValue(shard, given);
+  const random = randomFrom(11);
+  const places = new SymbolPlaces();
+  const counts = new Set<number>();
+  for (let i = 0; i < 2000; i++) {
+    const damaged = Buffer.from(value);
+    damaged[damaged.length - 1 - random(80)] = random(256);
+    damaged.writeUInt32LE(symbolCrc(damaged), symbolHeader.crc * 4);
+    const reader = new SymbolReader(shard, damaged);
+    new NameIndex(shard, reader);
+    for (let part = 0; part < reader.parts.count; part++) {
+      places.read(reader, part, Infinity);
+      counts.add(places.count);
+      const content = reader.parts.contents[part];
+      const textBytes = shard.contentStart[content + 1] - shard.contentStart[content];
+      if (places.count > 0 && places.ends[places.count - 1] > textBytes) t.fail("a place is beyond the text");
+    }
+  }
+  t.same([...counts].sort(), [0, 1, 2], "some records were read in part");
+  t.end();
+});
+
 t.test("damage is refused or read within bounds, whatever the checksum says", (t) => {
   const shard = shardOf(given);
   const value = symbolValue(shard, given);
@@ -160,5 +187,51 @@ t.test("damage is refused or read within bounds, whatever the checksum says", (t
     }
   }
   t.ok(refused > 10_000, `${refused} refused`);
+  t.end();
+});
+
+const latin1 = (text: string): string => Buffer.from(text).toString("latin1");
+
+/** The symbols of the parts of `test/frozen/shard-1.bin` in `test/frozen/symbols-2.bin`. They must never change. */
+const frozenSymbols: readonly Given["symbols"][] = [
+  [
+    ["main", 1, 4, "function", ""],
+    ["elsewhere", 3, -1, "macro", "Outer"],
+    ["needle", 3, 25, "variable", "Outer"],
+  ],
+  [["line", 1, 0, "label", ""]],
+  [],
+  [[latin1("\u212a"), 1, 4, "section", latin1("\u00e4.b")]],
+];
+
+function buildFrozen(shard: ShardReader): Buffer {
+  const builder = new SymbolBuilder(kernel);
+  frozenSymbols.forEach((symbols, part) => {
+    if (part === 2) builder.add("time", undefined);
+    else builder.add("extracted", columnsOf({ text: "", languages: [], symbols }));
+  });
+  return builder.build(shard, "test 1").bytes;
+}
+
+/** `FREEZE=1` writes the file of the current version, which is done once, when a version is born. */
+t.test("symbols of format version 2 stay readable", (t) => {
+  const shard = new ShardReader(1, readFileSync("test/frozen/shard-1.bin"));
+  const path = `test/frozen/symbols-${symbolFormatVersion}.bin`;
+  if (process.env["FREEZE"] !== undefined) writeFileSync(path, buildFrozen(shard));
+  const frozen = readFileSync("test/frozen/symbols-2.bin");
+  const reader = new SymbolReader(shard, frozen);
+  reader.verify();
+  t.same(
+    frozenSymbols.map((_, part) => {
+      const { nameStarts: __, ...symbols } = reader.read(part);
+      return symbols;
+    }),
+    frozenSymbols.map((symbols) => columnsOf({ text: "", languages: [], symbols })),
+  );
+  t.same([reader.parts.count, reader.symbolCount, reader.failedCount, reader.producer], [4, 5, 1, "test 1"]);
+  t.same([...reader.foldExceptions], [3]);
+  t.ok(reader.hasPostings && reader.keys.length > 0);
+  if (symbolFormatVersion === 2)
+    t.ok(frozen.equals(buildFrozen(shard)), "the bytes that are written have not changed without a new version");
   t.end();
 });

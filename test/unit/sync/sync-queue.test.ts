@@ -43,6 +43,21 @@ t.test("several requests before a sync result in one, a request during it in ano
   t.same(queue.takeBatch(workerCount), []);
 });
 
+t.test(
+  "the sync at the start leaves out what this process has synced, such as a repository added just before",
+  async (t) => {
+    const { queue, locks } = await syncParts(t, 3);
+    queue.request(2);
+    t.same(idsOf(queue.takeBatch(workerCount)), [2]);
+    for (const id of [1, 2, 3]) queue.enqueueFirst(id, false);
+    t.equal(queue.waitingCount, 2, "2 is in a task");
+    locks.release([2]);
+    t.same([idsOf(queue.takeBatch(1)), idsOf(queue.takeBatch(1))], [[1], [3]]);
+    queue.enqueueFirst(2, true);
+    t.same(idsOf(queue.takeBatch(1)), [2], "but not if all of it is to be indexed again");
+  },
+);
+
 t.test("a repository in whose task a thread was lost is alone until it succeeds", async (t) => {
   const { queue, locks } = await syncParts(t, 60);
   const all = Array.from({ length: 60 }, (_, i) => i + 1);

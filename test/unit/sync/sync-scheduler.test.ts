@@ -6,6 +6,7 @@ import { idsOf, syncParts, type SyncParts } from "../../support/sync-parts.js";
 import { settled } from "../../support/test-clock.js";
 
 interface Scene extends SyncParts {
+  readonly scheduler: SyncScheduler;
   /** Tasks that were started: `sync 1,2`, `slow sync 3`, `merge`, `repack`, `history`. */
   readonly started: string[];
   /** Number of merges, of mirrors to repack, and of histories to index, that are due. */
@@ -67,8 +68,20 @@ async function scene(t: Test, repositoryCount: number, workerCount: number, slow
     running.splice(at, 1)[0]?.end();
     await settled();
   };
-  return { ...parts, started, due, end };
+  return { ...parts, scheduler, started, due, end };
 }
+
+t.test("while they are held, nothing but syncs is started", async (t) => {
+  const { scheduler, queue, tasks, due, started } = await scene(t, 2, 2, 0);
+  scheduler.isHeld = true;
+  Object.assign(due, { histories: 1, merges: 1, repacks: 1 });
+  queue.enqueue(1, false);
+  tasks.pump();
+  t.same(started, ["sync 1"]);
+  scheduler.isHeld = false;
+  tasks.pump();
+  t.same(started, ["sync 1", "history", "merge"]);
+});
 
 t.test("no more tasks run than there are workers, and the next starts when one ends", async (t) => {
   const { queue, tasks, started, end } = await scene(t, 4, 2, 0);

@@ -1,12 +1,14 @@
 /** Code as HTML: its lines are preserved for any code, and none of it becomes markup. */
 import t from "tap";
-import { highlightText, HighlightTime, plainLines } from "../../../src/worker/read/highlight.js";
+import { highlightText, plainLines } from "../../../src/worker/read/highlight.js";
+import { MarkupTime } from "../../../src/worker/read/markup-time.js";
 import { testDaemon } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
+import { ask } from "../../support/graphql.js";
 import { fc } from "../../support/property.js";
 
 const highlight = (text: string, path: string, longLines = false) =>
-  highlightText({ text, path, language: "", longLines }, new HighlightTime(true));
+  highlightText({ text, path, language: "", longLines }, new MarkupTime(true));
 
 /** The text of HTML without its tags. */
 const shown = (html: string): string =>
@@ -32,13 +34,13 @@ t.test("tokens have spans, and spans end with their line", async (t) => {
   });
   t.match(highlight("echo hi\n", "run.sh").lines[0], /hljs-built_in/, "a shell script is bash");
   t.match(
-    highlightText({ text: "def f(): pass", path: "", language: "py", longLines: false }, new HighlightTime(false))
+    highlightText({ text: "def f(): pass", path: "", language: "py", longLines: false }, new MarkupTime(false))
       .lines[0],
     /hljs-keyword/,
     "the ending of a file names a language",
   );
   t.match(
-    highlightText({ text: "int f();", path: "", language: "C++", longLines: false }, new HighlightTime(false)).lines[0],
+    highlightText({ text: "int f();", path: "", language: "C++", longLines: false }, new MarkupTime(false)).lines[0],
     /hljs-/,
     "and so does its name",
   );
@@ -108,7 +110,7 @@ t.test("limits", async (t) => {
 
   const large = "a = 1;\n".repeat(200_000);
   t.strictSame(highlight(large, "a.ts"), { lines: linesOf(large), aborted: true }, "too large");
-  const time = new HighlightTime(false);
+  const time = new MarkupTime(false);
   time.leftMs = 1;
   const slow = "const a = { b: [1, 2, 3] };\n".repeat(30_000);
   t.strictSame(
@@ -130,10 +132,11 @@ t.test("over GraphQL", async (t) => {
   source.commit({ branch: "main", message: "Two\n", files: { "a.ts": 'const a = "<b>";\nconst b = 2;\n' } });
   const daemon = await testDaemon(t);
   await daemon.add("example.org/a", source.path);
-  const ask = async (query: string): Promise<unknown> =>
-    (await fetch(`${daemon.url}/.api/graphql`, { method: "POST", body: JSON.stringify({ query }) })).json();
   const file = (path: string, selection: string) =>
-    ask(`{ repository(name: "example.org/a") { commit(rev: "HEAD") { blob(path: "${path}") { ${selection} } } } }`);
+    ask(
+      daemon.url,
+      `{ repository(name: "example.org/a") { commit(rev: "HEAD") { blob(path: "${path}") { ${selection} } } } }`,
+    );
   const blob = (value: unknown) => ({ data: { repository: { commit: { blob: value } } } });
 
   t.match(
@@ -163,11 +166,15 @@ t.test("over GraphQL", async (t) => {
   t.match(await file("lines", "highlight(disableTimeout: false) { html }"), {
     errors: [{ message: /too many for this response/ }],
   });
-  t.match(await ask('{ highlightCode(code: "x = \'<i>\'\\n", fuzzyLanguage: "python", disableTimeout: false) }'), {
-    data: { highlightCode: /^<table><tbody><tr><td class="line" data-line="1">.*hljs-string.*&lt;i&gt;/ },
-  });
+  t.match(
+    await ask(daemon.url, '{ highlightCode(code: "x = \'<i>\'\\n", fuzzyLanguage: "python", disableTimeout: false) }'),
+    {
+      data: { highlightCode: /^<table><tbody><tr><td class="line" data-line="1">.*hljs-string.*&lt;i&gt;/ },
+    },
+  );
   t.match(
     await ask(
+      daemon.url,
       `{ repository(name: "example.org/a") { commit(rev: "HEAD") { diff { fileDiffs { nodes { hunks { body highlight(disableTimeout: false) { aborted lines { kind html } } } } } } } } }`,
     ),
     {

@@ -6,7 +6,7 @@ import { settled, TestClock } from "../../support/test-clock.js";
 t.test("a thread is idle three seconds after its last task, once", async (t) => {
   const clock = new TestClock(t);
   let idleCount = 0;
-  const collector = new IdleCollector(Number.POSITIVE_INFINITY, () => idleCount++);
+  const collector = new IdleCollector(Number.POSITIVE_INFINITY, () => idleCount++, 0);
   await clock.advance(10_000);
   t.equal(idleCount, 0, "it has had no task");
   collector.recordTask();
@@ -26,7 +26,7 @@ t.test("a thread is idle three seconds after its last task, once", async (t) => 
 t.test("a thread that always has tasks is never idle", async (t) => {
   const clock = new TestClock(t);
   let idleCount = 0;
-  const collector = new IdleCollector(0, () => idleCount++);
+  const collector = new IdleCollector(0, () => idleCount++, 0);
   for (let i = 0; i < 50; i++) {
     collector.recordTask();
     await clock.advance(500);
@@ -37,19 +37,37 @@ t.test("a thread that always has tasks is never idle", async (t) => {
 /** Refers to an object that nothing else refers to. */
 const garbage = (): WeakRef<object> => new WeakRef({ text: "garbage" });
 
-t.test("garbage is freed if the heap is larger than it may be", async (t) => {
+t.test("garbage is freed if the heap has grown more than it may", async (t) => {
   const clock = new TestClock(t);
-  for (const [heapBytesMax, isFreed] of [
-    [0, true],
-    [Number.POSITIVE_INFINITY, false],
+  for (const [growthMax, atFirst, isFreed] of [
+    [0, 0, true],
+    [Number.POSITIVE_INFINITY, 0, false],
+    [1 << 30, undefined, false],
   ] as const) {
     const reference = garbage();
-    const collector = new IdleCollector(heapBytesMax, () => undefined);
+    const collector = new IdleCollector(growthMax, () => undefined, atFirst);
     collector.recordTask();
     // An object is kept until the end of the job in which its reference was made.
     await settled();
     await clock.advance(3_000);
     await settled();
-    t.equal(reference.deref() === undefined, isFreed, `with a limit of ${heapBytesMax} bytes`);
+    t.equal(reference.deref() === undefined, isFreed, `${growthMax} bytes more than ${atFirst}`);
   }
+});
+
+t.test("what a thread holds is not collected again after each pause", async (t) => {
+  const clock = new TestClock(t);
+  const held = new Uint8Array(48 << 20).fill(1);
+  const collector = new IdleCollector(96 << 20, () => undefined, -(64 << 20));
+  const pause = async (): Promise<boolean> => {
+    const reference = garbage();
+    collector.recordTask();
+    await settled();
+    await clock.advance(3_000);
+    await settled();
+    return reference.deref() === undefined;
+  };
+  t.equal(await pause(), true, "its heap is larger than it may be");
+  t.equal(await pause(), false, "what is left is what it holds");
+  t.equal(held[1], 1);
 });

@@ -1,10 +1,14 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import t, { type Test } from "tap";
 import { monotonicMs } from "../../../src/base/deadline.js";
+import { TrawlError } from "../../../src/base/errors.js";
 import { createLog } from "../../../src/base/log.js";
 import { TaskActivity } from "../../../src/protocol/task-activity.js";
 import type { TaskLimits } from "../../../src/pool/task-watch.js";
 import type { ThreadLoss } from "../../../src/pool/thread-loss.js";
-import { WorkerPool } from "../../../src/pool/worker-pool.js";
+import { type PoolOptions, WorkerPool } from "../../../src/pool/worker-pool.js";
 import { until, within } from "../../support/waiting.js";
 
 const entry = new URL("../../support/pool-entry.js", import.meta.url);
@@ -16,10 +20,10 @@ interface TestPool {
   readonly losses: string[];
 }
 
-function testPool(t: Test, threadCount: number): TestPool {
+function testPool(t: Test, threadCount: number, part: Partial<PoolOptions> = {}): TestPool {
   const losses: string[] = [];
   const pool = new WorkerPool(
-    { name: "test", entry, settings, threadCountMin: 1, threadCountMax: threadCount, heapMiB: 48 },
+    { name: "test", entry, settings, threadCountMin: 1, threadCountMax: threadCount, heapMiB: 48, ...part },
     createLog("fatal"),
     { onMessage: () => undefined, onLoss: (reason) => losses.push(reason) },
   );
@@ -136,6 +140,35 @@ t.test("a thread that writes is not ended before it has written", async (t) => {
   Atomics.store(untilWord, 0, 1);
   Atomics.notify(untilWord, 0);
   t.match(await task, /overrun|undefined/, "then it is ended, or has come back");
+});
+
+t.test("a thread whose modules cannot be loaded is replaced", async (t) => {
+  const folder = t.testdir({
+    "entry.mjs": `import "./part.mjs";\nexport * from "${entry.href}";\nexport { default } from "${entry.href}";\n`,
+  });
+  const { pool } = testPool(t, 1, { entry: pathToFileURL(join(folder, "entry.mjs")) });
+  t.equal(await lossIn(pool.run("echo", 1, unlimited)), "died", "a task is told when there is no thread at all");
+  writeFileSync(join(folder, "part.mjs"), "export {};\n");
+  t.equal(await within(pool.run("echo", 2, unlimited), "the answer of the next thread"), 2);
+});
+
+t.test("a thread that the system refuses to start is started later", async (t) => {
+  let refusals = 1;
+  const refused = {
+    ...settings,
+    get dataFolder() {
+      if (refusals-- > 0) throw new TrawlError("internal", "no descriptor left");
+      return settings.dataFolder;
+    },
+  };
+  const { pool } = testPool(t, 1, { settings: refused });
+  t.equal(await within(pool.run("echo", 1, unlimited), "a task that waits"), 1);
+  // With its only thread ended, the pool needs another one, which is refused.
+  refusals = 1;
+  const hung = lossIn(pool.run("never", undefined, limitsNow()));
+  const waiting = lossIn(pool.run("echo", 2, unlimited));
+  t.same(await Promise.all([hung, waiting]), ["overrun", "died"], "a task is told when there is no thread at all");
+  t.equal(await within(pool.run("echo", 3, unlimited), "the answer of the next thread"), 3);
 });
 
 t.test("a pool that closes ends what does not come back, and takes nothing more", async (t) => {

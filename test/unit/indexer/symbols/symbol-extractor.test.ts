@@ -101,6 +101,12 @@ t.test("things without a name have no symbols, and are no containers", async (t)
   t.same(shown(result), ["1 member a", "1 variable s", "2 enumerator B1"]);
 });
 
+t.test("warnings of ctags about a text are not taken for garbage", async (t) => {
+  const source = 'const { A, B } = require("x");\nconst { C } = require("y");\nfunction f() {}\n';
+  const [result] = await extractorOf(t, "ctags").extract([text("JavaScript", source)]);
+  t.ok(shown(result).includes("3 function f"), "ctags warns about symbols without a name in lines 1 and 2");
+});
+
 t.test("the symbols of texts do not depend on their order, and are those of ctags alone", async (t) => {
   const random = randomFrom(1);
   const folder = "/usr/include";

@@ -20,18 +20,17 @@ export class RecordCursor {
     }
   }
 
-  /** Passes over the containers at the start of a record; returns the number of its symbols. */
-  skipHead(): number {
-    const count = this.number();
-    for (let left = this.number(); left > 0; left--) this.bytes(this.number());
-    return count;
-  }
-
   /** The next bytes. Throws `RangeError` at the end of the record. */
   bytes(byteCount: number): Uint8Array {
+    const from = this.skip(byteCount);
+    return this.#record.subarray(from, this.#at);
+  }
+
+  /** Passes over the next bytes, and returns where they begin. Throws `RangeError` at the end of the record. */
+  skip(byteCount: number): number {
     const from = this.#at;
     if (from + byteCount > this.#record.length) throw new RangeError("a record is cut off");
     this.#at += byteCount;
-    return this.#record.subarray(from, this.#at);
+    return from;
   }
 }

@@ -1,0 +1,207 @@
+import { existsSync } from "node:fs";
+import { type Browser, type BrowserContextOptions, type CDPSession, chromium, type Page } from "playwright-core";
+import { monotonicMs, sleep } from "../../src/base/deadline.js";
+import { TrawlError } from "../../src/base/errors.js";
+
+/** Debian's own; a path in `TRAWL_CHROMIUM` takes precedence. */
+const browserPath = process.env["TRAWL_CHROMIUM"] ?? "/usr/bin/chromium";
+
+const waitMsMax = 120_000;
+
+/** The browser; undefined if it is not installed. */
+export async function openBrowser(): Promise<Browser | undefined> {
+  if (!existsSync(browserPath)) return undefined;
+  return chromium.launch({
+    executablePath: browserPath,
+    args: ["--no-sandbox", "--disable-dev-shm-usage", "--js-flags=--expose-gc", "--enable-precise-memory-info"],
+  });
+}
+
+export const missingBrowser = `${browserPath} is missing: install the Debian package chromium, or set TRAWL_CHROMIUM`;
+
+interface LoadFigures {
+  /** Compressed with gzip. */
+  readonly scriptBytes: number;
+  readonly scriptCount: number;
+  /** First contentful paint, in milliseconds. */
+  readonly paintMs: readonly number[];
+}
+
+/** The first load of the search page, each time with an empty cache. */
+export async function measureLoad(browser: Browser, url: string, rounds: number): Promise<LoadFigures> {
+  const paintMs: number[] = [];
+  const scripts = new Set<string>();
+  for (let round = 0; round < rounds; round++)
+    await withPage(browser, `${url}/search`, undefined, async (page) => {
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      paintMs.push(await page.evaluate<number>("performance.getEntriesByName('first-contentful-paint')[0].startTime"));
+      const loaded = await page.evaluate<string[]>("performance.getEntriesByType('resource').map(({ name }) => name)");
+      for (const name of loaded) if (name.endsWith(".js")) scripts.add(name);
+    });
+  const sizes = await Promise.all(
+    [...scripts].map(async (name) => {
+      const response = await fetch(name, { method: "HEAD", headers: { "Accept-Encoding": "gzip" } });
+      return Number(response.headers.get("content-length"));
+    }),
+  );
+  return { scriptBytes: sizes.reduce((sum, size) => sum + size, 0), scriptCount: scripts.size, paintMs };
+}
+
+/** Records when Enter was pressed, and when the frame with the first result was painted. */
+const watchFirstResult = `
+  window.addEventListener("keydown", (event) => { if (event.key === "Enter") window.enterMs = event.timeStamp; }, true);
+  new MutationObserver(() => {
+    if (window.enterMs === undefined || document.querySelector(".result") === null) return;
+    const from = window.enterMs;
+    window.enterMs = undefined;
+    requestAnimationFrame(() => {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => { window.firstMs = performance.now() - from; };
+      port2.postMessage(0);
+    });
+  }).observe(document, { childList: true, subtree: true });`;
+
+/** From Enter to the frame with the first result, in milliseconds. */
+export async function measureFirstResult(
+  browser: Browser,
+  url: string,
+  query: string,
+  rounds: number,
+): Promise<readonly number[]> {
+  const times: number[] = [];
+  for (let round = 0; round < rounds; round++)
+    await withPage(browser, `${url}/search`, watchFirstResult, async (page) => {
+      await page.getByLabel("Search query").fill(`${query} count:all`);
+      await page.keyboard.press("Enter");
+      times.push(await readWhenSet(page, "window.firstMs"));
+    });
+  return times;
+}
+
+/** Records when the frame with the lines of a file was painted, since the navigation began. */
+const watchFile = `
+  new MutationObserver((_, observer) => {
+    if (document.querySelector(".file-lines .line") === null) return;
+    observer.disconnect();
+    requestAnimationFrame(() => {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => { window.readableMs = performance.now(); };
+      port2.postMessage(0);
+    });
+  }).observe(document, { childList: true, subtree: true });`;
+
+/** From the navigation to the frame with the lines of a file, in milliseconds. */
+export async function measureFile(browser: Browser, address: string, rounds: number): Promise<readonly number[]> {
+  const times: number[] = [];
+  for (let round = 0; round < rounds; round++)
+    await withPage(browser, address, watchFile, async (page) => {
+      times.push(await readWhenSet(page, "window.readableMs"));
+    });
+  return times;
+}
+
+interface ManyFigures {
+  /** What the page says that it found. */
+  readonly status: string;
+  /** The delays of the interactions that the browser reports, in milliseconds: those of 16 ms and more. */
+  readonly delaysMs: readonly number[];
+  readonly interactionCount: number;
+  readonly elementCount: number;
+  readonly heapBytes: number;
+}
+
+/** Records how long the page took to show the effect of each interaction. */
+const watchInteractions = `
+  window.delays = [];
+  new PerformanceObserver((list) => {
+    for (const { duration, interactionId } of list.getEntries()) if (interactionId > 0) window.delays.push(duration);
+  }).observe({ type: "event", durationThreshold: 16, buffered: true });`;
+
+/** How the page behaves with all results of a query. `use` may look further at it. */
+export async function measureMany(
+  browser: Browser,
+  url: string,
+  query: string,
+  use: (page: Page) => Promise<void>,
+): Promise<ManyFigures> {
+  const address = `${url}/search?q=${encodeURIComponent(`${query} count:all timeout:60s`)}`;
+  let figures: ManyFigures | undefined;
+  await withPage(browser, address, watchInteractions, async (page) => {
+    await page.locator(".result").first().waitFor();
+    await page.locator(".spinner").waitFor({ state: "detached" });
+    const status = (await page.getByRole("status").filter({ hasText: "match" }).first().textContent()) ?? "";
+    const interactionCount = await interact(page);
+    figures = {
+      status,
+      interactionCount,
+      delaysMs: await page.evaluate<number[]>("window.delays"),
+      elementCount: await page.evaluate<number>("document.getElementsByTagName('*').length"),
+      heapBytes: await measureHeap(await page.context().newCDPSession(page)),
+    };
+    await use(page);
+  });
+  if (figures === undefined) throw new TrawlError("internal", "the page was not measured");
+  return figures;
+}
+
+/** The delay that 98 of 100 interactions do not exceed; those that are not reported took less than 16 ms. */
+export function delayP98({ delaysMs, interactionCount }: Pick<ManyFigures, "delaysMs" | "interactionCount">): number {
+  const slowest = [...delaysMs].sort((one, other) => other - one);
+  return slowest[Math.floor(interactionCount / 50)] ?? 16;
+}
+
+/** Scrolls, folds and unfolds, types: as a person does. Returns the number of interactions. */
+async function interact(page: Page): Promise<number> {
+  let count = 0;
+  for (let round = 0; round < 10; round++) {
+    await page.mouse.move(700, 500);
+    await page.mouse.wheel(0, 3000);
+    const fold = page.locator(".fold:visible").nth(round);
+    await fold.click();
+    await fold.click();
+    count += 2;
+  }
+  for (const key of ["j", "j", "k", "/", "a", "b", "Escape", "Escape"]) {
+    await page.keyboard.press(key);
+    count++;
+  }
+  await page.getByRole("button", { name: "Case counts" }).focus();
+  return count;
+}
+
+async function measureHeap(session: CDPSession): Promise<number> {
+  await session.send("HeapProfiler.collectGarbage");
+  const usage = (await session.send("Runtime.getHeapUsage")) as Readonly<Record<string, number>>;
+  const { usedSize = 0, embedderHeapUsedSize = 0, backingStorageSize = 0 } = usage;
+  return usedSize + embedderHeapUsedSize + backingStorageSize;
+}
+
+/** A page of a session of its own, so that nothing is cached. */
+async function withPage(
+  browser: Browser,
+  address: string,
+  init: string | undefined,
+  use: (page: Page) => Promise<void>,
+): Promise<void> {
+  const options: BrowserContextOptions = { viewport: { width: 1280, height: 800 } };
+  const context = await browser.newContext(options);
+  try {
+    const page = await context.newPage();
+    page.setDefaultTimeout(waitMsMax);
+    if (init !== undefined) await page.addInitScript(init);
+    await page.goto(address);
+    await use(page);
+  } finally {
+    await context.close();
+  }
+}
+
+async function readWhenSet(page: Page, expression: string): Promise<number> {
+  const endMs = monotonicMs() + waitMsMax;
+  for (;;) {
+    const value = await page.evaluate<number | undefined>(expression);
+    if (value !== undefined) return value;
+    if (monotonicMs() > endMs) throw new TrawlError("internal", `${expression} was not set in time`);
+    await sleep(20);
+  }
+}

@@ -1,0 +1,110 @@
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { openCorpus } from "../corpus/corpus.js";
+import { makeRepository } from "../corpus/repositories.js";
+import {
+  delayP98,
+  measureFile,
+  measureFirstResult,
+  measureLoad,
+  measureMany,
+  missingBrowser,
+  openBrowser,
+} from "../peers/web-page-figures.js";
+import type { Results } from "../report/results.js";
+import { grouped } from "../report/numbers.js";
+import { startDaemon, type Suite, type SuiteContext } from "./suite.js";
+
+/** The web pages in Debian's chromium. */
+export const webSuite: Suite = {
+  name: "web",
+  title: "The web pages in a browser",
+  estimateSeconds: { quick: 30, full: 150 },
+  measure,
+};
+
+const subject = "chromium";
+const lineCount = 20_000;
+const fileRepository = "example.org/file";
+
+/** The number of matches of this is in the name of the figure; interactions are measured with fewer. */
+const full = { corpus: "linux", many: "return", some: "kmalloc" };
+const quick = { corpus: "webpack", many: "return", some: "module" };
+
+/** The page of a person: what is loaded, how soon something is seen, and how it behaves with many results. */
+async function measure(context: SuiteContext, results: Results): Promise<void> {
+  const browser = await openBrowser();
+  if (browser === undefined) {
+    results.note(`The web pages are not measured: ${missingBrowser}.`);
+    return;
+  }
+  try {
+    await measurePages(browser, context, results);
+  } finally {
+    await browser.close();
+  }
+}
+
+async function measurePages(browser: Browser, context: SuiteContext, results: Results): Promise<void> {
+  const { isQuick, rounds, progress } = context;
+  const { corpus: name, many, some } = isQuick ? quick : full;
+  const corpus = await openCorpus(name, context);
+  const trawl = await startDaemon(context, "web-data");
+  progress(`indexing ${name}`);
+  await trawl.add(corpus.name, corpus.path, progress);
+  await trawl.add(fileRepository, await makeLongFile(context.workFolder), progress);
+  await trawl.waitForSymbols();
+  progress("loading pages");
+  const load = await measureLoad(browser, trawl.url, rounds);
+  const tasks = {
+    script: "JavaScript of the search page, gzip",
+    load: "first load of /search, cold cache, to the first paint",
+    first: `Enter to the first painted result: ${some}`,
+    file: `file of ${grouped(lineCount)} lines: open to readable`,
+    delay: `interaction delay with the results of ${some}, p98`,
+    heap: `heap of the tab after all results of ${many}`,
+    elements: `elements in the document with all results of ${many}`,
+  };
+  results.list("The web pages");
+  results.less(tasks.script, subject, "KiB", load.scriptBytes / 1024);
+  results.less(tasks.load, subject, "ms", load.paintMs);
+  results.less(tasks.first, subject, "ms", await measureFirstResult(browser, trawl.url, some, rounds));
+  const file = `${trawl.url}/${fileRepository}/-/blob/long.c`;
+  results.less(tasks.file, subject, "ms", await measureFile(browser, file, rounds));
+  progress("many results");
+  const few = await measureMany(browser, trawl.url, some, async () => undefined);
+  results.less(tasks.delay, subject, "ms", delayP98(few));
+  const all = await measureMany(browser, trawl.url, many, async () => undefined);
+  results.less(tasks.heap, subject, "MB", all.heapBytes / 1e6);
+  results.less(tasks.elements, subject, "elements", all.elementCount);
+  await trawl.stop();
+  results.note(
+    `chromium ${browser.version()}, headless, beside the daemon. ${some}: ${few.status}. ${many}: ${all.status}.`,
+    "A delay below 16 ms counts as 16 ms, because browsers report no shorter ones.",
+  );
+  addTargets(tasks, results);
+}
+
+type Tasks = Readonly<Record<"script" | "load" | "first" | "file" | "delay" | "heap", string>>;
+
+function addTargets(tasks: Tasks, results: Results): void {
+  const limits: Readonly<Record<keyof Tasks, readonly [unit: string, must: number, aim: number]>> = {
+    script: ["KiB", 60, 30],
+    first: ["ms", 100, 50],
+    delay: ["ms", 100, 50],
+    heap: ["MB", 250, 150],
+    file: ["ms", 300, 150],
+    load: ["ms", 400, 200],
+  };
+  for (const [name, [unit, must, aim]] of Object.entries(limits)) {
+    const task = tasks[name as keyof Tasks];
+    results.atMost(task, unit, results.median(task, subject), { must, aim });
+  }
+}
+
+async function makeLongFile(workFolder: string): Promise<string> {
+  const folder = join(workFolder, "web-file.git");
+  const lines = Array.from({ length: lineCount }, (_, at) => `static int value_${at} = ${at}; /* line ${at + 1} */\n`);
+  await makeRepository(folder, [{ path: "long.c", text: Buffer.from(lines.join("")) }]);
+  return folder;
+}

@@ -1,0 +1,59 @@
+import type { OwnContexts } from "../contexts/own-contexts.js";
+import type { RecordWrite } from "../records/record-table.js";
+import type { SavedSearches } from "../settings/saved-searches.js";
+import type { SettingsTable } from "../settings/settings-table.js";
+import type { TemporarySettings } from "../settings/temporary-settings.js";
+import type { Sessions } from "../sign-in/sessions.js";
+import type { AccessTokens } from "./access-tokens.js";
+import type { Emails } from "./emails.js";
+import type { Invitations } from "./invitations.js";
+import type { LastUses } from "./last-uses.js";
+import type { Organisations } from "./organisations.js";
+import type { Passwords } from "./passwords.js";
+import type { Teams } from "./teams.js";
+import type { Organisation, User } from "./user.js";
+
+/** The tables of what belongs to users and organisations. */
+export interface Belongings {
+  readonly accessTokens: AccessTokens;
+  readonly emails: Emails;
+  readonly contexts: OwnContexts;
+  readonly organisations: Organisations;
+  readonly passwords: Passwords;
+  readonly sessions: Sessions;
+  readonly teams: Teams;
+  readonly settings: SettingsTable;
+  readonly savedSearches: SavedSearches;
+  readonly lastUses: LastUses;
+  readonly invitations: Invitations;
+  readonly temporarySettings: TemporarySettings;
+}
+
+/** The writes that remove everything that belongs to a user. */
+export function removeBelongingsOfUser(of: Belongings, user: User): readonly RecordWrite[] {
+  return [
+    ...of.accessTokens.removingUser(user.id),
+    ...of.lastUses.removing(user.id),
+    ...of.organisations.removingUser(user.id),
+    ...of.sessions.removing(user),
+    ...of.passwords.removing(user),
+    ...of.emails.removing(user),
+    ...of.contexts.removing(user),
+    ...of.teams.removingUser(user.id),
+    ...of.settings.removing(user.id),
+    ...of.savedSearches.removing(user.id),
+    ...of.invitations.removing(user.id),
+    ...of.temporarySettings.removing(user.id),
+  ];
+}
+
+/** The writes that remove an organisation and everything that belongs to it. */
+export function removeOrganisation(of: Belongings, organisation: Organisation): readonly RecordWrite[] {
+  return [
+    ...of.contexts.removing(organisation),
+    ...of.settings.removing(organisation.id),
+    ...of.savedSearches.removing(organisation.id),
+    ...of.invitations.removing(organisation.id),
+    of.organisations.removing(organisation),
+  ];
+}

@@ -1,0 +1,81 @@
+import { errorMessage, TrawlError } from "../base/errors.js";
+import type { Repository } from "../model/repository.js";
+import type { RequestContext } from "./request-context.js";
+import { toRepositorySource } from "./repository-source.js";
+
+/** A commit that a search must cover. */
+export interface AwaitedCommit {
+  readonly repository: string;
+  /** In full. */
+  readonly oid: string;
+}
+
+const abbreviatedLength = 12;
+
+/**
+ * Resolves when an indexed branch of the repository contains the commit. If none does, the repository is fetched once,
+ * as a webhook does. Rejects with the reason if the commit is not searchable afterwards: `not-found`, `git`, or
+ * `cancelled` when the time of the request is over.
+ */
+export async function waitForCommit({ repository: name, oid }: AwaitedCommit, context: RequestContext): Promise<void> {
+  if (await isCovered(requireRepository(name, context), oid, context)) return;
+  const watch = watchCommit(name, oid, context);
+  try {
+    const synced = context.services.repositoryCommands.sync(name);
+    // Nobody else looks at it when the commit is indexed earlier, by a sync that was running.
+    synced.catch(() => undefined);
+    await context.beforeEnd(Promise.race([watch.indexed, synced]), `the fetch of ${name} for commit ${oid}`);
+  } catch (error) {
+    if (error instanceof TrawlError && error.code === "cancelled") throw error;
+    throw new TrawlError("git", `${name} could not be fetched for commit ${oid}: ${errorMessage(error)}`);
+  } finally {
+    watch.end();
+  }
+  const repository = requireRepository(name, context);
+  if (await isCovered(repository, oid, context)) return;
+  throw new TrawlError(
+    "not-found",
+    `no indexed branch of ${name} contains commit ${oid} after a fetch; indexed: ${describeBranches(repository)}`,
+  );
+}
+
+function requireRepository(name: string, { repositories }: RequestContext): Repository {
+  const repository = repositories.byName(name);
+  if (repository !== undefined) return repository;
+  throw new TrawlError("not-found", `there is no repository ${JSON.stringify(name)}`);
+}
+
+/** Whether the commit is that of an indexed branch, or one of its ancestors. */
+async function isCovered(repository: Repository, oid: string, { git }: RequestContext): Promise<boolean> {
+  const tips = repository.indexedBranches.map(({ commit }) => commit);
+  if (tips.includes(oid)) return true;
+  if (tips.length === 0 || (await git.commit(toRepositorySource(repository), oid)) === null) return false;
+  for (const tip of tips) {
+    const { mergeBase } = await git.run({ kind: "compare-commits", repositoryId: repository.id, base: oid, head: tip });
+    if (mergeBase === oid) return true;
+  }
+  return false;
+}
+
+/** `indexed` resolves when a branch at the commit becomes searchable, or when the response is no longer wanted. */
+function watchCommit(name: string, oid: string, context: RequestContext) {
+  const { watchers } = context.services.catalog;
+  let end: () => void = () => undefined;
+  const indexed = new Promise<void>((resolve) => {
+    const watcher = (repository: Repository): void => {
+      if (repository.name === name && repository.indexedBranches.some(({ commit }) => commit === oid)) resolve();
+    };
+    watchers.add(watcher);
+    const forget = context.onCancel(resolve);
+    end = () => {
+      watchers.delete(watcher);
+      forget();
+    };
+  });
+  return { indexed, end };
+}
+
+function describeBranches({ indexedBranches }: Repository): string {
+  if (indexedBranches.length === 0) return "nothing";
+  return indexedBranches.map(({ name, commit }) => `${name} at ${commit.slice(0, abbreviatedLength)}`).join(", ");
+}

@@ -1,0 +1,143 @@
+import { TrawlError } from "../../base/errors.js";
+import { filterInSteps } from "../../base/yielding.js";
+import { globalId, parseGlobalId } from "../../browse/ids.js";
+import type { RequestContext } from "../../browse/request-context.js";
+import type { ListingAttempt } from "../../codehost/listing-record.js";
+import type { ConnectionKind } from "../../codehost/connection.js";
+import type { ConnectionDetails } from "../../codehost/connections.js";
+import type { Repository } from "../../model/repository.js";
+import { repositorySummary } from "./repository-summary.js";
+
+/** The key of the service for repositories that no connection lists. */
+const configuredKey = 1;
+
+/** A service that repositories come from: a connection to a code host, or the operator's own list. */
+export interface ExternalServiceSource {
+  readonly __typename: "ExternalService";
+  readonly id: string;
+  readonly kind: "GITHUB" | "GITLAB" | "LOCALGIT" | "OTHER";
+  readonly displayName: string;
+  readonly config: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly lastSyncAt: string | null;
+  readonly nextSyncAt: string | null;
+  readonly lastSyncError: string | null;
+  readonly repoCount: number;
+  readonly warning: null;
+  readonly webhookURL: null;
+  /** Undefined for the operator's list. */
+  readonly connection: ConnectionDetails | undefined;
+}
+
+const shownKinds: Readonly<Record<ConnectionKind, ExternalServiceSource["kind"]>> = {
+  github: "GITHUB",
+  gitlab: "GITLAB",
+  gitea: "OTHER",
+  list: "OTHER",
+  folder: "LOCALGIT",
+};
+
+/** All services: the operator's list first, then the connections in the order of the configuration. */
+export async function externalServices(context: RequestContext): Promise<readonly ExternalServiceSource[]> {
+  return [await configuredService(context), ...context.services.connections.details().map(connectionService)];
+}
+
+/** The service that a repository comes from. */
+export async function findService({ name }: Repository, context: RequestContext): Promise<ExternalServiceSource> {
+  const { connections } = context.services;
+  const listing = connections.connectionOf(name);
+  const found = connections.details().find((connection) => connection.name === listing);
+  return found === undefined ? configuredService(context) : connectionService(found);
+}
+
+/** Null if there is none with this key. */
+export async function serviceByKey(key: unknown, context: RequestContext): Promise<ExternalServiceSource | null> {
+  if (key === configuredKey) return configuredService(context);
+  const found = context.services.connections.details().find(({ name }) => name === key);
+  return found === undefined ? null : connectionService(found);
+}
+
+/** Whether a repository comes from the service with this id. Throws `bad-request` if it is the id of something else. */
+export function comesFrom(id: string, { services: { connections } }: RequestContext): (one: Repository) => boolean {
+  const key = serviceKey(id);
+  return ({ name }) => (connections.connectionOf(name) ?? configuredKey) === key;
+}
+
+/** The key in the id of a service: the name of a connection, or the key of the operator's list. */
+export function serviceKey(id: string): unknown {
+  const { kind, key } = parseGlobalId(id);
+  if (kind === "ExternalService") return key;
+  throw new TrawlError(
+    "bad-request",
+    `${JSON.stringify(id.slice(0, 200))} is the id of a ${kind.slice(0, 100)}, not of an ExternalService`,
+  );
+}
+
+/** The state of an attempt to list a connection, as a job. */
+export function shownAttempt({ number, state, startedAt, finishedAt, error, changes }: ListingAttempt) {
+  const states = { running: "PROCESSING", completed: "COMPLETED", failed: "FAILED", cancelled: "CANCELED" } as const;
+  return {
+    __typename: "ExternalServiceSyncJob" as const,
+    id: globalId("ExternalServiceSyncJob", number),
+    state: states[state],
+    startedAt,
+    finishedAt: finishedAt || null,
+    failureMessage: error || null,
+    reposSynced: changes.added + changes.modified + changes.unmodified,
+    repoSyncErrors: error === "" ? 0 : 1,
+    reposAdded: changes.added,
+    reposDeleted: changes.removed,
+    reposModified: changes.modified,
+    reposUnmodified: changes.unmodified,
+  };
+}
+
+/** The repositories of the configuration file and those added at run time. */
+async function configuredService(context: RequestContext): Promise<ExternalServiceSource> {
+  const { work, services, repositories } = context;
+  const { newest } = await repositorySummary(context);
+  const isListed = ({ name }: Repository): boolean => services.connections.connectionOf(name) === undefined;
+  const own = await work.once("repositories of no connection", repositories.count, () =>
+    filterInSteps([...repositories.values()], isListed),
+  );
+  const date = newest || "1970-01-01T00:00:00Z";
+  return {
+    __typename: "ExternalService",
+    id: globalId("ExternalService", configuredKey),
+    kind: "OTHER",
+    displayName: "Configured repositories",
+    config: services.configuration(),
+    createdAt: date,
+    updatedAt: date,
+    repoCount: own.length,
+    lastSyncAt: newest || null,
+    nextSyncAt: null,
+    lastSyncError: null,
+    warning: null,
+    webhookURL: null,
+    connection: undefined,
+  };
+}
+
+/** The configuration of a connection contains no secrets, only where they are; that is not shown either. */
+function connectionService(connection: ConnectionDetails): ExternalServiceSource {
+  const { name, config, configuredAt, repositoryCount, lastListed, nextListing, error } = connection;
+  const { credential } = config;
+  return {
+    __typename: "ExternalService",
+    id: globalId("ExternalService", name),
+    kind: shownKinds[config.kind],
+    displayName: name,
+    config: JSON.stringify({ ...config, credential: credential === "" ? "" : "REDACTED" }, null, 2),
+    createdAt: configuredAt,
+    updatedAt: configuredAt,
+    repoCount: repositoryCount,
+    lastSyncAt: lastListed || null,
+    nextSyncAt: nextListing || null,
+    lastSyncError: error || null,
+    warning: null,
+    webhookURL: null,
+    connection,
+  };
+}

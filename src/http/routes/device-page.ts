@@ -1,0 +1,48 @@
+import { createHash } from "node:crypto";
+import { escapeHtml } from "../../base/html.js";
+import type { Headers } from "../server/headers.js";
+
+/** What the page shows. */
+export type DevicePage =
+  | { readonly kind: "ask"; readonly user: string; readonly code: string; readonly problem: string }
+  | { readonly kind: "done"; readonly message: string };
+
+const style = `:root{color-scheme:light dark}
+body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:12vh auto;padding:0 1rem}
+input{font:1.25rem ui-monospace,monospace;letter-spacing:.1em;padding:.4rem .6rem;width:12ch}
+button{font:inherit;padding:.5rem 1.25rem;margin:1rem .5rem 0 0}
+label{display:block;margin:1rem 0 .25rem}`;
+
+const styleHash = createHash("sha256").update(style).digest("base64");
+
+/** The page needs no script, and its only style sheet is in it. No other page may show it in a frame. */
+export const devicePageHeaders: Headers = {
+  "Content-Type": "text/html; charset=utf-8",
+  "Content-Security-Policy": `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+  "Cache-Control": "no-store",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+  Vary: "Authorization, Cookie, Origin",
+};
+
+export function devicePageText(page: DevicePage): string {
+  return [
+    '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Authorize a program · Trawl</title>',
+    `<style>${style}</style></head><body><main>`,
+    page.kind === "done" ? `<h1>${escapeHtml(page.message)}</h1><p>You can close this page.</p>` : question(page),
+    "</main></body></html>",
+  ].join("");
+}
+
+function question({ user, code, problem }: DevicePage & { readonly kind: "ask" }): string {
+  return [
+    "<h1>Authorize a program</h1>",
+    `<p>A program asks to act as <strong>${escapeHtml(user)}</strong>: it could search and change everything that you can, until you delete its access token in your settings.</p>`,
+    "<p>Continue only if you started it yourself, with <code>src login</code>, and it shows this address or this code.</p>",
+    problem === "" ? "" : `<p role="alert"><strong>${escapeHtml(problem)}</strong></p>`,
+    '<form method="post" action="/-/oauth/device"><label for="code">Code</label>',
+    `<input id="code" name="user_code" value="${escapeHtml(code)}" autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="32" required>`,
+    '<div><button name="decision" value="approve">Authorize</button><button name="decision" value="deny">Refuse</button></div></form>',
+  ].join("");
+}

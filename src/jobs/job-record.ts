@@ -1,0 +1,54 @@
+/** A search job as it is stored. It is written anew with each committed batch, together with the sizes of its files. */
+export interface JobRecord {
+  readonly id: number;
+  readonly query: string;
+  readonly creatorId: number;
+  readonly state: JobState;
+  /** RFC 3339, like the other times; "" if it has not begun, or not ended. */
+  readonly createdAt: string;
+  readonly startedAt: string;
+  readonly finishedAt: string;
+  /** Repositories in its list; 0 before it begins. */
+  readonly total: number;
+  /** Those before this index of the list are done. */
+  readonly done: number;
+  /** Those of them that could not be searched completely. Their results are not in the file. */
+  readonly failed: readonly FailedRepository[];
+  /** Bytes of its files that are committed: what follows them was written before a crash. */
+  readonly resultBytes: number;
+  readonly logBytes: number;
+  readonly matchCount: number;
+  /** Why it waits or has failed; "" if it does not. */
+  readonly message: string;
+}
+
+export type JobState = "QUEUED" | "PROCESSING" | "FAILED" | "COMPLETED" | "CANCELED";
+
+export interface FailedRepository {
+  readonly id: number;
+  readonly name: string;
+  readonly reason: string;
+}
+
+export function hasEnded({ state }: JobRecord): boolean {
+  return state === "FAILED" || state === "COMPLETED" || state === "CANCELED";
+}
+
+export function newJob(id: number, query: string, creatorId: number): JobRecord {
+  return {
+    id,
+    query,
+    creatorId,
+    state: "QUEUED",
+    createdAt: new Date().toISOString(),
+    startedAt: "",
+    finishedAt: "",
+    total: 0,
+    done: 0,
+    failed: [],
+    resultBytes: 0,
+    logBytes: 0,
+    matchCount: 0,
+    message: "",
+  };
+}

@@ -1,0 +1,194 @@
+import { TrawlError } from "../base/errors.js";
+import type { Repository } from "../model/repository.js";
+import { lineBytesUnlimited, type SearchRequest } from "../model/search-request.js";
+import type { Viewer } from "../model/viewer.js";
+import type { SearchEnd } from "../search/search-environment.js";
+import type { Searcher } from "../search/searcher.js";
+import type { JobFiles, OpenFiles } from "./job-files.js";
+import type { FailedRepository, JobRecord } from "./job-record.js";
+import { logLines } from "./job-log.js";
+import { ResultSink } from "./result-sink.js";
+
+/** A batch has at most this many repositories, and about as many documents: then its results are committed. */
+const batchRepositoriesMax = 512;
+/** The first batch is small, so that there is something to read soon; each is twice as large as the one before. */
+const firstBatchRepositories = 4;
+const batchDocumentsMax = 100_000;
+
+/** What makes the results of a repository incomplete; other gaps are about single files, which the receipt lists. */
+const failures: ReadonlySet<string> = new Set([
+  "timeout",
+  "failure",
+  "match-limit",
+  "repository-cloning",
+  "repository-missing",
+  "repository-excluded",
+]);
+
+/** What a running job uses. */
+export interface JobServices {
+  readonly searcher: Pick<Searcher, "run">;
+  readonly repository: (id: number) => Repository | undefined;
+  /** Stores the record; it is durable when the promise resolves. */
+  readonly commit: (job: JobRecord) => Promise<void>;
+  readonly timeoutMs: number;
+  readonly bytesMax: number;
+}
+
+/** The outcome of one search of a batch. */
+interface BatchOutcome {
+  readonly matchCount: number;
+  /** Why its results must not be used; undefined if they are complete. */
+  readonly reason: string | undefined;
+  readonly byteCount: number;
+}
+
+/** The request of a job, apart from its scope. */
+export function jobRequest(query: string, viewer: Viewer): SearchRequest {
+  return {
+    query,
+    version: "V3",
+    patternType: "",
+    display: undefined,
+    chunkMatches: true,
+    contextLines: 0,
+    lineBytesMax: lineBytesUnlimited,
+    diffType: "commit",
+    defaultCount: undefined,
+    debug: false,
+    receipt: "report",
+    viewer,
+    client: `search-job:${viewer.userId ?? 0}`,
+  };
+}
+
+/**
+ * Runs a job from where its record says it is: a search for each batch of repositories, whose results count once the
+ * record is stored with the size of the files. After a crash, what follows that size is cut off, and the batch is
+ * searched again, so each result is in the file exactly once.
+ *
+ * A batch whose results are incomplete is cut off too, and divided, down to single repositories, which are then
+ * recorded as failed.
+ */
+export class JobRun {
+  readonly #services: JobServices;
+  readonly #ids: readonly number[];
+  readonly #viewer: Viewer;
+  readonly #files: OpenFiles;
+  #job: JobRecord;
+  #sink: ResultSink | undefined;
+  #isStopped = false;
+
+  private constructor(services: JobServices, job: JobRecord, ids: readonly number[], viewer: Viewer, files: OpenFiles) {
+    this.#services = services;
+    this.#job = job;
+    this.#ids = ids;
+    this.#viewer = viewer;
+    this.#files = files;
+  }
+
+  static async open(
+    services: JobServices,
+    job: JobRecord,
+    ids: readonly number[],
+    viewer: Viewer,
+    files: JobFiles,
+  ): Promise<JobRun> {
+    return new JobRun(services, job, ids, viewer, await files.openAt(job));
+  }
+
+  /** Stops at the last committed batch. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#sink?.end();
+  }
+
+  /** Resolves with the last committed record when all batches are done, or the run is stopped. */
+  async run(): Promise<JobRecord> {
+    try {
+      let sizeMax = firstBatchRepositories;
+      while (!this.#isStopped && this.#job.done < this.#ids.length) {
+        const size = Math.min(sizeMax, this.#batchSize());
+        const isDone = await this.#runBatch(this.#ids.slice(this.#job.done, this.#job.done + size));
+        sizeMax = isDone ? Math.min(batchRepositoriesMax, sizeMax * 2) : Math.max(1, size >> 1);
+      }
+      return this.#job;
+    } finally {
+      await this.#files.results.close();
+      await this.#files.log.close();
+    }
+  }
+
+  #batchSize(): number {
+    let documents = 0;
+    let size = 0;
+    for (let i = this.#job.done; i < this.#ids.length && size < batchRepositoriesMax; i++) {
+      documents += this.#services.repository(this.#ids[i])?.documentCount ?? 0;
+      if (size > 0 && documents > batchDocumentsMax) break;
+      size++;
+    }
+    return size;
+  }
+
+  /** Returns false if the batch has to be divided. */
+  async #runBatch(ids: readonly number[]): Promise<boolean> {
+    const startedAt = new Date().toISOString();
+    const { matchCount, reason, byteCount } = await this.#search(ids);
+    if (this.#isStopped) return false;
+    if (reason !== undefined) {
+      await this.#files.results.truncate(this.#job.resultBytes);
+      if (ids.length > 1) return false;
+    }
+    const failed: FailedRepository[] =
+      reason === undefined ? [] : ids.map((id) => ({ id, name: this.#name(id), reason }));
+    const log = logLines(
+      ids.map((id) => this.#name(id)),
+      startedAt,
+      reason,
+      this.#job.logBytes === 0,
+    );
+    await this.#files.log.appendFile(log);
+    await this.#files.log.datasync();
+    await this.#files.results.datasync();
+    const next: JobRecord = {
+      ...this.#job,
+      done: this.#job.done + ids.length,
+      failed: [...this.#job.failed, ...failed],
+      resultBytes: this.#job.resultBytes + (reason === undefined ? byteCount : 0),
+      logBytes: this.#job.logBytes + log.length,
+      matchCount: this.#job.matchCount + (reason === undefined ? matchCount : 0),
+      message: "",
+    };
+    await this.#services.commit(next);
+    this.#job = next;
+    return true;
+  }
+
+  async #search(ids: readonly number[]): Promise<BatchOutcome> {
+    const room = this.#services.bytesMax - this.#job.resultBytes;
+    const sink = new ResultSink(this.#files.results, room);
+    this.#sink = sink;
+    let end: SearchEnd | undefined;
+    const scope = { repositoryIds: new Set(ids), timeoutMs: this.#services.timeoutMs };
+    this.#services.searcher.run({ ...jobRequest("", this.#viewer), query: this.#job.query, scope }, sink, (given) => {
+      end = given;
+    });
+    await sink.done;
+    if (sink.error !== undefined) throw sink.error;
+    if (sink.isFull)
+      throw new TrawlError("bad-request", `its results have more than ${this.#services.bytesMax} bytes (jobs.bytes)`);
+    return { matchCount: end?.matchCount ?? 0, reason: findReason(end, sink.message), byteCount: sink.byteCount };
+  }
+
+  #name(id: number): string {
+    return this.#services.repository(id)?.name ?? `repository ${id}`;
+  }
+}
+
+function findReason(end: SearchEnd | undefined, message: string): string | undefined {
+  if (end?.receipt === undefined) return message === "" ? "the search did not end" : message;
+  const gaps = end.receipt.reasons.filter((reason) => failures.has(reason));
+  if (gaps.length === 0) return undefined;
+  const [detail] = end.receipt.excluded(0, 1).items.map((one) => one.detail ?? one.reason);
+  return `${gaps.join(", ")}: ${detail}`;
+}

@@ -1,0 +1,84 @@
+import { TrawlError } from "../../base/errors.js";
+import type { FileDiffData } from "../../git/history/file-diffs.js";
+import { defineTool, integer, repo, requiredText, text } from "../tool.js";
+import { findCommit, findRepository } from "./revisions.js";
+
+function fileItem({ oldPath, newPath, addedCount, deletedCount, hunks }: FileDiffData): object {
+  return {
+    ...(oldPath === newPath ? {} : { oldPath }),
+    path: newPath,
+    added: addedCount,
+    deleted: deletedCount,
+    hunks: hunks.map(
+      ({ oldStart, oldCount, newStart, newCount, body }) =>
+        `@@ -${oldStart},${oldCount} +${newStart},${newCount} @@\n${body}`,
+    ),
+  };
+}
+
+/** A cursor: the number of files that come before. */
+const cursorPattern = /^\d{1,9}$/;
+
+export const compareRevisions = defineTool({
+  name: "compare_revisions",
+  title: "Compare revisions",
+  description: "The files that head changed since it left base (base...head), with their changed lines.",
+  fields: {
+    repo,
+    base: requiredText("Branch, tag or commit to compare with."),
+    head: requiredText("Branch, tag or commit with the changes."),
+    first: integer(1, 100, 50, "Number of files."),
+    after: text("The nextCursor of the answer before, for further files."),
+  },
+  run: async (args, context) => {
+    const repository = findRepository(args.repo, context);
+    if (args.after !== "" && !cursorPattern.test(args.after))
+      throw new TrawlError("bad-request", "after must be the nextCursor of an answer");
+    const skipped = Number(args.after);
+    const [base, head] = await Promise.all([
+      findCommit(repository, args.base, context),
+      findCommit(repository, args.head, context),
+    ]);
+    const of = { repositoryId: repository.record.id, head: head.oid };
+    const { mergeBase, aheadCount, behindCount } = await context.git.run({
+      kind: "compare-commits",
+      ...of,
+      base: base.oid,
+    });
+    const { files, totalCount, addedCount, deletedCount } = await context.git.run({
+      kind: "read-diff",
+      ...of,
+      base: mergeBase ?? base.oid,
+      paths: [],
+      skipCount: skipped,
+      countMax: args.first,
+      withPatch: false,
+    });
+    const end = skipped + files.length;
+    return {
+      head: {
+        repository: repository.name,
+        base: base.oid,
+        head: head.oid,
+        mergeBase,
+        aheadCount,
+        behindCount,
+        totalCount,
+        addedCount,
+        deletedCount,
+        ...(end < totalCount ? { nextCursor: String(end) } : {}),
+      },
+      listName: "files",
+      items: files.map(fileItem),
+      excluded:
+        end < totalCount
+          ? [
+              {
+                reason: "limit",
+                message: `${totalCount - end} of ${totalCount} files are left out: continue with after`,
+              },
+            ]
+          : [],
+    };
+  },
+});

@@ -1,0 +1,72 @@
+import type { ChunkMatch, StreamMatch } from "../../model/stream-events.js";
+
+/** A match object as an item of an answer: short, because assistants pay for each word. */
+export function matchItem(match: StreamMatch): object {
+  const { type, repository, branches, path, commit, chunkMatches, symbols } = match;
+  const revision = branches?.[0] === undefined || branches[0] === "" ? {} : { revision: branches[0] };
+  switch (type) {
+    case "repo":
+      return {
+        repository,
+        ...revision,
+        ...(match.description === undefined ? {} : { description: match.description }),
+      };
+    case "commit":
+      return commitItem(match);
+    case "symbol":
+      return {
+        repository,
+        ...revision,
+        path,
+        symbols: (symbols ?? []).map(({ name, kind, line, containerName }) => ({
+          name,
+          kind: kind.toLowerCase(),
+          line,
+          ...(containerName === "" ? {} : { container: containerName }),
+        })),
+      };
+    default:
+      return {
+        ...(repository === undefined ? {} : { repository }),
+        ...revision,
+        ...(path === undefined ? describeOwner(match) : { path }),
+        ...(commit === undefined ? {} : { commit }),
+        ...(chunkMatches === undefined ? {} : { lines: chunkMatches.flatMap(listLines) }),
+      };
+  }
+}
+
+function describeOwner({ handle, email }: StreamMatch): object {
+  return { ...(handle === undefined ? {} : { owner: handle }), ...(email === undefined ? {} : { email }) };
+}
+
+/** Lines of the file, counted from 1; those without a match are context. */
+function listLines({ content, contentStart, contentTruncated }: ChunkMatch): object[] {
+  const lines = content.split("\n");
+  // The end of the last line is not the start of another one.
+  if (lines.length > 1 && lines[lines.length - 1] === "") lines.pop();
+  return lines.map((line, at) => ({
+    line: contentStart.line + 1 + at,
+    text: line,
+    ...(contentTruncated === true && at === lines.length - 1 ? { cut: true } : {}),
+  }));
+}
+
+function commitItem({ repository, oid, authorName, authorDate, message, content, label }: StreamMatch): object {
+  const diff = content === undefined || !content.startsWith("```diff") ? undefined : withoutFence(content);
+  return {
+    repository,
+    commit: oid ?? label,
+    author: authorName,
+    date: authorDate,
+    message,
+    ...(diff === undefined ? {} : { diff }),
+  };
+}
+
+/** The text between the first line and the last. */
+function withoutFence(content: string): string {
+  const start = content.indexOf("\n") + 1;
+  const end = content.lastIndexOf("\n```");
+  return content.slice(start, end < start ? content.length : end);
+}

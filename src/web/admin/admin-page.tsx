@@ -1,0 +1,60 @@
+import { useEffect } from "preact/hooks";
+import { address } from "../route/router.js";
+import { viewer } from "../route/viewer.js";
+import { State } from "../ui/states.js";
+import { ConfigurationPart } from "./configuration-part.js";
+import { GlobalSettings } from "./global-settings.js";
+import { HealthPart } from "./health-part.js";
+import { OrganizationsPart } from "./organizations-part.js";
+import { RepositoriesPart } from "./repositories-part.js";
+import { UsersPart } from "./users-part.js";
+import "./admin.css";
+
+const parts = [
+  ["", "Health", HealthPart],
+  ["repositories", "Repositories", RepositoriesPart],
+  ["users", "Users", UsersPart],
+  ["organizations", "Organisations", OrganizationsPart],
+  ["configuration", "Configuration", ConfigurationPart],
+  ["global-settings", "Settings", GlobalSettings],
+] as const;
+
+/** `/site-admin` and what is below it, for site admins. */
+export function AdminPage() {
+  const name = address.value.pathname.split("/")[2] ?? "";
+  const [, title, Part] = parts.find(([part]) => part === name) ?? parts[0];
+  useEffect(() => {
+    document.title = `${title} · Administration · Trawl`;
+  }, [title]);
+  if (!viewer.isSiteAdmin)
+    return (
+      <State title="This page is for site admins">
+        <p>{viewer.name === "" ? "You are not signed in." : `${viewer.name} is not a site admin.`}</p>
+        <a class="button main" href={`/sign-in?returnTo=${encodeURIComponent(address.value.pathname)}`}>
+          Sign in
+        </a>
+      </State>
+    );
+  return (
+    <div class="admin">
+      <nav aria-label="Administration">
+        <ul>
+          {parts.map(([part, label]) => (
+            <li key={part}>
+              <a
+                href={part === "" ? "/site-admin" : `/site-admin/${part}`}
+                aria-current={part === name ? "page" : undefined}
+              >
+                {label}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <div class="admin-part" key={name}>
+        <h1>{title}</h1>
+        <Part />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,100 @@
+import { useSignal } from "@preact/signals";
+import { graphql } from "../api/graphql.js";
+import { useGraphql } from "../api/use-graphql.js";
+import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
+import { Form, TextField } from "../ui/form.js";
+import { Failure, Waiting } from "../ui/states.js";
+
+interface Organization {
+  readonly id: string;
+  readonly name: string;
+  readonly displayName: string | null;
+  readonly members: { readonly totalCount: number };
+}
+
+const shownMax = 500;
+
+const organizationsQuery = `query AdminOrganizations {
+  organizations(first: ${shownMax}) { totalCount nodes { id name displayName members { totalCount } } }
+}`;
+const createMutation = `mutation CreateOrganization($name: String!, $displayName: String) {
+  createOrganization(name: $name, displayName: $displayName) { id }
+}`;
+const deleteMutation = "mutation DeleteOrganization($id: ID!) { deleteOrganization(organization: $id) { alwaysNil } }";
+
+/** All organisations. Their members and settings are on the page of each. */
+export function OrganizationsPart() {
+  const { answer, retry } = useGraphql<{
+    readonly organizations: { readonly totalCount: number; readonly nodes: readonly Organization[] };
+  }>("AdminOrganizations", organizationsQuery, {});
+  const action = useAction();
+  const round = useSignal(0);
+  return (
+    <>
+      <details>
+        <summary>Create an organisation</summary>
+        <Form
+          key={round.value}
+          submitLabel="Create the organisation"
+          submit={async (fields) => {
+            const displayName = fields.get("displayName") ?? "";
+            await graphql("CreateOrganization", createMutation, {
+              name: fields.get("name"),
+              displayName: displayName === "" ? null : displayName,
+            });
+            round.value += 1;
+            retry();
+          }}
+        >
+          <TextField label="Name" name="name" hint="Letters, digits, hyphens and dots. It cannot change." />
+          <TextField label="Display name" name="displayName" isOptional />
+        </Form>
+      </details>
+      <ActionError action={action} />
+      {answer.kind === "waiting" && <Waiting what="the organisations" />}
+      {answer.kind === "failed" && (
+        <Failure what="The organisations could not be read" error={answer.error} retry={retry} />
+      )}
+      {answer.kind === "ready" && (
+        <>
+          <p class="soft small" role="status">
+            {answer.value.organizations.totalCount} organisations
+          </p>
+          {answer.value.organizations.nodes.length > 0 && (
+            <ul class="rows panel" aria-label="Organisations">
+              {answer.value.organizations.nodes.map(({ id, name, displayName, members }) => (
+                <li key={id}>
+                  <div class="row-main">
+                    <span class="row-title">
+                      <a href={`/organizations/${encodeURIComponent(name)}`}>{name}</a>
+                    </span>
+                    <span class="soft small">
+                      {displayName !== null && displayName !== "" && `${displayName} · `}
+                      {members.totalCount} members
+                    </span>
+                  </div>
+                  <div class="row-actions">
+                    <ConfirmButton
+                      isFinal
+                      label="Delete"
+                      about={name}
+                      act={() =>
+                        void action.run(async () => {
+                          await graphql("DeleteOrganization", deleteMutation, { id });
+                          retry();
+                        })
+                      }
+                    >
+                      Its settings, contexts and saved searches are deleted, and its members no longer see what only it
+                      may see. This cannot be undone.
+                    </ConfirmButton>
+                  </div>
+                </li>
+              ))}
+            </ul>
+          )}
+        </>
+      )}
+    </>
+  );
+}

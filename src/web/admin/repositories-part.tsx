@@ -1,0 +1,266 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { graphql } from "../api/graphql.js";
+import { useGraphql } from "../api/use-graphql.js";
+import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
+import { callAfter } from "../ui/delay.js";
+import { Form, TextField } from "../ui/form.js";
+import { Failure, Waiting } from "../ui/states.js";
+import { formatBytes, formatTime } from "./amounts.js";
+
+interface AdminRepository {
+  readonly id: string;
+  readonly name: string;
+  readonly url: string;
+  readonly isPrivate: boolean;
+  readonly mirrorInfo: {
+    readonly remoteURL: string;
+    readonly cloned: boolean;
+    readonly cloneInProgress: boolean;
+    readonly cloneProgress: string | null;
+    readonly updatedAt: string | null;
+    readonly lastError: string | null;
+    readonly byteSize: string;
+  };
+  readonly textSearchIndex: { readonly status: { readonly contentFilesCount: number } | null } | null;
+  readonly historyIndex: { readonly upToDate: boolean; readonly lastError: string | null };
+}
+
+interface RepositoriesData {
+  readonly repositories: {
+    readonly nodes: readonly AdminRepository[];
+    readonly totalCount: number;
+    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+  };
+}
+
+const pageSize = 50;
+
+const repositoriesQuery = `query AdminRepositories($query: String!, $after: String, $failed: Boolean!, $indexed: Boolean!) {
+  repositories(first: ${pageSize}, after: $after, query: $query, failedFetch: $failed, indexed: $indexed) {
+    totalCount
+    pageInfo { hasNextPage endCursor }
+    nodes {
+      id name url isPrivate
+      mirrorInfo { remoteURL cloned cloneInProgress cloneProgress updatedAt lastError byteSize }
+      textSearchIndex { status { contentFilesCount } }
+      historyIndex { upToDate lastError }
+    }
+  }
+}`;
+
+const addMutation = `mutation AddRepository($name: String!, $cloneURL: String!, $private: Boolean!) {
+  addRepository(name: $name, cloneURL: $cloneURL, private: $private) { id }
+}`;
+
+/** How soon a list in which something is being fetched is read again. */
+const refreshMs = 2000;
+
+/** All repositories: state, errors, and what can be done with each. */
+export function RepositoriesPart() {
+  const query = useSignal("");
+  const state = useSignal<"all" | "failed" | "unsearchable">("all");
+  const cursors = useSignal<readonly (string | null)[]>([null]);
+  const { answer, retry } = useGraphql<RepositoriesData>("AdminRepositories", repositoriesQuery, {
+    query: query.value,
+    after: cursors.value.at(-1) ?? null,
+    failed: state.value === "failed",
+    indexed: state.value !== "unsearchable",
+  });
+  const isBusy =
+    answer.kind === "ready" && answer.value.repositories.nodes.some(({ mirrorInfo }) => mirrorInfo.cloneInProgress);
+  useEffect(() => {
+    if (!isBusy) return undefined;
+    const pending = callAfter(refreshMs, retry);
+    return () => pending.cancel();
+  }, [answer, isBusy]);
+  const restart = (): void => {
+    cursors.value = [null];
+  };
+  return (
+    <>
+      <AddRepository added={retry} />
+      <form class="admin-bar" onSubmit={(event) => event.preventDefault()}>
+        <input
+          class="field"
+          type="search"
+          aria-label="Part of the name"
+          placeholder="Part of the name"
+          onChange={({ currentTarget }) => {
+            restart();
+            query.value = currentTarget.value;
+          }}
+        />
+        <select
+          class="field"
+          aria-label="State"
+          value={state.value}
+          onChange={({ currentTarget }) => {
+            restart();
+            state.value = currentTarget.value as typeof state.value;
+          }}
+        >
+          <option value="all">All</option>
+          <option value="failed">Failed last time</option>
+          <option value="unsearchable">Not searchable yet</option>
+        </select>
+        <button type="button" class="button" onClick={retry}>
+          Read again
+        </button>
+      </form>
+      {answer.kind === "waiting" && <Waiting what="the repositories" />}
+      {answer.kind === "failed" && (
+        <Failure what="The repositories could not be read" error={answer.error} retry={retry} />
+      )}
+      {answer.kind === "ready" && (
+        <>
+          <p class="soft small" role="status">
+            {answer.value.repositories.totalCount} repositories
+          </p>
+          {answer.value.repositories.nodes.length > 0 && (
+            <ul class="rows panel" aria-label="Repositories">
+              {answer.value.repositories.nodes.map((repository) => (
+                <RepositoryRow key={repository.id} repository={repository} changed={retry} />
+              ))}
+            </ul>
+          )}
+          <Pages cursors={cursors} next={answer.value.repositories.pageInfo} />
+        </>
+      )}
+    </>
+  );
+}
+
+interface PagesProps {
+  readonly cursors: { value: readonly (string | null)[] };
+  readonly next: RepositoriesData["repositories"]["pageInfo"];
+}
+
+function Pages({ cursors, next: { hasNextPage, endCursor } }: PagesProps) {
+  if (!hasNextPage && cursors.value.length === 1) return null;
+  return (
+    <p class="admin-bar">
+      <button
+        type="button"
+        class="button"
+        disabled={cursors.value.length === 1}
+        onClick={() => {
+          cursors.value = cursors.value.slice(0, -1);
+        }}
+      >
+        Previous page
+      </button>
+      <button
+        type="button"
+        class="button"
+        disabled={!hasNextPage}
+        onClick={() => {
+          cursors.value = [...cursors.value, endCursor];
+        }}
+      >
+        Next page
+      </button>
+    </p>
+  );
+}
+
+function AddRepository({ added }: { readonly added: () => void }) {
+  const round = useSignal(0);
+  return (
+    <details>
+      <summary>Add a repository</summary>
+      <Form
+        key={round.value}
+        submitLabel="Add the repository"
+        submit={async (fields) => {
+          await graphql("AddRepository", addMutation, {
+            name: fields.get("name"),
+            cloneURL: fields.get("url"),
+            private: fields.get("private") === "on",
+          });
+          round.value += 1;
+          added();
+        }}
+      >
+        <TextField label="Name" name="name" hint="As it is searched, such as github.com/owner/name." />
+        <TextField
+          label="Clone URL"
+          name="url"
+          hint="https://…, ssh://… or git@host:path. The first fetch begins at once."
+        />
+        <label>
+          <input type="checkbox" name="private" /> Private: only site admins see it, until readers are set
+        </label>
+      </Form>
+    </details>
+  );
+}
+
+interface RowProps {
+  readonly repository: AdminRepository;
+  readonly changed: () => void;
+}
+
+const orders = [
+  ["Sync", "updateMirrorRepository"],
+  ["Reindex", "reindexRepository"],
+] as const;
+
+function RepositoryRow({ repository, changed }: RowProps) {
+  const { id, name, url, isPrivate, mirrorInfo, textSearchIndex, historyIndex } = repository;
+  const action = useAction();
+  const files = textSearchIndex?.status?.contentFilesCount;
+  const order = (field: string): Promise<void> =>
+    action.run(async () => {
+      await graphql(field, `mutation ${field}($id: ID!) { ${field}(repository: $id) { alwaysNil } }`, { id });
+      changed();
+    });
+  return (
+    <li>
+      <div class="row-main">
+        <span class="row-title">
+          <a href={url}>{name}</a>
+          <StateBadge repository={repository} />
+          {isPrivate && <span class="badge">private</span>}
+        </span>
+        <span class="soft small">
+          {mirrorInfo.remoteURL} · fetched {formatTime(mirrorInfo.updatedAt)}
+          {files !== undefined && ` · ${files} files`}
+          {mirrorInfo.cloned && ` · ${formatBytes(mirrorInfo.byteSize)} of text`}
+          {historyIndex.upToDate ? "" : " · history not indexed completely"}
+        </span>
+        {mirrorInfo.cloneProgress !== null && mirrorInfo.cloneProgress !== "" && (
+          <span class="small">{mirrorInfo.cloneProgress}</span>
+        )}
+        {mirrorInfo.lastError !== null && <span class="row-error">{mirrorInfo.lastError}</span>}
+        {historyIndex.lastError !== null && <span class="row-error">{historyIndex.lastError}</span>}
+        <ActionError action={action} />
+      </div>
+      <div class="row-actions">
+        {orders.map(([label, field]) => (
+          <button
+            key={field}
+            type="button"
+            class="button"
+            disabled={action.isRunning.value}
+            onClick={() => void order(field)}
+          >
+            {label}
+            <span class="unseen"> {name}</span>
+          </button>
+        ))}
+        <ConfirmButton isFinal label="Remove" about={name} act={() => void order("deleteRepository")}>
+          Its mirror and its index are deleted, and nobody finds it any more. It can be added again, which fetches it
+          anew.
+        </ConfirmButton>
+      </div>
+    </li>
+  );
+}
+
+function StateBadge({ repository: { mirrorInfo, textSearchIndex } }: { readonly repository: AdminRepository }) {
+  if (mirrorInfo.cloneInProgress) return <span class="badge warn">being fetched</span>;
+  if (mirrorInfo.lastError !== null) return <span class="badge bad">failed</span>;
+  if (textSearchIndex !== null) return <span class="badge good">searchable</span>;
+  return <span class="badge warn">{mirrorInfo.cloned ? "not indexed yet" : "waiting"}</span>;
+}

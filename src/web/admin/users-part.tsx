@@ -1,0 +1,184 @@
+import { useSignal } from "@preact/signals";
+import { graphql } from "../api/graphql.js";
+import { useGraphql } from "../api/use-graphql.js";
+import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
+import { Form, TextField } from "../ui/form.js";
+import { Failure, Notice, Waiting } from "../ui/states.js";
+import { viewer } from "../route/viewer.js";
+import { formatTime } from "./amounts.js";
+
+interface SiteUser {
+  readonly id: string;
+  readonly username: string;
+  readonly displayName: string | null;
+  readonly email: string | null;
+  readonly createdAt: string;
+  readonly lastActiveAt: string | null;
+  readonly siteAdmin: boolean;
+}
+
+interface UsersData {
+  readonly site: { readonly users: { readonly totalCount: number; readonly nodes: readonly SiteUser[] } };
+}
+
+const shownMax = 200;
+
+const usersQuery = `query AdminUsers($query: String!) {
+  site { users(query: $query) {
+    totalCount
+    nodes(limit: ${shownMax}, orderBy: USERNAME) { id username displayName email createdAt lastActiveAt siteAdmin }
+  } }
+}`;
+
+const createMutation = `mutation CreateUser($username: String!, $email: String!) {
+  createUser(username: $username, email: $email) { resetPasswordURL }
+}`;
+
+/** All users, and what a site admin does for them. */
+export function UsersPart() {
+  const query = useSignal("");
+  const link = useSignal("");
+  const { answer, retry } = useGraphql<UsersData>("AdminUsers", usersQuery, { query: query.value });
+  const round = useSignal(0);
+  return (
+    <>
+      <details>
+        <summary>Create a user</summary>
+        <Form
+          key={round.value}
+          submitLabel="Create the user"
+          submit={async (fields) => {
+            const { createUser } = await graphql<{ createUser: { resetPasswordURL: string | null } }>(
+              "CreateUser",
+              createMutation,
+              { username: fields.get("username"), email: fields.get("email") },
+            );
+            link.value = createUser.resetPasswordURL ?? "";
+            round.value += 1;
+            retry();
+          }}
+        >
+          <TextField label="Name" name="username" hint="Letters, digits, hyphens and dots. It cannot change." />
+          <TextField label="E-mail address" name="email" type="email" isOptional />
+        </Form>
+      </details>
+      {link.value !== "" && <PasswordLink link={link.value} />}
+      <div class="admin-bar">
+        <input
+          class="field"
+          type="search"
+          aria-label="Part of the name or address"
+          placeholder="Part of the name or address"
+          onChange={({ currentTarget }) => {
+            query.value = currentTarget.value;
+          }}
+        />
+      </div>
+      {answer.kind === "waiting" && <Waiting what="the users" />}
+      {answer.kind === "failed" && <Failure what="The users could not be read" error={answer.error} retry={retry} />}
+      {answer.kind === "ready" && (
+        <>
+          <p class="soft small" role="status">
+            {answer.value.site.users.totalCount} users
+            {answer.value.site.users.totalCount > shownMax && `, of whom ${shownMax} are shown`}
+          </p>
+          <ul class="rows panel" aria-label="Users">
+            {answer.value.site.users.nodes.map((user) => (
+              <UserRow key={user.id} user={user} changed={retry} setLink={(text) => (link.value = text)} />
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  );
+}
+
+function PasswordLink({ link }: { readonly link: string }) {
+  return (
+    <Notice kind="info">
+      <span>With this link, and only once, the user sets a password. Send it in a safe way:</span>
+      <code class="token">{link}</code>
+      <button type="button" class="button" onClick={() => void navigator.clipboard.writeText(link)}>
+        Copy
+      </button>
+    </Notice>
+  );
+}
+
+interface UserRowProps {
+  readonly user: SiteUser;
+  readonly changed: () => void;
+  readonly setLink: (link: string) => void;
+}
+
+const adminMutation = `mutation SetAdmin($user: ID!, $admin: Boolean!) {
+  setUserIsSiteAdmin(userID: $user, siteAdmin: $admin) { alwaysNil }
+}`;
+const resetMutation = "mutation ResetPassword($user: ID!) { randomizeUserPassword(user: $user) { resetPasswordURL } }";
+const sessionsMutation = "mutation EndSessions($user: ID!) { invalidateSessionsByID(userID: $user) { alwaysNil } }";
+const deleteMutation = "mutation DeleteUser($user: ID!) { deleteUser(user: $user) { alwaysNil } }";
+
+function UserRow({
+  user: { id, username, displayName, email, createdAt, lastActiveAt, siteAdmin },
+  changed,
+  setLink,
+}: UserRowProps) {
+  const action = useAction();
+  const isSelf = username === viewer.name;
+  const change = (name: string, mutation: string, variables: object = {}): Promise<void> =>
+    action.run(async () => {
+      const answer = await graphql<{ randomizeUserPassword?: { resetPasswordURL: string | null } }>(name, mutation, {
+        user: id,
+        ...variables,
+      });
+      const link = answer.randomizeUserPassword?.resetPasswordURL;
+      if (typeof link === "string") setLink(link);
+      changed();
+    });
+  return (
+    <li>
+      <div class="row-main">
+        <span class="row-title">
+          <a href={`/users/${encodeURIComponent(username)}/settings`}>{username}</a>
+          {siteAdmin && <span class="badge good">site admin</span>}
+        </span>
+        <span class="soft small">
+          {[displayName, email].filter((text) => text !== null && text !== "").map((text) => `${text} · `)}
+          created {formatTime(createdAt)} · last request {formatTime(lastActiveAt)}
+        </span>
+        <ActionError action={action} />
+      </div>
+      <div class="row-actions">
+        {!isSelf && (
+          <button
+            type="button"
+            class="button"
+            onClick={() => void change("SetAdmin", adminMutation, { admin: !siteAdmin })}
+          >
+            {siteAdmin ? "Make a user" : "Make a site admin"}
+            <span class="unseen"> {username}</span>
+          </button>
+        )}
+        <ConfirmButton
+          label="Reset the password"
+          about={`of ${username}`}
+          act={() => void change("ResetPassword", resetMutation)}
+        >
+          The old password stops working at once, and all sessions end. You get a link with which a new one is set.
+        </ConfirmButton>
+        <ConfirmButton
+          label="End sessions"
+          about={`of ${username}`}
+          act={() => void change("EndSessions", sessionsMutation)}
+        >
+          Everyone who is signed in as {username} has to sign in again. Access tokens keep working.
+        </ConfirmButton>
+        {!isSelf && (
+          <ConfirmButton isFinal label="Delete" about={username} act={() => void change("DeleteUser", deleteMutation)}>
+            The user, its tokens, saved searches and settings are deleted. This cannot be undone.
+          </ConfirmButton>
+        )}
+      </div>
+    </li>
+  );
+}

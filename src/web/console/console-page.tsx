@@ -1,0 +1,101 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import { callAfter } from "../ui/delay.js";
+import { Editor } from "../editor/editor.js";
+import { jsonLanguage, jsonLint } from "../editor/json-language.js";
+import { ConsoleBar } from "./console-bar.js";
+import { ConsoleRun } from "./console-run.js";
+import { ConsoleSide, type Side } from "./console-side.js";
+import { addToHistory, readConsoleHash, readHistory, writeConsoleHash, type ConsoleState } from "./console-state.js";
+import { examples } from "./examples.js";
+import { QueryEditor } from "./query-editor.js";
+import { ResultView } from "./result-view.js";
+import "./console.css";
+
+/** How long nothing is typed before the address changes. */
+const hashPauseMs = 300;
+
+/** `/api/console`: writes, runs and explains GraphQL requests. */
+export function ConsolePage() {
+  const run = useMemo(() => new ConsoleRun(), []);
+  const [state, change] = useConsoleState();
+  const token = useSignal("");
+  const side = useSignal<Side>(window.innerWidth > 900 ? "examples" : "none");
+  const history = useSignal(useMemo(readHistory, []));
+  const shownType = useSignal("Query");
+  useEffect(() => {
+    document.title = "API console · Trawl";
+    return () => run.stop();
+  }, [run]);
+  const start = (): void => {
+    history.value = addToHistory(state.value);
+    void run.start(state.value, token.value);
+  };
+  const showType = (name: string): void => {
+    shownType.value = name;
+    side.value = "documentation";
+  };
+  return (
+    <div class="console">
+      <h1 class="unseen">API console</h1>
+      <ConsoleBar
+        state={state.value}
+        change={change}
+        run={run}
+        start={start}
+        token={token.value}
+        setToken={(text) => {
+          token.value = text;
+        }}
+        side={side}
+      />
+      <div class={`console-parts${side.value === "none" ? "" : " with-side"}`}>
+        <div class="console-write">
+          <QueryEditor text={state.value.query} token={token.value} change={change} start={start} showType={showType} />
+          <section class="console-part" aria-label="Variables">
+            <h2>Variables</h2>
+            <Editor
+              label="Variables, as JSON"
+              text={state.value.variables}
+              extensions={variablesExtensions}
+              onChange={(variables) => change({ variables })}
+              onRun={start}
+            />
+          </section>
+        </div>
+        <ResultView outcome={run.outcome.value} />
+        <ConsoleSide side={side} shownType={shownType} history={history} change={change} />
+      </div>
+    </div>
+  );
+}
+
+const variablesExtensions = [jsonLanguage, jsonLint];
+
+/** The state of the address, of the last run, or an example; a change of it goes to the address. */
+function useConsoleState() {
+  const initial = useMemo(
+    () => readConsoleHash(window.location.hash) ?? readHistory()[0] ?? (examples[0] as { state: ConsoleState }).state,
+    [],
+  );
+  const state = useSignal<ConsoleState>(initial);
+  useEffect(() => {
+    const follow = (): void => {
+      state.value = readConsoleHash(window.location.hash) ?? state.peek();
+    };
+    window.addEventListener("hashchange", follow);
+    return () => window.removeEventListener("hashchange", follow);
+  }, [state]);
+  const shown = state.value;
+  useEffect(() => {
+    const pending = callAfter(hashPauseMs, () => {
+      const { pathname, search } = window.location;
+      window.history.replaceState(null, "", `${pathname}${search}${writeConsoleHash(shown)}`);
+    });
+    return () => pending.cancel();
+  }, [shown]);
+  const change = (part: Partial<ConsoleState>): void => {
+    state.value = { ...state.peek(), ...part };
+  };
+  return [state, change] as const;
+}

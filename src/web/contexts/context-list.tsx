@@ -1,0 +1,97 @@
+import { graphql } from "../api/graphql.js";
+import { useGraphql } from "../api/use-graphql.js";
+import { viewer } from "../route/viewer.js";
+import { ActionError, useAction } from "../ui/action.js";
+import { Failure, Waiting } from "../ui/states.js";
+import { contextAddress, contextFields, contextSearch, type SearchContext } from "./search-context.js";
+
+interface ContextsData {
+  readonly currentUser: { readonly id: string } | null;
+  readonly searchContexts: { readonly totalCount: number; readonly nodes: readonly SearchContext[] };
+}
+
+const shownMax = 500;
+const contextsQuery = `query SearchContexts {
+  currentUser { id }
+  searchContexts(first: ${shownMax}) { totalCount nodes { ${contextFields} } }
+}`;
+
+export function ContextList() {
+  const { answer, retry } = useGraphql<ContextsData>("SearchContexts", contextsQuery, {});
+  return (
+    <>
+      <h1>Search contexts</h1>
+      <p class="soft">
+        A context is a name for a part of the code: <code>context:NAME</code> in a query searches only there.
+      </p>
+      {viewer.name !== "" && (
+        <p>
+          <a class="button main" href="/contexts/new">
+            New context
+          </a>
+        </p>
+      )}
+      {answer.kind === "waiting" && <Waiting what="the contexts" />}
+      {answer.kind === "failed" && <Failure what="The contexts could not be read" error={answer.error} retry={retry} />}
+      {answer.kind === "ready" && (
+        <ul class="rows panel" aria-label="Contexts">
+          {answer.value.searchContexts.nodes.map((context) => (
+            <ContextRow key={context.id} context={context} userId={answer.value.currentUser?.id} changed={retry} />
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+interface RowProps {
+  readonly context: SearchContext;
+  readonly userId: string | undefined;
+  readonly changed: () => void;
+}
+
+function ContextRow({ context, userId, changed }: RowProps) {
+  const { id, spec, description, autoDefined, viewerHasAsDefault, viewerHasStarred } = context;
+  const action = useAction();
+  const change = (field: string): Promise<void> =>
+    action.run(async () => {
+      const text = `mutation ${field}($context: ID!, $user: ID!) {
+        ${field}(searchContextID: $context, userID: $user) { alwaysNil } }`;
+      await graphql(field, text, { context: id, user: userId });
+      changed();
+    });
+  return (
+    <li>
+      <div class="row-main">
+        <span class="row-title">
+          <a href={contextAddress(spec)}>{spec}</a>
+          {viewerHasAsDefault && <span class="badge good">default</span>}
+          {!context.public && <span class="badge">private</span>}
+        </span>
+        {description !== "" && <span class="soft small">{description}</span>}
+        <ActionError action={action} />
+      </div>
+      <div class="row-actions">
+        {userId !== undefined && !autoDefined && (
+          <button
+            type="button"
+            class="button"
+            aria-pressed={viewerHasStarred}
+            onClick={() => void change(viewerHasStarred ? "deleteSearchContextStar" : "createSearchContextStar")}
+          >
+            {viewerHasStarred ? "★" : "☆"}
+            <span class="unseen"> Star {spec}</span>
+          </button>
+        )}
+        {userId !== undefined && !viewerHasAsDefault && (
+          <button type="button" class="button" onClick={() => void change("setDefaultSearchContext")}>
+            Make default<span class="unseen"> {spec}</span>
+          </button>
+        )}
+        <a class="button" href={contextSearch(spec)}>
+          Search<span class="unseen"> in {spec}</span>
+        </a>
+      </div>
+    </li>
+  );
+}

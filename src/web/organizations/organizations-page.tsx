@@ -1,0 +1,100 @@
+import { useEffect } from "preact/hooks";
+import { useGraphql } from "../api/use-graphql.js";
+import { address } from "../route/router.js";
+import { viewer } from "../route/viewer.js";
+import { Failure, State, Waiting } from "../ui/states.js";
+import { InvitationView } from "./invitation-view.js";
+import { OrganizationView } from "./organization-view.js";
+import { TeamList, TeamView } from "./teams.js";
+import "../ui/rows.css";
+import "./organizations.css";
+
+/** `/organizations`, `/organizations/NAME`, `/organizations/invitation/ID`, `/teams` and `/teams/NAME`. */
+export function OrganizationsPage() {
+  const [, kind, given, invitation] = address.value.pathname.split("/");
+  const name = decodeName(given ?? "");
+  useEffect(() => {
+    document.title = `${name || (kind === "teams" ? "Teams" : "Organisations")} · Trawl`;
+  }, [name, kind]);
+  if (viewer.name === "")
+    return (
+      <State title="Sign in to see organisations and teams">
+        <a class="button main" href={`/sign-in?returnTo=${encodeURIComponent(address.value.pathname)}`}>
+          Sign in
+        </a>
+      </State>
+    );
+  return (
+    <div class="organizations" key={`${kind} ${name} ${invitation}`}>
+      {given === "invitation" && invitation !== undefined && invitation !== "settings" ? (
+        <InvitationView token={invitation} />
+      ) : kind === "teams" ? (
+        name === "" ? (
+          <TeamList />
+        ) : (
+          <TeamView name={name} />
+        )
+      ) : name === "" ? (
+        <OwnList />
+      ) : (
+        <OrganizationView name={name} />
+      )}
+    </div>
+  );
+}
+
+/** As it is, if it is not percent-encoded UTF-8: nothing has such a name. */
+function decodeName(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+interface OwnData {
+  readonly currentUser: {
+    readonly organizations: {
+      readonly nodes: readonly { readonly id: string; readonly name: string; readonly displayName: string | null }[];
+    };
+  } | null;
+}
+
+const ownQuery = "query OwnOrganizations { currentUser { organizations { nodes { id name displayName } } } }";
+
+function OwnList() {
+  const { answer, retry } = useGraphql<OwnData>("OwnOrganizations", ownQuery, {});
+  if (answer.kind === "waiting") return <Waiting what="your organisations" />;
+  if (answer.kind === "failed")
+    return <Failure what="Your organisations could not be read" error={answer.error} retry={retry} />;
+  const nodes = answer.value.currentUser?.organizations.nodes ?? [];
+  return (
+    <>
+      <h1>Your organisations</h1>
+      <p class="soft">
+        An organisation owns settings, search contexts and saved searches, and can be a reader of private repositories.
+        Site admins create them. <a href="/teams">Teams</a> group people further.
+      </p>
+      {nodes.length === 0 && <p>You are in no organisation.</p>}
+      {nodes.length > 0 && (
+        <ul class="rows panel" aria-label="Organisations">
+          {nodes.map(({ id, name, displayName }) => (
+            <li key={id}>
+              <div class="row-main">
+                <span class="row-title">
+                  <a href={`/organizations/${encodeURIComponent(name)}`}>{name}</a>
+                </span>
+                {displayName !== null && displayName !== "" && <span class="soft small">{displayName}</span>}
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+      {viewer.isSiteAdmin && (
+        <p>
+          <a href="/site-admin/organizations">All organisations</a>
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,170 @@
+import { useSignal } from "@preact/signals";
+import { graphql } from "../api/graphql.js";
+import { useGraphql } from "../api/use-graphql.js";
+import { navigate } from "../route/router.js";
+import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
+import { Form, TextField } from "../ui/form.js";
+import { Failure, State, Waiting } from "../ui/states.js";
+import { Members, type Member } from "./members.js";
+
+interface TeamSummary {
+  readonly id: string;
+  readonly name: string;
+  readonly displayName: string | null;
+  readonly members: { readonly totalCount: number };
+}
+
+const shownMax = 500;
+
+const teamsQuery = `query Teams {
+  teams(first: ${shownMax}, includeChildTeams: true) {
+    totalCount
+    nodes { id name displayName members(first: 1) { totalCount } }
+  }
+}`;
+const createMutation = `mutation CreateTeam($name: String!, $displayName: String) {
+  createTeam(name: $name, displayName: $displayName) { id }
+}`;
+
+export function TeamList() {
+  const { answer, retry } = useGraphql<{
+    readonly teams: { readonly totalCount: number; readonly nodes: readonly TeamSummary[] };
+  }>("Teams", teamsQuery, {});
+  const round = useSignal(0);
+  return (
+    <>
+      <h1>Teams</h1>
+      <details>
+        <summary>Create a team</summary>
+        <Form
+          key={round.value}
+          submitLabel="Create the team"
+          submit={async (fields) => {
+            const displayName = fields.get("displayName") ?? "";
+            await graphql("CreateTeam", createMutation, {
+              name: fields.get("name"),
+              displayName: displayName === "" ? null : displayName,
+            });
+            round.value += 1;
+            retry();
+          }}
+        >
+          <TextField label="Name" name="name" hint="Letters, digits, hyphens and dots." />
+          <TextField label="Display name" name="displayName" isOptional />
+        </Form>
+      </details>
+      {answer.kind === "waiting" && <Waiting what="the teams" />}
+      {answer.kind === "failed" && <Failure what="The teams could not be read" error={answer.error} retry={retry} />}
+      {answer.kind === "ready" && (
+        <>
+          <p class="soft small" role="status">
+            {answer.value.teams.totalCount} teams
+          </p>
+          {answer.value.teams.nodes.length > 0 && (
+            <ul class="rows panel" aria-label="Teams">
+              {answer.value.teams.nodes.map(({ id, name, displayName, members }) => (
+                <li key={id}>
+                  <div class="row-main">
+                    <span class="row-title">
+                      <a href={`/teams/${encodeURIComponent(name)}`}>{name}</a>
+                    </span>
+                    <span class="soft small">
+                      {displayName !== null && displayName !== "" && `${displayName} · `}
+                      {members.totalCount} members
+                    </span>
+                  </div>
+                </li>
+              ))}
+            </ul>
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+interface Team {
+  readonly id: string;
+  readonly name: string;
+  readonly displayName: string | null;
+  readonly viewerCanAdminister: boolean;
+  readonly parentTeam: { readonly name: string } | null;
+  readonly childTeams: { readonly nodes: readonly { readonly name: string }[] };
+  readonly members: { readonly totalCount: number; readonly nodes: readonly Member[] };
+}
+
+const teamQuery = `query Team($name: String!) {
+  team(name: $name) {
+    id name displayName viewerCanAdminister
+    parentTeam { name }
+    childTeams(first: ${shownMax}) { nodes { name } }
+    members(first: ${shownMax}) { totalCount nodes { id ... on User { username displayName } } }
+  }
+}`;
+const addMutation = `mutation AddTeamMember($team: ID!, $username: String!) {
+  addTeamMembers(team: $team, members: [{ username: $username }]) { id }
+}`;
+const removeMutation = `mutation RemoveTeamMember($team: ID!, $user: ID!) {
+  removeTeamMembers(team: $team, members: [{ userID: $user }]) { id }
+}`;
+const deleteMutation = "mutation DeleteTeam($team: ID!) { deleteTeam(id: $team) { alwaysNil } }";
+
+export function TeamView({ name }: { readonly name: string }) {
+  const { answer, retry } = useGraphql<{ readonly team: Team | null }>("Team", teamQuery, { name });
+  const action = useAction();
+  if (answer.kind === "waiting") return <Waiting what="the team" />;
+  if (answer.kind === "failed") return <Failure what="The team could not be read" error={answer.error} retry={retry} />;
+  const { team } = answer.value;
+  if (team === null) return <State title="There is no such team" />;
+  const { id, displayName, viewerCanAdminister, parentTeam, childTeams, members } = team;
+  const add = (username: string): Promise<unknown> => graphql("AddTeamMember", addMutation, { team: id, username });
+  const remove = (member: Member): Promise<unknown> =>
+    graphql("RemoveTeamMember", removeMutation, { team: id, user: member.id });
+  return (
+    <>
+      <h1>{team.name}</h1>
+      {displayName !== null && displayName !== "" && <p>{displayName}</p>}
+      <p class="soft">
+        <a href="/teams">All teams</a>
+        {parentTeam !== null && (
+          <>
+            {" "}
+            · part of <a href={`/teams/${encodeURIComponent(parentTeam.name)}`}>{parentTeam.name}</a>
+          </>
+        )}
+        {childTeams.nodes.map((child) => (
+          <>
+            {" "}
+            · has <a href={`/teams/${encodeURIComponent(child.name)}`}>{child.name}</a>
+          </>
+        ))}
+      </p>
+      <Members
+        members={members.nodes}
+        totalCount={members.totalCount}
+        of={team.name}
+        add={viewerCanAdminister ? add : undefined}
+        remove={viewerCanAdminister ? remove : undefined}
+        changed={retry}
+      />
+      <ActionError action={action} />
+      {viewerCanAdminister && (
+        <p>
+          <ConfirmButton
+            isFinal
+            label="Delete"
+            about={team.name}
+            act={() =>
+              void action.run(async () => {
+                await graphql("DeleteTeam", deleteMutation, { team: id });
+                navigate("/teams");
+              })
+            }
+          >
+            A team that has child teams stays. This cannot be undone.
+          </ConfirmButton>
+        </p>
+      )}
+    </>
+  );
+}

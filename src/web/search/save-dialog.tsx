@@ -1,0 +1,61 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { graphql } from "../api/graphql.js";
+import { Notice } from "../ui/states.js";
+
+export interface SaveDialogProps {
+  /** The query, with everything that decides what it finds. */
+  readonly text: string;
+  /** Called when the dialog is closed. */
+  readonly close: (isSaved: boolean) => void;
+}
+
+const descriptionLengthMax = 200;
+
+const ownerQuery = "query SaveSearchOwner { currentUser { id } }";
+const saveMutation = `mutation SaveSearch($owner: ID!, $description: String!, $query: String!) {
+  createSavedSearch(input: { owner: $owner, description: $description, query: $query, draft: false, visibility: SECRET }) { id }
+}`;
+
+/** Asks for a name, and saves the query under it. */
+export function SaveDialog({ text, close }: SaveDialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const error = useSignal("");
+  useEffect(() => dialog.current?.showModal(), []);
+  const save = async (description: string): Promise<void> => {
+    try {
+      const { currentUser } = await graphql<{ currentUser: { id: string } | null }>("SaveSearchOwner", ownerQuery);
+      await graphql("SaveSearch", saveMutation, { owner: currentUser?.id, description, query: text });
+      close(true);
+    } catch (reason) {
+      error.value = reason instanceof Error ? reason.message : String(reason);
+    }
+  };
+  return (
+    <dialog ref={dialog} aria-labelledby="save-title" onClose={() => close(false)}>
+      <form
+        class="save-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void save(String(new FormData(event.currentTarget).get("description")));
+        }}
+      >
+        <h2 id="save-title">Save this search</h2>
+        <code>{text}</code>
+        <label>
+          Name
+          <input class="field" name="description" required maxLength={descriptionLengthMax} />
+        </label>
+        {error.value !== "" && <Notice kind="bad">{error.value}</Notice>}
+        <div>
+          <button type="submit" class="button main">
+            Save
+          </button>
+          <button type="button" class="button" onClick={() => close(false)}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}

@@ -1,0 +1,349 @@
+/** The tools for assistants, over a real socket: with the client of the SDK, and with hostile messages. */
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import t, { type Test } from "tap";
+import { checkDisabledTools } from "../../src/daemon/parts/mcp-parts.js";
+import { toolNames } from "../../src/mcp/tools/all.js";
+import { fixture } from "../support/git-mirror.js";
+import type { GitFixture } from "../support/git-fixture.js";
+import { testDaemon } from "../support/daemon.js";
+import { GraphqlSite } from "../support/graphql-site.js";
+import { until } from "../support/waiting.js";
+
+interface Called {
+  readonly isError: boolean;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: what each tool returns is asserted below.
+  readonly json: any;
+}
+
+const listC = "struct list {\n\tint length;\n};\n\nint list_length(struct list *list)\n{\n\treturn list->length;\n}\n";
+
+function makeSource(test: Test): GitFixture {
+  const source = fixture(test);
+  const many = Array.from({ length: 4_000 }, (_, line) => `line ${line} of a file that is longer than others`);
+  source.commit({
+    branch: "main",
+    message: "first words\n",
+    author: "Ann <ann@acme.example> 1700000000 +0000",
+    files: {
+      "src/list.c": listC,
+      "src/main.c": '#include "list.c"\nint main(void) { struct list l; return list_length(&l); }\n',
+      "many.txt": `${many.join("\n")}\n`,
+      "binary.bin": Uint8Array.from([0, 1, 2, 255]),
+    },
+  });
+  source.git("branch", "old", "main");
+  source.commit({
+    branch: "main",
+    message: "add a needle\n",
+    author: "Bob <bob@acme.example> 1700000001 +0000",
+    files: { "docs/notes.md": "a needle in docs\n", "src/main.c": "int main(void) { return 0; }\n" },
+  });
+  return source;
+}
+
+class Assistant {
+  readonly #client: Client;
+
+  private constructor(client: Client) {
+    this.#client = client;
+  }
+
+  static async connect(test: Test, url: string, mode: "legacy" | "auto", authorization?: string) {
+    const client = new Client({ name: "a test", version: "1" }, { versionNegotiation: { mode } });
+    const headers: Record<string, string> = authorization === undefined ? {} : { Authorization: authorization };
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+    test.teardown(() => client.close());
+    return new Assistant(client);
+  }
+
+  async tools(): Promise<string[]> {
+    const { tools } = await this.#client.listTools();
+    for (const { annotations, inputSchema } of tools) {
+      t.equal(annotations?.readOnlyHint, true);
+      t.equal(inputSchema.type, "object");
+    }
+    return tools.map(({ name }) => name).sort();
+  }
+
+  async call(name: string, args: Readonly<Record<string, unknown>>): Promise<Called> {
+    const result = await this.#client.callTool({ name, arguments: args });
+    const [content] = result.content as { type: string; text: string }[];
+    const isError = result.isError === true;
+    return { isError, text: content.text, json: isError ? undefined : JSON.parse(content.text) };
+  }
+
+  get version(): string | undefined {
+    return this.#client.getNegotiatedProtocolVersion();
+  }
+}
+
+t.test("assistants list and call every tool, by either protocol", async (t) => {
+  const site = await GraphqlSite.start(t);
+  const { daemon } = site;
+  const source = makeSource(t);
+  await daemon.add("host/code", source.path);
+  await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
+  const secret = fixture(t);
+  secret.commit({ branch: "main", files: { "src/list.c": "a secret needle\n" } });
+  await daemon.control("POST", "/.api/repos", {
+    name: "host/secret",
+    url: secret.path,
+    private: true,
+    readers: ["ann"],
+  });
+
+  for (const mode of ["legacy", "auto"] as const) {
+    const assistant = await Assistant.connect(t, `${daemon.url}/.api/mcp/all`, mode, site.authorization("bob"));
+    t.equal(assistant.version, mode === "legacy" ? "2025-11-25" : "2026-07-28");
+    t.same(await assistant.tools(), toolNames);
+    for (const [name, row] of Object.entries(calls)) {
+      const { isError, text, json } = await assistant.call(name, row.args);
+      t.equal(isError, false, `${name}: ${text}`);
+      t.match(json, row.found, `${mode} ${name}`);
+      t.same(json.completeness, { complete: true, excluded: [] }, `${mode} ${name}: ${text}`);
+    }
+    t.same(Object.keys(calls).sort(), toolNames, "every tool is called");
+  }
+
+  const main = await Assistant.connect(t, `${daemon.url}/.api/mcp`, "legacy", site.authorization("anonymous"));
+  t.same(
+    await main.tools(),
+    toolNames.filter(
+      (name) => !["compare_revisions", "find_references", "get_contributor_repos", "go_to_definition"].includes(name),
+    ),
+  );
+  t.same((await main.call("list_repos", {})).json.repositories, ["host/code"], "a private repository does not exist");
+  t.match(
+    (await main.call("read_file", { repo: "host/secret", path: "src/list.c" })).text,
+    /there is no repository "host\/secret"/,
+  );
+  t.equal((await main.call("keyword_search", { query: "needle" })).json.matchCount, 1);
+  t.match(
+    (await main.call("nonsense", {}).catch((error: Error) => ({ text: error.message }))).text,
+    /there is no tool "nonsense"; the tools are/,
+  );
+  t.match(
+    (await main.call("go_to_definition", {}).catch((error: Error) => ({ text: error.message }))).text,
+    /there is no tool/,
+  );
+
+  const ann = await Assistant.connect(t, `${daemon.url}/.api/mcp/v1`, "legacy", site.authorization("ann"));
+  t.same((await ann.call("list_repos", {})).json.repositories, ["host/code", "host/secret"], "a reader sees it");
+  t.equal((await ann.call("keyword_search", { query: "needle" })).json.matchCount, 2);
+
+  await checkBounds(t, await Assistant.connect(t, `${daemon.url}/.api/mcp/all`, "legacy", site.authorization("ann")));
+  await checkRefusals(t, ann);
+});
+
+interface Row {
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly found: object;
+}
+
+const definition = { repo: "host/code", path: "src/main.c", symbol: "list_length", revision: "old" };
+
+const calls: Readonly<Record<string, Row>> = {
+  keyword_search: {
+    args: { query: "needle docs", context_lines: 1 },
+    found: { matchCount: 2, results: [{ path: "docs/notes.md", lines: [{ line: 1, text: "a needle in docs" }] }] },
+  },
+  nls_search: { args: { query: "list_length" }, found: { matchCount: 1, results: [{ path: "src/list.c" }] } },
+  regexp_search: { args: { query: "^int\\s+list_" }, found: { matchCount: 1, results: [{ lines: [{ line: 5 }] }] } },
+  commit_search: {
+    args: { repos: ["host/code"], messageTerms: ["NEEDLE"], authors: ["bob@"] },
+    found: { matchCount: 1, commits: [{ author: "Bob", message: "add a needle" }] },
+  },
+  diff_search: {
+    args: { pattern: "list_length\\(&l", repos: ["host/code"], removed: true },
+    found: { matchCount: 1, commits: [{ author: "Bob", diff: /-int main\(void\) \{ struct list l/ }] },
+  },
+  list_files: {
+    args: { repo: "host/code", path: "/src/" },
+    found: { totalCount: 2, files: ["src/list.c", "src/main.c"] },
+  },
+  list_repos: {
+    args: { query: "code$" },
+    found: { totalCount: 1, hasMoreResults: false, repositories: ["host/code"] },
+  },
+  read_file: {
+    args: { repo: "host/code", path: "src/list.c", startLine: 5, endLine: 5 },
+    found: { lineCount: 8, startLine: 5, endLine: 5, content: "int list_length(struct list *list)" },
+  },
+  compare_revisions: {
+    args: { repo: "host/code", base: "old", head: "main" },
+    found: {
+      totalCount: 2,
+      aheadCount: 1,
+      files: [
+        { path: "docs/notes.md", added: 1, hunks: [/\+a needle in docs/] },
+        { path: "src/main.c", deleted: 2 },
+      ],
+    },
+  },
+  find_references: {
+    args: definition,
+    found: { matchCount: 2, references: [{ path: "src/main.c" }, { path: "src/list.c", lines: [{ line: 5 }] }] },
+  },
+  go_to_definition: {
+    args: definition,
+    found: { definitions: [{ path: "src/list.c", line: 5, name: "list_length", kind: "function" }] },
+  },
+  get_contributor_repos: {
+    args: { authors: ["ann@acme", "Bob"] },
+    found: {
+      repositories: [
+        { repository: "host/code", commitCount: 1 },
+        { repository: "host/code", commitCount: 1 },
+      ],
+    },
+  },
+};
+
+/** Answers that leave something out say so. */
+async function checkBounds(t: Test, assistant: Assistant): Promise<void> {
+  const reasons = ({ json }: Called): string[] =>
+    (json.completeness.excluded as { reason: string }[]).map(({ reason }) => reason);
+  const file = { repo: "host/code", path: "many.txt" };
+  const whole = await assistant.call("read_file", file);
+  t.match(whole.json, { startLine: 1, endLine: 200, lineCount: 4_000, completeness: { complete: false } });
+  t.same(reasons(whole), ["limit"], "of a large file the first lines are read");
+  const part = await assistant.call("read_file", { ...file, startLine: 10, max_bytes: 2_000 });
+  t.ok(Buffer.byteLength(part.text) <= 2_000, `${Buffer.byteLength(part.text)} bytes`);
+  t.same(reasons(part), ["max_bytes"]);
+  const { endLine } = part.json as { endLine: number };
+  const next = await assistant.call("read_file", { ...file, startLine: endLine + 1, endLine: endLine + 1 });
+  t.match(next.json.content, `line ${endLine} of`, "reading goes on where it ended");
+  t.same(reasons(await assistant.call("read_file", { repo: "host/code", path: "binary.bin" })), ["binary"]);
+
+  const few = await assistant.call("keyword_search", { query: "file longer", count: 5 });
+  t.match(few.json, { completeness: { complete: false } });
+  t.match(reasons(few), ["shard-match-limit"]);
+  const all = await assistant.call("keyword_search", { query: "file longer count:all", max_bytes: 1_000 });
+  t.ok(all.json.matchCount >= 4_000, "all matches are counted");
+  t.ok(Buffer.byteLength(all.text) <= 1_000);
+  t.same(reasons(all), ["max_bytes"]);
+  const repos = await assistant.call("list_repos", { limit: 1 });
+  t.match(repos.json, { hasMoreResults: true, totalCount: 2, repositories: ["host/code"] });
+  t.match(
+    reasons(await assistant.call("compare_revisions", { repo: "host/code", base: "old", head: "main", first: 1 })),
+    ["limit"],
+  );
+}
+
+/** What is wrong with a call is told to the assistant, with what is allowed. */
+async function checkRefusals(t: Test, assistant: Assistant): Promise<void> {
+  const rows: readonly (readonly [name: string, args: Readonly<Record<string, unknown>>, text: RegExp])[] = [
+    ["keyword_search", {}, /the argument query is missing/],
+    ["keyword_search", { query: 7 }, /query must be a string, not 7/],
+    ["keyword_search", { query: "x", nonsense: 1 }, /no argument "nonsense"; the arguments are query, count/],
+    ["keyword_search", { query: "x", count: 1e9 }, /count must be a whole number from 1 to 1000/],
+    ["keyword_search", { query: "x", max_bytes: 1 }, /max_bytes must be a whole number from 1000/],
+    ["keyword_search", { query: "timeout:nonsense x" }, /keyword_search: .*timeout/],
+    ["keyword_search", { query: "x".repeat(9_000) }, /more than 8192/],
+    ["keyword_search", { __proto__: null, constructor: 1, query: "x" }, /no argument "constructor"/],
+    ["regexp_search", { query: "(a" }, /regexp_search: /],
+    ["read_file", { repo: "host/code", path: "../../etc/passwd" }, /there is no file/],
+    ["read_file", { repo: "host/code", path: "src" }, /is a directory, not a file/],
+    [
+      "read_file",
+      { repo: "host/code", path: "src/list.c", startLine: 4, endLine: 2 },
+      /endLine 2 is before startLine 4/,
+    ],
+    ["read_file", { repo: "host/code", path: "src/list.c", revision: "--upload-pack=x" }, /read_file: /],
+    ["read_file", { repo: "host/code", path: "src/list.c", revision: "nope" }, /no branch, tag or commit "nope"/],
+    ["read_file", { repo: "host/code", path: "a\0b" }, /must not contain U\+0000/],
+    ["list_files", { repo: "host/code", path: "none" }, /there is no directory "none"/],
+    ["commit_search", { repos: [1] }, /repos must be a list of strings/],
+    ["commit_search", { repos: Array.from({ length: 101 }, () => "a") }, /at most 100/],
+    ["commit_search", { after: "not a date" }, /commit_search: /],
+    ["commit_search", { revisions: ["*refs/heads/*"] }, /must be a branch, a tag or a commit/],
+    ["diff_search", { repos: ["host/code"] }, /the argument pattern is missing/],
+  ];
+  for (const [name, args, text] of rows) {
+    const answer = await assistant.call(name, args);
+    t.equal(answer.isError, true, `${name} ${JSON.stringify(args).slice(0, 80)}: ${answer.text}`);
+    t.match(answer.text, text);
+    t.notMatch(answer.text, /internal error/);
+  }
+}
+
+const initialize = {
+  jsonrpc: "2.0",
+  id: "α",
+  method: "initialize",
+  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "x", version: "1" } },
+};
+
+t.test("hostile messages are refused, and the main thread is never blocked", async (t) => {
+  const daemon = await testDaemon(t, ["--set", 'mcp.tools.disabled=["diff_search"]']);
+  const source = makeSource(t);
+  await daemon.add("host/code", source.path);
+  const assistant = await Assistant.connect(t, `${daemon.url}/.api/mcp/all`, "legacy");
+  t.notOk((await assistant.tools()).includes("diff_search"), "a disabled tool is not offered");
+  await daemon.startStallMeter();
+
+  const post = async (body: string, headers: Readonly<Record<string, string>> = {}) => {
+    const all = { "Content-Type": "application/json", ...headers };
+    const response = await fetch(`${daemon.url}/.api/mcp`, { method: "POST", headers: all, body });
+    return { status: response.status, text: await response.text() };
+  };
+  const message = (value: unknown, headers: Readonly<Record<string, string>> = {}) =>
+    post(JSON.stringify(value), headers);
+  const call = (params: unknown) => message({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+
+  t.match(await message(initialize), { status: 200, text: /"id":"α"/ });
+  t.match(await post("{"), { status: 400, text: /the body is not JSON/ });
+  t.match(await post("null"), { status: 400, text: /not a valid JSON-RPC/ });
+  t.match(await post("[".repeat(30_000)), { status: 400 });
+  t.match(await post("[".repeat(30_000) + "]".repeat(30_000)), { status: 400 });
+  t.match(await post("x".repeat(70_000)), { status: 413 });
+  t.match(await message([initialize, initialize]), { status: 400, text: /batches are not supported/ });
+  t.match(await post("{}", { "Content-Type": "text/plain" }), { status: 415 });
+  t.match(await message(initialize, { "MCP-Protocol-Version": "1999-01-01" }), { status: 400, text: /not supported/ });
+  t.match(await message({ jsonrpc: "2.0", method: "notifications/initialized" }), { status: 202, text: "" });
+  t.match(await message({ jsonrpc: "2.0", id: 1, result: {} }), { status: 202 });
+  t.match(await message({ jsonrpc: "2.0", id: 1, method: "resources/list" }), { status: 200, text: /-32601/ });
+  t.match(await message({ jsonrpc: "2.0", id: 1, method: "subscriptions/listen" }), { status: 404, text: /-32601/ });
+  t.match(await call({}), { status: 200, text: /-32602|-32603/ });
+  t.match(await call({ name: "list_repos", arguments: 7 }), { status: 200, text: /error/ });
+  t.match(await call({ name: "list_repos", arguments: { query: "(".repeat(8_000) } }), { status: 200 });
+  t.match(await call({ name: "x".repeat(50_000) }), { status: 200, text: /there is no tool/ });
+  const wide = Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`argument${at}`, at]));
+  t.match(await call({ name: "list_repos", arguments: wide }), { status: 200, text: /no argument/ });
+  t.equal((await fetch(`${daemon.url}/.api/mcp`)).status, 405, "there is nothing to get");
+  t.match(await post("{}", { Authorization: "token nonsense" }), { status: 401 });
+
+  // Clients that go before their answer: their calls end.
+  for (let at = 0; at < 20; at++) {
+    const leave = new AbortController();
+    const params = { name: "keyword_search", arguments: { query: `line count:all ${"(a|b|line)".repeat(20)}` } };
+    const left = fetch(`${daemon.url}/.api/mcp`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
+      signal: leave.signal,
+    }).catch(() => undefined);
+    setImmediate(() => leave.abort());
+    await left;
+  }
+  await until("no call runs", async () => (await daemon.metric("trawl_mcp_calls_running")) === 0);
+  t.ok((await daemon.metric("trawl_mcp_calls_total")) > 2, "calls are counted");
+  await until("no search runs", async () => (await daemon.metric("trawl_searches_running")) === 0);
+  t.comment("none runs");
+  const many = Array.from({ length: 20 }, () =>
+    assistant.call("read_file", { repo: "host/code", path: "many.txt", startLine: 1, max_bytes: 250_000 }),
+  );
+  t.ok((await Promise.all(many)).every(({ json }) => json.endLine === 4_000));
+  t.comment(`The main thread ran without a pause for at most ${await daemon.longestTurnMs()} ms.`);
+});
+
+t.test("mcp.enabled switches it off, and a disabled tool must exist", async (t) => {
+  const daemon = await testDaemon(t, ["--set", "mcp.enabled=false"]);
+  const response = await fetch(`${daemon.url}/.api/mcp`, { method: "POST", body: "{}" });
+  t.equal(response.status, 404);
+  const check = (disabled: readonly string[]): void =>
+    checkDisabledTools({ mcp: { enabled: true, "tools.disabled": disabled } });
+  check(["diff_search"]);
+  t.throws(() => check(["nonsense"]), /mcp\.tools\.disabled: there is no tool "nonsense"; the tools are commit_search/);
+});

@@ -1,0 +1,207 @@
+/** Receipts of searches: what was searched, what was left out, and the digest of the results. */
+import assert from "node:assert/strict";
+import t, { type Test } from "tap";
+import type { Progress, Receipt, StreamMatch } from "../../src/model/stream-events.js";
+import {
+  addToDigest,
+  emptyDigest,
+  noPosition,
+  printDigest,
+  repositoryKey,
+} from "../../src/native/kernel/result-digest.js";
+import { type DaemonProcess, runCommand, testDaemon } from "../support/daemon.js";
+import { SseDecoder, type StreamEvent } from "../../src/cli/sse-decoder.js";
+import { fixture } from "../support/git-mirror.js";
+
+const texts = Object.fromEntries(
+  Array.from({ length: 300 }, (_, i) => [
+    `dir${i % 7}/file${i}.c`,
+    `int f${i}(void)\n{\n  return ${i}; // return\n}\n`,
+  ]),
+);
+
+/** Files without a text that is indexed. */
+const others = {
+  "image.bin": "return \u0000",
+  "large.txt": `return ${"x".repeat(20_000)}`,
+  link: { symlink: "large.txt" },
+};
+
+interface Searched {
+  readonly events: readonly StreamEvent[];
+  readonly receipt: Receipt | undefined;
+  readonly matches: readonly StreamMatch[];
+  readonly error: string | undefined;
+}
+
+async function search(daemon: DaemonProcess, parameters: Readonly<Record<string, string>>): Promise<Searched> {
+  const query = new URLSearchParams({ v: "V3", t: "literal", cm: "true", receipt: "1", ...parameters });
+  const { text } = await daemon.get(`/.api/search/stream?${query}`);
+  const events = new SseDecoder().push(Buffer.from(text));
+  const last = <T>(name: string): T | undefined => {
+    const event = events.findLast((one) => one.name === name);
+    return event && (JSON.parse(event.data) as T);
+  };
+  return {
+    events,
+    receipt: last<Progress>("progress")?.receipt,
+    matches: events.flatMap(({ name, data }) => (name === "matches" ? (JSON.parse(data) as StreamMatch[]) : [])),
+    error: last<{ message: string }>("error")?.message,
+  };
+}
+
+/** The digest as a client computes it from the matches of files. */
+function digestOf(matches: readonly StreamMatch[]): string {
+  const sum = emptyDigest();
+  for (const { repository = "", commit = "", path = "", chunkMatches } of matches) {
+    const key = repositoryKey(repository, commit);
+    if (chunkMatches === undefined) addToDigest(sum, key, Buffer.from(path), noPosition, noPosition);
+    for (const { ranges } of chunkMatches ?? [])
+      for (const { start, end } of ranges) addToDigest(sum, key, Buffer.from(path), start.offset, end.offset);
+  }
+  return printDigest(sum);
+}
+
+t.setTimeout(180_000);
+
+async function daemonWithFiles(t: Test, workers: number): Promise<DaemonProcess> {
+  const source = fixture(t);
+  source.commit({ branch: "main", files: { ...texts, ...others } });
+  source.commit({ branch: "main", files: { "added.c": "int added; // return\n" }, message: "return added" });
+  source.commit({ branch: "next", files: { "next.c": "// return\n" } });
+  const daemon = await testDaemon(t, ["--set", `workers=${workers}`, "--set", "index.maxFileBytes=10000"]);
+  await daemon.add("code", source.path, ["next"]);
+  const second = fixture(t);
+  second.commit({ branch: "main", files: { "a.txt": "return to sender\n" } });
+  await daemon.add("second", second.path);
+  return daemon;
+}
+
+let daemon: DaemonProcess;
+
+t.before(async () => {
+  daemon = await daemonWithFiles(t, 4);
+});
+
+t.test("a receipt says what was searched, and its digest is that of the matches", async (t) => {
+  const { receipt, matches } = await search(daemon, { q: "return count:all" });
+  assert.ok(receipt);
+  t.equal(receipt?.matchCount, 602);
+  t.equal(receipt.digestedMatches, 602);
+  t.equal(receipt.digest, digestOf(matches));
+  t.equal(receipt.documentsSearched, 305, "of both repositories, also those that the index rules out");
+  t.equal(receipt.complete, false);
+  t.same(receipt.excludedByReason, { "too-large": 1, binary: 1, "not-regular": 1 });
+  t.match(receipt.excluded, {
+    count: 3,
+    items: [
+      { reason: "binary", repository: "code", path: "image.bin" },
+      { reason: "not-regular", repository: "code", path: "link" },
+      {
+        reason: "too-large",
+        repository: "code",
+        path: "large.txt",
+        detail: "the file is larger than index.maxFileBytes",
+      },
+    ],
+  });
+  const commits = new Map(matches.map(({ repository, commit }) => [repository, commit]));
+  t.match(
+    new Map(receipt.repositories.items.map(({ repository, revisions }) => [repository, revisions])),
+    new Map([
+      ["code", [{ revision: "", commit: commits.get("code") }]],
+      ["second", [{ revision: "", commit: commits.get("second") }]],
+    ]),
+  );
+  t.notMatch((await search(daemon, { q: "return", receipt: "" })).receipt, {}, "no receipt without the parameter");
+});
+
+t.test("the digest does not depend on threads, order, or the form of match objects", async (t) => {
+  const one = await daemonWithFiles(t, 1);
+  for (const q of [
+    "return count:all",
+    "f1 count:all",
+    "file:file1 count:all",
+    "return r:code rev:main:next count:all",
+    "return r:code rev:HEAD~1 count:all",
+    "type:commit return count:all",
+    "type:diff return count:all",
+    "select:file.directory return count:all",
+    "type:repo code",
+    "int or return -file:added",
+  ]) {
+    const [a, b, again] = [
+      await search(one, { q }),
+      await search(daemon, { q }),
+      await search(daemon, { q, cm: "false" }),
+    ];
+    t.ok((a.receipt?.digestedMatches ?? 0) > 0, q);
+    t.equal(a.receipt?.digest, b.receipt?.digest, q);
+    t.equal(again.receipt?.digest, b.receipt?.digest, q);
+    t.equal(a.receipt?.documentsSearched, b.receipt?.documentsSearched, q);
+    if (!q.startsWith("type:diff")) t.equal(a.receipt?.digestedMatches, a.receipt?.matchCount, q);
+  }
+});
+
+t.test("a strict search ends with an error if something was left out", async (t) => {
+  const whole = await search(daemon, { q: "return r:second count:all", receipt: "", strict: "1" });
+  t.equal(whole.error, undefined);
+  t.equal(whole.receipt?.complete, true);
+  const texts = await search(daemon, { q: "return r:code -file:large count:all", strict: "1" });
+  t.equal(texts.error, undefined, "a file that is no text is not left out");
+  t.same(texts.receipt?.excludedByReason, { binary: 1, "not-regular": 1 });
+  const limited = await search(daemon, { q: "return r:code -file:large count:5", strict: "1" });
+  t.match(limited.error, /^the search is incomplete: match-limit \(1\)/);
+  t.match(limited.receipt, { complete: false, excludedByReason: { "match-limit": 1 } });
+  const displayed = await search(daemon, { q: "return r:code -file:large count:all", strict: "1", display: "3" });
+  t.match(displayed.error, /display-limit/);
+  const large = await search(daemon, { q: "return r:code count:all", strict: "1" });
+  t.match(large.error, /too-large \(1\)/);
+  t.same(large.events.at(-1)?.name, "done");
+  const missing = await search(daemon, { q: "return r:second@gone count:all", strict: "1" });
+  t.match(missing.receipt?.excluded.items, [{ reason: "revision-missing", repository: "second", detail: "gone" }]);
+  t.match((await search(daemon, { q: "return", strict: "maybe" })).error, /strict must be parseable as a boolean/);
+});
+
+t.test("the lists of a receipt are read in pages", async (t) => {
+  const { receipt } = await search(daemon, { q: "return count:all" });
+  const path = new URL(receipt?.url ?? "").pathname;
+  const page = async (parameters: string) => JSON.parse((await daemon.get(`${path}?${parameters}`)).text) as unknown;
+  t.match(await page("list=excluded&from=1&count=1"), { count: 3, items: [{ reason: "not-regular" }] });
+  t.match(await page("list=excluded&from=3"), { count: 3, items: [] });
+  t.match(await page("list=repositories"), { count: 2, items: [{ generation: 1 }, {}] });
+  for (const [parameters, status] of [
+    ["list=other", 400],
+    ["from=x", 400],
+    ["count=-1", 400],
+  ] as const)
+    t.equal((await daemon.get(`${path}?${parameters}`)).status, status, parameters);
+  t.equal((await daemon.get("/.api/search/receipt/unknown")).status, 404);
+});
+
+t.test("GraphQL and the command have receipts", async (t) => {
+  const { receipt } = await search(daemon, { q: "return count:all" });
+  const query = `{ search(query: "return count:all", version: V3, receipt: true) { results { receipt {
+    complete digest documentsSearched excluded(first: 1, from: 2) { count items { reason path } } } } } }`;
+  const response = await fetch(`${daemon.url}/.api/graphql`, { method: "POST", body: JSON.stringify({ query }) });
+  t.match(await response.json(), {
+    data: {
+      search: {
+        results: {
+          receipt: {
+            complete: false,
+            digest: receipt?.digest,
+            documentsSearched: 305,
+            excluded: { count: 3, items: [{ reason: "too-large", path: "large.txt" }] },
+          },
+        },
+      },
+    },
+  });
+  const command = (...args: string[]) => runCommand("search", "--endpoint", daemon.url, "--count", "all", ...args);
+  const strict = await command("--strict", "return");
+  t.equal(strict.exitCode, 5);
+  t.match(strict.err, /too-large/);
+  t.match((await command("--receipt", "return", "r:second")).err, /"complete":true/);
+  t.equal((await command("--strict", "return", "r:second")).exitCode, 0);
+});

@@ -1,0 +1,212 @@
+/** Search jobs: results exactly once, whatever happens while they run. */
+import assert from "node:assert/strict";
+import { appendFileSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { type DaemonProcess, dataDirectory, runCommand, testDaemon } from "../support/daemon.js";
+import { fixture } from "../support/git-mirror.js";
+import { until } from "../support/waiting.js";
+
+t.setTimeout(240_000);
+
+interface Job {
+  readonly id: string;
+  readonly state: string;
+  readonly URL: string | null;
+  readonly logURL: string | null;
+  readonly creator: { readonly username: string } | null;
+  readonly repoStats: { readonly total: number; readonly completed: number; readonly failed: number };
+}
+
+interface Answer {
+  readonly data?: { readonly createSearchJob?: Job; readonly node?: Job | null } | null;
+  readonly errors?: readonly { readonly message: string }[];
+}
+
+const fields = "id state URL logURL creator { username } repoStats { total completed failed inProgress }";
+
+/** A user of a daemon. */
+class Client {
+  readonly #daemon: () => DaemonProcess;
+  readonly #token: string;
+
+  constructor(daemon: () => DaemonProcess, token: string) {
+    this.#daemon = daemon;
+    this.#token = token;
+  }
+
+  async graphql(query: string, variables: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
+    const response = await fetch(`${this.#daemon().url}/.api/graphql`, {
+      method: "POST",
+      headers: { Authorization: `token ${this.#token}` },
+      body: JSON.stringify({ query, variables }),
+    });
+    return (await response.json()) as Answer;
+  }
+
+  async create(query: string): Promise<string> {
+    const answer = await this.graphql(`mutation ($query: String!) { createSearchJob(query: $query) { ${fields} } }`, {
+      query,
+    });
+    assert.equal(answer.errors, undefined);
+    return answer.data?.createSearchJob?.id ?? "";
+  }
+
+  async job(id: string): Promise<Job | undefined> {
+    const answer = await this.graphql(`query ($id: ID!) { node(id: $id) { ... on SearchJob { ${fields} } } }`, { id });
+    return answer.data?.node ?? undefined;
+  }
+
+  async ended(id: string): Promise<Job> {
+    await until(
+      `job ${id} has ended`,
+      async () => !["QUEUED", "PROCESSING"].includes((await this.job(id))?.state ?? ""),
+    );
+    const job = await this.job(id);
+    assert.ok(job);
+    return job;
+  }
+
+  get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    const { pathname } = new URL(path, this.#daemon().url);
+    return fetch(`${this.#daemon().url}${pathname}`, {
+      headers: { Authorization: `token ${this.#token}`, ...headers },
+    });
+  }
+}
+
+async function tokenOf(daemon: DaemonProcess, user: string): Promise<string> {
+  const { out, err, exitCode } = await runCommand("token", "create", user, "--data", daemon.data);
+  assert.equal(exitCode, 0, err);
+  return out.trim().split(/\s+/).at(-1) ?? "";
+}
+
+const repositoryCount = 8;
+const fileCount = 20;
+
+async function site(t: Test, args: readonly string[] = []) {
+  const data = dataDirectory(t);
+  let daemon = await testDaemon(t, args, data);
+  const source = fixture(t);
+  source.commit({
+    branch: "main",
+    files: Object.fromEntries(
+      Array.from({ length: fileCount }, (_, i) => [`f${i}.txt`, `needle ${i} },{"type":"needle\nother\n`.repeat(20)]),
+    ),
+  });
+  await Promise.all(Array.from({ length: repositoryCount }, (_, i) => daemon.add(`repo${i}`, source.path)));
+  await runCommand("user", "create", "ann", "--data", data);
+  await runCommand("user", "create", "bob", "--data", data);
+  const ann = new Client(() => daemon, await tokenOf(daemon, "ann"));
+  const bob = new Client(() => daemon, await tokenOf(daemon, "bob"));
+  const restart = async (): Promise<void> => {
+    daemon = await testDaemon(t, args, data);
+  };
+  return { daemon: () => daemon, restart, ann, bob, data };
+}
+
+/** The matches of JSON lines: repository, path and offset, sorted. */
+function matchesIn(text: string): string[] {
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .flatMap((line) => {
+      const match = JSON.parse(line) as {
+        repository: string;
+        path: string;
+        chunkMatches: { ranges: { start: { offset: number } }[] }[];
+      };
+      return match.chunkMatches.flatMap(({ ranges }) =>
+        ranges.map(({ start }) => `${match.repository} ${match.path} ${start.offset}`),
+      );
+    })
+    .sort();
+}
+
+t.test("a job has all results exactly once, also if the daemon is killed while it runs", async (t) => {
+  const { daemon, restart, ann, bob, data } = await site(t);
+  const expected = repositoryCount * fileCount * 40;
+  const first = await ann.create("needle count:1");
+  const job = await ann.ended(first);
+  t.match(job, { state: "COMPLETED", creator: { username: "ann" } });
+  t.match(job.repoStats, { total: repositoryCount, completed: repositoryCount, failed: 0, inProgress: 0 });
+  const response = await ann.get(job.URL ?? "");
+  t.equal(response.headers.get("content-type"), "application/jsonl; charset=utf-8");
+  const text = await response.text();
+  const matches = matchesIn(text);
+  t.equal(matches.length, expected, "whatever the count in the query");
+  t.equal(new Set(matches).size, expected);
+  const log = await (await ann.get(job.logURL ?? "")).text();
+  t.equal(log.split("\n").filter((line) => line.includes(",completed,")).length, repositoryCount);
+
+  const part = await ann.get(job.URL ?? "", { Range: "bytes=10-29" });
+  t.equal(part.status, 206);
+  t.equal(await part.text(), text.slice(10, 30));
+  t.equal((await ann.get(job.URL ?? "", { Range: `bytes=${text.length}-` })).status, 416);
+
+  t.equal((await bob.get(job.URL ?? "")).status, 404, "jobs of others do not exist");
+  t.equal(await bob.job(first), undefined);
+  t.match((await bob.graphql("mutation ($id: ID!) { deleteSearchJob(id: $id) { alwaysNil } }", { id: first })).errors, [
+    { message: /no such search job/ },
+  ]);
+  t.match((await bob.graphql("{ searchJobs(first: 10) { totalCount } }")).data, { searchJobs: { totalCount: 0 } });
+
+  const killed = await ann.create("needle");
+  await daemon().kill();
+  // As if it had been killed after it had written results that it had not committed.
+  mkdirSync(join(data, "jobs", "2"), { recursive: true });
+  appendFileSync(join(data, "jobs", "2", "results.jsonl"), '{"type":"content"');
+  await restart();
+  const again = await ann.ended(killed);
+  t.equal(again.state, "COMPLETED");
+  t.same(matchesIn(await (await ann.get(again.URL ?? "")).text()), matches);
+  t.same(matchesIn(await (await ann.get(job.URL ?? "")).text()), matches, "that of before is still there");
+
+  await ann.graphql("mutation ($id: ID!) { deleteSearchJob(id: $id) { alwaysNil } }", { id: first });
+  t.equal((await ann.get(job.URL ?? "")).status, 404, "a deleted job has no export");
+  t.equal((await ann.get("/.api/search/export/x.jsonl")).status, 400);
+  t.equal((await ann.get("/.api/search/export/999.jsonl")).status, 404);
+  const invalid = await ann.graphql(`{ validateSearchJob(query: "r:[") { alwaysNil } }`);
+  t.ok(invalid.errors, "an invalid query is refused");
+  t.match((await ann.graphql('mutation { createSearchJob(query: " ") { id } }')).errors, [
+    { message: /needs a query/ },
+  ]);
+});
+
+t.test("a job with too many results fails, and is continued by a retry of what failed", async (t) => {
+  const { ann } = await site(t, ["--set", "jobs.bytes=100000"]);
+  const id = await ann.create("needle");
+  const job = await ann.ended(id);
+  t.equal(job.state, "FAILED");
+  t.equal((await (await ann.get(job.URL ?? "")).text()).length, 0, "results that were not committed are not exported");
+  const small = await ann.ended(await ann.create("needle r:repo1$ f:f1.txt"));
+  t.equal(small.state, "COMPLETED");
+  const answer = await ann.graphql("mutation ($id: ID!) { retrySearchJob(id: $id) { state } }", { id });
+  t.match(answer.data, { retrySearchJob: { state: "QUEUED" } });
+  await ann.graphql("mutation ($id: ID!) { cancelSearchJob(id: $id) { alwaysNil } }", { id });
+  t.match((await ann.ended(id)).state, /CANCELED|FAILED/);
+});
+
+t.test("the command line creates, reads and removes jobs", async (t) => {
+  const { daemon } = await site(t);
+  const token = await tokenOf(daemon(), "ann");
+  const job = (...args: string[]) => runCommand("job", ...args, "--endpoint", daemon().url, "--token", token);
+  const created = await job("create", "needle", "r:repo[12]$", "--wait");
+  t.match(created, { exitCode: 0, out: "1\n", err: /job 1: completed, 2 of 2 repositories\n$/ });
+  t.match((await job("list")).out, /^1 {2}COMPLETED {2}2 of 2 repositories .* ann {2}needle r:repo\[12\]\$\n$/);
+  const [listed] = (await job("list", "--json")).out.trim().split("\n");
+  t.match(JSON.parse(listed ?? ""), { number: 1, state: "COMPLETED", query: "needle r:repo[12]$" });
+  const { id } = JSON.parse((await job("get", "1")).out) as { id: string };
+  const results = await job("results", id);
+  t.equal(matchesIn(results.out).length, 2 * fileCount * 40);
+  t.match((await job("logs", "1")).out, /^Repository,Revision,.*\nrepo\d,/);
+  t.match(await job("restart", "1"), { exitCode: 0, out: "2\n" });
+  t.match(await job("wait", "2"), { exitCode: 0 });
+  t.match(await job("retry", "2"), { exitCode: 0 });
+  t.match(await job("cancel", "2"), { exitCode: 0 });
+  t.match(await job("delete", "1"), { exitCode: 0, err: "job 1 is deleted\n" });
+  t.match(await job("get", "1"), { exitCode: 2, err: /there is no such search job; `trawl job list`/ });
+  t.match(await job("results", "1"), { exitCode: 2, err: /404: there is no such search job/ });
+  t.match(await job("get", "x"), { exitCode: 2, err: /is not an id/ });
+  t.match(await job("create", "r:["), { exitCode: 2 });
+});

@@ -1,0 +1,148 @@
+/** Extraction with a ctags that fails: what is counted, what is tried again, and that nothing else is missing. */
+import { execFileSync } from "node:child_process";
+import { chmodSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { dataDirectory, runCommand, testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { fixture } from "../support/git-mirror.js";
+import { until } from "../support/waiting.js";
+
+/** The installed ctags, in front of which a program reads what is sent to it, and does what the texts ask for. */
+interface FaultyCtags {
+  readonly command: string;
+  /** The version that it tells. */
+  setVersion: (version: string) => void;
+  /** How often a text with a variable of this name was sent to it. */
+  countOf: (name: string) => number;
+  /** The ids of its processes, once a text with the word "wait" was sent; then it waits until they are killed. */
+  waiting: () => readonly number[] | undefined;
+}
+
+function faultyCtags(t: Test): FaultyCtags {
+  const real = execFileSync("sh", ["-c", "command -v ctags"]).toString().trim();
+  const folder = t.testdir({ version: "" });
+  const command = join(folder, "ctags.cjs");
+  writeFileSync(
+    command,
+    `#!${process.execPath}
+const { spawn, spawnSync } = require("child_process");
+const fs = require("fs");
+const given = process.argv.slice(2);
+if (!given.some((one) => one.includes("_interactive"))) {
+  const version = fs.readFileSync(${JSON.stringify(join(folder, "version"))}, "utf8");
+  if (given.includes("--version") && version !== "") process.stdout.write("Universal Ctags " + version + ", and more\\n");
+  else process.stdout.write(spawnSync(${JSON.stringify(real)}, given).stdout);
+  process.exit();
+}
+const child = spawn(${JSON.stringify(real)}, given, { stdio: ["pipe", "inherit", "inherit"] });
+child.on("exit", () => process.exit(1));
+process.stdin.on("end", () => child.stdin.end());
+process.stdin.on("data", (part) => {
+  // It may not write to files.
+  const record = (what) => fs.mkdirSync(${JSON.stringify(folder)} + "/" + what + " " + child.pid + " " + process.pid, { recursive: true });
+  for (const [, name] of part.toString().matchAll(/int ([a-z]+\\d*);/g)) if (!name.startsWith("good") || name === "good7") record(name + " " + Date.now());
+  if (part.includes("int crash")) { child.kill("SIGKILL"); process.kill(process.pid, "SIGSEGV"); return; }
+  if (part.includes("int garbage")) process.stdout.write("not a record\\n");
+  if (part.includes("int wait") && !fs.readdirSync(${JSON.stringify(folder)}).some((one) => one.startsWith("held "))) {
+    record("held");
+    return;
+  }
+  child.stdin.write(part);
+});
+`,
+  );
+  chmodSync(command, 0o755);
+  return {
+    command,
+    setVersion: (version) => writeFileSync(join(folder, "version"), version),
+    countOf: (name) => readdirSync(folder).filter((one) => one.startsWith(`${name} `)).length,
+    waiting: () => {
+      const held = readdirSync(folder).find((one) => one.startsWith("held "));
+      return held?.split(" ").slice(1).map(Number);
+    },
+  };
+}
+
+const start = (t: Test, { command }: FaultyCtags, data: string): Promise<DaemonProcess> =>
+  testDaemon(t, ["--set", `index.ctagsCommand=${command}`], data, { PATH: process.env["PATH"] ?? "" });
+
+const isComplete = (daemon: DaemonProcess): Promise<void> =>
+  until("all shards have symbols", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
+
+const failures = (daemon: DaemonProcess): Promise<number> => daemon.metric("trawl_index_symbol_failures");
+
+/** The names of all symbols. */
+async function names(daemon: DaemonProcess): Promise<string[]> {
+  const events = await daemon.stream("type:symbol count:all", "standard");
+  const matches = events.flatMap(({ name, data }) =>
+    name === "matches" ? (JSON.parse(data) as { symbols: { name: string }[] }[]) : [],
+  );
+  return matches.flatMap(({ symbols }) => symbols.map(({ name }) => name)).sort();
+}
+
+/** Good files before, between and after the others. */
+const good = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`file${i}.c`, `int good${i};\n`]));
+const goodNames = Object.keys(good)
+  .map((path) => `good${path.slice(4, -2)}`)
+  .sort();
+
+for (const fault of ["crash", "garbage"]) {
+  t.test(`a text that makes ctags fail: ${fault}`, { timeout: 240_000 }, async (t) => {
+    const ctags = faultyCtags(t);
+    const data = dataDirectory(t);
+    const source = fixture(t);
+    source.commit({ branch: "main", files: { ...good, "file15bad.c": `int ${fault};\n` } });
+    const daemon = await start(t, ctags, data);
+    await daemon.add("code", source.path);
+    await isComplete(daemon);
+    t.same(await names(daemon), goodNames, "the symbols of all others are complete");
+    t.equal(await failures(daemon), 1);
+    t.match(await daemon.list(), [{ missingSymbols: { shardCount: 0, textCount: 1 } }]);
+    t.match((await runCommand("repo", "list", "--data", data)).out, /symbols missing: 1 text/);
+    const askedCount = ctags.countOf(fault);
+    t.ok(askedCount > 0);
+    source.commit({ branch: "main", files: { "new.c": "int other;\n" } });
+    await daemon.sync("code");
+    await isComplete(daemon);
+    t.same(await names(daemon), [...goodNames, "other"].sort());
+    await daemon.stop();
+    const again = await start(t, ctags, data);
+    await isComplete(again);
+    t.equal(await failures(again), 1);
+    t.equal(ctags.countOf(fault), askedCount, "it is not tried again");
+    source.commit({ branch: "main", files: { "file15bad.c": "int better;\n" } });
+    await again.sync("code");
+    await until("the new text has symbols", async () => (await names(again)).includes("better"));
+  });
+}
+
+t.test("kill -9 of ctags while symbols are extracted", { timeout: 240_000 }, async (t) => {
+  const ctags = faultyCtags(t);
+  const source = fixture(t);
+  source.commit({ branch: "main", files: { ...good, "file15.c": "int good15; int wait;\n" } });
+  const daemon = await start(t, ctags, dataDirectory(t));
+  await daemon.add("code", source.path);
+  await until("ctags has the text", () => ctags.waiting() !== undefined);
+  for (const id of ctags.waiting() ?? []) process.kill(id, "SIGKILL");
+  await isComplete(daemon);
+  t.same(await names(daemon), [...goodNames, "wait"].sort(), "nothing is missing");
+  t.equal(await failures(daemon), 0);
+});
+
+t.test("another version of ctags extracts all symbols again", { timeout: 240_000 }, async (t) => {
+  const ctags = faultyCtags(t);
+  ctags.setVersion("5.9.0");
+  const data = dataDirectory(t);
+  const source = fixture(t);
+  source.commit({ branch: "main", files: good });
+  const daemon = await start(t, ctags, data);
+  await daemon.add("code", source.path);
+  await isComplete(daemon);
+  const askedCount = ctags.countOf("good7");
+  await daemon.stop();
+  ctags.setVersion("6.1.0");
+  const again = await start(t, ctags, data);
+  await until("the texts are parsed again", () => ctags.countOf("good7") > askedCount);
+  await isComplete(again);
+  t.same(await names(again), goodNames);
+});

@@ -1,0 +1,227 @@
+/** Programs that act for a user who approves them in a browser: OAuth 2.0 device authorization, as `src login` speaks it. */
+import t, { type Test } from "tap";
+import { DeviceGrants } from "../../../src/account/sign-in/device-grants.js";
+import { AccountSite } from "../../support/account-site.js";
+import { dataDirectory, testDaemon, type DaemonProcess } from "../../support/daemon.js";
+import { wallClock } from "../../support/wall-clock.js";
+
+const client = "sgo_cid_sourcegraph-cli";
+const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
+const password = "correct horse";
+
+interface Codes {
+  readonly device_code: string;
+  readonly user_code: string;
+  readonly verification_uri_complete: string;
+  readonly interval: number;
+  readonly error?: string;
+}
+
+interface Tokens {
+  readonly access_token: string;
+  readonly refresh_token: string;
+  readonly error?: string;
+}
+
+/** What a program and a browser do. */
+class Site {
+  readonly daemon: DaemonProcess;
+
+  constructor(daemon: DaemonProcess) {
+    this.daemon = daemon;
+  }
+
+  static async start(t: Test, args: readonly string[] = []): Promise<Site> {
+    const daemon = await testDaemon(t, args, dataDirectory(t));
+    await daemon.control("POST", "/.api/users", { name: "bob", email: "bob@example.org", password });
+    return new Site(daemon);
+  }
+
+  async form<T>(path: string, fields: Record<string, string>): Promise<{ status: number; body: T; headers: Headers }> {
+    const response = await fetch(this.daemon.url + path, {
+      method: "POST",
+      body: new URLSearchParams({ client_id: client, ...fields }),
+    });
+    return { status: response.status, body: (await response.json()) as T, headers: response.headers };
+  }
+
+  async begin(): Promise<Codes> {
+    const { status, body } = await this.form<Codes>("/-/oauth/device/code", {
+      scope: "email offline_access openid profile user:all",
+    });
+    t.equal(status, 200);
+    return body;
+  }
+
+  async poll({ device_code }: Codes): Promise<Tokens> {
+    return (await this.form<Tokens>("/-/oauth/token", { grant_type: deviceGrant, device_code })).body;
+  }
+
+  async refresh(refresh_token: string): Promise<Tokens> {
+    return (await this.form<Tokens>("/-/oauth/token", { grant_type: "refresh_token", refresh_token })).body;
+  }
+
+  async session(): Promise<string> {
+    const body = JSON.stringify({ email: "bob", password });
+    const response = await fetch(`${this.daemon.url}/-/sign-in`, { method: "POST", body });
+    return response.headers.get("set-cookie")?.split(";")[0] ?? "";
+  }
+
+  async page(init: RequestInit, query = ""): Promise<{ status: number; text: string; headers: Headers }> {
+    const response = await fetch(`${this.daemon.url}/-/oauth/device${query}`, { redirect: "manual", ...init });
+    return { status: response.status, text: await response.text(), headers: response.headers };
+  }
+
+  decide(cookie: string, user_code: string, decision: string, headers: Record<string, string> = {}) {
+    const origin = new URL(this.daemon.url).origin;
+    const body = new URLSearchParams({ user_code, decision });
+    return this.page({ method: "POST", body, headers: { Cookie: cookie, Origin: origin, ...headers } });
+  }
+
+  async whoIs(token: string): Promise<string> {
+    const response = await fetch(`${this.daemon.url}/.api/graphql`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${token}` },
+      body: JSON.stringify({ query: "{ currentUser { username } }" }),
+    });
+    if (response.status !== 200) return String(response.status);
+    return ((await response.json()) as { data: { currentUser: { username: string } } }).data.currentUser.username;
+  }
+}
+
+t.test("a program is authorized, refreshes its token, and is revoked", async (t) => {
+  const site = await Site.start(t);
+  const found = (await (await fetch(`${site.daemon.url}/.well-known/openid-configuration`)).json()) as object;
+  t.match(found, {
+    issuer: site.daemon.url,
+    token_endpoint: `${site.daemon.url}/-/oauth/token`,
+    device_authorization_endpoint: `${site.daemon.url}/-/oauth/device/code`,
+  });
+  const codes = await site.begin();
+  t.match(codes, { user_code: /^[B-Z]{4}-[B-Z]{4}$/, expires_in: 600, interval: 5 });
+  t.equal((await site.poll(codes)).error, "authorization_pending");
+  t.equal((await site.poll(codes)).error, "slow_down");
+
+  const cookie = await site.session();
+  const { pathname, search } = new URL(codes.verification_uri_complete);
+  t.equal(pathname, "/-/oauth/device");
+  const page = await site.page({ headers: { Cookie: cookie } }, search);
+  t.match(page.text, `value="${codes.user_code}"`);
+  t.match(page.text, /act as <strong>bob<\/strong>/);
+  t.match(page.headers.get("content-security-policy"), /default-src 'none'.*frame-ancestors 'none'/);
+  t.match(
+    (await site.decide(cookie, codes.user_code.toLowerCase().replace("-", " "), "approve")).text,
+    /is authorized/,
+  );
+  t.equal((await site.decide(cookie, codes.user_code, "approve")).status, 404, "once");
+
+  const tokens = await site.poll(codes);
+  t.match(tokens, { access_token: /^sgp_local_/, refresh_token: /./, expires_in: 3600, token_type: "Bearer" });
+  t.equal((await site.poll(codes)).error, "expired_token", "told once");
+  t.equal(await site.whoIs(tokens.access_token), "bob");
+  t.equal(await site.whoIs(tokens.refresh_token), "401", "it only refreshes");
+
+  const second = await site.refresh(tokens.refresh_token);
+  t.equal(await site.whoIs(second.access_token), "bob");
+  t.equal(await site.whoIs(tokens.access_token), "401");
+  t.equal((await site.refresh(tokens.refresh_token)).error, "invalid_grant");
+  t.equal(await site.whoIs(second.access_token), "bob", "two processes may refresh at the same time");
+
+  t.equal((await site.form("/-/oauth/revoke", { token: second.refresh_token })).status, 200);
+  t.equal(await site.whoIs(second.access_token), "401");
+  t.equal((await site.refresh(second.refresh_token)).error, "invalid_grant");
+  t.equal((await site.form("/-/oauth/revoke", { token: "unknown" })).status, 200);
+});
+
+t.test("what is refused", async (t) => {
+  const site = await Site.start(t);
+  const cookie = await site.session();
+  const denied = await site.begin();
+  t.match((await site.decide(cookie, denied.user_code, "deny")).text, /was refused/);
+  t.equal((await site.poll(denied)).error, "access_denied");
+
+  const codes = await site.begin();
+  t.equal((await site.decide(cookie, codes.user_code, "approve", { Origin: "https://elsewhere.example" })).status, 403);
+  t.equal((await site.decide("", codes.user_code, "approve")).status, 302, "who is not signed in");
+  const { text: token } = (await site.daemon.control("POST", "/.api/tokens", {
+    user: "bob",
+    scopes: ["user:all"],
+    note: "",
+    expires: "1d",
+  })) as { text: string };
+  const byToken = { Cookie: "", Authorization: `token ${token}` };
+  t.equal((await site.decide("", codes.user_code, "approve", byToken)).status, 302, "a token makes no others");
+  t.equal((await site.poll(codes)).error, "authorization_pending");
+  const hostile = await site.decide(cookie, '"><script>alert(1)</script>', "approve");
+  t.equal(hostile.status, 404);
+  t.notMatch(hostile.text, /<script/);
+
+  for (const [fields, error, status] of [
+    [{ client_id: "other", grant_type: deviceGrant }, "invalid_client", 401],
+    [{ grant_type: "password" }, "unsupported_grant_type", 400],
+    [{}, "unsupported_grant_type", 400],
+    [{ grant_type: deviceGrant, device_code: "x".repeat(4000) }, "expired_token", 400],
+    [{ grant_type: "refresh_token", refresh_token: "no" }, "invalid_grant", 400],
+  ] as const)
+    t.match(await site.form("/-/oauth/token", fields), { status, body: { error } });
+  t.match(await site.form("/-/oauth/device/code", { scope: "site-admin:sudo" }), {
+    status: 400,
+    body: { error: "invalid_scope" },
+  });
+  t.equal((await fetch(`${site.daemon.url}/-/oauth/token`, { method: "POST", body: "x".repeat(9000) })).status, 413);
+});
+
+t.test("only where users may create access tokens", async (t) => {
+  const site = await Site.start(t, ["--set", "auth.accessTokens=site-admin-create"]);
+  const codes = await site.begin();
+  t.equal((await site.decide(await site.session(), codes.user_code, "approve")).status, 403);
+  t.equal((await site.poll(codes)).error, "authorization_pending");
+  const without = await Site.start(t, ["--set", "auth.accessTokens=none"]);
+  t.equal((await fetch(`${without.daemon.url}/.well-known/openid-configuration`)).status, 404);
+});
+
+t.test("grants are few, slow and short", async (t) => {
+  const grants = new DeviceGrants();
+  const first = grants.begin("192.0.2.1", 0);
+  t.equal(grants.poll(first.deviceCode, 0).kind, "pending");
+  t.equal(grants.poll(first.deviceCode, 4_500).kind, "pending", "timers are not exact");
+  t.equal(grants.poll(first.deviceCode, 6_000).kind, "slow-down");
+  t.equal(grants.poll(first.deviceCode, 12_000).kind, "slow-down", "then it must wait longer");
+  t.equal(grants.poll(first.deviceCode, 32_000).kind, "pending");
+  t.equal(grants.decide(first.userCode, 1, "user/1", 600_000), false, "after ten minutes");
+  t.equal(grants.poll(first.deviceCode, 600_000).kind, "expired");
+  for (let i = 0; i < 20; i++) grants.begin("192.0.2.1", 600_000);
+  t.throws(() => grants.begin("192.0.2.1", 600_000), { code: "overloaded" }, "of one network");
+  for (let i = 0; i < 980; i++) grants.begin(`10.0.${i >> 8}.${i & 255}`, 600_000);
+  t.throws(() => grants.begin("192.0.2.2", 600_000), { code: "overloaded" }, "of all");
+  t.ok(grants.begin("192.0.2.2", 1_200_000));
+  for (let i = 0; i < 60; i++) t.equal(grants.decide("BBBB-BBBB", 1, "user/2", 1_200_000), false);
+  t.throws(() => grants.decide("BBBB-BBBB", 1, "user/2", 1_200_000), { code: "overloaded" }, "guesses");
+});
+
+t.test("a replaced text that is used later ends the token", async (t) => {
+  const site = new AccountSite(t);
+  const clock = wallClock(t);
+  const startMs = Date.parse("2026-01-01T00:00:00Z");
+  clock.set(startMs);
+  await site.user("ann", false);
+  const times = { lifetimeMs: 3_600_000, refreshMs: 86_400_000 };
+  const actor = { who: "ann", sudoBy: undefined, from: "test" };
+  const made = await site.accounts.accessTokens.createRefreshable("ann", "src", times, actor);
+  const { accessTokens } = site.accounts;
+  t.equal(accessTokens.find(made.text, startMs + times.lifetimeMs), undefined, "it expires");
+  clock.set(startMs + 2 * times.lifetimeMs);
+  const next = await accessTokens.refresh(made.refreshText, times, "test");
+  t.equal(next?.token.id, made.token.id, "it stays the same token, which the user can delete");
+  t.ok(accessTokens.find(next?.text ?? "", startMs + 2 * times.lifetimeMs));
+  t.equal(await accessTokens.refresh(made.refreshText, times, "test"), undefined);
+  t.equal(accessTokens.list().length, 1);
+  clock.set(startMs + 2 * times.lifetimeMs + 61_000);
+  t.equal(await accessTokens.refresh(made.refreshText, times, "thief"), undefined);
+  t.equal(accessTokens.list().length, 0);
+
+  const last = await accessTokens.createRefreshable("ann", "src", times, actor);
+  clock.set(startMs + 40 * 86_400_000);
+  t.equal(await accessTokens.refresh(last.refreshText, times, "test"), undefined, "not used for a day");
+  t.equal(JSON.stringify(accessTokens.list()).includes("refresh"), false, "hashes are not shown");
+});

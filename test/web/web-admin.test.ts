@@ -1,0 +1,267 @@
+/** Pages of site admins, organisations, teams, search contexts and settings. */
+import t from "tap";
+import { findViolations, withoutBrowser } from "../support/browser.js";
+import { GitFixture } from "../support/git-fixture.js";
+import { ask } from "../support/graphql.js";
+import { becomes } from "../support/waiting.js";
+import { looks, WebSite } from "../support/web-site.js";
+
+const hostile = '<img src=x onerror="window.broken=1">';
+
+t.test("administration", { skip: withoutBrowser }, async (t) => {
+  const fixture = GitFixture.create();
+  t.teardown(() => fixture.remove());
+  fixture.commit({ branch: "main", files: { "a.ts": "export const needle = 1;\n" } });
+  const site = await WebSite.start(t, { auth: { public: true } });
+  await site.daemon.add("example.org/code", fixture.path);
+  const root = `token ${await site.token("root")}`;
+
+  await t.test("each page, in both colours and widths", async (t) => {
+    const pages = [
+      ["/site-admin", "What needs attention"],
+      ["/site-admin/repositories", "example.org/code"],
+      ["/site-admin/users", "site admin"],
+      ["/site-admin/organizations", "0 organisations"],
+      ["/site-admin/configuration", "The server has checked it"],
+      ["/organizations", "You are in no organisation."],
+      ["/teams", "0 teams"],
+      ["/search-jobs", "There are no search jobs yet."],
+      ["/contexts", "global"],
+      ["/contexts/new", "Or repositories"],
+    ] as const;
+    for (const look of looks)
+      await site.page(t, "root", "/site-admin", look, async (page) => {
+        for (const [path, text] of pages) {
+          await page.goto(`${site.daemon.url}${path}`);
+          await page.getByRole("main").getByText(text).first().waitFor();
+          t.same(await findViolations(page), [], path);
+          t.equal(await page.evaluate("document.documentElement.scrollWidth"), look.viewport?.width, path);
+        }
+      });
+  });
+
+  await t.test("only site admins see them", async (t) => {
+    for (const user of ["", "ann"])
+      await site.page(t, user, "/site-admin/users", {}, async (page) => {
+        await page.getByRole("heading", { name: "This page is for site admins" }).waitFor();
+        t.equal(await page.getByText("root").count(), 0);
+      });
+    const add = 'mutation { addRepository(name: "x", cloneURL: "https://example.org/x") { id } }';
+    const refused = await ask(site.daemon.url, add, null, `token ${await site.token("ann")}`);
+    t.match(refused, { errors: [{ message: /site admin/ }] });
+  });
+
+  await t.test("a repository is added, ordered to sync, and removed", async (t) => {
+    await site.page(t, "root", "/site-admin/repositories", {}, async (page) => {
+      await page.getByText("Add a repository").click();
+      await page.getByLabel("Name", { exact: true }).fill("example.org/other");
+      await page.getByLabel("Clone URL").fill(fixture.path);
+      await page.getByRole("button", { name: "Add the repository" }).click();
+      await page.getByRole("alert").getByText("is added by its operator").waitFor();
+      await page.getByLabel("Clone URL").fill("ext::sh -c id");
+      await page.getByRole("button", { name: "Add the repository" }).click();
+      await page.getByRole("alert").getByText("remote helpers").waitFor();
+      // Nothing listens on this port.
+      await page.getByLabel("Clone URL").fill("http://127.0.0.1:1/other");
+      await page.getByLabel("Private").check();
+      await page.getByRole("button", { name: "Add the repository" }).click();
+      const row = page.getByRole("listitem").filter({ hasText: "example.org/other" });
+      await row.getByText("private").waitFor();
+      await page.getByRole("button", { name: "Sync example.org/code" }).click();
+      await page.getByRole("button", { name: "Remove example.org/other" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+      await row.waitFor({ state: "detached" });
+    });
+    t.same(
+      (await site.daemon.list()).map(({ name }) => name),
+      ["example.org/code"],
+    );
+  });
+
+  await t.test("a user is created, promoted and deleted", async (t) => {
+    await site.page(t, "root", "/site-admin/users", {}, async (page) => {
+      await page.getByText("Create a user").click();
+      await page.getByLabel("Name", { exact: true }).fill("eve");
+      await page.getByRole("button", { name: "Create the user" }).click();
+      await page.getByText("/password-reset?").waitFor();
+      await page.getByRole("button", { name: "Make a site admin eve" }).click();
+      await page.getByRole("button", { name: "Make a user eve" }).waitFor();
+      await page.getByRole("button", { name: "Delete eve" }).click();
+      t.same(await findViolations(page), []);
+      await page.getByRole("dialog", { name: "Delete eve?" }).getByRole("button", { name: "Delete" }).click();
+      await page.getByRole("button", { name: "Delete eve" }).waitFor({ state: "detached" });
+      t.equal(await page.getByRole("button", { name: "Delete root" }).count(), 0, "nobody deletes their own account");
+    });
+  });
+
+  await t.test("an organisation and a team with hostile names have members", async (t) => {
+    await site.page(t, "root", "/site-admin/organizations", {}, async (page) => {
+      await page.getByText("Create an organisation").click();
+      await page.getByLabel("Name", { exact: true }).fill("acme");
+      await page.getByLabel("Display name").fill(hostile);
+      await page.getByRole("button", { name: "Create the organisation" }).click();
+      await page.getByText(hostile).waitFor();
+      await page.getByRole("link", { name: "acme" }).click();
+      await page.getByLabel("Name of a user").fill("ann");
+      await page.getByRole("button", { name: "Add" }).click();
+      await page.getByRole("button", { name: "Remove ann from acme" }).waitFor();
+      t.same(await findViolations(page), []);
+      await page.goto(`${site.daemon.url}/teams`);
+      await page.getByText("Create a team").click();
+      await page.getByLabel("Name", { exact: true }).fill("red");
+      await page.getByLabel("Display name").fill(hostile);
+      await page.getByRole("button", { name: "Create the team" }).click();
+      await page.getByRole("link", { name: "red" }).click();
+      await page.getByLabel("Name of a user").fill("ann");
+      await page.getByRole("button", { name: "Add" }).click();
+      await page.getByRole("button", { name: "Remove ann from red" }).waitFor();
+      await page.getByText(hostile).waitFor();
+      t.equal(await page.evaluate("window.broken"), undefined);
+    });
+    await site.page(t, "", "/organizations/acme", {}, async (page) => {
+      await page.getByRole("heading", { name: "Sign in to see" }).waitFor();
+    });
+  });
+
+  await t.test("an invitation is made, and accepted by its recipient only", async (t) => {
+    await site.addUser("bea", false);
+    let invitation = "";
+    await site.page(t, "ann", "/organizations/acme", {}, async (page) => {
+      await page.getByLabel("Name of the user to invite").fill("bea");
+      await page.getByRole("button", { name: "Invite" }).click();
+      const made = await page.getByRole("status").getByText("/organizations/invitation/").textContent();
+      invitation = /\/organizations\/invitation\/\d+/.exec(made ?? "")?.[0] ?? "";
+      await page.getByRole("button", { name: "Revoke the invitation of bea" }).waitFor();
+      t.same(await findViolations(page), []);
+      await page.goto(`${site.daemon.url}${invitation}`);
+      await page.getByText("Only bea can answer it.").waitFor();
+    });
+    await site.page(t, "bea", invitation, {}, async (page) => {
+      await page.getByText("ann invites you to become a member of acme").waitFor();
+      t.same(await findViolations(page), []);
+      await page.getByRole("button", { name: "Accept" }).click();
+      await page.getByRole("heading", { name: "Members" }).waitFor();
+      await page.getByRole("listitem").getByText("bea", { exact: true }).waitFor();
+    });
+  });
+
+  await t.test("a search job is started, read and deleted", async (t) => {
+    const query = `needle or "${hostile.replaceAll('"', '\\"')}" type:file`;
+    await site.page(t, "ann", `/search-jobs?q=${encodeURIComponent(query)}`, {}, async (page) => {
+      await page.getByText("There are no search jobs yet.").waitFor();
+      await page.getByRole("button", { name: "Start" }).click();
+      await page.getByText("complete", { exact: true }).waitFor();
+      await page.getByText("1 of 1 repositories").waitFor();
+      t.same(await findViolations(page), []);
+      const address = await page.getByRole("link", { name: "Results of" }).getAttribute("href");
+      const results = await (await page.request.get(`${site.daemon.url}${address}`)).text();
+      t.match(results, /^\{"type":"content","path":"a\.ts".*\}\n$/);
+      await page.getByLabel("Query", { exact: true }).fill("r:[");
+      await page.getByRole("button", { name: "Start" }).click();
+      await page.getByRole("alert").waitFor();
+      await page.getByRole("button", { name: "Delete needle" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+      await page.getByText("There are no search jobs yet.").waitFor();
+      t.equal(await page.evaluate("window.broken"), undefined);
+    });
+    await site.page(t, "", "/search-jobs", {}, async (page) => {
+      await page.getByRole("heading", { name: "Sign in to use search jobs" }).waitFor();
+    });
+  });
+
+  await t.test("a context is made, searched, changed and deleted", async (t) => {
+    await site.page(t, "ann", "/contexts/new", {}, async (page) => {
+      await page.getByLabel("Name").fill("mine");
+      await page.getByLabel("Description").fill(hostile);
+      await page.getByLabel("Or repositories").fill("example.org/none");
+      await page.getByRole("button", { name: "Create the context" }).click();
+      await page.getByRole("alert").getByText("There is no repository named example.org/none").waitFor();
+      await page.getByLabel("Or repositories").fill("example.org/code main");
+      await page.getByRole("button", { name: "Create the context" }).click();
+      await page.getByRole("heading", { name: "@ann/mine" }).waitFor();
+      await page.getByText(hostile).first().waitFor();
+      t.same(await findViolations(page), []);
+      await page.getByLabel("Description").fill("what ann reads");
+      await page.getByRole("button", { name: "Save", exact: true }).click();
+      await page.getByRole("paragraph").getByText("what ann reads").waitFor();
+      await page.getByRole("button", { name: "Delete @ann/mine" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+      await page.getByRole("heading", { name: "Search contexts" }).waitFor();
+      t.equal(await page.getByText("@ann/mine").count(), 0);
+      t.equal(await page.evaluate("window.broken"), undefined);
+    });
+  });
+
+  await t.test("the list of contexts beside the search field, and saved searches", async (t) => {
+    const ann = `token ${await site.token("ann")}`;
+    const context = `mutation { createSearchContext(searchContext: { name: "part", description: ${JSON.stringify(hostile)},
+      public: true, query: "repo:code", namespace: ID }, repositories: []) { spec } }`;
+    const found = (await ask(site.daemon.url, "{ currentUser { id } }", null, ann)) as {
+      readonly data: { readonly currentUser: { readonly id: string } };
+    };
+    await ask(site.daemon.url, context.replace("ID", `"${found.data.currentUser.id}"`), null, ann);
+    await site.page(t, "ann", "/search?q=needle", {}, async (page) => {
+      await page.getByText("a.ts").first().waitFor();
+      await page.getByRole("button", { name: "Search context: global" }).click();
+      await page.getByLabel("Part of its name").fill("part");
+      t.same(await findViolations(page), []);
+      await page.getByRole("button", { name: "@ann/part" }).click();
+      await page.waitForURL(/q=context%3A%40ann%2Fpart\+needle/);
+      await page.getByText("a.ts").first().waitFor();
+      await page.getByRole("button", { name: "Search context: @ann/part" }).click();
+      await page
+        .getByRole("dialog")
+        .getByRole("button", { name: /^global/ })
+        .click();
+      await page.waitForURL(/q=needle/);
+      await page.getByRole("button", { name: "Save", exact: true }).click();
+      await page.getByLabel("Name", { exact: true }).fill(hostile);
+      await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+      await page.getByText("Saved").first().waitFor();
+      await page.getByRole("link", { name: "Trawl" }).click();
+      await page.getByRole("button", { name: "Edit saved searches" }).click();
+      await page.getByRole("button", { name: `Edit ${hostile}` }).click();
+      t.same(await findViolations(page), []);
+      await page.getByLabel("Name", { exact: true }).fill("needles");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByRole("button", { name: "Delete needles" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+      await page.getByText("None are left.").waitFor();
+      t.equal(await page.evaluate("window.broken"), undefined);
+    });
+  });
+
+  await t.test("two tabs change the settings of the site", async (t) => {
+    const saved = async (): Promise<unknown> => {
+      const answer = (await ask(site.daemon.url, "{ site { latestSettings { contents } } }", null, root)) as {
+        readonly data: { readonly site: { readonly latestSettings: { readonly contents: string } | null } };
+      };
+      return answer.data.site.latestSettings?.contents;
+    };
+    await site.page(t, "root", "/site-admin/global-settings", {}, async (one) => {
+      const other = await one.context().newPage();
+      await other.goto(one.url());
+      for (const [page, text] of [
+        [one, '{ "a": 1 } // one'],
+        [other, '{ "a": 2 }'],
+      ] as const) {
+        await page.getByRole("textbox", { name: "Settings, as JSON" }).click();
+        await page.keyboard.press("Control+A");
+        await page.keyboard.insertText(text);
+        await page.getByRole("button", { name: "Save", exact: true }).click();
+        await page.getByText(page === one ? "Saved." : "saved elsewhere").waitFor();
+      }
+      t.equal(await saved(), '{ "a": 1 } // one', "the second tab has overwritten nothing");
+      t.same(await findViolations(other), []);
+      await other.getByRole("button", { name: "Keep my text" }).click();
+      await other.getByRole("button", { name: "Save", exact: true }).click();
+      await other.getByText("Saved.").waitFor();
+      await becomes(t, saved, '{ "a": 2 }', "what the second tab kept is saved");
+      await one.getByRole("textbox", { name: "Settings, as JSON" }).click();
+      await one.keyboard.press("Control+A");
+      await one.keyboard.insertText("{ broken");
+      await one.getByText("This is no JSON yet.").waitFor();
+      t.equal(await one.getByRole("button", { name: "Save", exact: true }).isDisabled(), true);
+    });
+  });
+});
