@@ -15,6 +15,7 @@ import { addManual } from "./manual/manual-commands.js";
 import { addRepo } from "./repo-commands.js";
 import { isReaderGone, OutputError } from "./output.js";
 import { exitCodes, exitCodeText } from "./exit-codes.js";
+import { addDiffResults } from "./search/diff-results-command.js";
 import { addSearch } from "./search/search-command.js";
 import { visibleLines } from "./search/visible.js";
 
@@ -79,6 +80,7 @@ export function createProgram(exit: (code: number) => void): Command {
     .configureOutput({ outputError: (text, write) => write(errorText(text.replace(/^error: /, ""))) });
   addServe(program, exit);
   addSearch(program, exit);
+  addDiffResults(program, exit);
   addApi(program, exit);
   addJob(program, exit);
   addLogin(program);

@@ -1,3 +1,4 @@
+import type { BaseRevisions } from "./match-change.js";
 import type { Viewer } from "./viewer.js";
 
 /** A client's request, with its parameters parsed but its query not yet parsed. */
@@ -32,6 +33,8 @@ export interface SearchRequest {
   readonly receipt: ReceiptMode;
   /** Undefined unless the search is part of a search job. */
   readonly scope?: SearchScope;
+  /** Undefined unless only the documents are searched that differ from those of these revisions. */
+  readonly since?: BaseRevisions;
   /** The requesting viewer: what it may not see does not exist for this search. */
   readonly viewer: Viewer;
   /** The client whose share of the machine the search uses; see `clientKey`. */

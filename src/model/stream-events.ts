@@ -2,6 +2,7 @@
  * The JSON of the events of a search's stream: what `search` writes and the kernel encodes, and what clients in this
  * repository read. Members that are undefined are absent.
  */
+import type { ChangeSummary } from "./match-change.js";
 import type { ShownSymbolKind } from "./symbol-kind.js";
 
 /** A location in a file or name: `offset` in bytes, `column` in code points; these and `line` are 0-based. */
@@ -102,6 +103,8 @@ export interface Progress {
   readonly trace: string;
   /** Only in the last event, if the client asked for it. */
   readonly receipt?: Receipt;
+  /** Only of a search for changes. */
+  readonly changes?: ChangeSummary;
 }
 
 /** One reason why the results may be incomplete. */

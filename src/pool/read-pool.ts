@@ -24,6 +24,7 @@ const waitingReadsMax = 1_000;
  */
 const longReads: ReadonlySet<ReadKind> = new Set<ReadKind>([
   "build-history",
+  "compare-matches",
   "count-languages",
   "extract-symbols",
   "list-commits",

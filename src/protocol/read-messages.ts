@@ -1,3 +1,4 @@
+import type { ComparedMatches, CompareMatches } from "./change-messages.js";
 import type { BuildHistory, BuiltHistory, ListCommits, ListedCommits } from "./history-messages.js";
 import type { WorkerSettings } from "./messages.js";
 import type { IndexLimits, SyncShard } from "./ingest-messages.js";
@@ -21,6 +22,7 @@ export interface ReadKinds extends GitReadKinds {
   "list-commits": { readonly request: ListCommits; readonly answer: ListedCommits };
   "build-history": { readonly request: BuildHistory; readonly answer: BuiltHistory };
   "cache-documents": { readonly request: CacheDocuments; readonly answer: CachedDocuments };
+  "compare-matches": { readonly request: CompareMatches; readonly answer: ComparedMatches };
   "extract-symbols": { readonly request: ExtractSymbols; readonly answer: ExtractedSymbols };
 }
 

@@ -5,6 +5,7 @@ import type { CatalogView } from "../catalog/live-shards.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import { resultWhileYielding } from "../base/yielding.js";
 import type { EventSink } from "../model/event-sink.js";
+import type { BaseRevisions } from "../model/match-change.js";
 import type { SearchRequest } from "../model/search-request.js";
 import type { SearchPlan } from "../query/plan/plan.js";
 import { endTaking } from "../protocol/result-limits.js";
@@ -12,6 +13,8 @@ import type { RepositorySelection, SearchOptions } from "../protocol/search-opti
 import { ControlBlock } from "../protocol/control-block.js";
 import { EventStream, SearchClock } from "./stream/event-stream.js";
 import { contextOfEnvironment } from "./history/environment-context.js";
+import { changePhases } from "./changes/change-phases.js";
+import { findRevisionChanges, type RevisionChange, type SearchChanges } from "./changes/revision-changes.js";
 import { searchesHistory } from "./history/history-choice.js";
 import { HistorySearches } from "./history/history-searches.js";
 import { PacedWork } from "./paced-work.js";
@@ -21,6 +24,7 @@ import { repositoryResults } from "./repositories/repository-results.js";
 import { indexedSelection, readOpenRevisions, type Resolution } from "./repositories/repository-resolver.js";
 import { phasesOfPlan } from "./revisions/plan-phases.js";
 import { PhaseQueue } from "./revisions/phase-queue.js";
+import type { PhaseContext } from "./revisions/search-phase.js";
 import type { SearchEnd, SearchEnvironment } from "./search-environment.js";
 import { searchLimits, searchOptions, type SearchLimits } from "./search-limits.js";
 import { SearchReceipt } from "./receipt/search-receipt.js";
@@ -84,6 +88,8 @@ export class RunningSearch {
   #histories: HistorySearches | undefined;
   /** Undefined if everything that is searched is indexed. */
   #phases: PhaseQueue | undefined;
+  /** Undefined unless the search is for changes. */
+  #changes: SearchChanges | undefined;
   /** One for the search, and one for each element of `resultOptions` with a shorter timeout. */
   readonly #clocks: readonly SearchClock[];
   #ended = false;
@@ -204,10 +210,8 @@ export class RunningSearch {
 
   async #searchAll(): Promise<void> {
     try {
-      if (needsPreparation(this.#plan) || this.#report.resolutions.some(({ open }) => open.length > 0))
-        await this.#prepare();
-      const repositories = this.#ended ? Promise.resolve() : this.#sendRepositories();
-      if (!this.#ended) await Promise.all([repositories, this.#searchIndexed(repositories)]);
+      if (this.#request.since !== undefined) await this.#prepareChanges(this.#request.since);
+      else await this.#searchAtOnce();
       if (this.#phases !== undefined) await this.#searchPhases(this.#phases);
       if (searchesHistory(this.#plan) && !this.#isStopped) await this.#searchHistories();
     } catch (error) {
@@ -215,6 +219,33 @@ export class RunningSearch {
       this.#report.failures.push(errorMessage(error));
       this.#requestStop();
     }
+  }
+
+  /** Searches what is indexed, and prepares the search of what is not. */
+  async #searchAtOnce(): Promise<void> {
+    if (needsPreparation(this.#plan) || this.#report.resolutions.some(({ open }) => open.length > 0))
+      await this.#prepare();
+    const repositories = this.#ended ? Promise.resolve() : this.#sendRepositories();
+    if (!this.#ended) await Promise.all([repositories, this.#searchIndexed(repositories)]);
+  }
+
+  /** Compares the revisions with those of an earlier search; the phases search what differs. */
+  async #prepareChanges(base: BaseRevisions): Promise<void> {
+    await this.#readRevisions();
+    const { resolutions } = this.#report;
+    const found = await resultWhileYielding(findRevisionChanges(resolutions, base, this.#repositories));
+    const basesGone: RevisionChange[] = [];
+    this.#changes = { ...found, basesGone, progress: () => this.#report.progress(true) };
+    const phases = changePhases(found.changes, {
+      ...this.#phaseServices(),
+      texts: this.#plan.basicQueries.map(({ text }) => text),
+      repositories: this.#repositories,
+      onBaseGone: (change) => {
+        basesGone.push(change);
+        this.#report.missingRevisions.push({ repository: change.repository.name, revision: change.base ?? "" });
+      },
+    });
+    this.#phases = new PhaseQueue(phases);
   }
 
   /** Resolves `stopWaitMs` after the search is stopped; never if it is not stopped. */
@@ -288,8 +319,13 @@ export class RunningSearch {
 
   /** Starts to prepare the search of commits that are not indexed, if there are any. */
   #preparePhases(selections: readonly RepositorySelection[]): void {
+    const phases = phasesOfPlan(this.#plan, selections, this.#report.resolutions, this.#phaseServices());
+    if (phases !== undefined) this.#phases = new PhaseQueue(phases);
+  }
+
+  #phaseServices(): Omit<PhaseContext, "texts" | "repositories"> {
     const { revisions, maxTimeoutMs } = this.#environment;
-    const phases = phasesOfPlan(this.#plan, selections, this.#report.resolutions, {
+    return {
       ...revisions,
       view: this.#view,
       control: this.#control,
@@ -299,8 +335,7 @@ export class RunningSearch {
       onFailure: (sentence) => this.#report.failures.push(sentence),
       onIncomplete: (name) => this.#report.incompleteRevisions.add(name),
       onSymbolsMissing: (reason) => this.#report.symbolFaults.add(reason),
-    });
-    if (phases !== undefined) this.#phases = new PhaseQueue(phases);
+    };
   }
 
   /** Sends repositories that are results, in steps, because all repositories may be results. */
@@ -466,6 +501,7 @@ export class RunningSearch {
       shardFailures: this.#report.failures,
       notSearched: this.#report.notSearched(),
       receipt,
+      changes: this.#changes,
     });
   }
 

@@ -7,6 +7,7 @@ import type { CommitLists } from "./history/commit-lists.js";
 import type { CommitAttributeReader } from "./revisions/commit-attributes.js";
 import type { OwnersLookup } from "./preparation-context.js";
 import type { NotSearched } from "./stream/progress.js";
+import type { SearchChanges } from "./changes/revision-changes.js";
 import type { SearchReceipt } from "./receipt/search-receipt.js";
 import type { RevisionReading } from "./revisions/search-phase.js";
 import type { SliceScheduler } from "./slice-scheduler.js";
@@ -53,4 +54,6 @@ export interface SearchEnd {
   readonly notSearched: NotSearched;
   /** Undefined if the client did not ask for it, or left. */
   readonly receipt: SearchReceipt | undefined;
+  /** What a search for changes compared; undefined for any other search. */
+  readonly changes: SearchChanges | undefined;
 }

@@ -29,11 +29,13 @@ export interface SearchLimits {
 
 export function searchLimits(
   plan: SearchPlan,
-  request: Pick<SearchRequest, "defaultCount" | "display" | "scope">,
+  request: Pick<SearchRequest, "defaultCount" | "display" | "scope" | "since">,
   environment: Pick<SearchEnvironment, "defaultCount" | "defaultTimeoutMs" | "maxTimeoutMs">,
 ): SearchLimits {
-  const { scope } = request;
+  const { scope, since } = request;
   if (scope !== undefined) return unlimited(plan, scope.timeoutMs);
+  // Matches that a limit cuts would seem to have come or gone.
+  if (since !== undefined) return unlimited(plan, environment.maxTimeoutMs);
   const counts = plan.resultOptions.map(({ count }) => count ?? request.defaultCount ?? environment.defaultCount);
   const matchCountMax = Math.max(...counts);
   return {

@@ -1,25 +1,32 @@
-import { errorTable, errorMessage, TrawlError } from "../base/errors.js";
+import { TrawlError } from "../base/errors.js";
 import { FairSemaphore, refusalMessage, type Release, type ShareLimits } from "../base/fair-semaphore.js";
 import { resultWhileYielding } from "../base/yielding.js";
 import type { Metrics } from "../base/metrics.js";
 import type { EventSink } from "../model/event-sink.js";
+import type { BaseRevisions } from "../model/match-change.js";
 import type { SearchRequest } from "../model/search-request.js";
 import { operatorViewer, type Viewer } from "../model/viewer.js";
 import { choosePatternType } from "../query/fields/pattern-type.js";
 import { PlanCache } from "../query/plan/plan-cache.js";
-import { QueryError } from "../query/syntax/query-error.js";
 import type { SearchContexts } from "../query/plan/search-contexts.js";
 import type { SearchPlan } from "../query/plan/plan.js";
 import { replaceUsers, type AddressLookup } from "./history/author-users.js";
-import { toAlert } from "./stream/alerts.js";
-import { EventStream } from "./stream/event-stream.js";
 import { ReceiptStore, type ReceiptRange } from "./receipt/receipt-store.js";
+import {
+  type ChangeOutcome,
+  type ChangeProgress,
+  type ChangeRequest,
+  type ChangeServices,
+  requireComparable,
+  sendChanges,
+} from "./changes/change-search.js";
 import { explainQuery } from "./explain.js";
 import { chooseIds, restrictTo } from "./repositories/search-scope.js";
 import { resolveInSteps, type Resolution } from "./repositories/repository-resolver.js";
 import { RunningSearch, type ChosenSearch } from "./running-search.js";
 import type { SearchEnd, SearchEnvironment } from "./search-environment.js";
 import { searchLimits } from "./search-limits.js";
+import { answerError } from "./stream/error-answer.js";
 import { traceWriter } from "./stream/search-trace.js";
 import { TraceStore } from "./stream/trace-store.js";
 
@@ -100,6 +107,18 @@ export class Searcher {
     this.#countWaiting();
   }
 
+  /** Like `run`, for what changed since an earlier search; the caller ends the sink. Never rejects. */
+  sendChanges(request: ChangeRequest, sink: EventSink, progress: ChangeProgress): Promise<ChangeOutcome> {
+    const { maxTimeoutMs: timeoutMs, revisions } = this.#environment;
+    const run: ChangeServices["run"] = (given, collector, onEnd) => this.run(given, collector, onEnd);
+    return sendChanges(request, sink, { run, reads: revisions.reads, timeoutMs }, progress);
+  }
+
+  /** The revisions that a receipt lists; undefined if it is no longer available, or not visible to this viewer. */
+  receiptRevisions(id: string, viewer: Viewer): BaseRevisions | undefined {
+    return this.#receipts.find(id, viewer)?.revisions();
+  }
+
   #countWaiting(): void {
     this.#metrics.searchesQueued.set(this.#permits.waitingCount);
   }
@@ -168,6 +187,7 @@ export class Searcher {
   *#startInSteps(request: SearchRequest, sink: EventSink, onEnd: (end: SearchEnd) => void): Generator<void, boolean> {
     if (sink.closed) return false;
     const plan = yield* this.#plan(request);
+    if (request.since !== undefined) requireComparable(plan);
     const { catalog } = this.#environment;
     const view = catalog.view();
     let isTaken = false;
@@ -249,27 +269,8 @@ export class Searcher {
     if (this.#isStopping) search.stop(stopMessage);
   }
 
-  /** Reports an invalid query, instead of running a search. */
   #answerError(request: SearchRequest, sink: EventSink, error: unknown): void {
-    const stream = new EventStream(
-      sink,
-      {
-        filters: () => [],
-        progress: () => {
-          throw new TrawlError("internal", "no progress without a search");
-        },
-      },
-      () => undefined,
-    );
-    if (error instanceof QueryError) {
-      // Text typed by a client is not worth logging, and may be long or private.
-      this.#environment.log.debug({ query: request.query.slice(0, loggedLength) }, error.title);
-      stream.end(toAlert(error), undefined);
-    } else {
-      const level = error instanceof TrawlError ? error.level : errorTable.internal.level;
-      this.#environment.log[level]({ query: request.query.slice(0, loggedLength) }, errorMessage(error));
-      stream.end(undefined, errorMessage(error));
-    }
+    answerError(request.query, sink, error, this.#environment.log);
     this.#metrics.searches.inc({ outcome: "failed" });
   }
 
@@ -291,8 +292,5 @@ export class Searcher {
     this.#traces.add(traceId, traceWriter(request, plan, end, seesAll ? end.stats : {}), request.viewer);
   }
 }
-
-/** Limit on the logged length of a query. */
-const loggedLength = 200;
 
 const stopMessage = "the daemon is stopping";

@@ -5,6 +5,7 @@ import { DeviceGrants } from "../../account/sign-in/device-grants.js";
 import { Origins } from "../../account/sign-in/origins.js";
 import { SignIn } from "../../account/sign-in/sign-in.js";
 import type { Log } from "../../base/log.js";
+import { ChangeWatches } from "../../search/changes/change-watch.js";
 import { RequestContext, type GraphqlServices } from "../../browse/request-context.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { GraphqlExecutor } from "../../graphql/execution/executor.js";
@@ -101,11 +102,15 @@ function contentRoutes(
   options: ResolvedOptions,
   { catalog, searcher, sync }: DaemonParts,
   { services, graphql }: RouteSources,
-): Pick<Routes, "graphql" | "search" | "content" | "refresh" | "externalUrl" | "seesAll" | "stallMs" | "diffType"> {
+): Pick<
+  Routes,
+  "graphql" | "search" | "watches" | "content" | "refresh" | "externalUrl" | "seesAll" | "stallMs" | "diffType"
+> {
   const stallMs = options.search.stallSeconds * 1000;
   return {
     graphql: { answer: (...request) => graphql().answer(...request) },
     search: searcher,
+    watches: new ChangeWatches({ search: searcher, watchers: catalog.watchers }),
     content: {
       contextFor: (viewer, from) => new RequestContext(services, viewer, from, options.graphql.timeoutSeconds * 1000),
       mirrorsFolder: join(options.data, "mirrors"),

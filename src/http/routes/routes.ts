@@ -2,13 +2,12 @@ import type { Authenticator } from "../../account/sign-in/authenticator.js";
 import type { Origins } from "../../account/sign-in/origins.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
-import { share } from "../../base/fair-semaphore.js";
+import { FairSemaphore, share, shareLimits } from "../../base/fair-semaphore.js";
 import type { MetricRegistry } from "../../base/metrics.js";
 import { waitForCommit, type AwaitedCommit } from "../../browse/commit-wait.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { EventSink } from "../../model/event-sink.js";
 import { clientKey } from "../../model/client.js";
-import type { SearchRequest } from "../../model/search-request.js";
 import type { Viewer } from "../../model/viewer.js";
 import type { GraphqlExecutor } from "../../graphql/execution/executor.js";
 import { blameHandler, blamePattern } from "./blame-route.js";
@@ -17,7 +16,7 @@ import type { ContentServices } from "./content.js";
 import { headersOfEvery } from "../access/cors.js";
 import { refuseHead, startEvents, type EventServices } from "../stream/event-response.js";
 import { graphqlBytesMax, graphqlAdmission } from "./graphql-route.js";
-import { guarded, type ViewerHandler } from "../access/guard.js";
+import { guarded, guardedBody, type ViewerHandler } from "../access/guard.js";
 import { addMcpRoutes, type McpServices } from "./mcp-route.js";
 import { pageHandler } from "./pages.js";
 import { rawHandler } from "./raw-route.js";
@@ -25,22 +24,34 @@ import { ByteBudget } from "../server/request-body.js";
 import { receiptHandler } from "./receipt-route.js";
 import { exportHandler, type ExportServices } from "./export-route.js";
 import { requestCheck } from "../access/request-check.js";
+import type { ChangeWatches } from "../../search/changes/change-watch.js";
 import type { Searcher } from "../../search/searcher.js";
 import { addOAuthRoutes, type OAuthServices } from "./oauth-routes.js";
 import { addSignInRoutes, type SignInServices } from "./sign-in-routes.js";
+import { streamChanges } from "../stream/change-stream.js";
 import { chooseDiffType } from "../stream/diff-type.js";
-import { parseStreamParams, withSender } from "../stream/stream-params.js";
+import { parseStreamParams, type StreamParams, type WantedChanges, withSender } from "../stream/stream-params.js";
 import type { TrustedHosts } from "../access/trusted-hosts.js";
 import type { WebFiles } from "./web-files.js";
 import { addWebFileRoute } from "./web-pages.js";
 import { addWebhookRoute, type WebhookServices } from "./webhook-route.js";
 import type { Handler } from "../server/handler.js";
 import { plainText } from "../server/headers.js";
+import type { HttpRequest } from "../server/request.js";
 import type { HttpServer } from "../server/uws.js";
 import { WriteBudget } from "../stream/write-budget.js";
 
 /** Limit on the total size of request bodies that are being received or processed. */
 const bodiesBytesMax = 64 << 20;
+
+/** Limit on a receipt that a client sends: parsing this much JSON takes 3 to 10 ms of the main thread. */
+const receiptBytesMax = 1 << 20;
+
+/** When a client may ask again for a stream that waits for changes. */
+const watchRetrySeconds = 60;
+
+/** Limit on receipts that are being received. */
+const receiptsMax = 64;
 
 /** Adds the daemon's routes to the server. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: it is a table of routes, which is read in one piece.
@@ -53,6 +64,9 @@ export function addRoutes(server: HttpServer, services: Services): void {
   for (const path of ["/.api/search/stream", "/search/stream"]) {
     server.route("GET", path, stream);
   }
+  const permits = new FairSemaphore(shareLimits(receiptsMax, receiptsMax, services.sharePercent));
+  const changes = guardedBody(services.authenticator, permits, "receipts", streamHandler(events));
+  server.routeWithAdmission("POST", "/.api/search/changes", receiptBytesMax, changes);
   server.setBodyBudget(new ByteBudget(bodiesBytesMax, share(bodiesBytesMax, services.sharePercent)));
   server.routeWithAdmission(
     "POST",
@@ -123,6 +137,8 @@ export interface Services {
   readonly isNameTaken: SignInServices["isNameTaken"];
   readonly oauth: OAuthServices["oauth"];
   readonly search: SearchHandler;
+  /** Streams that wait for changes. */
+  readonly watches: Pick<ChangeWatches, "refusal" | "run">;
   readonly jobs: ExportServices["jobs"];
   readonly graphql: Pick<GraphqlExecutor, "answer">;
   readonly mcp: McpServices["mcp"];
@@ -156,7 +172,7 @@ export interface SearchHandler {
   /** Called before the stream starts: a refusal makes the response a plain 429 or 503. */
   admit(client: string): Refusal | undefined;
   /** Sends every event of the search, `done` last, and ends the sink; stops when the sink is closed. */
-  run(request: SearchRequest, sink: EventSink): void;
+  readonly run: Searcher["run"];
   /**
    * The text behind a `trace` URL, `/.api/search/trace/ID`; undefined if it is no longer available, or not visible to
    * this viewer.
@@ -164,6 +180,8 @@ export interface SearchHandler {
   trace(id: string, viewer: Viewer): string | undefined;
   /** Part of a list of the receipt with this id; undefined if there is none for this viewer. */
   readonly receiptPage: Searcher["receiptPage"];
+  readonly sendChanges: Searcher["sendChanges"];
+  readonly receiptRevisions: Searcher["receiptRevisions"];
 }
 
 export interface Refusal {
@@ -182,7 +200,7 @@ function streamHandler(services: Services & EventServices): ViewerHandler {
     if (request.method === "HEAD") return refuseHead(response);
     const params = parseStreamParams(request.query);
     const client = clientKey(viewer, request.remoteAddress);
-    const refusal = params.kind === "request" ? search.admit(client) : undefined;
+    const refusal = params.kind === "request" ? refuse(params, client, services) : undefined;
     if (refusal) {
       const retry = { "Retry-After": String(Math.ceil(refusal.retryAfterSeconds)) };
       return response.reply(refusal.status, { ...plainText, ...retry }, `${refusal.message}\n`);
@@ -190,7 +208,12 @@ function streamHandler(services: Services & EventServices): ViewerHandler {
     const sink = startEvents(request, response, services);
     if (params.kind === "bad") return endWithError(sink, params.message);
     const diffType = chooseDiffType(services.diffType, request.headers.get("user-agent"));
-    const run = (): void => search.run(withSender(params.request, diffType, viewer, client), sink);
+    const wanted = withSender(params.request, diffType, viewer, client);
+    const changes = wantedChanges(request, params);
+    const run = (): void => {
+      if (changes === undefined) search.run(wanted, sink);
+      else streamChanges(wanted, changes, sink, services).catch(fail);
+    };
     const fail = (error: unknown): void => {
       log.error({ err: error }, `search failed: ${errorMessage(error)}`);
       endWithError(sink, "internal error");
@@ -210,6 +233,23 @@ function streamHandler(services: Services & EventServices): ViewerHandler {
       fail(error);
     }
   };
+}
+
+/** The receipt is the body of a POST request. */
+function wantedChanges(
+  { method, body }: HttpRequest,
+  { changes }: Pick<StreamParams & { kind: "request" }, "changes">,
+): WantedChanges | undefined {
+  return method === "POST" ? { since: body.toString(), isWatch: changes?.isWatch === true } : changes;
+}
+
+function refuse(
+  { changes }: Pick<StreamParams & { kind: "request" }, "changes">,
+  client: string,
+  { search, watches }: Pick<Services, "search" | "watches">,
+): Refusal | undefined {
+  const refusal = changes?.isWatch === true ? watches.refusal(client) : undefined;
+  return refusal === undefined ? search.admit(client) : { ...refusal, retryAfterSeconds: watchRetrySeconds };
 }
 
 /** Runs the search when the commit is searchable; otherwise the stream says why it is not, and has no results. */

@@ -41,12 +41,22 @@ export function withSender(
   };
 }
 
+/** What a client wants to know about changes. */
+export interface WantedChanges {
+  /** The receipt, as typed; "" for all matches, then what changes. */
+  readonly since: string;
+  /** Whether the stream waits for more. */
+  readonly isWatch: boolean;
+}
+
 export type StreamParams =
   | {
       readonly kind: "request";
       readonly request: RequestedSearch;
       /** The commit that must be searchable before the search begins. */
       readonly waitFor?: AwaitedCommit;
+      /** Undefined for an ordinary search. */
+      readonly changes?: WantedChanges;
     }
   | { readonly kind: "bad"; readonly message: string };
 
@@ -64,7 +74,14 @@ export function parseStreamParams(rawQuery: string): StreamParams {
     const debug = given.getAll("feat").includes(debugFeature);
     const request = { ...readRequest((name) => given.get(name) ?? ""), debug };
     const waitFor = readAwaitedCommit(given.get("wait_for") ?? "");
-    return waitFor === undefined ? { kind: "request", request } : { kind: "request", request, waitFor };
+    const since = given.get("since") ?? "";
+    const isWatch = readBoolean("watch", given.get("watch") ?? "");
+    return {
+      kind: "request",
+      request,
+      ...(waitFor === undefined ? {} : { waitFor }),
+      ...(since === "" && !isWatch ? {} : { changes: { since, isWatch } }),
+    };
   } catch (error) {
     if (error instanceof TrawlError && error.code === "bad-request") return { kind: "bad", message: error.message };
     throw error;

@@ -38,10 +38,14 @@ export class ReceiptStore {
     { list, from, count }: ReceiptRange,
     viewer: Viewer,
   ): ReceiptPage<Omission | ReceiptRepository> | undefined {
+    return this.find(id, viewer)?.[list](from, Math.min(count, pageItemsMax));
+  }
+
+  /** Undefined in the same cases as `page`. */
+  find(id: string, viewer: Viewer): SearchReceipt | undefined {
     const known = this.#receipts.get(id);
     if (known === undefined) return undefined;
     const isOwn = known.userId === undefined || known.userId === viewer.userId;
-    if (!isOwn && !viewer.isSiteAdmin) return undefined;
-    return known.receipt[list](from, Math.min(count, pageItemsMax));
+    return isOwn || viewer.isSiteAdmin ? known.receipt : undefined;
   }
 }

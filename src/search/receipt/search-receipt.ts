@@ -1,5 +1,6 @@
 import { hasBit } from "../../base/bits.js";
 import { eachInSteps } from "../../base/yielding.js";
+import type { BaseRevisions } from "../../model/match-change.js";
 import type { Repository } from "../../model/repository.js";
 import type { Omission, Receipt, ReceiptPage, ReceiptRepository, ReceiptRevision } from "../../model/stream-events.js";
 import {
@@ -110,6 +111,16 @@ export class SearchReceipt {
         revisions: this.#revisions(repository),
       })),
     };
+  }
+
+  /** All revisions, as the base of a search for changes. */
+  revisions(): BaseRevisions {
+    return new Map(
+      this.#source.repositories.map((repository) => [
+        repository.name,
+        new Map(this.#revisions(repository).map(({ revision, commit }) => [revision, commit])),
+      ]),
+    );
   }
 
   excluded(from: number, count: number): ReceiptPage<Omission> {

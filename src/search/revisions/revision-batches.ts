@@ -2,7 +2,7 @@ import { TrawlError } from "../../base/errors.js";
 import { defaultBranchBit, type Repository } from "../../model/repository.js";
 import type { CachedShardRange } from "../../protocol/messages.js";
 import { encodeSummaries } from "../../protocol/repository-summaries.js";
-import type { MissingPart } from "../../protocol/read-messages.js";
+import type { FindDocuments, MissingPart } from "../../protocol/read-messages.js";
 import type { RepositorySelection } from "../../protocol/search-options.js";
 import { chooseShards } from "../shard-choice.js";
 import { findCachedSymbols } from "./cached-symbols.js";
@@ -14,6 +14,11 @@ import type { PhaseContext, SearchPhase } from "./search-phase.js";
 const readAheadCount = 2;
 
 type CachedWithSets = RevisionBatch["cached"][number];
+
+interface FoundBatch {
+  readonly batch: RevisionBatch;
+  readonly parts: readonly MissingPart[];
+}
 
 /** A shard that was built for the search, and its symbols. */
 interface BuiltShard {
@@ -51,7 +56,7 @@ export class RevisionBatches {
       yield* this.#searchExisting(known);
       return new Set(known.commits);
     }
-    const { batch, parts } = await this.#find(commits);
+    const { batch, parts } = await this.#findInShards(commits);
     yield* this.#searchExisting(batch);
     const made: CachedWithSets[] = [];
     for await (const { cached, symbols } of this.#readAhead(parts)) {
@@ -60,6 +65,15 @@ export class RevisionBatches {
     }
     cache.storeBatch(commits, { ...batch, cached: [...batch.cached, ...made] });
     return new Set(batch.commits);
+  }
+
+  /** Yields the phases of the documents that differ between `base` and the commits, all read from the mirror. */
+  async *searchDifferent(base: string | undefined, commits: readonly string[]): AsyncGenerator<SearchPhase, undefined> {
+    const { batch, parts } = await this.#find(commits, base === undefined ? undefined : { bit: -1, commit: base }, []);
+    if (batch.commits.length < commits.length)
+      throw new TrawlError("git", "two commits differ in too many paths to be compared");
+    for await (const { cached, symbols } of this.#readAhead(parts))
+      yield this.#phase({ ...batch, live: [] }, [cached], symbols);
   }
 
   /**
@@ -105,7 +119,7 @@ export class RevisionBatches {
   async explain(commits: readonly string[]): Promise<{ line: string; covered: ReadonlySet<string> }> {
     const { cache } = this.#context;
     const known = cache.findBatch(this.#repository.id, commits, (id) => this.#live.has(id));
-    const { batch, parts } = known === undefined ? await this.#find(commits) : { batch: known, parts: [] };
+    const { batch, parts } = known === undefined ? await this.#findInShards(commits) : { batch: known, parts: [] };
     if (known === undefined) cache.unpin(batch.cached.map(({ shard }) => shard));
     const missingCount = parts.reduce((sum, { documentCount }) => sum + documentCount, 0);
     const missingBytes = parts.reduce((sum, { textBytes }) => sum + textBytes, 0);
@@ -117,40 +131,50 @@ export class RevisionBatches {
   }
 
   /** Finds which documents of the commits are in shards, and which are missing. Leaves the cached shards pinned. */
-  async #find(commits: readonly string[]): Promise<{ batch: RevisionBatch; parts: readonly MissingPart[] }> {
-    const { cache, reads, limits, view, timeoutMs, control, client } = this.#context;
+  async #findInShards(commits: readonly string[]): Promise<FoundBatch> {
+    const { cache } = this.#context;
     const cached = cache.cachedShards(this.#repository.id);
     cache.pin(cached);
     try {
-      const found = await reads.run<"find-documents">(
-        {
-          kind: "find-documents",
-          repositoryId: this.#repository.id,
-          base: indexedBase(this.#repository),
-          commits,
-          limits,
-          live: [...this.#live].map(([id, row]) => ({
-            id,
-            checksum: view.shards[row].record.checksum,
-            tombstones: view.shards[row].tombstones,
-          })),
-          cached: cached.map(({ id, from, to }) => ({ id, from, to })),
-        },
-        { timeoutMs, stop: control.memory, client },
-      );
-      const batch = {
-        repositoryId: this.#repository.id,
-        commits: found.commits,
-        setStarts: found.setStarts,
-        setRanges: found.setRanges,
-        live: [...this.#live.keys()].map((id, i) => ({ id, sets: found.live[i] })),
-        cached: cached.map((shard, i) => ({ shard, sets: found.cached[i] })),
-      };
-      return { batch, parts: found.parts };
+      return await this.#find(commits, indexedBase(this.#repository), cached, [...this.#live]);
     } catch (error) {
       cache.unpin(cached);
       throw error;
     }
+  }
+
+  /** Looks for the documents in these shards; `live` has the ids and rows of live ones. */
+  async #find(
+    commits: readonly string[],
+    base: FindDocuments["base"],
+    cached: readonly CachedShard[],
+    live: readonly (readonly [id: number, row: number])[] = [],
+  ): Promise<FoundBatch> {
+    const { reads, limits, view, timeoutMs, control, client } = this.#context;
+    const found = await reads.run<"find-documents">(
+      {
+        kind: "find-documents",
+        repositoryId: this.#repository.id,
+        base,
+        commits,
+        limits,
+        live: live.map(([id, row]) => {
+          const { record, tombstones } = view.shards[row];
+          return { id, checksum: record.checksum, tombstones };
+        }),
+        cached: cached.map(({ id, from, to }) => ({ id, from, to })),
+      },
+      { timeoutMs, stop: control.memory, client },
+    );
+    const batch = {
+      repositoryId: this.#repository.id,
+      commits: found.commits,
+      setStarts: found.setStarts,
+      setRanges: found.setRanges,
+      live: live.map(([id], i) => ({ id, sets: found.live[i] })),
+      cached: cached.map((shard, i) => ({ shard, sets: found.cached[i] })),
+    };
+    return { batch, parts: found.parts };
   }
 
   /** Builds shards of the missing parts, in order, some ahead of the one that is consumed. They are pinned. */

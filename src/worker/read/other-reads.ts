@@ -1,6 +1,7 @@
 import type { ReadAnswer, ReadKind, ReadRequest } from "../../protocol/read-messages.js";
 import { answerCommitAttributes } from "./commit-attributes.js";
 import type { ReadContext } from "./context.js";
+import { answerCompareMatches } from "./compare-matches.js";
 import { answerExtractSymbols } from "./extract-symbols.js";
 import { answerGitRead } from "./git-reads.js";
 import { answerHighlightTexts } from "./highlight.js";
@@ -17,6 +18,8 @@ export async function answerOtherRead(request: OtherRead, context: ReadContext):
   switch (request.kind) {
     case "commit-attributes":
       return answerCommitAttributes(request, context);
+    case "compare-matches":
+      return answerCompareMatches(request, context);
     case "highlight-texts":
       return answerHighlightTexts(request, context);
     case "extract-symbols":

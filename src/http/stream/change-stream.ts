@@ -1,0 +1,130 @@
+import { TrawlError } from "../../base/errors.js";
+import type { EventPart, EventSink } from "../../model/event-sink.js";
+import type { BaseRevisions } from "../../model/match-change.js";
+import type { SearchRequest } from "../../model/search-request.js";
+import { parseReceipt } from "../../search/changes/base-revisions.js";
+import type { ChangeRequest } from "../../search/changes/change-search.js";
+import type { ChangeWatches } from "../../search/changes/change-watch.js";
+import type { Searcher } from "../../search/searcher.js";
+import type { WantedChanges } from "./stream-params.js";
+
+export interface ChangeStreamServices {
+  readonly search: Pick<Searcher, "run" | "sendChanges" | "receiptRevisions">;
+  readonly watches: Pick<ChangeWatches, "run">;
+}
+
+/**
+ * The revisions of a receipt, given as its id, its `url` or as the JSON of the receipt itself. `find` looks for a
+ * receipt by id. Throws `bad-request`, or `not-found` if there is no receipt with this id any more.
+ */
+function readBase(text: string, find: (id: string) => BaseRevisions | undefined): BaseRevisions {
+  if (text.trimStart().startsWith("{")) return parseReceipt(parseJson(text));
+  const id = text.slice(text.lastIndexOf("/") + 1);
+  if (!/^[\w-]{1,64}$/.test(id))
+    throw new TrawlError("bad-request", "since must be the id of a receipt, its url, or the receipt as JSON");
+  const base = find(id);
+  if (base !== undefined) return base;
+  throw new TrawlError(
+    "not-found",
+    "since: there is no receipt with this id; only those of recent searches are kept, so send the receipt itself",
+  );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new TrawlError("bad-request", "since: the receipt is not valid JSON");
+  }
+}
+
+/** Sends the changes of a search's results, and ends the sink. */
+export async function streamChanges(
+  request: SearchRequest,
+  { since, isWatch }: WantedChanges,
+  sink: EventSink,
+  services: ChangeStreamServices,
+): Promise<void> {
+  try {
+    const base =
+      since === ""
+        ? await searchFirst(request, sink, services)
+        : readBase(since, (id) => services.search.receiptRevisions(id, request.viewer));
+    if (base !== undefined) await sendSince({ ...request, since: base }, isWatch, sink, services);
+  } catch (error) {
+    if (!(error instanceof TrawlError) || error.code === "internal") throw error;
+    sink.send("error", [JSON.stringify({ message: error.message })]);
+  }
+  sink.send("done", ["{}"]);
+  sink.end();
+}
+
+async function sendSince(
+  request: ChangeRequest,
+  isWatch: boolean,
+  sink: EventSink,
+  { search, watches }: ChangeStreamServices,
+): Promise<void> {
+  if (isWatch) await watches.run(request, sink);
+  else await search.sendChanges(request, sink, "last");
+}
+
+/** Sends all results; returns what was searched. Undefined if the search failed, or the client has left. */
+async function searchFirst(
+  request: SearchRequest,
+  sink: EventSink,
+  { search }: ChangeStreamServices,
+): Promise<BaseRevisions | undefined> {
+  const receipt = request.receipt === "strict" ? "strict" : "report";
+  return await new Promise((resolve) => {
+    const first = new FirstSearch(sink, () => resolve(undefined));
+    search.run({ ...request, receipt }, first, (end) => {
+      resolve(first.hasFailed || sink.closed ? undefined : end.receipt?.revisions());
+    });
+  });
+}
+
+/** Passes on all events of a search, except its end. */
+class FirstSearch implements EventSink {
+  readonly #sink: EventSink;
+  readonly #onEnd: () => void;
+  #isEnded = false;
+  hasFailed = false;
+
+  constructor(sink: EventSink, onEnd: () => void) {
+    this.#sink = sink;
+    this.#onEnd = onEnd;
+  }
+
+  get pendingBytes(): number {
+    return this.#sink.pendingBytes;
+  }
+
+  get closed(): boolean {
+    return this.#isEnded || this.#sink.closed;
+  }
+
+  send(event: string, data: readonly EventPart[]): void {
+    this.hasFailed ||= event === "error";
+    if (event !== "done") this.#sink.send(event, data);
+  }
+
+  onDrain(callback: () => void): void {
+    this.#sink.onDrain(() => {
+      if (!this.#isEnded) callback();
+    });
+  }
+
+  onClosed(callback: () => void): void {
+    this.#sink.onClosed(() => {
+      if (!this.#isEnded) callback();
+    });
+  }
+
+  /** The outcome of the search follows at once, if it was executed. */
+  end(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    queueMicrotask(this.#onEnd);
+  }
+}

@@ -1,0 +1,177 @@
+import { errorMessage, TrawlError } from "../../base/errors.js";
+import type { EventSink } from "../../model/event-sink.js";
+import { type BaseRevisions, type ChangeSummary, summaryNamesMax } from "../../model/match-change.js";
+import type { SearchRequest } from "../../model/search-request.js";
+import type { Progress, Receipt } from "../../model/stream-events.js";
+import type { ReadPool } from "../../pool/read-pool.js";
+import type { ComparedMatches } from "../../protocol/change-messages.js";
+import type { SearchPlan } from "../../query/plan/plan.js";
+import type { SearchEnd } from "../search-environment.js";
+import { ChangeCollector } from "./change-collector.js";
+import type { SearchChanges } from "./revision-changes.js";
+
+/** More bytes are not sent while the client has not read these. */
+const pendingBytesMax = 256 * 1024;
+
+/** A search for changes. */
+export type ChangeRequest = SearchRequest & { readonly since: BaseRevisions };
+
+export interface ChangeServices {
+  readonly run: (request: SearchRequest, sink: EventSink, onEnd: (end: SearchEnd) => void) => void;
+  readonly reads: Pick<ReadPool, "run">;
+  readonly timeoutMs: number;
+}
+
+/** Values of `select:` whose results are lines, symbols or paths. */
+const comparableSelects: ReadonlySet<string | undefined> = new Set([
+  undefined,
+  "content",
+  "file",
+  "file.path",
+  "symbol",
+]);
+
+/** Throws `bad-request` if the results of the plan cannot be compared by the documents that differ. */
+export function requireComparable(plan: SearchPlan): void {
+  const refuse = (what: string, instead: string): never => {
+    throw new TrawlError("bad-request", `since: changes of ${what} cannot be searched for; ${instead}`);
+  };
+  for (const { text, history, repositories } of plan.basicQueries) {
+    if (history.length > 0)
+      refuse("commits and diffs", "search for those that are new with rev:, as in repo:NAME@BRANCH:^COMMIT");
+    if (text !== undefined && text.people.length > 0)
+      refuse("files by owner or contributor", "remove file:has.owner and file:has.contributor from the query");
+    if (repositories.conditions.length + repositories.committedAfter.length > 0)
+      refuse("repositories by content or date", "remove repo:has.file, repo:has.content and repo:has.commit.after");
+  }
+  if (plan.resultOptions.some(({ select }) => !comparableSelects.has(select) && !select?.startsWith("symbol.")))
+    refuse("what results belong to", "use select:content, select:file or select:symbol, or no select:");
+}
+
+/** The outcome for the caller; the client has had all events but `done`. */
+export interface ChangeOutcome {
+  /** What was compared; undefined if the search failed, or the client has left. */
+  readonly changes: SearchChanges | undefined;
+  /** The progress event that was sent last; undefined if none was. */
+  readonly sent?: string;
+}
+
+/**
+ * Which progress event follows the changes: the last of the stream, the first of a stream that waits for more, or one
+ * of its others, which is sent only if something changed.
+ */
+export type ChangeProgress = "last" | "first" | "changes";
+
+/**
+ * Sends the matches that came, went or moved as `changes` events, then a progress event with their numbers and the
+ * receipt of the newer state, then an alert or error.
+ *
+ * The matches are compared by a read worker: the main thread does not look into them.
+ */
+export async function sendChanges(
+  request: ChangeRequest,
+  sink: EventSink,
+  services: ChangeServices,
+  progressKind: ChangeProgress,
+): Promise<ChangeOutcome> {
+  const collector = new ChangeCollector(sink);
+  let end: SearchEnd | undefined;
+  services.run(plainRequest(request), collector, (given) => {
+    end = given;
+  });
+  await collector.done;
+  if (sink.closed) return { changes: undefined };
+  if (collector.isFull)
+    return fail(sink, "the changes are too many to be compared: choose fewer repositories or paths");
+  const changes = end?.changes;
+  if (end === undefined || changes === undefined) {
+    for (const [event, json] of collector.last) sink.send(event, [json]);
+    return { changes: undefined };
+  }
+  if (
+    progressKind === "changes" &&
+    changes.changes.length + changes.repositoriesGone.length === 0 &&
+    !collector.hasFailed
+  )
+    return { changes };
+  const compared = await compare(collector, changes, request, services, sink).catch((error: unknown) => error);
+  if (sink.closed) return { changes: undefined };
+  if (compared instanceof Error) return fail(sink, errorMessage(compared));
+  const { pieces, ...counts } = compared as ComparedMatches;
+  for (const piece of pieces) {
+    await untilRead(sink);
+    sink.send("changes", ["[", piece, "]"]);
+  }
+  const matchCount = counts.came + counts.went + counts.moved;
+  const ended = changes.progress();
+  const progress: Progress = {
+    ...ended,
+    done: progressKind === "last",
+    matchCount,
+    receipt: newReceipt(end, ended.receipt),
+    changes: { ...counts, ...summary(changes) },
+  };
+  const sent = JSON.stringify(progress);
+  sink.send("progress", [sent]);
+  for (const [event, json] of collector.last) sink.send(event, [json]);
+  return { changes: collector.hasFailed ? undefined : changes, sent };
+}
+
+/** Lines are what is compared. */
+function plainRequest(request: ChangeRequest): ChangeRequest {
+  const receipt = request.receipt === "strict" ? "strict" : "report";
+  return { ...request, chunkMatches: false, contextLines: 0, display: undefined, debug: false, receipt };
+}
+
+function fail(sink: EventSink, message: string): ChangeOutcome {
+  sink.send("error", [JSON.stringify({ message })]);
+  return { changes: undefined };
+}
+
+async function compare(
+  { matches }: ChangeCollector,
+  { changes }: SearchChanges,
+  { client }: ChangeRequest,
+  { reads, timeoutMs }: ChangeServices,
+  sink: EventSink,
+): Promise<ComparedMatches> {
+  if (matches.length === 0) return { pieces: [], came: 0, went: 0, moved: 0 };
+  const stop = new Int32Array(new SharedArrayBuffer(4));
+  sink.onClosed(() => Atomics.store(stop, 0, 1));
+  const revisions = changes.map(({ repository: { name, id }, revision }) => ({
+    repository: name,
+    repositoryId: id,
+    revision,
+  }));
+  return await reads.run<"compare-matches">(
+    { kind: "compare-matches", matches, revisions },
+    { timeoutMs, stop, client },
+  );
+}
+
+/** The receipt with more repositories than usual, so that it suffices as a base without its list being read. */
+function newReceipt({ receipt }: SearchEnd, summary: Receipt | undefined): Receipt | undefined {
+  return summary && receipt && { ...summary, repositories: receipt.repositories(0, summaryNamesMax) };
+}
+
+function summary({
+  changes,
+  repositoriesGone,
+  basesGone,
+}: SearchChanges): Omit<ChangeSummary, "came" | "went" | "moved"> {
+  return {
+    revisionsChanged: changes.length,
+    repositoriesGone: repositoriesGone.slice(0, summaryNamesMax),
+    basesGone: basesGone
+      .slice(0, summaryNamesMax)
+      .map(({ repository: { name }, revision, base = "" }) => ({ repository: name, revision, commit: base })),
+  };
+}
+
+async function untilRead(sink: EventSink): Promise<void> {
+  while (sink.pendingBytes > pendingBytesMax && !sink.closed)
+    await new Promise<void>((resolve) => {
+      sink.onDrain(resolve);
+      sink.onClosed(resolve);
+    });
+}
