@@ -143,6 +143,7 @@ export class RepoCommands {
     if (status.error !== "") fields.push(`error: ${oneLine(status.error)}`);
     this.#print(fields.join("  "));
     for (const sentence of status.quarantine) this.#print(`  ${sentence}`);
+    for (const line of listMissing(status.missingSymbols)) this.#print(`  ${line}`);
   }
 }
 
@@ -158,6 +159,17 @@ function describeHistory({ wanted, reachableCount, indexedCount, storedBytes, er
 /** Shards that have no symbols yet are not told: they get them in the background. */
 function describeMissing({ textCount }: MissingSymbols): string[] {
   return textCount === 0 ? [] : [`symbols missing: ${textCount} ${textCount === 1 ? "text" : "texts"}`];
+}
+
+/** `trawl repo list --json` and the receipt of a search list more of them. */
+const listedFilesMax = 10;
+
+function listMissing({ files }: MissingSymbols): string[] {
+  const more = files.length > listedFilesMax ? ["symbols missing: …"] : [];
+  return [
+    ...files.slice(0, listedFilesMax).map(({ path, reason }) => `symbols missing: ${oneLine(path)}: ${reason}`),
+    ...more,
+  ];
 }
 
 /** Replaces control characters, including line ends, by spaces, so that each repository is one line. */

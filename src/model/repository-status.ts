@@ -38,6 +38,8 @@ export interface MissingSymbols {
   readonly shardCount: number;
   /** Texts for which ctags failed. They are not tried again until they change. */
   readonly textCount: number;
+  /** Some of the files of the repository with these texts, and why: "ctags crashed". */
+  readonly files: readonly { readonly path: string; readonly reason: string }[];
 }
 
 /**

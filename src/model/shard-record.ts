@@ -1,3 +1,5 @@
+import type { SymbolFailure } from "./symbol-failure.js";
+
 /** The catalog's record of a live shard. */
 export interface ShardRecord {
   readonly id: number;
@@ -24,6 +26,8 @@ export interface SymbolRecord {
   readonly symbolCount: number;
   /** Texts from which no symbols could be extracted. */
   readonly failedCount: number;
+  /** The first of them. Records that older programs have written do not have it. */
+  readonly failures?: readonly SymbolFailure[];
   /** The program that found them: with another one, they are extracted again. */
   readonly producer: string;
 }

@@ -1,5 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
 import type { SerializedError } from "../base/errors.js";
+import type { SymbolFault } from "../model/symbol-failure.js";
 import type { Coverage } from "./coverage.js";
 import type { FindCondition, SearchOptions, SearchStats } from "./search-options.js";
 import type { ResultBatch } from "./result-batch.js";
@@ -126,13 +127,16 @@ export interface FindPosition {
   readonly content: number;
 }
 
-/** A file that is excluded from results: searching it takes too much work, or one of its lines has too many matches. */
+/**
+ * A file that is excluded from results: searching it takes too much work, one of its lines has too many matches, or
+ * ctags has failed for it and symbols are searched.
+ */
 export interface ExcludedFile {
   readonly shardId: number;
   readonly document: number;
   readonly repository: string;
   readonly path: string;
-  readonly reason: "work" | "full-line";
+  readonly reason: "work" | "full-line" | SymbolFault;
 }
 
 export interface FindTaskResult {

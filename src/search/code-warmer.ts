@@ -8,17 +8,13 @@ import type { SearchEnvironment } from "./search-environment.js";
 
 /**
  * What each thread searches for, in this order: a word that no text contains, which opens each shard and looks up its
- * postings, a common word, and a regexp, which uses RE2. Then the same for symbols: each thread keeps those of its
- * shards. Words that are common in code are found in most text, too.
+ * postings, a common word, and a regexp, which uses RE2. Words that are common in code are found in most text, too.
  */
-const queries = [
-  "zqxjkvbnmwq",
-  "return",
-  "/[a-z]+ *return/",
-  "type:symbol zqxjkvbnmwq",
-  "type:symbol get",
-  "type:symbol /^g[a-z]+t$/",
-] as const;
+const textQueries = ["zqxjkvbnmwq", "return", "/[a-z]+ *return/"] as const;
+
+/** The same for symbols: the first one opens those of each shard, and each thread keeps them. */
+const openingQuery = "type:symbol zqxjkvbnmwq";
+const symbolQueries = [openingQuery, "type:symbol get", "type:symbol /^g[a-z]+t$/"] as const;
 
 /** How often: after about this many searches, V8 has compiled what they use. */
 const roundCount = 4;
@@ -45,31 +41,66 @@ type WarmerEnvironment = Pick<SearchEnvironment, "pool" | "scheduler">;
 /**
  * Lets each search thread search its shards before a client does, so that V8 has compiled the code. The first search of
  * a regexp in Linux took 180 ms of which 130 were that. Yields to slices that wait for a worker; results are dropped.
+ *
+ * The work does not grow with the number of passes: texts and symbols are searched in rounds once in the life of the
+ * process, and from then on only symbols that no thread has opened yet are opened. Symbols wait until none are being
+ * extracted, because each shard that is extracted begins a pass.
  */
 export class CodeWarmer {
   readonly #environment: WarmerEnvironment;
-  readonly #contentBytesMin: number;
+  readonly #hasPendingSymbols: () => boolean;
   readonly #running = new Set<ControlBlock>();
+  #hasSearchedTexts = false;
+  #hasSearchedSymbols = false;
+  /** The checksums of the symbols that the threads have opened. */
+  #opened: ReadonlySet<number> = new Set();
   #isStopped = false;
 
-  constructor(environment: WarmerEnvironment, bytesMin = contentBytesMin) {
+  /** `hasPendingSymbols` returns whether the symbols of live shards are being extracted, or will be soon. */
+  constructor(environment: WarmerEnvironment, hasPendingSymbols: () => boolean) {
     this.#environment = environment;
-    this.#contentBytesMin = bytesMin;
+    this.#hasPendingSymbols = hasPendingSymbols;
   }
 
   /** Caller guarantees: the view is not released before the promise resolves. */
   async run(view: CatalogView): Promise<void> {
     const contentBytes = view.shards.reduce((sum, { record }) => sum + record.contentBytes, 0);
-    if (contentBytes < this.#contentBytesMin) return;
-    for (let round = 0; round < roundCount; round++) {
-      for (const query of queries) {
-        if (!(await this.#waitUntilIdle())) return;
+    if (contentBytes < contentBytesMin) return;
+    if (!this.#hasSearchedTexts) {
+      const rows = view.shards.slice(0, shardCountMax).map((_, row) => row);
+      this.#hasSearchedTexts = await this.#searchAll(view, textQueries, rows, roundCount);
+    }
+    if (this.#hasPendingSymbols()) return;
+    const opened = new Set<number>();
+    const rows: number[] = [];
+    view.shards.forEach(({ record: { symbols } }, row) => {
+      if (symbols === undefined || opened.size >= shardCountMax) return;
+      opened.add(symbols.checksum);
+      if (!this.#opened.has(symbols.checksum)) rows.push(row);
+    });
+    if (rows.length === 0) return;
+    if (this.#hasSearchedSymbols) await this.#searchAll(view, [openingQuery], rows, 1);
+    else this.#hasSearchedSymbols = await this.#searchAll(view, symbolQueries, rows, roundCount);
+    this.#opened = opened;
+  }
+
+  /** Every thread searches the shards of these rows for each of the queries, in rounds. Returns false if it was stopped. */
+  async #searchAll(
+    view: CatalogView,
+    queries: readonly string[],
+    rows: readonly number[],
+    rounds: number,
+  ): Promise<boolean> {
+    const plans = queries.map(makeOptions);
+    for (let round = 0; round < rounds; round++) {
+      for (const options of plans) {
+        if (!(await this.#waitUntilIdle())) return !this.#isStopped;
         const { workerCount } = this.#environment.pool;
-        const options = makeOptions(query);
         // All at once, so that each thread gets one.
-        await Promise.all(Array.from({ length: workerCount }, (_, slice) => this.#search(view, options, slice)));
+        await Promise.all(Array.from({ length: workerCount }, (_, slice) => this.#search(view, options, rows, slice)));
       }
     }
+    return true;
   }
 
   /**
@@ -90,7 +121,7 @@ export class CodeWarmer {
     for (const control of this.#running) control.cancel();
   }
 
-  async #search(view: CatalogView, options: SearchOptions, slice: number): Promise<void> {
+  async #search(view: CatalogView, options: SearchOptions, rows: readonly number[], slice: number): Promise<void> {
     const { pool, scheduler } = this.#environment;
     const control = ControlBlock.allocate(1, unlimitedCredit, 0);
     const task: SearchTask = {
@@ -99,7 +130,7 @@ export class CodeWarmer {
       options,
       table: view.table.memory,
       filter: view.filter.memory,
-      rows: Uint32Array.from({ length: Math.min(shardCountMax, view.shards.length) }, (_, row) => row),
+      rows: Uint32Array.from(rows),
       cached: [],
       control: control.memory,
       slot: 0,

@@ -20,7 +20,7 @@ import {
   resolveRepositories,
   type Resolution,
 } from "./repositories/repository-resolver.js";
-import { describeExcluded } from "./stream/search-report.js";
+import { describeExcluded } from "./stream/excluded-files.js";
 import { explainHistories } from "./history/explain-histories.js";
 import { explainPhases } from "./revisions/revision-phases.js";
 import { explainRanking } from "./ranking/explain-ranking.js";

@@ -47,7 +47,7 @@ export class ShardWarmer {
   /** The shards of the last complete pass. */
   #warm: CatalogView["shards"] = [];
   /** By shard: the checksum of its symbols when they were read. */
-  #warmSymbols: ReadonlyMap<number, number> = new Map();
+  readonly #warmSymbols = new Map<number, number>();
   #pass: Promise<void> | undefined;
   #looks: PendingCall | undefined;
 
@@ -114,22 +114,29 @@ export class ShardWarmer {
   async #warmView(view: CatalogView): Promise<number> {
     let freeBytes = availableBytes() * this.#options.memoryShare;
     let taskCount = 0;
-    const warmSymbols = new Map<number, number>();
+    this.#forgetSymbols(view);
     for (const part of ["index", "content", "symbols"] as const) {
       for (let row = 0; row < view.shards.length; row++) {
         const { record } = view.shards[row];
         freeBytes -= countBytes(record, part);
         if (freeBytes < 0) return taskCount;
-        if (part === "symbols" && record.symbols !== undefined) warmSymbols.set(record.id, record.symbols.checksum);
         // What earlier passes have read counts too: it is in the page cache, which the available memory includes.
         if (this.#isWarm(view, row, part)) continue;
-        await this.#warmPart(view, row, part);
+        const isDone = await this.#warmPart(view, row, part);
         taskCount++;
+        // A pass that ends early must not make the next one read them again.
+        if (isDone && part === "symbols" && record.symbols !== undefined)
+          this.#warmSymbols.set(record.id, record.symbols.checksum);
         if (!this.#isCurrent(view)) return taskCount;
       }
     }
-    this.#warmSymbols = warmSymbols;
     return taskCount;
+  }
+
+  /** Forgets the symbols of shards that are not live. */
+  #forgetSymbols({ shards }: CatalogView): void {
+    const live = new Set(shards.map(({ record }) => record.id));
+    for (const id of this.#warmSymbols.keys()) if (!live.has(id)) this.#warmSymbols.delete(id);
   }
 
   #isWarm(view: CatalogView, row: number, part: WarmPart): boolean {
@@ -138,14 +145,17 @@ export class ShardWarmer {
     return symbols === undefined || this.#warmSymbols.get(id) === symbols.checksum;
   }
 
-  /** Warms one part of a shard, retrying tasks that yielded; ends early if the shards change. */
-  async #warmPart(view: CatalogView, row: number, part: WarmPart): Promise<void> {
+  /**
+   * Warms one part of a shard, retrying tasks that yielded; ends early if the shards change. Resolves with whether the
+   * task ended by itself.
+   */
+  async #warmPart(view: CatalogView, row: number, part: WarmPart): Promise<boolean> {
     for (;;) {
       const { isDone, failures } = await this.#schedule(view, row, part);
       for (const failure of failures) recordShardFailure(this.#environment, failure);
-      if (isDone || !this.#isCurrent(view)) return;
+      if (isDone || !this.#isCurrent(view)) return isDone;
       await sleep(retryMs);
-      if (!this.#isCurrent(view)) return;
+      if (!this.#isCurrent(view)) return false;
     }
   }
 

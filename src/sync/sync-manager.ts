@@ -63,6 +63,7 @@ export class SyncManager {
   readonly #removal: RepositoryRemoval;
   readonly #gauges: IndexGauges;
   readonly #history: HistoryIndexing;
+  readonly #symbols: SymbolIndexing;
   readonly #scheduler: SyncScheduler;
   /** Activities of running syncs. */
   readonly activities: SyncActivities;
@@ -111,6 +112,7 @@ export class SyncManager {
     this.#gauges = new IndexGauges(catalog, metrics, (repository) => judge.current(repository));
     this.activities = activities;
     this.#history = history;
+    this.#symbols = symbols;
     this.commands = new RepositoryCommands(catalog, queue, this.#secrets, quarantines, this.#removal, history);
     this.repairs = repairs;
     this.historyRepairs = new HistoryRepairs(services, tasks, history);
@@ -193,6 +195,11 @@ export class SyncManager {
   /** How much of the history of the repository is indexed. */
   historyStatus(repository: Repository): HistoryStatus {
     return historyStatus(repository, this.#services.catalog, this.#history);
+  }
+
+  /** Whether the symbols of live shards are being extracted, or will be soon. */
+  get hasPendingSymbols(): boolean {
+    return this.#services.catalog.shards().some((shard) => this.#symbols.isPending(shard));
   }
 
   /** Number of repositories that are waiting for their sync. */

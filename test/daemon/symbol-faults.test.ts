@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import type { Progress } from "../../src/model/stream-events.js";
 import { dataDirectory, runCommand, testDaemon, type DaemonProcess } from "../support/daemon.js";
 import { fixture } from "../support/git-mirror.js";
 import { until } from "../support/waiting.js";
@@ -86,6 +87,26 @@ const goodNames = Object.keys(good)
   .map((path) => `good${path.slice(4, -2)}`)
   .sort();
 
+/** A search for symbols tells that the file is missing, and only if it would have been searched. */
+async function showsMissing(t: Test, daemon: DaemonProcess, reason: string): Promise<void> {
+  const progressOf = async (query: string): Promise<Progress> => {
+    const events = await daemon.stream(`${query} count:all`, "standard", { receipt: "1" });
+    return JSON.parse(events.filter(({ name }) => name === "progress").at(-1)?.data ?? "") as Progress;
+  };
+  const { skipped, receipt } = await progressOf("type:symbol good");
+  t.match(
+    skipped.find(({ title }) => title === "symbols missing")?.message,
+    `ctags failed for 1 file, which is tried again when the text changes. A search with \`receipt=1\` lists them.\n* \`code\` file15bad.c: ${reason}`,
+  );
+  t.match(receipt?.excluded.items, [
+    { reason: "symbols-failed", repository: "code", path: "file15bad.c", detail: reason },
+  ]);
+  t.equal(receipt?.complete, false);
+  const elsewhere = await progressOf("type:symbol file:file1.c good");
+  t.same([elsewhere.skipped, elsewhere.receipt?.complete], [[], true]);
+  t.same((await progressOf("int good")).skipped, [], "its text was searched");
+}
+
 for (const fault of ["crash", "garbage"]) {
   t.test(`a text that makes ctags fail: ${fault}`, { timeout: 240_000 }, async (t) => {
     const ctags = faultyCtags(t);
@@ -97,8 +118,13 @@ for (const fault of ["crash", "garbage"]) {
     await isComplete(daemon);
     t.same(await names(daemon), goodNames, "the symbols of all others are complete");
     t.equal(await failures(daemon), 1);
-    t.match(await daemon.list(), [{ missingSymbols: { shardCount: 0, textCount: 1 } }]);
-    t.match((await runCommand("repo", "list", "--data", data)).out, /symbols missing: 1 text/);
+    const reason = fault === "crash" ? "ctags crashed" : "ctags wrote something other than symbols";
+    const files = [{ path: "file15bad.c", reason }];
+    t.match(await daemon.list(), [{ missingSymbols: { shardCount: 0, textCount: 1, files } }]);
+    const { out } = await runCommand("repo", "list", "--data", data);
+    t.match(out, /symbols missing: 1 text/);
+    t.match(out, `symbols missing: file15bad.c: ${reason}`);
+    await showsMissing(t, daemon, reason);
     const askedCount = ctags.countOf(fault);
     t.ok(askedCount > 0);
     source.commit({ branch: "main", files: { "new.c": "int other;\n" } });

@@ -321,8 +321,12 @@ export class DaemonProcess {
   }
 
   /** All events of a search stream. */
-  async stream(query: string, patternType = "literal"): Promise<readonly StreamEvent[]> {
-    const response = await this.openStream(query, patternType);
+  async stream(
+    query: string,
+    patternType = "literal",
+    more: Record<string, string> = {},
+  ): Promise<readonly StreamEvent[]> {
+    const response = await this.openStream(query, patternType, more);
     const events = await within(eventsOf(response), `the end of the search ${query}`);
     if (response.statusCode !== 200)
       throw new TrawlError("internal", `the search ${query} was answered with ${response.statusCode}`);
@@ -330,9 +334,15 @@ export class DaemonProcess {
   }
 
   /** The response to a search, after its headers have arrived. */
-  openStream(query: string, patternType = "literal"): Promise<IncomingMessage> {
+  openStream(query: string, patternType = "literal", more: Record<string, string> = {}): Promise<IncomingMessage> {
     const counted = /\bcount:/.test(query) ? query : `count:all ${query}`;
-    const parameters = new URLSearchParams({ q: `case:yes ${counted}`, v: "V3", t: patternType, display: "-1" });
+    const parameters = new URLSearchParams({
+      q: `case:yes ${counted}`,
+      v: "V3",
+      t: patternType,
+      display: "-1",
+      ...more,
+    });
     return openGet(`${this.url}/.api/search/stream?${parameters}`);
   }
 }

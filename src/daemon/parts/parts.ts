@@ -231,7 +231,7 @@ function createJobs(
 function createWarmer({ search }: ResolvedOptions, parts: SearchParts, { shards }: Stores): ShardWarmer {
   const { catalog, threads, scheduler, log } = parts;
   const environment = { catalog, pool: threads.search, scheduler, log, onShardFailure: repairShard(parts) };
-  const codeWarmer = new CodeWarmer(environment);
+  const codeWarmer = new CodeWarmer(environment, () => parts.sync.hasPendingSymbols);
   return new ShardWarmer(environment, {
     faultCount: () => shards.guard.faultCount,
     memoryShare: search.warmPercent / 100,

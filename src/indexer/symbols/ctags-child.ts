@@ -1,12 +1,13 @@
 import { basename } from "node:path";
 import { callEvery, monotonicMs, type PendingCall } from "../../base/deadline.js";
 import { uninitializedBytes } from "../../base/bytes.js";
+import type { SymbolFault } from "../../model/symbol-failure.js";
 import type { StopSignal } from "../../base/stop-signal.js";
 import { startProcess, type ProcessLimits, type StartedProcess } from "../../native/process/process.js";
 import { ctagsArguments, ctagsEnvironment, newMark, type CtagsProgram } from "./ctags-program.js";
 
 /** Why a text has no symbols. */
-export type ExtractionFault = "time" | "crash" | "garbage" | "output" | "stopped";
+export type ExtractionFault = SymbolFault | "stopped";
 
 /** A text and the ctags parser for it. */
 export interface ParsedText {

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { errorMessage, TrawlError } from "../../base/errors.js";
+import type { SymbolFault } from "../../model/symbol-failure.js";
 import type { StopSignal } from "../../base/stop-signal.js";
 import { noSymbols, type ContentSymbols } from "../../shard/symbols/content-symbols.js";
-import { CtagsChild, type ExtractionFault, type ParsedText } from "./ctags-child.js";
+import { CtagsChild, type ParsedText } from "./ctags-child.js";
 import { ctagsFileName, ctagsParser } from "./ctags-languages.js";
 import type { CtagsProgram } from "./ctags-program.js";
 import { parseTags } from "./tag-records.js";
@@ -17,9 +18,7 @@ export type Extraction =
   | { readonly kind: "symbols"; readonly symbols: ContentSymbols }
   /** ctags has no parser for its language, or it is not one whose symbols are indexed. */
   | { readonly kind: "unsupported" }
-  | { readonly kind: "failed"; readonly fault: TextFault };
-
-export type TextFault = Exclude<ExtractionFault, "stopped">;
+  | { readonly kind: "failed"; readonly fault: SymbolFault };
 
 export interface ExtractorOptions {
   readonly program: CtagsProgram;
@@ -107,7 +106,7 @@ export class SymbolExtractor {
     window: readonly Pending[],
     texts: readonly SymbolText[],
     results: Extraction[],
-  ): Promise<TextFault | undefined> {
+  ): Promise<SymbolFault | undefined> {
     if (this.#options.stop()) throw stopped();
     const child = this.#useChild();
     const check = makeCheck();

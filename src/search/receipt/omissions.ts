@@ -1,4 +1,5 @@
 import type { Omission } from "../../model/stream-events.js";
+import { isSymbolFault, symbolFaults } from "../../model/symbol-failure.js";
 import { skipReasons } from "../../model/skip-reason.js";
 import type { UnsearchedFile } from "../../protocol/coverage.js";
 import type { ExcludedFile } from "../../protocol/messages.js";
@@ -28,6 +29,8 @@ export interface OmissionSource {
   readonly excluded: readonly ExcludedRepository[];
   readonly missingRevisions: readonly MissingRevision[];
   readonly costlyFiles: readonly ExcludedFile[];
+  /** Files for which ctags has failed. */
+  readonly filesWithoutSymbols: readonly ExcludedFile[];
   readonly historyGaps: HistoryGaps;
   /** Sentences. */
   readonly failures: readonly string[];
@@ -55,7 +58,8 @@ export function omissionGroups(source: OmissionSource, files: ReadonlyMap<string
       detail: revision,
     })),
     listed("failure", source.failures, (detail) => ({ detail })),
-    listed("costly", source.costlyFiles, ({ repository, path, reason }) => ({ repository, path, detail: reason })),
+    listed("costly", source.costlyFiles, describeFile),
+    listed("symbols-failed", source.filesWithoutSymbols, describeFile),
     names("history", [...historyGaps.repositories].sort()),
     names("repository-quarantined", source.quarantined),
     names("objects-missing", source.incomplete),
@@ -67,6 +71,10 @@ export function omissionGroups(source: OmissionSource, files: ReadonlyMap<string
     ...[...files].sort(([a], [b]) => (a < b ? -1 : 1)).map(([reason, group]) => unsearchedFiles(reason, group)),
   ];
   return groups.filter(({ count }) => count > 0);
+}
+
+function describeFile({ repository, path, reason }: ExcludedFile): Omit<Omission, "reason"> {
+  return { repository, path, detail: isSymbolFault(reason) ? `ctags ${symbolFaults[reason]}` : reason };
 }
 
 /** Files without a searchable text, for one reason. Only the first ones are listed. */

@@ -8,8 +8,8 @@ export interface NotSearched {
   readonly timedOut: readonly string[];
 }
 
-/** Files that were excluded because matching the pattern in them takes too much work. */
-export interface CostlyFiles {
+/** Files that were excluded for one kind of reason. */
+export interface ListedFiles {
   readonly count: number;
   /** Each consists of a repository, a path and a reason. */
   readonly names: readonly string[];
@@ -28,12 +28,15 @@ export interface SkippedSource extends NotSearched {
   readonly shardFailures: readonly string[];
   /** Ids of shards that were still being searched when the search ended. */
   readonly unfinishedShards: readonly number[];
-  readonly costlyFiles: CostlyFiles;
+  /** Files in which matching the pattern takes too much work. */
+  readonly costlyFiles: ListedFiles;
   readonly historyGaps: HistoryGaps;
   /** Shards whose symbols are not known. */
   readonly shardsWithoutSymbols: number;
   /** Why symbols of revisions that are not indexed could not be extracted. */
   readonly symbolFaults: readonly string[];
+  /** Files for which ctags has failed. */
+  readonly filesWithoutSymbols: ListedFiles;
   readonly excludedForkCount: number;
   readonly excludedArchivedCount: number;
   /** The display limit if it withheld results, otherwise undefined. */
@@ -68,7 +71,7 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
   if (timedOut.length > 0) skipped.push(lateRepositories(timedOut, source.unfinishedShards));
   if (source.costlyFiles.count > 0) skipped.push(excludedFiles(source.costlyFiles));
   skipped.push(...describeGaps(source.historyGaps));
-  if (source.shardsWithoutSymbols > 0) skipped.push(missingSymbols(source.symbolFaults));
+  if (source.shardsWithoutSymbols + source.filesWithoutSymbols.count > 0) skipped.push(missingSymbols(source));
   if (shardFailures.length > 0) skipped.push(failedShards(shardFailures));
   if (source.quarantined.length + source.incomplete.length > 0) skipped.push(partlyIndexed(source));
   if (source.excludedForkCount > 0) {
@@ -88,16 +91,18 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
   return skipped;
 }
 
-function missingSymbols(faults: readonly string[]): Skipped {
-  return {
-    reason: "document-skipped",
-    title: "symbols missing",
-    severity: "warn",
-    message: [
-      "Part of the files was not searched for symbols. Those of new commits are extracted in the background; `trawl_index_shards_without_symbols` in /metrics counts what is left, and without Universal Ctags the log says so.",
-      ...faults.slice(0, listedNamesMax).map((fault) => `* Those of revisions that are not indexed: ${fault}`),
-    ].join("\n"),
-  };
+function missingSymbols({ shardsWithoutSymbols, symbolFaults, filesWithoutSymbols }: SkippedSource): Skipped {
+  const { count, names } = filesWithoutSymbols;
+  const pending = [
+    "Part of the files was not searched for symbols. Those of new commits are extracted in the background; `trawl_index_shards_without_symbols` in /metrics counts what is left, and without Universal Ctags the log says so.",
+    ...symbolFaults.slice(0, listedNamesMax).map((fault) => `* Those of revisions that are not indexed: ${fault}`),
+  ];
+  const failed = [
+    `ctags failed for ${count === 1 ? "1 file" : `${number(count)} files`}, which ${count === 1 ? "is" : "are"} tried again when the text changes. A search with \`receipt=1\` lists them.`,
+    ...listLines({ count, names }),
+  ];
+  const message = [...(shardsWithoutSymbols > 0 ? pending : []), ...(count > 0 ? failed : [])].join("\n");
+  return { reason: "document-skipped", title: "symbols missing", severity: "warn", message };
 }
 
 function partlyIndexed({ quarantined, incomplete }: SkippedSource): Skipped {
@@ -176,10 +181,8 @@ function failedShards(sentences: readonly string[]): Skipped {
 }
 
 /** Uses a reason known to clients of this interface: it means that files may contain more results than are shown. */
-function excludedFiles({ count, names }: CostlyFiles): Skipped {
+function excludedFiles({ count, names }: ListedFiles): Skipped {
   const files = count === 1 ? "1 file" : `${number(count)} files`;
-  const lines = names.slice(0, listedNamesMax).map((name) => `* ${name}`);
-  const rest = count > Math.min(names.length, listedNamesMax) ? ["* ..."] : [];
   return {
     reason: "document-match-limit",
     title: `${files} excluded`,
@@ -187,10 +190,14 @@ function excludedFiles({ count, names }: CostlyFiles): Skipped {
     message: [
       `${files} ${count === 1 ? "was" : "were"} excluded because matching this pattern there takes too much work. Use a pattern with shorter matches,` +
         " for example without an optional part that can extend to the end of the line or of the file.",
-      ...lines,
-      ...rest,
+      ...listLines({ count, names }),
     ].join("\n"),
   };
+}
+
+function listLines({ count, names }: ListedFiles): string[] {
+  const lines = names.slice(0, listedNamesMax).map((name) => `* ${name}`);
+  return count > lines.length ? [...lines, "* ..."] : lines;
 }
 
 function excluded(reason: string, count: number, word: string, query: string): Skipped {

@@ -1,15 +1,17 @@
 import type { RepositoryTable } from "../../catalog/repository-table.js";
 import type { Alert, Filter, Progress, Receipt, Skipped } from "../../model/stream-events.js";
+import { isSymbolFault } from "../../model/symbol-failure.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import type { ExcludedFile, FinishedWork } from "../../protocol/messages.js";
 import { ReceiptCoverage, type ReceiptSource } from "../receipt/search-receipt.js";
 import type { OmissionSource } from "../receipt/omissions.js";
+import { listExcluded } from "./excluded-files.js";
 import { chooseAlert, queryErrorAlert } from "./alerts.js";
 import { makeFilters } from "./filters.js";
 import type { ExcludedRepository } from "../preparation-context.js";
 import type { BuiltHistory } from "../../protocol/history-messages.js";
 import type { HistoryGaps } from "./history-gaps.js";
-import { listedNamesMax, makeSkipped, type NotSearched } from "./progress.js";
+import { makeSkipped, type NotSearched } from "./progress.js";
 import { countIds, namesIn, repositoriesOfAll, withMore } from "./repository-sets.js";
 import type { MissingRevision } from "../revisions/revision-resolver.js";
 import type { Resolution } from "../repositories/repository-resolver.js";
@@ -46,6 +48,8 @@ export class SearchReport {
   readonly incompleteRevisions = new Set<string>();
   /** Files that take too much work, by shard and document, without duplicates. */
   readonly #costlyFiles = new Map<string, ExcludedFile>();
+  /** Files for which ctags has failed, likewise. */
+  readonly #failedFiles = new Map<string, ExcludedFile>();
   /** Why symbols of revisions that are not indexed could not be extracted. */
   readonly symbolFaults = new Set<string>();
   /** Shards that could not be searched for symbols yet. */
@@ -81,7 +85,10 @@ export class SearchReport {
 
   recordWork({ excluded, shardsWithoutSymbols = 0, coverage }: FinishedWork): void {
     this.#shardsWithoutSymbols += shardsWithoutSymbols;
-    for (const file of excluded) this.#costlyFiles.set(`${file.shardId}:${file.document}`, file);
+    for (const file of excluded) {
+      const files = isSymbolFault(file.reason) ? this.#failedFiles : this.#costlyFiles;
+      files.set(`${file.shardId}:${file.document}`, file);
+    }
     if (coverage !== undefined) this.coverage.add(coverage);
   }
 
@@ -111,6 +118,7 @@ export class SearchReport {
       excluded: this.excluded,
       missingRevisions: [...this.#resolutions.flatMap((one) => one.missingRevisions), ...this.missingRevisions],
       costlyFiles: [...this.#costlyFiles.values()],
+      filesWithoutSymbols: [...this.#failedFiles.values()],
       historyGaps: this.historyGaps,
       failures: this.queryError === undefined ? this.failures : [this.queryError, ...this.failures],
       shardsWithoutSymbols: this.#shardsWithoutSymbols,
@@ -165,6 +173,7 @@ export class SearchReport {
         this.failures.length +
         this.excluded.length +
         this.#costlyFiles.size +
+        this.#failedFiles.size +
         this.historyGaps.repositories.size ===
         0;
     return makeFilters(
@@ -222,15 +231,12 @@ export class SearchReport {
       historyGaps: this.historyGaps,
       shardsWithoutSymbols: this.#shardsWithoutSymbols,
       symbolFaults: [...this.symbolFaults],
-      costlyFiles: { count: this.#costlyFiles.size, names: this.#costlyNames() },
+      filesWithoutSymbols: listExcluded(this.#failedFiles),
+      costlyFiles: listExcluded(this.#costlyFiles),
       excludedForkCount,
       excludedArchivedCount,
       displayLimitHit: done && limits.displayCountMax < results.matchCount ? limits.displayCountMax : undefined,
     });
-  }
-
-  #costlyNames(): string[] {
-    return [...this.#costlyFiles.values()].slice(0, listedNamesMax).map(describeExcluded);
   }
 
   get #hasTimedOut(): boolean {
@@ -286,8 +292,4 @@ export class SearchReport {
   #excludedNames(isLate: boolean): readonly string[] {
     return this.excluded.filter((one) => one.isLate === isLate).map(({ repository }) => repository);
   }
-}
-
-export function describeExcluded({ repository, path, reason }: ExcludedFile): string {
-  return `\`${repository}\` ${path}: ${reason === "work" ? "matching the pattern takes too many passes over the text" : "too many matches on one line"}`;
 }

@@ -1,3 +1,5 @@
+import { type SymbolFault, symbolFaults } from "../../model/symbol-failure.js";
+
 /**
  * The symbols of one text, ordered by line. Element i of each array belongs to symbol i. Strings have one character per
  * byte (latin1), because names need not be valid UTF-8.
@@ -40,7 +42,7 @@ export const symbolStates = {
 
 export type SymbolState = keyof typeof symbolStates;
 
-/** Whether ctags has failed for the text. */
-export function isFailedState(code: number): boolean {
-  return code >= symbolStates.time;
+/** Why ctags has failed for a text with this state; undefined if it has not. */
+export function findFault(code: number): SymbolFault | undefined {
+  return (Object.keys(symbolFaults) as SymbolFault[]).find((fault) => symbolStates[fault] === code);
 }

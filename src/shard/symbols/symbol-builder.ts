@@ -1,5 +1,6 @@
 import { assert } from "../../base/assert.js";
 import type { SymbolRecord } from "../../model/shard-record.js";
+import type { SymbolFailure } from "../../model/symbol-failure.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
 import { copySymbolNames } from "../../native/kernel/portable-symbols.js";
 import { RecordCursor } from "../../native/kernel/record-cursor.js";
@@ -8,7 +9,7 @@ import { toBytes } from "../document-input.js";
 import { unitBytes } from "../format.js";
 import type { ShardReader } from "../shard-reader.js";
 import { findFoldExceptions, makeUnits, noPostings } from "../text-sections.js";
-import { type ContentSymbols, isFailedState, symbolStates, type SymbolState } from "./content-symbols.js";
+import { type ContentSymbols, findFault, symbolStates, type SymbolState } from "./content-symbols.js";
 import { findParts } from "./parts.js";
 import { RecordWriter } from "./record-writer.js";
 import {
@@ -25,6 +26,9 @@ export interface BuiltSymbols {
   readonly bytes: Buffer;
   readonly record: SymbolRecord;
 }
+
+/** The catalog, which is in memory, lists this many files of each shard for which ctags has failed. */
+const listedFailuresMax = 20;
 
 /** Builds the symbol value of one shard: `add` is called for each of its parts, in order, then `build` once. */
 export class SymbolBuilder {
@@ -55,7 +59,7 @@ export class SymbolBuilder {
   }
 
   #push(code: number, nameBytes: number): void {
-    if (isFailedState(code & ~hasStoredNames)) this.#failedCount++;
+    if (findFault(code) !== undefined) this.#failedCount++;
     this.#states.push(code);
     this.#recordStarts.push(this.#records.length);
     this.#nameStarts.push(this.#nameStarts[this.#nameStarts.length - 1] + nameBytes);
@@ -118,7 +122,22 @@ export class SymbolBuilder {
     const checksum = crc32(bytes);
     set("crc", checksum);
     const counts = { symbolCount: this.#symbolCount, failedCount: this.#failedCount };
-    return { bytes, record: { checksum, storedBytes: totalBytes, ...counts, producer } };
+    const failures = this.#failedCount === 0 ? {} : { failures: this.#listFailures(shard) };
+    return { bytes, record: { checksum, storedBytes: totalBytes, ...counts, ...failures, producer } };
+  }
+
+  /** The first files for which ctags has failed. */
+  #listFailures(shard: ShardReader): SymbolFailure[] {
+    const { firstDocuments } = findParts(shard);
+    const failures: SymbolFailure[] = [];
+    for (let part = 0; part < this.#states.length && failures.length < listedFailuresMax; part++) {
+      const fault = findFault(this.#states[part]);
+      if (fault === undefined) continue;
+      const document = firstDocuments[part];
+      const repositoryId = shard.repositories[shard.documentRepository[document]];
+      failures.push({ repositoryId, path: shard.path(document).toString(), fault });
+    }
+    return failures;
   }
 
   /** The names of all parts, each followed by a newline. */

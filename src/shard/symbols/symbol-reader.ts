@@ -1,9 +1,10 @@
 import { TrawlError } from "../../base/errors.js";
+import type { SymbolFault } from "../../model/symbol-failure.js";
 import { copySymbolNames } from "../../native/kernel/portable-symbols.js";
 import { RecordSymbols, type TextRange } from "../../native/kernel/record-symbols.js";
 import type { SymbolKernel } from "../../native/kernel/symbol-kernel.js";
 import { crc32 } from "../../native/memory/memory.js";
-import type { ContentSymbols } from "./content-symbols.js";
+import { type ContentSymbols, findFault } from "./content-symbols.js";
 import { type ShardParts, findParts } from "./parts.js";
 import type { ShardReader } from "../shard-reader.js";
 import {
@@ -111,6 +112,17 @@ export class SymbolReader {
   /** Whether some names of the part need not be in the text. */
   hasStoredNames(part: number): boolean {
     return (this.states[part] & hasStoredNames) !== 0;
+  }
+
+  /** The documents of parts for which ctags has failed, and why. */
+  *failedDocuments(): Generator<readonly [document: number, fault: SymbolFault]> {
+    const { count, firstDocuments } = this.parts;
+    for (let part = 0; part < count; part++) {
+      const fault = findFault(this.states[part]);
+      if (fault === undefined) continue;
+      for (let document = firstDocuments[part]; document < firstDocuments[part + 1]; document++)
+        yield [document, fault];
+    }
   }
 
   /** The records of all parts. */

@@ -4,9 +4,13 @@ import type { HistoryStatus } from "../../model/history-record.js";
 import { quarantineSentences } from "../../model/quarantine.js";
 import { attributesIn, type Repository } from "../../model/repository.js";
 import { type MissingSymbols, repositoryState, type RepositoryStatus } from "../../model/repository-status.js";
+import { symbolFaults } from "../../model/symbol-failure.js";
 import type { SyncActivities } from "../activity.js";
 import type { HistoryIndexing } from "../housekeeping/history-indexing.js";
 import type { LossJudge } from "../runner/loss.js";
+
+/** Files without symbols that a status lists. */
+const listedFilesMax = 100;
 
 /** The status of a repository, as shown by `trawl repo list`. */
 export function repositoryStatus(
@@ -47,6 +51,11 @@ export function missingSymbols(
   return {
     shardCount: records.filter(({ symbols }) => symbols === undefined).length,
     textCount: records.reduce((sum, { symbols }) => sum + (symbols?.failedCount ?? 0), 0),
+    files: records
+      .flatMap(({ symbols }) => symbols?.failures ?? [])
+      .filter(({ repositoryId }) => repositoryId === id)
+      .slice(0, listedFilesMax)
+      .map(({ path, fault }) => ({ path, reason: `ctags ${symbolFaults[fault]}` })),
   };
 }
 

@@ -6,7 +6,8 @@ import { noStats } from "../../protocol/search-options.js";
 import { ShardTable } from "../../protocol/shard-table.js";
 import { StopCheck } from "../../protocol/stop-check.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
-import { isCancelled, isOverdue, recordExcluded, type SearchThread } from "./search-thread.js";
+import { recordExcluded } from "./excluded-files.js";
+import { isCancelled, isOverdue, type SearchThread } from "./search-thread.js";
 
 /** One slice of the look-up of repositories with certain files: like a slice of a search, but without results. */
 export class FindSlice {

@@ -24,7 +24,8 @@ import { StopCheck } from "../../protocol/stop-check.js";
 import { ShardTable } from "../../protocol/shard-table.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
 import { aloneContentsMax, aloneMs } from "./alone-limits.js";
-import { isCancelled, isOverdue, recordExcluded, type SearchThread } from "./search-thread.js";
+import { recordExcluded, recordFailedSymbols } from "./excluded-files.js";
+import { isCancelled, isOverdue, type SearchThread } from "./search-thread.js";
 import { type OpenShard, lostPart } from "./shard-opener.js";
 
 /** A batch is sent at this size: small for a person who waits, large when only throughput counts. */
@@ -240,6 +241,7 @@ export class SearchSlice {
         (document, repository, reason) => recordExcluded(this.#excluded, reader, { document, repository, reason }),
       );
       const isStart = position.content === 0 && position.counted === undefined;
+      if (isStart && !isOrdered(this.#task.ranked)) recordFailedSymbols(this.#excluded, reader, search.evaluators);
       // Texts and symbols of a shard have the same documents.
       if (this.#coverage !== undefined && isStart && inSymbols !== this.#wanted.ofTexts) {
         const stop = new StopCheck(this.#control);

@@ -1,7 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
-import type { ExcludedFile, Lane } from "../../protocol/messages.js";
-import type { ShardReader } from "../../shard/shard-reader.js";
+import type { Lane } from "../../protocol/messages.js";
 import type { BatchBuffers } from "../batch-buffers.js";
 import type { HistoryOpener } from "./history-opener.js";
 import type { ShardOpener } from "./shard-opener.js";
@@ -19,9 +18,6 @@ export interface SearchThread {
 /** A slice yields to waiting ones after this long. */
 const sliceMs = { interactive: 8, exhaustive: 2 } as const;
 
-/** Most files that one slice reports as excluded: a client is shown the first ten. */
-const excludedCountMax = 1000;
-
 /** Whether a slice that began at `startedMs` must yield to others that wait. */
 export function isOverdue({ pressure }: SearchThread, startedMs: number, lane: Lane): boolean {
   return Atomics.load(pressure, 0) > 0 && performance.now() - startedMs > sliceMs[lane];
@@ -30,14 +26,4 @@ export function isOverdue({ pressure }: SearchThread, startedMs: number, lane: L
 /** Whether an error means that the search was stopped, which is not a failure of the shard. */
 export function isCancelled(error: unknown): boolean {
   return error instanceof TrawlError && error.code === "cancelled";
-}
-
-/** Adds a file to the list of those that a slice excluded from its results. */
-export function recordExcluded(
-  excluded: ExcludedFile[],
-  reader: ShardReader,
-  file: Pick<ExcludedFile, "document" | "repository" | "reason">,
-): void {
-  if (excluded.length < excludedCountMax)
-    excluded.push({ ...file, shardId: reader.id, path: reader.path(file.document).toString() });
 }

@@ -8,13 +8,20 @@ import { TestClock } from "../../support/test-clock.js";
 
 const mebibyte = 1024 * 1024;
 
-function view(shardCount: number, contentBytes: number): CatalogView {
-  const shards = Array.from({ length: shardCount }, () => ({ record: { contentBytes } }));
+/** A view of shards, the symbols of which have these checksums. */
+function view(shardCount: number, contentBytes: number, checksums: readonly number[] = []): CatalogView {
+  const shards = Array.from({ length: shardCount }, (_, i) => {
+    const symbols = i < checksums.length ? { checksum: checksums[i] } : undefined;
+    return { record: { contentBytes, symbols } };
+  });
   return { shards, table: {}, filter: {} } as never as CatalogView;
 }
 
 /** A warmer whose searches end when `answer` resolves. */
-function warmerOf(answer: (task: SearchTask) => Promise<unknown>): {
+function warmerOf(
+  answer: (task: SearchTask) => Promise<unknown>,
+  hasPendingSymbols: () => boolean = () => false,
+): {
   warmer: CodeWarmer;
   tasks: SearchTask[];
   scheduler: SliceScheduler;
@@ -29,7 +36,7 @@ function warmerOf(answer: (task: SearchTask) => Promise<unknown>): {
   };
   const scheduler = new SliceScheduler(2, new Int32Array(1));
   const environment = { pool, scheduler } as never as ConstructorParameters<typeof CodeWarmer>[0];
-  return { warmer: new CodeWarmer(environment), tasks, scheduler };
+  return { warmer: new CodeWarmer(environment, hasPendingSymbols), tasks, scheduler };
 }
 
 t.test("all threads search at the same time, all shards each", async (t) => {
@@ -101,4 +108,28 @@ t.test("if clients search all the time, they have compiled the code", async (t) 
   await clock.advance(60_000);
   await run;
   t.same(tasks, []);
+});
+
+t.test("symbols wait until none is being extracted, and then only new ones are opened, by every thread", async (t) => {
+  let isPending = true;
+  const { warmer, tasks } = warmerOf(
+    async () => undefined,
+    () => isPending,
+  );
+  const takeRows = (): number[][] => tasks.splice(0).map(({ rows }) => [...rows]);
+  const ofSymbols = (): boolean[] =>
+    tasks.map(({ options }) => options.plan.basicQueries.some(({ text }) => text?.symbols !== undefined));
+  await warmer.run(view(3, 50 * mebibyte));
+  t.ok(tasks.length > 0 && ofSymbols().every((one) => !one), "texts at once");
+  t.ok(takeRows().every((rows) => rows.length === 3));
+  for (const count of [1, 2]) await warmer.run(view(3, 50 * mebibyte, [7, 8, 9].slice(0, count)));
+  t.same(takeRows(), [], "nothing for each shard whose symbols were extracted");
+  isPending = false;
+  await warmer.run(view(3, 50 * mebibyte, [7, 8, 9]));
+  t.ok(tasks.length > 0 && ofSymbols().every((one) => one));
+  t.ok(takeRows().every((rows) => rows.length === 3));
+  await warmer.run(view(3, 50 * mebibyte, [7, 8, 9]));
+  t.same(takeRows(), [], "the work does not grow with the number of passes");
+  await warmer.run(view(4, 50 * mebibyte, [7, 10, 9]));
+  t.same(takeRows(), [[1], [1]], "one search of each thread");
 });
