@@ -89,11 +89,14 @@ export class CtagsChild {
       this.#progressMs = monotonicMs();
       if (this.#isClosed || this.#hasEnded) return this.#finish("crash");
       this.#watch = callEvery(pollMs, () => this.#check());
+      // Written together, so that few calls of the system are needed.
+      this.#process.stdin.cork();
       for (const { fileName, text } of texts) {
         const request = { command: "generate-tags", filename: fileName, size: text.length };
         this.#process.stdin.write(`${JSON.stringify(request)}\n`);
         this.#process.stdin.write(text);
       }
+      this.#process.stdin.uncork();
     });
   }
 

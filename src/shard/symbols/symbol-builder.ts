@@ -147,8 +147,10 @@ export class SymbolBuilder {
     assert(count === this.#states.length, "every part of the shard was added");
     const names = Buffer.alloc(this.#nameStarts[count]);
     const kernel = this.#kernel ?? { copySymbolNames };
+    const records: Uint8Array = this.#records.bytes;
     for (let part = 0; part < count; part++) {
-      const record = this.#records.bytes.subarray(this.#recordStarts[part], this.#recordStarts[part + 1]);
+      if (this.#nameStarts[part] === this.#nameStarts[part + 1]) continue;
+      const record = records.subarray(this.#recordStarts[part], this.#recordStarts[part + 1]);
       const [textFrom, textTo] = [contentStart[contents[part]], contentStart[contents[part] + 1]];
       const [from, to] = [this.#nameStarts[part], this.#nameStarts[part + 1]];
       kernel.copySymbolNames(record, content, textFrom, textTo, names, from, to);
