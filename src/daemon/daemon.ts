@@ -184,7 +184,7 @@ export class Daemon implements Controlled {
     await this.#configureRepositories(this.#options, true);
     this.sync.start();
     this.connections.start();
-    this.#parts.jobs.start();
+    await this.#parts.jobs.start();
     this.#warmUpCall = callAfter(warmUpDelayMs, () => void this.#warmUp());
     this.#loopDelay = new LoopDelayMeter((worstSeconds) => this.#recordLoopDelay(worstSeconds));
     return { url, port };

@@ -239,6 +239,15 @@ export const optionTable = {
     unit: "bytes",
     description: "Size of the results of one search job; one with more fails.",
   },
+  "jobs.totalBytes": {
+    kind: "integer",
+    default: 40 * 2 ** 30,
+    min: 1 << 10,
+    max: 2 ** 50,
+    unit: "bytes",
+    description:
+      "Size of the results and logs of all search jobs. A job that needs more room removes jobs that have ended, the oldest of the user who has most bytes first; if that is not enough, it fails.",
+  },
   "jobs.retentionDays": {
     kind: "integer",
     default: 30,

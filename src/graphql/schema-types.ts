@@ -1103,6 +1103,7 @@ export interface ObjectTypes {
     readonly finishedAt: { readonly args: NoArguments; readonly result: string | null };
     readonly URL: { readonly args: NoArguments; readonly result: string | null };
     readonly logURL: { readonly args: NoArguments; readonly result: string | null };
+    readonly message: { readonly args: NoArguments; readonly result: string | null };
     readonly repoStats: { readonly args: NoArguments; readonly result: SourceOf<"SearchJobStats"> };
   };
   readonly SearchJobStats: {

@@ -1,5 +1,5 @@
 import { mkdirSync } from "node:fs";
-import { open, type FileHandle, rm } from "node:fs/promises";
+import { open, type FileHandle, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { JobRecord } from "./job-record.js";
 
@@ -32,6 +32,11 @@ export class JobFiles {
     }
   }
 
+  /** Whether all that was committed is there: it is not if the data directory was restored from a backup. */
+  async areWhole({ resultBytes, logBytes }: JobRecord): Promise<boolean> {
+    return (await fileBytes(this.results)) >= resultBytes && (await fileBytes(this.log)) >= logBytes;
+  }
+
   async remove(): Promise<void> {
     await rm(this.#folder, { recursive: true, force: true });
   }
@@ -49,6 +54,16 @@ async function openCut(path: string, byteCount: number): Promise<FileHandle> {
     return file;
   } catch (error) {
     await file.close();
+    throw error;
+  }
+}
+
+/** 0 if there is no such file. */
+async function fileBytes(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return 0;
     throw error;
   }
 }

@@ -34,6 +34,17 @@ export function hasEnded({ state }: JobRecord): boolean {
   return state === "FAILED" || state === "COMPLETED" || state === "CANCELED";
 }
 
+/** The time, as RFC 3339, but not before `earliest`: the clock may have been set back. */
+export function timeAfter(earliest: string): string {
+  const now = new Date().toISOString();
+  return now < earliest ? earliest : now;
+}
+
+/** The job without its results: it begins again, and chooses its repositories anew. */
+export function withoutResults(job: JobRecord): JobRecord {
+  return { ...newJob(job.id, job.query, job.creatorId), createdAt: job.createdAt };
+}
+
 export function newJob(id: number, query: string, creatorId: number): JobRecord {
   return {
     id,

@@ -5,8 +5,9 @@ import type { Viewer } from "../model/viewer.js";
 import type { SearchEnd } from "../search/search-environment.js";
 import type { Searcher } from "../search/searcher.js";
 import type { JobFiles, OpenFiles } from "./job-files.js";
-import type { FailedRepository, JobRecord } from "./job-record.js";
+import { type FailedRepository, type JobRecord, timeAfter } from "./job-record.js";
 import { logLines } from "./job-log.js";
+import type { JobSpace } from "./job-space.js";
 import { ResultSink } from "./result-sink.js";
 
 /** A batch has at most this many repositories, and about as many documents: then its results are committed. */
@@ -32,7 +33,11 @@ export interface JobServices {
   /** Stores the record; it is durable when the promise resolves. */
   readonly commit: (job: JobRecord) => Promise<void>;
   readonly timeoutMs: number;
+  /** Bytes of the results of one job. */
   readonly bytesMax: number;
+  readonly space: Pick<JobSpace, "take" | "release" | "bytesMax">;
+  /** Removes the results of jobs that have ended; false if there are none. */
+  readonly makeRoom: (byteCount: number) => Promise<boolean>;
 }
 
 /** The outcome of one search of a batch. */
@@ -41,6 +46,10 @@ interface BatchOutcome {
   /** Why its results must not be used; undefined if they are complete. */
   readonly reason: string | undefined;
   readonly byteCount: number;
+  /** Bytes that are taken from the space of all jobs until the batch is committed. */
+  readonly takenBytes: number;
+  /** There was no room for all its results. */
+  readonly lacksRoom: boolean;
 }
 
 /** The request of a job, apart from its scope. */
@@ -130,26 +139,40 @@ export class JobRun {
     return size;
   }
 
-  /** Returns false if the batch has to be divided. */
+  /** Returns false if the batch has to be divided, or searched again. */
   async #runBatch(ids: readonly number[]): Promise<boolean> {
-    const startedAt = new Date().toISOString();
-    const { matchCount, reason, byteCount } = await this.#search(ids);
-    if (this.#isStopped) return false;
-    if (reason !== undefined) {
-      await this.#files.results.truncate(this.#job.resultBytes);
-      if (ids.length > 1) return false;
+    const startedAt = timeAfter(this.#job.startedAt);
+    const outcome = await this.#search(ids);
+    try {
+      if (this.#isStopped) return false;
+      if (outcome.lacksRoom) {
+        await this.#files.results.truncate(this.#job.resultBytes);
+        this.#services.space.release(outcome.takenBytes);
+        return await this.#makeRoom(outcome.byteCount);
+      }
+      if (outcome.reason !== undefined) {
+        await this.#files.results.truncate(this.#job.resultBytes);
+        if (ids.length > 1) return false;
+      }
+      await this.#commit(ids, startedAt, outcome);
+      return true;
+    } finally {
+      if (!outcome.lacksRoom) this.#services.space.release(outcome.takenBytes);
     }
-    const failed: FailedRepository[] =
-      reason === undefined ? [] : ids.map((id) => ({ id, name: this.#name(id), reason }));
-    const log = logLines(
-      ids.map((id) => this.#name(id)),
-      startedAt,
-      reason,
-      this.#job.logBytes === 0,
-    );
+  }
+
+  async #commit(
+    ids: readonly number[],
+    startedAt: string,
+    { matchCount, reason, byteCount }: BatchOutcome,
+  ): Promise<void> {
+    const names = ids.map((id) => this.#name(id));
+    const log = logLines(names, startedAt, reason, this.#job.logBytes === 0);
     await this.#files.log.appendFile(log);
     await this.#files.log.datasync();
     await this.#files.results.datasync();
+    const failed: FailedRepository[] =
+      reason === undefined ? [] : ids.map((id) => ({ id, name: this.#name(id), reason }));
     const next: JobRecord = {
       ...this.#job,
       done: this.#job.done + ids.length,
@@ -161,23 +184,34 @@ export class JobRun {
     };
     await this.#services.commit(next);
     this.#job = next;
-    return true;
+  }
+
+  /** How much more the batch has is not known yet. */
+  async #makeRoom(byteCount: number): Promise<false> {
+    const { space, makeRoom } = this.#services;
+    if (await makeRoom(Math.min(space.bytesMax - this.#job.resultBytes, byteCount * 2))) return false;
+    throw new TrawlError(
+      "bad-request",
+      `all search jobs together would have more than ${space.bytesMax} bytes (jobs.totalBytes), and no other has results that can be removed`,
+    );
   }
 
   async #search(ids: readonly number[]): Promise<BatchOutcome> {
-    const room = this.#services.bytesMax - this.#job.resultBytes;
-    const sink = new ResultSink(this.#files.results, room);
+    const { bytesMax, space, timeoutMs, searcher } = this.#services;
+    const limits = { bytesMax: bytesMax - this.#job.resultBytes, take: (count: number) => space.take(count) };
+    const sink = new ResultSink(this.#files.results, limits);
     this.#sink = sink;
     let end: SearchEnd | undefined;
-    const scope = { repositoryIds: new Set(ids), timeoutMs: this.#services.timeoutMs };
-    this.#services.searcher.run({ ...jobRequest("", this.#viewer), query: this.#job.query, scope }, sink, (given) => {
+    const scope = { repositoryIds: new Set(ids), timeoutMs };
+    searcher.run({ ...jobRequest("", this.#viewer), query: this.#job.query, scope }, sink, (given) => {
       end = given;
     });
     await sink.done;
-    if (sink.error !== undefined) throw sink.error;
-    if (sink.isFull)
-      throw new TrawlError("bad-request", `its results have more than ${this.#services.bytesMax} bytes (jobs.bytes)`);
-    return { matchCount: end?.matchCount ?? 0, reason: findReason(end, sink.message), byteCount: sink.byteCount };
+    const { error, isFull, byteCount, takenBytes, lacksRoom, message } = sink;
+    if (error !== undefined || isFull) space.release(takenBytes);
+    if (error !== undefined) throw error;
+    if (isFull) throw new TrawlError("bad-request", `its results have more than ${bytesMax} bytes (jobs.bytes)`);
+    return { matchCount: end?.matchCount ?? 0, reason: findReason(end, message), byteCount, takenBytes, lacksRoom };
   }
 
   #name(id: number): string {

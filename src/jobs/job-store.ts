@@ -1,14 +1,29 @@
+import { lowerBoundBy } from "../base/sorted-search.js";
 import type { RecordChange, RecordStore } from "../store/record-store.js";
-import type { JobRecord } from "./job-record.js";
+import { hasEnded, type JobRecord } from "./job-record.js";
 
 const jobPrefix = "search-job/";
 const listPrefix = "search-job-list/";
 const counterKey = "search-job-counter";
 
-/** The records of search jobs, in memory and in the record store. */
+/** The jobs of one user. */
+interface JobsOfUser {
+  /** Ascending. */
+  readonly ids: number[];
+  byteCount: number;
+}
+
+/**
+ * The records of search jobs, in memory and in the record store. Ids ascend in the order of creation, whatever the
+ * clock says, so lists by id need no sorting.
+ */
 export class JobStore {
   readonly #store: RecordStore;
   readonly #jobs = new Map<number, JobRecord>();
+  readonly #ids: number[] = [];
+  readonly #ofUser = new Map<number, JobsOfUser>();
+  readonly #active = new Set<number>();
+  #byteCount = 0;
   #nextId = 1;
 
   constructor(store: RecordStore) {
@@ -19,25 +34,37 @@ export class JobStore {
   *load(): Generator<void, void> {
     const counter = this.#store.get(counterKey);
     if (counter !== undefined) this.#nextId = Number(counter.toString());
+    const jobs: JobRecord[] = [];
     for (const batch of this.#store.batchesWithPrefix(jobPrefix)) {
-      for (const { value } of batch) {
-        const job = JSON.parse(value.toString()) as JobRecord;
-        this.#jobs.set(job.id, job);
-      }
+      for (const { value } of batch) jobs.push(JSON.parse(value.toString()) as JobRecord);
       yield;
     }
+    // Keys are in the order of their digits.
+    for (const job of jobs.sort((a, b) => a.id - b.id)) this.#set(job);
   }
 
-  get count(): number {
-    return this.#jobs.size;
+  /** Bytes of the committed results and logs of all jobs. */
+  get byteCount(): number {
+    return this.#byteCount;
   }
 
   get(id: number): JobRecord | undefined {
     return this.#jobs.get(id);
   }
 
-  all(): Iterable<JobRecord> {
-    return this.#jobs.values();
+  /** The jobs of one user, or of all with undefined: their ids, ascending. Valid until a job is added or removed. */
+  ids(userId: number | undefined): readonly number[] {
+    return userId === undefined ? this.#ids : (this.#ofUser.get(userId)?.ids ?? []);
+  }
+
+  /** The users who have jobs, with the bytes of these. */
+  *users(): Generator<{ readonly id: number; readonly byteCount: number }> {
+    for (const [id, { byteCount }] of this.#ofUser) yield { id, byteCount };
+  }
+
+  /** The jobs that have not ended, in the order in which they are to run. */
+  active(): Iterable<number> {
+    return this.#active;
   }
 
   newId(): number {
@@ -53,7 +80,7 @@ export class JobStore {
     if (repositoryIds !== undefined)
       changes.push({ key: `${listPrefix}${job.id}`, value: Buffer.from(Uint32Array.from(repositoryIds).buffer) });
     await this.#store.apply(changes);
-    this.#jobs.set(job.id, job);
+    this.#set(job);
   }
 
   /** The ids of the repositories that the job searches, in its order. */
@@ -68,6 +95,54 @@ export class JobStore {
       { key: `${jobPrefix}${id}`, value: undefined },
       { key: `${listPrefix}${id}`, value: undefined },
     ]);
-    this.#jobs.delete(id);
+    this.#forget(id);
   }
+
+  #set(job: JobRecord): void {
+    const before = this.#jobs.get(job.id);
+    const ofUser = this.#ofUser.get(job.creatorId) ?? { ids: [], byteCount: 0 };
+    this.#ofUser.set(job.creatorId, ofUser);
+    if (before === undefined) {
+      insert(this.#ids, job.id);
+      insert(ofUser.ids, job.id);
+    }
+    const added = storedBytes(job) - (before === undefined ? 0 : storedBytes(before));
+    ofUser.byteCount += added;
+    this.#byteCount += added;
+    this.#jobs.set(job.id, job);
+    if (hasEnded(job)) this.#active.delete(job.id);
+    else this.#active.add(job.id);
+  }
+
+  #forget(id: number): void {
+    const job = this.#jobs.get(id);
+    const ofUser = job === undefined ? undefined : this.#ofUser.get(job.creatorId);
+    if (job === undefined || ofUser === undefined) return;
+    this.#jobs.delete(id);
+    this.#active.delete(id);
+    removeFrom(this.#ids, id);
+    removeFrom(ofUser.ids, id);
+    ofUser.byteCount -= storedBytes(job);
+    this.#byteCount -= storedBytes(job);
+    if (ofUser.ids.length === 0) this.#ofUser.delete(job.creatorId);
+  }
+}
+
+export function storedBytes({ resultBytes, logBytes }: JobRecord): number {
+  return resultBytes + logBytes;
+}
+
+/** Jobs that are created at the same time may become durable in another order. */
+function insert(ids: number[], id: number): void {
+  if (ids.length === 0 || ids[ids.length - 1] < id) ids.push(id);
+  else ids.splice(findIndex(ids, id), 0, id);
+}
+
+function removeFrom(ids: number[], id: number): void {
+  const at = findIndex(ids, id);
+  if (ids[at] === id) ids.splice(at, 1);
+}
+
+function findIndex(ids: readonly number[], id: number): number {
+  return lowerBoundBy(ids.length, (at) => ids[at] < id);
 }

@@ -4,6 +4,7 @@ import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { type DaemonProcess, dataDirectory, runCommand, testDaemon } from "../support/daemon.js";
+import { FaultLayer, layerMissing, realDirectory } from "../support/fault-layer.js";
 import { fixture } from "../support/git-mirror.js";
 import { until } from "../support/waiting.js";
 
@@ -12,6 +13,7 @@ t.setTimeout(240_000);
 interface Job {
   readonly id: string;
   readonly state: string;
+  readonly message: string | null;
   readonly URL: string | null;
   readonly logURL: string | null;
   readonly creator: { readonly username: string } | null;
@@ -23,22 +25,22 @@ interface Answer {
   readonly errors?: readonly { readonly message: string }[];
 }
 
-const fields = "id state URL logURL creator { username } repoStats { total completed failed inProgress }";
+const fields = "id state message URL logURL creator { username } repoStats { total completed failed inProgress }";
 
 /** A user of a daemon. */
 class Client {
   readonly #daemon: () => DaemonProcess;
-  readonly #token: string;
+  readonly token: string;
 
   constructor(daemon: () => DaemonProcess, token: string) {
     this.#daemon = daemon;
-    this.#token = token;
+    this.token = token;
   }
 
   async graphql(query: string, variables: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
     const response = await fetch(`${this.#daemon().url}/.api/graphql`, {
       method: "POST",
-      headers: { Authorization: `token ${this.#token}` },
+      headers: { Authorization: `token ${this.token}` },
       body: JSON.stringify({ query, variables }),
     });
     return (await response.json()) as Answer;
@@ -60,7 +62,7 @@ class Client {
   async ended(id: string): Promise<Job> {
     await until(
       `job ${id} has ended`,
-      async () => !["QUEUED", "PROCESSING"].includes((await this.job(id))?.state ?? ""),
+      async () => !["QUEUED", "PROCESSING", "ERRORED"].includes((await this.job(id))?.state ?? ""),
     );
     const job = await this.job(id);
     assert.ok(job);
@@ -70,7 +72,7 @@ class Client {
   get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
     const { pathname } = new URL(path, this.#daemon().url);
     return fetch(`${this.#daemon().url}${pathname}`, {
-      headers: { Authorization: `token ${this.#token}`, ...headers },
+      headers: { Authorization: `token ${this.token}`, ...headers },
     });
   }
 }
@@ -84,9 +86,8 @@ async function tokenOf(daemon: DaemonProcess, user: string): Promise<string> {
 const repositoryCount = 8;
 const fileCount = 20;
 
-async function site(t: Test, args: readonly string[] = []) {
-  const data = dataDirectory(t);
-  let daemon = await testDaemon(t, args, data);
+async function site(t: Test, args: readonly string[] = [], data = dataDirectory(t), layer?: FaultLayer) {
+  let daemon = await testDaemon(t, args, data, layer?.environment);
   const source = fixture(t);
   source.commit({
     branch: "main",
@@ -185,6 +186,56 @@ t.test("a job with too many results fails, and is continued by a retry of what f
   t.match(answer.data, { retrySearchJob: { state: "QUEUED" } });
   await ann.graphql("mutation ($id: ID!) { cancelSearchJob(id: $id) { alwaysNil } }", { id });
   t.match((await ann.ended(id)).state, /CANCELED|FAILED/);
+});
+
+t.test("a job that meets a full disk says so, and goes on when there is room", { skip: layerMissing }, async (t) => {
+  const data = realDirectory(t);
+  mkdirSync(join(data, "jobs"));
+  const layer = new FaultLayer(t, join(data, "jobs"), { journals: false });
+  const { ann } = await site(t, [], data, layer);
+  // Its files are opened and cut to their size, and then written: the first batches succeed.
+  layer.failAt(12, "ENOSPC");
+  const id = await ann.create("needle");
+  await until("the job is interrupted", async () => (await ann.job(id))?.state === "ERRORED");
+  const interrupted = await ann.job(id);
+  t.match(interrupted, { state: "ERRORED", message: /ENOSPC/, URL: null });
+  const committed = matchesIn(await (await ann.get("/.api/search/export/1.jsonl")).text());
+  t.equal(committed.length, (interrupted?.repoStats.completed ?? 0) * fileCount * 40, "what is committed can be read");
+  layer.heal();
+  const job = await ann.ended(id);
+  t.match(job, { state: "COMPLETED", message: null });
+  const matches = matchesIn(await (await ann.get(job.URL ?? "")).text());
+  t.equal(matches.length, repositoryCount * fileCount * 40);
+  t.equal(new Set(matches).size, matches.length);
+});
+
+t.test("all jobs share a limit in bytes; results are not part of a backup", async (t) => {
+  // The results of one job have a little more than one MB.
+  const { daemon, ann, data } = await site(t, ["--set", "jobs.totalBytes=1500000"]);
+  const [first, second] = [await ann.create("needle"), await ann.create("needle count:all")];
+  t.match(await ann.ended(second), { state: "COMPLETED", message: null });
+  t.equal(await ann.job(first), undefined, "the oldest one was removed");
+  t.match(await ann.ended(await ann.create("/[a-z]/ count:all")), {
+    state: "FAILED",
+    message: /all search jobs together would have more than 1500000 bytes \(jobs.totalBytes\)/,
+  });
+  t.equal(await ann.job(second), undefined);
+  const kept = await ann.create("needle r:repo1$");
+  await ann.ended(kept);
+
+  const backup = join(dataDirectory(t), "backup");
+  const target = join(dataDirectory(t), "data");
+  t.match(await runCommand("backup", backup, "--data", data), { exitCode: 0 });
+  await daemon().kill();
+  t.match(await runCommand("restore", backup, "--data", target), { exitCode: 0 });
+  const restored = await testDaemon(t, [], target);
+  const again = new Client(() => restored, ann.token);
+  t.match(await again.ended(kept), { state: "FAILED", message: /backups do not contain them: retry it/ });
+  t.equal(await (await again.get("/.api/search/export/4.jsonl")).text(), "");
+  await again.graphql("mutation ($id: ID!) { retrySearchJob(id: $id) { state } }", { id: kept });
+  const job = await again.ended(kept);
+  t.match(job, { state: "COMPLETED", message: null, repoStats: { total: 1, completed: 1 } });
+  t.equal(matchesIn(await (await again.get(job.URL ?? "")).text()).length, fileCount * 40);
 });
 
 t.test("the command line creates, reads and removes jobs", async (t) => {

@@ -8,7 +8,7 @@ import type { Output } from "../output.js";
 import { visibleLines } from "../search/visible.js";
 
 const fields =
-  "id query state createdAt startedAt finishedAt creator { username } repoStats { total completed failed inProgress }";
+  "id query state message createdAt startedAt finishedAt creator { username } repoStats { total completed failed inProgress }";
 
 const pollMs = 500;
 
@@ -17,6 +17,7 @@ interface ShownJob {
   readonly id: string;
   readonly query: string;
   readonly state: "QUEUED" | "PROCESSING" | "ERRORED" | "FAILED" | "COMPLETED" | "CANCELED";
+  readonly message: string | null;
   readonly createdAt: string;
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
@@ -149,12 +150,16 @@ function describeJob(job: ShownJob): string {
   const { total, completed, failed } = job.repoStats;
   const failures = failed === 0 ? "" : `, ${failed} failed`;
   const creator = job.creator === null ? "" : `  ${job.creator.username}`;
-  const progress = `${completed} of ${total} repositories${failures}`;
+  const progress = `${completed} of ${total} repositories${failures}${describeMessage(job)}`;
   return visibleLines(`${findNumber(job)}  ${job.state}  ${progress}  ${job.createdAt}${creator}  ${job.query}`);
 }
 
 function describeProgress(job: ShownJob): string {
   const { total, completed, failed } = job.repoStats;
   const failures = failed === 0 ? "" : `, ${failed} failed`;
-  return `job ${findNumber(job)}: ${job.state.toLowerCase()}, ${completed} of ${total} repositories${failures}`;
+  return `job ${findNumber(job)}: ${job.state.toLowerCase()}, ${completed} of ${total} repositories${failures}${describeMessage(job)}`;
+}
+
+function describeMessage({ message }: ShownJob): string {
+  return message === null ? "" : ` (${message})`;
 }

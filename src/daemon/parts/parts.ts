@@ -222,6 +222,7 @@ function createJobs(
       countMax: jobs.countMax,
       ofUserMax: Math.max(1, Math.floor(jobs.countMax / 10)),
       bytesMax: jobs.bytes,
+      totalBytesMax: jobs.totalBytes,
       retentionDays: jobs.retentionDays,
       timeoutMs: jobs.timeoutSeconds * 1000,
     },

@@ -2,6 +2,7 @@ import { TrawlError } from "../../base/errors.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { globalId, numericKey } from "../../browse/ids.js";
 import { hasEnded, type JobRecord } from "../../jobs/job-record.js";
+import { filterInSteps, resultWhileYielding, sortInSteps } from "../../base/yielding.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
 import type { ObjectTypes } from "../schema-types.js";
 import { SearchJobSource } from "../sources/search-job-source.js";
@@ -11,13 +12,14 @@ import { nothing, paginateBothWays } from "./connections.js";
 export const searchJob: ResolversOf<"SearchJob"> = {
   id: ({ job }) => globalId("SearchJob", job.id),
   query: ({ job }) => job.query,
-  state: ({ job }) => job.state,
+  state: ({ job }, _, { services }) => services.jobs.shownState(job).state,
   creator: ({ job }, _, context) => userSource(job.creatorId, context),
   createdAt: ({ job }) => job.createdAt,
   startedAt: ({ job }) => job.startedAt || null,
   finishedAt: ({ job }) => job.finishedAt || null,
   URL: ({ job }, _, context) => exportUrl(job, "jsonl", context),
   logURL: ({ job }, _, context) => exportUrl(job, "log", context),
+  message: ({ job }, _, { services }) => services.jobs.shownState(job).message || null,
   repoStats: ({ job, job: { total, done, failed } }, _, { services }) => ({
     total,
     completed: done - failed.length,
@@ -32,10 +34,11 @@ function exportUrl(job: JobRecord, ending: string, { services }: RequestContext)
 
 export const searchJobQueries: Pick<ResolversOf<"Query">, "searchJobs" | "validateSearchJob"> = {
   searchJobs: async (_, { first, last, after, before, ...wanted }, context) => {
-    const found = wantedJobs(wanted, context);
+    const found = await findJobs(wanted, context);
     const { nodes, totalCount, pageInfo } = paginateBothWays(found, { first, last, after, before });
     await context.yieldAfter(nodes.length);
-    return { nodes: nodes.map((job) => new SearchJobSource(job)), totalCount, pageInfo };
+    const jobs = context.services.jobs.records(nodes);
+    return { nodes: jobs.map((job) => new SearchJobSource(job)), totalCount, pageInfo };
   },
   validateSearchJob: async (_, { query }, context) => {
     context.requireUser();
@@ -46,21 +49,25 @@ export const searchJobQueries: Pick<ResolversOf<"Query">, "searchJobs" | "valida
 
 type Wanted = Omit<ObjectTypes["Query"]["searchJobs"]["args"], "first" | "last" | "after" | "before">;
 
-function wantedJobs({ userIDs, query, states, orderBy, descending }: Wanted, context: RequestContext): JobRecord[] {
+/** The ids of the jobs. Without a condition on query or state, and in the order of creation, no job is looked at. */
+async function findJobs(wanted: Wanted, context: RequestContext): Promise<readonly number[]> {
   context.requireUser();
-  const users = userIDs?.map((id) => numericKey(id, "User"));
-  const jobs = context.services.jobs
-    .visibleTo(context.viewer)
-    .filter(
-      (job) =>
-        (users === undefined || users.length === 0 || users.includes(job.creatorId)) &&
-        (states === undefined || states === null || states.length === 0 || states.includes(job.state)) &&
-        job.query.includes(query ?? ""),
-    );
-  const keyOf = (job: JobRecord): string =>
-    orderBy === "QUERY" ? job.query : orderBy === "STATE" ? job.state : job.createdAt;
+  const { query, states, orderBy, descending } = wanted;
+  const { jobs } = context.services;
+  const users = (wanted.userIDs ?? []).map((id) => numericKey(id, "User"));
+  const ids = users.length === 0 ? jobs.visibleIds(context.viewer) : jobs.visibleIdsOf(users, context.viewer);
+  const hasStates = states !== undefined && states !== null && states.length > 0;
+  const sorts = orderBy === "QUERY" || orderBy === "STATE";
+  if (!hasStates && !sorts && (query ?? "") === "") return descending === true ? ids.toReversed() : ids;
+  const isWanted = (job: JobRecord): boolean =>
+    (!hasStates || states.includes(jobs.shownState(job).state)) && job.query.includes(query ?? "");
+  const found = await resultWhileYielding(filterInSteps(jobs.records(ids), isWanted));
   const sign = descending === true ? -1 : 1;
-  return jobs.sort((a, b) => sign * (keyOf(a) < keyOf(b) ? -1 : keyOf(a) > keyOf(b) ? 1 : a.id - b.id));
+  const keyOf = (job: JobRecord): string =>
+    orderBy === "QUERY" ? job.query : orderBy === "STATE" ? jobs.shownState(job).state : "";
+  const compare = (a: JobRecord, b: JobRecord): number =>
+    sign * (keyOf(a) < keyOf(b) ? -1 : keyOf(a) > keyOf(b) ? 1 : a.id - b.id);
+  return (await resultWhileYielding(sortInSteps(found, compare))).map(({ id }) => id);
 }
 
 export const searchJobMutations: Pick<

@@ -6,7 +6,7 @@ import { hasEnded, type SearchJob } from "./search-job.js";
 const stateNames: Readonly<Record<SearchJob["state"], string>> = {
   QUEUED: "waiting",
   PROCESSING: "running",
-  ERRORED: "running",
+  ERRORED: "interrupted",
   FAILED: "incomplete",
   COMPLETED: "complete",
   CANCELED: "stopped",
@@ -19,7 +19,7 @@ interface JobRowProps {
 
 /** One job: how far it is, what can be downloaded, and what can be done. */
 export function JobRow({ job, changed }: JobRowProps) {
-  const { id, query, state, creator, createdAt, URL: results, logURL, repoStats } = job;
+  const { id, query, state, message, creator, createdAt, URL: results, logURL, repoStats } = job;
   const action = useAction();
   const change = (field: "cancelSearchJob" | "deleteSearchJob" | "retrySearchJob"): void => {
     const selection = field === "retrySearchJob" ? "id" : "alwaysNil";
@@ -43,6 +43,7 @@ export function JobRow({ job, changed }: JobRowProps) {
           {failed > 0 && `, ${failed} could not be searched completely`} · {new Date(createdAt).toLocaleString()}
           {creator !== null && creator.username !== viewer.name && ` · ${creator.username}`}
         </span>
+        {message !== null && <span class="soft small">{message}</span>}
         {!hasEnded(job) && (
           <progress max={Math.max(1, total)} value={completed + failed} aria-label={`Progress of ${query}`} />
         )}

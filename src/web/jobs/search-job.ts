@@ -8,11 +8,12 @@ export interface SearchJob {
   readonly finishedAt: string | null;
   readonly URL: string | null;
   readonly logURL: string | null;
+  readonly message: string | null;
   readonly repoStats: { readonly total: number; readonly completed: number; readonly failed: number };
 }
 
 export const jobFields =
-  "id query state creator { username } createdAt finishedAt URL logURL repoStats { total completed failed }";
+  "id query state creator { username } createdAt finishedAt URL logURL message repoStats { total completed failed }";
 
 export function hasEnded({ finishedAt }: SearchJob): boolean {
   return finishedAt !== null;

@@ -1,0 +1,157 @@
+import { callAfter, type PendingCall } from "../base/deadline.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
+import type { Viewer } from "../model/viewer.js";
+import { JobFiles } from "./job-files.js";
+import { type JobRecord, timeAfter, withoutResults } from "./job-record.js";
+import { JobRun, jobRequest, type JobServices } from "./job-run.js";
+import type { JobSpace } from "./job-space.js";
+import type { JobStore } from "./job-store.js";
+import type { JobEnvironment } from "./search-jobs.js";
+
+/** After an error of the disk, a job is tried again after this time. */
+const retryMs = 5_000;
+
+interface Running {
+  run: JobRun | undefined;
+  done: Promise<void>;
+  isCancelled: boolean;
+}
+
+/** Runs the jobs that have not ended, in the order in which they were queued, some at a time. */
+export class JobQueue {
+  readonly #environment: JobEnvironment;
+  readonly #jobs: JobStore;
+  readonly #services: Omit<JobServices, "makeRoom">;
+  readonly #space: JobSpace;
+  readonly #remove: (id: number) => Promise<void>;
+  readonly #running = new Map<number, Running>();
+  /** Why jobs were interrupted that are tried again after a while. */
+  readonly #interrupted = new Map<number, { readonly message: string; readonly retry: PendingCall }>();
+  /** Jobs that are being stopped, and how many requests do so. */
+  readonly #held = new Map<number, number>();
+  #isOpen = false;
+
+  /** `remove` deletes a job that has ended. */
+  constructor(environment: JobEnvironment, jobs: JobStore, space: JobSpace, remove: (id: number) => Promise<void>) {
+    const { searcher, repository, limits } = environment;
+    this.#environment = environment;
+    this.#jobs = jobs;
+    this.#space = space;
+    this.#remove = remove;
+    const commit = (next: JobRecord): Promise<void> => jobs.put(next);
+    this.#services = { searcher, repository, commit, timeoutMs: limits.timeoutMs, bytesMax: limits.bytesMax, space };
+  }
+
+  start(): void {
+    this.#isOpen = true;
+    this.fill();
+  }
+
+  async stop(): Promise<void> {
+    this.#isOpen = false;
+    for (const { retry } of this.#interrupted.values()) retry.cancel();
+    const running = [...this.#running.values()];
+    for (const { run } of running) run?.stop();
+    await Promise.all(running.map(({ done }) => done));
+  }
+
+  isRunning(id: number): boolean {
+    return this.#running.has(id);
+  }
+
+  /** Why the job waits to be tried again; undefined if it does not. */
+  interruption(id: number): string | undefined {
+    return this.#interrupted.get(id)?.message;
+  }
+
+  /** Stops the job, and does not start it again while `act` changes its record. */
+  async whileStopped(id: number, act: () => Promise<void>): Promise<void> {
+    this.#held.set(id, (this.#held.get(id) ?? 0) + 1);
+    try {
+      this.#interrupted.get(id)?.retry.cancel();
+      this.#interrupted.delete(id);
+      const running = this.#running.get(id);
+      if (running !== undefined) running.isCancelled = true;
+      running?.run?.stop();
+      await running?.done;
+      await act();
+    } finally {
+      const others = (this.#held.get(id) ?? 1) - 1;
+      if (others > 0) this.#held.set(id, others);
+      else this.#held.delete(id);
+      this.fill();
+    }
+  }
+
+  /** Starts as many jobs as may run. Costs what is running or was interrupted, not what waits. */
+  fill(): void {
+    if (!this.#isOpen) return;
+    for (const id of this.#jobs.active()) {
+      if (this.#running.size >= this.#environment.limits.concurrent) return;
+      const job = this.#jobs.get(id);
+      if (job === undefined || this.#running.has(id) || this.#interrupted.has(id) || this.#held.has(id)) continue;
+      const running: Running = { run: undefined, done: Promise.resolve(), isCancelled: false };
+      this.#running.set(id, running);
+      running.done = this.#run(job, running).finally(() => {
+        this.#running.delete(id);
+        setImmediate(() => this.fill());
+      });
+    }
+  }
+
+  async end(job: JobRecord, state: JobRecord["state"], message: string): Promise<void> {
+    await this.#jobs.put({ ...job, state, message, finishedAt: timeAfter(job.startedAt || job.createdAt) });
+  }
+
+  async #run(job: JobRecord, running: Running): Promise<void> {
+    const { log, folder, viewerOf } = this.#environment;
+    try {
+      const viewer = viewerOf(job.creatorId);
+      if (viewer === undefined) return await this.end(job, "FAILED", "its creator no longer exists");
+      const files = new JobFiles(folder, job.id);
+      const begun = await this.#begin((await files.areWhole(job)) ? job : withoutResults(job), viewer);
+      const makeRoom = (byteCount: number): Promise<boolean> => this.#space.makeRoom(byteCount, this.#remove);
+      const ids = this.#jobs.repositoryIds(job.id);
+      running.run = await JobRun.open({ ...this.#services, makeRoom }, begun, ids, viewer, files);
+      if (!this.#isOpen || running.isCancelled) running.run.stop();
+      const last = await running.run.run();
+      if (last.done < ids.length) return;
+      await this.end(last, last.failed.length === 0 ? "COMPLETED" : "FAILED", "");
+    } catch (error) {
+      log.warn({ job: job.id, error: errorMessage(error) }, "a search job was interrupted");
+      await this.#interrupt(job.id, error, running);
+    }
+  }
+
+  async #begin(job: JobRecord, viewer: Viewer): Promise<JobRecord> {
+    if (job.startedAt !== "") {
+      const again: JobRecord = { ...job, state: "PROCESSING" };
+      if (job.state !== "PROCESSING") await this.#jobs.put(again);
+      return again;
+    }
+    const ids = await this.#environment.searcher.chooseRepositories(jobRequest(job.query, viewer));
+    const startedAt = timeAfter(job.createdAt);
+    const begun: JobRecord = { ...job, state: "PROCESSING", startedAt, total: ids.length };
+    await this.#jobs.put(begun, ids);
+    return begun;
+  }
+
+  /** An error of the disk may pass: the job goes on from its last commit. Others end it. */
+  async #interrupt(id: number, error: unknown, { isCancelled }: Running): Promise<void> {
+    const job = this.#jobs.get(id);
+    if (job === undefined) return;
+    const message = errorMessage(error);
+    const isOwn = error instanceof TrawlError && (error.code === "bad-request" || error.code === "bad-query");
+    if (!isOwn && isCancelled) return;
+    try {
+      if (isOwn) return await this.end(job, "FAILED", message);
+    } catch (failure) {
+      this.#environment.log.warn({ job: id, error: errorMessage(failure) }, "the state of a search job was not stored");
+    }
+    const retry = callAfter(retryMs, () => {
+      this.#interrupted.delete(id);
+      this.fill();
+    });
+    this.#interrupted.set(id, { message, retry });
+  }
+}
