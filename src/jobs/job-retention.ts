@@ -22,13 +22,7 @@ export class JobRetention {
   #sweep: PendingCall | undefined;
 
   /** `remove` deletes a job that has ended. */
-  constructor(
-    jobs: JobStore,
-    folder: string,
-    retentionDays: number,
-    remove: (id: number) => Promise<void>,
-    log: Log,
-  ) {
+  constructor(jobs: JobStore, folder: string, retentionDays: number, remove: (id: number) => Promise<void>, log: Log) {
     this.#jobs = jobs;
     this.#folder = folder;
     this.#retentionMs = retentionDays * dayMs;

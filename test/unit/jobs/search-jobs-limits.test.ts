@@ -154,7 +154,11 @@ t.test("records and folders are brought together at the start", async (t) => {
   t.teardown(() => started.stop());
   t.notOk(existsSync(join(folder, "jobs", "77")));
   t.ok(existsSync(join(folder, "jobs", "other")), "what is not ours stays");
-  t.match(started.get(1, viewer(1)), { state: "FAILED", resultBytes: 0, message: /backups do not contain them: retry/ });
+  t.match(started.get(1, viewer(1)), {
+    state: "FAILED",
+    resultBytes: 0,
+    message: /backups do not contain them: retry/,
+  });
   t.match(started.get(2, viewer(1)), { state: "CANCELED", resultBytes: 0 });
   t.match(started.get(3, viewer(1)), { state: "COMPLETED", resultBytes: 4 });
   t.match(started.get(4, viewer(1)), { state: "COMPLETED" });
