@@ -1,12 +1,12 @@
 import { callAfter, type PendingCall } from "../base/deadline.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Viewer } from "../model/viewer.js";
+import type { JobEnvironment } from "./job-environment.js";
 import { JobFiles } from "./job-files.js";
 import { type JobRecord, timeAfter, withoutResults } from "./job-record.js";
 import { JobRun, jobRequest, type JobServices } from "./job-run.js";
 import type { JobSpace } from "./job-space.js";
 import type { JobStore } from "./job-store.js";
-import type { JobEnvironment } from "./search-jobs.js";
 
 /** After an error of the disk, a job is tried again after this time. */
 const retryMs = 5_000;

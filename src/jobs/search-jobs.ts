@@ -1,10 +1,7 @@
 import { join } from "node:path";
 import { TrawlError } from "../base/errors.js";
-import type { Log } from "../base/log.js";
-import type { Repository } from "../model/repository.js";
 import type { Viewer } from "../model/viewer.js";
-import type { Searcher } from "../search/searcher.js";
-import type { RecordStore } from "../store/record-store.js";
+import type { JobEnvironment } from "./job-environment.js";
 import { JobFiles } from "./job-files.js";
 import { JobQueue } from "./job-queue.js";
 import { hasEnded, type JobRecord, newJob } from "./job-record.js";
@@ -14,31 +11,6 @@ import { JobSpace } from "./job-space.js";
 import { JobStore } from "./job-store.js";
 
 const queryCharsMax = 10_000;
-
-export interface JobLimits {
-  /** Jobs that run at the same time. */
-  readonly concurrent: number;
-  readonly countMax: number;
-  readonly ofUserMax: number;
-  /** Bytes of the results of one job. */
-  readonly bytesMax: number;
-  /** Bytes of the results and logs of all jobs. */
-  readonly totalBytesMax: number;
-  readonly retentionDays: number;
-  /** Of the search of one batch. */
-  readonly timeoutMs: number;
-}
-
-export interface JobEnvironment {
-  readonly folder: string;
-  readonly store: RecordStore;
-  readonly searcher: Pick<Searcher, "run" | "chooseRepositories">;
-  readonly repository: (id: number) => Repository | undefined;
-  /** The viewer as which a user's job searches; undefined if the user no longer exists. */
-  readonly viewerOf: (userId: number) => Viewer | undefined;
-  readonly log: Log;
-  readonly limits: JobLimits;
-}
 
 /** The state of a job as users see it. ERRORED is one that was interrupted, and is tried again after a while. */
 export interface ShownState {

@@ -1,0 +1,30 @@
+import type { Log } from "../base/log.js";
+import type { Repository } from "../model/repository.js";
+import type { Viewer } from "../model/viewer.js";
+import type { Searcher } from "../search/searcher.js";
+import type { RecordStore } from "../store/record-store.js";
+
+export interface JobLimits {
+  /** Jobs that run at the same time. */
+  readonly concurrent: number;
+  readonly countMax: number;
+  readonly ofUserMax: number;
+  /** Bytes of the results of one job. */
+  readonly bytesMax: number;
+  /** Bytes of the results and logs of all jobs. */
+  readonly totalBytesMax: number;
+  readonly retentionDays: number;
+  /** Of the search of one batch. */
+  readonly timeoutMs: number;
+}
+
+export interface JobEnvironment {
+  readonly folder: string;
+  readonly store: RecordStore;
+  readonly searcher: Pick<Searcher, "run" | "chooseRepositories">;
+  readonly repository: (id: number) => Repository | undefined;
+  /** The viewer as which a user's job searches; undefined if the user no longer exists. */
+  readonly viewerOf: (userId: number) => Viewer | undefined;
+  readonly log: Log;
+  readonly limits: JobLimits;
+}
