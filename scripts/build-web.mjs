@@ -15,6 +15,9 @@ const output = join(checkout, "dist/web");
 // Files below this size are sent as they are: a packet holds them anyway.
 const compressedBytesMin = 512;
 
+const commonModules =
+  /\/src\/(base\/errors|web\/(api\/(api-error|event-stream|graphql)|route\/[a-z-]+|ui\/(delay|element|keys|parse-html|states|text-range)))\.tsx?$/;
+
 /** Modules that are made from other files of the checkout: the name, and what it exports. */
 const madeModules = {
   "virtual:schema": () => ({
@@ -54,6 +57,10 @@ await build({
     reportCompressedSize: false,
     // The console with its editor, which only its page loads.
     chunkSizeWarningLimit: 800,
+    // Small modules that nearly every page needs are one file, not one request each.
+    rolldownOptions: {
+      output: { codeSplitting: { groups: [{ name: "common", test: commonModules, minSize: 0 }] } },
+    },
     target: "es2022",
     cssTarget: ["chrome123", "firefox120", "safari17.5"],
   },

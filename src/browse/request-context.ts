@@ -10,6 +10,7 @@ import type { Catalog } from "../catalog/catalog.js";
 import type { Connections } from "../codehost/connections.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import { clientKey } from "../model/client.js";
+import type { ConfigurationProblem } from "../model/configuration-problem.js";
 import type { MetadataChange } from "../model/metadata-change.js";
 import type { HistoryStatus } from "../model/history-record.js";
 import type { Repository, RepositoryAttributes } from "../model/repository.js";
@@ -76,6 +77,8 @@ export interface GraphqlServices {
   readonly externalUrl: () => string;
   /** The effective configuration, as JSON with comments. */
   readonly configuration: () => string;
+  /** What is wrong with a text as the configuration file. Nothing is saved. */
+  readonly checkConfiguration: (text: string) => Promise<readonly ConfigurationProblem[]>;
   /** Identifies the instance. */
   readonly siteId: string;
 }

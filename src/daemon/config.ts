@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { TrawlError } from "../base/errors.js";
-import { readConfigFile } from "./config/config-file.js";
+import { parseConfigFile, readConfigFile, type ConfigFile } from "./config/config-file.js";
 import { fileConnections } from "./config/connections.js";
 import { fileContexts } from "./config/contexts.js";
 import { describe, isObject, ownRow, unknownKeyText } from "./config/problems.js";
@@ -25,6 +25,16 @@ import {
 export function resolveOptions(typed: TypedOptions): ResolvedOptions {
   const problems: string[] = [];
   const file = typed.configFile === undefined ? undefined : readConfigFile(typed.configFile, problems);
+  return resolveFile(typed, file, problems);
+}
+
+/** Throws what `resolveOptions` would throw if `text` were the file, with `path` in its place. */
+export function checkConfigText(typed: TypedOptions, path: string, text: string): void {
+  const problems: string[] = [];
+  resolveFile(typed, parseConfigFile(path, text, problems), problems);
+}
+
+function resolveFile(typed: TypedOptions, file: ConfigFile | undefined, problems: string[]): ResolvedOptions {
   const values = new Map<string, unknown>(file ? flatten(file.content, file.directory) : []);
   for (const [key, text] of typed.overrides) applyOverride(values, key, text, problems);
   const repositories = [

@@ -1,7 +1,9 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
+import { assert } from "../base/assert.js";
 import { callAfter } from "../base/deadline.js";
 import { deserializeError, errorMessage, type SerializedError, TrawlError } from "../base/errors.js";
 import { resultWhileYielding } from "../base/yielding.js";
+import type { ConfigurationProblem } from "../model/configuration-problem.js";
 import type { RepositoryConfig } from "../model/repository.js";
 import type { SearchContext } from "../model/search-context.js";
 import type { ResolvedOptions, TypedOptions } from "./options.js";
@@ -10,6 +12,8 @@ import type { ResolvedOptions, TypedOptions } from "./options.js";
 export interface OptionsRequest {
   readonly typed: TypedOptions;
   readonly parts: MessagePort;
+  /** To be checked instead of the file; nothing is resolved then. */
+  readonly text?: string;
 }
 
 /** Some of the repositories and contexts, in their order. */
@@ -20,6 +24,7 @@ export interface OptionsPart {
 
 export type OptionsResult =
   | { readonly kind: "resolved"; readonly options: Omit<ResolvedOptions, keyof OptionsPart> }
+  | { readonly kind: "valid" }
   | { readonly kind: "failed"; readonly error: SerializedError };
 
 const threadFile = new URL("./options-thread.js", import.meta.url);
@@ -39,10 +44,48 @@ export async function rereadOptions(typed: TypedOptions): Promise<ResolvedOption
   try {
     const result = await runThread({ typed, parts: port2 });
     if (result.kind === "failed") throw deserializeError(result.error);
+    assert(result.kind === "resolved", "the thread was not asked to check a text");
     return { ...result.options, ...(await resultWhileYielding(receiveParts(parts))) };
   } finally {
     parts.close();
   }
+}
+
+/** What stands for the path of the file in errors of a text that is no file yet. */
+export const checkedPath = "trawl.jsonc";
+
+/** Longer texts are refused; 10,000 repositories have 1.5 MB. */
+const checkedLengthMax = 4 << 20;
+
+let isChecking = false;
+
+/**
+ * What is wrong with a text as the configuration file, with the options of the command line, in the order of its lines;
+ * empty if the daemon could start with it. One text is checked at a time; others are refused with `overloaded`.
+ */
+export async function checkConfiguration(typed: TypedOptions, text: string): Promise<readonly ConfigurationProblem[]> {
+  if (text.length > checkedLengthMax)
+    throw new TrawlError("bad-request", `the text is longer than ${checkedLengthMax} characters`);
+  if (isChecking) throw new TrawlError("overloaded", "another configuration is being checked: try again");
+  isChecking = true;
+  const { port1: parts, port2 } = new MessageChannel();
+  try {
+    const result = await runThread({ typed, parts: port2, text });
+    if (result.kind !== "failed") return [];
+    const error = deserializeError(result.error);
+    if (!(error instanceof TrawlError) || error.code !== "bad-config") throw error;
+    return error.message.split("\n").map(splitProblem);
+  } finally {
+    isChecking = false;
+    parts.close();
+  }
+}
+
+function splitProblem(line: string): ConfigurationProblem {
+  const [, number, message] = /^trawl\.jsonc:([0-9]+): (.*)$/s.exec(line) ?? [];
+  return number === undefined || message === undefined
+    ? { line: null, message: line }
+    : { line: Number(number), message };
 }
 
 function runThread(request: OptionsRequest): Promise<OptionsResult> {

@@ -1425,6 +1425,7 @@ export interface ObjectTypes {
     readonly productSubscription: { readonly args: NoArguments; readonly result: SourceOf<"ProductSubscriptionStatus"> };
     readonly usageStatistics: { readonly args: { readonly days?: number | null | undefined; readonly weeks?: number | null | undefined; readonly months?: number | null | undefined }; readonly result: SourceOf<"SiteUsageStatistics"> };
     readonly authProviders: { readonly args: NoArguments; readonly result: SourceOf<"AuthProviderConnection"> };
+    readonly configurationProblems: { readonly args: { readonly text: string }; readonly result: readonly (SourceOf<"ConfigurationProblem">)[] };
     readonly buildVersion: { readonly args: NoArguments; readonly result: string };
     readonly productVersion: { readonly args: NoArguments; readonly result: string };
     readonly updateCheck: { readonly args: NoArguments; readonly result: SourceOf<"UpdateCheck"> };
@@ -1446,6 +1447,10 @@ export interface ObjectTypes {
     readonly effectiveContents: { readonly args: NoArguments; readonly result: string };
     readonly validationMessages: { readonly args: NoArguments; readonly result: readonly (string)[] };
     readonly history: { readonly args: { readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined }; readonly result: SourceOf<"SiteConfigurationChangeConnection"> };
+  };
+  readonly ConfigurationProblem: {
+    readonly line: { readonly args: NoArguments; readonly result: number | null };
+    readonly message: { readonly args: NoArguments; readonly result: string };
   };
   readonly SiteConfigurationChangeConnection: {
     readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SiteConfigurationChange">)[] };

@@ -74,4 +74,6 @@ export interface PageViewer {
   readonly isSiteAdmin: boolean;
   /** Whether the browser is signed in, so that it can sign out. */
   readonly isSignedIn: boolean;
+  /** When the document was sent, by the clock of the server. */
+  readonly sentMs: number;
 }

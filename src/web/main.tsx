@@ -1,5 +1,6 @@
 import "./ui/tokens.css";
 import "./ui/base.css";
+import "./ui/code.css";
 import { render } from "preact";
 import { pages } from "./pages.js";
 import { Layout } from "./shell/layout.js";

@@ -71,6 +71,17 @@ export async function withPage(
   );
 }
 
+/** For `PageOptions.init`: the clock of the page differs by this from that of the server. */
+export function shiftedClock(shiftMs: number): string {
+  return `{
+    const RealDate = Date;
+    globalThis.Date = class extends RealDate {
+      constructor(...given) { given.length > 0 ? super(...given) : super(RealDate.now() + ${shiftMs}); }
+      static now() { return RealDate.now() + ${shiftMs}; }
+    };
+  }`;
+}
+
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 interface AxeViolation {

@@ -1,12 +1,13 @@
 /** Pages of site admins, organisations, teams, search contexts and settings. */
 import t from "tap";
-import { findViolations, withoutBrowser } from "../support/browser.js";
+import { findViolations, shiftedClock, withoutBrowser } from "../support/browser.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { ask } from "../support/graphql.js";
 import { becomes } from "../support/waiting.js";
 import { looks, WebSite } from "../support/web-site.js";
 
 const hostile = '<img src=x onerror="window.broken=1">';
+const aYearMs = 31_557_600_000;
 
 t.test("administration", { skip: withoutBrowser }, async (t) => {
   const fixture = GitFixture.create();
@@ -78,6 +79,35 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
     );
   });
 
+  await t.test("a text is checked as the configuration file", async (t) => {
+    await site.page(t, "root", "/site-admin/configuration", {}, async (page) => {
+      const field = page.getByRole("textbox", { name: "Configuration to check" });
+      const check = async (text: string): Promise<void> => {
+        await field.click();
+        await page.keyboard.press("Control+A");
+        await page.keyboard.insertText(text);
+        await page.getByRole("button", { name: "Check" }).click();
+      };
+      await check(`{\n  // one\n  "serch": {},\n  "workers": "${hostile.replaceAll('"', "'")}"\n}`);
+      await page.getByText("did you mean search?").waitFor();
+      await page.getByText("workers: must be").waitFor();
+      t.same(await findViolations(page), []);
+      await page.getByRole("button", { name: "Line 4" }).click();
+      await check('{ "workers": ');
+      await page.getByRole("listitem").getByText("expected").first().waitFor();
+      await check('{ "workers": 2 } // enough');
+      await page.getByText("The server could start with it.").waitFor();
+      t.same(await findViolations(page), []);
+    });
+    const refused = await ask(
+      site.daemon.url,
+      '{ site { configurationProblems(text: "{}") { line } } }',
+      null,
+      `token ${await site.token("ann")}`,
+    );
+    t.match(refused, { errors: [{ message: /site admin/ }] });
+  });
+
   await t.test("a user is created, promoted and deleted", async (t) => {
     await site.page(t, "root", "/site-admin/users", {}, async (page) => {
       await page.getByText("Create a user").click();
@@ -123,7 +153,7 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
     });
   });
 
-  await t.test("an invitation is made, and accepted by its recipient only", async (t) => {
+  await t.test("an invitation is made, and accepted by its recipient only, whose clock is a year ahead", async (t) => {
     await site.addUser("bea", false);
     let invitation = "";
     await site.page(t, "ann", "/organizations/acme", {}, async (page) => {
@@ -136,7 +166,7 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
       await page.goto(`${site.daemon.url}${invitation}`);
       await page.getByText("Only bea can answer it.").waitFor();
     });
-    await site.page(t, "bea", invitation, {}, async (page) => {
+    await site.page(t, "bea", invitation, { init: shiftedClock(aYearMs) }, async (page) => {
       await page.getByText("ann invites you to become a member of acme").waitFor();
       t.same(await findViolations(page), []);
       await page.getByRole("button", { name: "Accept" }).click();
@@ -147,8 +177,21 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
 
   await t.test("a search job is started, read and deleted", async (t) => {
     const query = `needle or "${hostile.replaceAll('"', '\\"')}" type:file`;
-    await site.page(t, "ann", `/search-jobs?q=${encodeURIComponent(query)}`, {}, async (page) => {
+    const permissions = ["clipboard-read", "clipboard-write"];
+    await site.page(t, "ann", `/search?q=${encodeURIComponent(query)}`, { permissions }, async (page) => {
+      await page.getByRole("button", { name: "Copy as…" }).click();
+      await page.getByRole("button", { name: "curl" }).click();
+      await page.getByText("Copied curl").waitFor();
+      t.match(await page.evaluate("navigator.clipboard.readText()"), /^curl --no-buffer .*stream\?q=needle/);
+      t.same(await findViolations(page), []);
+      await page.getByRole("link", { name: "Run as search job" }).click();
       await page.getByText("There are no search jobs yet.").waitFor();
+      await becomes(
+        t,
+        () => page.getByLabel("Query", { exact: true }).inputValue(),
+        `${query} patterntype:standard`,
+        "the query is filled in",
+      );
       await page.getByRole("button", { name: "Start" }).click();
       await page.getByText("complete", { exact: true }).waitFor();
       await page.getByText("1 of 1 repositories").waitFor();
@@ -187,7 +230,7 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
       await page.getByRole("button", { name: "Delete @ann/mine" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
       await page.getByRole("heading", { name: "Search contexts" }).waitFor();
-      t.equal(await page.getByText("@ann/mine").count(), 0);
+      await becomes(t, () => page.getByText("@ann/mine").count(), 0, "the context is gone");
       t.equal(await page.evaluate("window.broken"), undefined);
     });
   });
@@ -261,7 +304,8 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
       await one.keyboard.press("Control+A");
       await one.keyboard.insertText("{ broken");
       await one.getByText("This is no JSON yet.").waitFor();
-      t.equal(await one.getByRole("button", { name: "Save", exact: true }).isDisabled(), true);
+      const save = one.getByRole("button", { name: "Save", exact: true });
+      await becomes(t, () => save.isDisabled(), true, "what is broken cannot be saved");
     });
   });
 });

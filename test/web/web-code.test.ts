@@ -1,11 +1,13 @@
 /** The pages of a repository: directories, files, commits, comparisons, branches, contributors. */
 import t from "tap";
-import { findViolations, testBrowser, withoutBrowser, withPage } from "../support/browser.js";
+import { findViolations, shiftedClock, testBrowser, withoutBrowser, withPage } from "../support/browser.js";
 import { testDaemon } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
+import { becomes } from "../support/waiting.js";
 
 const hostile = '<img src=x onerror="document.title=1">';
 const lineCount = 20_000;
+const yearMs = 31_557_600_000;
 
 t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
   const fixture = GitFixture.create();
@@ -77,8 +79,8 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
   await t.test("a file of 20,000 lines is all in the document, and opens at the line of its address", async (t) => {
     await withPage(t, browser, at("/-/blob/long.c?L15000"), {}, async (page) => {
       await page.locator(".line.selected").getByText("int line_15000;").waitFor();
-      t.equal(await page.locator(".line").count(), lineCount);
-      t.ok(await page.locator(".line.selected").isVisible());
+      await becomes(t, () => page.locator(".line").count(), lineCount, "all lines are in the document");
+      await becomes(t, () => page.locator(".line.selected").isVisible(), true, "the line is in view");
       await page.locator(".line.selected .hljs-type").waitFor();
     });
   });
@@ -99,6 +101,15 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
     t.equal((await fetch(`${daemon.url}/example.org/none`, markup)).status, 404);
     t.equal((await fetch(at(""), markup)).status, 200);
     t.match((await fetch(at("/-/blob/src/a.ts"))).headers.get("content-type"), /^text\/plain/);
+  });
+
+  await t.test("how long ago something was is told by the clock of the server", async (t) => {
+    const told: string[] = [];
+    for (const shiftMs of [0, 10 * yearMs, -10 * yearMs])
+      await withPage(t, browser, at("/-/commits"), { init: shiftedClock(shiftMs) }, async (page) => {
+        told.push(await page.locator("time").first().innerText());
+      });
+    t.same(told.slice(1), [told[0], told[0]]);
   });
 
   await t.test("commits, their changes, comparisons, branches and contributors", async (t) => {

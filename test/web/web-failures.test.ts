@@ -6,6 +6,7 @@ import t from "tap";
 import { findViolations, withoutBrowser } from "../support/browser.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { ask } from "../support/graphql.js";
+import { becomes } from "../support/waiting.js";
 import { WebSite } from "../support/web-site.js";
 
 t.test("failures", { skip: withoutBrowser }, async (t) => {
@@ -90,6 +91,37 @@ t.test("failures", { skip: withoutBrowser }, async (t) => {
       t.same(await findViolations(page), []);
       await page.reload();
       await page.getByRole("link", { name: "Sign in" }).first().waitFor();
+    });
+  });
+
+  await t.test("a server that was upgraded while a page was open", async (t) => {
+    await site.page(t, "ann", "/search?q=needle", { allowed: [/status of 404/] }, async (page) => {
+      await page.getByText("a.ts").first().waitFor();
+      // The scripts have other names then: those that are not loaded yet are gone, and documents name others.
+      const later = /\.assets\/(?!index|common|search-page)/;
+      await page.route(later, (route) => route.fulfill({ status: 404 }));
+      await page.route("**/sign-in", async (route) => {
+        const response = await route.fetch();
+        const body = (await response.text()).replaceAll(/index-[\w-]+\.js/g, "index-other.js");
+        await route.fulfill({ response, body });
+      });
+      await page.getByLabel("Search query").fill("typed, not run");
+      await page.getByRole("button", { name: "Keys" }).click();
+      await page.getByRole("alert").getByText("The server was upgraded").waitFor();
+      t.same(await findViolations(page), []);
+      await page.unroute(later);
+      await page.getByRole("button", { name: "Load the page again" }).click();
+      await page.getByText("The server was upgraded").waitFor({ state: "detached" });
+      await becomes(t, () => page.getByLabel("Search query").inputValue(), "typed, not run", "what was typed is kept");
+      await page.getByText("a.ts").first().waitFor();
+
+      await page.route(later, (route) => route.fulfill({ status: 404 }));
+      await page.route("**/users/ann/settings", async (route) => {
+        await page.unroute(later);
+        await route.continue();
+      });
+      await page.getByRole("link", { name: "ann" }).click();
+      await page.getByRole("heading", { name: "Settings of ann" }).waitFor();
     });
   });
 

@@ -3,6 +3,7 @@ import t from "tap";
 import { findViolations, testBrowser, withoutBrowser, withPage } from "../support/browser.js";
 import { testDaemon } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
+import { becomes } from "../support/waiting.js";
 
 t.test("the frame", { skip: withoutBrowser }, async (t) => {
   const fixture = GitFixture.create();
@@ -32,7 +33,7 @@ t.test("the frame", { skip: withoutBrowser }, async (t) => {
       t.not(dark, light);
       await page.reload();
       await page.getByRole("button", { name: "Colours: dark" }).waitFor();
-      t.equal(await ground(), dark);
+      await becomes(t, ground, dark, "the colours are kept");
     });
   });
 

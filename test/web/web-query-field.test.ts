@@ -4,7 +4,7 @@ import t from "tap";
 import { findViolations, testBrowser, withoutBrowser, withPage } from "../support/browser.js";
 import { testDaemon } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
-import { until } from "../support/waiting.js";
+import { becomes, until } from "../support/waiting.js";
 
 t.test("the search field", { skip: withoutBrowser }, async (t) => {
   const fixture = GitFixture.create();
@@ -25,7 +25,7 @@ t.test("the search field", { skip: withoutBrowser }, async (t) => {
       ];
       for (const [typed, label, taken] of rows) {
         await complete(page, typed, label);
-        t.equal(await page.getByLabel("Search query").inputValue(), taken, typed);
+        await becomes(t, () => page.getByLabel("Search query").inputValue(), taken, typed);
       }
       await page.getByLabel("Search query").fill("re");
       await page.locator("[role=option]").first().waitFor();
@@ -50,10 +50,10 @@ t.test("the search field", { skip: withoutBrowser }, async (t) => {
       );
       await field.fill("a count:many");
       await page.getByText("many is not a number").waitFor();
-      t.same(await page.locator(".token-wrong").allTextContents(), ["count:", "many"]);
+      await becomes(t, () => page.locator(".token-wrong").allTextContents(), ["count:", "many"], "what is wrong");
       await field.fill("a count:5");
       await page.locator("#query-problem").waitFor({ state: "hidden" });
-      t.same(await page.locator(".token-wrong").allTextContents(), []);
+      await becomes(t, () => page.locator(".token-wrong").allTextContents(), [], "nothing is wrong");
     });
   });
 });

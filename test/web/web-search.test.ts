@@ -82,14 +82,14 @@ async function testAddress(t: Test, daemon: DaemonProcess, browser: Browser): Pr
       await page.getByRole("link", { name: /^Go\b/ }).click();
       await page.waitForURL(/lang%3Ago/);
       await page.getByText("src/changed.go").waitFor();
-      t.equal(await page.locator(".result").count(), 1);
-      t.equal(await field.inputValue(), "needle lang:go");
+      await becomes(t, () => page.locator(".result").count(), 1, "one result");
+      await becomes(t, () => field.inputValue(), "needle lang:go", "the field shows the address");
       await page.reload();
       await page.getByText("src/changed.go").waitFor();
-      t.equal(await field.inputValue(), "needle lang:go");
+      await becomes(t, () => field.inputValue(), "needle lang:go", "the field shows the address");
       await page.getByRole("link", { name: /^Go ✕/ }).click();
       await status.waitFor();
-      t.equal(await field.inputValue(), "needle", "the second click takes the filter back");
+      await becomes(t, () => field.inputValue(), "needle", "the second click takes the filter back");
       await page.goBack();
       await until("one result", async () => (await page.locator(".result").count()) === 1);
       await page.goBack();
@@ -122,7 +122,12 @@ async function testContent(t: Test, daemon: DaemonProcess, browser: Browser): Pr
       await page.getByRole("button", { name: "32 more matching lines" }).click();
       await becomes(t, () => page.locator(".line.match").count(), 40, "all lines");
       await search(page, daemon, "needle file:md");
-      t.same(await page.locator(".line mark").allTextContents(), ["needle", "needle"], "behind a wide character");
+      await becomes(
+        t,
+        () => page.locator(".line mark").allTextContents(),
+        ["needle", "needle"],
+        "behind a wide character",
+      );
       t.match(await page.locator(".path").getAttribute("href"), /docs\/a%20b%23c%3F\.md$/);
     });
   });

@@ -24,7 +24,11 @@ export interface ConfigFile {
 
 /** Reads and checks a configuration file. Adds what is wrong to `problems`; the content is then empty. */
 export function readConfigFile(path: string, problems: string[]): ConfigFile {
-  const text = readText(path);
+  return parseConfigFile(path, readText(path), problems);
+}
+
+/** The same for a text that may become the file at `path`. */
+export function parseConfigFile(path: string, text: string, problems: string[]): ConfigFile {
   const errors: ParseError[] = [];
   const tree = parseTree(text, errors, { allowTrailingComma: true });
   const content: unknown = tree ? getNodeValue(tree) : {};

@@ -5,6 +5,7 @@ import type { GraphqlServices } from "../../browse/request-context.js";
 import { GraphqlExecutor } from "../../graphql/execution/executor.js";
 import { createSchema } from "../../graphql/execution/schema.js";
 import type { ResolvedOptions } from "../options.js";
+import { checkConfiguration } from "../reread-options.js";
 import { addRemote } from "../remote-repository.js";
 import type { DaemonParts } from "./parts.js";
 import { siteId } from "./program.js";
@@ -36,6 +37,7 @@ export function createGraphqlServices(
     historyStatusOf: (repository) => sync.historyStatus(repository),
     externalUrl: () => searcher.baseUrl,
     configuration: lazy(() => visibleConfiguration(options)),
+    checkConfiguration: (text) => checkConfiguration(options.typed, text),
     siteId: siteId(options.data),
   };
 }

@@ -75,6 +75,10 @@ export const site: ResolversOf<"Site"> = {
       history: paginateBothWays([], {}),
     };
   },
+  configurationProblems: async (_, { text }, context) => {
+    context.requireSiteAdmin();
+    return await context.beforeEnd(context.services.checkConfiguration(text), "the check of the configuration");
+  },
   latestSettings,
   settingsCascade: (source, _, context) => loadCascade(source, context),
   configurationCascade: (source, _, context) => loadCascade(source, context),

@@ -95,7 +95,9 @@ export function replyPage(
 function pageDocument(files: WebFiles, page: WebPage, viewer: Viewer, cookies: string | undefined): string {
   const theme = readCookie(cookies, themeCookie);
   const { name, isSiteAdmin, isSignedIn } = viewer;
-  const about = escapeHtml(JSON.stringify({ name, isSiteAdmin, isSignedIn } satisfies PageViewer));
+  const about = escapeHtml(
+    JSON.stringify({ name, isSiteAdmin, isSignedIn, sentMs: new Date().getTime() } satisfies PageViewer),
+  );
   const links = files
     .filesOf(page)
     .map((file) =>

@@ -45,7 +45,7 @@ export function AccountPage() {
   const { user } = answer.value;
   if (user === null) return <State title="There is no such user" />;
   return (
-    <div class="account">
+    <div class="column-page">
       <h1>Settings of {user.username}</h1>
       <Profile user={user} />
       <Tokens userId={user.id} />

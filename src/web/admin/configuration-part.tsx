@@ -3,6 +3,7 @@ import { useGraphql } from "../api/use-graphql.js";
 import { Editor } from "../editor/editor.js";
 import { jsonLanguage } from "../editor/json-language.js";
 import { Failure, Notice, Waiting } from "../ui/states.js";
+import { ConfigurationCheck } from "./configuration-check.js";
 import { listOptions } from "./configuration-schema.js";
 
 interface ConfigurationData {
@@ -45,6 +46,7 @@ export function ConfigurationPart() {
       <div class="configuration-text panel">
         <Editor label="Configuration" text={effectiveContents} extensions={extensions} isReadOnly={true} />
       </div>
+      <ConfigurationCheck />
       <h2 id="options">Options</h2>
       <div class="admin-bar">
         <input

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { graphql } from "./graphql.js";
 
 /** The state of a request. */
@@ -28,7 +28,8 @@ export function useGraphql<T>(
   const round = useSignal(0);
   const state = useSignal<{ readonly key: string; readonly answer: Answer<T> }>({ key, answer: waiting });
   const wanted = round.value;
-  useEffect(() => {
+  // Before the browser paints, which takes longer than many an answer.
+  useLayoutEffect(() => {
     const stop = new AbortController();
     // When the same is asked again, the previous answer stays until the next one.
     const { key: shownKey, answer: shown } = state.peek();

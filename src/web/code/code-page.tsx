@@ -9,7 +9,6 @@ import { DirectoryPage } from "./files/directory-page.js";
 import { FilePage } from "./files/file-page.js";
 import { RefsPage } from "./refs-page.js";
 import { RepositoryFrame } from "./repository-frame.js";
-import "../ui/code.css";
 import "./code.css";
 
 /** The pages of a repository: `/NAME[@REVISION][/-/PAGE[/PATH]]`. */

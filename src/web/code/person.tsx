@@ -1,3 +1,5 @@
+import { serverTimeMs } from "../route/viewer.js";
+
 /** An author or committer, as GraphQL tells. */
 export interface Signature {
   readonly date: string;
@@ -19,7 +21,7 @@ const units = [
 
 /** How long ago, with the exact time as a tooltip. */
 export function When({ date }: { readonly date: string }) {
-  const seconds = (Date.parse(date) - new Date().getTime()) / 1000;
+  const seconds = (Date.parse(date) - serverTimeMs()) / 1000;
   const unit = units.find(([, size]) => Math.abs(seconds) >= size);
   const text = unit === undefined ? "just now" : relative.format(Math.round(seconds / unit[1]), unit[0]);
   return (

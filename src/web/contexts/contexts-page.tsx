@@ -16,7 +16,7 @@ export function ContextsPage() {
     document.title = `${spec === "" ? "Search contexts" : spec === "new" ? "New context" : spec} · Trawl`;
   }, [spec]);
   return (
-    <div class="contexts" key={spec}>
+    <div class="column-page contexts" key={spec}>
       {spec === "" ? (
         <ContextList />
       ) : spec === "new" && viewer.name !== "" ? (

@@ -40,7 +40,7 @@ export function JobsPage() {
       </State>
     );
   return (
-    <div class="jobs">
+    <div class="column-page jobs">
       <Jobs />
     </div>
   );

@@ -1,6 +1,6 @@
 import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
-import { viewer } from "../route/viewer.js";
+import { serverTimeMs, viewer } from "../route/viewer.js";
 import { ActionError, useAction } from "../ui/action.js";
 import { Failure, Waiting } from "../ui/states.js";
 
@@ -72,5 +72,5 @@ function describeOutcome({ responseType, revokedAt, expiresAt }: Invitation): st
   if (revokedAt !== null) return "The invitation was revoked.";
   if (responseType === "ACCEPT") return "The invitation was accepted.";
   if (responseType === "REJECT") return "The invitation was declined.";
-  return Date.parse(expiresAt) < new Date().getTime() ? "The invitation has expired: ask for another one." : "";
+  return Date.parse(expiresAt) < serverTimeMs() ? "The invitation has expired: ask for another one." : "";
 }

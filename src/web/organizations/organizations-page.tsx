@@ -25,7 +25,7 @@ export function OrganizationsPage() {
       </State>
     );
   return (
-    <div class="organizations" key={`${kind} ${name} ${invitation}`}>
+    <div class="column-page organizations" key={`${kind} ${name} ${invitation}`}>
       {given === "invitation" && invitation !== undefined && invitation !== "settings" ? (
         <InvitationView token={invitation} />
       ) : kind === "teams" ? (

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { scan } from "../../query/syntax/scan.js";
+import { loadPart } from "../route/load-part.js";
 import { typedQuery, type QueryState } from "./query-state.js";
 import type { ContextPickerProps } from "./context-picker.js";
 
@@ -15,7 +16,7 @@ export function ContextButton({ change }: { readonly change: (text: string) => v
   const open = (): void => {
     isOpen.value = !isOpen.value;
     if (picker.peek() !== undefined) return;
-    import("./context-picker.js").then(
+    loadPart(() => import("./context-picker.js")).then(
       ({ ContextPicker }) => {
         picker.value = ContextPicker;
       },

@@ -1,5 +1,6 @@
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import { loadPart } from "../route/load-part.js";
 import { address, navigate, page } from "../route/router.js";
 import { callAfter } from "../ui/delay.js";
 import { addKeys } from "../ui/keys.js";
@@ -7,7 +8,14 @@ import { CompletionList, completionId, completionListId } from "./completion/com
 import { CompletionState } from "./completion/completion-state.js";
 import { splitQuery } from "./query-highlight.js";
 import type { QueryProblem } from "./query-problem.js";
-import { addressOfQuery, emptyQuery, queryOfAddress, typedQuery, type QueryState } from "./query-state.js";
+import {
+  addressOfQuery,
+  emptyQuery,
+  queryOfAddress,
+  takeKeptQuery,
+  typedQuery,
+  type QueryState,
+} from "./query-state.js";
 import { QueryToggles } from "./query-toggles.js";
 import "./query-field.css";
 
@@ -137,7 +145,7 @@ function useAddress(): void {
   const url = address.value;
   const isSearch = page.value?.name === "search";
   useMemo(() => {
-    typedQuery.value = isSearch ? queryOfAddress(url) : emptyQuery;
+    typedQuery.value = takeKeptQuery() ?? (isSearch ? queryOfAddress(url) : emptyQuery);
   }, [url, isSearch]);
 }
 
@@ -150,7 +158,7 @@ function useProblem({ text, patternType }: QueryState): Signal<QueryProblem | un
     let isCurrent = true;
     const pending = callAfter(problemPauseMs, () => {
       // The parser is loaded when it is first needed.
-      import("./query-problem.js").then(
+      loadPart(() => import("./query-problem.js")).then(
         ({ findProblem }) => {
           if (isCurrent) problem.value = findProblem(text, patternType);
         },

@@ -5,6 +5,7 @@ import { collectLeaves, type FieldNode } from "../../query/syntax/ast.js";
 import { placeOfBytes } from "../../query/syntax/characters.js";
 import { parseQuery } from "../../query/syntax/parse.js";
 import { locateErrors, QueryError } from "../../query/syntax/query-error.js";
+import { serverTimeMs } from "../route/viewer.js";
 import type { PatternType } from "./query-state.js";
 
 /** What is wrong with a query, and where: UTF-16 code units, `to` exclusive. */
@@ -33,5 +34,5 @@ export function findProblem(text: string, type: PatternType): QueryProblem | und
 function checkValue({ name, value, negated }: FieldNode): void {
   if (negated && !fields[name].negatable)
     throw new TrawlError("bad-query", `field "${name}" does not support negation`);
-  checkPlainValue(name, value, new Date().getTime());
+  checkPlainValue(name, value, serverTimeMs());
 }

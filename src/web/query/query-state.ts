@@ -32,3 +32,21 @@ export function addressOfQuery({ text, patternType, caseSensitive }: QueryState)
   if (caseSensitive) parameters.set("case", "yes");
   return `/search?${parameters}`;
 }
+
+/** The query as one text, with everything that decides what it finds. */
+export function wholeText({ text, patternType, caseSensitive }: QueryState): string {
+  return `${text}${caseSensitive ? " case:yes" : ""} patterntype:${patternType}`;
+}
+
+/** Loads the page again from the server; what is in the search field stays there. */
+export function reloadWithQuery(): void {
+  history.replaceState({ typed: typedQuery.peek() }, "");
+  window.location.reload();
+}
+
+/** What was in the search field before `reloadWithQuery`; undefined after the first call. */
+export function takeKeptQuery(): QueryState | undefined {
+  const kept = (history.state as { readonly typed?: QueryState } | null)?.typed;
+  if (kept !== undefined) history.replaceState(null, "");
+  return kept;
+}

@@ -1,6 +1,7 @@
 import { addExpression } from "../query/add-expression.js";
-import { addressOfQuery } from "../query/query-state.js";
-import { ShareMenu } from "./share-menu.js";
+import { addressOfQuery, wholeText } from "../query/query-state.js";
+import { viewer } from "../route/viewer.js";
+import { ShareButton } from "./share-button.js";
 import { SaveSearch } from "./save-search.js";
 import type { SearchRun } from "./search-run.js";
 
@@ -26,8 +27,17 @@ export function RunSummary({ run }: { readonly run: SearchRun }) {
             All results
           </a>
         )}
+        {viewer.name !== "" && (
+          <a
+            class="button quiet"
+            href={`/search-jobs?${new URLSearchParams({ q: wholeText(query) })}`}
+            title="All results in a file, however long the search takes"
+          >
+            Run as search job
+          </a>
+        )}
         <SaveSearch query={query} />
-        <ShareMenu query={query} />
+        <ShareButton query={query} />
       </span>
     </div>
   );

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
-import type { QueryState } from "../query/query-state.js";
+import { wholeText, type QueryState } from "../query/query-state.js";
+import { loadPart } from "../route/load-part.js";
 import { viewer } from "../route/viewer.js";
 import type { SaveDialogProps } from "./save-dialog.js";
 
@@ -11,10 +12,10 @@ export function SaveSearch({ query }: { readonly query: QueryState }) {
   if (viewer.name === "") return null;
   const open = async (): Promise<void> => {
     try {
-      const { SaveDialog } = await import("./save-dialog.js");
+      const { SaveDialog } = await loadPart(() => import("./save-dialog.js"));
       dialog.value = SaveDialog;
-    } catch {
-      message.value = "The server cannot be reached.";
+    } catch (error) {
+      message.value = error instanceof Error ? error.message : String(error);
     }
   };
   const Dialog = dialog.value;
@@ -28,7 +29,7 @@ export function SaveSearch({ query }: { readonly query: QueryState }) {
       </span>
       {Dialog !== undefined && (
         <Dialog
-          text={`${query.text}${query.caseSensitive ? " case:yes" : ""} patterntype:${query.patternType}`}
+          text={wholeText(query)}
           close={(isSaved) => {
             dialog.value = undefined;
             message.value = isSaved ? "Saved" : "";

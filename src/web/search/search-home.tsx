@@ -3,6 +3,7 @@ import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { graphql } from "../api/graphql.js";
 import { addressOfQuery, emptyQuery } from "../query/query-state.js";
+import { loadPart } from "../route/load-part.js";
 import { viewer } from "../route/viewer.js";
 
 const examples: readonly (readonly [query: string, what: string])[] = [
@@ -40,7 +41,9 @@ export function SearchHome() {
   }, [data]);
   const editor = useSignal<ComponentType | undefined>(undefined);
   const edit = async (): Promise<void> => {
-    const { SavedSearches } = await import("./saved-searches.js").catch(() => ({ SavedSearches: undefined }));
+    const { SavedSearches } = await loadPart(() => import("./saved-searches.js")).catch(() => ({
+      SavedSearches: undefined,
+    }));
     editor.value = SavedSearches;
   };
   const Editor = editor.value;

@@ -1,5 +1,5 @@
 import { useSignalEffect } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { queryOfAddress } from "../query/query-state.js";
 import { address, arrival } from "../route/router.js";
 import { addKeys } from "../ui/keys.js";
@@ -7,7 +7,7 @@ import { FilterPanel } from "./filter-panel.js";
 import { SearchHome } from "./search-home.js";
 import { RunNotices } from "./run-notices.js";
 import { RunSummary } from "./run-summary.js";
-import { FileReader } from "./results/file-reader.js";
+import { lazyReader } from "./results/lazy-reader.js";
 import { resultView } from "./results/result-views.js";
 import type { ResultState } from "./results/result-context.js";
 import { ResultList } from "./result-list.js";
@@ -15,22 +15,27 @@ import { stepToResult } from "./result-steps.js";
 import { currentRun, showRun } from "./run-keeper.js";
 import type { SearchRun } from "./search-run.js";
 import "./search-page.css";
-import "../ui/code.css";
 import "./results.css";
 
 /** `/search`: the results of the query in the address, or the start page. */
 export function SearchPage() {
   const url = address.value;
   const isEmpty = queryOfAddress(url).text.trim() === "";
-  useEffect(() => {
+  // The search begins, and its list is there, before the browser paints.
+  useLayoutEffect(() => {
     if (isEmpty) return undefined;
     const query = queryOfAddress(url);
     showRun(url.href, query, arrival.peek() === "history");
     document.title = `${query.text} · Trawl`;
     const run = currentRun.peek();
-    return () => {
-      if (run === undefined) return;
+    if (run === undefined) return undefined;
+    // When the page is left, the address has changed and the next page is scrolled already.
+    const follow = (): void => {
       run.scrollY = window.scrollY;
+    };
+    window.addEventListener("scroll", follow, { passive: true });
+    return () => {
+      window.removeEventListener("scroll", follow);
       run.stop();
     };
   }, [url, isEmpty]);
@@ -62,9 +67,9 @@ export function SearchPage() {
 function Results({ run }: { readonly run: SearchRun }) {
   const host = useRef<HTMLElement>(null);
   const list = useRef<ResultList>(undefined);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (host.current === null) return undefined;
-    const reader = new FileReader();
+    const reader = lazyReader();
     const states = new Map<string, ResultState>();
     const state = (key: string): ResultState => {
       const known = states.get(key) ?? {};
@@ -73,8 +78,8 @@ function Results({ run }: { readonly run: SearchRun }) {
     };
     const context = {
       state,
-      highlight: reader.highlight.bind(reader),
-      readLines: reader.readLines.bind(reader),
+      highlight: reader.highlight,
+      readLines: reader.readLines,
     };
     const made = new ResultList(host.current, run.store, (match, key) => resultView(match, key, context));
     list.current = made;

@@ -1,13 +1,21 @@
 import { useSignal } from "@preact/signals";
-import type { QueryState } from "../query/query-state.js";
+import { useEffect, useRef } from "preact/hooks";
+import { wholeText, type QueryState } from "../query/query-state.js";
 import { callAfter } from "../ui/delay.js";
 import { shellWord } from "../ui/shell-word.js";
 import { streamParameters } from "./search-run.js";
 
 const confirmationMs = 1500;
 
+export interface ShareMenuProps {
+  readonly query: QueryState;
+}
+
 /** Copies the search in the form of another tool. */
-export function ShareMenu({ query }: { readonly query: QueryState }) {
+export function ShareMenu({ query }: ShareMenuProps) {
+  const first = useRef<HTMLButtonElement>(null);
+  // In place of the button that opened it, which had the focus.
+  useEffect(() => first.current?.focus(), []);
   const copied = useSignal("");
   const copy = (what: string, text: string): void => {
     navigator.clipboard.writeText(text).then(
@@ -32,8 +40,14 @@ export function ShareMenu({ query }: { readonly query: QueryState }) {
       <span class="soft small" role="status">
         {copied.value === "" ? "Copy as" : `Copied ${copied.value}`}
       </span>
-      {forms.map(([name, text]) => (
-        <button key={name} type="button" class="button quiet" onClick={() => copy(name, text())}>
+      {forms.map(([name, text], at) => (
+        <button
+          key={name}
+          ref={at === 0 ? first : null}
+          type="button"
+          class="button quiet"
+          onClick={() => copy(name, text())}
+        >
           {name}
         </button>
       ))}
@@ -47,7 +61,6 @@ function curlCommand(query: QueryState): string {
   return `curl --no-buffer -H "Authorization: token $SRC_ACCESS_TOKEN" ${shellWord(url)}`;
 }
 
-function srcCommand({ text, patternType, caseSensitive }: QueryState): string {
-  const whole = `${text}${caseSensitive ? " case:yes" : ""} patterntype:${patternType}`;
-  return `SRC_ENDPOINT=${shellWord(window.location.origin)} src search -stream ${shellWord(whole)}`;
+function srcCommand(query: QueryState): string {
+  return `SRC_ENDPOINT=${shellWord(window.location.origin)} src search -stream ${shellWord(wholeText(query))}`;
 }

@@ -6,6 +6,8 @@ import { QueryField } from "../query/query-field.js";
 import { keyListOpen } from "../ui/keys.js";
 import { Failure, State, Waiting } from "../ui/states.js";
 import { Header } from "./header.js";
+import { UpgradeNotice } from "./upgrade-notice.js";
+import { isOutdated, loadPart } from "../route/load-part.js";
 import { address, page } from "../route/router.js";
 import "./layout.css";
 
@@ -29,6 +31,7 @@ export function Layout({ pages }: { readonly pages: PageLoaders }) {
       <Header>
         <QueryField />
       </Header>
+      <UpgradeNotice />
       <main id="main" tabIndex={-1}>
         <Page pages={pages} />
       </main>
@@ -43,7 +46,7 @@ function Keys() {
   const isOpen = keyListOpen.value;
   useEffect(() => {
     if (!isOpen || list.peek() !== undefined) return;
-    import("./key-list.js").then(
+    loadPart(() => import("./key-list.js")).then(
       ({ KeyList }) => {
         list.value = KeyList;
       },
@@ -95,12 +98,14 @@ function load(name: WebPageName, pages: PageLoaders): Signal<Loaded> {
   if (known !== undefined) return known;
   const state = signal<Loaded>({ kind: "waiting" });
   loaded.set(name, state);
-  pages[name]().then(
+  loadPart(pages[name]).then(
     (view) => {
       state.value = { kind: "ready", view };
     },
     (error: unknown) => {
-      state.value = { kind: "failed", error };
+      // The page is at an address of its own already, and nothing was typed in it yet.
+      if (isOutdated.peek()) window.location.reload();
+      else state.value = { kind: "failed", error };
     },
   );
   return state;

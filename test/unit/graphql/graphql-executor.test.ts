@@ -76,6 +76,7 @@ function executor(read: (read: Read) => Promise<unknown>, search: (sink: EventSi
     }),
     externalUrl: () => "http://localhost",
     configuration: () => "{}",
+    checkConfiguration: async () => [],
     siteId: "x",
   } as unknown as GraphqlServices;
   const limits = { aliases: 0, fields: 0, depth: 0, duplicateFields: 0, uniqueFields: 0 };

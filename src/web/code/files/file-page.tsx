@@ -22,7 +22,7 @@ const fileQuery = `query File($name: String!, $revision: String!, $path: String!
       oid
       path(path: $path) {
         ... on GitTree { isDirectory externalURLs { url serviceKind } }
-        ... on GitBlob { isDirectory byteSize totalLines binary languages externalURLs { url serviceKind } }
+        ... on GitBlob { isDirectory byteSize externalURLs { url serviceKind } }
       }
     }
   }
@@ -63,15 +63,6 @@ function File({ path, oid, entry }: FileProps) {
       </State>
     );
   if (isDirectory) return null;
-  if (entry.binary === true)
-    return (
-      <State title="The file is not text">
-        <p>It has {(entry.byteSize ?? 0).toLocaleString("en")} bytes.</p>
-        <a class="button" href={raw} download={path.path.split("/").at(-1)}>
-          Download
-        </a>
-      </State>
-    );
   if ((entry.byteSize ?? 0) > shownBytesMax)
     return (
       <State title="The file is too large for a page">

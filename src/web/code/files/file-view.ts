@@ -1,4 +1,5 @@
 import type { BlameHunk } from "./blame.js";
+import { callAfter, type PendingCall } from "../../ui/delay.js";
 import { chunkLineCount, parseRows, type Highlighting } from "./highlighting.js";
 import type { LineRange } from "./line-range.js";
 
@@ -10,16 +11,22 @@ export interface FileViewEvents {
   readonly choose: (name: string) => void;
 }
 
+/** How long lines are made at a time, between which the browser paints and answers. */
+const sliceMs = 8;
+
 /** Longer lines are cut: they stall every browser. */
 const lineLengthMax = 20_000;
 
 /**
- * The lines of a file in the document. All of them are there, so that the browser's own find sees the whole file; the
- * browser lays out only chunks that are in view (`content-visibility` in code.css), and only those are highlighted.
+ * The lines of a file in the document. All of them get there, so that the browser's own find sees the whole file: those in
+ * view at once, the others after they were painted. The browser lays out only chunks that are in view
+ * (`content-visibility` in file.css), and only those are highlighted.
  */
 export class FileView {
   readonly lineCount: number;
   readonly #host: HTMLElement;
+  readonly #text: readonly string[];
+  /** The elements of the lines that were made. */
   readonly #lines: HTMLElement[] = [];
   readonly #chunks: HTMLElement[] = [];
   readonly #events: FileViewEvents;
@@ -27,25 +34,35 @@ export class FileView {
   readonly #seen = new Set<number>();
   #highlighting: Highlighting = [];
   #selected: LineRange | undefined;
+  #rest: PendingCall | undefined;
 
   constructor(host: HTMLElement, text: string, events: FileViewEvents) {
     this.#host = host;
     this.#events = events;
     const lines = (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
+    this.#text = lines;
     this.lineCount = text === "" ? 0 : lines.length;
     this.#observer = new IntersectionObserver((seen) => this.#see(seen), { rootMargin: "600px" });
     const all = document.createDocumentFragment();
-    for (let from = 0; from < this.lineCount; from += chunkLineCount)
-      all.append(this.#makeChunk(lines.slice(from, from + chunkLineCount), from));
+    for (let from = 0; from < this.lineCount; from += chunkLineCount) {
+      const chunk = document.createElement("div");
+      chunk.className = "chunk";
+      chunk.style.setProperty("--lines", String(Math.min(chunkLineCount, this.lineCount - from)));
+      this.#chunks.push(chunk);
+      all.append(chunk);
+    }
+    this.#makeLines(0);
     const gutter = String(this.lineCount).length;
     host.style.setProperty("--gutter", `${gutter + 2}ch`);
     host.replaceChildren(all);
     host.addEventListener("click", this.#click);
     host.addEventListener("dblclick", this.#choose);
     for (const chunk of this.#chunks) this.#observer.observe(chunk);
+    this.#makeRest(1);
   }
 
   close(): void {
+    this.#rest?.cancel();
     this.#observer.disconnect();
     this.#host.removeEventListener("click", this.#click);
     this.#host.removeEventListener("dblclick", this.#choose);
@@ -63,6 +80,7 @@ export class FileView {
   }
 
   scrollTo(line: number): void {
+    this.#makeLinesOf({ from: line, to: line });
     this.#lines[line - 1]?.scrollIntoView({ block: "center" });
   }
 
@@ -70,29 +88,48 @@ export class FileView {
   showBlame(hunks: readonly BlameHunk[] | undefined): void {
     for (const shown of this.#host.querySelectorAll(".blame")) shown.remove();
     this.#host.classList.toggle("with-blame", hunks !== undefined);
+    if (hunks !== undefined) this.#makeLinesOf({ from: 1, to: this.lineCount });
     for (const hunk of hunks ?? []) this.#lines[hunk.startLine - 1]?.prepend(blameLink(hunk));
   }
 
-  #makeChunk(lines: readonly string[], from: number): HTMLElement {
-    const chunk = document.createElement("div");
-    chunk.className = "chunk";
-    chunk.style.setProperty("--lines", String(lines.length));
-    lines.forEach((text, i) => {
+  /** Makes the lines of the chunks from this one on, a few at a time. */
+  #makeRest(from: number): void {
+    if (from >= this.#chunks.length) return;
+    this.#rest = callAfter(0, () => {
+      const endMs = performance.now() + sliceMs;
+      let at = from;
+      do this.#makeLines(at++);
+      while (at < this.#chunks.length && performance.now() < endMs);
+      this.#makeRest(at);
+    });
+  }
+
+  #makeLinesOf(range: LineRange): void {
+    const last = Math.min(range.to, this.lineCount) - 1;
+    for (let at = Math.floor((range.from - 1) / chunkLineCount); at * chunkLineCount <= last; at++) this.#makeLines(at);
+  }
+
+  /** Makes the lines of a chunk. Idempotent. */
+  #makeLines(at: number): void {
+    const chunk = this.#chunks[at];
+    const from = at * chunkLineCount;
+    if (chunk === undefined || this.#lines[from] !== undefined) return;
+    this.#text.slice(from, from + chunkLineCount).forEach((text, i) => {
       const line = document.createElement("div");
       line.className = "line";
       line.dataset["line"] = String(from + i + 1);
       const code = document.createElement("code");
       code.textContent = text.length > lineLengthMax ? cutLine(text) : text;
       line.append(code);
-      this.#lines.push(line);
+      this.#lines[from + i] = line;
       chunk.append(line);
     });
-    this.#chunks.push(chunk);
-    return chunk;
   }
 
   #linesOf(range: LineRange | undefined): readonly HTMLElement[] {
-    return range === undefined ? [] : this.#lines.slice(range.from - 1, range.to);
+    if (range === undefined) return [];
+    this.#makeLinesOf(range);
+    return this.#lines.slice(range.from - 1, range.to);
   }
 
   #see(seen: readonly IntersectionObserverEntry[]): void {
@@ -100,6 +137,7 @@ export class FileView {
       const chunk = this.#chunks.indexOf(target as HTMLElement);
       if (!isIntersecting || this.#seen.has(chunk)) continue;
       this.#seen.add(chunk);
+      this.#makeLines(chunk);
       this.#highlightChunk(chunk);
     }
   }

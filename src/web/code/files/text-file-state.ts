@@ -1,6 +1,6 @@
 import { type Signal, useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect } from "preact/hooks";
 import type { PagePath } from "../../../model/page-path.js";
 import { request } from "../../api/api-error.js";
 import { address, navigate } from "../../route/router.js";
@@ -15,22 +15,31 @@ export interface FileState {
   /** Undefined before the text has arrived. */
   readonly view: Signal<FileView | undefined>;
   readonly error: Signal<unknown>;
+  readonly isBinary: Signal<boolean>;
   /** The name that was double-clicked; "" if none was. */
   readonly word: Signal<string>;
 }
+
+/** The daemon decides by the same bytes whether a file is text. */
+const headBytes = 8192;
 
 /** Reads the text, shows it in `host` with the lines of the address selected, then highlights it. */
 export function useFileView(path: PagePath, host: RefObject<HTMLDivElement | null>): FileState {
   const view = useSignal<FileView | undefined>(undefined);
   const error = useSignal<unknown>(undefined);
+  const isBinary = useSignal(false);
   const word = useSignal("");
   const { name, revision, path: file } = path;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const stop = new AbortController();
     const show = async (): Promise<void> => {
       const response = await request(pageUrl(path, "raw", file), { signal: stop.signal });
       const text = await response.text();
       if (host.current === null || stop.signal.aborted) return;
+      if (text.slice(0, headBytes).includes("\0")) {
+        isBinary.value = true;
+        return;
+      }
       const shown = new FileView(host.current, text, {
         select: (range) => navigate(`${address.peek().pathname}${lineRangeText(range)}`, "replace"),
         choose: (chosen) => {
@@ -49,10 +58,10 @@ export function useFileView(path: PagePath, host: RefObject<HTMLDivElement | nul
       if (!stop.signal.aborted) error.value = reason;
     });
     return () => stop.abort();
-  }, [name, revision, file, view, error, word, host]);
+  }, [name, revision, file, view, error, isBinary, word, host]);
   const at = address.value;
   useEffect(() => view.value?.select(readLineRange(at)), [at, view.value]);
-  return { view, error, word };
+  return { view, error, isBinary, word };
 }
 
 export interface BlameState {

@@ -1,8 +1,10 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { PagePath } from "../../../model/page-path.js";
+import { useGraphql } from "../../api/use-graphql.js";
 import { address, navigate } from "../../route/router.js";
-import { Failure, Notice, Waiting } from "../../ui/states.js";
+import { Failure, Notice, State, Waiting } from "../../ui/states.js";
+import type { RepositoryAnswer } from "../found.js";
 import { pageUrl, repositoryFilter, searchUrl } from "../urls.js";
 import type { FileEntry } from "./file-entry.js";
 import { readLineRange, lineRangeText } from "./line-range.js";
@@ -19,7 +21,7 @@ interface TextFileProps {
 /** The text of a file with its tools. */
 export function TextFile({ path, oid, entry }: TextFileProps) {
   const host = useRef<HTMLDivElement>(null);
-  const { view, error, word } = useFileView(path, host);
+  const { view, error, isBinary, word } = useFileView(path, host);
   const isWrapped = useSignal(false);
   const hasOutline = useSignal(false);
   const blame = useBlame(path, view, error);
@@ -32,12 +34,14 @@ export function TextFile({ path, oid, entry }: TextFileProps) {
   useFileKeys(actions, `${oid}/${path.path}`);
   if (error.value !== undefined && view.value === undefined)
     return <Failure what="The file could not be read" error={error.value} />;
+  if (isBinary.value) return <BinaryFile path={path} entry={entry} />;
   return (
     <section class="panel file" aria-label={path.path}>
       <h1 class="unseen">{path.path}</h1>
       <div class="panel-head file-tools">
         <span class="soft small">
-          {[...(entry.languages ?? []), `${(entry.totalLines ?? 0).toLocaleString("en")} lines`].join(" · ")}
+          <Languages path={path} />
+          {view.value !== undefined && `${view.value.lineCount.toLocaleString("en")} lines`}
         </span>
         <Switch label="Outline" isOn={hasOutline.value} act={actions.outline} />
         <Switch
@@ -58,6 +62,32 @@ export function TextFile({ path, oid, entry }: TextFileProps) {
         <div ref={host} class={`file-lines${isWrapped.value ? " wrapped" : ""}`} />
       </div>
     </section>
+  );
+}
+
+const languagesQuery = `query FileLanguages($name: String!, $revision: String!, $path: String!) {
+  repository(name: $name) { commit(rev: $revision) { blob(path: $path) { languages } } }
+}`;
+
+/** The daemon reads the text to tell it, so it is asked for beside the text. */
+function Languages({ path: { name, revision, path } }: { readonly path: PagePath }) {
+  const { answer } = useGraphql<RepositoryAnswer<{ readonly blob: { readonly languages: readonly string[] } | null }>>(
+    "FileLanguages",
+    languagesQuery,
+    { name, revision, path },
+  );
+  const found = answer.kind === "ready" ? answer.value.repository?.commit?.blob?.languages : undefined;
+  return <>{(found ?? []).map((language) => `${language} · `)}</>;
+}
+
+function BinaryFile({ path, entry }: { readonly path: PagePath; readonly entry: FileEntry }) {
+  return (
+    <State title="The file is not text">
+      <p>It has {(entry.byteSize ?? 0).toLocaleString("en")} bytes.</p>
+      <a class="button" href={pageUrl(path, "raw", path.path)} download={path.path.split("/").at(-1)}>
+        Download
+      </a>
+    </State>
   );
 }
 

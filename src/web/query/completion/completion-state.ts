@@ -1,8 +1,9 @@
 import { batch, signal } from "@preact/signals";
+import { loadPart } from "../../route/load-part.js";
 import { callAfter, type PendingCall } from "../../ui/delay.js";
 import type { PatternType } from "../query-state.js";
 import { findPlace, type CompletionPlace } from "./completion-place.js";
-import { proposeAtOnce, proposeLater, type Completion } from "./completion-sources.js";
+import { proposeAtOnce, type Completion } from "./completion-words.js";
 
 /** Requests wait until nothing was typed for this long. */
 const pauseMs = 120;
@@ -28,13 +29,16 @@ export class CompletionState {
     this.list.value = first;
     const { signal: stopped } = this.#stop;
     this.#pending = callAfter(pauseMs, () => {
-      proposeLater(place, text, stopped).then(
-        (later) => {
-          if (!stopped.aborted) this.list.value = [...first, ...later];
-        },
-        // Without proposals the query can be typed as well.
-        () => undefined,
-      );
+      // What asks the server is loaded when it is first needed.
+      loadPart(() => import("./completion-sources.js"))
+        .then(({ proposeLater }) => proposeLater(place, text, stopped))
+        .then(
+          (later) => {
+            if (!stopped.aborted) this.list.value = [...first, ...later];
+          },
+          // Without proposals the query can be typed as well.
+          () => undefined,
+        );
     });
   }
 

@@ -1,0 +1,115 @@
+import { setDiagnostics } from "@codemirror/lint";
+import type { EditorView } from "@codemirror/view";
+import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
+import type { ConfigurationProblem } from "../../model/configuration-problem.js";
+import { graphql } from "../api/graphql.js";
+import { Editor } from "../editor/editor.js";
+import { jsonLanguage } from "../editor/json-language.js";
+import { ActionError, useAction } from "../ui/action.js";
+import { Notice } from "../ui/states.js";
+
+const checkQuery = `query CheckConfiguration($text: JSONCString!) {
+  site { configurationProblems(text: $text) { line message } }
+}`;
+
+interface CheckData {
+  readonly site: { readonly configurationProblems: readonly ConfigurationProblem[] };
+}
+
+const extensions = [jsonLanguage];
+
+/** Checks a text as the configuration file, before an operator copies it there. */
+export function ConfigurationCheck() {
+  const text = useSignal("");
+  const found = useSignal<readonly ConfigurationProblem[] | undefined>(undefined);
+  const view = useRef<EditorView>(undefined);
+  const action = useAction();
+  const check = (): void =>
+    void action.run(async () => {
+      const checked = text.peek();
+      const { site } = await graphql<CheckData>("CheckConfiguration", checkQuery, { text: checked });
+      if (text.peek() !== checked) return;
+      found.value = site.configurationProblems;
+      if (view.current !== undefined) mark(view.current, site.configurationProblems);
+    });
+  return (
+    <section class="configuration-check" aria-labelledby="check">
+      <h2 id="check">Check a text</h2>
+      <p class="soft">
+        Paste the file, edit it, and see whether the server could start with it. Nothing is saved here: the file names
+        commands that the server runs and files that it reads, so only those who can write it on the server change it.
+      </p>
+      <div class="configuration-text panel">
+        <Editor
+          label="Configuration to check"
+          text={text.value}
+          extensions={extensions}
+          onChange={(changed) => {
+            text.value = changed;
+            found.value = undefined;
+          }}
+          onRun={check}
+          onView={(made) => {
+            view.current = made;
+          }}
+        />
+      </div>
+      <p>
+        <button
+          type="button"
+          class="button main"
+          disabled={text.value.trim() === "" || action.isRunning.value}
+          onClick={check}
+        >
+          Check
+        </button>
+      </p>
+      <ActionError action={action} />
+      {found.value?.length === 0 && <Notice kind="info">The server could start with it.</Notice>}
+      {found.value !== undefined && found.value.length > 0 && (
+        <Problems problems={found.value} show={(line) => view.current !== undefined && goTo(view.current, line)} />
+      )}
+    </section>
+  );
+}
+
+interface ProblemsProps {
+  readonly problems: readonly ConfigurationProblem[];
+  readonly show: (line: number) => void;
+}
+
+function Problems({ problems, show }: ProblemsProps) {
+  return (
+    <Notice kind="bad">
+      <ul class="configuration-problems" aria-label="Problems">
+        {problems.map(({ line, message }) => (
+          <li key={`${line} ${message}`}>
+            {line !== null && (
+              <button type="button" class="button" onClick={() => show(line)}>
+                Line {line}
+              </button>
+            )}{" "}
+            {message}
+          </li>
+        ))}
+      </ul>
+    </Notice>
+  );
+}
+
+function mark(view: EditorView, problems: readonly ConfigurationProblem[]): void {
+  const { doc } = view.state;
+  const marks = problems.flatMap(({ line, message }) => {
+    if (line === null || line > doc.lines) return [];
+    const { from, to, text } = doc.line(line);
+    return [{ from: from + text.length - text.trimStart().length, to, message, severity: "error" as const }];
+  });
+  view.dispatch(setDiagnostics(view.state, marks));
+}
+
+function goTo(view: EditorView, line: number): void {
+  const { from } = view.state.doc.line(Math.min(line, view.state.doc.lines));
+  view.dispatch({ selection: { anchor: from }, scrollIntoView: true });
+  view.focus();
+}

@@ -1,0 +1,28 @@
+import { signal } from "@preact/signals";
+import { ApiError, request } from "../api/api-error.js";
+
+/** Whether the server has other pages than this one, because it was upgraded while this one was open. */
+export const isOutdated = signal(false);
+
+/** A page that everyone is sent, with the names of the scripts that are there. */
+const documentPath = "/sign-in";
+
+/**
+ * Loads a script of the pages. Throws an `ApiError` that says why it cannot be had: names of scripts change with their
+ * content, so after an upgrade those that this page knows are gone.
+ */
+export async function loadPart<T>(load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch {
+    const response = await request(documentPath, { cache: "no-store" });
+    const own = document.querySelector<HTMLScriptElement>("script[type=module]")?.getAttribute("src") ?? "";
+    isOutdated.value = !(await response.text()).includes(own);
+    throw new ApiError(
+      404,
+      isOutdated.value
+        ? "The server was upgraded while this page was open. Load the page again."
+        : "The server did not send a part of the page.",
+    );
+  }
+}
