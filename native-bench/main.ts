@@ -11,6 +11,7 @@ import { manySuite } from "./suites/many.js";
 import { mcpSuite } from "./suites/mcp.js";
 import { microSuite } from "./suites/micro.js";
 import { oneClientSuite } from "./suites/one-client.js";
+import { patternsSuite } from "./suites/patterns.js";
 import { peersSuite } from "./suites/peers.js";
 import { rankingSuite } from "./suites/ranking.js";
 import { revisionsSuite } from "./suites/revisions.js";
@@ -32,6 +33,7 @@ const suites: readonly Suite[] = [
   mcpSuite,
   manySuite,
   symbolsSuite,
+  patternsSuite,
   webSuite,
   microSuite,
   sizeScaleSuite,

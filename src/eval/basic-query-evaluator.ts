@@ -7,7 +7,8 @@ import { SymbolView } from "../shard/symbols/symbol-view.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { commitOfChoice } from "./choice-commit.js";
 import { BoundPattern } from "./match/bound-pattern.js";
-import type { LeafScan } from "./match/leaf-scan.js";
+import type { ContentScan } from "./match/content-scan.js";
+import type { Labels } from "./match/labels.js";
 import type { ContentSet } from "./match/content-set.js";
 import { PathFilters } from "./match/path-filters.js";
 import { Rows } from "./match/rows.js";
@@ -20,7 +21,7 @@ import type { ShardVisibility } from "./shard-visibility.js";
 /** What finds the results of a basic query if no decision about a single document is needed. */
 export interface Listing {
   /** The results are the documents whose contents have rows, */
-  readonly scan: LeafScan;
+  readonly scan: ContentScan;
   /** except for those of these contents, which are decided one by one. Ascending. */
   readonly pathContents: Uint32Array;
   /** By repository number, undefined if it is not searched. */
@@ -154,6 +155,11 @@ export class BasicQueryEvaluator {
   /** True if there is a pattern: documents cannot be decided by their path and repository alone. */
   get hasPattern(): boolean {
     return this.#pattern !== undefined;
+  }
+
+  /** The labels of the block's contents, if the query has a set of patterns. */
+  get labels(): readonly Labels[] {
+    return this.#pattern?.labels ?? [];
   }
 
   addStats(stats: SearchStats): void {

@@ -71,7 +71,7 @@ export class ListedBlocks {
     stats.documentsMatched += count;
     // Counted results are written even if the limit is reached meanwhile.
     this.#stop.finishesCounted = true;
-    const stop = writer.write(scan.rows, 0);
+    const stop = writer.write(scan.rows, 0, scan.labels === undefined ? [] : [scan.labels]);
     return { stop, documents: listed.documents.subarray(0, count), shownCount, shownRows };
   }
 }

@@ -191,7 +191,8 @@ export class ShardSearch {
       this.#addDocument(document, hits, document === from.result.document ? from.result.revision : 0, from.counted);
       return true;
     });
-    const stop = this.#writer.write(this.#rows, from.rowsDone);
+    const labels = this.evaluators.flatMap((each) => each.labels);
+    const stop = this.#writer.write(this.#rows, from.rowsDone, labels);
     return stop === undefined ? undefined : this.#positionAt(stop, from);
   }
 

@@ -3,7 +3,7 @@ import type { Viewer } from "./viewer.js";
 
 /** A client's request, with its parameters parsed but its query not yet parsed. */
 export interface SearchRequest {
-  /** The query text as typed. Not empty. */
+  /** The query text as typed. Empty only with `patterns`. */
   readonly query: string;
   /** The syntax version as sent by the client, which may be invalid; empty if none was sent. */
   readonly version: string;
@@ -31,6 +31,8 @@ export interface SearchRequest {
    * anything was left out.
    */
   readonly receipt: ReceiptMode;
+  /** Undefined unless results must contain one of these patterns, with which matches are then labelled. */
+  readonly patterns?: readonly string[];
   /** Undefined unless the search is part of a search job. */
   readonly scope?: SearchScope;
   /** Undefined unless only the documents are searched that differ from those of these revisions. */

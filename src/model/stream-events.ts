@@ -25,6 +25,7 @@ export interface LineMatch {
   readonly lineNumber: number;
   /** Start and length in code points. */
   readonly offsetAndLengths: readonly (readonly [start: number, length: number])[];
+  readonly patterns?: readonly PatternLabel[];
 }
 
 /** Consecutive whole lines with matches. */
@@ -32,8 +33,15 @@ export interface ChunkMatch {
   readonly content: string;
   readonly contentStart: StreamLocation;
   readonly ranges: readonly StreamRange[];
+  readonly patterns?: readonly PatternLabel[];
   readonly contentTruncated?: boolean;
 }
+
+/**
+ * Which pattern of the request has this range, in bytes from the start of the file. Ranges of different patterns may
+ * overlap; each is on the element on whose lines it begins.
+ */
+export type PatternLabel = readonly [pattern: number, start: number, end: number];
 
 /** A symbol of a file, such as a function. */
 export interface SymbolMatch {

@@ -7,11 +7,18 @@ import type { Kernel } from "./kernel/kernel.js";
 
 /** The methods of a kernel. A call with arguments of the wrong type or out of range throws a TypeError. */
 export interface NativeMethods
-  extends Omit<Kernel, "name" | "encodeResults" | "encodeSymbols" | "visibleContents" | "listResults"> {
+  extends Omit<
+    Kernel,
+    "name" | "encodeResults" | "encodeSymbols" | "visibleContents" | "listResults" | "scanWindows" | "unitsOfPatterns"
+  > {
   /** The properties of a `ResultsRequest`, in its order. */
   encodeResults(...request: readonly (Uint8Array | Uint32Array | number | boolean)[]): boolean;
   /** The properties of a `SymbolsRequest`, in its order. */
   encodeSymbols(...request: readonly (Uint8Array | Uint32Array | number)[]): boolean;
+  /** Text, ranges and their number, literals, starts, fold, the properties of the group, then the other arguments. */
+  scanWindows(...request: readonly (Uint8Array | Uint32Array | number | boolean)[]): boolean;
+  /** The `TrigramSets` as three arguments. */
+  unitsOfPatterns(...request: readonly (Uint8Array | Uint32Array | number)[]): boolean;
   /** The properties of a `DocumentTable`, in its order, then the other arguments. */
   visibleContents(...request: readonly (Uint32Array | number)[]): number;
   /** The properties of a `DocumentTable`, then the others of a `ListRequest`, in their order. */

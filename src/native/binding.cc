@@ -11,6 +11,7 @@
 #include "loops.h"
 #include "memory.h"
 #include "packs-binding.h"
+#include "patterns-binding.h"
 #include "postings-binding.h"
 #include "process.h"
 #include "socket.h"
@@ -104,6 +105,10 @@ napi_value encodeResults(napi_env env, napi_callback_info info) {
   job.pauseAt = given.number(12);
   Words cursor = given.words(13);
   job.cursor = cursor.data;
+  Words labels = given.words(14);
+  job.labels = labels.data;
+  job.labelCount = given.number(15);
+  given.need(3 * job.labelCount <= labels.length);
   given.need(job.newlines.step > 0 && job.resultCount * resultWordCount <= results.length);
   given.need(cursor.length >= 3 && given.sound() && cursor.data[2] <= out.length);
   if (!given.sound()) return misuse(env, "encodeResults");
@@ -221,7 +226,7 @@ bool addKernel(napi_env env, napi_value kernels, const Loops* loops) {
     if (!addFunction(env, kernel, entry, loops)) return false;
   }
   return addPostingFunctions(env, kernel) && addDocumentFunctions(env, kernel) && addSymbolFunctions(env, kernel, loops) &&
-         addDigestFunction(env, kernel) &&
+         addDigestFunction(env, kernel) && addPatternFunctions(env, kernel) &&
          napi_set_named_property(env, kernels, loops->name, kernel) == napi_ok;
 }
 

@@ -13,6 +13,8 @@
         "kernel/loops-swar.cc",
         "kernel/loops.cc",
         "kernel/needle.cc",
+        "kernel/patterns-binding.cc",
+        "kernel/patterns.cc",
         "kernel/posting-lists.cc",
         "kernel/postings-binding.cc",
         "kernel/postings.cc",

@@ -7,6 +7,7 @@ import type { BaseRevisions } from "../model/match-change.js";
 import type { SearchRequest } from "../model/search-request.js";
 import { operatorViewer, type Viewer } from "../model/viewer.js";
 import { choosePatternType } from "../query/fields/pattern-type.js";
+import { toRequestedPatterns } from "../query/plan/pattern-set.js";
 import { PlanCache } from "../query/plan/plan-cache.js";
 import type { SearchContexts } from "../query/plan/search-contexts.js";
 import type { SearchPlan } from "../query/plan/plan.js";
@@ -207,9 +208,10 @@ export class Searcher {
     }
   }
 
-  *#plan({ query, version, patternType, viewer }: SearchRequest): Generator<void, SearchPlan> {
+  *#plan({ query, version, patternType, viewer, patterns }: SearchRequest): Generator<void, SearchPlan> {
     const type = choosePatternType(query, version, patternType);
-    const planned = yield* this.#plans.planInSteps(query, type, this.contextsOf(viewer));
+    const requested = patterns && toRequestedPatterns(patterns, type);
+    const planned = yield* this.#plans.planInSteps(query, type, this.contextsOf(viewer), requested);
     return replaceUsers(planned, this.addressesOf);
   }
 

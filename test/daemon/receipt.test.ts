@@ -37,7 +37,10 @@ interface Searched {
 async function search(daemon: DaemonProcess, parameters: Readonly<Record<string, string>>): Promise<Searched> {
   const query = new URLSearchParams({ v: "V3", t: "literal", cm: "true", receipt: "1", ...parameters });
   const { text } = await daemon.get(`/.api/search/stream?${query}`);
-  const events = new SseDecoder().push(Buffer.from(text));
+  return readAnswer(new SseDecoder().push(Buffer.from(text)));
+}
+
+function readAnswer(events: readonly StreamEvent[]): Searched {
   const last = <T>(name: string): T | undefined => {
     const event = events.findLast((one) => one.name === name);
     return event && (JSON.parse(event.data) as T);
@@ -81,6 +84,59 @@ let daemon: DaemonProcess;
 
 t.before(async () => {
   daemon = await daemonWithFiles(t, 4);
+});
+
+/** Posts patterns; the answer as `search` has it, and the status. */
+async function searchPatterns(
+  { url }: DaemonProcess,
+  parameters: Readonly<Record<string, string>>,
+  body: string,
+): Promise<Pick<Searched, "receipt" | "matches" | "error"> & { readonly status: number; readonly text: string }> {
+  const query = new URLSearchParams({ t: "literal", cm: "true", receipt: "1", ...parameters });
+  const response = await fetch(`${url}/.api/search/stream?${query}`, { method: "POST", body });
+  const text = await response.text();
+  return { status: response.status, text, ...readAnswer(new SseDecoder().push(Buffer.from(text))) };
+}
+
+t.test("a search for patterns labels its matches, and has filters, limits and a receipt", async (t) => {
+  const body = JSON.stringify({ patterns: ["return 1", "int f7(void)", "turn 17;", "RETURN TO", "not there"] });
+  for (const workers of [4, 1]) {
+    const own = workers === 4 ? daemon : await daemonWithFiles(t, 1);
+    const all = await searchPatterns(own, { q: "count:all" }, body);
+    t.equal(all.status, 200);
+    const labels = all.matches.flatMap(({ path, chunkMatches = [] }) =>
+      chunkMatches.flatMap(({ patterns = [] }) => patterns.map((label) => `${path} ${label.join(" ")}`)),
+    );
+    t.equal(labels.filter((label) => label.includes(" 0 ")).length >= 111, true, "return 1, 10 to 19, 100 to 199");
+    t.ok(labels.includes("dir3/file17.c 0 18 26"));
+    t.ok(labels.includes("dir3/file17.c 2 20 28"), "a match that overlaps one of another pattern");
+    t.ok(labels.includes("dir0/file7.c 1 0 12"));
+    t.ok(labels.includes("a.txt 3 0 9"));
+    t.equal(all.receipt?.digest, digestOf(all.matches));
+    t.equal(all.receipt?.documentsSearched, 305);
+    const filtered = await searchPatterns(own, { q: "repo:^code$ file:file17.c case:yes f17" }, body);
+    t.same(
+      filtered.matches.map(({ path }) => path),
+      ["dir3/file17.c"],
+    );
+    const limited = await searchPatterns(own, { q: "count:5" }, body);
+    t.equal(limited.receipt?.matchCount, 5);
+    const revision = await searchPatterns(own, { q: "repo:^code$@next" }, JSON.stringify({ patterns: ["// ret"] }));
+    t.same(
+      revision.matches.map(({ path }) => path),
+      ["next.c"],
+    );
+  }
+});
+
+t.test("patterns that cannot be used are named", async (t) => {
+  const empty = await searchPatterns(daemon, { q: "" }, '{"patterns":["a",""]}');
+  t.match(empty, { status: 400, text: "patterns[1] is empty: it would match everywhere\n" });
+  t.equal((await searchPatterns(daemon, { q: "" }, `{"patterns":["${"x".repeat(1 << 20)}"]}`)).status, 413);
+  const regexp = await searchPatterns(daemon, { q: "", t: "regexp" }, '{"patterns":["a","b("]}');
+  t.match(regexp.error, /^patterns\[1\] "b\(": error parsing regexp/);
+  const keyword = await searchPatterns(daemon, { q: "", t: "keyword" }, '{"patterns":["a"]}');
+  t.match(keyword.error, /pattern type keyword cannot be used with patterns/);
 });
 
 t.test("a receipt says what was searched, and its digest is that of the matches", async (t) => {

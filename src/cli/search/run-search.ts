@@ -17,7 +17,10 @@ import { createStyle } from "./terminal-style.js";
 export type SearchFormat = "lines" | "json" | "names" | "counts";
 
 export interface SearchCommand {
+  /** May be empty if there are patterns. */
   readonly query: string;
+  /** Results must contain one of these; undefined if the query alone decides. */
+  readonly patterns: readonly string[] | undefined;
   readonly connection: Connection;
   readonly format: SearchFormat;
   /** A NUL byte follows each name. */
@@ -78,7 +81,7 @@ export async function runSearch(command: SearchCommand, terminal: Terminal): Pro
 /** The same search as a call of curl. */
 export async function searchAsCurl(command: SearchCommand): Promise<string> {
   const url = searchUrl(command, await readQuery(command));
-  return curlCall(command.connection, url, "text/event-stream");
+  return curlCall(command.connection, url, "text/event-stream", requestBody(command));
 }
 
 interface Printed {
@@ -92,6 +95,7 @@ async function printSearch(command: SearchCommand, query: string, printed: Print
   const response = await send(command.connection, {
     url: searchUrl(command, query),
     accept: "text/event-stream",
+    body: requestBody(command),
     signal: terminal.signal,
   });
   const output = new Output(terminal.out);
@@ -124,6 +128,10 @@ function interrupted(terminal: Terminal): number {
   return exitCodes.interrupted;
 }
 
+function requestBody({ patterns }: SearchCommand): string | undefined {
+  return patterns === undefined ? undefined : JSON.stringify({ patterns });
+}
+
 function searchUrl(command: SearchCommand, query: string): URL {
   const url = urlAt(command.connection, ".api/search/stream");
   url.searchParams.set("q", query);
@@ -144,6 +152,7 @@ function searchUrl(command: SearchCommand, query: string): URL {
 async function readQuery({ query, count, patternType, caseSensitive }: SearchCommand): Promise<string> {
   const added = [...(caseSensitive ? ["case:yes"] : []), ...(count === undefined ? [] : [`count:${count}`])];
   if (added.length === 0) return query;
+  if (query === "") return added.join(" ");
   // Loading the query language takes longer than most searches, so it is loaded only when needed.
   const { isUnion } = await import("./query-form.js");
   return [isUnion(query, patternType ?? "") ? `(${query})` : query, ...added].join(" ");

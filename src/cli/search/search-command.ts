@@ -15,6 +15,7 @@ interface TypedSearch extends TypedConnection {
   readonly afterContext?: number;
   readonly maxColumns: number;
   readonly count?: string;
+  readonly file?: string;
   readonly type?: string;
   readonly caseSensitive: boolean;
   readonly color: When;
@@ -45,6 +46,11 @@ export function addSearch(program: Command, exit: (code: number) => void): void 
   addConnectionOptions(command);
   addFormatOptions(command);
   addChoice(command, "-t, --type <type>", "pattern type", ["standard", "keyword", "literal", "regexp"])
+    .option(
+      "-f, --file <file>",
+      "search the contents of files for all patterns in this file, one per line, at once; - reads standard input. " +
+        "Patterns are literals, or regular expressions with -t regexp; the query is optional, and its filters and patterns apply too",
+    )
     .option("--count <n>", "stop after this many matches, or `all`")
     .option("-s, --case-sensitive", "distinguish upper and lower case", false)
     .option("--receipt", "print on standard error, as JSON, what was searched and what was left out", false)
@@ -77,9 +83,7 @@ function addFormatOptions(command: Command): void {
 }
 
 async function search(words: readonly string[], typed: TypedSearch): Promise<number> {
-  const { readQueryText } = await import("./query-input.js");
-  const query = await readQueryText(words, process.stdin);
-  const command = toSearchCommand(query, typed);
+  const command = toSearchCommand(await readInputs(words, typed), typed);
   const { runSearch, searchAsCurl } = await import("./run-search.js");
   if (typed.getCurl) {
     process.stdout.write(`${await searchAsCurl(command)}\n`);
@@ -97,6 +101,21 @@ async function search(words: readonly string[], typed: TypedSearch): Promise<num
   return code;
 }
 
+/** With a file of patterns, standard input is not read for a query. */
+async function readInputs(
+  words: readonly string[],
+  { file }: TypedSearch,
+): Promise<Pick<SearchCommand, "query" | "patterns">> {
+  if (file === undefined || (file !== "-" && words.length === 1 && words[0] === "-")) {
+    const { readQueryText } = await import("./query-input.js");
+    const query = await readQueryText(words, process.stdin);
+    if (file === undefined) return { query, patterns: undefined };
+    words = [query];
+  }
+  const { readPatterns } = await import("./pattern-input.js");
+  return { query: words.join(" "), patterns: await readPatterns(file, process.stdin) };
+}
+
 /** Ctrl-C is for the pager; when it is left, the search ends. */
 async function searchInPager(command: SearchCommand, terminal: Terminal): Promise<number> {
   const [{ startPager }, { runSearch }] = await Promise.all([import("./pager.js"), import("./run-search.js")]);
@@ -111,9 +130,13 @@ async function searchInPager(command: SearchCommand, terminal: Terminal): Promis
   }
 }
 
-function toSearchCommand(query: string, typed: TypedSearch): SearchCommand {
+function toSearchCommand(
+  { query, patterns }: Pick<SearchCommand, "query" | "patterns">,
+  typed: TypedSearch,
+): SearchCommand {
   return {
     query,
+    patterns,
     connection: resolveConnection(typed),
     format: chooseFormat(typed),
     nul: typed.null,

@@ -1,15 +1,19 @@
 import type { Kernel } from "../../native/kernel/kernel.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
+import type { PatternSet } from "../../query/plan/pattern-plan.js";
 import type { Leaf } from "../../query/plan/plan.js";
 import { compileRegexp } from "../../regexp/match/compile.js";
 import type { MatchWork } from "../../regexp/match/match-work.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import { StoppableWork } from "./content-work.js";
 import { planLeaf, type LeafPlan } from "./leaf-plan.js";
+import type { ContentScan } from "./content-scan.js";
 import { LeafScan } from "./leaf-scan.js";
 import { PathFinder } from "./path-finder.js";
 import { matchPaths } from "./path-match.js";
 import type { Rows } from "./rows.js";
+import { planSet } from "./set-plan.js";
+import { SetScan } from "./set-scan.js";
 
 /** An occurrence of a leaf in the pattern tree, bound to a shard. */
 export interface BoundLeaf {
@@ -20,10 +24,10 @@ export interface BoundLeaf {
   /** Whether its ranges are included in the results. */
   readonly highlighted: boolean;
   /** Undefined if no content can match, or if contents are not searched. */
-  readonly scan: LeafScan | undefined;
+  readonly scan: ContentScan | undefined;
   /** 1 for each document whose path matches; undefined if paths are not searched, or none can match. */
   readonly pathBits: Uint8Array | undefined;
-  /** One per pattern of the leaf. */
+  /** One per pattern of the leaf; none for a set, which does not match paths. */
   readonly finders: readonly PathFinder[];
   /** By index in the block's contents: the first row, and the end (exclusive). */
   rowFrom: Uint32Array;
@@ -48,6 +52,7 @@ export function bindLeaf(
   useIndex: boolean,
   stop: StopCheck,
 ): BoundLeaf {
+  if (leaf.set !== undefined) return bindSet(leaf, leaf.set, reader, kernel, useIndex, stop);
   const matcher = compileRegexp(leaf.source, leaf.foldCase);
   const work = new StoppableWork(stop);
   const finders = compilePathFinders(leaf, reader, work);
@@ -63,6 +68,29 @@ export function bindLeaf(
     scan:
       inContent && plan.candidates?.length !== 0 ? new LeafScan(plan, reader, kernel, matcher, leaf, stop) : undefined,
     pathBits: leaf.inPath ? matchPaths(reader, kernel, leaf, anyFinder, stop) : undefined,
+    rowFrom: new Uint32Array(0),
+    rowTo: new Uint32Array(0),
+    result: noBits,
+  };
+}
+
+function bindSet(
+  { foldCase, inContent, highlighted }: Leaf,
+  set: PatternSet,
+  reader: ShardReader,
+  kernel: Kernel,
+  useIndex: boolean,
+  stop: StopCheck,
+): BoundLeaf {
+  const plan = planSet(set, foldCase, reader, kernel, useIndex);
+  return {
+    kind: "leaf",
+    plan,
+    finders: [],
+    inContent,
+    highlighted,
+    scan: plan.candidates?.length === 0 ? undefined : new SetScan(set, foldCase, plan, reader, kernel, stop),
+    pathBits: undefined,
     rowFrom: new Uint32Array(0),
     rowTo: new Uint32Array(0),
     result: noBits,
@@ -106,7 +134,7 @@ function addLeafRows(leaf: BoundLeaf, contentIndex: number, rows: Rows): number 
   const { words } = leaf.scan.rows;
   rows.append(words, leaf.rowFrom[contentIndex], leaf.rowTo[contentIndex]);
   const count = leaf.rowTo[contentIndex] - leaf.rowFrom[contentIndex];
-  return Math.min(count, leaf.finders.length);
+  return Math.min(count, Math.max(1, leaf.finders.length));
 }
 
 /** Like `addNodeRows`, for the ranges in the document's path. */

@@ -13,7 +13,8 @@ import {
   type BoundNode,
 } from "./bound-node.js";
 import { intersect, unite, type ContentSet } from "./content-set.js";
-import type { LeafScan } from "./leaf-scan.js";
+import type { ContentScan } from "./content-scan.js";
+import type { Labels } from "./labels.js";
 import type { Rows } from "./rows.js";
 
 /** The documents that are evaluated together. */
@@ -61,9 +62,14 @@ export class BoundPattern {
    * The scan of the only leaf, if a document whose path does not match satisfies the pattern exactly if its content has
    * rows; otherwise undefined.
    */
-  get onlyScan(): LeafScan | undefined {
+  get onlyScan(): ContentScan | undefined {
     const root = this.#root;
     return root.kind === "leaf" && root.highlighted && root.finders.length <= 1 ? root.scan : undefined;
+  }
+
+  /** The labels of the block's contents: those of the set, if there is one. */
+  get labels(): readonly Labels[] {
+    return this.#leaves.flatMap(({ scan }) => scan?.labels ?? []);
   }
 
   /** Contents that may contain a satisfying document; sound because each leaf's candidates are. */
@@ -209,7 +215,7 @@ export class BoundPattern {
   /**
    * Scans the contents of live documents for the leaf, records the rows, and sets the bits of documents that have some.
    */
-  #scanLeaf(leaf: BoundLeaf, scan: LeafScan, alive: Uint8Array, result: Uint8Array): void {
+  #scanLeaf(leaf: BoundLeaf, scan: ContentScan, alive: Uint8Array, result: Uint8Array): void {
     const { contents, contentIndexes } = this.#block;
     const indexes = new Uint32Array(contents.length);
     const wanted = new Uint32Array(contents.length);

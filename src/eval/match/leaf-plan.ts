@@ -38,9 +38,10 @@ export interface LiteralScan {
  *   them.
  * - `contents`: RE2 searches whole contents.
  * - `names`: RE2 searches each line as a text of its own.
+ * - `set`: the kernel alone finds the literals of a set, in the units of the only scan.
  */
 export interface LeafPlan {
-  readonly method: "literals" | "lines" | "contents" | "names";
+  readonly method: "literals" | "lines" | "contents" | "names" | "set";
   readonly scans: readonly LiteralScan[];
   /**
    * Contents that the index cannot rule out. Sound because a match contains at least one literal of each clause, a

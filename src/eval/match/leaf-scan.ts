@@ -5,11 +5,12 @@ import type { Matcher } from "../../regexp/match/matcher.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import type { TextIndex } from "../../shard/text-index.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
+import type { ContentScan } from "./content-scan.js";
 import { ContentWork, workBytesMax } from "./content-work.js";
 import type { LeafPlan } from "./leaf-plan.js";
 import { contentMatchCountMax } from "./match-density.js";
 import { addOverlappingRows } from "./overlapping-rows.js";
-import { Rows } from "./rows.js";
+import { Rows, segmentRows } from "./rows.js";
 import { ScanRanges } from "./scan-ranges.js";
 import { lastAtMost } from "../../base/sorted-search.js";
 
@@ -22,13 +23,11 @@ const scanBytesMax = 4 * 1024 * 1024;
 const rowCountInitial = 128;
 
 /**
- * Finds the rows of one leaf in the contents of one shard, a block of contents at a time.
- *
- * Contract: `scan` is called with ascending contents, and over all calls contents only ascend. After it, the rows of
- * `contents[i]` are pairs `[rowStart[i], rowStart[i + 1])` of `rows`, sorted, until the next `scan`. The rows of one
- * pattern are disjoint; those of an `or` of texts are disjoint for each text. Contents in `tooCostly` lack some rows.
+ * Finds the rows of one pattern, or of an `or` of texts, in the contents of one shard. The rows of one pattern are
+ * disjoint; those of an `or` of texts are disjoint for each text.
  */
-export class LeafScan {
+export class LeafScan implements ContentScan {
+  readonly labels = undefined;
   readonly rows = new Rows(rowCountInitial);
   rowStart = new Uint32Array(64);
   /**
@@ -75,24 +74,21 @@ export class LeafScan {
     this.#work = new ContentWork(stop);
   }
 
-  /** Bytes of text that were read, over all calls. */
   get scannedBytes(): number {
     return this.#ranges.byteCount + this.#searchedBytes;
   }
 
-  /** Throws `cancelled` when the search is stopped. */
   scan(contents: Uint32Array): void {
     this.find(contents);
-    this.#segment(contents);
+    if (this.rowStart.length <= contents.length) this.rowStart = new Uint32Array(contents.length * 2);
+    segmentRows(this.rows, contents, this.#reader, this.rowStart, this.tooCostly);
   }
 
-  /** The next contents may be those of the last call again. */
   rewind(): void {
     this.#ranges.rewind();
     this.#exceptionCursor = 0;
   }
 
-  /** Like `scan`, but `rowStart` is not set, and contents with too many matches may be missing from `tooCostly`. */
   find(contents: Uint32Array): void {
     this.rows.clear();
     this.tooCostly.clear();
@@ -274,19 +270,5 @@ export class LeafScan {
       : this.#either.every((source) =>
           compileRegexp(source, this.#foldCase).findAll(text, from, this.rows, this.#work, countMax),
         );
-  }
-
-  /** Records where each content's rows begin, and which contents have too many. */
-  #segment(contents: Uint32Array): void {
-    if (this.rowStart.length <= contents.length) this.rowStart = new Uint32Array(contents.length * 2);
-    const { words, count } = this.rows;
-    let row = 0;
-    for (let i = 0; i < contents.length; i++) {
-      this.rowStart[i] = row;
-      const end = contents[i] < this.#reader.contentCount ? this.#reader.contentStart[contents[i] + 1] : 0;
-      while (row < count && words[row * 2] < end) row++;
-      if (row - this.rowStart[i] > contentMatchCountMax) this.tooCostly.add(contents[i]);
-    }
-    this.rowStart[contents.length] = row;
   }
 }

@@ -1,3 +1,6 @@
+import type { TextIndex } from "../../shard/text-index.js";
+import { contentMatchCountMax } from "./match-density.js";
+
 /** Fewer pairs are copied one by one, which is cheaper than creating a view of them. */
 const copiedPairsMin = 16;
 
@@ -88,6 +91,27 @@ export class Rows {
     runs.push(this.count);
     return runs;
   }
+}
+
+/**
+ * Sets `rowStart[i]` to where the rows of `contents[i]` begin, and `rowStart[contents.length]` to their number; adds the
+ * contents with too many to `tooCostly`.
+ */
+export function segmentRows(
+  { words, count }: Rows,
+  contents: Uint32Array,
+  { contentStart, contentCount }: Pick<TextIndex, "contentStart" | "contentCount">,
+  rowStart: Uint32Array,
+  tooCostly: Set<number>,
+): void {
+  let row = 0;
+  for (let i = 0; i < contents.length; i++) {
+    rowStart[i] = row;
+    const end = contents[i] < contentCount ? contentStart[contents[i] + 1] : 0;
+    while (row < count && words[row * 2] < end) row++;
+    if (row - rowStart[i] > contentMatchCountMax) tooCostly.add(contents[i]);
+  }
+  rowStart[contents.length] = row;
 }
 
 function isOrdered(words: Uint32Array, a: number, b: number): boolean {

@@ -7,6 +7,7 @@ import { emptyTally, type Tally } from "../../protocol/tally.js";
 import { newlineStepBytes } from "../../shard/format.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
+import { joinLabels, Labels } from "../match/labels.js";
 import type { Rows } from "../match/rows.js";
 import { People } from "../people/people.js";
 import { BatchDigest } from "./batch-digest.js";
@@ -23,6 +24,8 @@ import { selectResults } from "./selected-results.js";
 
 /** A batch is sent when it holds this many selected results. */
 const selectedCountMax = 256;
+
+const noLabels = new Labels();
 
 /**
  * Counts results, writes them as JSON into batches, and enforces the limits.
@@ -151,11 +154,11 @@ export class ResultWriter {
   }
 
   /**
-   * Writes all results that were added, whose rows are in `rows`; `rowsDone` rows of the first one are written already.
+   * Writes all results that were added, whose rows are in `rows`, with the patterns in `labels`; `rowsDone` rows of the first one are written already.
    * Returns where it stopped when the credit ran out, and otherwise undefined; the other results are dropped.
    */
-  write(rows: Rows, rowsDone: number): WriterStop | undefined {
-    const stopped = this.#results.count === 0 ? undefined : this.#writeAdded(rows, rowsDone);
+  write(rows: Rows, rowsDone: number, labels: readonly Labels[]): WriterStop | undefined {
+    const stopped = this.#results.count === 0 ? undefined : this.#writeAdded(rows, rowsDone, labels);
     this.#results.clear();
     this.#sources.length = 0;
     this.#templates.limitMemory(this.#tally);
@@ -181,7 +184,7 @@ export class ResultWriter {
   }
 
   /** Returns a function that writes the added results from the cursor on, as far as they fit. */
-  #encoder(rows: Rows): (out: Uint8Array) => boolean {
+  #encoder(rows: Rows, labels: Labels): (out: Uint8Array) => boolean {
     const reader = this.#reader as ShardReader;
     const kernel = this.#kernel;
     const cursor = this.#cursor;
@@ -205,6 +208,8 @@ export class ResultWriter {
       out: this.#batch.buffer as Uint8Array,
       pauseAt: this.#batchBytes,
       cursor,
+      labels: labels.words,
+      labelCount: labels.count,
     };
     return (out) => {
       request.out = out;
@@ -212,10 +217,10 @@ export class ResultWriter {
     };
   }
 
-  #writeAdded(rows: Rows, rowsDone: number): WriterStop | undefined {
+  #writeAdded(rows: Rows, rowsDone: number, labels: readonly Labels[]): WriterStop | undefined {
     const cursor = this.#cursor.fill(0);
     cursor[1] = rowsDone;
-    const encode = this.#encoder(rows);
+    const encode = this.#encoder(rows, joinLabels(labels, this.#kernel) ?? noLabels);
     this.#digest?.start(rowsDone);
     for (;;) {
       cursor[2] = this.#batch.length;

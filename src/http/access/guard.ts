@@ -38,7 +38,7 @@ export function guardedPage(authenticator: Pick<Authenticator, "authenticate">, 
  */
 export function guardedBody(
   authenticator: Pick<Authenticator, "authenticate">,
-  permits: FairSemaphore,
+  permits: Pick<FairSemaphore, "refusal">,
   what: string,
   handler: ViewerHandler,
 ): BodyAdmission {

@@ -19,6 +19,7 @@ import { graphqlBytesMax, graphqlAdmission } from "./graphql-route.js";
 import { guarded, guardedBody, type ViewerHandler } from "../access/guard.js";
 import { addMcpRoutes, type McpServices } from "./mcp-route.js";
 import { pageHandler } from "./pages.js";
+import { addPatternRoute } from "./pattern-route.js";
 import { rawHandler } from "./raw-route.js";
 import { ByteBudget } from "../server/request-body.js";
 import { receiptHandler } from "./receipt-route.js";
@@ -63,6 +64,7 @@ export function addRoutes(server: HttpServer, services: Services): void {
   const stream = guard(streamHandler(events));
   for (const path of ["/.api/search/stream", "/search/stream"]) {
     server.route("GET", path, stream);
+    addPatternRoute(server, path, services, (patterns) => streamHandler(events, patterns));
   }
   const permits = new FairSemaphore(shareLimits(receiptsMax, receiptsMax, services.sharePercent));
   const changes = guardedBody(services.authenticator, permits, "receipts", streamHandler(events));
@@ -194,11 +196,11 @@ export interface Refusal {
  * Invalid parameters are reported as events in a stream with status 200: clients of this interface display them only in
  * this form.
  */
-function streamHandler(services: Services & EventServices): ViewerHandler {
+function streamHandler(services: Services & EventServices, patterns?: readonly string[]): ViewerHandler {
   const { search, log } = services;
   return (request, response, viewer) => {
     if (request.method === "HEAD") return refuseHead(response);
-    const params = parseStreamParams(request.query);
+    const params = parseStreamParams(request.query, patterns !== undefined);
     const client = clientKey(viewer, request.remoteAddress);
     const refusal = params.kind === "request" ? refuse(params, client, services) : undefined;
     if (refusal) {
@@ -208,8 +210,10 @@ function streamHandler(services: Services & EventServices): ViewerHandler {
     const sink = startEvents(request, response, services);
     if (params.kind === "bad") return endWithError(sink, params.message);
     const diffType = chooseDiffType(services.diffType, request.headers.get("user-agent"));
-    const wanted = withSender(params.request, diffType, viewer, client);
-    const changes = wantedChanges(request, params);
+    const wanted = withSender(params.request, diffType, viewer, client, patterns);
+    const changes = patterns === undefined ? wantedChanges(request, params) : params.changes;
+    if (patterns !== undefined && changes !== undefined)
+      return endWithError(sink, "since and watch cannot be combined with patterns");
     const run = (): void => {
       if (changes === undefined) search.run(wanted, sink);
       else streamChanges(wanted, changes, sink, services).catch(fail);

@@ -2,8 +2,8 @@ import { TrawlError } from "../../base/errors.js";
 import type { AwaitedCommit } from "../../browse/commit-wait.js";
 import { lineBytesUnlimited, type ReceiptMode, type SearchRequest } from "../../model/search-request.js";
 
-/** A request without its sender. */
-export type RequestedSearch = Omit<SearchRequest, "viewer" | "client" | "diffType">;
+/** A request without its sender, and without what is in its body. */
+export type RequestedSearch = Omit<SearchRequest, "viewer" | "client" | "diffType" | "patterns">;
 
 /** Copies each property, because spreading takes longer than parsing them. */
 export function withSender(
@@ -11,6 +11,7 @@ export function withSender(
   diffType: SearchRequest["diffType"],
   viewer: SearchRequest["viewer"],
   client: string,
+  patterns: SearchRequest["patterns"],
 ): SearchRequest {
   const {
     query,
@@ -38,6 +39,7 @@ export function withSender(
     debug,
     viewer,
     client,
+    patterns,
   };
 }
 
@@ -66,13 +68,14 @@ export type StreamParams =
  * An empty value counts as absent; of a repeated parameter, the first one counts. Unknown parameters are ignored:
  * clients send `sm`, `dl`, `dk`, `dc`, `zoekt-search-opts`, `trace` and most values of `feat`, which have no meaning
  * here. The query language determines the pattern type from `v` and `t`. The first invalid value determines the
- * message; clients compare the beginning of these texts, although one or two are odd.
+ * message; clients compare the beginning of these texts, although one or two are odd. The query may be empty if the request
+ * has patterns.
  */
-export function parseStreamParams(rawQuery: string): StreamParams {
+export function parseStreamParams(rawQuery: string, hasPatterns = false): StreamParams {
   const given = new URLSearchParams(rawQuery);
   try {
     const debug = given.getAll("feat").includes(debugFeature);
-    const request = { ...readRequest((name) => given.get(name) ?? ""), debug };
+    const request = { ...readRequest((name) => given.get(name) ?? "", hasPatterns), debug };
     const waitFor = readAwaitedCommit(given.get("wait_for") ?? "");
     const since = given.get("since") ?? "";
     const isWatch = readBoolean("watch", given.get("watch") ?? "");
@@ -91,9 +94,9 @@ export function parseStreamParams(rawQuery: string): StreamParams {
 /** The value of `feat` that requests the member `debug` of match objects. */
 const debugFeature = "search-debug";
 
-function readRequest(given: (name: string) => string): Omit<RequestedSearch, "debug"> {
+function readRequest(given: (name: string) => string, hasPatterns: boolean): Omit<RequestedSearch, "debug"> {
   const query = given("q");
-  if (query === "") throw bad("no query found");
+  if (query === "" && !hasPatterns) throw bad("no query found");
   const display = readInteger("display", given("display"), -1);
   const chunkMatches = readBoolean("chunk matches", given("cm"));
   const contextLines = readContextLines(given("cl"));

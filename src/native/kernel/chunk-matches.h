@@ -73,6 +73,7 @@ struct ChunkEncoder : ElementsEncoder<V> {
     json.raw(",\"ranges\":[");
     writeRanges(firstRow, firstLine);
     json.raw("]");
+    this->writeLabels(bottom.end);
     if (cut) json.raw(",\"contentTruncated\":true");
     json.raw("}");
     taken = static_cast<uint64_t>(bottom.number) + 1;

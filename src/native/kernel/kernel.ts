@@ -1,4 +1,5 @@
 import type { DocumentTable, ListRequest } from "./document-table.js";
+import type { PatternKernel } from "./pattern-kernel.js";
 import type { SymbolKernel } from "./symbol-kernel.js";
 
 /**
@@ -14,7 +15,7 @@ import type { SymbolKernel } from "./symbol-kernel.js";
  *
  * Caller guarantees: ranges lie within the text, and `from <= to`. The capacity of an array is its length.
  */
-export interface Kernel extends SymbolKernel {
+export interface Kernel extends SymbolKernel, PatternKernel {
   readonly name: "native" | "ts";
 
   /**
@@ -179,6 +180,9 @@ export interface Kernel extends SymbolKernel {
    * that contains its start to the line that contains its end, even if it ends at column 0. The content has no newline
    * after the last line. Lines longer than `lineBytesMax` are truncated.
    *
+   * With labels, an element ends with `,"patterns":[[LABEL,START,END],...]`: the labelled ranges that begin on its lines,
+   * in bytes from the start of the content. Those that begin after the last row of the result are left out.
+   *
    * `cursor` is (next result, rows of that result already written, position in `out`). Returns true when all results
    * are written, and false when `out` is full, or holds `pauseAt` bytes or more after a whole result. The caller then
    * consumes `out[0, cursor[2])`, sets `cursor[2]` to 0 and calls again. A result that does not fit after others waits
@@ -250,6 +254,10 @@ export interface ResultsRequest {
   out: Uint8Array;
   readonly pauseAt: number;
   readonly cursor: Uint32Array;
+  /** Triples (start, end, label) of `text`, sorted as by `sortLabels`. */
+  readonly labels: Uint32Array;
+  /** Number of labels; 0 if matches have none. */
+  readonly labelCount: number;
 }
 
 /** Posting lists of one shard: list i (of trigram keys[i]) is `bytes[offsets[i], offsets[i + 1])`. */

@@ -51,8 +51,11 @@ struct LineMatchEncoder : ElementsEncoder<V> {
     json.raw("\",\"lineNumber\":");
     json.number(line.number);
     json.raw(",\"offsetAndLengths\":[");
+    const size_t lineEnd = line.end;
     Outcome outcome = writePieces(goesOn);
-    json.raw("]}");
+    json.raw("]");
+    this->writeLabels(lineEnd);
+    json.raw("}");
     return json.full && outcome == Outcome::done ? Outcome::full : outcome;
   }
 

@@ -46,6 +46,9 @@ struct EncodeJob {
   uint32_t linesBefore;
   size_t contentFrom;
   size_t contentTo;
+  // Triples (start, end, label) of the whole text, sorted; none if matches have no labels.
+  const uint32_t* labels;
+  size_t labelCount;
   const uint32_t* rows;
   // The first row of the content; those before `rowFrom` were written by an earlier call.
   size_t rowBegin;
@@ -98,6 +101,9 @@ struct ResultsJob {
   size_t outLength;
   size_t pauseAt;
   uint32_t* cursor;
+  // Triples (start, end, label), sorted.
+  const uint32_t* labels;
+  size_t labelCount;
 };
 
 // The part [from, to) of a text that is written as the inside of a JSON string into `out`, from `at`.

@@ -1,6 +1,7 @@
 import { loadAddon, type NativeMethods } from "../addon.js";
-import { tableArguments } from "./document-table.js";
+import { type ListRequest, tableArguments } from "./document-table.js";
 import type { Kernel } from "./kernel.js";
+import type { PatternKernel } from "./pattern-kernel.js";
 
 /**
  * Returns the kernel of the C++ addon that uses the widest vector instructions of this processor. Throws `bad-config`
@@ -11,7 +12,10 @@ export function nativeKernel(): Kernel {
   return kernelOver(avx2 ?? neon ?? swar);
 }
 
-/** Returns a kernel that calls these methods of the addon. */
+/**
+ * Returns a kernel that calls these methods of the addon, which takes separate arguments, because reading the properties of
+ * an object from C++ is slower.
+ */
 export function kernelOver({
   encodeResults,
   encodeSymbols,
@@ -22,21 +26,10 @@ export function kernelOver({
   return {
     name: "native",
     ...loops,
+    ...patternMethods(loops),
     visibleContents: (table, contents, contentCount, out, counts) =>
       visibleContents(...tableArguments(table), contents, contentCount, out, counts),
-    listResults: (request) =>
-      listResults(
-        ...tableArguments(request.table),
-        request.contents,
-        request.contentCount,
-        request.rows,
-        request.rowCount,
-        request.results,
-        request.documents,
-        request.counts,
-        request.totals,
-      ),
-    // The addon takes separate arguments, because reading the properties of an object from C++ is slower.
+    listResults: (request) => listResults(...listArguments(request)),
     encodeResults: (request) =>
       encodeResults(
         request.text,
@@ -53,6 +46,8 @@ export function kernelOver({
         request.out,
         request.pauseAt,
         request.cursor,
+        request.labels,
+        request.labelCount,
       ),
     encodeSymbols: (request) =>
       encodeSymbols(
@@ -71,4 +66,46 @@ export function kernelOver({
         request.cursor,
       ),
   };
+}
+
+function patternMethods({
+  scanWindows,
+  unitsOfPatterns,
+}: Pick<NativeMethods, "scanWindows" | "unitsOfPatterns">): Pick<PatternKernel, "scanWindows" | "unitsOfPatterns"> {
+  return {
+    scanWindows: ({ text, ranges, rangeCount, table, group, workMax, ends, hits, cursor }) =>
+      scanWindows(
+        text,
+        ranges,
+        rangeCount,
+        table.literals,
+        table.starts,
+        table.foldAscii,
+        group.windowBytes,
+        group.stride,
+        group.filter,
+        group.buckets,
+        group.entries,
+        workMax,
+        ends,
+        hits,
+        cursor,
+      ),
+    unitsOfPatterns: (keys, starts, postings, sets, costMax, units, totals) =>
+      unitsOfPatterns(keys, starts, postings, sets.keys, sets.starts, sets.numbers, costMax, units, totals),
+  };
+}
+
+function listArguments(request: ListRequest): readonly (Uint32Array | number)[] {
+  return [
+    ...tableArguments(request.table),
+    request.contents,
+    request.contentCount,
+    request.rows,
+    request.rowCount,
+    request.results,
+    request.documents,
+    request.counts,
+    request.totals,
+  ];
 }

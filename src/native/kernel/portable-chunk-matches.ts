@@ -1,6 +1,7 @@
 import { utf8Bytes } from "../../base/bytes.js";
 import type { ElementsEnd, ElementsRequest } from "./portable-elements.js";
 import { JsonWriter } from "./portable-json.js";
+import { LabelWriter } from "./portable-labels.js";
 import { Lines, type Line } from "./portable-lines.js";
 import { countNewlines } from "./portable-scan.js";
 import { Columns, cutAtCodePoint } from "./portable-utf8.js";
@@ -31,6 +32,7 @@ export function encodeChunkMatches(request: ElementsRequest): ElementsEnd {
   let row = request.rowFrom;
   let written = outFrom;
   let taken = 0;
+  const labels = new LabelWriter(request);
   if (row < rowTo) {
     line = lines.seek(line, rows[2 * row]);
     if (row > request.rowBegin) {
@@ -42,7 +44,7 @@ export function encodeChunkMatches(request: ElementsRequest): ElementsEnd {
     const top = contextBefore(lines, chunk.firstLine, contextLines, taken);
     const bottom = contextAfter(lines, chunk, contextLines);
     if (json.at > outFrom) json.raw(comma);
-    writeChunk(json, request, lines, chunk, top, bottom);
+    writeChunk(json, request, lines, chunk, top, bottom, labels);
     if (json.isFull) break;
     written = json.at;
     taken = bottom.number + 1;
@@ -105,6 +107,7 @@ function writeChunk(
   chunk: Chunk,
   top: Line,
   bottom: Line,
+  labels: LabelWriter,
 ): void {
   json.raw(contentKey);
   const isCut = writeContent(json, text, lines, top.start, bottom.end, lineBytesMax);
@@ -125,6 +128,7 @@ function writeChunk(
     if (isEnd) json.raw(closeObject);
   }
   json.raw(closeArray);
+  labels.write(json, bottom.end);
   if (isCut) json.raw(truncated);
   json.raw(closeObject);
 }

@@ -15,6 +15,9 @@ export interface ElementsRequest {
   readonly lineBytesMax: number;
   readonly out: Uint8Array;
   readonly outFrom: number;
+  /** Triples (start, end, label), sorted. */
+  readonly labels: Uint32Array;
+  readonly labelCount: number;
 }
 
 /** The end of the last whole element that fitted, and the next row to write. */

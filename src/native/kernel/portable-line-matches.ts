@@ -1,13 +1,15 @@
 import { utf8Bytes } from "../../base/bytes.js";
 import type { ElementsEnd, ElementsRequest } from "./portable-elements.js";
 import { JsonWriter } from "./portable-json.js";
+import { LabelWriter } from "./portable-labels.js";
 import { Lines, type Line } from "./portable-lines.js";
 import { Columns, cutAtCodePoint } from "./portable-utf8.js";
 
 const lineKey = utf8Bytes('{"line":"');
 const lineNumberKey = utf8Bytes('","lineNumber":');
 const offsetsKey = utf8Bytes(',"offsetAndLengths":[');
-const close = utf8Bytes("]}");
+const closeArray = utf8Bytes("]");
+const closeObject = utf8Bytes("}");
 const comma = utf8Bytes(",");
 const openPair = utf8Bytes("[");
 const closePair = utf8Bytes("]");
@@ -20,9 +22,10 @@ export function encodeLineMatches(request: ElementsRequest): ElementsEnd {
   let line = lines.lineAt(request.lineHint, request.firstLine);
   let row = request.rowFrom;
   let written = outFrom;
+  const labels = new LabelWriter(request);
   while (row < rowTo) {
     line = lines.seek(line, rows[2 * row]);
-    const group = new Group(text, rows, row, rowTo, lines, line);
+    const group = new Group(text, rows, row, rowTo, lines, line, labels);
     group.write(json, outFrom, request.lineBytesMax);
     if (json.isFull) break;
     written = json.at;
@@ -38,13 +41,23 @@ class Group {
   readonly #rows: Uint32Array;
   readonly #rowTo: number;
   readonly #lines: Lines;
+  readonly #labels: LabelWriter;
   line: Line;
   /** The next piece to write is the part of `row` from `#pieceStart` on. */
   row: number;
   #pieceStart: number;
 
   /** `line` is the line that contains the start of `row`. */
-  constructor(text: Uint8Array, rows: Uint32Array, row: number, rowTo: number, lines: Lines, line: Line) {
+  constructor(
+    text: Uint8Array,
+    rows: Uint32Array,
+    row: number,
+    rowTo: number,
+    lines: Lines,
+    line: Line,
+    labels: LabelWriter,
+  ) {
+    this.#labels = labels;
     this.#text = text;
     this.#rows = rows;
     this.#rowTo = rowTo;
@@ -102,6 +115,8 @@ class Group {
       json.number(columns.columnAt(pieces[i + 1]) - column);
       json.raw(closePair);
     }
-    json.raw(close);
+    json.raw(closeArray);
+    this.#labels.write(json, end);
+    json.raw(closeObject);
   }
 }

@@ -64,7 +64,7 @@ function writeResult(request: ResultsRequest, result: Uint32Array): boolean {
 
 /** Writes the elements of the rows from `rowFrom` into `out[outFrom, outEnd)`, as far as they fit. */
 function writeElements(
-  { text, newlines, newlineStep, rows, chunks, contextLines, lineBytesMax, out }: ResultsRequest,
+  { text, newlines, newlineStep, rows, chunks, contextLines, lineBytesMax, out, labels, labelCount }: ResultsRequest,
   result: Uint32Array,
   rowFrom: number,
   outFrom: number,
@@ -88,6 +88,8 @@ function writeElements(
     lineBytesMax,
     out: out.subarray(0, outEnd),
     outFrom,
+    labels,
+    labelCount,
   };
   return chunks ? encodeChunkMatches(request) : encodeLineMatches(request);
 }

@@ -4,6 +4,7 @@ import { contentsOfUnits, findLists, unitsOfLists } from "./portable-lists.js";
 import { listResults, visibleContents } from "./portable-documents.js";
 import { digestResults } from "./portable-digest.js";
 import { writeJson } from "./portable-json.js";
+import { scanWindows, sortLabels, unitsOfPatterns } from "./portable-patterns.js";
 import { encodeResults } from "./portable-results.js";
 import { copySymbolNames, encodeSymbols, symbolKinds } from "./portable-symbols.js";
 import { countNewlines, newlineTable, scan, scanLines } from "./portable-scan.js";
@@ -30,4 +31,7 @@ export const portableKernel: Kernel = {
   copySymbolNames,
   symbolKinds,
   encodeSymbols,
+  scanWindows,
+  unitsOfPatterns,
+  sortLabels,
 };

@@ -102,6 +102,8 @@ struct ResultEncoder {
     rows.contentFrom = result.contentFrom;
     rows.contentTo = result.contentTo;
     rows.rows = job.rows;
+    rows.labels = job.labels;
+    rows.labelCount = job.labelCount;
     rows.rowBegin = result.rowFrom;
     rows.rowFrom = result.rowFrom + rowsDone;
     rows.rowTo = result.rowTo;

@@ -5,6 +5,7 @@ import type { PatternNode, QueryNode } from "../syntax/ast.js";
 import type { Span } from "../syntax/characters.js";
 import type { Analyses } from "./analyses.js";
 import { requiredLiterals, trigramBytes } from "./leaf-literals.js";
+import type { PatternSet } from "./pattern-plan.js";
 import type { Leaf, TextNode } from "./plan.js";
 
 /** A longer text has its own leaf. */
@@ -183,6 +184,26 @@ export class Leaves {
       inPath: false,
       highlighted: false,
       analysis,
+    });
+  }
+
+  /** Any pattern of a set, in contents. */
+  addSet(set: PatternSet): number {
+    return this.#once("set", {
+      source: "",
+      either: [],
+      set,
+      foldCase: this.#foldCase,
+      inContent: true,
+      inPath: false,
+      highlighted: true,
+      analysis: {
+        literal: undefined,
+        alternatives: undefined,
+        clauses: [],
+        crossesLines: true,
+        matchesEmpty: false,
+      },
     });
   }
 

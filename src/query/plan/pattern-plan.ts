@@ -1,3 +1,4 @@
+import type { PatternTable } from "../../native/kernel/pattern-kernel.js";
 import type { RegexpAnalysis } from "../../regexp/analysis/analysis.js";
 
 /** A `file:` or `lang:` filter: the path must match or, if `negated`, must not. */
@@ -32,6 +33,8 @@ export interface Leaf {
    * ranges of two may overlap, and `source` only determines whether one of them matches. Empty for a single pattern.
    */
   readonly either: readonly string[];
+  /** The patterns of a set, any of which satisfies it; `source` is then empty. Undefined for other leaves. */
+  readonly set?: PatternSet;
   readonly foldCase: boolean;
   /**
    * Where it may match, according to the query's types and `content:`. Both are false for `content:x` in a query for
@@ -43,4 +46,30 @@ export interface Leaf {
   readonly highlighted: boolean;
   /** What `source` requires of a text. */
   readonly analysis: RegexpAnalysis;
+}
+
+/**
+ * Many patterns that are searched for in one pass: plain data for the workers. A literal of the table locates patterns:
+ * either it is one, or a regexp cannot match a text without it.
+ */
+export interface PatternSet {
+  /** Number of patterns. They are numbered as in the request. */
+  readonly count: number;
+  readonly table: PatternTable;
+  /**
+   * What literal i of the table locates: `targets[targetStarts[i]]` to before `targets[targetStarts[i + 1]]`. A number
+   * below `count` is a pattern that is this literal; `count + j` is regexp j.
+   */
+  readonly targetStarts: Uint32Array;
+  readonly targets: Uint32Array;
+  readonly regexps: readonly SetRegexp[];
+}
+
+export interface SetRegexp {
+  /** Its number among all patterns. */
+  readonly pattern: number;
+  /** RE2 source. */
+  readonly source: string;
+  /** False if it is tried on every content. */
+  readonly isLocated: boolean;
 }

@@ -1,6 +1,7 @@
 import { BoundedMap } from "../../base/bounded-map.js";
 import { parseQuery } from "../syntax/parse.js";
 import type { QueryType } from "../syntax/query-type.js";
+import type { RequestedPatterns } from "./pattern-set.js";
 import type { SearchPlan } from "./plan.js";
 import { dependsOnlyOnText, planTreeInSteps } from "./plan-query.js";
 import type { SearchContexts } from "./search-contexts.js";
@@ -25,7 +26,13 @@ export class PlanCache {
   }
 
   /** Like `planInSteps`. */
-  *planInSteps(text: string, type: QueryType, contexts: SearchContexts | undefined): Generator<undefined, SearchPlan> {
+  *planInSteps(
+    text: string,
+    type: QueryType,
+    contexts: SearchContexts | undefined,
+    patterns?: RequestedPatterns,
+  ): Generator<undefined, SearchPlan> {
+    if (patterns !== undefined) return yield* planTreeInSteps(parseQuery(text, type), contexts, patterns);
     const key = `${type} ${text}`;
     const known = this.#plans.get(key);
     if (known !== undefined) return known;

@@ -12,11 +12,14 @@ import { planRepositoryNames } from "../fields/repository-names.js";
 import { planRepositories } from "./repository-filter.js";
 import { QueryError } from "../syntax/query-error.js";
 import type { QueryType } from "../syntax/query-type.js";
+import { makePatternSet, type RequestedPatterns } from "./pattern-set.js";
+import type { PatternSet } from "./pattern-plan.js";
+import { requireSetFields } from "./pattern-set-fields.js";
 import { planResultOptions } from "./result-options.js";
 import { expandContext, placeContexts, preferOwnFields, type SearchContexts } from "./search-contexts.js";
 import { planSymbols, planText } from "./text-plan.js";
 import { refuseUnbuilt } from "../fields/unsupported.js";
-import { Validator } from "../fields/validate.js";
+import { isCaseSensitive, Validator } from "../fields/validate.js";
 
 /**
  * Converts a text to a plan. `contexts` are those defined in addition to the global one. Throws `QueryError`, in
@@ -38,10 +41,11 @@ export function* planInSteps(
   return yield* planTreeInSteps(tree, contexts);
 }
 
-/** Plans a parsed query. */
+/** Plans a parsed query. With `patterns`, its results are the files that also contain one of them. */
 export function* planTreeInSteps(
   tree: QueryTree,
   contexts: SearchContexts | undefined,
+  patterns?: RequestedPatterns,
 ): Generator<undefined, SearchPlan> {
   const { text, type } = tree;
   const basics = basicQueries(placeContexts(tree, contexts)).map(preferOwnFields);
@@ -54,14 +58,30 @@ export function* planTreeInSteps(
   const patternType = effectivePatternType(text, type, tree.root);
   for (const query of queries) refuseUnbuilt(text, query);
   boundContributors(text, queries);
+  const sets = patterns === undefined ? undefined : yield* makeSets(text, queries, patterns);
   const { resultOptions, indexes } = planResultOptions(queries);
   const plans: BasicQueryPlan[] = [];
   for (const [i, query] of queries.entries()) {
-    plans.push(...planBasic(query, indexes[i], contexts, analyses, nowMs));
+    plans.push(...planBasic(query, indexes[i], contexts, analyses, nowMs, sets?.get(isCaseSensitive(query))));
     yield;
   }
   if (plans.length > queryLimits.basicQueryCountMax) throw tooManyGroups(text, queries);
   return { patternType, basicQueries: plans, resultOptions };
+}
+
+/** The patterns by whether case counts, as far as the queries need them. */
+function* makeSets(
+  text: string,
+  queries: readonly BasicQuery[],
+  patterns: RequestedPatterns,
+): Generator<undefined, ReadonlyMap<boolean, PatternSet>> {
+  const sets = new Map<boolean, PatternSet>();
+  for (const query of queries) {
+    requireSetFields(text, query);
+    const isSensitive = isCaseSensitive(query);
+    if (!sets.has(isSensitive)) sets.set(isSensitive, yield* makePatternSet(patterns, !isSensitive));
+  }
+  return sets;
 }
 
 /** True if the plan depends on nothing but the text: neither on the time nor on search contexts. */
@@ -83,10 +103,11 @@ function planBasic(
   contexts: SearchContexts | undefined,
   analyses: Analyses,
   nowMs: number,
+  set: PatternSet | undefined,
 ): BasicQueryPlan[] {
-  const text = selectsHistory(query) ? undefined : planText(query, analyses);
+  const text = selectsHistory(query) ? undefined : planText(query, analyses, set);
   const history = planHistory(query, analyses, nowMs);
-  const repositoryNames = planRepositoryNames(query, analyses);
+  const repositoryNames = set === undefined ? planRepositoryNames(query, analyses) : undefined;
   const symbols = planSymbols(query, analyses);
   const groups = expandContext(query, contexts) ?? [undefined];
   return groups.flatMap((group) => {

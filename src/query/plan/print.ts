@@ -144,7 +144,9 @@ function printTextNode(node: TextNode, leaves: readonly Leaf[], othersInPath: bo
  * A literal in quotes, several that form one leaf in `either`; a regexp between slashes, with the literals that are
  * looked up in the index.
  */
-function printLeaf({ analysis, source, either, inPath, foldCase, highlighted }: Leaf, othersInPath: boolean): string {
+function printLeaf(leaf: Leaf, othersInPath: boolean): string {
+  if (leaf.set !== undefined) return `set(${leaf.set.count} patterns)${leaf.foldCase ? "i" : ""}`;
+  const { analysis, source, either, inPath, foldCase, highlighted } = leaf;
   const where = !highlighted ? "has.content:" : othersInPath && !inPath ? "content:" : "";
   const fold = foldCase ? "i" : "";
   if (analysis.literal !== undefined) return `${where}${JSON.stringify(analysis.literal)}${fold}`;

@@ -1,9 +1,10 @@
 import type { FieldNode } from "../syntax/ast.js";
-import { readResultTypes } from "../fields/result-types.js";
+import { readResultTypes, type ResultTypes } from "../fields/result-types.js";
 import { findField, isCaseSensitive } from "../fields/validate.js";
 import type { Analyses } from "./analyses.js";
 import type { BasicQuery } from "./basic.js";
 import { planPathFilters } from "./path-filters.js";
+import type { PatternSet } from "./pattern-plan.js";
 import { requireAll, Leaves, planNode } from "./pattern-leaves.js";
 import type { PeopleFilter, TextNode, TextPlan } from "./plan.js";
 
@@ -30,18 +31,19 @@ export function planSymbols(query: BasicQuery, analyses: Analyses): TextPlan | u
 
 /**
  * What is needed for file and path results. Undefined if the query's types exclude them, and if there is neither a
- * pattern nor a filter on paths: `repo:x` lists repositories, not all their files.
+ * pattern nor a filter on paths: `repo:x` lists repositories, not all their files. With a set, only contents are searched.
  */
-export function planText(query: BasicQuery, analyses: Analyses): TextPlan | undefined {
-  const types = readResultTypes(query);
+export function planText(query: BasicQuery, analyses: Analyses, set: PatternSet | undefined): TextPlan | undefined {
+  const types = set === undefined ? readResultTypes(query) : contentsOnly;
   const filters = query.fields.filter(({ name }) => name === "file" || name === "lang");
   if (!types.file && !types.path) return undefined;
   if (findField(query, "select")?.value.startsWith("symbol") === true) return undefined;
-  if (query.pattern === undefined && filters.length === 0) return undefined;
+  if (query.pattern === undefined && filters.length === 0 && set === undefined) return undefined;
   const foldCase = !isCaseSensitive(query);
   const leaves = new Leaves({ inContent: types.file, inPath: types.path }, foldCase, analyses);
   const conditions = [
     ...(query.pattern === undefined ? [] : [planNode(query.pattern, leaves)]),
+    ...(set === undefined ? [] : [{ kind: "leaf", leaf: leaves.addSet(set) } as const]),
     ...filters.filter(isContentFilter).map((field) => planContentFilter(field, leaves)),
   ];
   return {
@@ -54,6 +56,8 @@ export function planText(query: BasicQuery, analyses: Analyses): TextPlan | unde
     people: filters.flatMap((field) => planPeople(field, foldCase)),
   };
 }
+
+const contentsOnly: ResultTypes = { file: true, path: false, repository: false };
 
 function planPeople({ predicate, negated }: FieldNode, foldCase: boolean): readonly PeopleFilter[] {
   switch (predicate?.name) {

@@ -81,6 +81,7 @@ const noContext = { before: 0, after: 0 };
 function commandFor(endpoint: string, changes: Partial<SearchCommand> = {}): SearchCommand {
   return {
     query: "q",
+    patterns: undefined,
     connection: { endpoint, token: undefined, tokenVariable: undefined },
     format: "lines",
     nul: false,

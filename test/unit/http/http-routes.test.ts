@@ -37,11 +37,15 @@ t.test("stream", async (t) => {
   t.match(requests, [{ query: "hello world", display: 5 }, { query: "hello world" }]);
   t.equal(requests.length, 2, "a bad request does not reach the search");
 
-  for (const method of ["POST", "HEAD", "PUT"]) {
+  for (const method of ["HEAD", "PUT"]) {
     const other = await fetch(`${url}/search/stream?q=a`, { method });
     t.equal(other.status, 405, method);
     await other.text();
   }
+  const posted = await fetch(`${url}/search/stream?q=a`, { method: "POST", body: '{"patterns":["b"]}' });
+  t.equal(posted.status, 200);
+  await posted.text();
+  t.match(requests[2], { query: "a", patterns: ["b"] });
 });
 
 t.test("browser clients on other origins", async (t) => {

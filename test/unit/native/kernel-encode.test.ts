@@ -4,6 +4,8 @@ import { resultWordCount, resultWords, type Kernel } from "../../../src/native/k
 import { amidOthers, bytes, forEachKernel, holds } from "../../support/kernel-support.js";
 import { fc } from "../../support/property.js";
 
+const noLabels = { labels: new Uint32Array(0), labelCount: 0 };
+
 type Pair = readonly [number, number];
 
 /** Rows in the content `text[from, to)`, and their format. */
@@ -55,6 +57,7 @@ function encode(kernel: Kernel, { text, from, to, rows, contextLines, lineBytesM
       out,
       pauseAt: size,
       cursor,
+      ...noLabels,
     });
     assert.ok(cursor[2] <= size && (isDone || cursor[1] >= before), "positions only grow");
     if (cursor[2] > 0)
@@ -313,6 +316,7 @@ const objects = (() => {
       out,
       pauseAt,
       cursor,
+      ...noLabels,
     });
   return { lineMatch, chunkMatch, pathMatch, encodeInto };
 })();
@@ -467,6 +471,7 @@ forEachKernel("paths", (t, kernel) => {
           out,
           pauseAt: 999,
           cursor,
+          ...noLabels,
         }),
       );
       const json = Buffer.from(out.subarray(0, cursor[2])).toString().replaceAll("\\n", "\\t");

@@ -434,6 +434,8 @@ forEachKernel("misuse throws a TypeError where memory would be at stake", (t, ke
       out: new Uint8Array(999),
       pauseAt: 999,
       cursor: new Uint32Array(4),
+      labels: new Uint32Array(0),
+      labelCount: 0,
     });
   };
   t.doesNotThrow(encode([1, 2], {}), "sound");

@@ -1,0 +1,82 @@
+#include "patterns-binding.h"
+
+#include "answers.h"
+#include "arguments.h"
+#include "patterns.h"
+
+namespace trawl {
+namespace {
+
+WordList listOf(const Words& words) { return {words.data, words.length}; }
+
+// The arguments are the properties of a `WindowScan` of pattern-kernel.ts, in its order.
+napi_value scanWindows(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  WindowScan job = {};
+  job.text = given.bytes(0);
+  Words ranges = given.words(1);
+  job.ranges = ranges.data;
+  job.rangeCount = given.number(2);
+  job.literals = given.bytes(3);
+  job.starts = listOf(given.words(4));
+  job.fold = given.flag(5);
+  job.windowBytes = given.number(6);
+  job.stride = given.number(7);
+  job.filter = listOf(given.words(8));
+  job.buckets = listOf(given.words(9));
+  job.entries = listOf(given.words(10));
+  job.workMax = given.number(11);
+  Words ends = given.words(12), hits = given.words(13), cursor = given.words(14);
+  job.ends = ends.data;
+  job.hits = hits.data;
+  job.hitCapacity = hits.length / 3;
+  job.cursor = cursor.data;
+  given.need(3 * job.rangeCount <= ranges.length && job.workMax > 0 && cursor.length >= 4);
+  given.need(job.starts.length > 0 && ends.length + 1 >= job.starts.length && job.buckets.length > 2);
+  given.need(given.sound() && cursor.data[2] <= job.hitCapacity);
+  if (!given.sound()) return misuse(env, "scanWindows");
+  const ScanEnd end = scanWindows(job);
+  if (end == ScanEnd::misuse) return misuse(env, "scanWindows: ranges or tables");
+  return boolean(env, end == ScanEnd::done);
+}
+
+// unitsOfPatterns(keys, starts, postings, trigrams, literalStarts, numbers, costMax, units, totals)
+napi_value unitsOfPatterns(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  PatternUnits job = {};
+  Words keys = given.words(0), starts = given.words(1);
+  job.postings = given.bytes(2);
+  job.sets = {listOf(given.words(3)), listOf(given.words(4)), listOf(given.words(5))};
+  job.costMax = given.number(6);
+  Words units = given.words(7), totals = given.words(8);
+  job.shard = {keys.data, starts.data, keys.length};
+  job.units = units.data;
+  job.unitWords = units.length;
+  given.need(starts.length == keys.length + 1 && job.sets.starts.length > 0 && totals.length >= 2);
+  if (!given.sound()) return misuse(env, "unitsOfPatterns");
+  const UnitsEnd end = unitsOfPatterns(job);
+  if (end == UnitsEnd::misuse) return misuse(env, "unitsOfPatterns: lists or units");
+  totals.data[0] = job.totals[0];
+  totals.data[1] = job.totals[1];
+  return boolean(env, end == UnitsEnd::found);
+}
+
+napi_value sortLabels(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Words labels = given.words(0);
+  size_t count = given.number(1);
+  given.need(3 * count <= labels.length);
+  if (!given.sound()) return misuse(env, "sortLabels");
+  sortTriples(labels.data, count);
+  return nullptr;
+}
+
+}  // namespace
+
+bool addPatternFunctions(napi_env env, napi_value kernel) {
+  return addFunction(env, kernel, {"scanWindows", guarded<scanWindows>}, nullptr) &&
+         addFunction(env, kernel, {"unitsOfPatterns", guarded<unitsOfPatterns>}, nullptr) &&
+         addFunction(env, kernel, {"sortLabels", guarded<sortLabels>}, nullptr);
+}
+
+}  // namespace trawl

@@ -1,0 +1,143 @@
+import assert from "node:assert";
+import t from "tap";
+import { resultAtOnce } from "../../../src/base/yielding.js";
+import { loadKernel } from "../../../src/native/kernel/load.js";
+import { escapeRegexp } from "../../../src/base/escape-regexp.js";
+import { compileRegexp } from "../../../src/regexp/match/compile.js";
+import { toRequestedPatterns } from "../../../src/query/plan/pattern-set.js";
+import type { SearchPlan } from "../../../src/query/plan/plan.js";
+import { planTreeInSteps } from "../../../src/query/plan/plan-query.js";
+import { parseQuery } from "../../../src/query/syntax/parse.js";
+import { type MatchObject, runEngine, testRepository, testShard, type TestDocument } from "../../support/engine.js";
+import { fc, runs } from "../../support/property.js";
+
+// A search for a set of patterns finds what one search for each of its patterns finds, for each kernel, with the index
+// and without, in one go and with pauses.
+
+const repositories = [testRepository(1, "one")];
+
+function planSet(query: string, texts: readonly string[], type: "literal" | "regexp"): SearchPlan {
+  return resultAtOnce(planTreeInSteps(parseQuery(query, type), undefined, toRequestedPatterns(texts, type)));
+}
+
+/** Letters that fold to s and k, parts of UTF-8, and texts longer than the windows of the kernel. */
+const word = fc.stringMatching(/^[abkKsS_\u017f\u212a\u00e9]{1,6}$/);
+const longWord = fc.constantFrom(
+  "abkabkabkabk",
+  "abkabkab",
+  "ABKABKABKABKABKABK",
+  "kabkabkabka",
+  "aaaaaaaaaaaaaaa",
+  "aaaaaaaa",
+  "saks_a",
+  "k\nab",
+  "ab\n",
+);
+const bytes = fc
+  .constantFrom("\xff", "\xc5", "\xe2\x84", "\x00", "\xc5\xbf", "\xe2\x84\xaa")
+  .map((text) => Buffer.from(text, "latin1"));
+const part = fc.oneof(
+  fc
+    .oneof(word, longWord, fc.constantFrom(" ", "\n", "\r\n", "", "x".repeat(4090), "abk\n".repeat(1030)))
+    .map((text) => Buffer.from(text)),
+  bytes,
+);
+const documents = fc
+  .array(
+    fc.array(part, { maxLength: 12 }).map((parts) => Buffer.concat(parts)),
+    { minLength: 1, maxLength: 8 },
+  )
+  .map((contents) =>
+    contents.map((content, i): TestDocument => ({ path: `f${i}.${i % 2 === 0 ? "c" : "go"}`, content })),
+  );
+
+const regexp = fc.constantFrom(
+  "a+b?k",
+  "(abk|ask)_?",
+  "^abk",
+  "abk$",
+  "[ab]{2,3}",
+  "s\\s+a",
+  "abk|ask|kas",
+  "abk|",
+  "a*",
+  "x{3,}abk",
+  "\\babk",
+  "é",
+  "(?s)abk.k",
+  "abkabk+",
+);
+const literals = fc.array(fc.oneof(word, longWord), { minLength: 1, maxLength: 12 });
+const regexps = fc.array(fc.oneof(word, longWord, regexp), { minLength: 1, maxLength: 8 });
+
+/** `START-END` of each match of one pattern. */
+function naiveRanges(text: string, type: string, foldCase: boolean, content: string | Buffer): string[] {
+  const ranges: string[] = [];
+  const source = type === "regexp" ? text : escapeRegexp(text);
+  compileRegexp(source, foldCase).findAll(Buffer.from(content), 0, {
+    push: (start, end) => void ranges.push(`${start}-${end}`),
+  });
+  return ranges;
+}
+
+function distinct(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)].sort();
+}
+
+/** `PATTERN PATH:START-END` of each label. */
+function labelsOf(matches: readonly MatchObject[]): string[] {
+  return matches
+    .flatMap(({ path, chunkMatches, lineMatches }) =>
+      (chunkMatches ?? lineMatches ?? []).flatMap(({ patterns = [] }) =>
+        patterns.map(([pattern, start, end]) => `${pattern} ${path}:${start}-${end}`),
+      ),
+    )
+    .sort();
+}
+
+for (const kernelName of ["native", "ts"] as const) {
+  t.test(`a set finds what its patterns find: ${kernelName} kernel`, (t) => {
+    const kernel = loadKernel(kernelName);
+    fc.assert(
+      fc.property(
+        documents,
+        fc.oneof(
+          literals.map((texts) => ({ texts, type: "literal" as const })),
+          regexps.map((texts) => ({ texts, type: "regexp" as const })),
+        ),
+        fc.constantFrom("", "case:yes", "file:c$", "case:yes -file:c$", "abk", "(file:c$ abk) or (file:go$ k)"),
+        fc.boolean(),
+        fc.boolean(),
+        (files, { texts, type }, query, useIndex, pauses) => {
+          const shard = testShard(kernel, files, repositories);
+          const foldCase = !query.includes("case:yes");
+          const run = (patterns: readonly string[], chunkMatches: boolean): readonly MatchObject[] =>
+            runEngine(kernel, [shard], planSet(query, patterns, type), {
+              useIndex,
+              chunkMatches,
+              credit: pauses ? 1 : 2 ** 30,
+            }).matches;
+          const got = run(texts, true);
+          const found = got.map(({ path }) => path);
+          const all = files.flatMap(({ path, content }) =>
+            texts.flatMap((text, i) =>
+              naiveRanges(text, type, foldCase, content).map((range) => `${i} ${path}:${range}`),
+            ),
+          );
+          const isFound = (label: string): boolean =>
+            found.includes(label.slice(label.indexOf(" ") + 1, label.lastIndexOf(":")));
+          const title = JSON.stringify({ texts, type, query });
+          assert.deepStrictEqual(labelsOf(got), all.filter(isFound).sort(), title);
+          // Matches that consist of line ends alone have no line.
+          if (texts.every((text) => type === "literal" && !text.includes("\n")))
+            assert.deepStrictEqual(labelsOf(run(texts, false)), all.filter(isFound).sort(), title);
+          const each = texts.flatMap((text) => run([text], true).map(({ path }) => path));
+          assert.deepStrictEqual(distinct(found), distinct(each), title);
+          if (query === "" || query === "case:yes") assert.ok(all.every(isFound), title);
+        },
+      ),
+      { numRuns: kernelName === "native" ? runs(120) : runs(30), verbose: false },
+    );
+    t.end();
+  });
+}
