@@ -166,6 +166,11 @@ export class BasicQueryEvaluator {
     this.#pattern?.addStats(stats);
   }
 
+  /** The next contents need not follow those of the last block. */
+  rewind(): void {
+    this.#pattern?.rewind();
+  }
+
   /** Decides a block without looking at it: it has no documents. */
   skip(): void {
     this.documents.length = 0;

@@ -27,12 +27,11 @@ import { type CountedResults, isCounted, type ShardPosition } from "../protocol/
 const blockBytesMax = { cheap: 8 * 1024 * 1024, expensive: 1024 * 1024 } as const;
 
 /**
- * The first block of a shard is small until something is found, so that the first result does not wait for a full
- * block.
+ * The first block of a shard is small until something is found: the first result does not wait for a full one.
  */
 const firstBlockBytesMax = 64 * 1024;
 
-/** Called for a document that is excluded from the results: it takes too much work, or a line has too many matches. */
+/** Called for a document that is excluded: it takes too much work, or a line has too many matches. */
 export type ExcludedReceiver = (document: number, repository: string, reason: "work" | "full-line") => void;
 
 const firstPosition: ResultPosition = { document: 0, revision: 0 };
@@ -61,14 +60,13 @@ export class ShardSearch {
   readonly #lastCounted = { document: -1, revision: 0 };
   readonly #checkContent: () => void;
   readonly #onExcluded: ExcludedReceiver;
-  readonly #wanted: WantedDocuments;
+  #wanted: WantedDocuments;
   readonly #lineMatchCountMax: number;
   /** Undefined if single documents have to be looked at. */
   readonly #listed: ListedBlocks | undefined;
   readonly #stop: StopCheck;
   /** The same whenever a slice resumes in this shard. */
   readonly #blockContentCountMax: number;
-
   /**
    * `checkContent` is called before the first content is read; it throws when the content is damaged. `onExcluded` is
    * called for the same documents again when a slice resumes in their block.
@@ -90,9 +88,9 @@ export class ShardSearch {
     this.#checkContent = checkContent;
     this.#reader = reader;
     this.#writer = writer;
-    const people = options.people === undefined ? undefined : new People(options.people, options.plan);
+    const people = options.people && new People(options.people, options.plan);
     const optionsIndexes = new Map<BasicQueryEvaluator, number>();
-    // For a single document, a look-up in the index of the whole shard would take most of the time.
+    // For a single document, a look-up in the index of the shard would take most of the time.
     const useIndex = options.useIndex && documents.only === undefined;
     options.plan.basicQueries.forEach((basic, i) => {
       if (basic.text === undefined || (basic.text.symbols !== undefined) !== reader instanceof SymbolView) return;
@@ -115,6 +113,12 @@ export class ShardSearch {
     const { tombstones } = visibility;
     const shard = { reader, writer, options, tombstones, documents, rowCountMax: this.#lineMatchCountMax };
     this.#listed = documents.only === undefined ? ListedBlocks.of(this.evaluators, shard, this.#stop) : undefined;
+  }
+
+  /** Another single document is wanted now. */
+  restart(documents: WantedDocuments): void {
+    this.#wanted = documents;
+    for (const evaluator of this.evaluators) evaluator.rewind();
   }
 
   /**
@@ -265,12 +269,10 @@ export class ShardSearch {
 
   /** Where a later slice resumes: all results of the block were added, and are written up to `stop`. */
   #positionAt(stop: WriterStop, from: ShardPosition): ShardPosition {
-    const positionOf = (i: number): ResultPosition => ({
-      document: this.#added[2 * i],
-      revision: this.#added[2 * i + 1],
-    });
+    const added = this.#added;
+    const positionOf = (i: number): ResultPosition => ({ document: added[2 * i], revision: added[2 * i + 1] });
     const result = positionOf(stop.result);
-    const shown = positionOf(this.#added.length / 2 - 1);
+    const shown = positionOf(added.length / 2 - 1);
     const last = isCounted(from.counted, this.#lastCounted.document, this.#lastCounted.revision)
       ? from.counted.last
       : { ...this.#lastCounted };

@@ -30,10 +30,13 @@ export function isOrdered(ranked: RankedPart | undefined): boolean {
 export class BestDocuments {
   readonly #countMax: number;
   #documents: RankedDocument[] = [];
+  /** With so many, those that are too many are dropped. */
+  #sortedAt: number;
   #worst: RankedDocument | undefined;
 
   constructor(countMax: number) {
     this.#countMax = countMax;
+    this.#sortedAt = countMax;
   }
 
   /** In order. */
@@ -49,7 +52,9 @@ export class BestDocuments {
   offer(document: RankedDocument): void {
     if (this.#worst !== undefined && compareRanked(document, this.#worst) > 0) return;
     this.#documents.push(document);
-    if (this.#documents.length < 2 * this.#countMax) return;
+    if (this.#documents.length < this.#sortedAt) return;
+    // Until the next time, the score that is required is too low by a few documents.
+    this.#sortedAt = this.#countMax + (this.#countMax >> 2);
     this.#documents = this.#sorted().slice(0, this.#countMax);
     this.#worst = this.#documents.at(-1);
   }

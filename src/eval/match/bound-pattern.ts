@@ -84,6 +84,11 @@ export class BoundPattern {
       .reduce((all, contents) => unite(all, contents) ?? all, new Uint32Array(0));
   }
 
+  /** The contents of the next block need not follow those of the last one. */
+  rewind(): void {
+    for (const { scan } of this.#leaves) scan?.rewind();
+  }
+
   addStats(stats: SearchStats): void {
     for (const leaf of this.#leaves) {
       stats.postingBytes += leaf.inContent ? leaf.plan.postingBytes : 0;

@@ -3,6 +3,7 @@ import type { StopCheck } from "../../protocol/stop-check.js";
 import type { PathFilter } from "../../query/plan/plan.js";
 import type { PathTable } from "../../shard/text-index.js";
 import { StoppableWork } from "./content-work.js";
+import { findVerdicts, passing, failing, keepVerdicts, undecided } from "./filter-verdicts.js";
 import { PathFinder } from "./path-finder.js";
 import { matchPaths } from "./path-match.js";
 import type { Rows } from "./rows.js";
@@ -12,24 +13,26 @@ interface BoundFilter {
   readonly finder: PathFinder;
 }
 
-const undecided = 0;
-const passing = 1;
-const failing = 2;
-
 /** The path filters of a basic query, such as `file:` and `-file:`, bound to one shard. */
 export class PathFilters {
+  readonly #given: readonly PathFilter[];
   readonly #filters: readonly BoundFilter[];
   readonly #reader: PathTable;
   readonly #kernel: Kernel;
   readonly #stop: StopCheck;
   /** By document: `undecided`, `passing` or `failing`. Empty if there are no filters. */
   readonly #verdicts: Uint8Array;
+  /** Whether all documents are decided. */
+  #isDecided: boolean;
 
   constructor(filters: readonly PathFilter[], reader: PathTable, kernel: Kernel, stop: StopCheck) {
+    this.#given = filters;
     this.#reader = reader;
     this.#kernel = kernel;
     this.#stop = stop;
-    this.#verdicts = new Uint8Array(filters.length > 0 ? reader.documentCount : 0);
+    const known = filters.length > 0 ? findVerdicts(reader, filters) : undefined;
+    this.#isDecided = known !== undefined;
+    this.#verdicts = known ?? new Uint8Array(filters.length > 0 ? reader.documentCount : 0);
     this.#filters = filters.map((filter) => ({
       filter,
       finder: new PathFinder(reader, filter.source, filter.foldCase, new StoppableWork(stop)),
@@ -47,6 +50,7 @@ export class PathFilters {
 
   /** Evaluates the filters for all paths at once, which is cheaper if every document will be tested. */
   decideAll(): void {
+    if (this.isEmpty || this.#isDecided) return;
     this.#verdicts.fill(passing);
     for (const { filter, finder } of this.#filters) {
       const matches = matchPaths(this.#reader, this.#kernel, filter, finder, this.#stop);
@@ -59,6 +63,8 @@ export class PathFilters {
         if (matches[document] === failed) this.#verdicts[document] = failing;
       }
     }
+    this.#isDecided = true;
+    keepVerdicts(this.#reader, this.#given, this.#verdicts);
   }
 
   /** Whether the document passes all filters. */

@@ -2,10 +2,12 @@ import { LineFeatures } from "./line-features.js";
 import type { Features, NameFeatures, SymbolFeatures } from "./score.js";
 import { SymbolFinder } from "./symbol-finder.js";
 import { bitsOfWords, countBits, isLetter, lowerByte, type QueryWord, type QueryWords } from "./query-words.js";
-import type { ScoredDocument } from "./scored-document.js";
+import type { PathFeatures, ScoredDocument } from "./scored-document.js";
 
 /** Further occurrences are only counted. */
 const rowCountMax = 4096;
+
+const bestSymbol: SymbolFeatures = { cover: 1, words: 1, wordsNear: 1, kindFactor: 1, isSameCase: true };
 
 /** Finds the features of documents for one query. */
 export class DocumentFeatures {
@@ -17,17 +19,36 @@ export class DocumentFeatures {
     this.#words = words;
   }
 
-  find(document: ScoredDocument): Features {
-    const { path, fileFactor } = document;
+  /** What a path has of the words, in lower case. */
+  findInPath(path: string): PathFeatures {
     const slash = path.lastIndexOf("/");
     const fileBits = bitsOfWords(this.#words, path.slice(slash + 1));
     const folderBits = slash < 0 ? 0 : bitsOfWords(this.#words, path.slice(0, slash));
     const pathBits = fileBits | folderBits;
-    const inText = this.#findInText(document, pathBits);
     return {
-      symbol: inText.symbol,
+      pathBits,
       fileName: fileBits === 0 ? undefined : this.#fileName(path.slice(slash + 1), fileBits, pathBits),
       folders: this.#share(folderBits & ~fileBits),
+    };
+  }
+
+  /**
+   * The best features that a document with this path can have. Sound because a share is at most 1, a name of a symbol
+   * consists at most of all words, and a phrase needs two.
+   */
+  bound({ fileName, folders }: PathFeatures, matchCount: number, fileFactor: number, maySymbol: boolean): Features {
+    const symbol = maySymbol ? bestSymbol : undefined;
+    const phrase = this.#words.count > 1 ? 1 : 0;
+    return { symbol, fileName, folders, line: 1, wholeWords: 1, phrase, matchCount, fileFactor };
+  }
+
+  find(document: ScoredDocument): Features {
+    const { fileFactor, inPath } = document;
+    const inText = this.#findInText(document, inPath.pathBits);
+    return {
+      symbol: inText.symbol,
+      fileName: inPath.fileName,
+      folders: inPath.folders,
       line: this.#share(inText.lineBits),
       wholeWords: this.#share(inText.wholeBits),
       phrase: this.#words.count > 1 ? inText.phraseLength / this.#words.count : 0,

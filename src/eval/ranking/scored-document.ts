@@ -1,5 +1,13 @@
 import type { Rows } from "../match/rows.js";
+import type { NameFeatures } from "./score.js";
 import type { SymbolPlaces } from "./symbol-places.js";
+
+/** What the path of a document has of the words. */
+export interface PathFeatures {
+  readonly pathBits: number;
+  readonly fileName: NameFeatures | undefined;
+  readonly folders: number;
+}
 
 /** A document that satisfies a query. */
 export interface ScoredDocument {
@@ -10,8 +18,7 @@ export interface ScoredDocument {
   readonly rows: Rows;
   readonly rowFrom: number;
   readonly rowTo: number;
-  /** In lower case, one character per byte. */
-  readonly path: string;
+  readonly inPath: PathFeatures;
   /** As `weighFile` returns it. */
   readonly fileFactor: number;
   /** Undefined if no symbols are known. */

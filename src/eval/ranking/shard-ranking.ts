@@ -45,6 +45,8 @@ export interface ShardBest extends RankedShard {
 
 /** Reused for each document of a thread. */
 const places = new SymbolPlaces();
+const rows = new Rows(4096);
+const pathRows = new Rows(64);
 
 /**
  * Finds the best results of one shard within a budget of work:
@@ -60,19 +62,27 @@ export class ShardRanking {
   readonly #evaluators: BasicQueryEvaluator[] = [];
   readonly #words: QueryWords;
   readonly #features: DocumentFeatures;
-  readonly #best: BestDocuments;
   readonly #budget: RankBudget;
   readonly #stop: StopCheck;
   readonly #stats = noStats();
-  readonly #rows = new Rows(64);
-  readonly #pathRows = new Rows(4);
+  readonly #kernel: Kernel;
+  readonly #best: BestDocuments;
+  readonly #others: Pick<BestDocuments, "wants">;
   #foundCount = 0;
   #isComplete = true;
-  #placesPart = -1;
-  #placesEnd = 0;
 
-  constructor(target: RankedTarget, options: SearchOptions, budget: RankBudget, kernel: Kernel, stop: StopCheck) {
+  /** `others` tells which scores can be among the first of all shards. */
+  constructor(
+    target: RankedTarget,
+    options: SearchOptions,
+    budget: RankBudget,
+    kernel: Kernel,
+    stop: StopCheck,
+    others: Pick<BestDocuments, "wants">,
+  ) {
     this.#target = target;
+    this.#kernel = kernel;
+    this.#others = others;
     this.#budget = budget;
     this.#stop = stop;
     this.#best = new BestDocuments(budget.keptDocuments);
@@ -153,54 +163,58 @@ export class ShardRanking {
   }
 
   #score(document: number, hits: readonly Hit[]): void {
-    const { reader, symbols, shard } = this.#target;
-    const summary = hits[0].evaluator.repositorySummary(document);
-    const [revision] = mergeRevisions(hits);
+    const { reader, symbols } = this.#target;
     this.#foundCount++;
-    this.#rows.clear();
-    addHitRows(hits, revision, this.#rows, this.#pathRows);
+    rows.clear();
+    addHitRows(hits, mergeRevisions(hits)[0], rows, pathRows);
     const content = reader.contentId(document);
     const path = reader.path(document).toString("latin1");
     const lowered = lowerAscii(path);
+    const fileFactor = weighDocument(reader, document, lowered);
+    const inPath = this.#features.findInPath(lowered);
     const hasContent = content < reader.contentCount;
-    const textStart = hasContent ? reader.contentStart[content] : 0;
-    const known = symbols !== undefined && hasContent && this.#rows.count > 0 ? symbols : undefined;
-    if (known !== undefined) this.#readPlaces(known, document, this.#rows.words[2 * this.#rows.count - 1] - textStart);
+    const known = symbols !== undefined && hasContent && rows.count > 0 ? symbols : undefined;
+    const isBound = (maySymbol: boolean): boolean =>
+      !this.#wants(scoreDocument(this.#features.bound(inPath, rows.count, fileFactor, maySymbol)).score);
+    if (isBound(known !== undefined)) return;
+    if (known !== undefined) {
+      const { firstDocuments, count } = known.parts;
+      places.read(known, lastAtMost(firstDocuments, document, count), rows, this.#kernel);
+      if (places.count === 0 && isBound(false)) return;
+    }
     const scored = scoreDocument(
       this.#features.find({
         text: reader.content,
-        textStart,
+        textStart: hasContent ? reader.contentStart[content] : 0,
         textEnd: hasContent ? reader.contentStart[content + 1] : 0,
-        rows: this.#rows,
+        rows,
         rowFrom: 0,
-        rowTo: this.#rows.count,
-        path: lowered,
-        fileFactor: weighDocument(reader, document, lowered),
+        rowTo: rows.count,
+        inPath,
+        fileFactor,
         places: known === undefined ? undefined : places,
         kinds: known?.kinds ?? [],
       }),
     );
-    if (!this.#best.wants(scored.score)) return;
-    const committedSeconds = defaultCommitSeconds(summary);
+    if (this.#wants(scored.score)) this.#offer(document, path, scored, hits);
+  }
+
+  /** Whether a document with this score can be among the best of this shard, and of those that were ranked before. */
+  #wants(score: number): boolean {
+    return this.#best.wants(score) && this.#others.wants(score);
+  }
+
+  #offer(document: number, path: string, scored: ReturnType<typeof scoreDocument>, [hit]: readonly Hit[]): void {
+    const summary = hit.evaluator.repositorySummary(document);
     this.#best.offer({
-      shard,
+      shard: this.#target.shard,
       document,
       score: scored.score,
       parts: scored,
       stars: summary.stars,
-      committedSeconds,
+      committedSeconds: defaultCommitSeconds(summary),
       repository: summary.name,
       path,
     });
-  }
-
-  /** Those of the document that begin before `end`. */
-  #readPlaces(symbols: SymbolReader, document: number, end: number): void {
-    const { firstDocuments, count } = symbols.parts;
-    const part = lastAtMost(firstDocuments, document, count);
-    if (part === this.#placesPart && end <= this.#placesEnd) return;
-    places.read(symbols, part, end);
-    this.#placesPart = part;
-    this.#placesEnd = end;
   }
 }

@@ -6,6 +6,7 @@ import { digestResults } from "./portable-digest.js";
 import { writeJson } from "./portable-json.js";
 import { scanWindows, sortLabels, unitsOfPatterns } from "./portable-patterns.js";
 import { encodeResults } from "./portable-results.js";
+import { symbolsAtRows } from "./portable-symbol-places.js";
 import { copySymbolNames, encodeSymbols, symbolKinds } from "./portable-symbols.js";
 import { countNewlines, newlineTable, scan, scanLines } from "./portable-scan.js";
 
@@ -30,6 +31,7 @@ export const portableKernel: Kernel = {
   writeJson,
   copySymbolNames,
   symbolKinds,
+  symbolsAtRows,
   encodeSymbols,
   scanWindows,
   unitsOfPatterns,

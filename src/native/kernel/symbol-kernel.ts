@@ -32,6 +32,27 @@ export interface SymbolKernel {
   ): void;
 
   /**
+   * Finds the symbols of the record `records[recordFrom, recordTo)` whose names are in the text, which is
+   * `[textFrom, textTo)`, and contain one of the rows `[rowFrom, rowTo)`, which ascend and are disjoint. Of the first
+   * `symbolsMax` names in the text, those are looked at that begin before the end of the last row. Writes four words for
+   * each to `out`: where its name begins and ends in the text, the number of its kind, and the reference to its container,
+   * 1 for none, otherwise 2 plus its number. Returns how many there are, at most as many as fit; of a damaged record,
+   * those before the damage.
+   */
+  symbolsAtRows(
+    records: Uint8Array,
+    recordFrom: number,
+    recordTo: number,
+    textFrom: number,
+    textTo: number,
+    rows: Uint32Array,
+    rowFrom: number,
+    rowTo: number,
+    symbolsMax: number,
+    out: Uint32Array,
+  ): number;
+
+  /**
    * Writes match objects of files with symbols, like `encodeResults`: with the same `cursor`, which has
    * `symbolCursorWords` words here. The words after the third are where in the record the writing stopped; they are 0
    * if that is not known. Throws a RangeError if a record is damaged, or if no name begins at a row.
@@ -47,6 +68,9 @@ export interface SymbolKernel {
 }
 
 export const symbolCursorWords = 8;
+
+/** Words that `symbolsAtRows` writes for each symbol. */
+export const placeWordCount = 4;
 
 /** Indexes of the words that describe one result of `encodeSymbols`. */
 export const symbolResultWords = {

@@ -51,6 +51,29 @@ napi_value kinds(napi_env env, napi_callback_info info) {
   return symbolKinds(job) ? nullptr : damaged(env);
 }
 
+// symbolsAtRows(records, recordFrom, recordTo, textFrom, textTo, rows, rowFrom, rowTo, symbolsMax, out)
+napi_value places(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  PlacesJob job = {};
+  Text records = given.bytes(0);
+  size_t recordFrom = given.number(1), recordTo = given.number(2);
+  given.need(recordFrom <= recordTo && recordTo <= records.length);
+  if (given.sound()) job.record = {records.data + recordFrom, recordTo - recordFrom};
+  job.textFrom = given.number(3);
+  job.textTo = given.number(4);
+  Words rows = given.words(5);
+  job.rows = rows.data;
+  job.rowFrom = given.number(6);
+  job.rowTo = given.number(7);
+  job.symbolsMax = given.number(8);
+  Words out = given.words(9);
+  job.out = out.data;
+  job.outCount = out.length / placeWordCount;
+  given.need(job.textFrom <= job.textTo && job.rowFrom <= job.rowTo && job.rowTo <= rows.length / 2);
+  if (!given.sound()) return misuse(env, "symbolsAtRows");
+  return number(env, symbolsAtRows(job));
+}
+
 // The arguments are the properties of a `SymbolsRequest` of kernel.ts, in its order.
 napi_value encode(napi_env env, napi_callback_info info) {
   Arguments given(env, info);
@@ -92,6 +115,7 @@ napi_value encode(napi_env env, napi_callback_info info) {
 bool addSymbolFunctions(napi_env env, napi_value kernel, const Loops* loops) {
   return addFunction(env, kernel, {"copySymbolNames", guarded<copyNames>}, nullptr) &&
          addFunction(env, kernel, {"symbolKinds", guarded<kinds>}, nullptr) &&
+         addFunction(env, kernel, {"symbolsAtRows", guarded<places>}, nullptr) &&
          addFunction(env, kernel, {"encodeSymbols", guarded<encode>}, loops);
 }
 

@@ -29,4 +29,23 @@ bool symbolKinds(const KindsJob& job) {
   return true;
 }
 
+size_t symbolsAtRows(const PlacesJob& job) {
+  SymbolWalk walk(job.record, job.textFrom, job.textTo);
+  if (job.rowFrom == job.rowTo || !walk.start({})) return 0;
+  const size_t end = job.rows[2 * job.rowTo - 1];
+  size_t row = job.rowFrom, found = 0, seen = 0;
+  while (seen < job.symbolsMax && found < job.outCount && walk.next()) {
+    if (walk.isStored) continue;
+    const size_t from = walk.from, to = from + walk.length;
+    if (from >= end) break;
+    seen++;
+    while (row < job.rowTo && job.rows[2 * row] < from) row++;
+    if (row == job.rowTo) break;
+    if (job.rows[2 * row + 1] > to) continue;
+    const uint32_t words[placeWordCount] = {walk.from, static_cast<uint32_t>(to), walk.kind, walk.reference()};
+    memcpy(job.out + found++ * placeWordCount, words, sizeof words);
+  }
+  return found;
+}
+
 }  // namespace trawl

@@ -35,6 +35,25 @@ struct KindsJob {
 // False if the record is damaged, or no name begins at a row.
 bool symbolKinds(const KindsJob& job);
 
+// The symbols of the record whose names are in the text and contain one of the rows [rowFrom, rowTo), which ascend. Of
+// the first `symbolsMax` names that are in the text, those are looked at that begin before the end of the last row.
+struct PlacesJob {
+  Text record;
+  size_t textFrom, textTo;
+  const uint32_t* rows;
+  size_t rowFrom, rowTo;
+  size_t symbolsMax;
+  // Groups of `placeWordCount` words.
+  uint32_t* out;
+  size_t outCount;
+};
+
+// Where the name begins and ends in the text, the kind, and the reference to the container as a record has it.
+constexpr size_t placeWordCount = 4;
+
+// Returns how many there are, at most `outCount`. Of a damaged record, those before the damage.
+size_t symbolsAtRows(const PlacesJob& job);
+
 // One file. `path`, `head`, `tail` and `rows` are as in `ResultWords`; `link` is the range of the fragments with which
 // links to the repository begin. `record` is a range of the records, `text` one of the text.
 struct SymbolResultWords {

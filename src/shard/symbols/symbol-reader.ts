@@ -156,9 +156,7 @@ export class SymbolReader {
   }
 
   #textOf(part: number): TextRange & { readonly content: Buffer } {
-    const { content, contentStart } = this.#shard;
-    const number = this.parts.contents[part];
-    return { content, from: contentStart[number], to: contentStart[number + 1] };
+    return { content: this.#shard.content, ...this.textRange(part) };
   }
 
   /**
@@ -171,6 +169,12 @@ export class SymbolReader {
     const namesFrom = this.nameStarts[part];
     this.guarded(() => kernel.symbolKinds(this.#records, from, to, namesFrom, rows, rowFrom, rowTo, kindNumbers));
     return kindNumbers;
+  }
+
+  /** Where the text of a part is among those of the shard. */
+  textRange(part: number): TextRange {
+    const number = this.parts.contents[part];
+    return { from: this.#shard.contentStart[number], to: this.#shard.contentStart[number + 1] };
   }
 
   /** Throws `corrupt-shard` if `read` throws a `RangeError`: a record is damaged. */
@@ -188,7 +192,6 @@ export class SymbolReader {
     return new RecordSymbols(this.record(part), this.#textOf(part), containers);
   }
 
-  /** All symbols of a part. */
   read(part: number): PartSymbols {
     return this.guarded(() => this.#read(part));
   }

@@ -62,7 +62,7 @@ export class RankSlice {
     const { faultCount } = shards;
     try {
       const target = this.#open(snapshot, shard);
-      const ranking = new ShardRanking(target, this.#task.options, this.#task.budget, kernel, this.#stop);
+      const ranking = new ShardRanking(target, this.#task.options, this.#task.budget, kernel, this.#stop, this.#best);
       const { best, ...ranked } = ranking.run((count) => {
         this.#candidateCount += count;
         if (this.#candidateCount > aloneContentsMax) this.#requestHelp();

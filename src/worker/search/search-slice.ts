@@ -24,6 +24,7 @@ import { StopCheck } from "../../protocol/stop-check.js";
 import { ShardTable } from "../../protocol/shard-table.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
 import { aloneContentsMax, aloneMs } from "./alone-limits.js";
+import { DocumentSearches } from "./document-searches.js";
 import { recordExcluded, recordFailedSymbols } from "./excluded-files.js";
 import { isCancelled, isOverdue, type SearchThread } from "./search-thread.js";
 import { type OpenShard, lostPart } from "./shard-opener.js";
@@ -72,6 +73,7 @@ export class SearchSlice {
   readonly #coverage: Coverage | undefined;
   readonly #control: ControlBlock;
   readonly #wanted: { readonly ofTexts: boolean; readonly ofSymbols: boolean };
+  readonly #searches = new DocumentSearches();
   /** Shards and shards of the revision cache whose symbols are not known. */
   #shardsWithoutSymbols = 0;
 
@@ -227,19 +229,22 @@ export class SearchSlice {
         return undefined;
       }
       const { reader, summaries, tombstones, checkContent } = opened;
-      const search = new ShardSearch(
-        reader,
-        { summaries, tombstones, sets: this.#documentSets(index, reader.documentCount) },
-        this.#task.options,
-        kernel,
-        this.#writer,
-        this.#wantedDocuments(index),
-        () => {
-          if (this.#stats.candidateContents + stats.candidateContents > aloneContentsMax) this.#requestHelp();
-          checkContent();
-        },
-        (document, repository, reason) => recordExcluded(this.#excluded, reader, { document, repository, reason }),
-      );
+      const wanted = this.#wantedDocuments(index);
+      const makeSearch = (): ShardSearch =>
+        new ShardSearch(
+          reader,
+          { summaries, tombstones, sets: this.#documentSets(index, reader.documentCount) },
+          this.#task.options,
+          kernel,
+          this.#writer,
+          wanted,
+          () => {
+            if (this.#stats.candidateContents + stats.candidateContents > aloneContentsMax) this.#requestHelp();
+            checkContent();
+          },
+          (document, repository, reason) => recordExcluded(this.#excluded, reader, { document, repository, reason }),
+        );
+      const search = this.#searches.find(row, reader, wanted, makeSearch);
       const isStart = position.content === 0 && position.counted === undefined;
       if (isStart && !isOrdered(this.#task.ranked)) recordFailedSymbols(this.#excluded, reader, search.evaluators);
       // Texts and symbols of a shard have the same documents.

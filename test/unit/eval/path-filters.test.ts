@@ -57,6 +57,8 @@ t.test("which paths pass, one by one and all at once", async (t) => {
     const all = new PathFilters(filtersOf(query), reader, kernel, neverStopped);
     all.decideAll();
     t.same(passing(all), expected, `${query} at once`);
+    const known = new PathFilters(filtersOf(query), reader, kernel, neverStopped);
+    t.same(passing(known), expected, `${query}, decided before`);
   }
 });
 

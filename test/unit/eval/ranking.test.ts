@@ -35,7 +35,7 @@ function symbolsOfShard({ reader }: TestShard): SymbolReader {
 
 const largeBudget = { contents: 1000, cheapBytes: 1e9, expensiveBytes: 1e9, keptDocuments: 50 };
 
-function rank(shard: TestShard, query: string, budget = largeBudget): ShardBest {
+function rank(shard: TestShard, query: string, budget = largeBudget, wants = (_: number) => true): ShardBest {
   const plan = planQuery(query, "keyword");
   const options = {
     plan,
@@ -49,7 +49,7 @@ function rank(shard: TestShard, query: string, budget = largeBudget): ShardBest 
     visibility: shard,
     checkContent: () => undefined,
   };
-  return new ShardRanking(target, options, budget, kernel, neverStopped).run(() => undefined);
+  return new ShardRanking(target, options, budget, kernel, neverStopped, { wants }).run(() => undefined);
 }
 
 const pathsOf = ({ best }: ShardBest): string[] => best.map(({ path }) => path);
@@ -145,6 +145,17 @@ for (const [what, query, files] of cases) {
         JSON.stringify(ranked.best.map(({ path, parts }) => ({ path, ...parts }))),
       );
       t.equal(ranked.isComplete, true);
+    }
+    const shard = shardOf(files);
+    const { best } = rank(shard, query);
+    for (const { score: least } of best) {
+      const ranked = rank(shard, query, largeBudget, (score) => score >= least);
+      t.same(
+        pathsOf(ranked),
+        best.filter(({ score }) => score >= least).map(({ path }) => path),
+        `those that can be among the best are found if ${least} points are needed`,
+      );
+      t.equal(ranked.isComplete, ranked.best.length === best.length);
     }
     t.end();
   });

@@ -214,6 +214,26 @@ forEachKernel("match objects are what the symbols say, in buffers of any size", 
   t.end();
 });
 
+function placesAt(
+  kernel: Kernel,
+  bytes: Uint8Array,
+  [recordFrom, recordTo]: readonly [number, number],
+  textAt: number,
+  textBytes: number,
+  rows: Uint32Array,
+): readonly number[] {
+  const out = new Uint32Array(4 * 1000);
+  const textTo = textAt + textBytes;
+  const rowCount = rows.length / 2;
+  const count = kernel.symbolsAtRows(bytes, recordFrom, recordTo, textAt, textTo, rows, 0, rowCount, 1000, out);
+  return [...out.subarray(0, 4 * count)];
+}
+
+/** Whether a range has a byte whose offset is a multiple of `step`: there are rows of one byte at these. */
+function hasMultiple(from: number, length: number, step: number): boolean {
+  return Math.ceil(from / step) * step < from + length;
+}
+
 forEachKernel("names and kinds", (t, kernel) => {
   holds(
     t,
@@ -237,6 +257,20 @@ forEachKernel("names and kinds", (t, kernel) => {
           ),
           symbols.kinds.filter((_, k) => extracted[i].file.chosen[k]),
         );
+        for (const step of [1, 2, 7]) {
+          const rows = Uint32Array.from({ length: 2 * Math.ceil(text.length / step) }, (_, k) =>
+            Math.min(textAt + text.length, textAt + step * (k >>> 1) + (k & 1)),
+          );
+          t.same(placesAt(kernel, request.records, records[i], textAt, text.length, rows), [
+            ...placesAt(portableKernel, request.records, records[i], textAt, text.length, rows),
+          ]);
+          t.same(
+            placesAt(kernel, request.records, records[i], textAt, text.length, rows).filter((_, k) => k % 4 === 0),
+            symbols.offsets
+              .filter((offset, k) => offset >= 0 && hasMultiple(offset, symbols.names[k].length, step))
+              .map((offset) => textAt + offset),
+          );
+        }
         textAt += text.length;
         nameAt = end;
       });
