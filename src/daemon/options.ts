@@ -215,6 +215,32 @@ export const optionTable = {
     unit: "searches",
     description: "Searches that may wait; further ones are refused with HTTP 503.",
   },
+  "search.budgetScannedBytes": {
+    kind: "integer",
+    default: 0,
+    min: 0,
+    max: 2 ** 50,
+    unit: "bytes",
+    description:
+      "Bytes of text that the searches of one user, or of one address without an account, may scan within search.budgetSeconds. A search that exceeds it is ended, and further ones are refused with HTTP 429. With 0 there is no limit. Search jobs are not counted.",
+  },
+  "search.budgetWorkerSeconds": {
+    kind: "integer",
+    default: 0,
+    min: 0,
+    max: 86_400,
+    unit: "seconds",
+    description:
+      "Time of search workers that the searches of one user may take within search.budgetSeconds, like search.budgetScannedBytes.",
+  },
+  "search.budgetSeconds": {
+    kind: "integer",
+    default: 3_600,
+    min: 10,
+    max: 86_400,
+    unit: "seconds",
+    description: "Length of the sliding window of both budgets.",
+  },
   "jobs.concurrent": {
     kind: "integer",
     default: 1,

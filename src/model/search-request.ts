@@ -33,6 +33,8 @@ export interface SearchRequest {
   readonly receipt: ReceiptMode;
   /** Undefined unless results must contain one of these patterns, with which matches are then labelled. */
   readonly patterns?: readonly string[];
+  /** True to describe in the last progress event what the search was expected to cost and what it took. */
+  readonly explain?: boolean;
   /** Undefined unless the search is part of a search job. */
   readonly scope?: SearchScope;
   /** Undefined unless only the documents are searched that differ from those of these revisions. */

@@ -111,8 +111,33 @@ export interface Progress {
   readonly trace: string;
   /** Only in the last event, if the client asked for it. */
   readonly receipt?: Receipt;
+  /** Only in the last event, if the client asked for it. */
+  readonly explain?: ExplainedCost;
   /** Only of a search for changes. */
   readonly changes?: ChangeSummary;
+}
+
+/** What a search was expected to cost at most, and what it took. */
+export interface ExplainedCost {
+  /** The printed form of the plan. */
+  readonly plan: string;
+  /**
+   * What is indexed and may contain a result: an upper limit. Undefined if the viewer does not see all repositories,
+   * because others share their shards.
+   */
+  readonly estimate?: {
+    readonly shards: number;
+    readonly shardsRuledOut: number;
+    readonly documents: number;
+    readonly textBytes: number;
+  };
+  readonly took: {
+    readonly durationMs: number;
+    /** Sum over search workers. */
+    readonly workerMs: number;
+    /** The members of `SearchStats`; undefined like the estimate. */
+    readonly stats?: Readonly<Record<string, number>>;
+  };
 }
 
 /** One reason why the results may be incomplete. */

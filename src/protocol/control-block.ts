@@ -14,8 +14,12 @@ const words = {
   limitHit: 5,
   /** Milliseconds that a worker waits for credit before it yields. */
   creditWaitMs: 6,
+  /** Text that was examined, in KiB. */
+  scannedKib: 7,
+  /** Time that search workers spent, in tenths of a millisecond. */
+  workerTenths: 8,
   /** One word per slot: the index of the shard that its slice is searching plus 1; 0 for none. */
-  firstSlot: 8,
+  firstSlot: 9,
 } as const;
 
 /** Why a search finds no more matches; any value other than 0 stops it as soon as possible. */
@@ -26,6 +30,33 @@ export const stopReasons = {
   /** Results that have been counted are still written. */
   limit: 2,
 } as const;
+
+/** Bytes of text examined by the kernel or RE2, and time of search workers. */
+export interface SearchCost {
+  readonly scannedBytes: number;
+  readonly workerMs: number;
+}
+
+/** Records what one slice costs, from its creation on. */
+export class CostMeter {
+  readonly #control: ControlBlock;
+  #recordedMs = performance.now();
+  #restBytes = 0;
+
+  constructor(control: ControlBlock) {
+    this.#control = control;
+  }
+
+  /** Records the time since the last call, and this many bytes. */
+  record(scannedBytes: number): void {
+    const bytes = this.#restBytes + scannedBytes;
+    const scannedKib = Math.floor(bytes / 1024);
+    const workerTenths = Math.floor((performance.now() - this.#recordedMs) * 10);
+    this.#control.addCost(scannedKib, workerTenths);
+    this.#restBytes = bytes - scannedKib * 1024;
+    this.#recordedMs += workerTenths / 10;
+  }
+}
 
 type StopReason = (typeof stopReasons)[keyof typeof stopReasons];
 
@@ -151,6 +182,20 @@ export class ControlBlock {
       if (before + count > countMax) return false;
       if (Atomics.compareExchange(this.memory, words.matchCount, before, before + count) === before) return true;
     }
+  }
+
+  /** What the search has cost so far. Slices record it after each shard. */
+  get cost(): SearchCost {
+    return {
+      scannedBytes: Atomics.load(this.memory, words.scannedKib) * 1024,
+      workerMs: Atomics.load(this.memory, words.workerTenths) / 10,
+    };
+  }
+
+  /** Adds to the cost; fractions of the units are for the caller to keep. */
+  addCost(scannedKib: number, workerTenths: number): void {
+    Atomics.add(this.memory, words.scannedKib, scannedKib);
+    Atomics.add(this.memory, words.workerTenths, workerTenths);
   }
 
   /** Adds to the matches written; returns the previous count. */

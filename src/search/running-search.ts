@@ -7,12 +7,15 @@ import { resultWhileYielding } from "../base/yielding.js";
 import type { EventSink } from "../model/event-sink.js";
 import type { BaseRevisions } from "../model/match-change.js";
 import type { SearchRequest } from "../model/search-request.js";
+import type { ExplainedCost } from "../model/stream-events.js";
 import type { SearchPlan } from "../query/plan/plan.js";
+import { printPlan } from "../query/plan/print.js";
 import { endTaking } from "../protocol/result-limits.js";
 import type { RepositorySelection, SearchOptions } from "../protocol/search-options.js";
 import { ControlBlock } from "../protocol/control-block.js";
 import { EventStream, SearchClock } from "./stream/event-stream.js";
 import { contextOfEnvironment } from "./history/environment-context.js";
+import { CostWatch } from "./cost-watch.js";
 import { changePhases } from "./changes/change-phases.js";
 import { findRevisionChanges, type RevisionChange, type SearchChanges } from "./changes/revision-changes.js";
 import { searchesHistory } from "./history/history-choice.js";
@@ -33,7 +36,7 @@ import { SearchResults } from "./stream/search-results.js";
 import { isRanked } from "./ranking/ranked-search.js";
 import { RankedPass } from "./ranking/ranked-pass.js";
 import { creditBytes, creditWaitMs, SearchSlices, type SlicedWork } from "./search-slices.js";
-import { chooseShards, textChoices } from "./shard-choice.js";
+import { chooseShards, estimateCost, textChoices } from "./shard-choice.js";
 
 /** The part of its time that a search may spend on reading mirrors before it searches anything. */
 const preparationShare = 0.6;
@@ -90,6 +93,10 @@ export class RunningSearch {
   #phases: PhaseQueue | undefined;
   /** Undefined unless the search is for changes. */
   #changes: SearchChanges | undefined;
+  /** Undefined if nothing is limited, or the search is part of a job. */
+  readonly #costWatch: CostWatch | undefined;
+  /** What is indexed and may contain a result. */
+  #estimate = { shards: 0, shardsRuledOut: 0, documents: 0, textBytes: 0 };
   /** One for the search, and one for each element of `resultOptions` with a shorter timeout. */
   readonly #clocks: readonly SearchClock[];
   #ended = false;
@@ -155,6 +162,7 @@ export class RunningSearch {
       resolutions,
     );
     this.#slices = this.#makeSlices();
+    this.#costWatch = this.#watchCost();
     const { timeoutsMs } = this.#limits;
     this.#clocks = [
       new SearchClock(this.#timeoutMs, () => this.#expire()),
@@ -162,6 +170,12 @@ export class RunningSearch {
         timeoutMs < this.#timeoutMs ? [new SearchClock(timeoutMs, () => this.#expireOptions(optionsIndex))] : [],
       ),
     ];
+  }
+
+  #watchCost(): CostWatch | undefined {
+    const { budgets } = this.#environment;
+    if (!budgets.isOn || this.#request.scope !== undefined) return undefined;
+    return new CostWatch(this.#control, budgets, this.#request.client, (message) => this.#exceedBudget(message));
   }
 
   #makeSlices(): SearchSlices {
@@ -205,6 +219,12 @@ export class RunningSearch {
   /** Ends the search early with what was found; `reason` is shown to the client. */
   stop(reason: string): void {
     this.#report.failures.push(reason);
+    this.#requestStop();
+  }
+
+  #exceedBudget(message: string): void {
+    if (this.#isStopped) return;
+    this.#report.budgetError = message;
     this.#requestStop();
   }
 
@@ -422,6 +442,7 @@ export class RunningSearch {
     const choices = textChoices(this.#plan, this.#options.selections);
     const { rows, ruledOutCount } = chooseShards(this.#view, choices, this.#options.receipt);
     this.#slices.stats.shardsRuledOut += ruledOutCount;
+    if (this.#request.explain === true) this.#estimate = estimateCost(this.#view, rows, ruledOutCount);
     return rows;
   }
 
@@ -488,8 +509,11 @@ export class RunningSearch {
     const { durationMs } = this.#report;
     const isCancelled = this.#sink.closed;
     this.#report.receipt = receipt?.summary(this.#environment.receiptUrl);
+    this.#costWatch?.end();
+    if (this.#request.explain === true) this.#report.explained = this.#explain();
     const isRefused = this.#request.receipt === "strict" && receipt?.isComplete === false;
-    if (!isCancelled) this.#stream.finish(this.#report.alert(durationMs), isRefused ? receipt.gaps : undefined);
+    if (!isCancelled)
+      this.#stream.finish(this.#report.alert(durationMs), isRefused ? receipt.gaps : this.#report.budgetError);
     this.#onEnd({
       outcome: this.#report.outcome(isCancelled),
       lane: this.#limits.lane,
@@ -503,6 +527,18 @@ export class RunningSearch {
       receipt,
       changes: this.#changes,
     });
+  }
+
+  /** Statistics reveal something about repositories that share shards with those that the viewer sees. */
+  #explain(): ExplainedCost {
+    const seesAll = this.#environment.catalog.seesAll(this.#request.viewer);
+    const { durationMs } = this.#report;
+    const { workerMs } = this.#control.cost;
+    return {
+      plan: printPlan(this.#plan),
+      ...(seesAll ? { estimate: this.#estimate } : {}),
+      took: { durationMs, workerMs, ...(seesAll ? { stats: { ...this.#slices.stats } } : {}) },
+    };
   }
 
   #resumeClocks(): void {

@@ -8,6 +8,7 @@ import type { CommitAttributeReader } from "./revisions/commit-attributes.js";
 import type { OwnersLookup } from "./preparation-context.js";
 import type { NotSearched } from "./stream/progress.js";
 import type { SearchChanges } from "./changes/revision-changes.js";
+import type { CostBudgets } from "./cost-budgets.js";
 import type { SearchReceipt } from "./receipt/search-receipt.js";
 import type { RevisionReading } from "./revisions/search-phase.js";
 import type { SliceScheduler } from "./slice-scheduler.js";
@@ -31,6 +32,8 @@ export interface SearchEnvironment {
   readonly traceUrl: string;
   /** The `url` of receipts. */
   readonly receiptUrl: string;
+  /** What the searches of each client may cost. */
+  readonly budgets: CostBudgets;
   readonly onShardFailure: (shardId: number) => void;
 }
 

@@ -82,6 +82,8 @@ export class Searcher {
   /** Must be called before `run`. */
   admit(client: string): Refusal | undefined {
     if (this.#isStopping) return this.#refuse(503, "The daemon is stopping.");
+    const spent = this.#environment.budgets.refusal(client);
+    if (spent !== undefined) return this.#refuse(429, spent.message, spent.retryAfterSeconds);
     const full = this.#permits.refusal(client);
     if (full === undefined) return undefined;
     if (full === "client") return this.#refuse(429, refusalMessage(full, "searches"));
@@ -157,9 +159,9 @@ export class Searcher {
     while (this.#permits.count > 0) await new Promise((resolve) => setImmediate(resolve));
   }
 
-  #refuse(status: Refusal["status"], message: string): Refusal {
+  #refuse(status: Refusal["status"], message: string, seconds: number = retryAfterSeconds): Refusal {
     this.#metrics.searches.inc({ outcome: "refused" });
-    return { status, message, retryAfterSeconds };
+    return { status, message, retryAfterSeconds: seconds };
   }
 
   #start(

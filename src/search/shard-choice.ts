@@ -120,3 +120,18 @@ function or(mask: Int32Array, other: Int32Array): Int32Array {
   for (let i = 0; i < mask.length; i++) mask[i] |= other[i];
   return mask;
 }
+
+/** What a search of these rows examines at most. */
+export function estimateCost(
+  { shards }: CatalogView,
+  rows: Uint32Array,
+  shardsRuledOut: number,
+): { shards: number; shardsRuledOut: number; documents: number; textBytes: number } {
+  const sum = { shards: rows.length, shardsRuledOut, documents: 0, textBytes: 0 };
+  for (const row of rows) {
+    const { documentCount, contentBytes } = shards[row].record;
+    sum.documents += documentCount;
+    sum.textBytes += contentBytes;
+  }
+  return sum;
+}

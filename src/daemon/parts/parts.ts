@@ -16,6 +16,7 @@ import { jobsFolder, SearchJobs } from "../../jobs/search-jobs.js";
 import { CommitLists } from "../../search/history/commit-lists.js";
 import { CommitAttributeReader } from "../../search/revisions/commit-attributes.js";
 import { RevisionCache } from "../../search/revisions/revision-cache.js";
+import { CostBudgets } from "../../search/cost-budgets.js";
 import { Searcher } from "../../search/searcher.js";
 import { CodeWarmer } from "../../search/code-warmer.js";
 import { ShardWarmer } from "../../search/shard-warmer.js";
@@ -188,6 +189,11 @@ function createSearcher(options: ResolvedOptions, parts: SearchParts): Searcher 
       defaultCount: search.defaultCount,
       defaultTimeoutMs: search.defaultTimeoutSeconds * 1000,
       maxTimeoutMs: search.maxTimeoutSeconds * 1000,
+      budgets: new CostBudgets({
+        scannedBytes: search.budgetScannedBytes,
+        workerMs: search.budgetWorkerSeconds * 1000,
+        windowMs: search.budgetSeconds * 1000,
+      }),
       onShardFailure: repairShard(parts),
     },
     shareLimits(search.concurrent, search.queue, clients.sharePercent),

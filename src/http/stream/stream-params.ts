@@ -24,6 +24,7 @@ export function withSender(
     defaultCount,
     debug,
     receipt,
+    explain = false,
   } = requested;
   return {
     query,
@@ -34,6 +35,7 @@ export function withSender(
     contextLines,
     lineBytesMax,
     receipt,
+    explain,
     diffType,
     defaultCount,
     debug,
@@ -111,6 +113,7 @@ function readRequest(given: (name: string) => string, hasPatterns: boolean): Omi
     lineBytesMax: lineBytesMax <= 0 ? lineBytesUnlimited : Math.min(lineBytesMax, lineBytesUnlimited),
     defaultCount: undefined,
     receipt: readReceipt(given),
+    ...(readBoolean("explain", given("explain")) ? { explain: true } : {}),
   };
 }
 

@@ -32,6 +32,8 @@ export interface OmissionSource {
   /** Files for which ctags has failed. */
   readonly filesWithoutSymbols: readonly ExcludedFile[];
   readonly historyGaps: HistoryGaps;
+  /** A sentence. */
+  readonly budgetError: string | undefined;
   /** Sentences. */
   readonly failures: readonly string[];
   readonly shardsWithoutSymbols: number;
@@ -57,6 +59,7 @@ export function omissionGroups(source: OmissionSource, files: ReadonlyMap<string
       repository,
       detail: revision,
     })),
+    listed("budget", source.budgetError === undefined ? [] : [source.budgetError], (detail) => ({ detail })),
     listed("failure", source.failures, (detail) => ({ detail })),
     listed("costly", source.costlyFiles, describeFile),
     listed("symbols-failed", source.filesWithoutSymbols, describeFile),

@@ -26,6 +26,8 @@ export interface SkippedSource extends NotSearched {
   readonly incomplete: readonly string[];
   /** Sentences, one per shard that could not be searched. */
   readonly shardFailures: readonly string[];
+  /** Why the client's budget ended the search; undefined if it did not. */
+  readonly budgetError: string | undefined;
   /** Ids of shards that were still being searched when the search ended. */
   readonly unfinishedShards: readonly number[];
   /** Files in which matching the pattern takes too much work. */
@@ -73,6 +75,8 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
   skipped.push(...describeGaps(source.historyGaps));
   if (source.shardsWithoutSymbols + source.filesWithoutSymbols.count > 0) skipped.push(missingSymbols(source));
   if (shardFailures.length > 0) skipped.push(failedShards(shardFailures));
+  if (source.budgetError !== undefined)
+    skipped.push({ reason: "budget", title: "budget used up", severity: "warn", message: source.budgetError });
   if (source.quarantined.length + source.incomplete.length > 0) skipped.push(partlyIndexed(source));
   if (source.excludedForkCount > 0) {
     skipped.push(excluded("repository-fork", source.excludedForkCount, "forked", "fork:yes"));

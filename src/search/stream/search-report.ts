@@ -1,5 +1,5 @@
 import type { RepositoryTable } from "../../catalog/repository-table.js";
-import type { Alert, Filter, Progress, Receipt, Skipped } from "../../model/stream-events.js";
+import type { Alert, ExplainedCost, Filter, Progress, Receipt, Skipped } from "../../model/stream-events.js";
 import { isSymbolFault } from "../../model/symbol-failure.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import type { ExcludedFile, FinishedWork } from "../../protocol/messages.js";
@@ -60,8 +60,12 @@ export class SearchReport {
   readonly coverage = new ReceiptCoverage();
   /** The receipt of the last event, if the client asked for it. */
   receipt: Receipt | undefined;
+  /** The costs for the last event, if the client asked for them. */
+  explained: ExplainedCost | undefined;
   /** Why the query cannot be executed; undefined if it can. */
   queryError: string | undefined;
+  /** Why the client's budget ended the search; undefined if it did not. */
+  budgetError: string | undefined;
   /** Whether the whole search has timed out. */
   isTimedOut = false;
   /** Result options, by index, whose timeout has expired. */
@@ -120,6 +124,7 @@ export class SearchReport {
       costlyFiles: [...this.#costlyFiles.values()],
       filesWithoutSymbols: [...this.#failedFiles.values()],
       historyGaps: this.historyGaps,
+      budgetError: this.budgetError,
       failures: this.queryError === undefined ? this.failures : [this.queryError, ...this.failures],
       shardsWithoutSymbols: this.#shardsWithoutSymbols,
       matchLimit: results.isLimitHit ? limits.matchCountMax : undefined,
@@ -142,7 +147,7 @@ export class SearchReport {
   outcome(isCancelled: boolean): SearchOutcome {
     if (isCancelled) return "cancelled";
     if (this.#hasTimedOut) return "timeout";
-    if (this.failures.length > 0 || this.queryError !== undefined) return "failed";
+    if (this.failures.length > 0 || (this.queryError ?? this.budgetError) !== undefined) return "failed";
     return this.#search.results.isLimitHit ? "limit" : "complete";
   }
 
@@ -168,7 +173,7 @@ export class SearchReport {
       final &&
       !results.isLimitHit &&
       !this.#hasTimedOut &&
-      this.queryError === undefined &&
+      (this.queryError ?? this.budgetError) === undefined &&
       this.#shardsWithoutSymbols +
         this.failures.length +
         this.excluded.length +
@@ -199,6 +204,7 @@ export class SearchReport {
       skipped: this.#skipped(done),
       trace: traceUrl,
       receipt: done ? this.receipt : undefined,
+      explain: done ? this.explained : undefined,
     };
   }
 
@@ -227,6 +233,7 @@ export class SearchReport {
       quarantined: done ? this.#quarantinedNames() : [],
       incomplete: done ? this.#incompleteNames() : [],
       shardFailures: this.failures,
+      budgetError: this.budgetError,
       unfinishedShards: this.unfinishedShards,
       historyGaps: this.historyGaps,
       shardsWithoutSymbols: this.#shardsWithoutSymbols,
@@ -282,9 +289,7 @@ export class SearchReport {
   }
 
   #once<T extends readonly string[] | number>(key: string, find: () => T): T {
-    const known = this.#found.get(key) as T | undefined;
-    if (known !== undefined) return known;
-    const found = find();
+    const found = (this.#found.get(key) as T | undefined) ?? find();
     this.#found.set(key, found);
     return found;
   }

@@ -1,6 +1,6 @@
 import { serializeError } from "../../base/errors.js";
 import { ShardFind } from "../../eval/shard-find.js";
-import { ControlBlock } from "../../protocol/control-block.js";
+import { ControlBlock, CostMeter } from "../../protocol/control-block.js";
 import type { ExcludedFile, FindPosition, FindTask, FindTaskResult, ShardFailure } from "../../protocol/messages.js";
 import { noStats } from "../../protocol/search-options.js";
 import { ShardTable } from "../../protocol/shard-table.js";
@@ -31,8 +31,11 @@ export class FindSlice {
 
   run(snapshot: ShardSnapshot): FindTaskResult {
     let from = this.#task.resume ?? this.#nextShard();
+    const meter = new CostMeter(this.#control);
     while (from !== undefined && !this.#control.isStopped) {
+      const before = this.#stats.scannedBytes;
       from = this.#findInShard(snapshot, from) ?? this.#nextShard();
+      meter.record(this.#stats.scannedBytes - before);
       if (this.#mustPause()) break;
     }
     return {

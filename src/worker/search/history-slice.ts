@@ -4,7 +4,7 @@ import { MergedHistorySearch, type FoundResult } from "../../eval/history/merged
 import { HistoryReader } from "../../history/history-reader.js";
 import { CommitPageWriter } from "../../protocol/commit-page.js";
 import type { HistoryPosition, HistoryTask, HistoryTaskResult } from "../../protocol/history-messages.js";
-import { ControlBlock } from "../../protocol/control-block.js";
+import { ControlBlock, CostMeter } from "../../protocol/control-block.js";
 import { StopCheck } from "../../protocol/stop-check.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
 import { isCancelled, isOverdue, type SearchThread } from "./search-thread.js";
@@ -18,11 +18,15 @@ export function searchHistory(thread: SearchThread, snapshot: ShardSnapshot, tas
   const page = new CommitPageWriter();
   const form = { diffType: task.diffType, nowMs: task.nowMs };
   const writer = new CommitWriter(thread.kernel, task.repository, form);
-  const result = (next: HistoryPosition | undefined, error?: unknown): HistoryTaskResult => ({
-    results: page.page(Uint8Array.from(writer.bytes)),
-    next,
-    error: error === undefined ? undefined : serializeError(error),
-  });
+  const meter = new CostMeter(new ControlBlock(task.control));
+  const result = (next: HistoryPosition | undefined, error?: unknown): HistoryTaskResult => {
+    meter.record(0);
+    return {
+      results: page.page(Uint8Array.from(writer.bytes)),
+      next,
+      error: error === undefined ? undefined : serializeError(error),
+    };
+  };
   try {
     const { faultCount } = thread.shards;
     const stored = task.shard instanceof Uint8Array ? undefined : task.shard;

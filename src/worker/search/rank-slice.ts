@@ -1,7 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import { serializeError } from "../../base/errors.js";
 import { ShardRanking, type RankedTarget } from "../../eval/ranking/shard-ranking.js";
-import { ControlBlock } from "../../protocol/control-block.js";
+import { ControlBlock, CostMeter } from "../../protocol/control-block.js";
 import type { HelpMessage, ShardFailure } from "../../protocol/messages.js";
 import type { RankedShard, RankTask, RankTaskResult } from "../../protocol/rank-messages.js";
 import { encodeRanked } from "../../protocol/ranked-columns.js";
@@ -19,6 +19,7 @@ export class RankSlice {
   readonly #table: ShardTable;
   readonly #control: ControlBlock;
   readonly #stop: StopCheck;
+  readonly #meter: CostMeter;
   readonly #shards: RankedShard[] = [];
   readonly #best: BestDocuments;
   readonly #failures: ShardFailure[] = [];
@@ -31,6 +32,7 @@ export class RankSlice {
     this.#task = task;
     this.#table = new ShardTable(task.table);
     this.#control = new ControlBlock(task.control);
+    this.#meter = new CostMeter(this.#control);
     this.#stop = new StopCheck(this.#control);
     this.#mayRequestHelp = task.isAlone;
     this.#best = new BestDocuments(task.budget.keptDocuments);
@@ -41,6 +43,7 @@ export class RankSlice {
     let shard = this.#control.takeShard();
     while (shard < this.#task.rows.length && !this.#control.isStopped) {
       this.#rankShard(snapshot, shard);
+      this.#meter.record(0);
       isDone = !isOverdue(this.#thread, this.#startedMs, this.#task.lane);
       if (!isDone) break;
       if (performance.now() - this.#startedMs > aloneMs) this.#requestHelp();

@@ -6,7 +6,7 @@ import type { DocumentSets } from "../../eval/shard-visibility.js";
 import { ShardSearch, shardStart } from "../../eval/shard-search.js";
 import type { WantedDocuments } from "../../eval/wanted-documents.js";
 import { type Coverage, emptyCoverage } from "../../protocol/coverage.js";
-import { ControlBlock } from "../../protocol/control-block.js";
+import { ControlBlock, CostMeter } from "../../protocol/control-block.js";
 import type {
   BatchMessage,
   HelpMessage,
@@ -72,6 +72,7 @@ export class SearchSlice {
   #unsent: number[] = [];
   readonly #coverage: Coverage | undefined;
   readonly #control: ControlBlock;
+  readonly #meter: CostMeter;
   readonly #wanted: { readonly ofTexts: boolean; readonly ofSymbols: boolean };
   readonly #searches = new DocumentSearches();
   /** Shards and shards of the revision cache whose symbols are not known. */
@@ -83,12 +84,10 @@ export class SearchSlice {
     this.#faultCount = thread.shards.faultCount;
     this.#mayRequestHelp = task.isAlone && !isOrdered(task.ranked);
     this.#control = new ControlBlock(task.control);
+    this.#meter = new CostMeter(this.#control);
     this.#coverage = task.options.receipt && !isOrdered(task.ranked) ? emptyCoverage() : undefined;
-    const texts = task.options.plan.basicQueries.flatMap(({ text }) => text ?? []);
-    this.#wanted = {
-      ofTexts: texts.some(({ symbols }) => symbols === undefined),
-      ofSymbols: texts.some(({ symbols }) => symbols !== undefined),
-    };
+    const symbols = task.options.plan.basicQueries.flatMap(({ text }) => (text === undefined ? [] : [text.symbols]));
+    this.#wanted = { ofTexts: symbols.includes(undefined), ofSymbols: symbols.some((one) => one !== undefined) };
     this.#table = new ShardTable(task.table);
     const bytesMax = batchBytes[task.lane];
     this.#writer = new ResultWriter(thread.kernel, task.options, this.#control, bytesMax, thread.buffers, (batch) =>
@@ -261,6 +260,7 @@ export class SearchSlice {
     } finally {
       // A ranked document was counted when it was ranked, or is when its shard is searched.
       if (!isOrdered(this.#task.ranked)) addStats(this.#stats, stats);
+      this.#meter.record(stats.scannedBytes);
       if (this.#task.explain) this.#shardStats.push({ shard: index, stats });
     }
   }
