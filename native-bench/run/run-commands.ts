@@ -23,6 +23,7 @@ const suiteCommands: readonly (readonly [name: string, suites: readonly string[]
   ["many", ["many"], "10,000 small repositories."],
   ["ranking", ["ranking"], "Whether the file and line that a person wants come first, beside zoekt with symbols."],
   ["symbols", ["symbols"], "Symbols beside ctags, their cost, searches for them, and first ranked results."],
+  ["patterns", ["patterns"], "Thousands of patterns in one pass, beside a search for each and `rg -f`."],
   ["web", ["web"], "The web pages in chromium: size, delays, memory."],
   ["micro", ["micro"], "The kernel's loops one by one, beside what the machine can do."],
   [

@@ -13,7 +13,7 @@ export interface Invitation {
   readonly id: number;
   readonly organisationId: number;
   readonly senderId: number;
-  /** 0 if it is for whoever has the address. */
+  /** 0 if the invitation is for an e-mail address. */
   readonly recipientId: number;
   /** "" if it is for a user. */
   readonly recipientEmail: string;

@@ -169,7 +169,7 @@ export function removeLeftovers(directory: string): void {
 
 const commitGraphFile = "objects/info/commit-graph";
 
-/** Exists in place of the commit graph of a mirror whose dates it cannot hold. */
+/** Marks a mirror that has no commit graph because the graph cannot hold the dates of its commits. */
 const noCommitGraphFile = "no-commit-graph";
 
 /** Whether git's file with the parents, dates and changed paths of commits exists, or cannot be written. */
