@@ -116,6 +116,12 @@ export const layers: readonly Layer[] = [
     holds: "search jobs: exhaustive searches in the background, with results in files that survive a crash",
   },
   {
+    folder: "resume",
+    number: 8,
+    runsIn: "main",
+    holds: "resumable streams: events in files, so that a client gets the rest after its connection broke",
+  },
+  {
     folder: "browse",
     number: 9,
     runsIn: "main",

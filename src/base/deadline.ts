@@ -27,7 +27,16 @@ export function callEvery(periodMs: number, callback: () => void): PendingCall {
   return { cancel: () => clearInterval(timer) };
 }
 
-/** Resolves after `delayMs`. Keeps the process alive meanwhile. */
-export function sleep(delayMs: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, delayMs));
+/** Resolves after `delayMs`, or when the signal is aborted. Keeps the process alive meanwhile. */
+export function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, delayMs);
+    signal?.addEventListener("abort", end);
+  });
 }

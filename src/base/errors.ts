@@ -17,6 +17,8 @@ export const errorTable = {
   "not-found": { level: "info", httpStatus: 404 },
   /** The object already exists or is in use. */
   conflict: { level: "info", httpStatus: 409 },
+  /** What was asked for existed, and does not any more. */
+  gone: { level: "info", httpStatus: 410 },
   /** The client has used up its share of the machine. */
   "too-many-requests": { level: "info", httpStatus: 429 },
   /** A limit on queued or concurrent work is reached; retry later. */

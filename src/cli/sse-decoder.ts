@@ -4,13 +4,15 @@ export interface StreamEvent {
   readonly name: string;
   /** JSON. */
   readonly data: string;
+  /** Of an event of a resumable stream. */
+  readonly id?: string;
 }
 
 const newline = 10;
 
 /**
  * Decodes event-stream bytes into events, regardless of how the network splits them. Accepts the format of the search
- * stream: two lines and an empty one, with line feeds only.
+ * stream: two lines and an empty one, with line feeds only; in a resumable stream, a line with the id precedes them.
  */
 export class SseDecoder {
   /** The parts of the incomplete event; none is empty. */
@@ -39,8 +41,9 @@ export class SseDecoder {
 }
 
 function decode(text: string): StreamEvent {
-  const found = /^event: ([^\n]*)\ndata: ([^\n]*)\n\n$/.exec(text);
+  const found = /^(?:id: ([^\n]*)\n)?event: ([^\n]*)\ndata: ([^\n]*)\n\n$/.exec(text);
   if (!found)
     throw new TrawlError("bad-request", `not an event of a search stream: ${JSON.stringify(text.slice(0, 80))}`);
-  return { name: found[1] ?? "", data: found[2] ?? "" };
+  const [, id, name = "", data = ""] = found;
+  return id === undefined ? { name, data } : { name, data, id };
 }

@@ -129,6 +129,7 @@ export class Daemon implements Controlled {
     this.catalog.reserveRepositoryId(largestId);
     await resultWhileYielding(this.accounts.load());
     await resultWhileYielding(this.#parts.jobs.load());
+    await this.#parts.resumable.load();
     const storedIds = await resultWhileYielding(this.#parts.stores.shards.idsInSteps());
     this.sync.shards.reserveShardIds(Math.max(this.catalog.nextShardId, (storedIds.at(-1) ?? 0) + 1));
     this.sync.shards.retire(storedIds.filter((id) => !this.#isLive(id)));
@@ -260,7 +261,7 @@ export class Daemon implements Controlled {
     this.#isStopping = true;
     this.#warmUpCall?.cancel();
     this.#loopDelay?.close();
-    const jobs = this.#parts.jobs.stop();
+    const jobs = Promise.all([this.#parts.jobs.stop(), this.#parts.resumable.stop()]);
     this.#parts.watch.close();
     const connections = this.connections.close();
     const streams = this.#server.stop(drainMs);

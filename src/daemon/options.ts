@@ -290,6 +290,32 @@ export const optionTable = {
     unit: "seconds",
     description: "Time limit of the search of one repository in a search job.",
   },
+  "resume.countMax": {
+    kind: "integer",
+    default: 1_000,
+    min: 1,
+    max: 100_000,
+    unit: "streams",
+    description:
+      "Resumable streams (resume=1) whose events are kept. Those that were not used for the longest time are removed.",
+  },
+  "resume.bytes": {
+    kind: "integer",
+    default: 4 * 2 ** 30,
+    min: 1 << 16,
+    max: 2 ** 50,
+    unit: "bytes",
+    description:
+      "Size of the events of all resumable streams. One stream may have half of it, and ends with an error beyond that.",
+  },
+  "resume.retentionDays": {
+    kind: "integer",
+    default: 1,
+    min: 1,
+    max: 36_500,
+    unit: "days",
+    description: "A resumable stream is removed when it was not used for this long.",
+  },
   "search.stallSeconds": {
     kind: "integer",
     default: 60,

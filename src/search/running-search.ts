@@ -28,6 +28,7 @@ import { indexedSelection, readOpenRevisions, type Resolution } from "./reposito
 import { phasesOfPlan } from "./revisions/plan-phases.js";
 import { PhaseQueue } from "./revisions/phase-queue.js";
 import type { PhaseContext } from "./revisions/search-phase.js";
+import { hasUnindexed } from "./revisions/revision-phases.js";
 import type { SearchEnd, SearchEnvironment } from "./search-environment.js";
 import { searchLimits, searchOptions, type SearchLimits } from "./search-limits.js";
 import { SearchReceipt } from "./receipt/search-receipt.js";
@@ -37,6 +38,7 @@ import { isRanked } from "./ranking/ranked-search.js";
 import { RankedPass } from "./ranking/ranked-pass.js";
 import { creditBytes, creditWaitMs, SearchSlices, type SlicedWork } from "./search-slices.js";
 import { chooseShards, estimateCost, textChoices } from "./shard-choice.js";
+import { recordInSteps, type SnapshotUse } from "./snapshot/search-snapshot.js";
 
 /** The part of its time that a search may spend on reading mirrors before it searches anything. */
 const preparationShare = 0.6;
@@ -53,6 +55,8 @@ export interface ChosenSearch {
   readonly view: CatalogView;
   /** By basic query of the plan. */
   readonly resolutions: readonly Resolution[];
+  /** Undefined unless the search may have to be repeated. */
+  readonly snapshot?: SnapshotUse | undefined;
 }
 
 /**
@@ -78,6 +82,7 @@ export class RunningSearch {
   readonly #onEnd: (end: SearchEnd) => void;
   readonly #startedMs = performance.now();
   readonly #view: CatalogView;
+  readonly #snapshot: SnapshotUse | undefined;
   readonly #limits: SearchLimits;
   readonly #control: ControlBlock;
   #options: SearchOptions;
@@ -113,7 +118,7 @@ export class RunningSearch {
   constructor(
     id: number,
     request: SearchRequest,
-    { plan, view, resolutions }: ChosenSearch,
+    { plan, view, resolutions, snapshot }: ChosenSearch,
     environment: SearchEnvironment,
     sink: EventSink,
     onEnd: (end: SearchEnd) => void,
@@ -125,6 +130,7 @@ export class RunningSearch {
     this.#sink = sink;
     this.#onEnd = onEnd;
     this.#view = view;
+    this.#snapshot = snapshot;
     this.#limits = searchLimits(plan, request, environment);
     this.#control = ControlBlock.allocate(environment.pool.workerCount, creditBytes, creditWaitMs);
     this.#options = searchOptions(
@@ -243,8 +249,8 @@ export class RunningSearch {
 
   /** Searches what is indexed, and prepares the search of what is not. */
   async #searchAtOnce(): Promise<void> {
-    if (needsPreparation(this.#plan) || this.#report.resolutions.some(({ open }) => open.length > 0))
-      await this.#prepare();
+    if (this.#needsPreparation) await this.#prepare();
+    else await this.#recordSnapshot();
     const repositories = this.#ended ? Promise.resolve() : this.#sendRepositories();
     if (!this.#ended) await Promise.all([repositories, this.#searchIndexed(repositories)]);
   }
@@ -283,10 +289,27 @@ export class RunningSearch {
     this.#requestStop();
   }
 
+  /** Whether something must be looked up before it is known what is searched. A snapshot has commits that were indexed. */
+  get #needsPreparation(): boolean {
+    const { resolutions } = this.#report;
+    return (
+      needsPreparation(this.#plan) ||
+      resolutions.some(({ open }) => open.length > 0) ||
+      (this.#snapshot?.pinned !== undefined && hasUnindexed(resolutions.map(({ selection }) => selection)))
+    );
+  }
+
+  /** The commits are known, and there is no result yet. */
+  async #recordSnapshot(): Promise<void> {
+    if (this.#snapshot === undefined || this.#snapshot.pinned !== undefined) return;
+    await resultWhileYielding(recordInSteps(this.#plan, this.#report.resolutions, this.#snapshot));
+  }
+
   /** Looks up what the choice of repositories depends on. */
   async #prepare(): Promise<void> {
     try {
       await this.#readRevisions();
+      await this.#recordSnapshot();
       const preparation = await this.#prefetch();
       if (!this.#isStopped) this.#take(preparation);
     } catch (error) {

@@ -1,4 +1,3 @@
-import { TrawlError } from "../base/errors.js";
 import { FairSemaphore, refusalMessage, type Release, type ShareLimits } from "../base/fair-semaphore.js";
 import { resultWhileYielding } from "../base/yielding.js";
 import type { Metrics } from "../base/metrics.js";
@@ -23,10 +22,12 @@ import {
 } from "./changes/change-search.js";
 import { explainQuery } from "./explain.js";
 import { chooseIds, restrictTo } from "./repositories/search-scope.js";
-import { resolveInSteps, type Resolution } from "./repositories/repository-resolver.js";
+import { takeInTime } from "./repositories/choice-in-time.js";
+import { resolveInSteps } from "./repositories/repository-resolver.js";
 import { RunningSearch, type ChosenSearch } from "./running-search.js";
 import type { SearchEnd, SearchEnvironment } from "./search-environment.js";
 import { searchLimits } from "./search-limits.js";
+import { restoreInSteps, type SnapshotUse } from "./snapshot/search-snapshot.js";
 import { answerError } from "./stream/error-answer.js";
 import { traceWriter } from "./stream/search-trace.js";
 import { TraceStore } from "./stream/trace-store.js";
@@ -93,12 +94,15 @@ export class Searcher {
     );
   }
 
-  /** `onEnd` is called with the outcome of the search, right after its last event; not if the query is invalid. */
-  run(request: SearchRequest, sink: EventSink, onEnd?: (end: SearchEnd) => void): void {
+  /**
+   * `onEnd` is called with the outcome of the search, right after its last event; not if the query is invalid. With a
+   * `snapshot`, the search can be repeated in the state that it searches.
+   */
+  run(request: SearchRequest, sink: EventSink, onEnd?: (end: SearchEnd) => void, snapshot?: SnapshotUse): void {
     const leave = this.#permits.acquire(request.client, (release) => {
       this.#countWaiting();
       try {
-        this.#start(request, sink, onEnd, release);
+        this.#start(request, sink, onEnd, release, snapshot);
       } catch (error) {
         this.#fail(request, sink, error, release);
       }
@@ -169,13 +173,13 @@ export class Searcher {
     sink: EventSink,
     onEnd: ((end: SearchEnd) => void) | undefined,
     release: Release,
+    snapshot: SnapshotUse | undefined,
   ): void {
-    void resultWhileYielding(
-      this.#startInSteps(request, sink, (end) => {
-        onEnd?.(end);
-        release();
-      }),
-    ).then(
+    const finish = (end: SearchEnd): void => {
+      onEnd?.(end);
+      release();
+    };
+    void resultWhileYielding(this.#startInSteps(request, sink, finish, snapshot)).then(
       (hasBegun) => {
         if (!hasBegun) release();
       },
@@ -187,23 +191,32 @@ export class Searcher {
    * Planning a query of 64 KiB takes up to 200 ms, and so does choosing among many repositories, so other work is
    * interleaved. Returns whether the search has been started.
    */
-  *#startInSteps(request: SearchRequest, sink: EventSink, onEnd: (end: SearchEnd) => void): Generator<void, boolean> {
+  *#startInSteps(
+    request: SearchRequest,
+    sink: EventSink,
+    onEnd: (end: SearchEnd) => void,
+    snapshot: SnapshotUse | undefined,
+  ): Generator<void, boolean> {
     if (sink.closed) return false;
-    const plan = yield* this.#plan(request);
+    const pinned = snapshot?.pinned;
+    const plan = pinned?.plan ?? (yield* this.#plan(request));
     if (request.since !== undefined) requireComparable(plan);
     const { catalog } = this.#environment;
     const view = catalog.view();
     let isTaken = false;
     try {
-      const work = resolveInSteps(
-        catalog.repositoryTable(request.viewer),
-        plan.basicQueries.map(({ repositories }) => repositories),
-      );
-      const chosen = yield* this.#chooseInTime(work, request, plan, sink);
+      const table = catalog.repositoryTable(request.viewer);
+      const filters = plan.basicQueries.map(({ repositories }) => repositories);
+      const work = pinned === undefined ? resolveInSteps(table, filters) : restoreInSteps(pinned, table);
+      const chosen = yield* takeInTime(work, {
+        timeoutMs: Math.max(...searchLimits(plan, request, this.#environment).timeoutsMs),
+        isWanted: () => !sink.closed,
+        isStopping: () => this.#isStopping,
+      });
       if (chosen === undefined) return false;
       const resolutions = restrictTo(chosen, request.scope?.repositoryIds);
       isTaken = true;
-      this.#begin(request, { plan, view, resolutions }, sink, onEnd);
+      this.#begin(request, { plan, view, resolutions, snapshot }, sink, onEnd);
       return true;
     } finally {
       if (!isTaken) view.release();
@@ -223,35 +236,10 @@ export class Searcher {
     return resultWhileYielding(chooseIds(plan, this.#environment.catalog.repositoryTable(request.viewer)));
   }
 
-  /**
-   * The search's timeout starts at its beginning, and choosing repositories may take as long at most. Undefined if it
-   * is no longer wanted.
-   */
-  *#chooseInTime(
-    work: Iterator<undefined, readonly Resolution[]>,
-    request: SearchRequest,
-    plan: SearchPlan,
-    sink: EventSink,
-  ): Generator<void, readonly Resolution[] | undefined> {
-    const timeoutMs = Math.max(...searchLimits(plan, request, this.#environment).timeoutsMs);
-    const endMs = performance.now() + timeoutMs;
-    while (!sink.closed) {
-      const step = work.next();
-      if (step.done === true) return step.value;
-      if (this.#isStopping) throw new TrawlError("shutting-down", stopMessage);
-      if (performance.now() > endMs)
-        throw new TrawlError(
-          "cancelled",
-          `the repositories could not be chosen within ${timeoutMs} ms; use fewer or simpler repo: filters, or a longer timeout:`,
-        );
-      yield;
-    }
-    return undefined;
-  }
-
   /** An error thrown by a search before it runs must release its permit. */
   #fail(request: SearchRequest, sink: EventSink, error: unknown, release: Release): void {
-    this.#answerError(request, sink, error);
+    answerError(request.query, sink, error, this.#environment.log);
+    this.#metrics.searches.inc({ outcome: "failed" });
     release();
   }
 
@@ -271,11 +259,6 @@ export class Searcher {
     this.#metrics.searchesRunning.set(this.#running.size);
     void search.run();
     if (this.#isStopping) search.stop(stopMessage);
-  }
-
-  #answerError(request: SearchRequest, sink: EventSink, error: unknown): void {
-    answerError(request.query, sink, error, this.#environment.log);
-    this.#metrics.searches.inc({ outcome: "failed" });
   }
 
   #recordEnd(id: number, traceId: string, request: SearchRequest, plan: SearchPlan, end: SearchEnd): void {

@@ -23,6 +23,7 @@ export const longTests: readonly string[] = [
   "fault-clients",
   "fault-process",
   "fault-timing",
+  "resumable-streams",
   "attack-threads",
   "fault-soak",
 ];
@@ -264,4 +265,11 @@ export const items: readonly Item[] = [
     notShown: "",
   },
   { number: 34, what: "Exposure of the systemd units", bound: "≤ 1.3", tests: ["systemd-units"], notShown: "" },
+  {
+    number: 35,
+    what: "kill -9 while resumable streams are written and read",
+    bound: "each result exactly once, in the state in which the search began",
+    tests: ["resumable-streams"],
+    notShown: "power loss, after which a stream is gone",
+  },
 ];

@@ -45,7 +45,7 @@ const bans: readonly Ban[] = [
     pattern: /\bJSON\.parse\(/,
     instead: "JSON comes in only at the edges",
     allowedIn:
-      /^src\/(cli|http|daemon|store|catalog|shard|protocol|worker|browse|graphql|account|backup|web|codehost|jobs)\//,
+      /^src\/(cli|http|daemon|store|catalog|shard|protocol|worker|browse|graphql|account|backup|web|codehost|jobs|resume)\//,
   },
   {
     pattern: /\bBuffer\.allocUnsafe(Slow)?\(/,

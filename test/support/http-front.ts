@@ -2,7 +2,8 @@ import { DeviceGrants } from "../../src/account/sign-in/device-grants.js";
 import { TrawlError } from "../../src/base/errors.js";
 import { silentLog } from "../../src/base/log.js";
 import { createMetrics } from "../../src/base/metrics.js";
-import type { SearchHandler, Services } from "../../src/http/routes/routes.js";
+import type { Services } from "../../src/http/routes/routes.js";
+import type { SearchHandler } from "../../src/http/routes/stream-route.js";
 import { anonymous } from "../../src/model/viewer.js";
 
 async function refuse(): Promise<never> {
@@ -47,6 +48,7 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
     },
     watches: { refusal: () => undefined, run: async () => undefined },
     jobs: {} as Services["jobs"],
+    resumable: {} as Services["resumable"],
     graphql: { answer: async ({ query }) => ({ status: 200, json: Buffer.from(JSON.stringify({ data: { query } })) }) },
     mcp: undefined,
     readiness: () => ({ ready, body: { repositories: [{ name: "r", state: ready ? "searchable" : "pending" }] } }),

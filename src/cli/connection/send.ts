@@ -82,5 +82,6 @@ function refusal(endpoint: string, { statusCode = 0, headers }: IncomingMessage,
   if (statusCode >= 300 && statusCode < 400)
     return new TrawlError("bad-request", `${told} (a redirect to ${headers.location}): use that as the endpoint`);
   if (statusCode === 404) return new TrawlError("not-found", `${told}; is this the address of a Trawl daemon?`);
+  if (statusCode === 410) return new TrawlError("gone", told);
   return new TrawlError("overloaded", wait === undefined ? told : `${told}; try again in ${wait} s`);
 }

@@ -2,13 +2,13 @@ import { TrawlError } from "../../base/errors.js";
 import type { ReceiptMode } from "../../model/search-request.js";
 import type { Connection } from "../connection/connection.js";
 import { curlCall } from "../connection/curl.js";
-import { send, urlAt } from "../connection/send.js";
+import { urlAt } from "../connection/send.js";
 import { exitCodes } from "../exit-codes.js";
 import { Output } from "../output.js";
-import { SseDecoder } from "../sse-decoder.js";
 import type { ContextLines } from "./match-lines.js";
 import { countPrinter, jsonPrinter, type MatchPrinter, namePrinter, plainPrinter } from "./plain-printer.js";
 import { ProgressLine } from "./progress-line.js";
+import { searchEvents } from "./search-events.js";
 import { SearchView } from "./search-view.js";
 import { terminalPrinter } from "./terminal-printer.js";
 import { createStyle } from "./terminal-style.js";
@@ -33,6 +33,8 @@ export interface SearchCommand {
   readonly patternType: string | undefined;
   readonly caseSensitive: boolean;
   readonly receipt: ReceiptMode;
+  /** Whether the search goes on after a lost connection. */
+  readonly isResumable: boolean;
   /** `REPOSITORY@COMMIT` that must be searchable before the search begins; "" for none. */
   readonly waitFor: string;
 }
@@ -92,20 +94,21 @@ interface Printed {
 
 async function printSearch(command: SearchCommand, query: string, printed: Printed): Promise<number> {
   const { terminal, view, progress } = printed;
-  const response = await send(command.connection, {
+  const events = searchEvents({
+    connection: command.connection,
     url: searchUrl(command, query),
-    accept: "text/event-stream",
     body: requestBody(command),
     signal: terminal.signal,
+    isResumable: command.isResumable,
+    note: (text) => {
+      progress?.clear();
+      terminal.err.write(`trawl: ${text}`);
+    },
   });
   const output = new Output(terminal.out);
-  const decoder = new SseDecoder();
   try {
-    for await (const bytes of response as AsyncIterable<Uint8Array>) {
-      const text = decoder
-        .push(bytes)
-        .map((event) => view.show(event))
-        .join("");
+    for await (const some of events) {
+      const text = some.map((event) => view.show(event)).join("");
       if (text !== "") progress?.clear();
       await output.write(text);
       if (output.closed) break;
@@ -137,6 +140,7 @@ function searchUrl(command: SearchCommand, query: string): URL {
   url.searchParams.set("q", query);
   url.searchParams.set("v", "V3");
   if (command.patternType !== undefined) url.searchParams.set("t", command.patternType);
+  if (command.isResumable) url.searchParams.set("resume", "1");
   if (command.waitFor !== "") url.searchParams.set("wait_for", command.waitFor);
   if (command.receipt === "report") url.searchParams.set("receipt", "1");
   if (command.receipt === "strict") url.searchParams.set("strict", "1");

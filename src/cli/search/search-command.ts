@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { TrawlError } from "../../base/errors.js";
 import { addChoice, addConnectionOptions, wholeNumber } from "../command-options.js";
 import { resolveConnection, type TypedConnection } from "../connection/connection.js";
 import { exitCodes } from "../exit-codes.js";
@@ -25,6 +26,7 @@ interface TypedSearch extends TypedConnection {
   readonly receipt: boolean;
   readonly waitFor: string;
   readonly strict: boolean;
+  readonly resume: boolean;
 }
 
 type When = "auto" | "always" | "never";
@@ -56,6 +58,12 @@ export function addSearch(program: Command, exit: (code: number) => void): void 
     .option("--receipt", "print on standard error, as JSON, what was searched and what was left out", false)
     .option("--strict", "like --receipt, and fail if anything that may contain a result was left out", false)
     .option("--wait-for <repo@commit>", "search when this commit is searchable; it is fetched if necessary", "")
+    .option(
+      "--resume",
+      "if the connection breaks or the daemon restarts, go on where the results ended, in the same state of the repositories. " +
+        "Only with --json, --count all or count:all; the daemon stores the results, up to half of its option resume.bytes",
+      false,
+    )
     .option("--get-curl", "print the equivalent call of curl, and do not search", false)
     .action(async (words: string[], typed: TypedSearch) => exit(await search(words, typed)));
 }
@@ -134,6 +142,7 @@ function toSearchCommand(
   { query, patterns }: Pick<SearchCommand, "query" | "patterns">,
   typed: TypedSearch,
 ): SearchCommand {
+  if (typed.resume) checkResumable(query, patterns, typed);
   return {
     query,
     patterns,
@@ -150,7 +159,15 @@ function toSearchCommand(
     caseSensitive: typed.caseSensitive,
     waitFor: typed.waitFor,
     receipt: typed.strict ? "strict" : typed.receipt ? "report" : "none",
+    isResumable: typed.resume,
   };
+}
+
+/** A search that ends at a limit of matches cannot be repeated exactly, so it is not worth storing what people look at. */
+function checkResumable(query: string, patterns: readonly string[] | undefined, { json, count }: TypedSearch): void {
+  if (patterns !== undefined) throw new TrawlError("bad-request", "--resume cannot be combined with -f");
+  if (json || count === "all" || /(^|[\s(])count:all(?![^\s)])/i.test(query)) return;
+  throw new TrawlError("bad-request", "--resume needs --json, --count all or count:all in the query");
 }
 
 function chooseFormat({ json, filesWithMatches, countLines }: TypedSearch): SearchFormat {

@@ -50,6 +50,7 @@ export function createHttpServer(options: ResolvedOptions, parts: DaemonParts, s
     ...contentRoutes(options, parts, sources),
     mcp: sources.mcp,
     jobs: parts.jobs,
+    resumable: parts.resumable,
     webhooks: webhooks(parts, sources.webhookSecrets),
     sharePercent: options.clients.sharePercent,
     hosts: new TrustedHosts({

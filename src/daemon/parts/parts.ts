@@ -13,6 +13,7 @@ import { IngestPool } from "../../pool/ingest-pool.js";
 import { ReadPool } from "../../pool/read-pool.js";
 import { SearchPool, searchWorkerEntry } from "../../pool/search-pool.js";
 import { jobsFolder, SearchJobs } from "../../jobs/search-jobs.js";
+import { ResumableStreams, resumeFolder } from "../../resume/resumable-streams.js";
 import { CommitLists } from "../../search/history/commit-lists.js";
 import { CommitAttributeReader } from "../../search/revisions/commit-attributes.js";
 import { RevisionCache } from "../../search/revisions/revision-cache.js";
@@ -52,6 +53,7 @@ export interface DaemonParts {
   readonly warmer: ShardWarmer;
   readonly backups: Backups;
   readonly jobs: SearchJobs;
+  readonly resumable: ResumableStreams;
   /** Resolves when no search is running, or after some seconds. */
   readonly noSearch: () => Promise<void>;
 }
@@ -115,6 +117,7 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
     warmer,
     backups,
     jobs: createJobs(options, searcher, parts),
+    resumable: createResumable(options, searcher, catalog, log),
     noSearch: () => waitWhile(isSearching),
   };
   watchParts(options, all, scheduler);
@@ -232,6 +235,22 @@ function createJobs(
       retentionDays: jobs.retentionDays,
       timeoutMs: jobs.timeoutSeconds * 1000,
     },
+  });
+}
+
+function createResumable(
+  { data, resume }: ResolvedOptions,
+  searcher: Searcher,
+  catalog: Catalog,
+  log: Log,
+): ResumableStreams {
+  return new ResumableStreams({
+    folder: resumeFolder(data),
+    version: programVersion(),
+    searcher,
+    tableOf: (viewer) => catalog.repositoryTable(viewer),
+    log,
+    limits: { countMax: resume.countMax, bytesMax: resume.bytes, retentionDays: resume.retentionDays },
   });
 }
 

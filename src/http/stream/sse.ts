@@ -12,7 +12,7 @@ import type { WriteBudget } from "./write-budget.js";
  * Writes events as an event stream, with backpressure.
  *
  * An event is `event: NAME`, `data: JSON` and an empty line; clients of this interface accept nothing else, neither
- * comments nor `id:`. `send` only queues; the queue is written once the calling code has run to completion, so events
+ * comments nor, unless they asked for it, `id:`. `send` only queues; the queue is written once the calling code has run to completion, so events
  * sent together share a block and a system call. Blocks are written to the socket until it is full, and writing
  * continues when it is writable; what exceeds the budget of an event-loop iteration waits for the next one.
  *
@@ -73,7 +73,8 @@ export class SseStream implements EventSink {
     return this.#closed;
   }
 
-  send(event: string, data: readonly EventPart[]): void {
+  /** With an `id`, a client that reconnects sends it as `Last-Event-ID`. */
+  send(event: string, data: readonly EventPart[], id?: string): void {
     if (this.#closed) return;
     const bytes = data.reduce(
       (sum, part) => sum + (typeof part === "string" ? Buffer.byteLength(part) : bytesOfPart(part).length),
@@ -83,7 +84,7 @@ export class SseStream implements EventSink {
       this.#log.error({ event, bytes, eventBytesMax }, "event dropped: larger than clients accept");
       return;
     }
-    let text = `event: ${event}\ndata: `;
+    let text = `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: `;
     for (const part of data) {
       if (typeof part === "string") {
         text += part;

@@ -61,8 +61,14 @@ export type StreamParams =
       readonly waitFor?: AwaitedCommit;
       /** Undefined for an ordinary search. */
       readonly changes?: WantedChanges;
+      readonly resume?: ResumeParams;
     }
   | { readonly kind: "bad"; readonly message: string };
+
+export interface ResumeParams {
+  /** The id of the last event that the client has received; "" for a new stream. */
+  readonly lastEventId: string;
+}
 
 /**
  * Parses the parameters of the stream endpoint from the raw query string.
@@ -81,11 +87,13 @@ export function parseStreamParams(rawQuery: string, hasPatterns = false): Stream
     const waitFor = readAwaitedCommit(given.get("wait_for") ?? "");
     const since = given.get("since") ?? "";
     const isWatch = readBoolean("watch", given.get("watch") ?? "");
+    const resume = readResume((name) => given.get(name) ?? "");
     return {
       kind: "request",
       request,
       ...(waitFor === undefined ? {} : { waitFor }),
       ...(since === "" && !isWatch ? {} : { changes: { since, isWatch } }),
+      ...(resume === undefined ? {} : { resume }),
     };
   } catch (error) {
     if (error instanceof TrawlError && error.code === "bad-request") return { kind: "bad", message: error.message };
@@ -115,6 +123,13 @@ function readRequest(given: (name: string) => string, hasPatterns: boolean): Omi
     receipt: readReceipt(given),
     ...(readBoolean("explain", given("explain")) ? { explain: true } : {}),
   };
+}
+
+/** A page cannot set the header `Last-Event-ID` when it opens an EventSource, so there is a parameter as well. */
+function readResume(given: (name: string) => string): ResumeParams | undefined {
+  const isWanted = readBoolean("resume", given("resume"));
+  const lastEventId = given("lastEventId");
+  return isWanted || lastEventId !== "" ? { lastEventId } : undefined;
 }
 
 /** `REPOSITORY@COMMIT`: no name contains an at sign. */

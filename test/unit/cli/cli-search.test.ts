@@ -92,6 +92,7 @@ function commandFor(endpoint: string, changes: Partial<SearchCommand> = {}): Sea
     caseSensitive: false,
     receipt: "none",
     waitFor: "",
+    isResumable: false,
     ...changes,
   };
 }
@@ -443,8 +444,11 @@ t.test("the command line", async (t) => {
   t.equal(await run(["node", "trawl", "serch"]), 2);
   t.equal(await run(["node", "trawl", "search", "-t", "regex", "x"]), 2);
   t.equal(await run(["node", "trawl", "search", "-C", "-1", "x"]), 2);
+  t.equal(await run(["node", "trawl", "search", "--resume", "x"]), 2);
+  t.equal(await run(["node", "trawl", "search", "--resume", "x count:allowed"]), 2);
   const text = written.join("");
   t.match(text, /no trawld is running with the data in/);
   t.match(text, /trawl: unknown command 'serch'\ntrawl: \(Did you mean search\?\)/);
   t.match(text, /Did you mean regexp\?/);
+  t.equal(text.match(/--resume needs --json, --count all or count:all in the query/g)?.length, 2);
 });

@@ -1,6 +1,7 @@
 import t from "tap";
 import { silentLog } from "../../../src/base/log.js";
-import { addRoutes, type Refusal, type SearchHandler } from "../../../src/http/routes/routes.js";
+import { addRoutes } from "../../../src/http/routes/routes.js";
+import type { Refusal, SearchHandler } from "../../../src/http/routes/stream-route.js";
 import { HttpServer } from "../../../src/http/server/uws.js";
 import type { SearchRequest } from "../../../src/model/search-request.js";
 import { hollowServices } from "../../support/http-front.js";

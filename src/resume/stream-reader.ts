@@ -1,0 +1,91 @@
+import { open } from "node:fs/promises";
+import type { EventIds } from "./event-ids.js";
+import type { ResumableStream } from "./resumable-stream.js";
+import { readEvent, RecordReader, recordKinds } from "./stream-file.js";
+
+/** The next events are read when the client has read these. */
+const batchBytes = 256 * 1024;
+
+/** An event sink that writes the id of an event before it. */
+export interface NumberedSink {
+  send(event: string, data: readonly Uint8Array[], id: string): void;
+  /** Ends the stream with an `error` event. */
+  fail(message: string): void;
+  readonly pendingBytes: number;
+  readonly closed: boolean;
+  onDrain(callback: () => void): void;
+  onClosed(callback: () => void): void;
+  end(): void;
+}
+
+/**
+ * Sends the events after a position of a stream to a client, at the pace of the client, and then those that are still
+ * written. Never rejects.
+ */
+export class StreamReader {
+  readonly #stream: ResumableStream;
+  readonly #sink: NumberedSink;
+  readonly #ids: EventIds;
+  readonly #userId: number | undefined;
+  #offset: number;
+  #wake: () => void = () => undefined;
+
+  constructor(stream: ResumableStream, offset: number, sink: NumberedSink, ids: EventIds, userId: number | undefined) {
+    this.#stream = stream;
+    this.#offset = offset;
+    this.#sink = sink;
+    this.#ids = ids;
+    this.#userId = userId;
+  }
+
+  async run(): Promise<void> {
+    const wake = (): void => this.#wake();
+    this.#sink.onDrain(wake);
+    this.#sink.onClosed(wake);
+    this.#stream.addWaiter(wake);
+    try {
+      await this.#copy();
+    } finally {
+      this.#stream.removeWaiter(wake);
+    }
+  }
+
+  async #copy(): Promise<void> {
+    const file = await open(this.#stream.path, "r");
+    try {
+      const records = new RecordReader(file, this.#offset);
+      while (!this.#sink.closed) {
+        // Before the state is looked at, so that no change is missed.
+        const changed = new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+        if (this.#sink.pendingBytes > 0) await changed;
+        else if (this.#offset < this.#stream.writtenBytes) await this.#sendBatch(records);
+        else if (this.#stream.state === "running") await changed;
+        else return this.#finish();
+      }
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #sendBatch(records: RecordReader): Promise<void> {
+    const { writtenBytes } = this.#stream;
+    const batchEnd = Math.min(writtenBytes, this.#offset + batchBytes);
+    while (this.#offset < batchEnd && !this.#sink.closed) {
+      const record = await records.next(writtenBytes);
+      if (record === undefined) return this.#sink.fail("the stored events of this stream are damaged; search again");
+      this.#offset = record.end;
+      if (record.kind !== recordKinds.event) continue;
+      const { event, data } = readEvent(record);
+      this.#sink.send(event, [data], this.#ids.print({ name: this.#stream.name, offset: record.end }, this.#userId));
+    }
+  }
+
+  #finish(): void {
+    const { state, message } = this.#stream;
+    // Without a last event, a browser connects again.
+    if (state === "complete" || message === "") this.#sink.end();
+    else this.#sink.fail(message);
+  }
+}

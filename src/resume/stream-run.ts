@@ -1,0 +1,117 @@
+import { bytesOfPart, type EventPart, type EventSink } from "../model/event-sink.js";
+import type { Progress, StreamError } from "../model/stream-events.js";
+import type { SentResults } from "./sent-results.js";
+import { makeEndRecord, makeEventRecord, type RecordWriter } from "./stream-file.js";
+
+/** Why results were left out by chance, so that a repeated search may have left out others. */
+const limits: ReadonlySet<string> = new Set(["shard-match-limit", "display"]);
+
+/**
+ * The sink of the search of a resumable stream: writes its events to the file, whether a client reads them or not. If
+ * the search is repeated, results that the file has already are left out.
+ */
+export class StreamRun implements EventSink {
+  readonly #writer: RecordWriter;
+  readonly #sent: SentResults | undefined;
+  readonly #bytesMax: number;
+  readonly #onEnd: () => void;
+  readonly #drainCallbacks: (() => void)[] = [];
+  readonly #closedCallbacks: (() => void)[] = [];
+  #closed = false;
+
+  /** `sent` are the results that the file has; undefined if it has none. `onEnd` is called when the file is complete. */
+  constructor(writer: RecordWriter, sent: SentResults | undefined, bytesMax: number, onEnd: () => void) {
+    this.#writer = writer;
+    this.#sent = sent;
+    this.#bytesMax = bytesMax;
+    this.#onEnd = onEnd;
+  }
+
+  get pendingBytes(): number {
+    return this.#writer.pendingBytes;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  send(event: string, data: readonly EventPart[]): void {
+    if (this.#closed) return;
+    const bytes = takeParts(data);
+    if (this.#sent === undefined) this.#write(event, bytes);
+    else if (event === "matches") this.#sendFresh(bytes, this.#sent);
+    else {
+      this.#write(event, bytes);
+      if (event === "progress") this.#checkRepeated(JSON.parse(bytes.toString()) as Progress, this.#sent);
+    }
+    if (this.#writer.byteCount > this.#bytesMax)
+      this.#fail(
+        `the results of this search have more than ${this.#bytesMax} bytes, which a resumable stream may have (the option resume.bytes); ` +
+          "search without resume=1, or create a search job",
+      );
+  }
+
+  onDrain(callback: () => void): void {
+    this.#drainCallbacks.push(callback);
+  }
+
+  onClosed(callback: () => void): void {
+    if (this.#closed) callback();
+    else this.#closedCallbacks.push(callback);
+  }
+
+  /** Called when everything that was sent is written. */
+  drained(): void {
+    if (!this.#closed) for (const callback of this.#drainCallbacks) callback();
+  }
+
+  /** The search has sent its last event. */
+  end(): void {
+    if (this.#closed) return;
+    this.#writer.add(makeEndRecord(this.#writer.byteCount));
+    this.#onEnd();
+    this.stop();
+  }
+
+  /** Stops the search; it can be continued. */
+  stop(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const callback of this.#closedCallbacks.splice(0)) callback();
+  }
+
+  #sendFresh(bytes: Buffer, sent: SentResults): void {
+    const fresh = sent.takeAll(bytes);
+    if (fresh !== undefined) this.#write("matches", fresh);
+  }
+
+  /** At its end, a repeated search must have found what the interrupted one had. */
+  #checkRepeated({ done, skipped }: Progress, { left }: SentResults): void {
+    if (!done) return;
+    if (skipped.some(({ reason }) => limits.has(reason)))
+      this.#fail(
+        "the search was interrupted before it reached its limit of matches, and cannot choose the same ones again; search again, or use count:all",
+      );
+    else if (left > 0)
+      this.#fail(
+        `the snapshot of this search is gone: ${left} results that were sent are not found again; search again`,
+      );
+  }
+
+  #fail(message: string): void {
+    this.#write("error", Buffer.from(JSON.stringify({ message } satisfies StreamError)));
+    this.#write("done", Buffer.from("{}"));
+    this.end();
+  }
+
+  #write(event: string, bytes: Buffer): void {
+    this.#writer.add(makeEventRecord(event, [bytes]));
+  }
+}
+
+/** Copies the parts, and releases them. */
+function takeParts(data: readonly EventPart[]): Buffer {
+  const bytes = Buffer.concat(data.map((part) => (typeof part === "string" ? Buffer.from(part) : bytesOfPart(part))));
+  for (const part of data) if (typeof part !== "string" && !(part instanceof Uint8Array)) part.release();
+  return bytes;
+}
