@@ -11,26 +11,22 @@ import type { ExplainedCost } from "../model/stream-events.js";
 import type { SearchPlan } from "../query/plan/plan.js";
 import { printPlan } from "../query/plan/print.js";
 import { endTaking } from "../protocol/result-limits.js";
-import type { RepositorySelection, SearchOptions } from "../protocol/search-options.js";
+import type { SearchOptions } from "../protocol/search-options.js";
 import { ControlBlock } from "../protocol/control-block.js";
-import { EventStream, SearchClock } from "./stream/event-stream.js";
+import { EventStream } from "./stream/event-stream.js";
 import { contextOfEnvironment } from "./history/environment-context.js";
 import { CostWatch } from "./cost-watch.js";
-import { changePhases } from "./changes/change-phases.js";
-import { findRevisionChanges, type RevisionChange, type SearchChanges } from "./changes/revision-changes.js";
+import { SearchClocks } from "./search-clocks.js";
+import type { SearchChanges } from "./changes/revision-changes.js";
 import { searchesHistory } from "./history/history-choice.js";
 import { HistorySearches } from "./history/history-searches.js";
 import { PacedWork } from "./paced-work.js";
-import { needsPreparation, prepare } from "./preparation.js";
-import type { Preparation } from "./preparation-context.js";
 import { repositoryResults } from "./repositories/repository-results.js";
-import { indexedSelection, readOpenRevisions, type Resolution } from "./repositories/repository-resolver.js";
-import { phasesOfPlan } from "./revisions/plan-phases.js";
-import { PhaseQueue } from "./revisions/phase-queue.js";
-import type { PhaseContext } from "./revisions/search-phase.js";
-import { hasUnindexed } from "./revisions/revision-phases.js";
+import { indexedSelection, type Resolution } from "./repositories/repository-resolver.js";
+import type { PhaseQueue } from "./revisions/phase-queue.js";
 import type { SearchEnd, SearchEnvironment } from "./search-environment.js";
 import { searchLimits, searchOptions, type SearchLimits } from "./search-limits.js";
+import { SearchPreparation } from "./search-preparation.js";
 import { SearchReceipt } from "./receipt/search-receipt.js";
 import { SearchReport } from "./stream/search-report.js";
 import { SearchResults } from "./stream/search-results.js";
@@ -38,10 +34,7 @@ import { isRanked } from "./ranking/ranked-search.js";
 import { RankedPass } from "./ranking/ranked-pass.js";
 import { creditBytes, creditWaitMs, SearchSlices, type SlicedWork } from "./search-slices.js";
 import { chooseShards, estimateCost, textChoices } from "./shard-choice.js";
-import { recordInSteps, type SnapshotUse } from "./snapshot/search-snapshot.js";
-
-/** The part of its time that a search may spend on reading mirrors before it searches anything. */
-const preparationShare = 0.6;
+import type { SnapshotUse } from "./snapshot/search-snapshot.js";
 
 /**
  * A stopped search waits this long for its slices, and then ends without them. They check the stop flag every 5 ms, so
@@ -82,7 +75,6 @@ export class RunningSearch {
   readonly #onEnd: (end: SearchEnd) => void;
   readonly #startedMs = performance.now();
   readonly #view: CatalogView;
-  readonly #snapshot: SnapshotUse | undefined;
   readonly #limits: SearchLimits;
   readonly #control: ControlBlock;
   #options: SearchOptions;
@@ -90,6 +82,7 @@ export class RunningSearch {
   readonly #results: SearchResults;
   readonly #report: SearchReport;
   readonly #slices: SearchSlices;
+  readonly #preparation: SearchPreparation;
   /** Undefined before the search begins. */
   #repositoryWork: PacedWork | undefined;
   /** Undefined before the search of histories begins. */
@@ -102,8 +95,7 @@ export class RunningSearch {
   readonly #costWatch: CostWatch | undefined;
   /** What is indexed and may contain a result. */
   #estimate = { shards: 0, shardsRuledOut: 0, documents: 0, textBytes: 0 };
-  /** One for the search, and one for each element of `resultOptions` with a shorter timeout. */
-  readonly #clocks: readonly SearchClock[];
+  readonly #clocks: SearchClocks;
   #ended = false;
   #resolveStopped: () => void = () => undefined;
   /** Resolves when the search is stopped. */
@@ -130,7 +122,6 @@ export class RunningSearch {
     this.#sink = sink;
     this.#onEnd = onEnd;
     this.#view = view;
-    this.#snapshot = snapshot;
     this.#limits = searchLimits(plan, request, environment);
     this.#control = ControlBlock.allocate(environment.pool.workerCount, creditBytes, creditWaitMs);
     this.#options = searchOptions(
@@ -169,13 +160,11 @@ export class RunningSearch {
     );
     this.#slices = this.#makeSlices();
     this.#costWatch = this.#watchCost();
-    const { timeoutsMs } = this.#limits;
-    this.#clocks = [
-      new SearchClock(this.#timeoutMs, () => this.#expire()),
-      ...timeoutsMs.flatMap((timeoutMs, optionsIndex) =>
-        timeoutMs < this.#timeoutMs ? [new SearchClock(timeoutMs, () => this.#expireOptions(optionsIndex))] : [],
-      ),
-    ];
+    this.#preparation = this.#makePreparation(snapshot);
+    this.#clocks = new SearchClocks(this.#limits.timeoutsMs, {
+      onExpired: () => this.#expire(),
+      onOptionsExpired: (optionsIndex) => this.#expireOptions(optionsIndex),
+    });
   }
 
   #watchCost(): CostWatch | undefined {
@@ -197,9 +186,25 @@ export class RunningSearch {
       onBadQuery: (sentence) => this.#refuseQuery(sentence),
       onWork: (work) => this.#report.recordWork(work),
       onBatch: (batch, release) => this.#results.addBatch(batch, release),
-      onScheduled: () => this.#resumeClocks(),
+      onScheduled: () => this.#clocks.resume(),
       onProgress: () => this.#goOn(),
       onParked: () => this.#pauseClocks(),
+    });
+  }
+
+  #makePreparation(snapshot: SnapshotUse | undefined): SearchPreparation {
+    return new SearchPreparation({
+      request: this.#request,
+      plan: this.#plan,
+      view: this.#view,
+      snapshot,
+      environment: this.#environment,
+      control: this.#control,
+      limits: this.#limits,
+      startedMs: this.#startedMs,
+      report: this.#report,
+      slices: this.#slices,
+      repositories: () => this.#repositories,
     });
   }
 
@@ -236,7 +241,7 @@ export class RunningSearch {
 
   async #searchAll(): Promise<void> {
     try {
-      if (this.#request.since !== undefined) await this.#prepareChanges(this.#request.since);
+      if (this.#request.since !== undefined) await this.#findChanges(this.#request.since);
       else await this.#searchAtOnce();
       if (this.#phases !== undefined) await this.#searchPhases(this.#phases);
       if (searchesHistory(this.#plan) && !this.#isStopped) await this.#searchHistories();
@@ -249,29 +254,17 @@ export class RunningSearch {
 
   /** Searches what is indexed, and prepares the search of what is not. */
   async #searchAtOnce(): Promise<void> {
-    if (this.#needsPreparation) await this.#prepare();
-    else await this.#recordSnapshot();
+    if (this.#preparation.isNeeded) await this.#prepare();
+    else await this.#preparation.recordSnapshot();
     const repositories = this.#ended ? Promise.resolve() : this.#sendRepositories();
     if (!this.#ended) await Promise.all([repositories, this.#searchIndexed(repositories)]);
   }
 
-  /** Compares the revisions with those of an earlier search; the phases search what differs. */
-  async #prepareChanges(base: BaseRevisions): Promise<void> {
-    await this.#readRevisions();
-    const { resolutions } = this.#report;
-    const found = await resultWhileYielding(findRevisionChanges(resolutions, base, this.#repositories));
-    const basesGone: RevisionChange[] = [];
-    this.#changes = { ...found, basesGone, progress: () => this.#report.progress(true) };
-    const phases = changePhases(found.changes, {
-      ...this.#phaseServices(),
-      texts: this.#plan.basicQueries.map(({ text }) => text),
-      repositories: this.#repositories,
-      onBaseGone: (change) => {
-        basesGone.push(change);
-        this.#report.missingRevisions.push({ repository: change.repository.name, revision: change.base ?? "" });
-      },
-    });
-    this.#phases = new PhaseQueue(phases);
+  /** Finds what differs from an earlier search; the phases search it. */
+  async #findChanges(base: BaseRevisions): Promise<void> {
+    const { changes, phases } = await this.#preparation.findChanges(base);
+    this.#changes = changes;
+    this.#phases = phases;
   }
 
   /** Resolves `stopWaitMs` after the search is stopped; never if it is not stopped. */
@@ -289,96 +282,20 @@ export class RunningSearch {
     this.#requestStop();
   }
 
-  /** Whether something must be looked up before it is known what is searched. A snapshot has commits that were indexed. */
-  get #needsPreparation(): boolean {
-    const { resolutions } = this.#report;
-    return (
-      needsPreparation(this.#plan) ||
-      resolutions.some(({ open }) => open.length > 0) ||
-      (this.#snapshot?.pinned !== undefined && hasUnindexed(resolutions.map(({ selection }) => selection)))
-    );
-  }
-
-  /** The commits are known, and there is no result yet. */
-  async #recordSnapshot(): Promise<void> {
-    if (this.#snapshot === undefined || this.#snapshot.pinned !== undefined) return;
-    await resultWhileYielding(recordInSteps(this.#plan, this.#report.resolutions, this.#snapshot));
-  }
-
-  /** Looks up what the choice of repositories depends on. */
+  /** Looks up what the choice of repositories depends on, and begins to prepare what is not indexed. */
   async #prepare(): Promise<void> {
     try {
-      await this.#readRevisions();
-      await this.#recordSnapshot();
-      const preparation = await this.#prefetch();
-      if (!this.#isStopped) this.#take(preparation);
+      const { resolutions, selections, people, excluded } = await this.#preparation.run();
+      if (this.#isStopped) return;
+      this.#report.resolutions = resolutions;
+      this.#report.excluded.push(...excluded);
+      this.#options = { ...this.#options, people, selections: selections.map(indexedSelection) };
+      this.#phases = this.#preparation.phases(selections);
     } catch (error) {
       this.#environment.log.error({ error: errorMessage(error) }, "a search could not be prepared");
       this.#report.failures.push(errorMessage(error));
       this.#requestStop();
     }
-  }
-
-  /** Resolves from the mirrors the revisions that are not known in memory. */
-  async #readRevisions(): Promise<void> {
-    const { revisions, maxTimeoutMs } = this.#environment;
-    this.#report.resolutions = await Promise.all(
-      this.#report.resolutions.map(async (open) => {
-        const { resolution, failures } = await readOpenRevisions(open, revisions.reads, {
-          stop: this.#control.memory,
-          timeoutMs: maxTimeoutMs,
-          client: this.#request.client,
-        });
-        this.#report.failures.push(...failures);
-        return resolution;
-      }),
-    );
-  }
-
-  #prefetch(): Promise<Preparation> {
-    const { pool, scheduler, commitAttributes, ownersOf, revisions } = this.#environment;
-    return prepare(this.#plan, this.#report.resolutions, {
-      pool,
-      scheduler,
-      commitAttributes,
-      ownersOf,
-      limits: revisions.limits,
-      view: this.#view,
-      control: this.#control,
-      lane: this.#limits.lane,
-      client: this.#request.client,
-      deadlineMs: this.#startedMs + this.#timeoutMs * preparationShare,
-      onResult: (result) => this.#slices.addWork(result),
-      onLost: (error) => this.#slices.recordLostWorker("looking for repositories", undefined, error),
-    });
-  }
-
-  #take({ resolutions, selections, people, excluded }: Preparation): void {
-    this.#report.resolutions = resolutions;
-    this.#report.excluded.push(...excluded);
-    this.#options = { ...this.#options, people, selections: selections.map(indexedSelection) };
-    this.#preparePhases(selections);
-  }
-
-  /** Starts to prepare the search of commits that are not indexed, if there are any. */
-  #preparePhases(selections: readonly RepositorySelection[]): void {
-    const phases = phasesOfPlan(this.#plan, selections, this.#report.resolutions, this.#phaseServices());
-    if (phases !== undefined) this.#phases = new PhaseQueue(phases);
-  }
-
-  #phaseServices(): Omit<PhaseContext, "texts" | "repositories"> {
-    const { revisions, maxTimeoutMs } = this.#environment;
-    return {
-      ...revisions,
-      view: this.#view,
-      control: this.#control,
-      coversAll: this.#options.receipt,
-      timeoutMs: maxTimeoutMs,
-      client: this.#request.client,
-      onFailure: (sentence) => this.#report.failures.push(sentence),
-      onIncomplete: (name) => this.#report.incompleteRevisions.add(name),
-      onSymbolsMissing: (reason) => this.#report.symbolFaults.add(reason),
-    };
   }
 
   /** Sends repositories that are results, in steps, because all repositories may be results. */
@@ -422,7 +339,7 @@ export class RunningSearch {
 
   async #searchPhases(phases: PhaseQueue): Promise<void> {
     while (!this.#isStopped) {
-      this.#resumeClocks();
+      this.#clocks.resume();
       const phase = await Promise.race([phases.take(), this.#stopped]);
       if (phase === undefined) return;
       this.#options = { ...this.#options, selections: phase.selections, commitSets: phase.commitSets };
@@ -432,7 +349,7 @@ export class RunningSearch {
   }
 
   async #searchHistories(): Promise<void> {
-    this.#resumeClocks();
+    this.#clocks.resume();
     const { client, diffType } = this.#request;
     const nowMs = new Date().getTime();
     const view = this.#environment.catalog.historyView();
@@ -474,11 +391,11 @@ export class RunningSearch {
     if (this.#ended) return;
     this.#slices.grantCredit();
     if (this.#repositoryWork?.isParked === true && this.#sink.pendingBytes === 0) {
-      this.#resumeClocks();
+      this.#clocks.resume();
       this.#repositoryWork.resume();
     }
     if (this.#histories?.isParked === true && this.#sink.pendingBytes === 0) {
-      this.#resumeClocks();
+      this.#clocks.resume();
       this.#histories.resume();
     }
     this.#slices.goOn();
@@ -487,7 +404,7 @@ export class RunningSearch {
   /** Time in which the search only waits for the client does not count. */
   #pauseClocks(): void {
     if (this.#slices.isActive || this.#repositoryWork?.isActive === true) return;
-    for (const clock of this.#clocks) clock.pause();
+    this.#clocks.pause();
   }
 
   #expire(): void {
@@ -522,7 +439,7 @@ export class RunningSearch {
   #finish(receipt: SearchReceipt | undefined): void {
     this.#ended = true;
     this.#stopWait?.cancel();
-    for (const clock of this.#clocks) clock.stop();
+    this.#clocks.stop();
     this.#report.unfinishedShards.push(...this.#slices.shardsInWork());
     // Data read for later phases is no longer needed.
     if (this.#phases !== undefined) this.#control.cancel();
@@ -564,10 +481,6 @@ export class RunningSearch {
     };
   }
 
-  #resumeClocks(): void {
-    for (const clock of this.#clocks) clock.resume();
-  }
-
   /** All repositories that exist for this search. */
   get #repositories(): RepositoryTable {
     return this.#environment.catalog.repositoryTable(this.#request.viewer);
@@ -575,11 +488,6 @@ export class RunningSearch {
 
   get #isStopped(): boolean {
     return this.#control.isStopped;
-  }
-
-  /** How long the search may take as a whole. */
-  get #timeoutMs(): number {
-    return Math.max(...this.#limits.timeoutsMs);
   }
 
   /** Bytes of results that the client has not read. */

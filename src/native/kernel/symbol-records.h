@@ -15,7 +15,12 @@ struct RecordCursor {
   size_t at = 0;
   bool sound = true;
 
+  // Most numbers of a record have one byte.
   uint64_t number() {
+    return at < record.length && record.data[at] < 0x80 ? record.data[at++] : longNumber();
+  }
+
+  uint64_t longNumber() {
     uint64_t value = 0;
     for (unsigned shift = 0; sound; shift += 7) {
       if (at >= record.length || shift > 35) break;

@@ -1,4 +1,4 @@
-import { callAfter, callEvery, type PendingCall } from "../../base/deadline.js";
+import { callEvery, type PendingCall } from "../../base/deadline.js";
 import { bytesOfPart, type EventPart, type EventSink, type PooledBytes } from "../../model/event-sink.js";
 import type { Alert, Filter, Progress, StreamError } from "../../model/stream-events.js";
 
@@ -117,37 +117,5 @@ export class EventStream {
 
   #stopTimers(): void {
     for (const timer of this.#timers) timer.cancel();
-  }
-}
-
-/** Calls back after the given time of searching, which excludes the time in which the search waits for the client. */
-export class SearchClock {
-  #leftMs: number;
-  #sinceMs = performance.now();
-  #pending: PendingCall | undefined;
-  readonly #onExpired: () => void;
-
-  constructor(timeoutMs: number, onExpired: () => void) {
-    this.#leftMs = timeoutMs;
-    this.#onExpired = onExpired;
-    this.#pending = callAfter(timeoutMs, onExpired);
-  }
-
-  pause(): void {
-    if (this.#pending === undefined) return;
-    this.#pending.cancel();
-    this.#pending = undefined;
-    this.#leftMs -= performance.now() - this.#sinceMs;
-  }
-
-  resume(): void {
-    if (this.#pending !== undefined) return;
-    this.#sinceMs = performance.now();
-    this.#pending = callAfter(Math.max(0, this.#leftMs), this.#onExpired);
-  }
-
-  stop(): void {
-    this.#pending?.cancel();
-    this.#leftMs = Number.POSITIVE_INFINITY;
   }
 }
