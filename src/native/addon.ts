@@ -90,6 +90,19 @@ export interface Addon {
   beginDiff(packs: OpenPacks, trees: Uint8Array, stop: readonly Int32Array[]): number;
   /** Writes the number of bytes to `state`, and a `Progress` of tree-diff.h. */
   nextDiff(packs: OpenPacks, out: Uint8Array, state: Uint32Array, stop: readonly Int32Array[]): void;
+  /**
+   * `literals`: each terminated by a zero byte. Writes a `ChangeFilter::Verdict` of change-filter.h for each commit; false
+   * if one of the words of `stop` is set.
+   */
+  filterChanges(
+    packs: OpenPacks,
+    commits: Uint8Array,
+    literals: Uint8Array,
+    literalCount: number,
+    fold: boolean,
+    verdicts: Uint8Array,
+    stop: readonly Int32Array[],
+  ): boolean;
 }
 
 /** Memory of the addon, which is freed when it is no longer referenced. */

@@ -21,6 +21,7 @@
         "kernel/symbols-binding.cc",
         "kernel/symbols.cc",
         "memory/memory.cc",
+        "packs/change-filter.cc",
         "packs/pack-file.cc",
         "packs/packs-binding.cc",
         "packs/packs.cc",

@@ -35,6 +35,29 @@ export interface BuildHistory {
   readonly headersOnly: boolean;
 }
 
+/** Determines which commits of a list can have changed a line that contains one of the literals. */
+export interface FilterHistory {
+  readonly kind: "filter-history";
+  readonly repositoryId: number;
+  readonly list: CommitList;
+  /** Indexes in the list. */
+  readonly from: number;
+  readonly to: number;
+  readonly literals: LineLiterals;
+}
+
+/** Each changed line that a search finds contains one of the texts. */
+export interface LineLiterals {
+  /** Not empty, without zero bytes. If case is ignored, ASCII letters are in lower case. */
+  readonly texts: readonly Uint8Array[];
+  readonly foldCase: boolean;
+}
+
+export interface FilteredHistory {
+  /** Indexes in the list of commits that may have, ascending. */
+  readonly candidates: Uint32Array;
+}
+
 export interface BuiltHistory {
   /** Undefined if none of the commits can be read. */
   readonly shard: Uint8Array | undefined;

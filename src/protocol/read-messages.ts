@@ -1,5 +1,12 @@
 import type { ComparedMatches, CompareMatches } from "./change-messages.js";
-import type { BuildHistory, BuiltHistory, ListCommits, ListedCommits } from "./history-messages.js";
+import type {
+  BuildHistory,
+  BuiltHistory,
+  FilteredHistory,
+  FilterHistory,
+  ListCommits,
+  ListedCommits,
+} from "./history-messages.js";
 import type { WorkerSettings } from "./messages.js";
 import type { IndexLimits, SyncShard } from "./ingest-messages.js";
 import type { ResolvedRevision, RevisionSpec } from "../model/revision.js";
@@ -21,6 +28,7 @@ export interface ReadKinds extends GitReadKinds {
   "render-markdown": { readonly request: RenderMarkdown; readonly answer: { readonly html: string } };
   "list-commits": { readonly request: ListCommits; readonly answer: ListedCommits };
   "build-history": { readonly request: BuildHistory; readonly answer: BuiltHistory };
+  "filter-history": { readonly request: FilterHistory; readonly answer: FilteredHistory };
   "cache-documents": { readonly request: CacheDocuments; readonly answer: CachedDocuments };
   "compare-matches": { readonly request: CompareMatches; readonly answer: ComparedMatches };
   "extract-symbols": { readonly request: ExtractSymbols; readonly answer: ExtractedSymbols };

@@ -78,6 +78,11 @@ export class PackedObjects {
     );
   }
 
+  /** Like `Packs.filterChanges`. */
+  filterChanges(...request: Parameters<Packs["filterChanges"]>): void {
+    this.#packs.filterChanges(...request);
+  }
+
   close(): void {
     this.#packs.close();
   }

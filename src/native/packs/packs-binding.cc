@@ -1,10 +1,12 @@
 #include "packs-binding.h"
 
+#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "answers.h"
 #include "arguments.h"
+#include "change-filter.h"
 #include "file-guard.h"
 #include "packs.h"
 #include "tree-diff.h"
@@ -122,6 +124,39 @@ napi_value beginDiff(napi_env env, napi_callback_info info) {
   return number(env, static_cast<size_t>(open->diff->begin(trees.data, trees.data + open->packs->oidBytes(), stop)));
 }
 
+// A verdict for each commit; the literals are strings. False if stopped.
+napi_value filterChanges(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  OpenPacks* open = openOf(&given);
+  Text commits = given.bytes(1), literals = given.bytes(2);
+  uint32_t literalCount = given.number(3);
+  bool fold = given.flag(4);
+  Text verdicts = given.bytes(5);
+  StopFlags stop = given.stopFlags(6);
+  const size_t oidBytes = open == nullptr ? 1 : open->packs->oidBytes();
+  std::vector<char*> strings;
+  std::vector<Text> texts;
+  size_t at = 0;
+  given.need(commits.length % oidBytes == 0 && verdicts.length >= commits.length / oidBytes);
+  given.need(given.sound() && takeStrings(literals, &at, literalCount, &strings));
+  for (size_t i = 0; given.sound() && i < literalCount; i++) {
+    texts.push_back({reinterpret_cast<const uint8_t*>(strings[i]), strlen(strings[i])});
+    given.need(texts.back().length > 0);
+  }
+  if (!given.sound()) return misuse(env, "filterChanges");
+  const Loops* avx2 = usableAvx2Loops();
+  const Loops* neon = neonLoops();
+  ChangeFilter filter(*open->packs, avx2 != nullptr ? *avx2 : neon != nullptr ? *neon : *swarLoops(), texts, fold);
+  const uint32_t faults = packFaults();
+  for (size_t i = 0; i * oidBytes < commits.length; i++) {
+    ChangeFilter::Verdict verdict;
+    if (!filter.judge(commits.data + i * oidBytes, &verdict, stop)) return boolean(env, false);
+    if (packFaults() != faults) verdict = ChangeFilter::Verdict::candidate;
+    const_cast<uint8_t*>(verdicts.data)[i] = static_cast<uint8_t>(verdict);
+  }
+  return boolean(env, true);
+}
+
 // Writes the number of bytes, and a `Progress`.
 napi_value nextDiff(napi_env env, napi_callback_info info) {
   Arguments given(env, info);
@@ -146,6 +181,7 @@ bool addPackFunctions(napi_env env, napi_value exports) {
   const Export functions[] = {
       {"openPacks", guarded<openPacks>}, {"closePacks", guarded<closePacks>}, {"describeObjects", guarded<describeObjects>},
       {"readObject", guarded<readObject>}, {"readTexts", guarded<readTexts>}, {"beginDiff", guarded<beginDiff>}, {"nextDiff", guarded<nextDiff>},
+      {"filterChanges", guarded<filterChanges>},
   };
   for (const Export& entry : functions) {
     if (!addFunction(env, exports, entry, nullptr)) return false;

@@ -155,27 +155,31 @@ Packs::Texts Packs::readTexts(const uint8_t* oids, const uint32_t* sizes, size_t
 }
 
 Found Packs::readTree(const uint8_t* oid, SharedBytes* tree, const StopFlags& stop) {
-  ObjectKind kind;
-  uint64_t size;
-  if (!describe(oid, &kind, &size) || kind != ObjectKind::tree) return Found::no;
-  std::shared_ptr<OwnBytes> bytes = allocate(static_cast<size_t>(size));
-  if (bytes == nullptr) return Found::tooLarge;
-  *tree = bytes;
-  return read(oid, bytes->data, bytes->length, stop);
+  return readCached(oid, ObjectKind::tree, SIZE_MAX, tree, stop);
+}
+
+Found Packs::readCached(const uint8_t* oid, ObjectKind kind, size_t bytesMax, SharedBytes* bytes, const StopFlags& stop) {
+  Position position;
+  PackFile::Head head;
+  ObjectKind found;
+  if (stop.areSet()) return Found::stopped;
+  if (!find(oid, &position, &head) || !kindOf(position, &found) || found != kind) return Found::no;
+  return resolve(position, bytes, stop, bytesMax);
 }
 
 // Unpacks an object that a delta is based on, and caches it and its bases. The chain is followed down to a cached
 // object or one that is not a delta, then up again, so that its length uses no stack, and only two of its texts are in
 // memory at a time.
-Found Packs::resolve(Position position, SharedBytes* result, const StopFlags& stop) {
+Found Packs::resolve(Position position, SharedBytes* result, const StopFlags& stop, size_t bytesMax) {
   const PackFile& pack = *packs_[position.pack];
   std::vector<Delta> chain;
-  Found found = findBase(&position, &chain, result, stop);
+  Found found = findBase(&position, &chain, result, stop, bytesMax);
   if (found != Found::yes) return found;
   for (size_t i = chain.size(); i-- > 0;) {
     const PackFile::Head& head = chain[i].head;
     uint64_t size;
     if (!sizeOf(pack, head, &size)) return Found::no;
+    if (size > bytesMax) return Found::tooLarge;
     std::shared_ptr<OwnBytes> made = allocate(static_cast<size_t>(size));
     if (made == nullptr) return Found::tooLarge;
     found = apply(pack, head, *result, made->data, made->length, stop);
@@ -188,7 +192,7 @@ Found Packs::resolve(Position position, SharedBytes* result, const StopFlags& st
 
 // Follows the chain from `position` to an object that is cached or not a delta, and unpacks it; `chain` receives the
 // deltas on the way.
-Found Packs::findBase(Position* position, std::vector<Delta>* chain, SharedBytes* result, const StopFlags& stop) {
+Found Packs::findBase(Position* position, std::vector<Delta>* chain, SharedBytes* result, const StopFlags& stop, size_t bytesMax) {
   const PackFile& pack = *packs_[position->pack];
   for (;;) {
     auto known = cached_.find(position->key());
@@ -200,6 +204,7 @@ Found Packs::findBase(Position* position, std::vector<Delta>* chain, SharedBytes
     PackFile::Head head;
     if (!pack.head(position->offset, &head)) return Found::no;
     if (head.kind != ObjectKind::none) {
+      if (head.size > bytesMax) return Found::tooLarge;
       Found found = inflated(pack.dataFrom(head.dataAt), static_cast<size_t>(head.size), result, stop);
       if (found == Found::yes) cache(*position, *result);
       return found;

@@ -75,8 +75,12 @@ class Packs {
 
   static constexpr size_t textBytesMax = 4u << 20;
 
-  // The bytes stay charged to the budget until they are no longer referenced.
+  // The bytes stay charged to the budget until they are no longer referenced. They are cached: the next commit usually
+  // has most objects of this one.
   Found readTree(const uint8_t* oid, SharedBytes* tree, const StopFlags& stop);
+
+  // The same for an object of this kind. One of more bytes, or with a larger base, is too large.
+  Found readCached(const uint8_t* oid, ObjectKind kind, size_t bytesMax, SharedBytes* bytes, const StopFlags& stop);
 
  private:
   struct Position {
@@ -99,8 +103,8 @@ class Packs {
   bool find(const uint8_t* oid, Position* position, PackFile::Head* head);
   bool kindOf(Position position, ObjectKind* kind) const;
   bool sizeOf(const PackFile& pack, const PackFile::Head& head, uint64_t* size);
-  Found resolve(Position position, SharedBytes* result, const StopFlags& stop);
-  Found findBase(Position* position, std::vector<Delta>* chain, SharedBytes* result, const StopFlags& stop);
+  Found resolve(Position position, SharedBytes* result, const StopFlags& stop, size_t bytesMax = SIZE_MAX);
+  Found findBase(Position* position, std::vector<Delta>* chain, SharedBytes* result, const StopFlags& stop, size_t bytesMax);
   Found apply(const PackFile& pack, const PackFile::Head& head, const SharedBytes& base, uint8_t* out, size_t size, const StopFlags& stop);
   Found inflated(Text from, size_t size, SharedBytes* result, const StopFlags& stop);
   std::shared_ptr<OwnBytes> allocate(size_t size);

@@ -119,6 +119,19 @@ export class Packs {
     }
   }
 
+  /**
+   * Writes 0 for each of the consecutive commits that cannot have changed a line that contains one of the literals, and 1
+   * for the others. With `fold`, ASCII case is ignored, and the letters of the literals are in lower case. A literal is not empty
+   * and has no zero byte. Takes some milliseconds per hundred commits.
+   */
+  filterChanges(commits: Uint8Array, literals: readonly Uint8Array[], fold: boolean, verdicts: Uint8Array): void {
+    const texts = Buffer.concat(literals.flatMap((literal) => [literal, Buffer.alloc(1)]));
+    const { length } = literals;
+    const goesOn =
+      !this.#stop() && this.#addon.filterChanges(this.#packs, commits, texts, length, fold, verdicts, this.#stopWords);
+    if (!goesOn) throw stopped();
+  }
+
   close(): void {
     this.#addon.closePacks(this.#packs);
   }

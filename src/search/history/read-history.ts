@@ -7,10 +7,12 @@ import type {
   HistoryPosition,
   HistoryTask,
   HistoryTaskResult,
+  LineLiterals,
 } from "../../protocol/history-messages.js";
 import { readPage, type FoundCommit } from "../../protocol/commit-page.js";
 import type { HistoryContext } from "./history-context.js";
 import type { HistoryGroup } from "./history-choice.js";
+import { lineLiterals } from "./line-literals.js";
 import { headerPlans, needsFiles, needsMessages } from "./header-plans.js";
 import { mergePages, type PageSource, type ResultPages } from "./merge-pages.js";
 
@@ -22,6 +24,8 @@ const rangeCommitsFirst = 128;
 const rangeCommitsMax = 1024;
 /** The same without their changes. */
 const rangeHeadersMax = 65_536;
+/** The same if most commits are excluded before their changes are read. */
+const rangeFilteredMax = 4096;
 
 /** Bytes of JSON that are searched at a time: few at first, so that the first results come soon. */
 const pageBytesFirst = 32 << 10;
@@ -133,7 +137,8 @@ function acceptedDates(plans: readonly HistoryPlanWithOptions[]): { readonly bef
 /** Ranges of the list, without commits whose date no plan accepts. */
 function* makeRanges({ count, dates }: CommitList, plans: readonly HistoryPlanWithOptions[]): Generator<Range, void> {
   const { before, after } = acceptedDates(plans);
-  const sizeMax = needsFiles(plans) ? rangeCommitsMax : rangeHeadersMax;
+  const filesMax = lineLiterals(plans) === undefined ? rangeCommitsMax : rangeFilteredMax;
+  const sizeMax = needsFiles(plans) ? filesMax : rangeHeadersMax;
   let at = 0;
   let end = count;
   while (at < end && dates[at] >= before) at++;
@@ -148,6 +153,12 @@ function* makeRanges({ count, dates }: CommitList, plans: readonly HistoryPlanWi
 /** History shards, in the order of results. */
 type Shards = AsyncGenerator<Uint8Array, void>;
 
+/** Whether it is reported what was left out of messages, and of changed files. */
+interface Reported {
+  readonly messages: boolean;
+  readonly files: boolean;
+}
+
 /** Commits of one repository that are read from its mirror. */
 class UnindexedHistory {
   readonly #repository: Repository;
@@ -156,6 +167,8 @@ class UnindexedHistory {
   readonly #needsMessages: boolean;
   /** What the headers of commits must satisfy before their changes are read; undefined if that excludes none. */
   readonly #headerPlans: readonly HistoryPlanWithOptions[] | undefined;
+  /** One of these is in a changed line of each result; undefined if nothing is known of them. */
+  readonly #literals: LineLiterals | undefined;
   readonly #context: HistoryContext;
 
   constructor(
@@ -169,32 +182,37 @@ class UnindexedHistory {
     this.#needsFiles = needsFiles(plans);
     this.#needsMessages = needsMessages(plans);
     this.#headerPlans = headerPlans(plans);
+    this.#literals = lineLiterals(plans);
     this.#context = context;
   }
 
   /** Reads commits of the list, those that can satisfy the plans at least. */
   async *read(from: number, to: number): Shards {
     const headers = this.#headerPlans;
-    if (!this.#needsFiles || headers === undefined)
-      return yield* this.#build(this.#list, from, to, !this.#needsFiles, { messages: true, files: true });
+    if (!this.#needsFiles) return yield* this.#build(this.#list, from, to, true, { messages: true, files: true });
+    if (headers === undefined) return yield* this.#buildFiles(this.#list, from, to, { messages: true, files: true });
     for await (const shard of this.#build(this.#list, from, to, true, { messages: true, files: false })) {
       const found: FoundCommit[] = [];
       for await (const page of searchShard(this.#repository, shard, headers, this.#context)) found.push(...page);
-      yield* this.#build(listFound(found, this.#list.oidBytes), 0, found.length, false, {
-        messages: false,
-        files: true,
-      });
+      const list = listFound(found, this.#list.oidBytes);
+      yield* this.#buildFiles(list, 0, list.count, { messages: false, files: true });
     }
   }
 
+  /** Reads the changes of commits, without those that have no line with one of the literals. */
+  async *#buildFiles(list: CommitList, from: number, to: number, reported: Reported): Shards {
+    const { reads, readLimits, control } = this.#context;
+    if (this.#literals === undefined) return yield* this.#build(list, from, to, false, reported);
+    if (from === to || control.isStopped) return;
+    const { candidates } = await reads.run<"filter-history">(
+      { kind: "filter-history", repositoryId: this.#repository.id, list, from, to, literals: this.#literals },
+      readLimits,
+    );
+    yield* this.#build(selectCommits(list, candidates), 0, candidates.length, false, reported);
+  }
+
   /** Commits are read once or twice; what is left out of them is reported once. */
-  async *#build(
-    list: CommitList,
-    from: number,
-    to: number,
-    headersOnly: boolean,
-    reported: { readonly messages: boolean; readonly files: boolean },
-  ): Shards {
+  async *#build(list: CommitList, from: number, to: number, headersOnly: boolean, reported: Reported): Shards {
     const { reads, readLimits, control, onBuilt } = this.#context;
     for (let at = from; at < to && !control.isStopped; ) {
       const { id, name } = this.#repository;

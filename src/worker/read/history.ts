@@ -1,10 +1,18 @@
 import { TrawlError } from "../../base/errors.js";
+import { filterChanges } from "../../git/history/change-filter.js";
 import { listCommits, listedOids } from "../../git/history/commit-list.js";
 import { LargeBlobs } from "../../git/history/large-blobs.js";
 import { readPatches, usualPatchLimits, type PatchReader } from "../../git/history/patches.js";
 import { resolveRevisions } from "../../git/history/revisions.js";
 import { HistoryBuilder } from "../../history/history-builder.js";
-import type { BuildHistory, BuiltHistory, ListCommits, ListedCommits } from "../../protocol/history-messages.js";
+import type {
+  BuildHistory,
+  BuiltHistory,
+  FilteredHistory,
+  FilterHistory,
+  ListCommits,
+  ListedCommits,
+} from "../../protocol/history-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 
 /**
@@ -31,6 +39,13 @@ export async function answerListCommits(
     list: await listCommits(mirror, head === undefined ? from : [...from, head], excluded, context.stop),
     missing: [...missing, ...malformed],
   };
+}
+
+export function answerFilterHistory(
+  { repositoryId, list, from, to, literals }: FilterHistory,
+  context: ReadContext,
+): FilteredHistory {
+  return { candidates: filterChanges(mirrorPath(context, repositoryId), list, from, to, literals, context.stop) };
 }
 
 export async function answerBuildHistory(

@@ -5,7 +5,7 @@ import { answerCompareMatches } from "./compare-matches.js";
 import { answerExtractSymbols } from "./extract-symbols.js";
 import { answerGitRead } from "./git-reads.js";
 import { answerHighlightTexts } from "./highlight.js";
-import { answerBuildHistory, answerListCommits } from "./history.js";
+import { answerBuildHistory, answerFilterHistory, answerListCommits } from "./history.js";
 import { answerRenderMarkdown } from "./markdown.js";
 
 /** The reads that a search of the texts of revisions does not need. */
@@ -30,6 +30,8 @@ export async function answerOtherRead(request: OtherRead, context: ReadContext):
       return answerListCommits(request, context);
     case "build-history":
       return answerBuildHistory(request, context);
+    case "filter-history":
+      return answerFilterHistory(request, context);
     default:
       return answerGitRead(request, context);
   }

@@ -1,0 +1,44 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { StopSignal } from "../../base/stop-signal.js";
+import { PackedObjects } from "../objects/packed-objects.js";
+import type { CommitList } from "./commit-list.js";
+
+/** Commits per call: about 10 ms. */
+const commitsPerCall = 64;
+
+/**
+ * The indexes of commits of the list that can have changed a line that contains one of the texts, ascending: all that did,
+ * and all about which the packs cannot tell. Takes a third of the time of `git log -G`, which compares the
+ * files, where this leaves out what both versions have at their beginning and at their end.
+ *
+ * `texts` are as in `Packs.filterChanges`. Throws `cancelled` if stopped.
+ */
+export function filterChanges(
+  directory: string,
+  list: CommitList,
+  from: number,
+  to: number,
+  { texts, foldCase }: { readonly texts: readonly Uint8Array[]; readonly foldCase: boolean },
+  stop: StopSignal,
+): Uint32Array {
+  const { oids, oidBytes } = list;
+  const verdicts = new Uint8Array(to - from).fill(1);
+  // In a shallow mirror, git takes a commit whose parents are missing for one without parents.
+  const packs = existsSync(join(directory, "shallow")) ? undefined : PackedObjects.open(directory, oidBytes * 2, stop);
+  try {
+    for (let at = from; packs !== undefined && at < to; at += commitsPerCall) {
+      const end = Math.min(to, at + commitsPerCall);
+      const commits = oids.subarray(at * oidBytes, end * oidBytes);
+      packs.filterChanges(commits, texts, foldCase, verdicts.subarray(at - from, end - from));
+    }
+  } finally {
+    packs?.close();
+  }
+  const candidates = new Uint32Array(verdicts.reduce((count, verdict) => count + verdict, 0));
+  let count = 0;
+  verdicts.forEach((verdict, i) => {
+    if (verdict !== 0) candidates[count++] = from + i;
+  });
+  return candidates;
+}
