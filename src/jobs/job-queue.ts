@@ -1,4 +1,4 @@
-import { callAfter, type PendingCall } from "../base/deadline.js";
+import { callAfter, monotonicMs, type PendingCall } from "../base/deadline.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Viewer } from "../model/viewer.js";
 import type { JobEnvironment } from "./job-environment.js";
@@ -11,17 +11,26 @@ import type { JobStore } from "./job-store.js";
 /** After an error of the disk, a job is tried again after this time. */
 const retryMs = 5_000;
 
+/** After this time, a job lets one of another user run, if that user has none running or two fewer. */
+const turnMs = 2_000;
+
 interface Running {
+  readonly creatorId: number;
+  readonly startedMs: number;
   run: JobRun | undefined;
   done: Promise<void>;
   isCancelled: boolean;
 }
 
-/** Runs the jobs that have not ended, in the order in which they were queued, some at a time. */
+/**
+ * Runs the jobs that have not ended, some at a time, and fairly between users: the next job is one of the user who has
+ * the fewest running, and among equals of the one whose turn is longest ago; of each user, the oldest one. A job that
+ * has had its turn while other users wait pauses after a batch.
+ */
 export class JobQueue {
   readonly #environment: JobEnvironment;
   readonly #jobs: JobStore;
-  readonly #services: Omit<JobServices, "makeRoom">;
+  readonly #services: Omit<JobServices, "makeRoom" | "mustPause">;
   readonly #space: JobSpace;
   readonly #remove: (id: number) => Promise<void>;
   readonly #running = new Map<number, Running>();
@@ -29,6 +38,9 @@ export class JobQueue {
   readonly #interrupted = new Map<number, { readonly message: string; readonly retry: PendingCall }>();
   /** Jobs that are being stopped, and how many requests do so. */
   readonly #held = new Map<number, number>();
+  /** When users who have jobs that have not ended last had a turn: numbers of turns. */
+  readonly #turnOf = new Map<number, number>();
+  #turn = 0;
   #isOpen = false;
 
   /** `remove` deletes a job that has ended. */
@@ -38,7 +50,7 @@ export class JobQueue {
     this.#jobs = jobs;
     this.#space = space;
     this.#remove = remove;
-    const commit = (next: JobRecord): Promise<void> => jobs.put(next);
+    const commit = (next: JobRecord, failedIds: readonly number[]): Promise<void> => jobs.put(next, { failedIds });
     this.#services = { searcher, repository, commit, timeoutMs: limits.timeoutMs, bytesMax: limits.bytesMax, space };
   }
 
@@ -83,20 +95,61 @@ export class JobQueue {
     }
   }
 
-  /** Starts as many jobs as may run. Costs what is running or was interrupted, not what waits. */
+  /** Starts as many jobs as may run. Costs what is running or was interrupted and who waits, not how many jobs wait. */
   fill(): void {
     if (!this.#isOpen) return;
-    for (const id of this.#jobs.active()) {
-      if (this.#running.size >= this.#environment.limits.concurrent) return;
-      const job = this.#jobs.get(id);
-      if (job === undefined || this.#running.has(id) || this.#interrupted.has(id) || this.#held.has(id)) continue;
-      const running: Running = { run: undefined, done: Promise.resolve(), isCancelled: false };
-      this.#running.set(id, running);
+    for (const userId of this.#turnOf.keys()) if (!this.#jobs.active().has(userId)) this.#turnOf.delete(userId);
+    while (this.#running.size < this.#environment.limits.concurrent) {
+      const job = this.#findNext();
+      if (job === undefined) return;
+      const running: Running = {
+        creatorId: job.creatorId,
+        startedMs: monotonicMs(),
+        run: undefined,
+        done: Promise.resolve(),
+        isCancelled: false,
+      };
+      this.#running.set(job.id, running);
+      this.#turnOf.set(job.creatorId, ++this.#turn);
       running.done = this.#run(job, running).finally(() => {
-        this.#running.delete(id);
+        this.#running.delete(job.id);
         setImmediate(() => this.fill());
       });
     }
+  }
+
+  /** The job to be started next. */
+  #findNext(): JobRecord | undefined {
+    let best: { readonly job: JobRecord; readonly runningCount: number; readonly turn: number } | undefined;
+    for (const userId of this.#jobs.active().keys()) {
+      const runningCount = this.#runningCount(userId);
+      const turn = this.#turnOf.get(userId) ?? 0;
+      if (best !== undefined && (runningCount - best.runningCount || turn - best.turn) >= 0) continue;
+      const job = this.#findStartable(userId);
+      if (job !== undefined) best = { job, runningCount, turn };
+    }
+    return best?.job;
+  }
+
+  #findStartable(userId: number): JobRecord | undefined {
+    for (const id of this.#jobs.active().get(userId) ?? []) {
+      if (!this.#running.has(id) && !this.#interrupted.has(id) && !this.#held.has(id)) return this.#jobs.get(id);
+    }
+    return undefined;
+  }
+
+  #runningCount(userId: number): number {
+    let count = 0;
+    for (const { creatorId } of this.#running.values()) if (creatorId === userId) count++;
+    return count;
+  }
+
+  #mustPause({ creatorId, startedMs }: Running): boolean {
+    if (monotonicMs() - startedMs < turnMs || this.#running.size < this.#environment.limits.concurrent) return false;
+    const next = this.#findNext();
+    if (next === undefined || next.creatorId === creatorId) return false;
+    const count = this.#runningCount(next.creatorId);
+    return count === 0 || count + 1 < this.#runningCount(creatorId);
   }
 
   async end(job: JobRecord, state: JobRecord["state"], message: string): Promise<void> {
@@ -112,11 +165,12 @@ export class JobQueue {
       const begun = await this.#begin((await files.areWhole(job)) ? job : withoutResults(job), viewer);
       const makeRoom = (byteCount: number): Promise<boolean> => this.#space.makeRoom(byteCount, this.#remove);
       const ids = this.#jobs.repositoryIds(job.id);
-      running.run = await JobRun.open({ ...this.#services, makeRoom }, begun, ids, viewer, files);
+      const mustPause = (): boolean => this.#mustPause(running);
+      running.run = await JobRun.open({ ...this.#services, makeRoom, mustPause }, begun, ids, viewer, files);
       if (!this.#isOpen || running.isCancelled) running.run.stop();
       const last = await running.run.run();
       if (last.done < ids.length) return;
-      await this.end(last, last.failed.length === 0 ? "COMPLETED" : "FAILED", "");
+      await this.end(last, last.failedCount === 0 ? "COMPLETED" : "FAILED", "");
     } catch (error) {
       log.warn({ job: job.id, error: errorMessage(error) }, "a search job was interrupted");
       await this.#interrupt(job.id, error, running);
@@ -132,7 +186,7 @@ export class JobQueue {
     const ids = await this.#environment.searcher.chooseRepositories(jobRequest(job.query, viewer));
     const startedAt = timeAfter(job.createdAt);
     const begun: JobRecord = { ...job, state: "PROCESSING", startedAt, total: ids.length };
-    await this.#jobs.put(begun, ids);
+    await this.#jobs.put(begun, { repositoryIds: ids });
     return begun;
   }
 

@@ -12,8 +12,11 @@ export interface JobRecord {
   readonly total: number;
   /** Those before this index of the list are done. */
   readonly done: number;
-  /** Those of them that could not be searched completely. Their results are not in the file. */
-  readonly failed: readonly FailedRepository[];
+  /**
+   * How many of them could not be searched completely. Their results are not in the file; the log has the reasons, and
+   * their ids are stored apart, so that the size of this record does not depend on them.
+   */
+  readonly failedCount: number;
   /** Bytes of its files that are committed: what follows them was written before a crash. */
   readonly resultBytes: number;
   readonly logBytes: number;
@@ -23,12 +26,6 @@ export interface JobRecord {
 }
 
 export type JobState = "QUEUED" | "PROCESSING" | "FAILED" | "COMPLETED" | "CANCELED";
-
-export interface FailedRepository {
-  readonly id: number;
-  readonly name: string;
-  readonly reason: string;
-}
 
 export function hasEnded({ state }: JobRecord): boolean {
   return state === "FAILED" || state === "COMPLETED" || state === "CANCELED";
@@ -56,7 +53,7 @@ export function newJob(id: number, query: string, creatorId: number): JobRecord 
     finishedAt: "",
     total: 0,
     done: 0,
-    failed: [],
+    failedCount: 0,
     resultBytes: 0,
     logBytes: 0,
     matchCount: 0,

@@ -5,7 +5,7 @@ import type { Viewer } from "../model/viewer.js";
 import type { SearchEnd } from "../search/search-environment.js";
 import type { Searcher } from "../search/searcher.js";
 import type { JobFiles, OpenFiles } from "./job-files.js";
-import { type FailedRepository, type JobRecord, timeAfter } from "./job-record.js";
+import { type JobRecord, timeAfter } from "./job-record.js";
 import { logLines } from "./job-log.js";
 import type { JobSpace } from "./job-space.js";
 import { ResultSink } from "./result-sink.js";
@@ -30,8 +30,10 @@ const failures: ReadonlySet<string> = new Set([
 export interface JobServices {
   readonly searcher: Pick<Searcher, "run">;
   readonly repository: (id: number) => Repository | undefined;
-  /** Stores the record; it is durable when the promise resolves. */
-  readonly commit: (job: JobRecord) => Promise<void>;
+  /** Stores the record, and repositories that failed in addition; both are durable when the promise resolves. */
+  readonly commit: (job: JobRecord, failedIds: readonly number[]) => Promise<void>;
+  /** Whether the job has to let another one run; it is continued later. */
+  readonly mustPause: () => boolean;
   readonly timeoutMs: number;
   /** Bytes of the results of one job. */
   readonly bytesMax: number;
@@ -112,7 +114,7 @@ export class JobRun {
     this.#sink?.end();
   }
 
-  /** Resolves with the last committed record when all batches are done, or the run is stopped. */
+  /** Resolves with the last committed record when all batches are done, or the run is stopped or has to pause. */
   async run(): Promise<JobRecord> {
     try {
       let sizeMax = firstBatchRepositories;
@@ -120,6 +122,7 @@ export class JobRun {
         const size = Math.min(sizeMax, this.#batchSize());
         const isDone = await this.#runBatch(this.#ids.slice(this.#job.done, this.#job.done + size));
         sizeMax = isDone ? Math.min(batchRepositoriesMax, sizeMax * 2) : Math.max(1, size >> 1);
+        if (isDone && this.#services.mustPause()) break;
       }
       return this.#job;
     } finally {
@@ -171,18 +174,17 @@ export class JobRun {
     await this.#files.log.appendFile(log);
     await this.#files.log.datasync();
     await this.#files.results.datasync();
-    const failed: FailedRepository[] =
-      reason === undefined ? [] : ids.map((id) => ({ id, name: this.#name(id), reason }));
+    const failedIds = reason === undefined ? [] : ids;
     const next: JobRecord = {
       ...this.#job,
       done: this.#job.done + ids.length,
-      failed: [...this.#job.failed, ...failed],
+      failedCount: this.#job.failedCount + failedIds.length,
       resultBytes: this.#job.resultBytes + (reason === undefined ? byteCount : 0),
       logBytes: this.#job.logBytes + log.length,
       matchCount: this.#job.matchCount + (reason === undefined ? matchCount : 0),
       message: "",
     };
-    await this.#services.commit(next);
+    await this.#services.commit(next, failedIds);
     this.#job = next;
   }
 

@@ -4,7 +4,18 @@ import { hasEnded, type JobRecord } from "./job-record.js";
 
 const jobPrefix = "search-job/";
 const listPrefix = "search-job-list/";
+const failedPrefix = "search-job-failed/";
 const counterKey = "search-job-counter";
+
+/** Ids of failed repositories in one record: another one costs writing at most 2 KiB, however many have failed. */
+const failedOfRecord = 512;
+
+/** What is stored with the record of a job. */
+export interface JobLists {
+  /** The ids of the repositories that the job searches, if they change. */
+  readonly repositoryIds?: readonly number[];
+  readonly failedIds?: readonly number[];
+}
 
 /** The jobs of one user. */
 interface JobsOfUser {
@@ -22,7 +33,8 @@ export class JobStore {
   readonly #jobs = new Map<number, JobRecord>();
   readonly #ids: number[] = [];
   readonly #ofUser = new Map<number, JobsOfUser>();
-  readonly #active = new Set<number>();
+  /** The jobs that have not ended, by user. */
+  readonly #active = new Map<number, Set<number>>();
   #byteCount = 0;
   #nextId = 1;
 
@@ -62,8 +74,8 @@ export class JobStore {
     for (const [id, { byteCount }] of this.#ofUser) yield { id, byteCount };
   }
 
-  /** The jobs that have not ended, in the order in which they are to run. */
-  active(): Iterable<number> {
+  /** The jobs that have not ended, by user: each user's in the order in which they are to run. */
+  active(): ReadonlyMap<number, ReadonlySet<number>> {
     return this.#active;
   }
 
@@ -71,31 +83,61 @@ export class JobStore {
     return this.#nextId++;
   }
 
-  /** Resolves when the record is durable; it is visible then. */
-  async put(job: JobRecord, repositoryIds?: readonly number[]): Promise<void> {
+  /**
+   * Resolves when the record is durable; it is visible then. `failedIds` are the repositories that failed in addition,
+   * which `failedCount` of the job includes.
+   */
+  async put(job: JobRecord, { repositoryIds, failedIds = [] }: JobLists = {}): Promise<void> {
     const changes: RecordChange[] = [
       { key: `${jobPrefix}${job.id}`, value: Buffer.from(JSON.stringify(job)) },
       { key: counterKey, value: Buffer.from(String(this.#nextId)) },
     ];
-    if (repositoryIds !== undefined)
-      changes.push({ key: `${listPrefix}${job.id}`, value: Buffer.from(Uint32Array.from(repositoryIds).buffer) });
+    if (repositoryIds !== undefined) changes.push({ key: `${listPrefix}${job.id}`, value: bytesOfIds(repositoryIds) });
+    if (failedIds.length > 0) changes.push(...this.#addFailed(job, failedIds));
     await this.#store.apply(changes);
     this.#set(job);
   }
 
   /** The ids of the repositories that the job searches, in its order. */
   repositoryIds(id: number): readonly number[] {
-    const stored = this.#store.get(`${listPrefix}${id}`);
-    if (stored === undefined) return [];
-    return [...new Uint32Array(new Uint8Array(stored).buffer)];
+    return this.#readIds(`${listPrefix}${id}`);
+  }
+
+  /** The ids of the repositories that have failed. */
+  failedIds({ id, failedCount }: JobRecord): readonly number[] {
+    const ids: number[] = [];
+    while (ids.length < failedCount) {
+      const found = this.#readIds(failedKey(id, ids.length)).slice(0, failedCount - ids.length);
+      if (found.length === 0) break;
+      ids.push(...found);
+    }
+    return ids;
   }
 
   async remove(id: number): Promise<void> {
-    await this.#store.apply([
-      { key: `${jobPrefix}${id}`, value: undefined },
-      { key: `${listPrefix}${id}`, value: undefined },
-    ]);
+    const failedKeys = [...this.#store.withPrefix(`${failedPrefix}${id}/`)].map(({ key }) => key);
+    const keys = [`${jobPrefix}${id}`, `${listPrefix}${id}`, ...failedKeys];
+    await this.#store.apply(keys.map((key) => ({ key, value: undefined })));
     this.#forget(id);
+  }
+
+  /** Changes only the records that these ids belong to. Ids of an earlier run of the job are overwritten. */
+  #addFailed({ id, failedCount }: JobRecord, failedIds: readonly number[]): RecordChange[] {
+    const changes: RecordChange[] = [];
+    for (let from = failedCount - failedIds.length, left = failedIds; left.length > 0; ) {
+      const key = failedKey(id, from);
+      const before = this.#readIds(key).slice(0, from % failedOfRecord);
+      const added = left.slice(0, failedOfRecord - before.length);
+      changes.push({ key, value: bytesOfIds([...before, ...added]) });
+      left = left.slice(added.length);
+      from += added.length;
+    }
+    return changes;
+  }
+
+  #readIds(key: string): readonly number[] {
+    const stored = this.#store.get(key);
+    return stored === undefined ? [] : [...new Uint32Array(new Uint8Array(stored).buffer)];
   }
 
   #set(job: JobRecord): void {
@@ -110,8 +152,15 @@ export class JobStore {
     ofUser.byteCount += added;
     this.#byteCount += added;
     this.#jobs.set(job.id, job);
-    if (hasEnded(job)) this.#active.delete(job.id);
-    else this.#active.add(job.id);
+    if (hasEnded(job)) return this.#removeActive(job);
+    const active = this.#active.get(job.creatorId);
+    if (active === undefined) this.#active.set(job.creatorId, new Set([job.id]));
+    else active.add(job.id);
+  }
+
+  #removeActive({ id, creatorId }: JobRecord): void {
+    const active = this.#active.get(creatorId);
+    if (active?.delete(id) === true && active.size === 0) this.#active.delete(creatorId);
   }
 
   #forget(id: number): void {
@@ -119,7 +168,7 @@ export class JobStore {
     const ofUser = job === undefined ? undefined : this.#ofUser.get(job.creatorId);
     if (job === undefined || ofUser === undefined) return;
     this.#jobs.delete(id);
-    this.#active.delete(id);
+    this.#removeActive(job);
     removeFrom(this.#ids, id);
     removeFrom(ofUser.ids, id);
     ofUser.byteCount -= storedBytes(job);
@@ -130,6 +179,14 @@ export class JobStore {
 
 export function storedBytes({ resultBytes, logBytes }: JobRecord): number {
   return resultBytes + logBytes;
+}
+
+function failedKey(id: number, index: number): string {
+  return `${failedPrefix}${id}/${Math.floor(index / failedOfRecord)}`;
+}
+
+function bytesOfIds(ids: readonly number[]): Buffer {
+  return Buffer.from(Uint32Array.from(ids).buffer);
 }
 
 /** Jobs that are created at the same time may become durable in another order. */

@@ -20,8 +20,8 @@ export interface ShownState {
 }
 
 /**
- * Search jobs: exhaustive searches that run in the background, one batch of repositories after another, in the order in
- * which they were created. They wait for interactive searches, and go on after a restart.
+ * Search jobs: exhaustive searches that run in the background, one batch of repositories after another; those of each
+ * user in the order in which they were created. They wait for interactive searches, and go on after a restart.
  */
 export class SearchJobs {
   readonly #environment: JobEnvironment;
@@ -148,18 +148,18 @@ export class SearchJobs {
     if (!hasEnded(job) || this.#queue.isRunning(id))
       throw new TrawlError("bad-request", "the search job has not ended");
     const ids = this.#jobs.repositoryIds(id);
-    const failed = new Set(job.failed.map((one) => one.id));
+    const failed = new Set(this.#jobs.failedIds(job));
     const complete = ids.slice(0, job.done).filter((one) => !failed.has(one));
     const list = [...complete, ...failed, ...ids.slice(job.done)];
     const queued: JobRecord = {
       ...job,
       state: "QUEUED",
       done: complete.length,
-      failed: [],
+      failedCount: 0,
       finishedAt: "",
       message: "",
     };
-    await this.#jobs.put(queued, list);
+    await this.#jobs.put(queued, { repositoryIds: list });
     this.#queue.fill();
     return queued;
   }

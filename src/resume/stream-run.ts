@@ -6,6 +6,12 @@ import { makeEndRecord, makeEventRecord, type RecordWriter } from "./stream-file
 /** Why results were left out by chance, so that a repeated search may have left out others. */
 const limits: ReadonlySet<string> = new Set(["shard-match-limit", "display"]);
 
+/** Why the repeated search ended before it had searched everything. */
+const endings: ReadonlyMap<string, string> = new Map([
+  ["shard-timeout", "reached its time limit (a longer one can be set with timeout: in the query)"],
+  ["budget", "has used up your search budget"],
+]);
+
 /**
  * The sink of the search of a resumable stream: writes its events to the file, whether a client reads them or not. If
  * the search is repeated, results that the file has already are left out.
@@ -88,7 +94,12 @@ export class StreamRun implements EventSink {
   /** At its end, a repeated search must have found what the interrupted one had. */
   #checkRepeated({ done, skipped }: Progress, { left }: SentResults): void {
     if (!done) return;
-    if (skipped.some(({ reason }) => limits.has(reason)))
+    const ending = skipped.map(({ reason }) => endings.get(reason)).find((text) => text !== undefined);
+    if (left > 0 && ending !== undefined)
+      this.#fail(
+        `the search was interrupted, and its repetition ${ending} before it had found ${left} of the results again that were sent; search again`,
+      );
+    else if (skipped.some(({ reason }) => limits.has(reason)))
       this.#fail(
         "the search was interrupted before it reached its limit of matches, and cannot choose the same ones again; search again, or use count:all",
       );

@@ -22,6 +22,7 @@ import { fixture } from "../support/git-mirror.js";
 import { seed } from "../support/property.js";
 import { randomFrom } from "../support/random.js";
 import { describeMatch, StreamClient } from "../support/resumed-stream.js";
+import { until } from "../support/waiting.js";
 
 const killCount = scaled(6, 1_000);
 const repositoryCount = 5;
@@ -96,7 +97,8 @@ class Site {
 }
 
 async function symbolsKnown(daemon: DaemonProcess): Promise<void> {
-  while ((await daemon.metric("trawl_index_shards_without_symbols")) > 0) await sleep(50);
+  const isKnown = async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0;
+  await until("the symbols are known", isKnown, undefined, 50);
 }
 
 /** Whether the search of the only stream was interrupted. */

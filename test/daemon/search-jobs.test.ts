@@ -1,81 +1,15 @@
 /** Search jobs: results exactly once, whatever happens while they run. */
 import assert from "node:assert/strict";
-import { appendFileSync, mkdirSync } from "node:fs";
+import { appendFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { type DaemonProcess, dataDirectory, runCommand, testDaemon } from "../support/daemon.js";
 import { FaultLayer, layerMissing, realDirectory } from "../support/fault-layer.js";
 import { fixture } from "../support/git-mirror.js";
+import { JobClient } from "../support/search-job.js";
 import { until } from "../support/waiting.js";
 
 t.setTimeout(240_000);
-
-interface Job {
-  readonly id: string;
-  readonly state: string;
-  readonly message: string | null;
-  readonly URL: string | null;
-  readonly logURL: string | null;
-  readonly creator: { readonly username: string } | null;
-  readonly repoStats: { readonly total: number; readonly completed: number; readonly failed: number };
-}
-
-interface Answer {
-  readonly data?: { readonly createSearchJob?: Job; readonly node?: Job | null } | null;
-  readonly errors?: readonly { readonly message: string }[];
-}
-
-const fields = "id state message URL logURL creator { username } repoStats { total completed failed inProgress }";
-
-/** A user of a daemon. */
-class Client {
-  readonly #daemon: () => DaemonProcess;
-  readonly token: string;
-
-  constructor(daemon: () => DaemonProcess, token: string) {
-    this.#daemon = daemon;
-    this.token = token;
-  }
-
-  async graphql(query: string, variables: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
-    const response = await fetch(`${this.#daemon().url}/.api/graphql`, {
-      method: "POST",
-      headers: { Authorization: `token ${this.token}` },
-      body: JSON.stringify({ query, variables }),
-    });
-    return (await response.json()) as Answer;
-  }
-
-  async create(query: string): Promise<string> {
-    const answer = await this.graphql(`mutation ($query: String!) { createSearchJob(query: $query) { ${fields} } }`, {
-      query,
-    });
-    assert.equal(answer.errors, undefined);
-    return answer.data?.createSearchJob?.id ?? "";
-  }
-
-  async job(id: string): Promise<Job | undefined> {
-    const answer = await this.graphql(`query ($id: ID!) { node(id: $id) { ... on SearchJob { ${fields} } } }`, { id });
-    return answer.data?.node ?? undefined;
-  }
-
-  async ended(id: string): Promise<Job> {
-    await until(
-      `job ${id} has ended`,
-      async () => !["QUEUED", "PROCESSING", "ERRORED"].includes((await this.job(id))?.state ?? ""),
-    );
-    const job = await this.job(id);
-    assert.ok(job);
-    return job;
-  }
-
-  get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
-    const { pathname } = new URL(path, this.#daemon().url);
-    return fetch(`${this.#daemon().url}${pathname}`, {
-      headers: { Authorization: `token ${this.token}`, ...headers },
-    });
-  }
-}
 
 async function tokenOf(daemon: DaemonProcess, user: string): Promise<string> {
   const { out, err, exitCode } = await runCommand("token", "create", user, "--data", daemon.data);
@@ -98,8 +32,8 @@ async function site(t: Test, args: readonly string[] = [], data = dataDirectory(
   await Promise.all(Array.from({ length: repositoryCount }, (_, i) => daemon.add(`repo${i}`, source.path)));
   await runCommand("user", "create", "ann", "--data", data);
   await runCommand("user", "create", "bob", "--data", data);
-  const ann = new Client(() => daemon, await tokenOf(daemon, "ann"));
-  const bob = new Client(() => daemon, await tokenOf(daemon, "bob"));
+  const ann = new JobClient(() => daemon, await tokenOf(daemon, "ann"));
+  const bob = new JobClient(() => daemon, await tokenOf(daemon, "bob"));
   const restart = async (): Promise<void> => {
     daemon = await testDaemon(t, args, data);
   };
@@ -162,6 +96,10 @@ t.test("a job has all results exactly once, also if the daemon is killed while i
   t.equal(again.state, "COMPLETED");
   t.same(matchesIn(await (await ann.get(again.URL ?? "")).text()), matches);
   t.same(matchesIn(await (await ann.get(job.URL ?? "")).text()), matches, "that of before is still there");
+
+  rmSync(join(data, "jobs", "2", "results.jsonl"));
+  const lost = await ann.get(again.URL ?? "");
+  t.match(`${lost.status} ${await lost.text()}`, /^404 the results of search job 2 are not on the disk: retry it/);
 
   await ann.graphql("mutation ($id: ID!) { deleteSearchJob(id: $id) { alwaysNil } }", { id: first });
   t.equal((await ann.get(job.URL ?? "")).status, 404, "a deleted job has no export");
@@ -229,7 +167,7 @@ t.test("all jobs share a limit in bytes; results are not part of a backup", asyn
   await daemon().kill();
   t.match(await runCommand("restore", backup, "--data", target), { exitCode: 0 });
   const restored = await testDaemon(t, [], target);
-  const again = new Client(() => restored, ann.token);
+  const again = new JobClient(() => restored, ann.token);
   t.match(await again.ended(kept), { state: "FAILED", message: /backups do not contain them: retry it/ });
   t.equal(await (await again.get("/.api/search/export/4.jsonl")).text(), "");
   await again.graphql("mutation ($id: ID!) { retrySearchJob(id: $id) { state } }", { id: kept });

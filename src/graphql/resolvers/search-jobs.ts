@@ -20,10 +20,10 @@ export const searchJob: ResolversOf<"SearchJob"> = {
   URL: ({ job }, _, context) => exportUrl(job, "jsonl", context),
   logURL: ({ job }, _, context) => exportUrl(job, "log", context),
   message: ({ job }, _, { services }) => services.jobs.shownState(job).message || null,
-  repoStats: ({ job, job: { total, done, failed } }, _, { services }) => ({
+  repoStats: ({ job, job: { total, done, failedCount } }, _, { services }) => ({
     total,
-    completed: done - failed.length,
-    failed: failed.length,
+    completed: done - failedCount,
+    failed: failedCount,
     inProgress: services.jobs.isRunning(job.id) && !hasEnded(job) ? total - done : 0,
   }),
 };

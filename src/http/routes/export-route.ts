@@ -46,10 +46,16 @@ export function exportHandler(services: ExportServices): ViewerHandler {
               type: "application/jsonl",
               name: `search-jobs_${id}.jsonl`,
             };
-      await sendExport(request, response, exported, `"${id}-${job.createdAt}"`, services.stallMs);
+      await sendExport(request, response, exported, `"${id}-${job.startedAt}"`, services.stallMs);
     } catch (error) {
       if (error instanceof TrawlError && error.code === "not-found")
         return response.reply(404, plainText, `${error.message}\n`);
+      if ((error as NodeJS.ErrnoException).code === "ENOENT" && !response.closed)
+        return response.reply(
+          404,
+          plainText,
+          `the results of search job ${id} are not on the disk: retry it (trawl job retry ${id}), or start it again (trawl job restart ${id})\n`,
+        );
       services.log.warn({ job: id, error: errorMessage(error) }, "an export failed");
       response.fail();
     }

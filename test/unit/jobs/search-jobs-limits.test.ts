@@ -5,7 +5,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { silentLog } from "../../../src/base/log.js";
 import { resultAtOnce } from "../../../src/base/yielding.js";
-import type { JobLimits } from "../../../src/jobs/job-environment.js";
+import type { JobEnvironment, JobLimits } from "../../../src/jobs/job-environment.js";
 import { type JobRecord, newJob, timeAfter } from "../../../src/jobs/job-record.js";
 import { JobRetention } from "../../../src/jobs/job-retention.js";
 import { JobSpace } from "../../../src/jobs/job-space.js";
@@ -14,6 +14,7 @@ import { SearchJobs } from "../../../src/jobs/search-jobs.js";
 import { anonymous, type Viewer } from "../../../src/model/viewer.js";
 import { RecordStore } from "../../../src/store/record-store.js";
 import { realDirectory } from "../../support/fault-layer.js";
+import { until } from "../../support/waiting.js";
 
 const log = silentLog();
 const limits: JobLimits = {
@@ -31,11 +32,14 @@ function site(t: Test) {
   const folder = realDirectory(t);
   const store = new RecordStore(join(folder, "catalog"));
   t.teardown(() => store.close());
-  const create = (changed: Partial<JobLimits> = {}): SearchJobs => {
+  const create = (
+    changed: Partial<JobLimits> = {},
+    chooseRepositories: JobEnvironment["searcher"]["chooseRepositories"] = () => Promise.resolve([]),
+  ): SearchJobs => {
     const jobs = new SearchJobs({
       folder: join(folder, "jobs"),
       store,
-      searcher: { run: () => assert.fail("no search"), chooseRepositories: () => Promise.resolve([]) },
+      searcher: { run: () => assert.fail("no search"), chooseRepositories },
       repository: () => undefined,
       viewerOf: viewer,
       log,
@@ -138,6 +142,51 @@ t.test("old jobs are deleted, also if the clock was ahead when they ended", asyn
   const { createdAt = "", startedAt = "", finishedAt = "" } = jobs.get(3) ?? {};
   t.ok(createdAt <= startedAt && startedAt <= finishedAt && finishedAt <= now, "its retention begins now");
   t.ok(timeAfter(daysAgo(-1)) > now, "a job does not end before it begins");
+});
+
+t.test("the repositories that failed are stored apart from the record of their job", async (t) => {
+  const { store } = site(t);
+  const jobs = await loaded(store);
+  const size = 700;
+  let job = newJob(1, "x", 1);
+  await jobs.put(job, { repositoryIds: [1, 2] });
+  for (let failedCount = 1; failedCount <= size; failedCount++) {
+    job = { ...job, failedCount };
+    await jobs.put(job, { failedIds: [failedCount * 3] });
+  }
+  const all = Array.from({ length: size }, (_, i) => (i + 1) * 3);
+  t.same(jobs.failedIds(job), all);
+  const more = Array.from({ length: 2000 }, (_, i) => 10_000 + i);
+  job = { ...job, failedCount: size + more.length };
+  await jobs.put(job, { failedIds: more });
+  t.same((await loaded(store)).failedIds(job), [...all, ...more]);
+  for (const { key, value } of store.withPrefix("search-job-failed/"))
+    t.ok(value.length <= 2048, `${key} has ${value.length} bytes`);
+  job = { ...job, failedCount: 1 };
+  await jobs.put(job, { failedIds: [77] });
+  t.same(jobs.failedIds(job), [77], "those of an earlier run do not count");
+  await jobs.remove(1);
+  t.same(
+    [...store.withPrefix("search-job-")].map(({ key }) => key),
+    ["search-job-counter"],
+  );
+});
+
+t.test("users take turns, whoever has more jobs", async (t) => {
+  const { create } = site(t);
+  const started: number[] = [];
+  const jobs = create({}, ({ viewer: { userId = 0 } }) => {
+    started.push(userId);
+    return Promise.resolve([]);
+  });
+  for (const userId of [1, 1, 1, 2, 3, 2]) await jobs.create("x", viewer(userId));
+  started.length = 0;
+  await jobs.start();
+  t.teardown(() => jobs.stop());
+  await until("all jobs have ended", () =>
+    jobs.records([1, 2, 3, 4, 5, 6]).every(({ state }) => state === "COMPLETED"),
+  );
+  t.same(started, [1, 2, 3, 1, 2, 1]);
 });
 
 t.test("records and folders are brought together at the start", async (t) => {
