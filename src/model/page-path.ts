@@ -40,3 +40,20 @@ function decoded(text: string): string | undefined {
     return undefined;
   }
 }
+
+/** A path as part of the path of a URL. */
+export function escapePath(path: string): string {
+  return path.split("/").map(encodeURIComponent).join("/");
+}
+
+/** Larger files have no page: the daemon reads no larger text at once. */
+export const pageTextBytesMax = 8 << 20;
+
+/**
+ * The address from which the page of a file reads its text. The document of the page names it, so that the browser
+ * fetches the text beside the scripts; it does so once only if both are the same text.
+ */
+export function pageTextUrl({ name, revision, path }: Omit<PagePath, "page">): string {
+  const repository = `/${escapePath(name)}${revision === "" ? "" : `@${escapePath(revision)}`}`;
+  return `${repository}/-/raw/${escapePath(path)}?maxBytes=${pageTextBytesMax}`;
+}

@@ -1,6 +1,7 @@
 import { openArchive, openBlob, type ArchiveFormat } from "../../git/objects/content.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { CommitSource } from "../../browse/git-sources.js";
+import { TrawlError } from "../../base/errors.js";
 import { FairSemaphore, shareLimits } from "../../base/fair-semaphore.js";
 import { clientKey } from "../../model/client.js";
 import { sendOutput, type OutputRange, type ReadingLimits } from "../stream/child-output.js";
@@ -49,7 +50,8 @@ interface Answer {
  * Bytes are written by a git child process and sent at the client's pace, so no file is held in memory completely. A
  * symbolic link is returned as its own text and never followed; a submodule has no content. Nothing is interpreted as a
  * page: all files are served as plain text, whatever they contain. A tag identifies the state of each response, so a
- * client that already has it gets 304.
+ * client that already has it gets 304. With `maxBytes=`, anything but a file of at most that many bytes is answered with
+ * 204, so that a page can ask for a text before it knows what is there.
  */
 export function rawHandler(services: ContentServices, sharePercent: number): RawHandler {
   const files = new FairSemaphore(shareLimits(filesMax, waitingMax, sharePercent));
@@ -62,7 +64,12 @@ export function rawHandler(services: ContentServices, sharePercent: number): Raw
     // Permissions can change, so caches must revalidate.
     const headers = { "Cache-Control": "private, no-cache", Vary: "Accept, Authorization, Cookie, Origin" };
     return withContext(services, visit, headers, async (context) => {
-      const found = await findEntry(context, pagePath);
+      const byteCountMax = readByteCountMax(request);
+      const found = await findEntry(context, pagePath).catch((error: unknown) => {
+        if (byteCountMax !== undefined && error instanceof TrawlError && error.code === "not-found") return undefined;
+        throw error;
+      });
+      if (found === undefined || !isWithin(found, byteCountMax)) return response.replyHead(204, headers, undefined);
       const answer = { request, response, client: clientKey(visit.viewer, request.remoteAddress), headers, context };
       const { entry } = found;
       if (entry.kind === "submodule") {
@@ -83,6 +90,16 @@ export function rawHandler(services: ContentServices, sharePercent: number): Raw
 function negotiateFormat(request: HttpRequest): ArchiveFormat | "text" {
   const named = new URLSearchParams(request.query).get("format");
   return named === "zip" || named === "tar" ? named : acceptedFormat(request.headers.get("accept"));
+}
+
+/** What the client accepts at most; undefined is no limit, as is anything but a number in decimal. */
+function readByteCountMax({ query }: HttpRequest): number | undefined {
+  const given = new URLSearchParams(query).get("maxBytes") ?? "";
+  return /^\d{1,15}$/.test(given) ? Number(given) : undefined;
+}
+
+function isWithin({ entry }: FoundEntry, byteCountMax: number | undefined): boolean {
+  return byteCountMax === undefined || (entry.kind === "file" && entry.byteCount <= byteCountMax);
 }
 
 async function sendFile(

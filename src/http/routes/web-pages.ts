@@ -1,6 +1,7 @@
 import Negotiator from "negotiator";
 import { readCookie } from "../../account/sign-in/credential.js";
 import { escapeHtml } from "../../base/html.js";
+import { pageTextUrl, readPagePath } from "../../model/page-path.js";
 import type { Viewer } from "../../model/viewer.js";
 import { themeCookie, type PageViewer, type WebPage } from "../../model/web-page.js";
 import type { Handler } from "../server/handler.js";
@@ -88,23 +89,31 @@ export function replyPage(
   status = 200,
 ): void {
   if (files === undefined) return response.reply(status, plainText, missingText(request));
-  response.reply(status, documentHeaders, pageDocument(files, page, viewer, request.headers.get("cookie")));
+  const links = files.filesOf(page).map((file) => linkOfFile(file));
+  if (status === 200 && page.name === "code") links.push(...textLinks(request.path));
+  response.reply(status, documentHeaders, pageDocument(files, links, viewer, request.headers.get("cookie")));
+}
+
+function linkOfFile(file: string): string {
+  return file.endsWith(".css")
+    ? `<link rel="stylesheet" crossorigin href="${filesPath}${file}">`
+    : `<link rel="modulepreload" crossorigin href="${filesPath}${file}">`;
+}
+
+/** The text of the file at this address, which the browser fetches while it loads the scripts. */
+function textLinks(path: string): readonly string[] {
+  const pagePath = readPagePath(path);
+  if (pagePath?.page !== "blob" || pagePath.path === "") return [];
+  return [`<link rel="preload" as="fetch" crossorigin href="${escapeHtml(pageTextUrl(pagePath))}">`];
 }
 
 /** What the browser needs at first is in the document, so that nothing moves when it arrives. */
-function pageDocument(files: WebFiles, page: WebPage, viewer: Viewer, cookies: string | undefined): string {
+function pageDocument(files: WebFiles, links: readonly string[], viewer: Viewer, cookies: string | undefined): string {
   const theme = readCookie(cookies, themeCookie);
   const { name, isSiteAdmin, isSignedIn } = viewer;
   const about = escapeHtml(
     JSON.stringify({ name, isSiteAdmin, isSignedIn, sentMs: new Date().getTime() } satisfies PageViewer),
   );
-  const links = files
-    .filesOf(page)
-    .map((file) =>
-      file.endsWith(".css")
-        ? `<link rel="stylesheet" crossorigin href="${filesPath}${file}">`
-        : `<link rel="modulepreload" crossorigin href="${filesPath}${file}">`,
-    );
   return files.document
     .replace(
       '<html lang="en">',

@@ -20,13 +20,23 @@ export class ApiError extends TrawlError {
 export const ownHeaders = { "X-Requested-With": "Trawl" };
 
 /** Like `fetch`, but anything other than a success is an `ApiError`. An abort is thrown as it is. */
-export async function request(path: string, init: RequestInit = {}): Promise<Response> {
-  const response = await fetch(path, { ...init, headers: { ...ownHeaders, ...init.headers } }).catch(
-    (error: unknown) => {
-      if (init.signal?.aborted) throw error;
-      throw new ApiError(0, "The server cannot be reached. Check the connection; it may also be restarting.");
-    },
-  );
+export function request(path: string, init: RequestInit = {}): Promise<Response> {
+  return send(path, { ...init, headers: { ...ownHeaders, ...init.headers } });
+}
+
+/**
+ * The same for an address outside of `/.api/`, where the cookie is accepted without further headers. Only a request
+ * without them is answered by what the document of the page has loaded in advance.
+ */
+export function requestPage(path: string, signal: AbortSignal): Promise<Response> {
+  return send(path, { signal });
+}
+
+async function send(path: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(path, init).catch((error: unknown) => {
+    if (init.signal?.aborted) throw error;
+    throw new ApiError(0, "The server cannot be reached. Check the connection; it may also be restarting.");
+  });
   if (response.ok) return response;
   const text = (await response.text().catch(() => "")).trim();
   throw new ApiError(response.status, text === "" ? `The server answered with status ${response.status}.` : text);

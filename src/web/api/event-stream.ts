@@ -3,22 +3,24 @@ import { ApiError, request } from "./api-error.js";
 /** Longer events are refused by every client of this interface. */
 const eventLengthMax = 16 << 20;
 
+type EventTaker = (name: string, data: string) => Promise<void> | undefined;
+
 /**
  * Reads a stream of events and calls `take` with each, in order; `data` is one line of JSON. Resolves when the stream
  * has ended, and throws an `ApiError` if it breaks off or cannot start. Reading stops when the signal is aborted: the
- * daemon notices and stops as well.
+ * daemon notices and stops as well. If `take` returns a promise, reading goes on when it has resolved; events that had
+ * arrived with that one are taken before.
  *
  * `EventSource` is not used because it reconnects, which would run the search again.
  */
-export async function readEvents(
-  path: string,
-  signal: AbortSignal,
-  take: (name: string, data: string) => void,
-): Promise<void> {
+export async function readEvents(path: string, signal: AbortSignal, take: EventTaker): Promise<void> {
   const response = await request(path, { headers: { Accept: "text/event-stream" }, signal });
   if (response.body === null) throw new ApiError(response.status, "The answer is empty.");
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  const splitter = new EventSplitter(take);
+  let pause: Promise<void> | undefined;
+  const splitter = new EventSplitter((name, data) => {
+    pause = take(name, data) ?? pause;
+  });
   for (;;) {
     const { done, value } = await reader.read().catch((error: unknown) => {
       if (signal.aborted) throw error;
@@ -26,6 +28,8 @@ export async function readEvents(
     });
     if (done) break;
     splitter.push(value);
+    await pause;
+    pause = undefined;
   }
 }
 

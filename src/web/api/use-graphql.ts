@@ -24,7 +24,11 @@ export function useGraphql<T>(
   query: string,
   variables: Readonly<Record<string, unknown>>,
 ): UsedAnswer<T> {
-  const key = JSON.stringify([name, variables]);
+  return useAnswer(JSON.stringify([name, variables]), (signal) => graphql<T>(name, query, variables, signal));
+}
+
+/** The same for any request; `key` changes with what is asked. */
+export function useAnswer<T>(key: string, ask: (signal: AbortSignal) => Promise<T>): UsedAnswer<T> {
   const round = useSignal(0);
   const state = useSignal<{ readonly key: string; readonly answer: Answer<T> }>({ key, answer: waiting });
   const wanted = round.value;
@@ -34,9 +38,9 @@ export function useGraphql<T>(
     // When the same is asked again, the previous answer stays until the next one.
     const { key: shownKey, answer: shown } = state.peek();
     if (shownKey !== key || shown.kind !== "ready") state.value = { key, answer: waiting };
-    graphql<T>(name, query, variables, stop.signal).then(
+    ask(stop.signal).then(
       (value) => {
-        state.value = { key, answer: { kind: "ready", value } };
+        if (!stop.signal.aborted) state.value = { key, answer: { kind: "ready", value } };
       },
       (error: unknown) => {
         if (!stop.signal.aborted) state.value = { key, answer: { kind: "failed", error } };

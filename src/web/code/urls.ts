@@ -1,8 +1,6 @@
-import type { PagePath } from "../../model/page-path.js";
+import { escapePath, type PagePath } from "../../model/page-path.js";
 
 type Place = Pick<PagePath, "name" | "revision">;
-
-const escapePath = (path: string): string => path.split("/").map(encodeURIComponent).join("/");
 
 /** `/NAME[@REVISION]`. */
 export function repositoryUrl({ name, revision }: Place): string {

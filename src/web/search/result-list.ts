@@ -5,6 +5,12 @@ import type { ResultStore } from "./result-store.js";
 /** Before any group was measured: what one result usually takes, in pixels. */
 const resultHeightGuess = 110;
 
+/**
+ * Results made for one frame, which is what a screen shows. The browser lays out lines of code slowly: for the 40 results
+ * within reach of a screen it took 90 ms, in which nothing else was painted.
+ */
+const resultsPerFrameMax = 8;
+
 /** Makes the element of a result. */
 export type ResultView = (match: StreamMatch, key: string) => HTMLElement;
 
@@ -72,7 +78,9 @@ export class ResultList {
       old.remove();
       this.#shown.delete(index);
     }
-    for (let index = first; index <= last; index++) this.#show(index);
+    let left = resultsPerFrameMax;
+    for (let index = first; index <= last; index++) left -= this.#show(index, left);
+    if (left <= 0) this.refresh();
     this.#setSpaces();
   }
 
@@ -98,46 +106,50 @@ export class ResultList {
     return this.#heights.get(index) ?? this.#store.countOf(index) * mean;
   }
 
-  #show(index: number): void {
+  /** Shows a group, with at most that many further results. Returns how many were made. */
+  #show(index: number, countMax: number): number {
     const known = this.#shown.get(index);
-    if (known !== undefined) {
-      if (known.count < this.#store.countOf(index)) this.#fill(index, known);
-      return;
-    }
+    if (known !== undefined) return known.count < this.#store.countOf(index) ? this.#fill(index, known, countMax) : 0;
     const made = element("div", { class: "result-group", "data-group": index });
     const group = { element: made, count: 0 };
     const next = [...this.#shown].filter(([other]) => other > index).sort(([one], [other]) => one - other)[0];
     this.#host.insertBefore(made, next?.[1].element ?? this.#below);
     this.#shown.set(index, group);
-    this.#fill(index, group);
+    const count = this.#fill(index, group, countMax);
     this.#sizes.observe(made);
+    return count;
   }
 
-  #fill(index: number, group: ShownGroup): void {
+  #fill(index: number, group: ShownGroup, countMax: number): number {
     const results = this.#store.read(index);
-    if (!(results instanceof Promise)) return this.#append(index, group, results);
+    if (!(results instanceof Promise)) return this.#append(index, group, results, countMax);
     group.element.style.minHeight = `${this.#heightOf(index)}px`;
     group.count = this.#store.countOf(index);
     results.then(
       (found) => {
         group.count = 0;
-        group.element.style.minHeight = "";
-        this.#append(index, group, found);
+        this.#append(index, group, found, found.length);
       },
       () => group.element.replaceChildren("These results could not be read again. Run the search once more."),
     );
+    return 0;
   }
 
-  #append(index: number, group: ShownGroup, results: readonly StreamMatch[]): void {
-    const made = results.slice(group.count).map((match, at) => this.#view(match, `${index}:${group.count + at}`));
+  /** A group that is not whole yet is as high as it is expected to become. */
+  #append(index: number, group: ShownGroup, results: readonly StreamMatch[], countMax: number): number {
+    const added = results.slice(group.count, group.count + Math.max(0, countMax));
+    const made = added.map((match, at) => this.#view(match, `${index}:${group.count + at}`));
     group.element.append(...made);
-    group.count = results.length;
+    group.count += added.length;
+    group.element.style.minHeight = group.count < results.length ? `${this.#heightOf(index)}px` : "";
+    return added.length;
   }
 
   #measure(shown: HTMLElement): void {
     const index = Number(shown.dataset["group"]);
     const height = shown.offsetHeight;
-    if (height === 0 || this.#shown.get(index)?.element !== shown) return;
+    const group = this.#shown.get(index);
+    if (height === 0 || group?.element !== shown || group.count < this.#store.countOf(index)) return;
     if (!this.#heights.has(index)) {
       this.#measuredHeight += height;
       this.#measuredCount += this.#store.countOf(index);

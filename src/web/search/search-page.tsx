@@ -1,4 +1,3 @@
-import { useSignalEffect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { queryOfAddress } from "../query/query-state.js";
 import { address, arrival } from "../route/router.js";
@@ -66,7 +65,6 @@ export function SearchPage() {
 /** The list itself is not a component: it changes many times a second while results arrive. */
 function Results({ run }: { readonly run: SearchRun }) {
   const host = useRef<HTMLElement>(null);
-  const list = useRef<ResultList>(undefined);
   useLayoutEffect(() => {
     if (host.current === null) return undefined;
     const reader = lazyReader();
@@ -82,17 +80,15 @@ function Results({ run }: { readonly run: SearchRun }) {
       readLines: reader.readLines,
     };
     const made = new ResultList(host.current, run.store, (match, key) => resultView(match, key, context));
-    list.current = made;
     if (run.scrollY > 0) window.scrollTo(0, run.scrollY);
+    // The first results are in the document at once, later ones with the next frame. An effect would begin to follow the
+    // search only after a paint, and the first results are often there before.
+    const forget = run.version.subscribe((version) => (version <= 1 ? made.update() : made.refresh()));
     return () => {
+      forget();
       made.close();
       reader.close();
     };
   }, [run]);
-  useSignalEffect(() => {
-    // The first results are painted at once, later ones with the next frame.
-    if (run.version.value <= 1) list.current?.update();
-    else list.current?.refresh();
-  });
   return <section ref={host} class="results" aria-label="Results" />;
 }

@@ -3,6 +3,7 @@ import type { Alert, Filter, Progress, StreamError } from "../../model/stream-ev
 import { ApiError } from "../api/api-error.js";
 import { readEvents } from "../api/event-stream.js";
 import type { QueryState } from "../query/query-state.js";
+import { painted } from "../ui/delay.js";
 import { ResultStore } from "./result-store.js";
 
 /** Longer lines are cut, with a sign: one line of a generated file may be longer than all others together. */
@@ -60,12 +61,19 @@ export class SearchRun {
     }
   }
 
-  #take(name: string, data: string): void {
+  #take(name: string, data: string): Promise<void> | undefined {
+    if (name !== "matches") {
+      this.#takeOther(name, data);
+      return undefined;
+    }
+    this.store.add(data);
+    this.version.value++;
+    // Nothing competes with the paint of the first results: what follows waits in the connection.
+    return this.version.peek() === 1 ? painted() : undefined;
+  }
+
+  #takeOther(name: string, data: string): void {
     switch (name) {
-      case "matches":
-        this.store.add(data);
-        this.version.value++;
-        return;
       case "progress":
         this.progress.value = JSON.parse(data) as Progress;
         return;

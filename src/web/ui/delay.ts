@@ -10,6 +10,18 @@ export function callAfter(delayMs: number, callback: () => void): PendingCall {
   return { cancel: () => clearTimeout(timer) };
 }
 
+/** Pages in the background are not painted; work that waits for a paint goes on after this time. */
+const paintMsMax = 100;
+
+/** Resolves when what is in the document has been painted. */
+export function painted(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, paintMsMax);
+    // Callbacks of a frame run before it is painted, and tasks after it.
+    requestAnimationFrame(() => setTimeout(resolve));
+  });
+}
+
 /** Resolves after `delayMs`, or when the signal is aborted. */
 export function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

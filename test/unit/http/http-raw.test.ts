@@ -145,6 +145,21 @@ t.test("missing files are 404, invalid paths 400", async (t) => {
   t.equal((await ask(raw("letters.txt"), {}, "POST")).status, 405);
 });
 
+t.test("what a page cannot show has no content", async (t) => {
+  for (const [path, byteCountMax, status] of [
+    ["letters.txt", 10, 200],
+    ["letters.txt", 9, 204],
+    ["src", 10, 204],
+    ["module", 10, 204],
+    ["none", 10, 204],
+  ] as const) {
+    const answer = await ask(`${raw(path)}?maxBytes=${byteCountMax}`);
+    t.equal(answer.status, status, path);
+    t.equal(answer.body.toString(), status === 200 ? letters : "", path);
+  }
+  t.equal((await ask(`${raw("letters.txt")}?maxBytes=few`)).status, 200, "not a number");
+});
+
 t.test("ranges", async (t) => {
   const rows: readonly (readonly [range: string, status: number, contentRange: string | undefined, body: string])[] = [
     ["bytes=0-3", 206, "bytes 0-3/10", "abcd"],

@@ -2,5 +2,4 @@
 export interface FileEntry {
   readonly isDirectory: boolean;
   readonly byteSize?: number;
-  readonly externalURLs: readonly { readonly url: string; readonly serviceKind: string | null }[];
 }

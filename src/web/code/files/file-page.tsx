@@ -1,11 +1,12 @@
 import { useEffect } from "preact/hooks";
-import type { PagePath } from "../../../model/page-path.js";
+import { pageTextBytesMax, type PagePath } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { FoundCommit, type RepositoryAnswer } from "../found.js";
 import { navigate } from "../../route/router.js";
-import { State } from "../../ui/states.js";
+import { Failure, State, Waiting } from "../../ui/states.js";
 import { directoryUrl, pageUrl } from "../urls.js";
 import type { FileEntry } from "./file-entry.js";
+import { useFileText } from "./file-text.js";
 import { TextFile } from "./text-file.js";
 
 interface FileCommit {
@@ -13,44 +14,54 @@ interface FileCommit {
   readonly path: FileEntry | null;
 }
 
-/** The daemon reads no larger file at once. */
-const shownBytesMax = 8 << 20;
-
 const fileQuery = `query File($name: String!, $revision: String!, $path: String!) {
   repository(name: $name) {
     commit(rev: $revision) {
       oid
       path(path: $path) {
-        ... on GitTree { isDirectory externalURLs { url serviceKind } }
-        ... on GitBlob { isDirectory byteSize externalURLs { url serviceKind } }
+        ... on GitTree { isDirectory }
+        ... on GitBlob { isDirectory byteSize }
       }
     }
   }
 }`;
 
-/** A file. */
+/**
+ * A file. Its text is shown as soon as it is there; what else is known of the path is asked for at the same time, and
+ * needed at once only if there is no text to show.
+ */
 export function FilePage({ path }: { readonly path: PagePath }) {
   const { name, revision } = path;
   const used = useGraphql<RepositoryAnswer<FileCommit>>("File", fileQuery, { name, revision, path: path.path });
+  const found = useFileText(path);
+  if (found.kind === "ready" && found.value.kind === "text") {
+    const oid = used.answer.kind === "ready" ? used.answer.value.repository?.commit?.oid : undefined;
+    return <TextFile key={`${name}@${revision}/${path.path}`} path={path} text={found.value.text} oid={oid} />;
+  }
+  if (found.kind === "ready" && found.value.kind === "binary")
+    return <BinaryFile path={path} byteCount={found.value.byteCount} />;
   return (
     <FoundCommit path={path} used={used} what="the file">
-      {({ oid, path: entry }) => <File path={path} oid={oid} entry={entry} />}
+      {({ path: entry }) => (
+        <WithoutText path={path} entry={entry} error={found.kind === "failed" ? found.error : undefined} />
+      )}
     </FoundCommit>
   );
 }
 
-interface FileProps {
+interface WithoutTextProps {
   readonly path: PagePath;
-  readonly oid: string;
   readonly entry: FileEntry | null;
+  /** Why the text could not be read; undefined as long as it is being read. */
+  readonly error: unknown;
 }
 
-function File({ path, oid, entry }: FileProps) {
+/** What a page says while it has no text. */
+function WithoutText({ path, entry, error }: WithoutTextProps) {
   const isDirectory = entry?.isDirectory === true;
   useEffect(() => {
     if (isDirectory) navigate(directoryUrl(path, path.path), "replace");
   }, [isDirectory, path]);
-  const raw = pageUrl(path, "raw", path.path);
   if (entry === null)
     return (
       <State title="There is no such file">
@@ -63,14 +74,29 @@ function File({ path, oid, entry }: FileProps) {
       </State>
     );
   if (isDirectory) return null;
-  if ((entry.byteSize ?? 0) > shownBytesMax)
+  if ((entry.byteSize ?? 0) > pageTextBytesMax)
     return (
       <State title="The file is too large for a page">
         <p>It has {(entry.byteSize ?? 0).toLocaleString("en")} bytes.</p>
-        <a class="button" href={raw}>
+        <a class="button" href={pageUrl(path, "raw", path.path)}>
           Open it as plain text
         </a>
       </State>
     );
-  return <TextFile key={`${oid}/${path.path}`} path={path} oid={oid} entry={entry} />;
+  return error === undefined ? (
+    <Waiting what="the text" />
+  ) : (
+    <Failure what="The file could not be read" error={error} />
+  );
+}
+
+function BinaryFile({ path, byteCount }: { readonly path: PagePath; readonly byteCount: number }) {
+  return (
+    <State title="The file is not text">
+      <p>It has {byteCount.toLocaleString("en")} bytes.</p>
+      <a class="button" href={pageUrl(path, "raw", path.path)} download={path.path.split("/").at(-1)}>
+        Download
+      </a>
+    </State>
+  );
 }

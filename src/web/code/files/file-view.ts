@@ -1,5 +1,5 @@
 import type { BlameHunk } from "./blame.js";
-import { callAfter, type PendingCall } from "../../ui/delay.js";
+import { callAfter, painted, type PendingCall } from "../../ui/delay.js";
 import { chunkLineCount, parseRows, type Highlighting } from "./highlighting.js";
 import type { LineRange } from "./line-range.js";
 
@@ -35,6 +35,7 @@ export class FileView {
   #highlighting: Highlighting = [];
   #selected: LineRange | undefined;
   #rest: PendingCall | undefined;
+  #isClosed = false;
 
   constructor(host: HTMLElement, text: string, events: FileViewEvents) {
     this.#host = host;
@@ -58,10 +59,11 @@ export class FileView {
     host.addEventListener("click", this.#click);
     host.addEventListener("dblclick", this.#choose);
     for (const chunk of this.#chunks) this.#observer.observe(chunk);
-    this.#makeRest(1);
+    void painted().then(() => this.#makeRest(1));
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#rest?.cancel();
     this.#observer.disconnect();
     this.#host.removeEventListener("click", this.#click);
@@ -94,7 +96,7 @@ export class FileView {
 
   /** Makes the lines of the chunks from this one on, a few at a time. */
   #makeRest(from: number): void {
-    if (from >= this.#chunks.length) return;
+    if (from >= this.#chunks.length || this.#isClosed) return;
     this.#rest = callAfter(0, () => {
       const endMs = performance.now() + sliceMs;
       let at = from;

@@ -2,66 +2,56 @@ import { type Signal, useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect } from "preact/hooks";
 import type { PagePath } from "../../../model/page-path.js";
-import { request } from "../../api/api-error.js";
 import { address, navigate } from "../../route/router.js";
+import { painted } from "../../ui/delay.js";
 import { addKeys } from "../../ui/keys.js";
-import { pageUrl } from "../urls.js";
 import { readBlame } from "./blame.js";
 import { FileView } from "./file-view.js";
 import { readHighlighting } from "./highlighting.js";
 import { readLineRange, lineRangeText } from "./line-range.js";
 
 export interface FileState {
-  /** Undefined before the text has arrived. */
+  /** Undefined before the text is in the document. */
   readonly view: Signal<FileView | undefined>;
   readonly error: Signal<unknown>;
-  readonly isBinary: Signal<boolean>;
   /** The name that was double-clicked; "" if none was. */
   readonly word: Signal<string>;
 }
 
-/** The daemon decides by the same bytes whether a file is text. */
-const headBytes = 8192;
-
-/** Reads the text, shows it in `host` with the lines of the address selected, then highlights it. */
-export function useFileView(path: PagePath, host: RefObject<HTMLDivElement | null>): FileState {
+/** Shows the text in `host` with the lines of the address selected, then highlights it. */
+export function useFileView(path: PagePath, text: string, host: RefObject<HTMLDivElement | null>): FileState {
   const view = useSignal<FileView | undefined>(undefined);
   const error = useSignal<unknown>(undefined);
-  const isBinary = useSignal(false);
   const word = useSignal("");
   const { name, revision, path: file } = path;
   useLayoutEffect(() => {
+    if (host.current === null) return undefined;
     const stop = new AbortController();
-    const show = async (): Promise<void> => {
-      const response = await request(pageUrl(path, "raw", file), { signal: stop.signal });
-      const text = await response.text();
-      if (host.current === null || stop.signal.aborted) return;
-      if (text.slice(0, headBytes).includes("\0")) {
-        isBinary.value = true;
-        return;
-      }
-      const shown = new FileView(host.current, text, {
-        select: (range) => navigate(`${address.peek().pathname}${lineRangeText(range)}`, "replace"),
-        choose: (chosen) => {
-          word.value = chosen;
-        },
-      });
-      stop.signal.addEventListener("abort", () => shown.close());
-      const range = readLineRange(address.peek());
-      shown.select(range);
-      if (range !== undefined) shown.scrollTo(range.from);
-      view.value = shown;
-      // Without highlighting the text is still readable.
-      shown.highlight(await readHighlighting(path, shown.lineCount, stop.signal).catch(() => []));
-    };
-    show().catch((reason: unknown) => {
-      if (!stop.signal.aborted) error.value = reason;
+    const shown = new FileView(host.current, text, {
+      select: (range) => navigate(`${address.peek().pathname}${lineRangeText(range)}`, "replace"),
+      choose: (chosen) => {
+        word.value = chosen;
+      },
     });
-    return () => stop.abort();
-  }, [name, revision, file, view, error, isBinary, word, host]);
+    const range = readLineRange(address.peek());
+    shown.select(range);
+    if (range !== undefined) shown.scrollTo(range.from);
+    view.value = shown;
+    painted()
+      .then(() => readHighlighting(path, shown.lineCount, stop.signal))
+      .then(
+        (highlighting) => shown.highlight(highlighting),
+        // Without highlighting the text is readable as well.
+        () => undefined,
+      );
+    return () => {
+      stop.abort();
+      shown.close();
+    };
+  }, [name, revision, file, text, view, error, word, host]);
   const at = address.value;
   useEffect(() => view.value?.select(readLineRange(at)), [at, view.value]);
-  return { view, error, isBinary, word };
+  return { view, error, word };
 }
 
 export interface BlameState {

@@ -3,10 +3,9 @@ import { useRef } from "preact/hooks";
 import type { PagePath } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { address, navigate } from "../../route/router.js";
-import { Failure, Notice, State, Waiting } from "../../ui/states.js";
+import { Notice } from "../../ui/states.js";
 import type { RepositoryAnswer } from "../found.js";
 import { pageUrl, repositoryFilter, searchUrl } from "../urls.js";
-import type { FileEntry } from "./file-entry.js";
 import { readLineRange, lineRangeText } from "./line-range.js";
 import "./file.css";
 import { Outline } from "./outline.js";
@@ -14,14 +13,15 @@ import { useBlame, useFileKeys, useFileView, type FileActions } from "./text-fil
 
 interface TextFileProps {
   readonly path: PagePath;
-  readonly oid: string;
-  readonly entry: FileEntry;
+  readonly text: string;
+  /** The commit; undefined before it is known. */
+  readonly oid: string | undefined;
 }
 
 /** The text of a file with its tools. */
-export function TextFile({ path, oid, entry }: TextFileProps) {
+export function TextFile({ path, text, oid }: TextFileProps) {
   const host = useRef<HTMLDivElement>(null);
-  const { view, error, isBinary, word } = useFileView(path, host);
+  const { view, error, word } = useFileView(path, text, host);
   const isWrapped = useSignal(false);
   const hasOutline = useSignal(false);
   const blame = useBlame(path, view, error);
@@ -29,18 +29,17 @@ export function TextFile({ path, oid, entry }: TextFileProps) {
     wrap: () => (isWrapped.value = !isWrapped.peek()),
     outline: () => (hasOutline.value = !hasOutline.peek()),
     blame: blame.toggle,
-    permalink: () => navigate(permanentUrl(path, oid), "replace"),
+    permalink: () => {
+      if (oid !== undefined) navigate(permanentUrl(path, oid), "replace");
+    },
   };
   useFileKeys(actions, `${oid}/${path.path}`);
-  if (error.value !== undefined && view.value === undefined)
-    return <Failure what="The file could not be read" error={error.value} />;
-  if (isBinary.value) return <BinaryFile path={path} entry={entry} />;
   return (
     <section class="panel file" aria-label={path.path}>
       <h1 class="unseen">{path.path}</h1>
       <div class="panel-head file-tools">
         <span class="soft small">
-          <Languages path={path} />
+          {view.value !== undefined && <Languages path={path} />}
           {view.value !== undefined && `${view.value.lineCount.toLocaleString("en")} lines`}
         </span>
         <Switch label="Outline" isOn={hasOutline.value} act={actions.outline} />
@@ -52,13 +51,12 @@ export function TextFile({ path, oid, entry }: TextFileProps) {
         <Switch label="Wrap" isOn={isWrapped.value} act={actions.wrap} />
         <FileLinks path={path} oid={oid} />
       </div>
-      {view.value !== undefined && error.value !== undefined && (
+      {error.value !== undefined && (
         <Notice kind="bad">{error.value instanceof Error ? error.value.message : String(error.value)}</Notice>
       )}
       {word.value !== "" && <WordBar path={path} word={word.value} />}
       <div class="file-body">
         {hasOutline.value && <Outline path={path} />}
-        {view.value === undefined && <Waiting what="the text" />}
         <div ref={host} class={`file-lines${isWrapped.value ? " wrapped" : ""}`} />
       </div>
     </section>
@@ -69,7 +67,7 @@ const languagesQuery = `query FileLanguages($name: String!, $revision: String!, 
   repository(name: $name) { commit(rev: $revision) { blob(path: $path) { languages } } }
 }`;
 
-/** The daemon reads the text to tell it, so it is asked for beside the text. */
+/** The daemon reads the text to tell it, so it is asked for when the text is shown. */
 function Languages({ path: { name, revision, path } }: { readonly path: PagePath }) {
   const { answer } = useGraphql<RepositoryAnswer<{ readonly blob: { readonly languages: readonly string[] } | null }>>(
     "FileLanguages",
@@ -80,24 +78,13 @@ function Languages({ path: { name, revision, path } }: { readonly path: PagePath
   return <>{(found ?? []).map((language) => `${language} · `)}</>;
 }
 
-function BinaryFile({ path, entry }: { readonly path: PagePath; readonly entry: FileEntry }) {
-  return (
-    <State title="The file is not text">
-      <p>It has {(entry.byteSize ?? 0).toLocaleString("en")} bytes.</p>
-      <a class="button" href={pageUrl(path, "raw", path.path)} download={path.path.split("/").at(-1)}>
-        Download
-      </a>
-    </State>
-  );
-}
-
-function FileLinks({ path, oid }: { readonly path: PagePath; readonly oid: string }) {
+function FileLinks({ path, oid }: Pick<TextFileProps, "path" | "oid">) {
   return (
     <>
       <a class="button quiet" href={pageUrl(path, "commits", path.path)}>
         History
       </a>
-      <a class="button quiet" href={permanentUrl(path, oid)} title="The address of this file in this commit (y)">
+      <a class="button quiet" href={oid && permanentUrl(path, oid)} title="The address of this file in this commit (y)">
         Permalink
       </a>
       <a class="button quiet" href={pageUrl(path, "raw", path.path)}>

@@ -92,6 +92,7 @@ async function firstMatches(query: string, signal: AbortSignal): Promise<readonl
   const parameters = new URLSearchParams({ q: `${query} count:${proposedMax} timeout:2s`, t: "literal" });
   await readEvents(`/search/stream?${parameters}`, signal, (name, data) => {
     if (name === "matches") found.push(...(JSON.parse(data) as StreamMatch[]));
+    return undefined;
   });
   return found;
 }
