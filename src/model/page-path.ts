@@ -41,8 +41,19 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** A path as part of the path of a URL. */
-export function escapePath(path: string): string {
+type RevisionOfPage = Pick<PagePath, "name" | "revision">;
+
+/** `/NAME[@REVISION]`. */
+export function repositoryUrl({ name, revision }: RevisionOfPage): string {
+  return `/${escapePath(name)}${revision === "" ? "" : `@${escapePath(revision)}`}`;
+}
+
+/** A page of a repository; an empty path is the page of the whole repository. */
+export function pageUrl(place: RevisionOfPage, page: string, path = ""): string {
+  return `${repositoryUrl(place)}/-/${page}${path === "" ? "" : `/${escapePath(path)}`}`;
+}
+
+function escapePath(path: string): string {
   return path.split("/").map(encodeURIComponent).join("/");
 }
 
@@ -50,10 +61,9 @@ export function escapePath(path: string): string {
 export const pageTextBytesMax = 8 << 20;
 
 /**
- * The address from which the page of a file reads its text. The document of the page names it, so that the browser
- * fetches the text beside the scripts; it does so once only if both are the same text.
+ * The address from which the page of a file reads its text. The document of the page preloads the same address, so the
+ * browser fetches the text only once.
  */
-export function pageTextUrl({ name, revision, path }: Omit<PagePath, "page">): string {
-  const repository = `/${escapePath(name)}${revision === "" ? "" : `@${escapePath(revision)}`}`;
-  return `${repository}/-/raw/${escapePath(path)}?maxBytes=${pageTextBytesMax}`;
+export function pageTextUrl(place: Omit<PagePath, "page">): string {
+  return `${pageUrl(place, "raw", place.path)}?maxBytes=${pageTextBytesMax}`;
 }

@@ -9,8 +9,7 @@ const commitsPerCall = 64;
 
 /**
  * The indexes of commits of the list that can have changed a line that contains one of the texts, ascending: all that did,
- * and all about which the packs cannot tell. Takes a third of the time of `git log -G`, which compares the
- * files, where this leaves out what both versions have at their beginning and at their end.
+ * and all about which the packs cannot tell.
  *
  * `texts` are as in `Packs.filterChanges`. Throws `cancelled` if stopped.
  */

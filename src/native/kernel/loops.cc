@@ -12,4 +12,10 @@ const Loops* usableAvx2Loops() {
 #endif
 }
 
+const Loops& fastestLoops() {
+  if (const Loops* avx2 = usableAvx2Loops()) return *avx2;
+  if (const Loops* neon = neonLoops()) return *neon;
+  return *swarLoops();
+}
+
 }  // namespace trawl

@@ -141,4 +141,7 @@ const Loops* swarLoops();
 // Null if the processor lacks AVX2.
 const Loops* usableAvx2Loops();
 
+// The fastest that run on this processor.
+const Loops& fastestLoops();
+
 }  // namespace trawl

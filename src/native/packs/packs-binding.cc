@@ -144,9 +144,7 @@ napi_value filterChanges(napi_env env, napi_callback_info info) {
     given.need(texts.back().length > 0);
   }
   if (!given.sound()) return misuse(env, "filterChanges");
-  const Loops* avx2 = usableAvx2Loops();
-  const Loops* neon = neonLoops();
-  ChangeFilter filter(*open->packs, avx2 != nullptr ? *avx2 : neon != nullptr ? *neon : *swarLoops(), texts, fold);
+  ChangeFilter filter(*open->packs, fastestLoops(), texts, fold);
   const uint32_t faults = packFaults();
   for (size_t i = 0; i * oidBytes < commits.length; i++) {
     ChangeFilter::Verdict verdict;

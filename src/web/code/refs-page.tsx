@@ -1,8 +1,7 @@
-import type { PagePath } from "../../model/page-path.js";
+import { type PagePath, pageUrl, repositoryUrl } from "../../model/page-path.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { State } from "../ui/states.js";
 import { Found, MissingRepository } from "./found.js";
-import { pageUrl, repositoryUrl } from "./urls.js";
 
 interface Refs {
   readonly repository: {

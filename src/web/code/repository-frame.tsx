@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import type { PagePath } from "../../model/page-path.js";
-import { directoryUrl, pageUrl, repositoryFilter, repositoryUrl, searchUrl } from "./urls.js";
+import { type PagePath, pageUrl, repositoryUrl } from "../../model/page-path.js";
+import { directoryUrl, repositoryFilter, searchUrl } from "./urls.js";
 
 interface FrameProps {
   readonly path: PagePath;

@@ -1,16 +1,6 @@
-import { escapePath, type PagePath } from "../../model/page-path.js";
+import { pageUrl, repositoryUrl, type PagePath } from "../../model/page-path.js";
 
 type Place = Pick<PagePath, "name" | "revision">;
-
-/** `/NAME[@REVISION]`. */
-export function repositoryUrl({ name, revision }: Place): string {
-  return `/${escapePath(name)}${revision === "" ? "" : `@${escapePath(revision)}`}`;
-}
-
-/** A page of a repository; an empty path is the page of the whole repository. */
-export function pageUrl(place: Place, page: string, path = ""): string {
-  return `${repositoryUrl(place)}/-/${page}${path === "" ? "" : `/${escapePath(path)}`}`;
-}
 
 export function directoryUrl(place: Place, path: string): string {
   return path === "" ? repositoryUrl(place) : pageUrl(place, "tree", path);

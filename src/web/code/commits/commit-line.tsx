@@ -1,6 +1,5 @@
-import type { PagePath } from "../../../model/page-path.js";
+import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { signatureFields, When, type Signature } from "../person.js";
-import { pageUrl } from "../urls.js";
 
 export interface CommitSummary {
   readonly oid: string;

@@ -1,8 +1,7 @@
-import type { PagePath } from "../../../model/page-path.js";
+import { type PagePath, pageUrl, repositoryUrl } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { FoundCommit, type RepositoryAnswer } from "../found.js";
 import { signatureFields, When, type Signature } from "../person.js";
-import { pageUrl, repositoryUrl } from "../urls.js";
 import { fileDiffFields, type FileDiffList } from "./file-diff.js";
 import { FileDiffs } from "./file-diffs.js";
 

@@ -1,5 +1,5 @@
+import { pageUrl } from "../../../model/page-path.js";
 import { useSignal } from "@preact/signals";
-import { pageUrl } from "../urls.js";
 import "./diff.css";
 import { DiffTable, type DiffForm } from "./diff-table.js";
 import type { FileDiff, FileDiffList } from "./file-diff.js";

@@ -1,9 +1,9 @@
-import type { PagePath } from "../../../model/page-path.js";
+import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { CommitLine, commitLineFields, type CommitSummary } from "../commits/commit-line.js";
 import { FoundCommit, type RepositoryAnswer } from "../found.js";
 import { State } from "../../ui/states.js";
-import { directoryUrl, pageUrl } from "../urls.js";
+import { directoryUrl } from "../urls.js";
 import { Readme } from "./readme.js";
 
 interface Entry {

@@ -1,10 +1,10 @@
 import { useEffect } from "preact/hooks";
-import { pageTextBytesMax, type PagePath } from "../../../model/page-path.js";
+import { pageTextBytesMax, type PagePath, pageUrl } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { FoundCommit, type RepositoryAnswer } from "../found.js";
 import { navigate } from "../../route/router.js";
 import { Failure, State, Waiting } from "../../ui/states.js";
-import { directoryUrl, pageUrl } from "../urls.js";
+import { directoryUrl } from "../urls.js";
 import type { FileEntry } from "./file-entry.js";
 import { useFileText } from "./file-text.js";
 import { TextFile } from "./text-file.js";

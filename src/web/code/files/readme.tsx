@@ -1,7 +1,6 @@
-import type { PagePath } from "../../../model/page-path.js";
+import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { Found, type RepositoryAnswer } from "../found.js";
-import { pageUrl } from "../urls.js";
 import { SafeMarkup } from "./safe-markup.js";
 
 interface ReadmeCommit {

@@ -1,8 +1,7 @@
 import { h, type ComponentChild } from "preact";
 import { useMemo } from "preact/hooks";
-import type { PagePath } from "../../../model/page-path.js";
+import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { parseHtml } from "../../ui/parse-html.js";
-import { pageUrl } from "../urls.js";
 
 /** Elements that text may have; others are replaced by what is in them. */
 const known = new Set(

@@ -1,11 +1,11 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import type { PagePath } from "../../../model/page-path.js";
+import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { address, navigate } from "../../route/router.js";
 import { Notice } from "../../ui/states.js";
 import type { RepositoryAnswer } from "../found.js";
-import { pageUrl, repositoryFilter, searchUrl } from "../urls.js";
+import { repositoryFilter, searchUrl } from "../urls.js";
 import { readLineRange, lineRangeText } from "./line-range.js";
 import "./file.css";
 import { Outline } from "./outline.js";
