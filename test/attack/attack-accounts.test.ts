@@ -156,6 +156,8 @@ t.test("accounts under attack", async (t) => {
     };
     return { s: data.currentUser.latestSettings?.id ?? null };
   };
+  const openStreams = async (headers: Readonly<Record<string, string>>): Promise<number> =>
+    Number(/^trawl_streams_open (\d+)$/m.exec((await send(site, "/metrics", { headers })).text)?.[1]);
   const revoke = (id: number) => () => site.control("DELETE", `/.api/tokens/${id}`);
 
   await t.test("a stream of a token that is deleted", async (t) => {
@@ -170,13 +172,11 @@ t.test("accounts under attack", async (t) => {
     const { header, id } = await tokenOf(site, "ann");
     const response = await open(site, stream, { headers: header });
     response.pause();
-    const openStreams = async (): Promise<number> =>
-      Number(/^trawl_streams_open (\d+)$/m.exec((await send(site, "/metrics", { headers: admin.header })).text)?.[1]);
     const admin = await tokenOf(site, "admin");
-    t.equal(await openStreams(), 1);
+    t.equal(await openStreams(admin.header), 1);
     await revoke(id)();
     const startMs = monotonicMs();
-    await until("the stream is closed", async () => (await openStreams()) === 0);
+    await until("the stream is closed", async () => (await openStreams(admin.header)) === 0);
     t.ok(monotonicMs() - startMs < endMsMax);
     response.destroy();
   });
@@ -200,9 +200,10 @@ t.test("accounts under attack", async (t) => {
       ann.header,
     )) as { data: { createAccessToken: { token: string } } };
     const header = { authorization: `token ${made.data.createAccessToken.token}` };
-    const { text } = await ended(stream, header, () =>
-      until("the token has expired", async () => (await send(site, "/", { headers: header })).status === 401),
-    );
+    const { text } = await ended(stream, header, async () => {
+      await until("the token has expired", async () => (await send(site, "/", { headers: header })).status === 401);
+      await until("the stream has ended", async () => (await openStreams(admin.header)) === 0);
+    });
     t.ok(endsWith(text, "The credential has expired."), text.slice(-300));
   });
 

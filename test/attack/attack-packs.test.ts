@@ -6,7 +6,7 @@
 import { get } from "node:http";
 import t, { type Test } from "tap";
 import { monotonicMs } from "../../src/base/deadline.js";
-import { repeatedBounds, underAttack, usualBounds } from "../support/attack.js";
+import { repeatedBounds, startingBounds, underAttack } from "../support/attack.js";
 import { testDaemon, type DaemonProcess } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { ask } from "../support/graphql.js";
@@ -339,7 +339,7 @@ async function addOrSync(name: string, path: string): Promise<string> {
 for (const { name, make, error, paths, fields } of rows) {
   t.test(name, async (t) => {
     const { path } = make(t);
-    await underAttack(t, daemon, usualBounds, `indexing ${name}`, async () => {
+    await underAttack(t, daemon, startingBounds, `indexing ${name}`, async () => {
       const startedMs = monotonicMs();
       const hostile = addOrSync(name, path);
       await daemon.add(`beside-${name}`, usual.path);
