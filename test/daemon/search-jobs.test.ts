@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { appendFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { globalId } from "../../src/browse/ids.js";
 import { type DaemonProcess, dataDirectory, runCommand, testDaemon } from "../support/daemon.js";
 import { FaultLayer, layerMissing, realDirectory } from "../support/fault-layer.js";
 import { fixture } from "../support/git-mirror.js";
@@ -174,6 +175,121 @@ t.test("all jobs share a limit in bytes; results are not part of a backup", asyn
   const job = await again.ended(kept);
   t.match(job, { state: "COMPLETED", message: null, repoStats: { total: 1, completed: 1 } });
   t.equal(matchesIn(await (await again.get(job.URL ?? "")).text()).length, fileCount * 40);
+});
+
+interface Called {
+  readonly status: number;
+  readonly answer: Readonly<Record<string, unknown>>;
+}
+
+t.test("searchjobs.v1.Service creates, shows, cancels and deletes the same jobs", async (t) => {
+  const { daemon, ann, bob } = await site(t);
+  const send = async (method: string, body: string, headers: Readonly<Record<string, string>>): Promise<Called> => {
+    const url = `${daemon().url}/api/searchjobs.v1.Service/${method}`;
+    const response = await fetch(url, { method: "POST", headers, body });
+    t.equal(response.headers.get("content-type"), "application/json", method);
+    return { status: response.status, answer: (await response.json()) as Called["answer"] };
+  };
+  const headersOf = (client: JobClient) => ({
+    "Content-Type": "application/json",
+    Authorization: `token ${client.token}`,
+  });
+  const call = (client: JobClient, method: string, message: unknown): Promise<Called> =>
+    send(method, JSON.stringify(message), headersOf(client));
+  const create = (client: JobClient, query: string): Promise<Called> =>
+    call(client, "CreateSearchJob", { parent: "users/-", searchJob: { query } });
+
+  const { answer: created } = await create(ann, "needle r:repo1$");
+  const { name = "", ...shown } = created as { readonly name?: string };
+  t.match(shown, { query: "needle r:repo1$", state: /^STATE_(QUEUED|PROCESSING|COMPLETED)$/, createTime: /Z$/ });
+  t.match(name, /^users\/\d+\/searchJobs\/1$/);
+  const endOf = async (client: JobClient, job: string): Promise<Called["answer"]> => {
+    await until(`${job} has ended`, async () => {
+      const { state } = (await call(client, "GetSearchJob", { name: job })).answer;
+      return state !== "STATE_QUEUED" && state !== "STATE_PROCESSING";
+    });
+    return (await call(client, "GetSearchJob", { name: job })).answer;
+  };
+  const ended = await endOf(ann, name);
+  const files = `${daemon().url}/api/users/-/searchJobs/1`;
+  t.match(ended, { name, state: "STATE_COMPLETED", startTime: /Z$/ });
+  t.match([ended["resultsUrl"], ended["logsUrl"]], [`${files}/results.jsonl`, `${files}/logs.log`]);
+  t.equal(matchesIn(await (await ann.get(`${files}/results.jsonl`)).text()).length, fileCount * 40);
+  t.match(await (await ann.get(`${files}/logs.log`)).text(), /^Repository,Revision,.*\nrepo1,/);
+  t.equal((await ann.job(globalId("SearchJob", 1)))?.state, "COMPLETED", "GraphQL has the same job");
+
+  for (const file of ["results.jsonl", "logs.log"]) t.equal((await bob.get(`${files}/${file}`)).status, 404);
+  t.equal((await ann.get(`${files}/results.log`)).status, 400);
+  const wrongUser = name.replace(/users\/\d+/, "users/999");
+  for (const method of ["GetSearchJob", "CancelSearchJob", "DeleteSearchJob"]) {
+    for (const [client, job] of [
+      [bob, name],
+      [bob, "users/-/searchJobs/1"],
+      [ann, "users/-/searchJobs/99"],
+      [ann, wrongUser],
+    ] as const)
+      t.match(await call(client, method, { name: job }), { status: 404, answer: { code: "not_found" } });
+    for (const job of [
+      undefined,
+      1,
+      "",
+      "1",
+      "users/x/searchJobs/1",
+      "users/-/searchJobs/1/2",
+      `users/-/searchJobs/${"1".repeat(40)}`,
+    ])
+      t.match(await call(ann, method, { name: job }), { status: 400, answer: { code: "invalid_argument" } });
+  }
+
+  for (const query of ["r:repo2$ needle", "r:repo3$ needle"]) t.equal((await create(ann, query)).status, 200);
+  const list = (client: JobClient, message: object): Promise<Called> =>
+    call(client, "ListSearchJobs", { parent: "users/-", ...message });
+  const numbers = ({ answer }: Called): readonly string[] =>
+    (answer["searchJobs"] as { readonly name: string }[]).map((job) => job.name.split("/").at(-1) ?? "");
+  t.same(numbers(await list(ann, {})), ["3", "2", "1"], "the newest first");
+  const first = await list(ann, { pageSize: 2 });
+  t.same(numbers(first), ["3", "2"]);
+  t.equal((await create(ann, "needle r:repo4$")).status, 200);
+  const rest = await list(ann, { pageSize: 2, pageToken: first.answer["nextPageToken"] });
+  t.same([numbers(rest), rest.answer["nextPageToken"]], [["1"], undefined], "a new job does not shift the pages");
+  t.same(numbers(await list(bob, {})), []);
+  t.same(numbers(await list(bob, { parent: name.split("/").slice(0, 2).join("/") })), [], "jobs of others");
+  for (const wrong of [{ pageSize: -1 }, { pageSize: "2" }, { pageToken: "x" }, { filter: "a" }, { parent: "ann" }])
+    t.match(await list(ann, wrong), { status: 400, answer: { code: "invalid_argument" } }, JSON.stringify(wrong));
+
+  t.match(await call(ann, "CancelSearchJob", { name }), { status: 200, answer: { name, state: "STATE_COMPLETED" } });
+  t.same(await call(ann, "DeleteSearchJob", { name }), { status: 200, answer: {} });
+  t.match(await call(ann, "GetSearchJob", { name }), { status: 404 });
+  t.equal((await ann.get(`${files}/results.jsonl`)).status, 404);
+
+  const invalid = { status: 400, answer: { code: "invalid_argument" } };
+  for (const body of [
+    "",
+    "x",
+    "[]",
+    "null",
+    "1",
+    '{"parent":"users/-"}',
+    '{"parent":"users/-","searchJob":[]}',
+    '{"searchJob":{"query":"a"}}',
+    '{"parent":"users/-","searchJob":{"query":1}}',
+  ])
+    t.match(await send("CreateSearchJob", body, headersOf(ann)), invalid, body);
+  t.match(await create(ann, "r:["), { ...invalid, answer: { message: /missing closing ]/ } });
+  t.match(await create(ann, "x".repeat(10_001)), invalid);
+  const foreign = { parent: "users/999", searchJob: { query: "a" } };
+  t.match(await call(ann, "CreateSearchJob", foreign), { status: 403, answer: { code: "permission_denied" } });
+  t.match(await call(ann, "constructor", {}), { status: 501, answer: { code: "unimplemented" } });
+  const { Authorization } = headersOf(ann);
+  t.match(await send("GetSearchJob", "{}", { Authorization }), { status: 415, answer: { code: "unknown" } });
+  const unauthenticated = { status: 401, answer: { code: "unauthenticated" } };
+  const json = { "Content-Type": "application/json" };
+  t.match(await send("ListSearchJobs", '{"parent":"users/-"}', json), unauthenticated);
+  t.match(await send("ListSearchJobs", "{}", { ...json, Authorization: "token x" }), unauthenticated);
+  const url = `${daemon().url}/api/searchjobs.v1.Service/ListSearchJobs`;
+  t.equal((await fetch(url, { headers: headersOf(ann) })).status, 405);
+  const long = await fetch(url, { method: "POST", headers: headersOf(ann), body: "x".repeat(70_000) });
+  t.equal(long.status, 413);
 });
 
 t.test("the command line creates, reads and removes jobs", async (t) => {

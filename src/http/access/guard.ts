@@ -1,9 +1,9 @@
 import type { AuthResult, Authenticator } from "../../account/sign-in/authenticator.js";
 import { errorMessage } from "../../base/errors.js";
-import { refusalError, type FairSemaphore } from "../../base/fair-semaphore.js";
+import type { FairSemaphore } from "../../base/fair-semaphore.js";
 import { clientKey } from "../../model/client.js";
 import type { Viewer } from "../../model/viewer.js";
-import { replyRefusal } from "./permits.js";
+import { isRefused, replyText, type ReplyError } from "./permits.js";
 import type { BodyAdmission, Handler } from "../server/handler.js";
 import { plainText } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
@@ -41,14 +41,14 @@ export function guardedBody(
   permits: Pick<FairSemaphore, "refusal">,
   what: string,
   handler: ViewerHandler,
+  replyError: ReplyError = replyText,
 ): BodyAdmission {
   return (request, response) => {
     const entry = authenticator.authenticate(request);
-    if (entry.kind === "refused") return void refuse(response, entry);
+    if (entry.kind === "refused") return void replyError(response, entry.status, entry.message, {});
     const { viewer } = entry;
     const client = clientKey(viewer, request.remoteAddress);
-    const full = permits.refusal(client);
-    if (full !== undefined) return void replyRefusal(response, refusalError(full, what), {});
+    if (isRefused(permits, client, what, response, {}, replyError)) return undefined;
     // A body may take long: the right to send it may end before the body does.
     endWithRight(entry, response);
     return { client, handler: (whole, answer) => whenRecorded(entry, answer, () => handler(whole, answer, viewer)) };
@@ -84,7 +84,7 @@ function whenRecorded(
 }
 
 export function refuse(response: HttpResponse, { status, message }: Refused): void {
-  response.reply(status, plainText, `${message}\n`);
+  replyText(response, status, message, {});
 }
 
 export function refusePage({ path, query }: HttpRequest, response: HttpResponse, entry: Refused): void {

@@ -1,10 +1,16 @@
 import { refusalError, type FairSemaphore, type Release } from "../../base/fair-semaphore.js";
-import type { TrawlError } from "../../base/errors.js";
 import { plainText, type Headers } from "../server/headers.js";
 import type { HttpResponse } from "../server/response.js";
 
 /** How long a refused client should wait. */
 export const retryAfter: Headers = { "Retry-After": "1" };
+
+/** Answers a request with an error, in the format of its route. */
+export type ReplyError = (response: HttpResponse, status: number, message: string, headers: Headers) => void;
+
+/** The format of most routes: a line of plain text. */
+export const replyText: ReplyError = (response, status, message, headers) =>
+  response.reply(status, { ...plainText, ...headers }, `${message}\n`);
 
 /**
  * Waits for a permit; undefined if the client disconnected before, or was refused and has its response. `what` is a
@@ -16,12 +22,9 @@ export async function takePermit(
   what: string,
   response: HttpResponse,
   headers: Headers,
+  replyError = replyText,
 ): Promise<Release | undefined> {
-  const full = permits.refusal(client);
-  if (full !== undefined) {
-    replyRefusal(response, refusalError(full, what), headers);
-    return undefined;
-  }
+  if (isRefused(permits, client, what, response, headers, replyError)) return undefined;
   return new Promise((resolve) => {
     const leave = permits.acquire(client, (release) => (response.closed ? release() : resolve(release)));
     response.onClosed(() => {
@@ -31,6 +34,18 @@ export async function takePermit(
   });
 }
 
-export function replyRefusal(response: HttpResponse, { httpStatus, message }: TrawlError, headers: Headers): void {
-  response.reply(httpStatus, { ...plainText, ...headers, ...retryAfter }, `${message}\n`);
+/** Whether there is no permit for the client, not even after waiting; then it has its response. */
+export function isRefused(
+  permits: Pick<FairSemaphore, "refusal">,
+  client: string,
+  what: string,
+  response: HttpResponse,
+  headers: Headers,
+  replyError: ReplyError,
+): boolean {
+  const full = permits.refusal(client);
+  if (full === undefined) return false;
+  const { httpStatus, message } = refusalError(full, what);
+  replyError(response, httpStatus, message, { ...headers, ...retryAfter });
+  return true;
 }

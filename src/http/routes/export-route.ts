@@ -25,27 +25,34 @@ interface Exported {
   readonly name: string;
 }
 
+/** The patterns of paths, and what FILE is in each: the number of a job and the ending of a file, or its name. */
+export const exportPaths: readonly (readonly [pattern: string, file: RegExp, example: string])[] = [
+  ["/.api/search/export/FILE", /^([0-9]{1,15})\.(jsonl|log)$/, "1.jsonl or 1.log"],
+  // A link of a page sends no header of its own, without which a session is not valid below `/.api/`.
+  ["/-/search-jobs/FILE", /^([0-9]{1,15})\.(jsonl|log)$/, "1.jsonl or 1.log"],
+  ["/api/users/-/searchJobs/FILE", /^([0-9]{1,15})\/(results\.jsonl|logs\.log)$/, "1/results.jsonl or 1/logs.log"],
+];
+
 /**
- * `/.api/search/export/ID.jsonl` and `ID.log`, for links of pages also in `/-/search-jobs/`: the results and the log of a search job, as far as they are committed,
- * also while it runs. A range can be requested, because committed bytes never change until the job is deleted.
+ * The results and the log of a search job, as far as they are committed, also while it runs. A range can be requested,
+ * because committed bytes never change until the job is deleted.
  */
-export function exportHandler(services: ExportServices): ViewerHandler {
+export function exportHandler(services: ExportServices, file: RegExp, example: string): ViewerHandler {
   return async (request, response, viewer) => {
-    const [, id, ending] = /^([0-9]{1,15})\.(jsonl|log)$/.exec(request.params["FILE"] ?? "") ?? [];
+    const [, id, ending = ""] = file.exec(request.params["FILE"] ?? "") ?? [];
     if (id === undefined)
-      return response.reply(400, plainText, "the path ends with the number of a search job and .jsonl or .log\n");
+      return response.reply(400, plainText, `the path ends with the number of a search job and a file: ${example}\n`);
     try {
       const job = services.jobs.get(Number(id), viewer);
       const files = services.jobs.files(job.id);
-      const exported =
-        ending === "log"
-          ? { path: files.log, byteCount: job.logBytes, type: "text/csv", name: `search-jobs_${id}.log.csv` }
-          : {
-              path: files.results,
-              byteCount: job.resultBytes,
-              type: "application/jsonl",
-              name: `search-jobs_${id}.jsonl`,
-            };
+      const exported = ending.endsWith("log")
+        ? { path: files.log, byteCount: job.logBytes, type: "text/csv", name: `search-jobs_${id}.log.csv` }
+        : {
+            path: files.results,
+            byteCount: job.resultBytes,
+            type: "application/jsonl",
+            name: `search-jobs_${id}.jsonl`,
+          };
       await sendExport(request, response, exported, `"${id}-${job.startedAt}"`, services.stallMs);
     } catch (error) {
       if (error instanceof TrawlError && error.code === "not-found")

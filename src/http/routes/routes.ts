@@ -17,11 +17,12 @@ import { addPatternRoute } from "./pattern-route.js";
 import { rawHandler } from "./raw-route.js";
 import { ByteBudget } from "../server/request-body.js";
 import { receiptHandler } from "./receipt-route.js";
-import { exportHandler, type ExportServices } from "./export-route.js";
+import { exportHandler, exportPaths, type ExportServices } from "./export-route.js";
 import { requestCheck } from "../access/request-check.js";
 import type { ResumableStreams } from "../../resume/resumable-streams.js";
 import type { ChangeWatches } from "../../search/changes/change-watch.js";
 import { addOAuthRoutes, type OAuthServices } from "./oauth-routes.js";
+import { addSearchJobRoutes } from "./search-job-routes.js";
 import { addSignInRoutes, type SignInServices } from "./sign-in-routes.js";
 import { type SearchHandler, streamHandler } from "./stream-route.js";
 import type { TrustedHosts } from "../access/trusted-hosts.js";
@@ -80,9 +81,9 @@ export function addRoutes(server: HttpServer, services: Services): void {
     }),
   );
   server.route("GET", "/.api/search/receipt/ID", guard(receiptHandler(services.search)));
-  // A link of a page sends no header of its own, without which a session is not valid below `/.api/`.
-  for (const folder of ["/.api/search/export", "/-/search-jobs"])
-    server.route("GET", `${folder}/FILE`, guard(exportHandler(services)));
+  for (const [pattern, file, example] of exportPaths)
+    server.route("GET", pattern, guard(exportHandler(services, file, example)));
+  addSearchJobRoutes(server, services);
   server.route("GET", blamePattern, guard(blameHandler(services.content, events, services.sharePercent)));
   server.route("GET", "/healthz", (_request, response) => response.reply(200, plainText, "ok\n"));
   // Health checks have no credential. Repositories that the viewer may not see are counted, but not named.
