@@ -43,12 +43,7 @@ export function addSearchJobRoutes(server: HttpServer, services: SearchJobServic
     (request, response, viewer) => answer(services, permits, request, response, viewer),
     replyError,
   );
-  server.routeWithAdmission("POST", "/api/searchjobs.v1.Service/METHOD", messageBytesMax, (request, response) => {
-    const refusal = findRefusal(request);
-    if (refusal === undefined) return admission(request, response);
-    replyError(response, ...refusal, {});
-    return undefined;
-  });
+  server.routeWithAdmission("POST", "/api/searchjobs.v1.Service/METHOD", messageBytesMax, admission);
 }
 
 /** What is wrong with a call whatever its message: a status and a sentence. Pages of other origins cannot send JSON. */
@@ -72,6 +67,8 @@ async function answer(
   const { userId } = viewer;
   if (userId === undefined)
     return replyError(response, 401, "not authenticated: send an access token in the Authorization header", {});
+  const refusal = findRefusal(request);
+  if (refusal !== undefined) return replyError(response, ...refusal, {});
   const client = clientKey(viewer, request.remoteAddress);
   const release = await takePermit(permits, client, calls, response, {}, replyError);
   if (release === undefined) return;

@@ -99,6 +99,11 @@ t.test("no other route reveals anything to anonymous clients", async (t) => {
     const name = `${method} ${path}`;
     const { status, text, location } = await ask(method, path);
     if (status === 302) t.equal(location, `/sign-in?returnTo=${encodeURIComponent(path)}`, name);
+    else if (path.startsWith("/api/searchjobs.v1"))
+      t.match(
+        [status, JSON.parse(text)],
+        [401, { code: "unauthenticated", message: "Private mode requires authentication." }],
+      );
     else t.match([status, text], [401, /^(Private mode requires authentication\.|not authenticated)\n$/], name);
     t.equal((await ask(method, path, "token nonsense")).status, 401, `${name}: a wrong token is told so`);
     if (path.startsWith("/.api/"))
