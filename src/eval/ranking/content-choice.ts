@@ -9,6 +9,10 @@ const groupCount = 16;
 /** Computed when a shard is first ranked, at 1 µs per document. */
 const groupsOfReader = new WeakMap<ShardReader, Uint8Array>();
 
+/** A shard with at most this many candidates of together at most this much text examines all, whatever its share. */
+const fewCount = 16;
+const fewBytesMax = 512 * 1024;
+
 export interface ChosenContents {
   /** Ascending; undefined for all. */
   readonly contents: ContentSet;
@@ -25,8 +29,8 @@ export interface ContentHints {
 }
 
 /**
- * Chooses at most `countMax` candidates with at most `bytesMax` of text, but at least one: first the favourites, then
- * the others by what their paths promise, and in the order of the shard.
+ * Chooses all candidates if they are few, or else at most `countMax` with at most `bytesMax` of text, but at least one:
+ * first the favourites, then the others by what their paths promise, and in the order of the shard.
  */
 export function chooseContents(
   reader: ShardReader,
@@ -35,8 +39,11 @@ export function chooseContents(
   bytesMax: number,
   hints: ContentHints,
 ): ChosenContents {
-  const isAll = (contents: ContentSet): boolean =>
-    (contents?.length ?? reader.contentCount + 1) <= countMax && countBytes(reader, contents) <= bytesMax;
+  const isAll = (contents: ContentSet): boolean => {
+    const count = contents?.length ?? reader.contentCount + 1;
+    if (count > countMax) return false;
+    return countBytes(reader, contents) <= (count <= fewCount ? Math.max(bytesMax, fewBytesMax) : bytesMax);
+  };
   if (isAll(candidates)) return { contents: candidates, isComplete: true };
   const searched = hints.searched();
   if (isAll(searched)) return { contents: searched, isComplete: true };

@@ -176,6 +176,19 @@ t.test("a budget leaves out what paths promise least, and the ranking says so", 
   t.end();
 });
 
+t.test("a few candidates are all examined, whatever the share of their shard", (t) => {
+  const budget = { ...largeBudget, cheapBytes: 100 };
+  const shardWith = (count: number): TestShard =>
+    shardOf(Array.from({ length: count }, (_, i) => [`${i}.go`, `word ${i}${" padding".repeat(20)}`]));
+  const few = rank(shardWith(16), "word", budget);
+  t.match([few.best.length, few.isComplete], [16, true]);
+  const many = rank(shardWith(17), "word", budget);
+  t.match([many.best.length, many.isComplete], [1, false]);
+  const large = rank(shardOf([0, 1].map((i) => [`${i}.go`, `word ${i}${" ".repeat(300 * 1024)}`])), "word", budget);
+  t.match([large.best.length, large.isComplete], [1, false], "not if they have too much text");
+  t.end();
+});
+
 t.test("a budget is spent on symbols of that name first, wherever they are", (t) => {
   const files = Array.from({ length: 40 }, (_, i): [string, string] => [`${i}.go`, `flush writer ${i}`]);
   files.push(["test/very/deep/x_test.go", "def flush_Writer"], ["test/very/deep/y_test.go", "writer def flush"]);
