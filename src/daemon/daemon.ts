@@ -186,7 +186,7 @@ export class Daemon implements Controlled {
     this.sync.start();
     this.connections.start();
     await this.#parts.jobs.start();
-    this.#warmUpCall = callAfter(warmUpDelayMs, () => void this.#warmUp());
+    if (this.#options.search.warmPercent > 0) this.#warmUpCall = callAfter(warmUpDelayMs, () => void this.#warmUp());
     this.#loopDelay = new LoopDelayMeter((worstSeconds) => this.#recordLoopDelay(worstSeconds));
     return { url, port };
   }

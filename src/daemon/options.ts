@@ -205,7 +205,7 @@ export const optionTable = {
     max: 90,
     unit: "percent",
     description:
-      "Share of the available memory into which shards are read ahead, and verified, before a search needs them. With 0 that happens at their first search.",
+      "Share of the available memory into which shards are read ahead, and verified, before a search needs them. With 0 nothing is prepared ahead after a start, and the first searches and requests take longer.",
   },
   "search.queue": {
     kind: "integer",

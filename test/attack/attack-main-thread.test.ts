@@ -5,7 +5,7 @@
 import { request } from "node:http";
 import t from "tap";
 import { repeatedBounds, underAttack } from "../support/attack.js";
-import { dataDirectory, testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { dataDirectory, preparedAhead, testDaemon, type DaemonProcess } from "../support/daemon.js";
 import { hostileDocuments } from "../support/hostile-documents.js";
 import { hostileQueries } from "../support/hostile-queries.js";
 import { writeLargeSite } from "../support/large-site.js";
@@ -32,7 +32,7 @@ const { daemon, turnMs } = await calmlyStarted();
 
 /** Reading 10,000 of everything takes half a second or more, which goes on in steps. */
 async function calmlyStarted(): Promise<{ readonly daemon: DaemonProcess; readonly turnMs: number }> {
-  const started = await testDaemon(t, options, data, { METERED_START: "1" });
+  const started = await testDaemon(t, [...options, ...preparedAhead], data, { METERED_START: "1" });
   await until("the syncs of the start have begun", () =>
     started.log.some(({ repository }) => repository !== undefined),
   );

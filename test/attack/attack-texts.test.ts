@@ -3,7 +3,7 @@ import { request } from "node:http";
 import t, { type Test } from "tap";
 import { acceptedFormat } from "../../src/http/routes/conditional.js";
 import { repeatedBounds, underAttack, usualBounds } from "../support/attack.js";
-import { testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { preparedAhead, testDaemon, type DaemonProcess } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { ask } from "../support/graphql.js";
 import { until } from "../support/waiting.js";
@@ -76,7 +76,7 @@ const inGraphql: readonly (readonly [name: string, query: string, variables: Rea
 
 /** A daemon with a repository `r`, whose threads all run. */
 async function warmDaemon(t: Test): Promise<DaemonProcess> {
-  const daemon = await testDaemon(t);
+  const daemon = await testDaemon(t, preparedAhead);
   await addRepository(t, daemon, "r", { "a.txt": "a\n" });
   await daemon.search("a");
   await ask(

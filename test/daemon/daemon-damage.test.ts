@@ -3,7 +3,7 @@ import { cpSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { ShardStore } from "../../src/store/shard-store.js";
-import { dataDirectory, DaemonProcess, runCommand, testDaemon } from "../support/daemon.js";
+import { dataDirectory, DaemonProcess, preparedAhead, runCommand, testDaemon } from "../support/daemon.js";
 import { fixture } from "../support/git-mirror.js";
 import { isHistoryShard } from "../support/history-shards.js";
 import { linesWith, readCommit } from "../support/git-oracle.js";
@@ -21,13 +21,14 @@ const ofB = linesWith("host/b", readCommit(source.b.path, "main"), needle);
 const all = [...linesWith("host/a", readCommit(source.a.path, "main"), needle), ...ofB].sort();
 
 /** One worker of each kind starts faster, and repairs the same. */
-const options = ["--set", "workers=1", "--set", "index.workers=1"];
+const notAhead = ["--set", "workers=1", "--set", "index.workers=1"];
+const options = [...notAhead, ...preparedAhead];
 
 /** The data directory of a stopped daemon with both repositories, each in its own shard; tests use copies. */
 const whole = dataDirectory(t);
 
 t.before(async () => {
-  const daemon = await DaemonProcess.start(whole, options);
+  const daemon = await DaemonProcess.start(whole, notAhead);
   await daemon.add("host/a", source.a.path);
   await daemon.add("host/b", source.b.path);
   await daemon.stop();
@@ -138,9 +139,6 @@ t.test("damaged content is found and rebuilt before the first search", async (t)
   const answer = await daemon.search(needle);
   t.same([answer.found, answer.skipped], [all, []]);
 });
-
-/** For tests in which the warmer must not find the damage. */
-const notAhead = [...options, "--set", "search.warmPercent=0"];
 
 t.test("without the warmer, the first search finds the damage", async (t) => {
   const daemon = await testDaemon(t, notAhead, await damagedData(t, flipText));

@@ -8,7 +8,7 @@ import t, { type Test } from "tap";
 import { callEvery, monotonicMs, sleep } from "../../src/base/deadline.js";
 import { treeBytes } from "../support/attack.js";
 import { ClientProcess } from "../support/client-process.js";
-import { eventsOf, testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { eventsOf, preparedAhead, testDaemon, type DaemonProcess } from "../support/daemon.js";
 import { isFull, quantile, record, rounds, scaled } from "../support/full-run.js";
 import type { GitFixture } from "../support/git-fixture.js";
 import { fixture } from "../support/git-mirror.js";
@@ -17,7 +17,7 @@ import { until, within } from "../support/waiting.js";
 
 const needle = "needle";
 /** More than any of these tests opens. */
-const roomy = ["--set", "clients.sharePercent=100"];
+const roomy = [...preparedAhead, "--set", "clients.sharePercent=100"];
 
 /** Its results are larger than what sockets and a search's credit hold. */
 function largeSource(t: Test): GitFixture {

@@ -5,7 +5,7 @@
 import t from "tap";
 import { join } from "node:path";
 import { monotonicMs, sleep } from "../../src/base/deadline.js";
-import { testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { preparedAhead, testDaemon, type DaemonProcess } from "../support/daemon.js";
 import { isFull, quantile, record } from "../support/full-run.js";
 import type { FixtureFile, GitFixture } from "../support/git-fixture.js";
 import { fixture } from "../support/git-mirror.js";
@@ -92,6 +92,7 @@ t.test(`${seconds} s with a commit each second`, { timeout: 2 * 3_600_000 }, asy
   });
   // The smallest cache of revisions is full, and as large as it gets, after some minutes.
   const daemon = await testDaemon(t, [
+    ...preparedAhead,
     "--set",
     "sync.intervalSeconds=1",
     "--set",

@@ -381,12 +381,17 @@ export async function killWhileStarting(data: string, args: readonly string[], a
   await within(exited, "the end of a killed daemon");
 }
 
+/** Options of a daemon that prepares for its first requests after the start, as it does by default. */
+export const preparedAhead = ["--set", "search.warmPercent=50"] as const;
+
+/** By default nothing is prepared ahead: that takes more processor time than most tests need for the rest. */
 function spawnServe(
   data: string,
   args: readonly string[],
   variables: Readonly<Record<string, string>> = {},
 ): ChildProcess {
-  return spawnTrawl(["serve", "--data", data, "--listen", "127.0.0.1:0", ...args], "ignore", variables);
+  const fixed = ["--data", data, "--listen", "127.0.0.1:0", "--set", "search.warmPercent=0"];
+  return spawnTrawl(["serve", ...fixed, ...args], "ignore", variables);
 }
 
 function spawnTrawl(
