@@ -9,9 +9,8 @@ const groupCount = 16;
 /** Computed when a shard is first ranked, at 1 µs per document. */
 const groupsOfReader = new WeakMap<ShardReader, Uint8Array>();
 
-/** A shard with at most this many candidates of together at most this much text examines all, whatever its share. */
-const fewCount = 16;
-const fewBytesMax = 512 * 1024;
+/** A shard of which all candidates are within this many times its share of the budget examines all of them. */
+const wholeFactor = 4;
 
 export interface ChosenContents {
   /** Ascending; undefined for all. */
@@ -29,7 +28,7 @@ export interface ContentHints {
 }
 
 /**
- * Chooses all candidates if they are few, or else at most `countMax` with at most `bytesMax` of text, but at least one:
+ * Chooses all candidates if they are at most four times as many or as large, or else at most `countMax` with at most `bytesMax` of text, but at least one:
  * first the favourites, then the others by what their paths promise, and in the order of the shard.
  */
 export function chooseContents(
@@ -39,11 +38,9 @@ export function chooseContents(
   bytesMax: number,
   hints: ContentHints,
 ): ChosenContents {
-  const isAll = (contents: ContentSet): boolean => {
-    const count = contents?.length ?? reader.contentCount + 1;
-    if (count > countMax) return false;
-    return countBytes(reader, contents) <= (count <= fewCount ? Math.max(bytesMax, fewBytesMax) : bytesMax);
-  };
+  const isAll = (contents: ContentSet): boolean =>
+    (contents?.length ?? reader.contentCount + 1) <= countMax * wholeFactor &&
+    countBytes(reader, contents) <= bytesMax * wholeFactor;
   if (isAll(candidates)) return { contents: candidates, isComplete: true };
   const searched = hints.searched();
   if (isAll(searched)) return { contents: searched, isComplete: true };

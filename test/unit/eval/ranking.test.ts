@@ -176,16 +176,17 @@ t.test("a budget leaves out what paths promise least, and the ranking says so", 
   t.end();
 });
 
-t.test("a few candidates are all examined, whatever the share of their shard", (t) => {
-  const budget = { ...largeBudget, cheapBytes: 100 };
+t.test("a shard examines all candidates if they are within four times its share", (t) => {
   const shardWith = (count: number): TestShard =>
-    shardOf(Array.from({ length: count }, (_, i) => [`${i}.go`, `word ${i}${" padding".repeat(20)}`]));
-  const few = rank(shardWith(16), "word", budget);
-  t.match([few.best.length, few.isComplete], [16, true]);
-  const many = rank(shardWith(17), "word", budget);
-  t.match([many.best.length, many.isComplete], [1, false]);
-  const large = rank(shardOf([0, 1].map((i) => [`${i}.go`, `word ${i}${" ".repeat(300 * 1024)}`])), "word", budget);
-  t.match([large.best.length, large.isComplete], [1, false], "not if they have too much text");
+    shardOf(Array.from({ length: count }, (_, i) => [`${i}.go`, `word ${i}${" padding".repeat(20)}`.slice(0, 100)]));
+  const rankedOf = (count: number, budget: Partial<typeof largeBudget>): [number, boolean] => {
+    const { best, isComplete } = rank(shardWith(count), "word", { ...largeBudget, ...budget });
+    return [best.length, isComplete];
+  };
+  t.same(rankedOf(12, { contents: 3 }), [12, true]);
+  t.same(rankedOf(13, { contents: 3 }), [3, false]);
+  t.same(rankedOf(12, { cheapBytes: 300 }), [12, true]);
+  t.same(rankedOf(13, { cheapBytes: 300 }), [3, false]);
   t.end();
 });
 
