@@ -68,7 +68,8 @@ async function requireMended(t: Test, daemon: DaemonProcess): Promise<void> {
   const answer = await again.search(needle);
   t.same([answer.found, answer.skipped], [all, []]);
   t.equal((await again.get("/readyz")).status, 200);
-  t.equal((await runCommand("check", "--data", daemon.data)).exitCode, 0);
+  const { exitCode, out, err } = await runCommand("check", "--data", daemon.data);
+  t.equal(exitCode, 0, out + err);
 }
 
 async function requireDamageTold(t: Test, daemon: DaemonProcess): Promise<void> {
