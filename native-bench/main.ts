@@ -6,6 +6,7 @@ import { addReportCommand, addRunCommands, exitCodes } from "./run/run-commands.
 import { graphqlSuite } from "./suites/graphql.js";
 import { historySuite } from "./suites/history.js";
 import { indexSuite } from "./suites/indexing.js";
+import { jobsSuite } from "./suites/jobs.js";
 import { loadScaleSuite } from "./suites/load-scale.js";
 import { manySuite } from "./suites/many.js";
 import { mcpSuite } from "./suites/mcp.js";
@@ -34,6 +35,7 @@ const suites: readonly Suite[] = [
   manySuite,
   symbolsSuite,
   patternsSuite,
+  jobsSuite,
   webSuite,
   microSuite,
   sizeScaleSuite,

@@ -24,6 +24,7 @@ const suiteCommands: readonly (readonly [name: string, suites: readonly string[]
   ["ranking", ["ranking"], "Whether the file and line that a person wants come first, beside zoekt with symbols."],
   ["symbols", ["symbols"], "Symbols beside ctags, their cost, searches for them, and first ranked results."],
   ["patterns", ["patterns"], "Thousands of patterns in one pass, beside a search for each and `rg -f`."],
+  ["jobs", ["jobs"], "Search jobs beside streams, a job over 10,000 repositories, and what receipts cost."],
   ["web", ["web"], "The web pages in chromium: size, delays, memory."],
   ["micro", ["micro"], "The kernel's loops one by one, beside what the machine can do."],
   [

@@ -89,7 +89,7 @@ async function emptyDaemonBytes(context: SuiteContext): Promise<number> {
 }
 
 /** Returns how many repositories were indexed after how many seconds. */
-async function waitUntilReady(
+export async function waitUntilReady(
   trawl: Trawl,
   repositoryCount: number,
   startedMs: number,

@@ -84,7 +84,7 @@ export class SearchJobs {
   get(id: number, viewer: Viewer): JobRecord {
     const job = this.#jobs.get(id);
     if (job === undefined || !maySee(job, viewer))
-      throw new TrawlError("not-found", "there is no such search job (any more)");
+      throw new TrawlError("not-found", "there is no such search job (any more) among those that you may see");
     return job;
   }
 

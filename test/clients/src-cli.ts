@@ -76,7 +76,8 @@ const searchJobs: readonly ClientRequest[] = [
     name: "search-jobs get",
     query: `query SearchJob($id: ID!) { node(id: $id) { ... on SearchJob { ...SearchJobFields } } } ${searchJobFields}`,
     variables: () => ({ id: "U2VhcmNoSm9iOjY5" }),
-    data: () => ({ node: null }),
+    asAdmin: true,
+    error: /^there is no such search job/,
   },
   {
     name: "search-jobs cancel",

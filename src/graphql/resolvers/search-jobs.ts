@@ -1,4 +1,3 @@
-import { TrawlError } from "../../base/errors.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { globalId, numericKey } from "../../browse/ids.js";
 import { hasEnded, type JobRecord } from "../../jobs/job-record.js";
@@ -95,12 +94,7 @@ function actingFor(id: string, context: RequestContext): number {
   return numericKey(id, "SearchJob");
 }
 
-/** Null if there is none, or if the viewer may not see it. */
-export function searchJobById(key: number, { viewer, services }: RequestContext): SearchJobSource | null {
-  try {
-    return new SearchJobSource(services.jobs.get(key, viewer));
-  } catch (error) {
-    if (error instanceof TrawlError && error.code === "not-found") return null;
-    throw error;
-  }
+/** Throws `not-found` rather than being null, because `src search-jobs get` panics at null, and shows an error. */
+export function searchJobById(key: number, { viewer, services }: RequestContext): SearchJobSource {
+  return new SearchJobSource(services.jobs.get(key, viewer));
 }
