@@ -274,6 +274,15 @@ export const optionTable = {
     description:
       "Size of the results and logs of all search jobs. A job that needs more room removes jobs that have ended, the oldest of the user who has most bytes first; if that is not enough, it fails.",
   },
+  "jobs.exportBytes": {
+    kind: "integer",
+    default: 10 * 2 ** 30,
+    min: 1 << 10,
+    max: 2 ** 50,
+    unit: "bytes",
+    description:
+      "Size of the CSV files that are kept of the results of search jobs, in addition to jobs.totalBytes. The file that was not read for the longest time is removed first; it is made again when it is asked for.",
+  },
   "jobs.retentionDays": {
     kind: "integer",
     default: 30,

@@ -1,6 +1,7 @@
 import type { Log } from "../base/log.js";
 import type { Repository } from "../model/repository.js";
 import type { Viewer } from "../model/viewer.js";
+import type { ReadPool } from "../pool/read-pool.js";
 import type { Searcher } from "../search/searcher.js";
 import type { RecordStore } from "../store/record-store.js";
 
@@ -14,6 +15,8 @@ export interface JobLimits {
   /** Bytes of the results and logs of all jobs. */
   readonly totalBytesMax: number;
   readonly retentionDays: number;
+  /** Bytes of the results as tables: CSV. */
+  readonly exportBytesMax: number;
   /** Of the search of one batch. */
   readonly timeoutMs: number;
 }
@@ -22,6 +25,9 @@ export interface JobEnvironment {
   readonly folder: string;
   readonly store: RecordStore;
   readonly searcher: Pick<Searcher, "run" | "chooseRepositories">;
+  readonly reads: Pick<ReadPool, "run">;
+  /** What precedes the paths of pages in URLs. */
+  readonly baseUrl: () => string;
   readonly repository: (id: number) => Repository | undefined;
   /** The viewer as which a user's job searches; undefined if the user no longer exists. */
   readonly viewerOf: (userId: number) => Viewer | undefined;

@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import { TrawlError } from "../base/errors.js";
 import type { Viewer } from "../model/viewer.js";
+import type { TableFormat } from "../protocol/export-messages.js";
 import type { JobEnvironment } from "./job-environment.js";
+import { type ExportRequest, JobExports, type OpenTable } from "./job-exports.js";
 import { JobFiles } from "./job-files.js";
 import { JobQueue } from "./job-queue.js";
 import { hasEnded, type JobRecord, newJob } from "./job-record.js";
@@ -28,13 +30,14 @@ export class SearchJobs {
   readonly #jobs: JobStore;
   readonly #queue: JobQueue;
   readonly #retention: JobRetention;
+  readonly #exports: JobExports;
   /** Jobs of users that are not durable yet: they count against the limits. */
   readonly #creating = new Map<number, number>();
   #creatingCount = 0;
   #isStopped = false;
 
   constructor(environment: JobEnvironment) {
-    const { store, folder, limits, log } = environment;
+    const { store, folder, limits, log, reads, baseUrl } = environment;
     this.#environment = environment;
     this.#jobs = new JobStore(store);
     const remove = async (id: number): Promise<void> => {
@@ -42,6 +45,12 @@ export class SearchJobs {
       if (job !== undefined && hasEnded(job)) await this.#remove(id);
     };
     this.#queue = new JobQueue(environment, this.#jobs, new JobSpace(this.#jobs, limits.totalBytesMax), remove);
+    this.#exports = new JobExports({
+      folder: join(folder, "exports"),
+      reads,
+      bytesMax: limits.exportBytesMax,
+      baseUrl,
+    });
     this.#retention = new JobRetention(this.#jobs, folder, limits.retentionDays, remove, log);
   }
 
@@ -52,12 +61,14 @@ export class SearchJobs {
   /** Continues the jobs that have not ended. */
   async start(): Promise<void> {
     await this.#retention.start();
+    await this.#exports.start();
     if (!this.#isStopped) this.#queue.start();
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#retention.stop();
+    this.#exports.stop();
     await this.#queue.stop();
   }
 
@@ -97,6 +108,11 @@ export class SearchJobs {
 
   files(id: number): JobFiles {
     return new JobFiles(this.#environment.folder, id);
+  }
+
+  /** The results as a table, as far as they are committed. Converts them first, as far as no request did before. */
+  openTable(job: JobRecord, format: TableFormat, request: ExportRequest): Promise<OpenTable> {
+    return this.#exports.open(job, this.files(job.id).results, format, request);
   }
 
   isRunning(id: number): boolean {
@@ -185,6 +201,8 @@ export class SearchJobs {
   async #remove(id: number): Promise<void> {
     await this.#jobs.remove(id);
     await this.files(id).remove();
+    // After the JSON lines, from which a request could make another one.
+    await this.#exports.remove(id);
   }
 }
 

@@ -25,6 +25,7 @@ const waitingReadsMax = 1_000;
 const longReads: ReadonlySet<ReadKind> = new Set<ReadKind>([
   "build-history",
   "compare-matches",
+  "convert-results",
   "count-languages",
   "extract-symbols",
   "list-commits",

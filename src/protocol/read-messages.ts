@@ -1,3 +1,4 @@
+import type { ConvertedResults, ConvertResults } from "./export-messages.js";
 import type { ComparedMatches, CompareMatches } from "./change-messages.js";
 import type {
   BuildHistory,
@@ -31,6 +32,7 @@ export interface ReadKinds extends GitReadKinds {
   "filter-history": { readonly request: FilterHistory; readonly answer: FilteredHistory };
   "cache-documents": { readonly request: CacheDocuments; readonly answer: CachedDocuments };
   "compare-matches": { readonly request: CompareMatches; readonly answer: ComparedMatches };
+  "convert-results": { readonly request: ConvertResults; readonly answer: ConvertedResults };
   "extract-symbols": { readonly request: ExtractSymbols; readonly answer: ExtractedSymbols };
 }
 

@@ -1,10 +1,12 @@
 /** Search jobs: results exactly once, whatever happens while they run. */
 import assert from "node:assert/strict";
-import { appendFileSync, mkdirSync, rmSync } from "node:fs";
+import { appendFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { globalId } from "../../src/browse/ids.js";
+import { parseCsv } from "../support/csv.js";
 import { type DaemonProcess, dataDirectory, runCommand, testDaemon } from "../support/daemon.js";
+import type { StreamMatch } from "../../src/model/stream-events.js";
 import { FaultLayer, layerMissing, realDirectory } from "../support/fault-layer.js";
 import { fixture } from "../support/git-mirror.js";
 import { JobClient } from "../support/search-job.js";
@@ -104,7 +106,10 @@ t.test("a job has all results exactly once, also if the daemon is killed while i
 
   await ann.graphql("mutation ($id: ID!) { deleteSearchJob(id: $id) { alwaysNil } }", { id: first });
   t.equal((await ann.get(job.URL ?? "")).status, 404, "a deleted job has no export");
+  t.equal((await ann.get("/.api/search/export/1.csv")).status, 404);
   t.equal((await ann.get("/.api/search/export/x.jsonl")).status, 400);
+  const unknown = await ann.get("/.api/search/export/2.xlsx");
+  t.match(`${unknown.status} ${await unknown.text()}`, /^400 the path ends with .* 1\.jsonl, 1\.csv or 1\.log\n$/);
   t.equal((await ann.get("/.api/search/export/999.jsonl")).status, 404);
   const invalid = await ann.graphql(`{ validateSearchJob(query: "r:[") { alwaysNil } }`);
   t.ok(invalid.errors, "an invalid query is refused");
@@ -114,13 +119,16 @@ t.test("a job has all results exactly once, also if the daemon is killed while i
 });
 
 t.test("a job with too many results fails, and is continued by a retry of what failed", async (t) => {
-  const { ann } = await site(t, ["--set", "jobs.bytes=100000"]);
+  const { ann } = await site(t, ["--set", "jobs.bytes=100000", "--set", "jobs.exportBytes=2000"]);
   const id = await ann.create("needle");
   const job = await ann.ended(id);
   t.equal(job.state, "FAILED");
   t.equal((await (await ann.get(job.URL ?? "")).text()).length, 0, "results that were not committed are not exported");
   const small = await ann.ended(await ann.create("needle r:repo1$ f:f1.txt"));
   t.equal(small.state, "COMPLETED");
+  t.equal((await (await ann.get("/.api/search/export/1.csv")).text()).split("\n").length, 2, "only the header");
+  const large = await ann.get("/.api/search/export/2.csv");
+  t.match(`${large.status} ${await large.text()}`, /^507 there is no room for .*\(jobs\.exportBytes\)\n$/);
   const answer = await ann.graphql("mutation ($id: ID!) { retrySearchJob(id: $id) { state } }", { id });
   t.match(answer.data, { retrySearchJob: { state: "QUEUED" } });
   await ann.graphql("mutation ($id: ID!) { cancelSearchJob(id: $id) { alwaysNil } }", { id });
@@ -140,6 +148,8 @@ t.test("a job that meets a full disk says so, and goes on when there is room", {
   t.match(interrupted, { state: "ERRORED", message: /ENOSPC/, URL: null });
   const committed = matchesIn(await (await ann.get("/.api/search/export/1.jsonl")).text());
   t.equal(committed.length, (interrupted?.repoStats.completed ?? 0) * fileCount * 40, "what is committed can be read");
+  const full = await ann.get("/.api/search/export/1.csv");
+  t.match(`${full.status} ${await full.text()}`, /^507 the converted results could not be written: .*ENOSPC/);
   layer.heal();
   const job = await ann.ended(id);
   t.match(job, { state: "COMPLETED", message: null });
@@ -147,6 +157,75 @@ t.test("a job that meets a full disk says so, and goes on when there is room", {
   t.equal(matches.length, repositoryCount * fileCount * 40);
   t.equal(new Set(matches).size, matches.length);
 });
+
+t.test("results can be read as a table, compressed and in parts", async (t) => {
+  const daemon = await testDaemon(t);
+  const source = fixture(t);
+  const lines = ['"needle", 1', "=needle()", "+needle", "\tneedle", "needle 😀,\r", "", '"needle'];
+  const files = {
+    "=a.txt": "needle\n",
+    'b "c", d.txt': lines.join("\n\n\n"),
+    "invalid.txt": Buffer.from("needle \xff\xfe\n", "latin1"),
+  };
+  source.commit({ branch: "main", files, message: "=add needle" });
+  await daemon.add("code", source.path);
+  await runCommand("user", "create", "ann", "--data", daemon.data);
+  const ann = new JobClient(() => daemon, await tokenOf(daemon, "ann"));
+  for (const [query, kind] of [
+    ["needle", "content"],
+    ["needle type:commit", "commit"],
+    ["needle type:diff", "diff"],
+    ["code type:repo", "repository"],
+  ]) {
+    const job = await ann.ended(await ann.create(query ?? ""));
+    const results = (await (await ann.get(job.URL ?? "")).text()).trim().split("\n");
+    const tableUrl = (job.URL ?? "").replace(/jsonl$/, "csv");
+    const table = await ann.get(tableUrl, { "Accept-Encoding": "identity" });
+    t.equal(table.headers.get("content-type"), "text/csv; charset=utf-8");
+    t.equal(table.headers.get("content-encoding"), null);
+    const text = await table.text();
+    const expected = results.flatMap((line) => textsOf(JSON.parse(line) as StreamMatch));
+    const rows = parseCsv(text);
+    t.same(
+      rows.map((row) => [row["path"], row["text"]].map((value) => value?.replace(/^'/, ""))),
+      expected,
+    );
+    t.ok(rows.every((row) => row["kind"] === kind && row["repository"] === "code" && row["cut"] === "false"));
+    for (const url of [tableUrl, job.URL ?? ""]) await readInParts(t, ann, url);
+  }
+  t.equal(readdirSync(join(daemon.data, "jobs", "exports")).length, 4);
+  await ann.delete((await ann.job(globalId("SearchJob", 1)))?.id ?? "");
+  t.equal(readdirSync(join(daemon.data, "jobs", "exports")).length, 3);
+});
+
+/** The path and the text of each row that a match object becomes. */
+function textsOf({ path = "", chunkMatches, content = "", description = "" }: StreamMatch): string[][] {
+  if (chunkMatches !== undefined) return chunkMatches.map((chunk) => [path, chunk.content]);
+  return [[path, content.replace(/^```.*\n|\n```$/g, "") || description]];
+}
+
+/** The whole file is the same compressed, and in ranges that continue each other. */
+async function readInParts(t: Test, client: JobClient, url: string): Promise<void> {
+  const whole = await client.get(url, { "Accept-Encoding": "identity" });
+  const bytes = Buffer.from(await whole.arrayBuffer());
+  const etag = whole.headers.get("etag") ?? "";
+  const compressed = await client.get(url, { "Accept-Encoding": "gzip" });
+  t.equal(compressed.headers.get("content-encoding"), "gzip");
+  t.equal(compressed.headers.get("accept-ranges"), null);
+  t.not(compressed.headers.get("etag"), etag);
+  t.same(Buffer.from(await compressed.arrayBuffer()), bytes);
+  const half = bytes.length >> 1;
+  const parts = [`bytes=0-${half - 1}`, `bytes=${half}-`].map(async (Range) => {
+    const part = await client.get(url, { Range, "If-Range": etag, "Accept-Encoding": "gzip" });
+    t.equal(part.status, 206);
+    t.equal(part.headers.get("content-encoding"), null, "a range is of the uncompressed file");
+    return Buffer.from(await part.arrayBuffer());
+  });
+  t.same(Buffer.concat(await Promise.all(parts)), bytes);
+  const gone = await client.get(url, { Range: "bytes=1-", "If-Range": compressed.headers.get("etag") ?? "" });
+  t.equal(gone.status, 200, "a compressed file is not continued with a range of the other");
+  await gone.arrayBuffer();
+}
 
 t.test("all jobs share a limit in bytes; results are not part of a backup", async (t) => {
   // The results of one job have a little more than one MB.
@@ -304,6 +383,12 @@ t.test("the command line creates, reads and removes jobs", async (t) => {
   const { id } = JSON.parse((await job("get", "1")).out) as { id: string };
   const results = await job("results", id);
   t.equal(matchesIn(results.out).length, 2 * fileCount * 40);
+  const table = await job("results", "1", "--format", "csv");
+  t.equal(
+    parseCsv(table.out).reduce((sum, row) => sum + Number(row["match_count"]), 0),
+    2 * fileCount * 40,
+  );
+  t.match(await job("results", "1", "--format", "xml"), { exitCode: 2, err: /Allowed are jsonl, csv/ });
   t.match((await job("logs", "1")).out, /^Repository,Revision,.*\nrepo\d,/);
   t.match(await job("restart", "1"), { exitCode: 0, out: "2\n" });
   t.match(await job("wait", "2"), { exitCode: 0 });

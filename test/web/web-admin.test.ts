@@ -199,6 +199,8 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
       const address = await page.getByRole("link", { name: "Results of" }).getAttribute("href");
       const results = await (await page.request.get(`${site.daemon.url}${address}`)).text();
       t.match(results, /^\{"type":"content","path":"a\.ts".*\}\n$/);
+      const table = await page.getByRole("link", { name: "CSV of" }).getAttribute("href");
+      t.match(await (await page.request.get(`${site.daemon.url}${table}`)).text(), /^kind,.*\r\ncontent,.*,a\.ts,/);
       await page.getByLabel("Query", { exact: true }).fill("r:[");
       await page.getByRole("button", { name: "Start" }).click();
       await page.getByRole("alert").waitFor();

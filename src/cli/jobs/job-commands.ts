@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { addConnectionOptions, wholeNumber } from "../command-options.js";
+import { addChoice, addConnectionOptions, wholeNumber } from "../command-options.js";
 import { resolveConnection, type TypedConnection } from "../connection/connection.js";
 import { exitCodes } from "../exit-codes.js";
 import { Output } from "../output.js";
@@ -10,6 +10,12 @@ interface TypedJob extends TypedConnection {
   readonly wait: boolean;
   readonly limit: number;
 }
+
+interface TypedResults extends TypedJob {
+  readonly format: (typeof exportFormats)[number];
+}
+
+const exportFormats = ["jsonl", "csv"] as const;
 
 /** The largest number of jobs that one list shows. */
 const listMax = 10_000;
@@ -45,8 +51,12 @@ export function addJob(program: Command, exit: (code: number) => void): void {
     .action((typed: TypedJob) => run(typed, (jobs) => jobs.list(typed.limit, typed.json)));
   addForJob("get", "Show a search job as JSON.", (jobs, id) => jobs.get(id));
   addForJob("wait", "Return when a search job has ended.", (jobs, id) => jobs.wait(id));
-  addForJob("results", "Print the results that are stored so far, one match object on each line.", (jobs, id) =>
-    jobs.download(id, "jsonl"),
+  const results = add("results", "Print the results that are stored so far.").argument(
+    "<id>",
+    "the number of the job, or its id",
+  );
+  addChoice(results, "--format <format>", "match objects, or rows of a table", exportFormats, "jsonl").action(
+    (id: string, typed: TypedResults) => run(typed, (jobs) => jobs.download(id, typed.format)),
   );
   addForJob("logs", "Print the log: as CSV, one line for each repository.", (jobs, id) => jobs.download(id, "log"));
   addForJob("cancel", "Stop a search job. Its results so far stay.", (jobs, id) => jobs.cancel(id));

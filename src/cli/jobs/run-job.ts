@@ -72,7 +72,7 @@ export class JobCommands {
   }
 
   /** Prints what is stored of the results or of the log. */
-  async download(id: string, ending: "jsonl" | "log"): Promise<boolean> {
+  async download(id: string, ending: "jsonl" | "csv" | "log"): Promise<boolean> {
     const key = numericKey(parseId(id), "SearchJob");
     const url = urlAt(this.#connection, `.api/search/export/${key}.${ending}`);
     const response = await send(this.#connection, { url, accept: "*/*" });

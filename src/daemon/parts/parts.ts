@@ -214,12 +214,14 @@ function createSearcher(options: ResolvedOptions, parts: SearchParts): Searcher 
 function createJobs(
   { data, jobs }: ResolvedOptions,
   searcher: Searcher,
-  { stores, accounts, catalog, log }: Pick<DaemonParts, "stores" | "accounts" | "catalog" | "log">,
+  { stores, accounts, catalog, threads, log }: Pick<DaemonParts, "stores" | "accounts" | "catalog" | "threads" | "log">,
 ): SearchJobs {
   return new SearchJobs({
     folder: jobsFolder(data),
     store: stores.records,
     searcher,
+    reads: threads.read,
+    baseUrl: () => searcher.baseUrl,
     repository: (id) => catalog.repository(id),
     viewerOf: (userId) => {
       const user = accounts.user(userId);
@@ -232,6 +234,7 @@ function createJobs(
       ofUserMax: Math.max(1, Math.floor(jobs.countMax / 10)),
       bytesMax: jobs.bytes,
       totalBytesMax: jobs.totalBytes,
+      exportBytesMax: jobs.exportBytes,
       retentionDays: jobs.retentionDays,
       timeoutMs: jobs.timeoutSeconds * 1000,
     },

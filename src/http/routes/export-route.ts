@@ -2,13 +2,16 @@ import { open, type FileHandle } from "node:fs/promises";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import type { SearchJobs } from "../../jobs/search-jobs.js";
+import { clientKey } from "../../model/client.js";
+import type { Viewer } from "../../model/viewer.js";
 import type { ViewerHandler } from "../access/guard.js";
-import { blockBytesMax, type ByteStream } from "../server/byte-stream.js";
+import { retryAfter } from "../access/permits.js";
 import { type Headers, plainText } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
-import { callEvery } from "../../base/deadline.js";
+import { acceptedEncoding } from "../stream/sse.js";
 import { wantedBytes } from "./conditional.js";
+import { sendFile, sendGzip } from "./send-file.js";
 
 export interface ExportServices {
   readonly jobs: SearchJobs;
@@ -17,123 +20,139 @@ export interface ExportServices {
   readonly stallMs: number;
 }
 
+/** What a path of the route ends with. */
+type Ending = "jsonl" | "csv" | "log";
+
 /** A committed part of a file. */
 interface Exported {
-  readonly path: string;
+  /** Undefined if nothing is committed: there may be no file then. */
+  readonly file: FileHandle | undefined;
   readonly byteCount: number;
-  readonly type: string;
-  readonly name: string;
+  readonly etag: string;
 }
 
-/** The patterns of paths, and what FILE is in each: the number of a job and the ending of a file, or its name. */
+/** The patterns of paths, and what FILE is in each: the number of a job and the ending of a file's name. */
 export const exportPaths: readonly (readonly [pattern: string, file: RegExp, example: string])[] = [
-  ["/.api/search/export/FILE", /^([0-9]{1,15})\.(jsonl|log)$/, "1.jsonl or 1.log"],
+  ["/.api/search/export/FILE", /^([0-9]{1,15})\.(jsonl|csv|log)$/, "1.jsonl, 1.csv or 1.log"],
   // A link of a page sends no header of its own, without which a session is not valid below `/.api/`.
-  ["/-/search-jobs/FILE", /^([0-9]{1,15})\.(jsonl|log)$/, "1.jsonl or 1.log"],
-  ["/api/users/-/searchJobs/FILE", /^([0-9]{1,15})\/(results\.jsonl|logs\.log)$/, "1/results.jsonl or 1/logs.log"],
+  ["/-/search-jobs/FILE", /^([0-9]{1,15})\.(jsonl|csv|log)$/, "1.jsonl, 1.csv or 1.log"],
+  [
+    "/api/users/-/searchJobs/FILE",
+    /^([0-9]{1,15})\/(?:results\.(?=jsonl|csv)|logs\.(?=log))(jsonl|csv|log)$/,
+    "1/results.jsonl, 1/results.csv or 1/logs.log",
+  ],
 ];
 
+const kinds: Readonly<Record<Ending, { readonly type: string; readonly fileEnding: string }>> = {
+  jsonl: { type: "application/jsonl; charset=utf-8", fileEnding: "jsonl" },
+  csv: { type: "text/csv; charset=utf-8", fileEnding: "csv" },
+  log: { type: "text/csv; charset=utf-8", fileEnding: "log.csv" },
+};
+
 /**
- * The results and the log of a search job, as far as they are committed, also while it runs. A range can be requested,
- * because committed bytes never change until the job is deleted.
+ * The results and the log of a search job, as far as they are committed, also while it runs.
+ *
+ * A range can be requested, because bytes that were committed do not change until the job is deleted. Ranges are of the
+ * uncompressed file; a request without one is answered with gzip if it accepts that.
  */
 export function exportHandler(services: ExportServices, file: RegExp, example: string): ViewerHandler {
   return async (request, response, viewer) => {
-    const [, id, ending = ""] = file.exec(request.params["FILE"] ?? "") ?? [];
-    if (id === undefined)
+    const [, id, ending] = file.exec(request.params["FILE"] ?? "") ?? [];
+    if (id === undefined || !isEnding(ending))
       return response.reply(400, plainText, `the path ends with the number of a search job and a file: ${example}\n`);
     try {
-      const job = services.jobs.get(Number(id), viewer);
-      const files = services.jobs.files(job.id);
-      const exported = ending.endsWith("log")
-        ? { path: files.log, byteCount: job.logBytes, type: "text/csv", name: `search-jobs_${id}.log.csv` }
-        : {
-            path: files.results,
-            byteCount: job.resultBytes,
-            type: "application/jsonl",
-            name: `search-jobs_${id}.jsonl`,
-          };
-      await sendExport(request, response, exported, `"${id}-${job.startedAt}"`, services.stallMs);
+      const exported = await openExport(services, Number(id), ending, { request, response, viewer });
+      try {
+        const name = `search-jobs_${id}.${kinds[ending].fileEnding}`;
+        const headers = { "Content-Type": kinds[ending].type, "Content-Disposition": `attachment; filename="${name}"` };
+        await sendExport(request, response, exported, headers, services.stallMs);
+      } finally {
+        await exported.file?.close();
+      }
     } catch (error) {
-      if (error instanceof TrawlError && error.code === "not-found")
-        return response.reply(404, plainText, `${error.message}\n`);
-      if ((error as NodeJS.ErrnoException).code === "ENOENT" && !response.closed)
-        return response.reply(
-          404,
-          plainText,
-          `the results of search job ${id} are not on the disk: retry it (trawl job retry ${id}), or start it again (trawl job restart ${id})\n`,
-        );
-      services.log.warn({ job: id, error: errorMessage(error) }, "an export failed");
-      response.fail();
+      replyError(error, id, response, services.log);
     }
   };
+}
+
+function isEnding(text: string | undefined): text is Ending {
+  return text !== undefined && Object.hasOwn(kinds, text);
+}
+
+interface Visit {
+  readonly request: HttpRequest;
+  readonly response: HttpResponse;
+  readonly viewer: Viewer;
+}
+
+async function openExport(
+  { jobs }: ExportServices,
+  id: number,
+  ending: Ending,
+  { request, response, viewer }: Visit,
+): Promise<Exported> {
+  const job = jobs.get(id, viewer);
+  const state = `${id}-${job.startedAt}`;
+  if (ending !== "csv") {
+    const [path, byteCount] =
+      ending === "log" ? [jobs.files(id).log, job.logBytes] : [jobs.files(id).results, job.resultBytes];
+    return { file: byteCount === 0 ? undefined : await open(path, "r"), byteCount, etag: `"${state}"` };
+  }
+  const { file, byteCount } = await jobs.openTable(job, ending, {
+    client: clientKey(viewer, request.remoteAddress),
+    isOpen: () => !response.closed,
+    onClosed: (callback) => response.onClosed(callback),
+  });
+  return { file, byteCount, etag: `"${state}-${ending}"` };
+}
+
+function replyError(error: unknown, id: string, response: HttpResponse, log: Log): void {
+  if (response.closed) return;
+  const text = `${errorMessage(error)}\n`;
+  if (error instanceof TrawlError) {
+    if (error.code === "not-found" || error.code === "bad-request")
+      return response.reply(error.httpStatus, plainText, text);
+    if (error.code === "storage") return response.reply(507, plainText, text);
+    if (error.code === "too-many-requests") return response.reply(429, { ...plainText, ...retryAfter }, text);
+    if (error.code === "overloaded" || error.code === "cancelled")
+      return response.reply(503, { ...plainText, ...retryAfter }, text);
+  }
+  if ((error as NodeJS.ErrnoException).code === "ENOENT")
+    return response.reply(
+      404,
+      plainText,
+      `the results of search job ${id} are not on the disk: retry it (trawl job retry ${id}), or start it again (trawl job restart ${id})\n`,
+    );
+  log.warn({ job: id, error: errorMessage(error) }, "an export failed");
+  response.fail();
 }
 
 async function sendExport(
   request: HttpRequest,
   response: HttpResponse,
-  { path, byteCount, type, name }: Exported,
-  etag: string,
+  { file, byteCount, etag }: Exported,
+  typeHeaders: Headers,
   stallMs: number,
 ): Promise<void> {
   const headers: Headers = {
-    "Content-Type": `${type}; charset=utf-8`,
-    "Content-Disposition": `attachment; filename="${name}"`,
+    ...typeHeaders,
     "Cache-Control": "private, no-cache",
-    "Accept-Ranges": "bytes",
-    ETag: etag,
+    Vary: "Accept-Encoding, Authorization, Cookie",
   };
-  if (request.method === "HEAD") return response.replyHead(200, headers, byteCount);
+  const whole: Headers = { ...headers, "Accept-Ranges": "bytes", ETag: etag };
+  if (request.method === "HEAD") return response.replyHead(200, whole, byteCount);
   const wanted = wantedBytes(request.headers, etag, byteCount);
   if (wanted.kind === "unsatisfiable")
-    return response.reply(
-      416,
-      { ...headers, "Content-Range": `bytes */${byteCount}` },
-      `there are ${byteCount} bytes\n`,
-    );
-  if (byteCount === 0) return response.reply(200, headers, "");
+    return response.reply(416, { ...whole, "Content-Range": `bytes */${byteCount}` }, `there are ${byteCount} bytes\n`);
+  if (file === undefined) return response.reply(200, whole, "");
+  const takesGzip = acceptedEncoding(request.headers.get("accept-encoding")) === "gzip";
+  if (takesGzip && !request.headers.has("range")) {
+    // A tag of its own: with that of the file, a client could continue one with a range of the other.
+    const compressed = { ...headers, ETag: `${etag.slice(0, -1)}-gzip"`, "Content-Encoding": "gzip" };
+    return await sendGzip({ file, from: 0, to: byteCount }, response.startStream(200, compressed), stallMs);
+  }
   const { from, to } = wanted.kind === "part" ? wanted : { from: 0, to: byteCount };
   const part: Headers = wanted.kind === "part" ? { "Content-Range": `bytes ${from}-${to - 1}/${byteCount}` } : {};
-  const file = await open(path, "r");
-  try {
-    const stream = response.startSizedStream(wanted.kind === "part" ? 206 : 200, { ...headers, ...part }, to - from);
-    await sendFile(file, from, to, stream, stallMs);
-  } finally {
-    await file.close();
-  }
-}
-
-/** Sends a block when the socket has room for it. */
-async function sendFile(
-  file: FileHandle,
-  from: number,
-  to: number,
-  stream: ByteStream,
-  stallMs: number,
-): Promise<void> {
-  const block = new Uint8Array(blockBytesMax);
-  let resume: () => void = () => undefined;
-  let hasProgress = true;
-  const watch = callEvery(stallMs, () => {
-    if (!hasProgress) stream.cut();
-    hasProgress = false;
-  });
-  stream.onWritable(() => resume());
-  stream.onClosed(() => resume());
-  try {
-    for (let at = from; at < to && !stream.closed; ) {
-      const { bytesRead } = await file.read(block, 0, Math.min(block.length, to - at), at);
-      if (bytesRead === 0) return stream.cut();
-      const writable = new Promise<void>((resolve) => {
-        resume = resolve;
-      });
-      at += bytesRead;
-      const hasRoom = stream.write(block.subarray(0, bytesRead));
-      if (!hasRoom && at < to && !stream.closed) await writable;
-      hasProgress = true;
-    }
-    stream.end();
-  } finally {
-    watch.cancel();
-  }
+  const status = wanted.kind === "part" ? 206 : 200;
+  await sendFile({ file, from, to }, response.startSizedStream(status, { ...whole, ...part }, to - from), stallMs);
 }

@@ -29,4 +29,5 @@ export const statusText: Readonly<Record<number, string>> = {
   501: "Not Implemented",
   502: "Bad Gateway",
   503: "Service Unavailable",
+  507: "Insufficient Storage",
 };

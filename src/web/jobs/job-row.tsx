@@ -55,6 +55,11 @@ export function JobRow({ job, changed }: JobRowProps) {
             Results<span class="unseen"> of {query}</span>
           </a>
         )}
+        {results !== null && (
+          <a class="button" href={findPath(results.replace(/jsonl$/, "csv"))} download>
+            CSV<span class="unseen"> of {query}</span>
+          </a>
+        )}
         {logURL !== null && (
           <a class="button" href={findPath(logURL)} download>
             Log<span class="unseen"> of {query}</span>

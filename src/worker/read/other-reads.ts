@@ -2,6 +2,7 @@ import type { ReadAnswer, ReadKind, ReadRequest } from "../../protocol/read-mess
 import { answerCommitAttributes } from "./commit-attributes.js";
 import type { ReadContext } from "./context.js";
 import { answerCompareMatches } from "./compare-matches.js";
+import { answerConvertResults } from "./convert-results.js";
 import { answerExtractSymbols } from "./extract-symbols.js";
 import { answerGitRead } from "./git-reads.js";
 import { answerHighlightTexts } from "./highlight.js";
@@ -20,6 +21,8 @@ export async function answerOtherRead(request: OtherRead, context: ReadContext):
       return answerCommitAttributes(request, context);
     case "compare-matches":
       return answerCompareMatches(request, context);
+    case "convert-results":
+      return answerConvertResults(request, context);
     case "highlight-texts":
       return answerHighlightTexts(request, context);
     case "extract-symbols":

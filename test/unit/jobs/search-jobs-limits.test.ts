@@ -23,6 +23,7 @@ const limits: JobLimits = {
   ofUserMax: 100_000,
   bytesMax: 1 << 20,
   totalBytesMax: 1 << 20,
+  exportBytesMax: 1 << 20,
   retentionDays: 30,
   timeoutMs: 1000,
 };
@@ -40,6 +41,8 @@ function site(t: Test) {
       folder: join(folder, "jobs"),
       store,
       searcher: { run: () => assert.fail("no search"), chooseRepositories },
+      reads: { run: () => assert.fail("no read") },
+      baseUrl: () => "",
       repository: () => undefined,
       viewerOf: viewer,
       log,

@@ -1,0 +1,25 @@
+/** A format with one row for each result, made from the JSON lines of a search job. */
+export type TableFormat = "csv";
+
+/** Converts a part of the results of a search job, and appends it to a file. */
+export interface ConvertResults {
+  readonly kind: "convert-results";
+  readonly format: TableFormat;
+  /** The JSON lines: the part from `from` on, at most up to `to`. Both are byte offsets between lines. */
+  readonly source: string;
+  readonly from: number;
+  readonly to: number;
+  /** The file to append to. What follows `targetBytes` was written by a task that failed, and is removed. */
+  readonly target: string;
+  readonly targetBytes: number;
+  /** The size that the file may get. */
+  readonly targetBytesMax: number;
+  /** What precedes the paths of pages in URLs. */
+  readonly baseUrl: string;
+}
+
+export interface ConvertedResults {
+  /** Where the next part begins. */
+  readonly to: number;
+  readonly targetBytes: number;
+}
