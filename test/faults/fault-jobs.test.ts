@@ -1,12 +1,11 @@
 /**
  * kill -9 at random moments while a search job runs and a resumable stream is read: each result exactly once in both.
- * Runs on request: `FAULTS=1 TAP_TIMEOUT=9999 node dist/test/faults/fault-jobs.test.js`; `FAULTS=0.1` for a tenth of the
- * kills, `MINUTES` to limit the time, `SEED` for another sequence.
+ * `SEED` for another sequence.
  */
 import t from "tap";
 import { sleep } from "../../src/base/deadline.js";
 import { DaemonProcess, dataDirectory, runCommand } from "../support/daemon.js";
-import { isFull, rounds, scaled } from "../support/full-run.js";
+import { record, rounds, scaled } from "../support/full-run.js";
 import { fixture } from "../support/git-mirror.js";
 import { seed } from "../support/property.js";
 import { randomFrom } from "../support/random.js";
@@ -21,9 +20,7 @@ const args = ["workers=1", "readers=1", "index.workers=1", "index.symbols=false"
   (one) => ["--set", one],
 );
 
-const skip = isFull ? false : "it is run on request, with FAULTS=1";
-
-t.test(`${killCount} kills while jobs and resumable streams run`, { skip, timeout: 14_400_000 }, async (t) => {
+t.test(`${killCount} kills while jobs and resumable streams run`, { timeout: 14_400_000 }, async (t) => {
   t.comment(`SEED=${seed}`);
   const random = randomFrom(seed);
   const data = dataDirectory(t);
@@ -104,6 +101,13 @@ t.test(`${killCount} kills while jobs and resumable streams run`, { skip, timeou
   await endJob();
   t.comment(JSON.stringify(counts));
   t.match(counts, { lost: 0, twice: 0 });
-  t.ok(counts.jobsInterrupted > counts.kills / 8, "jobs were interrupted");
-  t.ok(counts.streamsInterrupted > counts.kills / 8, "streams were interrupted");
+  if (counts.kills > 20) {
+    t.ok(counts.jobsInterrupted > counts.kills / 8, "jobs were interrupted");
+    t.ok(counts.streamsInterrupted > counts.kills / 8, "streams were interrupted");
+  }
+  record(
+    36,
+    "kill -9 while a search job and a resumable stream run",
+    `${counts.kills} kills; ${counts.jobs} jobs interrupted ${counts.jobsInterrupted} times, ${counts.streams} streams interrupted ${counts.streamsInterrupted} times: 0 lost, 0 twice`,
+  );
 });

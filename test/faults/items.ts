@@ -24,6 +24,7 @@ export const longTests: readonly string[] = [
   "fault-process",
   "fault-timing",
   "resumable-streams",
+  "fault-jobs",
   "attack-threads",
   "fault-soak",
 ];
@@ -271,5 +272,12 @@ export const items: readonly Item[] = [
     bound: "each result exactly once, in the state in which the search began",
     tests: ["resumable-streams"],
     notShown: "power loss, after which a stream is gone",
+  },
+  {
+    number: 36,
+    what: "kill -9 while a search job and a resumable stream run",
+    bound: "each result exactly once in both",
+    tests: ["search-jobs", "fault-jobs"],
+    notShown: "power loss",
   },
 ];
