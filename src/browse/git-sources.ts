@@ -258,8 +258,20 @@ export interface ContributorSource {
 }
 
 /** A person in git: name and address. */
-export function personSource({ name, email }: { readonly name: string; readonly email: string }) {
-  return { name, email, displayName: name === "" ? email : name, avatarURL: null, user: null };
+export interface PersonSource {
+  readonly name: string;
+  readonly email: string;
+  readonly displayName: string;
+  readonly avatarURL: null;
+  /** The account; undefined for the one with this verified address, if there is one. */
+  readonly userId: number | undefined;
+}
+
+export function personSource(
+  { name, email }: { readonly name: string; readonly email: string },
+  userId?: number,
+): PersonSource {
+  return { name, email, displayName: name === "" ? email : name, avatarURL: null, userId };
 }
 
 export function signatureSource({ name, email, date }: CommitData["author"]) {

@@ -7,6 +7,7 @@ import { blob, highlighted, tree } from "./files.js";
 import { invitation } from "./invitations.js";
 import { mutation } from "./mutation.js";
 import { organisation } from "./organisations.js";
+import { person } from "./ownership.js";
 import { query } from "./query.js";
 import { contributor, mirrorInfo, repository, textIndex } from "./repository.js";
 import { savedSearch } from "./saved-searches.js";
@@ -29,6 +30,7 @@ export const allResolvers: AllResolvers = {
   MirrorRepositoryInfo: mirrorInfo,
   RepositoryTextSearchIndex: textIndex,
   RepositoryContributor: contributor,
+  Person: person,
   GitCommit: commit,
   GitTree: tree,
   GitBlob: blob,

@@ -113,19 +113,20 @@ function ownerSource({ kind, text }: FoundOwners["owners"][number], context: Req
     const team =
       user === undefined ? teamSource(accounts.teams.byName(text.slice(text.lastIndexOf("/") + 1)), context) : null;
     if (team !== null) return team;
-    return person({ name: text, email: "" }, user?.id, context);
+    return ownerPerson({ name: text, email: "" }, user?.id);
   }
-  return person({ name: "", email: text }, accounts.emails.findVerifiedOwner(text), context);
+  return ownerPerson({ name: "", email: text });
 }
 
-function person(
-  named: { readonly name: string; readonly email: string },
-  userId: number | undefined,
-  context: RequestContext,
-) {
-  const user = context.isUser ? userSource(userId, context) : null;
-  return { __typename: "Person" as const, ...personSource(named), user };
+function ownerPerson(named: { readonly name: string; readonly email: string }, userId?: number) {
+  return { __typename: "Person" as const, ...personSource(named, userId) };
 }
+
+/** Accounts are shown to users only. */
+export const person: ResolversOf<"Person"> = {
+  user: ({ email, userId }, _, context) =>
+    context.isUser ? userSource(userId ?? context.services.accounts.emails.findVerifiedOwner(email), context) : null,
+};
 
 function ruleSource({ file, line, pattern }: FoundOwners, { commit }: BlobSource) {
   return {

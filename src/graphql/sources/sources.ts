@@ -4,6 +4,7 @@ import type {
   BlobSource,
   CommitSource,
   ContributorSource,
+  PersonSource,
   ObjectSource,
   RefSource,
   TreeSource,
@@ -47,6 +48,7 @@ export interface Sources {
   readonly FileDiff: FileDiffSource;
   readonly FileDiffHunk: HunkSource;
   readonly RepositoryContributor: ContributorSource;
+  readonly Person: PersonSource;
   readonly Search: SearchSource;
   readonly SearchResults: SearchResultsSource;
   readonly SearchResultsStats: SearchSource;

@@ -65,6 +65,29 @@ t.test("code owners", async (t) => {
     t.match(await ownership("bob", "acme/with", ".github/CODEOWNERS"), { nodes: [], totalOwners: 0 });
   });
 
+  await t.test("the accounts of authors, by a verified address", async (t) => {
+    const query = `{ repository(name: "acme/with") {
+      commit(rev: "") { author { person { name user { username } } } committer { person { user { username } } } }
+      contributors(first: 1) { nodes { person { user { username } } } }
+    } }`;
+    const authors = (asker: "anonymous" | "bob", user: unknown): Promise<void> =>
+      site.data(asker, query).then((data) => {
+        t.same(data, {
+          repository: {
+            commit: { author: { person: { name: "Fixture", user } }, committer: { person: { user } } },
+            contributors: { nodes: [{ person: { user } }] },
+          },
+        });
+      });
+    await authors("bob", null);
+    await site.data(
+      "admin",
+      'mutation { createUser(username: "fay", email: "fixture@example.org") { user { username } } }',
+    );
+    await authors("bob", { username: "fay" });
+    await authors("anonymous", null);
+  });
+
   await t.test("set for a repository that has no file", async (t) => {
     const [repoName, content] = ["acme/without", "lib @ann\nweb/ web@acme.test\n"];
     for (const [field, name, message] of [
