@@ -41,8 +41,8 @@ export class Output {
     return this.#error !== undefined && isReaderGone(this.#error);
   }
 
-  async write(text: string): Promise<void> {
-    if (text !== "" && this.#error === undefined && !this.#stream.write(text))
+  async write(text: string | Uint8Array): Promise<void> {
+    if (text.length > 0 && this.#error === undefined && !this.#stream.write(text))
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });

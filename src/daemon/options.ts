@@ -281,7 +281,7 @@ export const optionTable = {
     max: 2 ** 50,
     unit: "bytes",
     description:
-      "Size of the CSV files that are kept of the results of search jobs, in addition to jobs.totalBytes. The file that was not read for the longest time is removed first; it is made again when it is asked for.",
+      "Size of the CSV and Parquet files that are kept of the results of search jobs, in addition to jobs.totalBytes. The file that was not read for the longest time is removed first; it is made again when it is asked for.",
   },
   "jobs.retentionDays": {
     kind: "integer",

@@ -15,7 +15,7 @@ export interface JobLimits {
   /** Bytes of the results and logs of all jobs. */
   readonly totalBytesMax: number;
   readonly retentionDays: number;
-  /** Bytes of the results as tables: CSV. */
+  /** Bytes of the results as tables: CSV and Parquet. */
   readonly exportBytesMax: number;
   /** Of the search of one batch. */
   readonly timeoutMs: number;

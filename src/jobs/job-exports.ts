@@ -2,7 +2,7 @@ import { mkdir, open, type FileHandle, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { TrawlError } from "../base/errors.js";
 import type { ReadPool } from "../pool/read-pool.js";
-import type { TableFormat } from "../protocol/export-messages.js";
+import type { ConvertedResults, ConvertResults, TableFormat } from "../protocol/export-messages.js";
 import type { JobRecord } from "./job-record.js";
 
 /** Of one part, waiting for a thread included. */
@@ -45,6 +45,10 @@ interface Table {
   /** Bytes of the JSON lines that are converted. */
   sourceBytes: number;
   byteCount: number;
+  /** Of a Parquet file: what its end has to say about its parts, while it has none. */
+  rowGroups: readonly Uint8Array[];
+  /** Whether the file can be read. A Parquet file has an end, after which nothing can be appended. */
+  isReadable: boolean;
   /** Bytes that the part being converted may have. */
   reservedBytes: number;
   /** Resolves when what was committed at its start is converted. */
@@ -54,10 +58,12 @@ interface Table {
   isRemoved: boolean;
 }
 
+type PartRequest = Omit<ConvertResults, "from" | "targetBytes" | "targetBytesMax">;
+
 /**
  * The results of jobs as tables: a cache of files, which the read workers write from the JSON lines, one part after another.
  * A conversion that nobody waits for any more stops, and goes on from there with the next request. What more a running job
- * commits is appended.
+ * commits is appended to CSV; a Parquet file is made again.
  */
 export class JobExports {
   readonly #environment: ExportEnvironment;
@@ -86,7 +92,10 @@ export class JobExports {
     for (const { stop } of this.#tables.values()) Atomics.store(stop, 0, 1);
   }
 
-  /** The table of what the job had committed when this was called. `source` has the JSON lines. */
+  /**
+   * The table of at least what the job had committed when this was called; of a Parquet file, when its conversion began.
+   * `source` has the JSON lines.
+   */
   async open(job: JobRecord, source: string, format: TableFormat, request: ExportRequest): Promise<OpenTable> {
     await this.#started;
     // Reports a missing file with its code. There may be none if it would be empty.
@@ -123,7 +132,8 @@ export class JobExports {
     const key = `${id}.${format}`;
     const known = this.#tables.get(key);
     this.#tables.delete(key);
-    if (known !== undefined && known.startedAt === startedAt && known.sourceBytes <= resultBytes) {
+    const isEnded = known?.format === "parquet" && known.isReadable && known.sourceBytes < resultBytes;
+    if (known !== undefined && known.startedAt === startedAt && !isEnded) {
       this.#tables.set(key, known);
       return known;
     }
@@ -136,6 +146,8 @@ export class JobExports {
       path: join(this.#environment.folder, `${id}-${++this.#tableCount}.${format}`),
       sourceBytes: 0,
       byteCount: 0,
+      rowGroups: [],
+      isReadable: false,
       reservedBytes: 0,
       running: undefined,
       stop: newStop(),
@@ -148,7 +160,7 @@ export class JobExports {
 
   /** Joins the conversion that runs, and starts another one until all is converted that was committed. */
   async #complete(table: Table, job: JobRecord, source: string, request: ExportRequest): Promise<void> {
-    while (table.sourceBytes < job.resultBytes || table.byteCount === 0) {
+    while (!table.isReadable || (table.format === "csv" && table.sourceBytes < job.resultBytes)) {
       if (!request.isOpen()) throw new TrawlError("cancelled", "nobody waits for the table");
       if (table.isRemoved) throw new TrawlError("not-found", "the search job or its table was removed meanwhile");
       if (table.running === undefined) {
@@ -168,34 +180,34 @@ export class JobExports {
   }
 
   async #convert(table: Table, to: number, source: string, client: string): Promise<void> {
-    const { reads, baseUrl } = this.#environment;
-    const { format, path: target, stop } = table;
-    do {
-      const { sourceBytes: from, byteCount: targetBytes } = table;
-      const room = this.#reserve(table);
-      try {
-        const done = await reads.run(
-          {
-            kind: "convert-results",
-            format,
-            source,
-            from,
-            to,
-            target,
-            targetBytes,
-            targetBytesMax: targetBytes + room,
-            baseUrl: baseUrl(),
-          },
-          { timeoutMs: partTimeoutMs, stop, client },
-        );
-        if (!table.isRemoved) this.#byteCount += done.targetBytes - targetBytes;
-        table.sourceBytes = done.to;
-        table.byteCount = done.targetBytes;
-      } finally {
-        this.#byteCount -= table.reservedBytes;
-        table.reservedBytes = 0;
-      }
-    } while (table.sourceBytes < to);
+    const { baseUrl } = this.#environment;
+    const { format, path: target } = table;
+    const request = { kind: "convert-results", format, source, to, target, baseUrl: baseUrl() } as const;
+    if (table.sourceBytes < to || table.byteCount === 0) {
+      do {
+        const { rowGroup } = await this.#convertPart(table, { ...request, rowGroups: undefined }, client);
+        if (rowGroup !== undefined) table.rowGroups = [...table.rowGroups, rowGroup];
+      } while (table.sourceBytes < to);
+    }
+    if (format === "parquet") await this.#convertPart(table, { ...request, rowGroups: table.rowGroups }, client);
+    table.rowGroups = [];
+    table.isReadable = true;
+  }
+
+  async #convertPart(table: Table, request: PartRequest, client: string): Promise<ConvertedResults> {
+    const { sourceBytes: from, byteCount: targetBytes, stop } = table;
+    const targetBytesMax = targetBytes + this.#reserve(table);
+    try {
+      const limits = { timeoutMs: partTimeoutMs, stop, client };
+      const done = await this.#environment.reads.run({ ...request, from, targetBytes, targetBytesMax }, limits);
+      if (!table.isRemoved) this.#byteCount += done.targetBytes - targetBytes;
+      table.sourceBytes = done.to;
+      table.byteCount = done.targetBytes;
+      return done;
+    } finally {
+      this.#byteCount -= table.reservedBytes;
+      table.reservedBytes = 0;
+    }
   }
 
   /** Takes room for a part. Removes tables that nobody waits for, as far as it has to. */

@@ -1,5 +1,5 @@
 /** A format with one row for each result, made from the JSON lines of a search job. */
-export type TableFormat = "csv";
+export type TableFormat = "csv" | "parquet";
 
 /** Converts a part of the results of a search job, and appends it to a file. */
 export interface ConvertResults {
@@ -16,10 +16,14 @@ export interface ConvertResults {
   readonly targetBytesMax: number;
   /** What precedes the paths of pages in URLs. */
   readonly baseUrl: string;
+  /** To end a Parquet file, after its last part: `rowGroup` of each part, in their order. */
+  readonly rowGroups: readonly Uint8Array[] | undefined;
 }
 
 export interface ConvertedResults {
   /** Where the next part begins. */
   readonly to: number;
   readonly targetBytes: number;
+  /** What the end of a Parquet file must say about this part. */
+  readonly rowGroup: Uint8Array | undefined;
 }

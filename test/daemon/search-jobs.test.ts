@@ -1,7 +1,9 @@
 /** Search jobs: results exactly once, whatever happens while they run. */
 import assert from "node:assert/strict";
-import { appendFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { appendFileSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { parquetReadObjects } from "hyparquet";
 import t, { type Test } from "tap";
 import { globalId } from "../../src/browse/ids.js";
 import { parseCsv } from "../support/csv.js";
@@ -109,7 +111,10 @@ t.test("a job has all results exactly once, also if the daemon is killed while i
   t.equal((await ann.get("/.api/search/export/1.csv")).status, 404);
   t.equal((await ann.get("/.api/search/export/x.jsonl")).status, 400);
   const unknown = await ann.get("/.api/search/export/2.xlsx");
-  t.match(`${unknown.status} ${await unknown.text()}`, /^400 the path ends with .* 1\.jsonl, 1\.csv or 1\.log\n$/);
+  t.match(
+    `${unknown.status} ${await unknown.text()}`,
+    /^400 the path ends with .* 1\.jsonl, 1\.csv, 1\.parquet or 1\.log\n$/,
+  );
   t.equal((await ann.get("/.api/search/export/999.jsonl")).status, 404);
   const invalid = await ann.graphql(`{ validateSearchJob(query: "r:[") { alwaysNil } }`);
   t.ok(invalid.errors, "an invalid query is refused");
@@ -191,11 +196,21 @@ t.test("results can be read as a table, compressed and in parts", async (t) => {
       expected,
     );
     t.ok(rows.every((row) => row["kind"] === kind && row["repository"] === "code" && row["cut"] === "false"));
-    for (const url of [tableUrl, job.URL ?? ""]) await readInParts(t, ann, url);
+    const parquetUrl = (job.URL ?? "").replace(/jsonl$/, "parquet");
+    const parquet = await ann.get(parquetUrl, { "Accept-Encoding": "gzip" });
+    t.equal(parquet.headers.get("content-type"), "application/vnd.apache.parquet");
+    t.equal(parquet.headers.get("content-encoding"), null, "it is compressed in itself");
+    const records = await parquetReadObjects({ file: await parquet.arrayBuffer() });
+    t.same(
+      records.map((record) => mapValues(record, (value) => String(value ?? ""))),
+      rows.map((row) => mapValues(row, (value) => value.replace(/^'/, ""))),
+      "CSV has the same values, and apostrophes before formulas",
+    );
+    for (const url of [tableUrl, parquetUrl, job.URL ?? ""]) await readInParts(t, ann, url);
   }
-  t.equal(readdirSync(join(daemon.data, "jobs", "exports")).length, 4);
+  t.equal(readdirSync(join(daemon.data, "jobs", "exports")).length, 8);
   await ann.delete((await ann.job(globalId("SearchJob", 1)))?.id ?? "");
-  t.equal(readdirSync(join(daemon.data, "jobs", "exports")).length, 3);
+  t.equal(readdirSync(join(daemon.data, "jobs", "exports")).length, 6);
 });
 
 /** The path and the text of each row that a match object becomes. */
@@ -209,11 +224,19 @@ async function readInParts(t: Test, client: JobClient, url: string): Promise<voi
   const whole = await client.get(url, { "Accept-Encoding": "identity" });
   const bytes = Buffer.from(await whole.arrayBuffer());
   const etag = whole.headers.get("etag") ?? "";
+  await readRanges(t, client, url, etag, bytes);
+  if (url.endsWith("parquet")) return;
   const compressed = await client.get(url, { "Accept-Encoding": "gzip" });
   t.equal(compressed.headers.get("content-encoding"), "gzip");
   t.equal(compressed.headers.get("accept-ranges"), null);
   t.not(compressed.headers.get("etag"), etag);
   t.same(Buffer.from(await compressed.arrayBuffer()), bytes);
+  const gone = await client.get(url, { Range: "bytes=1-", "If-Range": compressed.headers.get("etag") ?? "" });
+  t.equal(gone.status, 200, "a compressed file is not continued with a range of the other");
+  await gone.arrayBuffer();
+}
+
+async function readRanges(t: Test, client: JobClient, url: string, etag: string, bytes: Buffer): Promise<void> {
   const half = bytes.length >> 1;
   const parts = [`bytes=0-${half - 1}`, `bytes=${half}-`].map(async (Range) => {
     const part = await client.get(url, { Range, "If-Range": etag, "Accept-Encoding": "gzip" });
@@ -222,9 +245,10 @@ async function readInParts(t: Test, client: JobClient, url: string): Promise<voi
     return Buffer.from(await part.arrayBuffer());
   });
   t.same(Buffer.concat(await Promise.all(parts)), bytes);
-  const gone = await client.get(url, { Range: "bytes=1-", "If-Range": compressed.headers.get("etag") ?? "" });
-  t.equal(gone.status, 200, "a compressed file is not continued with a range of the other");
-  await gone.arrayBuffer();
+}
+
+function mapValues<V>(record: Readonly<Record<string, V>>, change: (value: V) => string): Record<string, string> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
 }
 
 t.test("all jobs share a limit in bytes; results are not part of a backup", async (t) => {
@@ -388,7 +412,12 @@ t.test("the command line creates, reads and removes jobs", async (t) => {
     parseCsv(table.out).reduce((sum, row) => sum + Number(row["match_count"]), 0),
     2 * fileCount * 40,
   );
-  t.match(await job("results", "1", "--format", "xml"), { exitCode: 2, err: /Allowed are jsonl, csv/ });
+  const parquet = join(dataDirectory(t), "results.parquet");
+  const command = ["job", "results", "1", "--format", "parquet", "--endpoint", daemon().url, "--token", token];
+  execFileSync("bin/trawl", command, { stdio: ["ignore", openSync(parquet, "w"), "inherit"] });
+  const records = await parquetReadObjects({ file: new Uint8Array(readFileSync(parquet)).buffer });
+  t.equal(records.length, parseCsv(table.out).length);
+  t.match(await job("results", "1", "--format", "xml"), { exitCode: 2, err: /Allowed are jsonl, csv, parquet/ });
   t.match((await job("logs", "1")).out, /^Repository,Revision,.*\nrepo\d,/);
   t.match(await job("restart", "1"), { exitCode: 0, out: "2\n" });
   t.match(await job("wait", "2"), { exitCode: 0 });

@@ -21,6 +21,7 @@ const packageOwners: Readonly<Record<string, string | readonly string[]>> = {
   "graphql-jit": "graphql",
   "@node-rs/argon2": "account",
   "highlight.js": "worker",
+  "hyparquet-writer": "worker",
   "@modelcontextprotocol/server": "mcp",
 };
 

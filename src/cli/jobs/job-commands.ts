@@ -15,7 +15,7 @@ interface TypedResults extends TypedJob {
   readonly format: (typeof exportFormats)[number];
 }
 
-const exportFormats = ["jsonl", "csv"] as const;
+const exportFormats = ["jsonl", "csv", "parquet"] as const;
 
 /** The largest number of jobs that one list shows. */
 const listMax = 10_000;

@@ -72,11 +72,11 @@ export class JobCommands {
   }
 
   /** Prints what is stored of the results or of the log. */
-  async download(id: string, ending: "jsonl" | "csv" | "log"): Promise<boolean> {
+  async download(id: string, ending: "jsonl" | "csv" | "parquet" | "log"): Promise<boolean> {
     const key = numericKey(parseId(id), "SearchJob");
     const url = urlAt(this.#connection, `.api/search/export/${key}.${ending}`);
     const response = await send(this.#connection, { url, accept: "*/*" });
-    for await (const part of response.setEncoding("utf8") as AsyncIterable<string>) {
+    for await (const part of response as AsyncIterable<Buffer>) {
       await this.#output.write(part);
       if (this.#output.closed) break;
     }

@@ -21,7 +21,7 @@ export interface ExportServices {
 }
 
 /** What a path of the route ends with. */
-type Ending = "jsonl" | "csv" | "log";
+type Ending = "jsonl" | "csv" | "parquet" | "log";
 
 /** A committed part of a file. */
 interface Exported {
@@ -33,20 +33,28 @@ interface Exported {
 
 /** The patterns of paths, and what FILE is in each: the number of a job and the ending of a file's name. */
 export const exportPaths: readonly (readonly [pattern: string, file: RegExp, example: string])[] = [
-  ["/.api/search/export/FILE", /^([0-9]{1,15})\.(jsonl|csv|log)$/, "1.jsonl, 1.csv or 1.log"],
+  ["/.api/search/export/FILE", /^([0-9]{1,15})\.(jsonl|csv|parquet|log)$/, "1.jsonl, 1.csv, 1.parquet or 1.log"],
   // A link of a page sends no header of its own, without which a session is not valid below `/.api/`.
-  ["/-/search-jobs/FILE", /^([0-9]{1,15})\.(jsonl|csv|log)$/, "1.jsonl, 1.csv or 1.log"],
+  ["/-/search-jobs/FILE", /^([0-9]{1,15})\.(jsonl|csv|parquet|log)$/, "1.jsonl, 1.csv, 1.parquet or 1.log"],
   [
     "/api/users/-/searchJobs/FILE",
-    /^([0-9]{1,15})\/(?:results\.(?=jsonl|csv)|logs\.(?=log))(jsonl|csv|log)$/,
-    "1/results.jsonl, 1/results.csv or 1/logs.log",
+    /^([0-9]{1,15})\/(?:results\.(?=[jcp])|logs\.(?=log))(jsonl|csv|parquet|log)$/,
+    "1/results.jsonl, 1/results.csv, 1/results.parquet or 1/logs.log",
   ],
 ];
 
-const kinds: Readonly<Record<Ending, { readonly type: string; readonly fileEnding: string }>> = {
-  jsonl: { type: "application/jsonl; charset=utf-8", fileEnding: "jsonl" },
-  csv: { type: "text/csv; charset=utf-8", fileEnding: "csv" },
-  log: { type: "text/csv; charset=utf-8", fileEnding: "log.csv" },
+interface Kind {
+  readonly type: string;
+  readonly fileEnding: string;
+  /** Compressing it again is not worth the work. */
+  readonly isCompressed: boolean;
+}
+
+const kinds: Readonly<Record<Ending, Kind>> = {
+  jsonl: { type: "application/jsonl; charset=utf-8", fileEnding: "jsonl", isCompressed: false },
+  csv: { type: "text/csv; charset=utf-8", fileEnding: "csv", isCompressed: false },
+  parquet: { type: "application/vnd.apache.parquet", fileEnding: "parquet", isCompressed: true },
+  log: { type: "text/csv; charset=utf-8", fileEnding: "log.csv", isCompressed: false },
 };
 
 /**
@@ -65,7 +73,8 @@ export function exportHandler(services: ExportServices, file: RegExp, example: s
       try {
         const name = `search-jobs_${id}.${kinds[ending].fileEnding}`;
         const headers = { "Content-Type": kinds[ending].type, "Content-Disposition": `attachment; filename="${name}"` };
-        await sendExport(request, response, exported, headers, services.stallMs);
+        const takesGzip = !kinds[ending].isCompressed && acceptsGzip(request);
+        await sendExport(request, response, { ...exported, headers, takesGzip }, services.stallMs);
       } finally {
         await exported.file?.close();
       }
@@ -93,7 +102,7 @@ async function openExport(
 ): Promise<Exported> {
   const job = jobs.get(id, viewer);
   const state = `${id}-${job.startedAt}`;
-  if (ending !== "csv") {
+  if (ending === "jsonl" || ending === "log") {
     const [path, byteCount] =
       ending === "log" ? [jobs.files(id).log, job.logBytes] : [jobs.files(id).results, job.resultBytes];
     return { file: byteCount === 0 ? undefined : await open(path, "r"), byteCount, etag: `"${state}"` };
@@ -103,7 +112,8 @@ async function openExport(
     isOpen: () => !response.closed,
     onClosed: (callback) => response.onClosed(callback),
   });
-  return { file, byteCount, etag: `"${state}-${ending}"` };
+  // What a running job commits later changes the end of a Parquet file.
+  return { file, byteCount, etag: ending === "csv" ? `"${state}-csv"` : `"${state}-parquet-${byteCount}"` };
 }
 
 function replyError(error: unknown, id: string, response: HttpResponse, log: Log): void {
@@ -127,11 +137,19 @@ function replyError(error: unknown, id: string, response: HttpResponse, log: Log
   response.fail();
 }
 
+interface Sent extends Exported {
+  readonly headers: Headers;
+  readonly takesGzip: boolean;
+}
+
+function acceptsGzip({ headers }: HttpRequest): boolean {
+  return !headers.has("range") && acceptedEncoding(headers.get("accept-encoding")) === "gzip";
+}
+
 async function sendExport(
   request: HttpRequest,
   response: HttpResponse,
-  { file, byteCount, etag }: Exported,
-  typeHeaders: Headers,
+  { file, byteCount, etag, headers: typeHeaders, takesGzip }: Sent,
   stallMs: number,
 ): Promise<void> {
   const headers: Headers = {
@@ -145,8 +163,7 @@ async function sendExport(
   if (wanted.kind === "unsatisfiable")
     return response.reply(416, { ...whole, "Content-Range": `bytes */${byteCount}` }, `there are ${byteCount} bytes\n`);
   if (file === undefined) return response.reply(200, whole, "");
-  const takesGzip = acceptedEncoding(request.headers.get("accept-encoding")) === "gzip";
-  if (takesGzip && !request.headers.has("range")) {
+  if (takesGzip) {
     // A tag of its own: with that of the file, a client could continue one with a range of the other.
     const compressed = { ...headers, ETag: `${etag.slice(0, -1)}-gzip"`, "Content-Encoding": "gzip" };
     return await sendGzip({ file, from: 0, to: byteCount }, response.startStream(200, compressed), stallMs);

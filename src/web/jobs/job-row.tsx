@@ -12,6 +12,11 @@ const stateNames: Readonly<Record<SearchJob["state"], string>> = {
   CANCELED: "stopped",
 };
 
+const tableFormats = [
+  ["csv", "CSV"],
+  ["parquet", "Parquet"],
+] as const;
+
 interface JobRowProps {
   readonly job: SearchJob;
   readonly changed: () => void;
@@ -55,11 +60,13 @@ export function JobRow({ job, changed }: JobRowProps) {
             Results<span class="unseen"> of {query}</span>
           </a>
         )}
-        {results !== null && (
-          <a class="button" href={findPath(results.replace(/jsonl$/, "csv"))} download>
-            CSV<span class="unseen"> of {query}</span>
-          </a>
-        )}
+        {results !== null &&
+          tableFormats.map(([ending, name]) => (
+            <a key={ending} class="button" href={findPath(results.replace(/jsonl$/, ending))} download>
+              {name}
+              <span class="unseen"> of {query}</span>
+            </a>
+          ))}
         {logURL !== null && (
           <a class="button" href={findPath(logURL)} download>
             Log<span class="unseen"> of {query}</span>

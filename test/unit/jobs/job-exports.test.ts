@@ -1,13 +1,14 @@
 /** Tables of the results of jobs: what is converted, kept and removed. The conversion is the real one. */
 import { appendFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import t, { type Test } from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
 import { JobExports } from "../../../src/jobs/job-exports.js";
 import { type JobRecord, newJob } from "../../../src/jobs/job-record.js";
 import type { ReadPool } from "../../../src/pool/read-pool.js";
 import { stopWhenSet } from "../../../src/base/stop-signal.js";
-import type { ConvertResults } from "../../../src/protocol/export-messages.js";
+import type { ConvertResults, TableFormat } from "../../../src/protocol/export-messages.js";
 import type { ReadContext } from "../../../src/worker/read/context.js";
 import { answerConvertResults } from "../../../src/worker/read/convert-results.js";
 import { parseCsv } from "../../support/csv.js";
@@ -33,20 +34,21 @@ function site(t: Test, bytesMax = 1 << 30) {
   const grow = (job: JobRecord, ...paths: string[]): JobRecord => {
     const lines = paths.map((path) => `${JSON.stringify({ type: "path", repository: "r", path })}\n`).join("");
     appendFileSync(source(job.id), lines);
-    return { ...job, resultBytes: job.resultBytes + lines.length };
+    return { ...job, resultBytes: job.resultBytes + Buffer.byteLength(lines) };
   };
-  const read = async (job: JobRecord): Promise<string> => {
+  const readBytes = async (job: JobRecord, format: TableFormat): Promise<Buffer> => {
     const request = { client: "c", isOpen: () => true, onClosed: () => undefined };
-    const { file, byteCount } = await exports.open(job, source(job.id), "csv", request);
+    const { file, byteCount } = await exports.open(job, source(job.id), format, request);
     const bytes = Buffer.alloc(byteCount);
     await file.read(bytes, 0, byteCount, 0);
     await file.close();
-    return bytes.toString();
+    return bytes;
   };
+  const read = async (job: JobRecord): Promise<string> => (await readBytes(job, "csv")).toString();
   const setBefore = (act: () => Promise<void>): void => {
     before = act;
   };
-  return { folder: join(folder, "exports"), requests, exports, source, grow, read, setBefore };
+  return { folder: join(folder, "exports"), requests, exports, source, grow, read, readBytes, setBefore };
 }
 
 const job = (id: number): JobRecord => ({ ...newJob(id, "q", 1), startedAt: "2026-01-01T00:00:00.000Z" });
@@ -73,6 +75,29 @@ t.test("what a job commits later is appended, and a run of its own begins anew",
   writeFileSync(source(1), "");
   const again = grow({ ...job(1), startedAt: "2026-01-02T00:00:00.000Z" }, "d");
   t.same(pathsOf(await read(again)), ["d"]);
+  await exports.remove(1);
+  t.same(readdirSync(folder), []);
+});
+
+t.test("a Parquet file has all parts, and is made again when the job has more", async (t) => {
+  const { folder, requests, exports, grow, readBytes } = site(t);
+  await exports.start();
+  const pathsIn = async (bytes: Buffer) =>
+    (await parquetReadObjects({ file: new Uint8Array(bytes).buffer })).map(({ path }) => path as string);
+  t.same(await pathsIn(await readBytes(job(1), "parquet")), []);
+  // Each part has at most 8 MiB of JSON lines.
+  const paths = Array.from({ length: 2100 }, (_, i) => `${i}${"x".repeat(10_000)}\0=é`);
+  const small = grow(job(1), ...paths);
+  const bytes = await readBytes(small, "parquet");
+  t.same(await pathsIn(bytes), paths);
+  t.equal(requests.length, 2 + 3 + 1, "three parts and the end");
+  t.equal((await parquetMetadataAsync(new Uint8Array(bytes).buffer)).row_groups.length, 3);
+  const large = grow(small, "last");
+  const [again] = await Promise.all([readBytes(large, "parquet"), readBytes(large, "parquet")]);
+  t.same(await pathsIn(again), [...paths, "last"]);
+  t.equal(requests.length, 2 + 3 + 1 + 3 + 1);
+  await readBytes(large, "parquet");
+  t.equal(requests.length, 2 + 3 + 1 + 3 + 1, "it is kept");
   await exports.remove(1);
   t.same(readdirSync(folder), []);
 });
