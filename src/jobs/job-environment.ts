@@ -2,6 +2,7 @@ import type { Log } from "../base/log.js";
 import type { Repository } from "../model/repository.js";
 import type { Viewer } from "../model/viewer.js";
 import type { ReadPool } from "../pool/read-pool.js";
+import type { Kernel } from "../native/kernel/kernel.js";
 import type { Searcher } from "../search/searcher.js";
 import type { RecordStore } from "../store/record-store.js";
 
@@ -31,6 +32,7 @@ export interface JobEnvironment {
   readonly repository: (id: number) => Repository | undefined;
   /** The viewer as which a user's job searches; undefined if the user no longer exists. */
   readonly viewerOf: (userId: number) => Viewer | undefined;
+  readonly kernel: Pick<Kernel, "scan">;
   readonly log: Log;
   readonly limits: JobLimits;
 }

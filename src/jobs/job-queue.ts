@@ -7,6 +7,7 @@ import { type JobRecord, timeAfter, withoutResults } from "./job-record.js";
 import { JobRun, jobRequest, type JobServices } from "./job-run.js";
 import type { JobSpace } from "./job-space.js";
 import type { JobStore } from "./job-store.js";
+import { LineSplitter } from "./line-splitter.js";
 
 /** After an error of the disk, a job is tried again after this time. */
 const retryMs = 5_000;
@@ -45,13 +46,15 @@ export class JobQueue {
 
   /** `remove` deletes a job that has ended. */
   constructor(environment: JobEnvironment, jobs: JobStore, space: JobSpace, remove: (id: number) => Promise<void>) {
-    const { searcher, repository, limits } = environment;
+    const { searcher, repository, limits, kernel } = environment;
+    const splitter = new LineSplitter(kernel);
     this.#environment = environment;
     this.#jobs = jobs;
     this.#space = space;
     this.#remove = remove;
     const commit = (next: JobRecord, failedIds: readonly number[]): Promise<void> => jobs.put(next, { failedIds });
-    this.#services = { searcher, repository, commit, timeoutMs: limits.timeoutMs, bytesMax: limits.bytesMax, space };
+    const { timeoutMs, bytesMax } = limits;
+    this.#services = { searcher, repository, commit, splitter, timeoutMs, bytesMax, space };
   }
 
   start(): void {

@@ -7,6 +7,7 @@ import type { Searcher } from "../search/searcher.js";
 import type { JobFiles, OpenFiles } from "./job-files.js";
 import { type JobRecord, timeAfter } from "./job-record.js";
 import { logLines } from "./job-log.js";
+import type { LineSplitter } from "./line-splitter.js";
 import type { JobSpace } from "./job-space.js";
 import { ResultSink } from "./result-sink.js";
 
@@ -34,6 +35,7 @@ export interface JobServices {
   readonly commit: (job: JobRecord, failedIds: readonly number[]) => Promise<void>;
   /** Whether the job has to let another one run; it is continued later. */
   readonly mustPause: () => boolean;
+  readonly splitter: LineSplitter;
   readonly timeoutMs: number;
   /** Bytes of the results of one job. */
   readonly bytesMax: number;
@@ -199,9 +201,9 @@ export class JobRun {
   }
 
   async #search(ids: readonly number[]): Promise<BatchOutcome> {
-    const { bytesMax, space, timeoutMs, searcher } = this.#services;
+    const { bytesMax, space, timeoutMs, searcher, splitter } = this.#services;
     const limits = { bytesMax: bytesMax - this.#job.resultBytes, take: (count: number) => space.take(count) };
-    const sink = new ResultSink(this.#files.results, limits);
+    const sink = new ResultSink(this.#files.results, splitter, limits);
     this.#sink = sink;
     let end: SearchEnd | undefined;
     const scope = { repositoryIds: new Set(ids), timeoutMs };

@@ -13,6 +13,7 @@ import { IngestPool } from "../../pool/ingest-pool.js";
 import { ReadPool } from "../../pool/read-pool.js";
 import { SearchPool, searchWorkerEntry } from "../../pool/search-pool.js";
 import { jobsFolder, SearchJobs } from "../../jobs/search-jobs.js";
+import { loadKernel } from "../../native/kernel/load.js";
 import { ResumableStreams, resumeFolder } from "../../resume/resumable-streams.js";
 import { CommitLists } from "../../search/history/commit-lists.js";
 import { CommitAttributeReader } from "../../search/revisions/commit-attributes.js";
@@ -212,7 +213,7 @@ function createSearcher(options: ResolvedOptions, parts: SearchParts): Searcher 
 }
 
 function createJobs(
-  { data, jobs }: ResolvedOptions,
+  { data, jobs, kernel }: ResolvedOptions,
   searcher: Searcher,
   { stores, accounts, catalog, threads, log }: Pick<DaemonParts, "stores" | "accounts" | "catalog" | "threads" | "log">,
 ): SearchJobs {
@@ -227,6 +228,7 @@ function createJobs(
       const user = accounts.user(userId);
       return user === undefined ? undefined : accounts.toViewer(user);
     },
+    kernel: loadKernel(kernel),
     log,
     limits: {
       concurrent: jobs.concurrent,

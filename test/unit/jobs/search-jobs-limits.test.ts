@@ -11,6 +11,7 @@ import { JobRetention } from "../../../src/jobs/job-retention.js";
 import { JobSpace } from "../../../src/jobs/job-space.js";
 import { JobStore } from "../../../src/jobs/job-store.js";
 import { SearchJobs } from "../../../src/jobs/search-jobs.js";
+import { portableKernel } from "../../../src/native/kernel/portable.js";
 import { anonymous, type Viewer } from "../../../src/model/viewer.js";
 import { RecordStore } from "../../../src/store/record-store.js";
 import { realDirectory } from "../../support/fault-layer.js";
@@ -45,6 +46,7 @@ function site(t: Test) {
       baseUrl: () => "",
       repository: () => undefined,
       viewerOf: viewer,
+      kernel: portableKernel,
       log,
       limits: { ...limits, ...changed },
     });
