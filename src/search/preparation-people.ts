@@ -4,7 +4,7 @@ import type { FindCondition } from "../protocol/search-options.js";
 import { contributorFilters, PeopleTable, type PeopleOfCommit } from "../protocol/people-table.js";
 import { commitKey, type KnownAttribute } from "./revisions/commit-attributes.js";
 import { find } from "./repositories/find.js";
-import { emptyFound } from "./repositories/repository-conditions.js";
+import { emptyResults } from "./repositories/repository-conditions.js";
 import { keepRevisions, type Resolution } from "./repositories/repository-resolver.js";
 import {
   type OwnersLookup,
@@ -46,7 +46,7 @@ export async function preparePeople(
     .map((resolution, i) => ({
       file: plan.basicQueries[i].text,
       selection: resolution.selection,
-      found: emptyFound(resolution),
+      found: emptyResults(resolution, 1)[0],
     }))
     .filter(({ file }, i) => file !== undefined && asking[i]) as FindCondition[];
   const owning = searched.map(({ selection, found }) => ({

@@ -414,7 +414,7 @@ t.test("the command line creates, reads and removes jobs", async (t) => {
   );
   const parquet = join(dataDirectory(t), "results.parquet");
   const command = ["job", "results", "1", "--format", "parquet", "--endpoint", daemon().url, "--token", token];
-  execFileSync("bin/trawl", command, { stdio: ["ignore", openSync(parquet, "w"), "inherit"] });
+  execFileSync("bin/trawl", command, { stdio: ["ignore", openSync(parquet, "w"), "pipe"] });
   const records = await parquetReadObjects({ file: new Uint8Array(readFileSync(parquet)).buffer });
   t.equal(records.length, parseCsv(table.out).length);
   t.match(await job("results", "1", "--format", "xml"), { exitCode: 2, err: /Allowed are jsonl, csv, parquet/ });

@@ -8,7 +8,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { monotonicMs, sleep } from "../../src/base/deadline.js";
-import { dataDirectory, testDaemon } from "../support/daemon.js";
+import { dataDirectory, testDaemon, preparedAhead } from "../support/daemon.js";
 import { FaultLayer, layerMissing, realDirectory } from "../support/fault-layer.js";
 import { quantile, record, rounds, scaled } from "../support/full-run.js";
 import { fixture } from "../support/git-mirror.js";
@@ -57,7 +57,7 @@ t.test("repeated reloads, including invalid ones", { timeout: 3_600_000 }, async
   const write = (count: number): void =>
     writeFileSync(config, JSON.stringify({ repositories: sources.slice(0, count) }));
   write(3);
-  const daemon = await testDaemon(t, ["--config", config, ...options], data);
+  const daemon = await testDaemon(t, ["--config", config, ...options, ...preparedAhead], data);
   const states = async (): Promise<string> => (await daemon.list()).map(({ state }) => state).join(" ");
   await until("all are searchable", async () => (await states()) === "searchable searchable searchable");
   const countOf = (what: "fd" | "task"): number => readdirSync(`/proc/${daemon.pid}/${what}`).length;

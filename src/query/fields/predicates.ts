@@ -1,6 +1,6 @@
 import { revisionProblem } from "../../model/revision-syntax.js";
 import { TrawlError } from "../../base/errors.js";
-import { analyseRegexp } from "../../regexp/analysis/analyse.js";
+import { parseRegexp } from "../../regexp/syntax/parse.js";
 import { isOperator, type FieldNode, type QueryNode } from "../syntax/ast.js";
 import { readDateMs } from "./dates.js";
 import { parseRaw } from "../syntax/parse.js";
@@ -107,7 +107,7 @@ function checkAtTime(argument: string, nowMs: number): void {
 
 function checkRegexp(source: string, before: string): void {
   try {
-    analyseRegexp(source, false);
+    parseRegexp(source, false);
   } catch (error) {
     if (!(error instanceof TrawlError) || error.code !== "bad-query") throw error;
     throw bad(before + error.message);

@@ -1,5 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
-import { analyseRegexp } from "../../regexp/analysis/analyse.js";
+import { parseRegexp } from "../../regexp/syntax/parse.js";
 import type { FieldNode } from "../syntax/ast.js";
 import { queryLimits } from "../syntax/limits.js";
 import type { TextPredicate, MetadataTest, RepositoryPredicate } from "./plan.js";
@@ -153,7 +153,7 @@ function checkRegexp(source: string, before: string): void {
   if (source.length > queryLimits.namePatternLengthMax)
     throw bad(`${before}a regexp longer than ${queryLimits.namePatternLengthMax} characters`);
   try {
-    analyseRegexp(source, false);
+    parseRegexp(source, false);
   } catch (error) {
     if (!(error instanceof TrawlError) || error.code !== "bad-query") throw error;
     throw bad(before + error.message);

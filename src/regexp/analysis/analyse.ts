@@ -79,6 +79,9 @@ function beginnings(text: string): string[] {
   return Array.from({ length: text.length }, (_, index) => text.slice(0, index + 1));
 }
 
+/** For what matches the empty text only. */
+const emptyMatch = requireOneOf(anything);
+
 /**
  * With `foldCase`, literals are lower-cased in ASCII and everything outside ASCII is unknown, because the index and the
  * kernel ignore case only for ASCII letters.
@@ -87,7 +90,7 @@ function computeRequirement(tree: Regexp, foldCase: boolean): Requirement {
   switch (tree.kind) {
     case "empty":
     case "anchor":
-      return requireOneOf(anything);
+      return emptyMatch;
     case "literal":
       return literalRequirement(tree, foldCase);
     case "class":
@@ -98,14 +101,11 @@ function computeRequirement(tree: Regexp, foldCase: boolean): Requirement {
       return repeated(computeRequirement(tree.child, foldCase), tree.min, tree.max);
     case "concat":
       return combined(
-        tree.children.map((child) => computeRequirement(child, foldCase)),
+        tree.children.map((child) => computeRequirement(child, foldCase)).filter((part) => part !== emptyMatch),
         inSequence,
       );
     case "alternate":
-      return combined(
-        tree.children.map((child) => computeRequirement(child, foldCase)),
-        anyOf,
-      );
+      return combined([...new Set(tree.children.map((child) => computeRequirement(child, foldCase)))], anyOf);
     default:
       return unreachable(tree);
   }
@@ -135,7 +135,7 @@ function combined(
   parts: readonly Requirement[],
   combine: (a: Requirement, b: Requirement) => Requirement,
 ): Requirement {
-  if (parts.length === 1) return parts[0];
+  if (parts.length < 2) return parts[0] ?? emptyMatch;
   const middle = parts.length >> 1;
   return combine(combined(parts.slice(0, middle), combine), combined(parts.slice(middle), combine));
 }

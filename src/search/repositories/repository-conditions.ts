@@ -70,13 +70,18 @@ function tableCache(table: ShardTable): BoundedMap<string, readonly Int32Array[]
 
 /** The conditions of a filter, as sent to workers. */
 export function findConditions({ conditions }: RepositoryFilter, resolution: Resolution): FindCondition[] {
-  return conditions.map(({ file }) => ({ file, selection: resolution.selection, found: emptyFound(resolution) }));
+  const results = emptyResults(resolution, conditions.length);
+  return conditions.map(({ file }, i) => ({ file, selection: resolution.selection, found: results[i] }));
 }
 
-/** Allocates the result for these repositories. */
-export function emptyFound({ repositories }: Resolution): Int32Array {
-  const idMax = repositories.reduce((max, { id }) => Math.max(max, id), 0);
-  return new Int32Array(new SharedArrayBuffer((idMax + 1) * 4));
+/**
+ * Allocates so many results for these repositories, in one piece of shared memory: a query may have hundreds of
+ * conditions, and one piece for each took most of the time.
+ */
+export function emptyResults({ repositories }: Resolution, count: number): Int32Array[] {
+  const wordCount = repositories.reduce((max, { id }) => Math.max(max, id), 0) + 1;
+  const memory = new SharedArrayBuffer(count * wordCount * 4);
+  return Array.from({ length: count }, (_, i) => new Int32Array(memory, i * wordCount * 4, wordCount));
 }
 
 /**
