@@ -77,8 +77,8 @@ export class ListedBlocks {
 }
 
 /** Whether all documents are results, with all of their matches. */
-function isWhole({ options: { plan, resultLimits }, documents }: ListedShard): boolean {
+function isWhole({ options: { plan, resultLimits, claims }, documents }: ListedShard): boolean {
   const { select } = plan.resultOptions[0];
   const hasAll = documents.only === undefined && (documents.except?.size ?? 0) === 0;
-  return hasAll && resultLimits === undefined && (select === undefined || select === "content");
+  return hasAll && resultLimits === undefined && claims === undefined && (select === undefined || select === "content");
 }

@@ -234,7 +234,7 @@ export class ShardSearch {
       if (isKnown) {
         const isLast = counted.shown.document === document && counted.shown.revision === r;
         const rowCountMax = isLast ? counted.shownRows : Number.POSITIVE_INFINITY;
-        this.#writer.addCounted(source, rowFrom, this.#rows.count, this.#pathRows, rowCountMax);
+        this.#writer.addCounted(source, rowFrom, this.#rows, this.#pathRows, rowCountMax);
         this.#added.push(document, r);
       } else {
         this.#addNew(source, r, rowFrom);

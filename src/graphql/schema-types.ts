@@ -235,7 +235,7 @@ export interface ObjectTypes {
     readonly namespaceByName: { readonly args: { readonly name: string }; readonly result: SourceOf<"Namespace"> | null };
     readonly savedSearches: { readonly args: { readonly owner?: string | null | undefined; readonly namespace?: string | null | undefined; readonly query?: string | null | undefined; readonly viewerIsAffiliated?: boolean | null | undefined; readonly includeDrafts: boolean | null; readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined; readonly orderBy: SavedSearchesOrderBy | null }; readonly result: SourceOf<"SavedSearchConnection"> };
     readonly externalServices: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly repo?: string | null | undefined }; readonly result: SourceOf<"ExternalServiceConnection"> };
-    readonly search: { readonly args: { readonly version: SearchVersion | null; readonly patternType?: SearchPatternType | null | undefined; readonly query: string | null; readonly receipt: boolean | null; readonly strict: boolean | null }; readonly result: SourceOf<"Search"> | null };
+    readonly search: { readonly args: { readonly version: SearchVersion | null; readonly patternType?: SearchPatternType | null | undefined; readonly query: string | null; readonly receipt: boolean | null; readonly strict: boolean | null; readonly duplicates: boolean | null }; readonly result: SourceOf<"Search"> | null };
     readonly searchContexts: { readonly args: { readonly first: number | null; readonly after?: string | null | undefined; readonly query?: string | null | undefined; readonly namespaces: readonly (string | null)[] | null; readonly orderBy: SearchContextsOrderBy | null; readonly descending: boolean | null }; readonly result: SourceOf<"SearchContextConnection"> };
     readonly searchContextBySpec: { readonly args: { readonly spec: string }; readonly result: SourceOf<"SearchContext"> | null };
     readonly isSearchContextAvailable: { readonly args: { readonly spec: string }; readonly result: boolean };
@@ -974,6 +974,12 @@ export interface ObjectTypes {
     readonly dynamicFilters: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SearchFilter">)[] };
     readonly skipped: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SearchSkipped">)[] };
     readonly receipt: { readonly args: NoArguments; readonly result: SourceOf<"SearchReceipt"> | null };
+    readonly duplicates: { readonly args: NoArguments; readonly result: SourceOf<"SearchDuplicates"> | null };
+  };
+  readonly SearchDuplicates: {
+    readonly places: { readonly args: NoArguments; readonly result: number };
+    readonly matchesInAllPlaces: { readonly args: NoArguments; readonly result: number };
+    readonly complete: { readonly args: NoArguments; readonly result: boolean };
   };
   readonly SearchReceipt: {
     readonly generation: { readonly args: NoArguments; readonly result: string };
@@ -1064,6 +1070,11 @@ export interface ObjectTypes {
     readonly chunkMatches: { readonly args: NoArguments; readonly result: readonly (SourceOf<"ChunkMatch">)[] };
     readonly pathMatches: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Range">)[] };
     readonly limitHit: { readonly args: NoArguments; readonly result: boolean };
+    readonly places: { readonly args: { readonly first: number | null; readonly from: number | null }; readonly result: SourceOf<"FileMatchPlaces"> };
+  };
+  readonly FileMatchPlaces: {
+    readonly count: { readonly args: NoArguments; readonly result: number };
+    readonly files: { readonly args: NoArguments; readonly result: readonly (SourceOf<"GitBlob">)[] };
   };
   readonly LineMatch: {
     readonly preview: { readonly args: NoArguments; readonly result: string };

@@ -31,6 +31,8 @@ export interface SearchRequest {
    * anything was left out.
    */
   readonly receipt: ReceiptMode;
+  /** True to report the matches of a blob once, and the other places that have the blob by their paths. */
+  readonly duplicates?: boolean;
   /** Undefined unless results must contain one of these patterns, with which matches are then labelled. */
   readonly patterns?: readonly string[];
   /** True to describe in the last progress event what the search was expected to cost and what it took. */

@@ -60,6 +60,10 @@ export interface StreamMatch {
   readonly repository?: string;
   readonly branches?: readonly string[];
   readonly repoStars?: number;
+  /** Of a file, if the client asked for duplicates: equal for files with the same content and the same matches in it. */
+  readonly contentKey?: string;
+  /** True if another match object has the matches of its `contentKey`. */
+  readonly duplicate?: true;
   /** For a repository. */
   readonly repositoryMatches?: readonly StreamRange[];
   readonly description?: string;
@@ -115,6 +119,17 @@ export interface Progress {
   readonly explain?: ExplainedCost;
   /** Only of a search for changes. */
   readonly changes?: ChangeSummary;
+  /** If the client asked for them; `matchCount` has the matches of each content once. */
+  readonly duplicates?: DuplicateCounts;
+}
+
+/** Results with the content and matches of another one. */
+export interface DuplicateCounts {
+  /** Further places, in addition to the first of each content. */
+  readonly places: number;
+  readonly matchesInAllPlaces: number;
+  /** False if there were too many contents, so that some are reported in full more than once. */
+  readonly complete: boolean;
 }
 
 /** What a search was expected to cost at most, and what it took. */

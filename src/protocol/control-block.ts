@@ -18,8 +18,11 @@ const words = {
   scannedKib: 7,
   /** Time that search workers spent, in tenths of a millisecond. */
   workerTenths: 8,
+  /** Results that refer to another one with the same content, and the matches in them. */
+  duplicateCount: 9,
+  duplicateMatches: 10,
   /** One word per slot: the index of the shard that its slice is searching plus 1; 0 for none. */
-  firstSlot: 9,
+  firstSlot: 11,
 } as const;
 
 /** Why a search finds no more matches; any value other than 0 stops it as soon as possible. */
@@ -182,6 +185,22 @@ export class ControlBlock {
       if (before + count > countMax) return false;
       if (Atomics.compareExchange(this.memory, words.matchCount, before, before + count) === before) return true;
     }
+  }
+
+  /** Counts a result that refers to another one with the same content, where it has this many matches. */
+  addDuplicate(matchCount: number): void {
+    Atomics.add(this.memory, words.duplicateCount, 1);
+    Atomics.add(this.memory, words.duplicateMatches, matchCount);
+  }
+
+  /** Results that refer to another one; each counts as one match towards the limit. */
+  get duplicateCount(): number {
+    return Atomics.load(this.memory, words.duplicateCount);
+  }
+
+  /** Matches of these results. */
+  get duplicateMatches(): number {
+    return Atomics.load(this.memory, words.duplicateMatches);
   }
 
   /** What the search has cost so far. Slices record it after each shard. */

@@ -28,6 +28,8 @@ export interface SearchOptions {
    * all shards of the chosen repositories.
    */
   readonly receipt: boolean;
+  /** Memory of `ContentClaims`; undefined unless results with the same content and matches are grouped. */
+  readonly claims: SharedArrayBuffer | undefined;
   /** Undefined if all revisions are indexed branches. */
   readonly commitSets: CommitSets | undefined;
 }

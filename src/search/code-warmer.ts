@@ -167,6 +167,7 @@ function makeOptions(query: string): SearchOptions {
     selections: plan.basicQueries.map(() => ({ repositoryIds: undefined, revisions: undefined })),
     useIndex: true,
     receipt: false,
+    claims: undefined,
     commitSets: undefined,
   };
 }

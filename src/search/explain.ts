@@ -158,6 +158,7 @@ function explainOptions(
     selections: resolutions.map((resolution) => indexedSelection(resolution.selection)),
     useIndex: true,
     receipt: false,
+    claims: undefined,
     commitSets: undefined,
   };
 }

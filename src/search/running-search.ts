@@ -138,14 +138,7 @@ export class RunningSearch {
       },
     );
     const repositories = (): RepositoryTable => this.#repositories;
-    this.#results = new SearchResults(
-      plan,
-      this.#limits,
-      this.#control,
-      repositories,
-      this.#stream,
-      this.#options.receipt,
-    );
+    this.#results = new SearchResults(plan, this.#limits, this.#control, repositories, this.#stream, this.#options);
     this.#report = new SearchReport(
       {
         queryText: request.query,

@@ -1,5 +1,6 @@
 import { lineBytesUnlimited, type SearchRequest } from "../model/search-request.js";
 import type { SearchPlan } from "../query/plan/plan.js";
+import { ContentClaims } from "../protocol/content-claims.js";
 import { makeResultLimits, type ResultLimits } from "../protocol/result-limits.js";
 import type { RepositorySelection, SearchOptions } from "../protocol/search-options.js";
 import type { Lane } from "../protocol/messages.js";
@@ -87,6 +88,7 @@ export function searchOptions(
     selections,
     useIndex: plan.basicQueries.every(({ repositories }) => repositories.index !== "no"),
     receipt: request.receipt !== "none",
+    claims: request.duplicates === true ? ContentClaims.allocate().memory : undefined,
     commitSets: undefined,
   };
 }

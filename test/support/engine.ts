@@ -9,6 +9,7 @@ import {
   type SearchOptions,
   type SearchStats,
 } from "../../src/protocol/search-options.js";
+import { ContentClaims } from "../../src/protocol/content-claims.js";
 import { ControlBlock } from "../../src/protocol/control-block.js";
 import { StopCheck } from "../../src/protocol/stop-check.js";
 import { makeResultLimits, type ResultLimits } from "../../src/protocol/result-limits.js";
@@ -31,6 +32,8 @@ export interface TestDocument {
   readonly branchMask?: number;
   readonly language?: string;
   readonly skipReason?: SkipReason;
+  /** Without it, each document has its own, although its content may be that of another. */
+  readonly oid?: string;
 }
 
 /** A shard in memory. `dead` has a bit for each invisible document. */
@@ -90,7 +93,7 @@ export function testShard(
       repositoryId: document.repositoryId ?? repositories[0].id,
       path: typeof document.path === "string" ? Buffer.from(document.path) : document.path,
       branchMask: document.branchMask ?? 1,
-      oid: i.toString(16).padStart(40, "0"),
+      oid: document.oid ?? i.toString(16).padStart(40, "0"),
       language: document.language ?? "",
       skipReason: document.skipReason ?? "none",
     };
@@ -121,6 +124,7 @@ export interface EngineResult {
   readonly matches: readonly MatchObject[];
   readonly selected: readonly SelectedResult[];
   readonly matchCount: number;
+  readonly duplicates: { readonly places: number; readonly matches: number };
   readonly limitHit: boolean;
   readonly stats: SearchStats;
   /** Paths of files that take too much work. */
@@ -137,6 +141,10 @@ export interface EngineOptions {
   /** Credit in bytes per slice. Small values make the search pause and resume. */
   readonly credit?: number;
   /** Called with the control block before the first content of a shard is read. */
+  /** Whether results with the same content and matches are grouped. */
+  readonly groupsContents?: boolean;
+  /** Called with the digest of each batch, if the results shall have one. */
+  readonly onDigest?: (digest: Uint32Array) => void;
   readonly onContent?: (control: ControlBlock) => void;
 }
 
@@ -168,7 +176,8 @@ export function runEngine(
     people: given.people,
     selections: given.selections ?? plan.basicQueries.map(() => ({ repositoryIds: undefined, revisions: undefined })),
     useIndex: given.useIndex ?? true,
-    receipt: false,
+    receipt: given.onDigest !== undefined,
+    claims: given.groupsContents === true ? ContentClaims.allocate().memory : undefined,
     commitSets: undefined,
   };
   const control = ControlBlock.allocate(0, 0, 0);
@@ -189,6 +198,7 @@ export function runEngine(
         (batch) => {
           matches.push(...(JSON.parse(`[${Buffer.from(batch.bytes).toString()}]`) as MatchObject[]));
           selected.push(...batch.selected);
+          if (batch.digest !== undefined) given.onDigest?.(batch.digest);
         },
       );
       const search = new ShardSearch(
@@ -209,6 +219,7 @@ export function runEngine(
     matches,
     selected,
     matchCount: control.matchCount,
+    duplicates: { places: control.duplicateCount, matches: control.duplicateMatches },
     limitHit: control.isLimitHit,
     stats,
     excluded: [...excluded],

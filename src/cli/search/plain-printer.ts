@@ -50,7 +50,7 @@ export function jsonPrinter(match: StreamMatch): string {
 }
 
 /** `repo[@revision][:path]`, `repo:oid`, or an owner. */
-function printName(match: StreamMatch): string {
+export function printName(match: StreamMatch): string {
   if (match.repository === undefined) return printOwner(match);
   if (match.oid !== undefined) return `${match.repository}:${match.oid}`;
   return printRepository(match) + (match.path === undefined ? "" : `:${match.path}`);

@@ -9,8 +9,10 @@ import type { ContextLines } from "./match-lines.js";
 import { countPrinter, jsonPrinter, type MatchPrinter, namePrinter, plainPrinter } from "./plain-printer.js";
 import { ProgressLine } from "./progress-line.js";
 import { searchEvents } from "./search-events.js";
-import { SearchView } from "./search-view.js";
+import { SearchView, type ViewOptions } from "./search-view.js";
+import { PlacePrinter } from "./place-printer.js";
 import { terminalPrinter } from "./terminal-printer.js";
+import { visible } from "./visible.js";
 import { createStyle } from "./terminal-style.js";
 
 /** `lines` prints matches; `names` only the names of the files and repositories that have some. */
@@ -33,6 +35,8 @@ export interface SearchCommand {
   readonly patternType: string | undefined;
   readonly caseSensitive: boolean;
   readonly receipt: ReceiptMode;
+  /** Whether matches of files with the same content are printed once. */
+  readonly duplicates: boolean;
   /** Whether the search goes on after a lost connection. */
   readonly isResumable: boolean;
   /** `REPOSITORY@COMMIT` that must be searchable before the search begins; "" for none. */
@@ -63,7 +67,7 @@ export async function runSearch(command: SearchCommand, terminal: Terminal): Pro
   const note = (text: string) => void terminal.err.write(text);
   const view = new SearchView({
     query,
-    print: createPrinter(command, terminal),
+    ...createPrinters(command, terminal),
     note,
     style: createStyle(terminal.errColours, undefined),
     hasSummary: terminal.isTerminal && command.format === "lines",
@@ -140,6 +144,7 @@ function searchUrl(command: SearchCommand, query: string): URL {
   url.searchParams.set("q", query);
   url.searchParams.set("v", "V3");
   if (command.patternType !== undefined) url.searchParams.set("t", command.patternType);
+  if (command.duplicates) url.searchParams.set("duplicates", "1");
   if (command.isResumable) url.searchParams.set("resume", "1");
   if (command.waitFor !== "") url.searchParams.set("wait_for", command.waitFor);
   if (command.receipt === "report") url.searchParams.set("receipt", "1");
@@ -160,6 +165,14 @@ async function readQuery({ query, count, patternType, caseSensitive }: SearchCom
   // Loading the query language takes longer than most searches, so it is loaded only when needed.
   const { isUnion } = await import("./query-form.js");
   return [isUnion(query, patternType ?? "") ? `(${query})` : query, ...added].join(" ");
+}
+
+function createPrinters(command: SearchCommand, terminal: Terminal): Pick<ViewOptions, "print" | "rest"> {
+  const print = createPrinter(command, terminal);
+  if (!command.duplicates || command.format !== "lines") return { print, rest: () => "" };
+  const isPlain = !terminal.isTerminal || command.nul;
+  const places = new PlacePrinter(print, command.nul, isPlain ? (name) => name : visible);
+  return { print: (match) => places.print(match), rest: () => places.rest() };
 }
 
 function createPrinter(command: SearchCommand, terminal: Terminal): MatchPrinter {

@@ -27,6 +27,7 @@ interface TypedSearch extends TypedConnection {
   readonly waitFor: string;
   readonly strict: boolean;
   readonly resume: boolean;
+  readonly duplicates: boolean;
 }
 
 type When = "auto" | "always" | "never";
@@ -62,6 +63,11 @@ export function addSearch(program: Command, exit: (code: number) => void): void 
       "--resume",
       "if the connection breaks or the daemon restarts, go on where the results ended, in the same state of the repositories. " +
         "Only with --json, --count all or count:all; the daemon stores the results, up to half of its option resume.bytes",
+      false,
+    )
+    .option(
+      "--duplicates",
+      "print the matches of files with the same content once, and the other files as NAME=FIRST. Each counts for --count",
       false,
     )
     .option("--get-curl", "print the equivalent call of curl, and do not search", false)
@@ -142,6 +148,8 @@ function toSearchCommand(
   { query, patterns }: Pick<SearchCommand, "query" | "patterns">,
   typed: TypedSearch,
 ): SearchCommand {
+  if (typed.duplicates && (typed.resume || typed.countLines))
+    throw new TrawlError("bad-request", "--duplicates cannot be combined with --resume or -c");
   if (typed.resume) checkResumable(query, patterns, typed);
   return {
     query,
@@ -160,6 +168,7 @@ function toSearchCommand(
     waitFor: typed.waitFor,
     receipt: typed.strict ? "strict" : typed.receipt ? "report" : "none",
     isResumable: typed.resume,
+    duplicates: typed.duplicates,
   };
 }
 

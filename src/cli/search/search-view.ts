@@ -13,6 +13,8 @@ const completeWithout: ReadonlySet<string> = new Set(["repository-fork", "exclud
 export interface ViewOptions {
   readonly query: string;
   readonly print: MatchPrinter;
+  /** Formats what `print` has kept back, when all results have been reported. */
+  readonly rest: () => string;
   /** Writes to standard error. */
   readonly note: (text: string) => void;
   /** Of standard error. */
@@ -62,7 +64,7 @@ export class SearchView {
         return "";
       case "done":
         this.done = true;
-        return "";
+        return this.#options.rest();
       default:
         return "";
     }

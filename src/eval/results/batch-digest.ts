@@ -33,8 +33,8 @@ export class BatchDigest {
     range.copyWithin(0, 2);
     range[2] = result;
     range[3] = row;
-    const { words, count } = this.#results;
-    this.#kernel.digestResults(paths, this.#templates.bytes, words, count, rows.words, range, this.#sum);
+    const { wordsInFull, count } = this.#results;
+    this.#kernel.digestResults(paths, this.#templates.bytes, wordsInFull, count, rows.words, range, this.#sum);
   }
 
   /** Returns the digest, and begins that of the next batch. */

@@ -12,6 +12,9 @@ export interface WriterStop {
 /** The results that one call of the kernel writes, as the words of `resultWords`. */
 export class ResultList {
   #words = new Uint32Array(64 * resultWordCount);
+  /** By result: the end of its rows, if they are not written. */
+  readonly #omittedRows = new Map<number, number>();
+  #wordsInFull: Uint32Array | undefined;
   /** Of results. */
   count = 0;
 
@@ -22,6 +25,8 @@ export class ResultList {
 
   clear(): void {
     this.count = 0;
+    this.#omittedRows.clear();
+    this.#wordsInFull = undefined;
   }
 
   /** Makes room for this many results, without keeping those that are in the list. */
@@ -71,6 +76,31 @@ export class ResultList {
   rowsOf(result: number): { readonly rowFrom: number; readonly rowTo: number } {
     const at = result * resultWordCount;
     return { rowFrom: this.#words[at + resultWords.rowFrom], rowTo: this.#words[at + resultWords.rowTo] };
+  }
+
+  /** How a result ends. */
+  tailOf(result: number): FragmentSpan {
+    const at = result * resultWordCount;
+    return { from: this.#words[at + resultWords.tailFrom], to: this.#words[at + resultWords.tailTo] };
+  }
+
+  /** The last result has rows up to this one, of which none is written, because another result has the same ones. */
+  omitRows(rowTo: number): void {
+    this.#omittedRows.set(this.count - 1, rowTo);
+    this.#wordsInFull = undefined;
+  }
+
+  /** The words with all rows, also those that are not written. */
+  get wordsInFull(): Uint32Array {
+    if (this.#omittedRows.size === 0) return this.#words;
+    this.#wordsInFull ??= this.#addOmittedRows();
+    return this.#wordsInFull;
+  }
+
+  #addOmittedRows(): Uint32Array {
+    const words = this.#words.slice(0, this.count * resultWordCount);
+    for (const [result, rowTo] of this.#omittedRows) words[result * resultWordCount + resultWords.rowTo] = rowTo;
+    return words;
   }
 
   /** Makes room for a result; returns the index of its first word. */

@@ -7,6 +7,7 @@ import { unpackLanguage } from "../../shard/format.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import { commitOfChoice } from "../choice-commit.js";
 import type { Rows } from "../match/rows.js";
+import type { ContentGroup } from "./content-groups.js";
 import { Fragments } from "./fragments.js";
 import { makeLanguageEndings, type LanguageEndings } from "./language-endings.js";
 import { keyOfPathRows, pathMatches } from "./path-matches.js";
@@ -54,6 +55,8 @@ export class ResultTemplates {
   #languageMatches: number[] = [];
   #reader: ShardReader | undefined;
   #kindStarts: Uint32Array | undefined;
+  /** Endings with further members, by language and members: a content may have 100,000 documents. */
+  readonly #groupEndings = new Map<string, FragmentSpan>();
   /** The member `debug` of results. */
   #debug: string | undefined;
 
@@ -73,6 +76,7 @@ export class ResultTemplates {
     this.#reader = reader;
     this.#fragments.clear();
     this.#templates.clear();
+    this.#groupEndings.clear();
     this.#kindStarts = undefined;
     this.#last = undefined;
     this.#endings = makeLanguageEndings(reader);
@@ -131,15 +135,22 @@ export class ResultTemplates {
     return { from, to: this.#fragments.length };
   }
 
-  /** How a result in the document's language ends, after the member `debug`, if there is one. */
-  ending(document: number): FragmentSpan {
+  /** How a result in the document's language ends, after the members of its group and `debug`, if it has them. */
+  ending(document: number, group: ContentGroup | undefined): FragmentSpan {
     const language = unpackLanguage((this.#reader as ShardReader).documentInfo[document]);
     const [start, end] = this.endingStarts.subarray(language, language + 2);
-    if (this.#debug === undefined) return { from: start, to: end };
+    if (this.#debug === undefined && group === undefined) return { from: start, to: end };
+    const debug = this.#debug === undefined ? "" : `,"debug":${JSON.stringify(this.#debug)}`;
+    const members = debug + membersOfGroup(group);
+    const key = `${language}${members}`;
+    const known = this.#groupEndings.get(key);
+    if (known !== undefined) return known;
     const ending = this.bytes.slice(start, end);
-    const from = this.#fragments.add(Buffer.from(`,"debug":${JSON.stringify(this.#debug)}`));
+    const from = this.#fragments.add(Buffer.from(members));
     this.#fragments.add(ending);
-    return { from, to: this.#fragments.length };
+    const span = { from, to: this.#fragments.length };
+    this.#groupEndings.set(key, span);
+    return span;
   }
 
   /** How results in language i end is the range `[starts[i], starts[i + 1])` of the fragments. */
@@ -198,6 +209,11 @@ export class ResultTemplates {
     else known.set(revision.typed, template);
     return template;
   }
+}
+
+function membersOfGroup(group: ContentGroup | undefined): string {
+  if (group === undefined) return "";
+  return `,"contentKey":"${group.key}"${group.isFirst ? "" : ',"duplicate":true'}`;
 }
 
 function encodeMembers(summary: RepositorySummary, revision: RevisionChoice): Buffer {

@@ -4,7 +4,6 @@ import type { ControlBlock } from "../../protocol/control-block.js";
 import type { ResultBatch, SelectedResult } from "../../protocol/result-batch.js";
 import type { SearchOptions } from "../../protocol/search-options.js";
 import { emptyTally, type Tally } from "../../protocol/tally.js";
-import { newlineStepBytes } from "../../shard/format.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import { joinLabels, Labels } from "../match/labels.js";
@@ -12,6 +11,7 @@ import type { Rows } from "../match/rows.js";
 import { People } from "../people/people.js";
 import { BatchDigest } from "./batch-digest.js";
 import { BatchBuffer, type BufferSource } from "./batch-buffer.js";
+import { ContentGroups, type ContentGroup } from "./content-groups.js";
 import { isDocumentSelect, selectRowCount, type DocumentSelect } from "./document-select.js";
 import { ListedResults } from "./listed-results.js";
 import { MatchLimits } from "./match-limits.js";
@@ -20,6 +20,7 @@ import type { ResultSource } from "./result-source.js";
 import { ResultTemplates, type ResultTemplate } from "./result-templates.js";
 import { countKinds, symbolEncoder } from "./symbol-matches.js";
 import { tallyResult } from "./tally-result.js";
+import { textEncoder } from "./text-encoder.js";
 import { selectResults } from "./selected-results.js";
 
 /** A batch is sent when it holds this many selected results. */
@@ -43,6 +44,8 @@ export class ResultWriter {
   readonly #people: People | undefined;
   readonly #templates: ResultTemplates;
   readonly #results = new ResultList();
+  /** Undefined unless results with the same content are grouped. */
+  readonly #groups: ContentGroups | undefined;
   /** Lists many results at once. */
   readonly listed: ListedResults;
   /** Undefined if the search has none. */
@@ -73,6 +76,7 @@ export class ResultWriter {
     this.#control = control;
     this.#templates = new ResultTemplates(options.receipt);
     this.#digest = options.receipt ? new BatchDigest(kernel, this.#templates, this.#results) : undefined;
+    this.#groups = options.claims && new ContentGroups(options.claims, control);
     this.listed = new ListedResults(kernel, this.#templates, this.#results);
     this.limits = new MatchLimits(control, options);
     this.#batchBytes = batchBytes;
@@ -120,17 +124,26 @@ export class ResultWriter {
   add(source: ResultSource, rowFrom: number, rows: Rows, pathRows: Rows): number | undefined {
     const rowCount = this.#selectRows(source, rows.count - rowFrom, pathRows);
     if (rowCount === undefined) return undefined;
-    const counted = this.limits.count(Math.max(1, rowCount));
-    if (counted === 0) return undefined;
+    const group = this.#findGroup(source, rows, rowFrom, rowCount);
+    const isDuplicate = group?.isFirst === false;
+    const taken = this.limits.count(isDuplicate ? 1 : Math.max(1, rowCount));
+    if (taken === 0) return undefined;
+    if (isDuplicate) this.#groups?.count(Math.max(1, rowCount));
+    const counted = isDuplicate ? Math.max(1, rowCount) : taken;
     const template = this.#templates.find(source.summary, source.revision);
     this.#addToTally(source.document, template, rowCount > 0, counted, pathRows.count);
     if (rowCount > 0 && this.#reader instanceof SymbolView)
       countKinds(this.#tally, this.#reader, source.content, rows, rowFrom, rowFrom + counted, this.#kernel);
-    const shown = this.limits.show(counted);
+    const shown = this.limits.show(taken);
     if (shown === 0) return undefined;
-    const shownRows = rowCount === 0 ? 0 : shown;
-    this.#append(source, template, rowFrom, rowFrom + shownRows, pathRows);
+    const shownRows = rowCount === 0 || isDuplicate ? 0 : shown;
+    this.#append(source, template, rowFrom, rowFrom + shownRows, pathRows, group);
+    if (isDuplicate) this.#results.omitRows(rowFrom + rowCount);
     return shownRows;
+  }
+
+  #findGroup(source: ResultSource, rows: Rows, rowFrom: number, rowCount: number): ContentGroup | undefined {
+    return this.#groups?.find(this.#reader as ShardReader, source, rows, rowFrom, rowFrom + rowCount);
   }
 
   /** Adds the results that `listed` has listed, whose matches are counted. */
@@ -146,11 +159,15 @@ export class ResultWriter {
   }
 
   /** Adds a document that an earlier slice has counted; at most `rowCountMax` of its rows are written. */
-  addCounted(source: ResultSource, rowFrom: number, rowTo: number, pathRows: Rows, rowCountMax: number): void {
-    const rowCount = this.#selectRows(source, rowTo - rowFrom, pathRows);
+  addCounted(source: ResultSource, rowFrom: number, rows: Rows, pathRows: Rows, rowCountMax: number): void {
+    const rowCount = this.#selectRows(source, rows.count - rowFrom, pathRows);
     if (rowCount === undefined) return;
     const template = this.#templates.find(source.summary, source.revision);
-    this.#append(source, template, rowFrom, rowFrom + Math.min(rowCount, rowCountMax), pathRows);
+    const group = this.#findGroup(source, rows, rowFrom, rowCount);
+    const isDuplicate = group?.isFirst === false;
+    const shownRows = isDuplicate ? 0 : Math.min(rowCount, rowCountMax);
+    this.#append(source, template, rowFrom, rowFrom + shownRows, pathRows, group);
+    if (isDuplicate) this.#results.omitRows(rowFrom + rowCount);
   }
 
   /**
@@ -186,35 +203,12 @@ export class ResultWriter {
   /** Returns a function that writes the added results from the cursor on, as far as they fit. */
   #encoder(rows: Rows, labels: Labels): (out: Uint8Array) => boolean {
     const reader = this.#reader as ShardReader;
-    const kernel = this.#kernel;
-    const cursor = this.#cursor;
+    const written = { results: this.#results, rows, templates: this.#templates, cursor: this.#cursor };
     if (reader instanceof SymbolView) {
       const results = { view: reader, sources: this.#sources, results: this.#results, rows };
-      return symbolEncoder(results, this.#templates, kernel, this.#batchBytes, cursor);
+      return symbolEncoder(results, this.#templates, this.#kernel, this.#batchBytes, this.#cursor);
     }
-    const { chunkMatches, contextLines, lineBytesMax } = this.#options;
-    const request = {
-      text: reader.content,
-      paths: reader.paths,
-      newlines: reader.newlines,
-      newlineStep: newlineStepBytes,
-      fragments: this.#templates.bytes,
-      results: this.#results.words,
-      resultCount: this.#results.count,
-      rows: rows.words,
-      chunks: chunkMatches,
-      contextLines,
-      lineBytesMax,
-      out: this.#batch.buffer as Uint8Array,
-      pauseAt: this.#batchBytes,
-      cursor,
-      labels: labels.words,
-      labelCount: labels.count,
-    };
-    return (out) => {
-      request.out = out;
-      return kernel.encodeResults(request);
-    };
+    return textEncoder(reader, { ...written, labels }, this.#options, this.#kernel, this.#batchBytes);
   }
 
   #writeAdded(rows: Rows, rowsDone: number, labels: readonly Labels[]): WriterStop | undefined {
@@ -288,11 +282,18 @@ export class ResultWriter {
     tallyResult(this.#tally, this.#reader as ShardReader, document, isContent, count, pathRowCount);
   }
 
-  #append(source: ResultSource, template: ResultTemplate, rowFrom: number, rowTo: number, pathRows: Rows): void {
+  #append(
+    source: ResultSource,
+    template: ResultTemplate,
+    rowFrom: number,
+    rowTo: number,
+    pathRows: Rows,
+    group: ContentGroup | undefined,
+  ): void {
     const { document, content } = source;
     if (this.#reader instanceof SymbolView) this.#sources.push(source);
     const head = pathRows.count === 0 ? template : this.#templates.head(document, pathRows, template);
-    const tail = this.#templates.ending(document);
+    const tail = this.#templates.ending(document, group);
     this.#results.add(this.#reader as ShardReader, document, content, head, tail, rowFrom, rowTo);
   }
 }

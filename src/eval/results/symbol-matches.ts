@@ -76,8 +76,8 @@ function describeResults(
     const own = i * symbolResultWordCount;
     const template = templates.find(summary, revision);
     const link = templates.link(template);
-    const tail = templates.ending(document);
     const { rowFrom, rowTo } = results.rowsOf(i);
+    const tail = results.tailOf(i);
     const { text, symbols } = view;
     const hasPart = part < view.contentCount;
     const content = hasPart ? symbols.parts.contents[part] : 0;

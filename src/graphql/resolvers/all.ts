@@ -11,7 +11,7 @@ import { person } from "./ownership.js";
 import { query } from "./query.js";
 import { contributor, mirrorInfo, repository, textIndex } from "./repository.js";
 import { savedSearch } from "./saved-searches.js";
-import { search, searchReceipt, searchResults, searchResultsStats } from "./search.js";
+import { fileMatch, search, searchReceipt, searchResults, searchResultsStats } from "./search.js";
 import { searchJob } from "./search-jobs.js";
 import { configurationCascade, settings, settingsCascade, settingsMutation } from "./settings.js";
 import { defaultSettings, repoMeta, repoMetaKey, site, siteUsers } from "./site.js";
@@ -42,6 +42,7 @@ export const allResolvers: AllResolvers = {
   FileDiff: fileDiff,
   FileDiffHunk: fileDiffHunk,
   Search: search,
+  FileMatch: fileMatch,
   SearchResults: searchResults,
   SearchResultsStats: searchResultsStats,
   SearchReceipt: searchReceipt,

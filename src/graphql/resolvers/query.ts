@@ -36,12 +36,13 @@ export const query: ResolversOf<"Query"> = {
     const { records, totalCount, pageInfo } = await repositoryPage(context.repositories, args, context);
     return { nodes: records.map(toRepositorySource), totalCount, pageInfo };
   },
-  search: (_, { query: text, version, patternType, receipt, strict }) =>
+  search: (_, { query: text, version, patternType, receipt, strict, duplicates }) =>
     new SearchSource({
       query: text ?? "",
       version: version ?? "V1",
       patternType: patternType ?? undefined,
       receipt: strict === true ? "strict" : receipt === true ? "report" : "none",
+      duplicates: duplicates === true,
     }),
   ...contextQueries,
   ...searchJobQueries,

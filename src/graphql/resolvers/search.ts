@@ -37,6 +37,13 @@ export const searchReceipt: ResolversOf<"SearchReceipt"> = {
   },
 };
 
+export const fileMatch: ResolversOf<"FileMatch"> = {
+  places: (source, { first, from }) => {
+    const start = readCount("from", from);
+    return { count: source.places.length, files: source.places.slice(start, start + readCount("first", first)) };
+  },
+};
+
 /** Most items of a page. */
 const itemsMax = 10_000;
 

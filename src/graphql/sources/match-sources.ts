@@ -11,6 +11,8 @@ export class FileMatchSource {
   readonly revSpec: RevisionSource | null;
   readonly symbols: SymbolSource[] = [];
   readonly limitHit = false;
+  /** Further files with the same content and matches. */
+  readonly places: BlobSource[] = [];
   readonly #match: StreamMatch;
   readonly #chunks: ChunkMatch[];
 

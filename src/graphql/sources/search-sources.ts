@@ -18,6 +18,7 @@ export interface SearchArguments {
   readonly version: "V1" | "V2" | "V3";
   readonly patternType: string | undefined;
   readonly receipt: ReceiptMode;
+  readonly duplicates?: boolean;
 }
 
 /** A search that runs once, when a field of its results is first requested. */
@@ -37,7 +38,7 @@ export class SearchSource {
   async #run(context: RequestContext): Promise<SearchResultsSource> {
     if (context.isCancelled)
       throw new TrawlError("cancelled", "the search was not started, because its client has disconnected");
-    const { query, version, patternType, receipt } = this.#arguments;
+    const { query, version, patternType, receipt, duplicates = false } = this.#arguments;
     const { searcher } = context.services;
     const refusal = searcher.admit(context.client);
     if (refusal !== undefined) throw new TrawlError("overloaded", refusal.message);
@@ -55,6 +56,7 @@ export class SearchSource {
       defaultCount,
       debug: false,
       receipt,
+      duplicates,
       viewer: context.viewer,
       client: context.client,
     };
@@ -153,6 +155,10 @@ export class SearchResultsSource {
     return receipt === undefined ? null : new ReceiptSource(receipt);
   }
 
+  get duplicates() {
+    return this.#collected.progress?.duplicates ?? null;
+  }
+
   /** Names of repositories that were not searched, or not completely. */
   notSearched(why: "cloning" | "missing" | "timedOut"): readonly string[] {
     return (this.#collected.end?.notSearched[why] ?? []).slice(0, listedRepositoriesMax);
@@ -172,6 +178,8 @@ function groupResults(
 ): (FileMatchSource | CommitMatchSource | RepositorySource)[] {
   const results: (FileMatchSource | CommitMatchSource | RepositorySource)[] = [];
   const fileOf = new Map<string, FileMatchSource>();
+  const firstOf = new Map<string, FileMatchSource>();
+  const duplicates: (readonly [key: string, file: FileMatchSource])[] = [];
   for (const match of matches) {
     const repository = match.repositoryID === undefined ? undefined : repositoryOf(match.repositoryID);
     // It is an owner, for which the schema has no result, or the repository was removed while the search ran.
@@ -190,8 +198,20 @@ function groupResults(
       }
       const file = new FileMatchSource(repository, revision, match);
       fileOf.set(key, file);
-      results.push(file);
+      if (match.contentKey !== undefined && match.duplicate === true) duplicates.push([match.contentKey, file]);
+      else {
+        if (match.contentKey !== undefined) firstOf.set(match.contentKey, file);
+        results.push(file);
+      }
     }
+  }
+  // The first result of a content may come after those that refer to it. One that did not fit leaves them on their own.
+  for (const [key, file] of duplicates) {
+    const first = firstOf.get(key);
+    if (first === undefined) {
+      firstOf.set(key, file);
+      results.push(file);
+    } else first.places.push(file.file);
   }
   return results;
 }

@@ -22,6 +22,9 @@ import type { ContentServices } from "./content.js";
 /** When a client may ask again for a stream that waits for changes. */
 const watchRetrySeconds = 60;
 
+/** A search that is repeated after a restart may report a content first at another place, of which the client has a part. */
+const duplicatesNotResumable = "duplicates=1 cannot be combined with resume=1: search again if the connection breaks\n";
+
 export interface SearchHandler {
   /** Called before the stream starts: a refusal makes the response a plain 429 or 503. */
   admit(client: string): Refusal | undefined;
@@ -77,10 +80,13 @@ export function streamHandler(services: StreamServices, patterns?: readonly stri
     const diffType = chooseDiffType(services.diffType, request.headers.get("user-agent"));
     const search = withSender(params.request, diffType, viewer, client, patterns);
     const changes = patterns === undefined ? wantedChanges(request, params) : params.changes;
+    if (search.duplicates === true && changes !== undefined)
+      return response.reply(400, plainText, "duplicates=1 cannot be combined with since or watch\n");
     const lastEventId = request.headers.get("last-event-id") || params.resume?.lastEventId || "";
     const isResumable = params.resume !== undefined || lastEventId !== "";
     if (isResumable && (changes !== undefined || patterns !== undefined))
       return response.reply(400, plainText, "resume=1 cannot be combined with since, watch or patterns\n");
+    if (isResumable && search.duplicates === true) return response.reply(400, plainText, duplicatesNotResumable);
     if (lastEventId !== "") return resume(lastEventId, search, request, response, services);
     const refusal = admit(changes, client, services);
     if (refusal !== undefined) return refuse(response, refusal);

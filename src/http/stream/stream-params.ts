@@ -25,6 +25,7 @@ export function withSender(
     debug,
     receipt,
     explain = false,
+    duplicates = false,
   } = requested;
   return {
     query,
@@ -36,6 +37,7 @@ export function withSender(
     lineBytesMax,
     receipt,
     explain,
+    duplicates,
     diffType,
     defaultCount,
     debug,
@@ -122,6 +124,7 @@ function readRequest(given: (name: string) => string, hasPatterns: boolean): Omi
     defaultCount: undefined,
     receipt: readReceipt(given),
     ...(readBoolean("explain", given("explain")) ? { explain: true } : {}),
+    ...(readBoolean("duplicates", given("duplicates")) ? { duplicates: true } : {}),
   };
 }
 

@@ -36,6 +36,38 @@ export function matchItem(match: StreamMatch): object {
   }
 }
 
+/** Further places of one content that an item lists. */
+const placesMax = 20;
+
+/** The items of results of which each content has its matches once; the others are listed with the first. */
+export function groupedItems(matches: readonly StreamMatch[]): object[] {
+  const places = new Map<string, StreamMatch[]>();
+  for (const match of matches) {
+    const { contentKey } = match;
+    if (contentKey === undefined || match.duplicate !== true) continue;
+    const known = places.get(contentKey);
+    if (known === undefined) places.set(contentKey, [match]);
+    else known.push(match);
+  }
+  const items = matches.flatMap((match) => {
+    if (match.duplicate === true) return [];
+    const others = places.get(match.contentKey ?? "") ?? [];
+    // A file with many matches is several match objects.
+    places.delete(match.contentKey ?? "");
+    return [others.length === 0 ? matchItem(match) : { ...matchItem(match), ...alsoIn(others) }];
+  });
+  // The match object to which they refer was left out.
+  return [...items, ...[...places.values()].map(([first, ...others]) => ({ ...matchItem(first), ...alsoIn(others) }))];
+}
+
+function alsoIn(others: readonly StreamMatch[]): object {
+  if (others.length === 0) return {};
+  return {
+    also_in: others.slice(0, placesMax).map(matchItem),
+    ...(others.length > placesMax ? { also_in_count: others.length } : {}),
+  };
+}
+
 function describeOwner({ handle, email }: StreamMatch): object {
   return { ...(handle === undefined ? {} : { owner: handle }), ...(email === undefined ? {} : { email }) };
 }

@@ -2,7 +2,7 @@ import { TrawlError } from "../../base/errors.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { SearchCollector, type Collected } from "../../graphql/sources/search-collector.js";
 import type { PatternType } from "../../model/search-request.js";
-import type { StreamMatch } from "../../model/stream-events.js";
+import type { DuplicateCounts, StreamMatch } from "../../model/stream-events.js";
 import type { Exclusion } from "../answer.js";
 
 /** Limit on the JSON of the matches of one search: it is parsed on the main thread, in pieces of up to 128 KiB. */
@@ -18,18 +18,22 @@ export interface ToolSearch {
   /** Used if the query has no `count:`. */
   readonly count: number;
   readonly contextLines: number;
+  /** Whether the matches of files with the same content are wanted once. */
+  readonly duplicates?: boolean;
 }
 
 export interface ToolMatches {
   readonly matches: readonly StreamMatch[];
   /** Including those that are not in `matches`. */
   readonly matchCount: number;
+  /** Undefined unless duplicates are wanted. */
+  readonly duplicates: DuplicateCounts | undefined;
   readonly excluded: readonly Exclusion[];
 }
 
 /** Runs a search to its end. Throws `bad-query`, `overloaded`, or `cancelled` if the client has disconnected. */
 export async function runToolSearch(
-  { query, patternType, count, contextLines }: ToolSearch,
+  { query, patternType, count, contextLines, duplicates = false }: ToolSearch,
   context: RequestContext,
 ): Promise<ToolMatches> {
   const { searcher } = context.services;
@@ -50,6 +54,7 @@ export async function runToolSearch(
     defaultCount: count,
     debug: false,
     receipt: "none" as const,
+    duplicates,
     viewer: context.viewer,
     client: context.client,
   };
@@ -63,6 +68,7 @@ export async function runToolSearch(
   return {
     matches: collected.matches,
     matchCount: collected.progress?.matchCount ?? 0,
+    duplicates: collected.progress?.duplicates,
     excluded: listExclusions(collected),
   };
 }

@@ -1,8 +1,9 @@
 import type { RequestContext } from "../../browse/request-context.js";
 import type { PatternType } from "../../model/search-request.js";
 import type { Answer } from "../answer.js";
+import type { Arguments } from "../fields.js";
 import { defineTool, integer, requiredText } from "../tool.js";
-import { matchItem } from "./match-items.js";
+import { groupedItems, matchItem } from "./match-items.js";
 import { runToolSearch } from "./run-search.js";
 
 const filters =
@@ -11,6 +12,12 @@ const filters =
 const fields = {
   query: requiredText(`The query. ${filters}`),
   count: integer(1, 1_000, 30, "Matches after which the search stops, unless the query has count:."),
+  duplicates: {
+    kind: "boolean",
+    default: false,
+    description:
+      "Show the matches of files with the same content once, with the other files in also_in. Each counts for count.",
+  } as const,
   context_lines: integer(0, 10, 0, "Lines before and after each match."),
 };
 
@@ -42,15 +49,15 @@ export const regexpSearch = defineTool({
 });
 
 async function search(
-  { query, count, context_lines }: { readonly query: string; readonly count: number; readonly context_lines: number },
+  { query, count, context_lines, duplicates }: Arguments<typeof fields>,
   patternType: PatternType,
   context: RequestContext,
 ): Promise<Answer> {
-  const found = await runToolSearch({ query, patternType, count, contextLines: context_lines }, context);
+  const found = await runToolSearch({ query, patternType, count, contextLines: context_lines, duplicates }, context);
   return {
-    head: { matchCount: found.matchCount },
+    head: { matchCount: found.matchCount, ...(found.duplicates && { duplicates: found.duplicates }) },
     listName: "results",
-    items: found.matches.map(matchItem),
+    items: duplicates ? groupedItems(found.matches) : found.matches.map(matchItem),
     excluded: found.excluded,
   };
 }

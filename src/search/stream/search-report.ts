@@ -104,7 +104,7 @@ export class SearchReport {
       repositories: repositoriesOfAll(this.#resolutions),
       excluded: this.#excluded((id) => repositories().byId(id)?.name ?? ""),
       digest: results.digest.sum,
-      matchCount: results.matchCount,
+      matchCount: results.duplicates?.matchesInAllPlaces ?? results.matchCount,
     };
   }
 
@@ -128,7 +128,7 @@ export class SearchReport {
       failures: this.queryError === undefined ? this.failures : [this.queryError, ...this.failures],
       shardsWithoutSymbols: this.#shardsWithoutSymbols,
       matchLimit: results.isLimitHit ? limits.matchCountMax : undefined,
-      displayLimit: limits.displayCountMax < results.matchCount ? limits.displayCountMax : undefined,
+      displayLimit: limits.displayCountMax < results.countedMatches ? limits.displayCountMax : undefined,
     };
   }
 
@@ -195,16 +195,16 @@ export class SearchReport {
 
   progress(done: boolean): Progress {
     const { results, traceUrl } = this.#search;
-    const repositoriesCount = results.repositoryIds.size;
     return {
       done,
-      repositoriesCount: done && repositoriesCount > 0 ? repositoriesCount : undefined,
+      repositoriesCount: done ? results.repositoryIds.size || undefined : undefined,
       matchCount: results.matchCount,
       durationMs: Math.round(this.durationMs),
       skipped: this.#skipped(done),
       trace: traceUrl,
       receipt: done ? this.receipt : undefined,
       explain: done ? this.explained : undefined,
+      duplicates: results.duplicates,
     };
   }
 
@@ -242,7 +242,7 @@ export class SearchReport {
       costlyFiles: listExcluded(this.#costlyFiles),
       excludedForkCount,
       excludedArchivedCount,
-      displayLimitHit: done && limits.displayCountMax < results.matchCount ? limits.displayCountMax : undefined,
+      displayLimitHit: done && limits.displayCountMax < results.countedMatches ? limits.displayCountMax : undefined,
     });
   }
 

@@ -3,6 +3,9 @@ import type { RepositoryTable } from "../../catalog/repository-table.js";
 import type { ResultBatch, SelectedResult } from "../../protocol/result-batch.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import { takeMatches } from "../../protocol/result-limits.js";
+import { ContentClaims } from "../../protocol/content-claims.js";
+import type { SearchOptions } from "../../protocol/search-options.js";
+import type { DuplicateCounts } from "../../model/stream-events.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
 import type { FoundCommit } from "../../protocol/commit-page.js";
 import { addTally, emptyHistoryTally, emptyTally, increase } from "../../protocol/tally.js";
@@ -32,6 +35,7 @@ export class SearchResults {
   readonly #control: ControlBlock;
   readonly #repositories: () => RepositoryTable;
   readonly #stream: EventStream;
+  readonly #claims: ContentClaims | undefined;
   /** Keys of the results that the main thread has counted, for the search and by result options. */
   readonly #seen = new Set<string>();
   readonly #seenByOptions = new Map<number, Set<string>>();
@@ -47,18 +51,35 @@ export class SearchResults {
     control: ControlBlock,
     repositories: () => RepositoryTable,
     stream: EventStream,
-    hasDigest: boolean,
+    { receipt, claims }: Pick<SearchOptions, "receipt" | "claims">,
   ) {
     this.#plan = plan;
     this.#limits = limits;
     this.#control = control;
     this.#repositories = repositories;
     this.#stream = stream;
-    this.digest = new SearchDigest(hasDigest);
+    this.digest = new SearchDigest(receipt);
+    this.#claims = claims && new ContentClaims(claims);
   }
 
+  /** Matches, those of a content that is reported once counted once. */
   get matchCount(): number {
+    return Math.max(0, this.countedMatches - this.#control.duplicateCount);
+  }
+
+  /** What counts towards the limits: matches, and results that refer to another one. */
+  get countedMatches(): number {
     return Math.min(this.#control.matchCount, this.#limits.matchCountMax);
+  }
+
+  /** Undefined unless contents are reported once. */
+  get duplicates(): DuplicateCounts | undefined {
+    if (this.#claims === undefined) return undefined;
+    return {
+      places: this.#control.duplicateCount,
+      matchesInAllPlaces: this.matchCount + this.#control.duplicateMatches,
+      complete: !this.#claims.isFull,
+    };
   }
 
   /** True if a match was omitted because of the limit. */

@@ -92,6 +92,7 @@ function commandFor(endpoint: string, changes: Partial<SearchCommand> = {}): Sea
     caseSensitive: false,
     receipt: "none",
     waitFor: "",
+    duplicates: false,
     isResumable: false,
     ...changes,
   };
