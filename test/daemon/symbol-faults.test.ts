@@ -169,6 +169,6 @@ t.test("another version of ctags extracts all symbols again", { timeout: 240_000
   ctags.setVersion("6.1.0");
   const again = await start(t, ctags, data);
   await until("the texts are parsed again", () => ctags.countOf("good7") > askedCount);
-  await isComplete(again);
-  t.same(await names(again), goodNames);
+  // Between the write of the new symbols and that of their record, a search says that symbols are missing.
+  await until("all names are found", async () => (await names(again)).join() === goodNames.join());
 });
