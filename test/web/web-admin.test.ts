@@ -124,6 +124,26 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
     });
   });
 
+  await t.test("only a site admin creates a token that acts as another user", async (t) => {
+    const mark = "May act as any user";
+    await site.page(t, "ann", "/users/ann/settings", {}, async (page) => {
+      await page.getByLabel("What it is for").waitFor();
+      t.equal(await page.getByLabel(mark).count(), 0);
+    });
+    await site.page(t, "root", "/users/root/settings", {}, async (page) => {
+      await page.getByLabel("What it is for").fill("support");
+      await page.getByLabel(mark).check();
+      await page.getByRole("button", { name: "Create the token" }).click();
+      const token = await page.locator("code.token").innerText();
+      await page.getByRole("cell", { name: "user:all, site-admin:sudo" }).waitFor();
+      t.same(await findViolations(page), []);
+      const asAnn = `token-sudo user="ann",token="${token}"`;
+      t.same(await ask(site.daemon.url, "{ currentUser { username } }", null, asAnn), {
+        data: { currentUser: { username: "ann" } },
+      });
+    });
+  });
+
   await t.test("an organisation and a team with hostile names have members", async (t) => {
     await site.page(t, "root", "/site-admin/organizations", {}, async (page) => {
       await page.getByText("Create an organisation").click();

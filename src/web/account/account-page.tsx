@@ -48,7 +48,7 @@ export function AccountPage() {
     <div class="column-page">
       <h1>Settings of {user.username}</h1>
       <Profile user={user} />
-      <Tokens userId={user.id} />
+      <Tokens userId={user.id} maySudo={user.siteAdmin && user.username === viewer.name} />
       {user.username === viewer.name && <Password />}
       <section class="panel account-part" aria-labelledby="settings-text">
         <h2 id="settings-text">Settings as JSON</h2>

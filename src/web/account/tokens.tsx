@@ -23,15 +23,21 @@ const tokensQuery = `query Tokens($user: ID!) {
   }
 }`;
 
-const createMutation = `mutation CreateToken($user: ID!, $note: String!, $seconds: Int) {
-  createAccessToken(user: $user, scopes: ["user:all"], note: $note, durationSeconds: $seconds) { token }
+const createMutation = `mutation CreateToken($user: ID!, $scopes: [String!]!, $note: String!, $seconds: Int) {
+  createAccessToken(user: $user, scopes: $scopes, note: $note, durationSeconds: $seconds) { token }
 }`;
 
 const deleteMutation = "mutation DeleteToken($id: ID!) { deleteAccessToken(byID: $id) { alwaysNil } }";
 const daySeconds = 86_400;
 
+interface TokensProps {
+  readonly userId: string;
+  /** Whether a new token may have the scope with which it acts as any user. */
+  readonly maySudo: boolean;
+}
+
 /** The access tokens of a user: a new one is shown once, and each can be revoked. */
-export function Tokens({ userId }: { readonly userId: string }) {
+export function Tokens({ userId, maySudo }: TokensProps) {
   const { answer, retry } = useGraphql<TokenList>("Tokens", tokensQuery, { user: userId });
   const created = useSignal("");
   const error = useSignal("");
@@ -40,7 +46,12 @@ export function Tokens({ userId }: { readonly userId: string }) {
     const { createAccessToken } = await graphql<{ readonly createAccessToken: { readonly token: string } }>(
       "CreateToken",
       createMutation,
-      { user: userId, note: fields.get("note"), ...(days > 0 ? { seconds: Math.round(days * daySeconds) } : {}) },
+      {
+        user: userId,
+        scopes: ["user:all", ...(fields.get("sudo") === "on" ? ["site-admin:sudo"] : [])],
+        note: fields.get("note"),
+        ...(days > 0 ? { seconds: Math.round(days * daySeconds) } : {}),
+      },
     );
     created.value = createAccessToken.token;
     retry();
@@ -73,6 +84,11 @@ export function Tokens({ userId }: { readonly userId: string }) {
           isOptional
           hint="Empty: the lifetime that this server sets."
         />
+        {maySudo && (
+          <label>
+            <input type="checkbox" name="sudo" /> May act as any user (scope <code>site-admin:sudo</code>)
+          </label>
+        )}
       </Form>
     </section>
   );
