@@ -1,4 +1,11 @@
-import type { CoverResult, CoverTask, HistoryTask, HistoryTaskResult } from "../protocol/history-messages.js";
+import type {
+  ContributorsResult,
+  ContributorsTask,
+  CoverResult,
+  CoverTask,
+  HistoryTask,
+  HistoryTaskResult,
+} from "../protocol/history-messages.js";
 import type {
   BatchMessage,
   FindTask,
@@ -26,7 +33,16 @@ export interface SliceReceiver {
   readonly onHelpWanted: () => void;
 }
 
-type AnyResult = SearchTaskResult | FindTaskResult | WarmTaskResult | HistoryTaskResult | CoverResult | RankTaskResult;
+type AnyTask = SearchTask | FindTask | WarmTask | HistoryTask | CoverTask | ContributorsTask | RankTask;
+
+type AnyResult =
+  | SearchTaskResult
+  | FindTaskResult
+  | WarmTaskResult
+  | HistoryTaskResult
+  | CoverResult
+  | ContributorsResult
+  | RankTaskResult;
 
 /**
  * The pool of search workers, one per core, long-lived. Batches of results arrive on a separate channel of each worker
@@ -87,17 +103,17 @@ export class SearchPool {
     return this.#run("cover", task, task.control, deadlineMs) as Promise<CoverResult>;
   }
 
+  /** Like `run`, for finding who changed which paths. */
+  findContributors(task: ContributorsTask, deadlineMs = Infinity): Promise<ContributorsResult> {
+    return this.#run("contributors", task, task.control, deadlineMs) as Promise<ContributorsResult>;
+  }
+
   /** Like `run`, for a task that verifies a part of a shard. */
   warm(task: WarmTask, deadlineMs: number): Promise<WarmTaskResult> {
     return this.#run("warm", task, task.stop, deadlineMs) as Promise<WarmTaskResult>;
   }
 
-  #run(
-    name: string,
-    task: SearchTask | FindTask | WarmTask | HistoryTask | CoverTask | RankTask,
-    stop: Int32Array,
-    deadlineMs: number,
-  ): Promise<AnyResult> {
+  #run(name: string, task: AnyTask, stop: Int32Array, deadlineMs: number): Promise<AnyResult> {
     return this.#pool.run(name, task, { deadlineMs, stops: [stop], graceMs, activity: undefined });
   }
 

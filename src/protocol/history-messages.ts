@@ -125,6 +125,34 @@ export interface CoverResult {
   readonly failures: readonly { readonly shardId: number; readonly error: SerializedError }[];
 }
 
+/** Matches the name or the address of an author. */
+export interface AuthorFilter {
+  readonly source: string;
+  readonly foldCase: boolean;
+}
+
+/** Finds who changed which paths, in the visible commits of history shards. */
+export interface ContributorsTask {
+  readonly shards: readonly VisibleHistory[];
+  /** Index of the first shard that is left. */
+  readonly from: number;
+  /** As in the result, of the shards before it. */
+  readonly known: Uint8Array | undefined;
+  /** At most 32. */
+  readonly filters: readonly AuthorFilter[];
+  /** The control block of the search; its stop word ends the task. */
+  readonly control: Int32Array;
+}
+
+export interface ContributorsResult {
+  /** Output of `encodePathMasks`: by path, one bit per filter, set if one of its authors matches. */
+  readonly bytes: Uint8Array | undefined;
+  /** Index of the shard to continue with; undefined if none is left. */
+  readonly next: number | undefined;
+  /** Why a shard could not be read; then there are no bytes. */
+  readonly error: SerializedError | undefined;
+}
+
 /** Searches the commits of a history shard. It posts no batches: results are in order, and the caller counts them. */
 export interface HistoryTask {
   /** Its bytes, or the stored one. */

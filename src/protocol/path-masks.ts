@@ -38,6 +38,14 @@ export class PathMasks {
     this.#paths = Buffer.from(bytes.buffer, bytes.byteOffset + 4 * (2 + 2 * this.#count), this.#starts[this.#count]);
   }
 
+  /** The input of `encodePathMasks`. */
+  decode(): Map<string, number> {
+    const masks = new Map<string, number>();
+    for (let i = 0; i < this.#count; i++)
+      masks.set(this.#paths.toString("latin1", this.#starts[i], this.#starts[i + 1]), this.#masks[i]);
+    return masks;
+  }
+
   /** Returns 0 for a path that is not in the set. */
   lookup(path: Buffer): number {
     const order = (i: number): number => path.compare(this.#paths, this.#starts[i], this.#starts[i + 1]);

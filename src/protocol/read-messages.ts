@@ -1,6 +1,7 @@
 import type { ConvertedResults, ConvertResults } from "./export-messages.js";
 import type { ComparedMatches, CompareMatches } from "./change-messages.js";
 import type {
+  AuthorFilter,
   BuildHistory,
   BuiltHistory,
   FilteredHistory,
@@ -90,7 +91,7 @@ export type CommitQuestion =
    */
   | {
       readonly kind: "contributors";
-      readonly filters: readonly { readonly source: string; readonly foldCase: boolean }[];
+      readonly filters: readonly AuthorFilter[];
     };
 
 /** Whether it has a file whose path and text both match; "" for no condition. Ignores case. RE2 sources. */

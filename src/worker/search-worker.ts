@@ -12,13 +12,21 @@ import type {
   WarmTask,
   WarmTaskResult,
 } from "../protocol/messages.js";
-import type { CoverResult, CoverTask, HistoryTask, HistoryTaskResult } from "../protocol/history-messages.js";
+import type {
+  ContributorsResult,
+  ContributorsTask,
+  CoverResult,
+  CoverTask,
+  HistoryTask,
+  HistoryTaskResult,
+} from "../protocol/history-messages.js";
 import type { RankTask, RankTaskResult } from "../protocol/rank-messages.js";
 import { readSettings } from "../protocol/settings.js";
 import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
 import { BatchBuffers } from "./batch-buffers.js";
 import { IdleCollector, interactiveGrowthMax } from "./idle-collector.js";
 import { FindSlice } from "./search/find-slice.js";
+import { findContributors } from "./search/history-contributors.js";
 import { coverHistory } from "./search/history-cover.js";
 import { HistoryOpener } from "./search/history-opener.js";
 import { searchHistory } from "./search/history-slice.js";
@@ -68,6 +76,8 @@ export default serveTasks({
   },
   history: (task: HistoryTask): HistoryTaskResult => withSnapshot((snapshot) => searchHistory(thread, snapshot, task)),
   cover: (task: CoverTask): CoverResult => withSnapshot((snapshot) => coverHistory(thread, snapshot, task)),
+  contributors: (task: ContributorsTask): ContributorsResult =>
+    withSnapshot((snapshot) => findContributors(thread, snapshot, task)),
   warm: (task: WarmTask): WarmTaskResult => withSnapshot((snapshot) => warmShard(thread, snapshot, task)),
   find: (task: FindTask): FindTaskResult => withSnapshot((snapshot) => new FindSlice(thread, task).run(snapshot)),
 });

@@ -181,3 +181,57 @@ t.test("refs and repositories that vanish during searches", async (t) => {
     "all, nothing, or it says what lacks",
   );
 });
+
+t.test(
+  "who changed which files is answered by the index, as git does, and without reading trees of the mirror",
+  async (t) => {
+    const remote = new Remote(t);
+    const { git } = remote;
+    const authors = ["Ann <ann@one.test>", "Ben <ben@two.test>", "J\u00f6rg <j@one.test>"];
+    const commit = (branch: string, author: number, files: Record<string, string>): string =>
+      git.commit({ branch, files, author: `${authors[author]} ${1_600_000_000 + author} +0000` });
+    commit("main", 0, { "a/one.txt": "1\n", "empty.txt": "", "binary.bin": "\0\0\0", "old.txt": "moved\n" });
+    commit("main", 1, { "a/one.txt": "2\n", "b.txt": "b\n" });
+    git.updateRef("refs/heads/dev", git.git("rev-parse", "main"));
+    commit("dev", 2, { "a/dev.txt": "d\n", "b.txt": "dev\n" });
+    commit("main", 0, { "c \u00e9.txt": "c\n" });
+    const tree = git.git("rev-parse", "dev^{tree}");
+    const merge = ["commit-tree", tree, "-p", "main", "-p", "dev", "-m", "merge"];
+    git.updateRef("refs/heads/main", git.git("-c", "user.name=Merger", "-c", "user.email=m@three.test", ...merge));
+    commit("main", 2, { "new.txt": "moved\n", "empty.txt": "1" });
+    const data = dataDirectory(t);
+    const daemon = await testDaemon(t, [], data);
+    await daemon.add("host/one", git.path);
+    await untilIndexed(daemon, "host/one");
+    // `git log` with names needs the trees of all commits; the index does not.
+    loseObject(data, git.git("rev-parse", "main~2^{tree}"));
+    const present = new Set(git.git("ls-tree", "-r", "-z", "--name-only", "main").split("\0"));
+    for (const pattern of ["^Ann$", "@one", "ben", "J\u00f6rg", "Merger", "nobody"]) {
+      const log = git.git(
+        "log",
+        "-z",
+        "--no-renames",
+        "--name-only",
+        "--format=",
+        `--author=${naiveAuthor(pattern)}`,
+        "main",
+      );
+      const expected = [...new Set(log.split("\0"))].filter((path) => path !== "" && present.has(path)).sort();
+      const query = new URLSearchParams({ q: `type:path file:has.contributor(${pattern}) count:all` });
+      const events = new SseDecoder().push(Buffer.from((await daemon.get(`/.api/search/stream?${query}`)).text));
+      const found = events
+        .filter(({ name }) => name === "matches")
+        .flatMap(({ data }) => JSON.parse(data) as StreamMatch[]);
+      t.same(found.map(({ path }) => path).sort(), expected, pattern);
+      t.notOk(
+        events.some(({ name, data }) => name === "alert" && data.includes("host/one")),
+        "nothing is left out",
+      );
+    }
+  },
+);
+
+/** git looks for the pattern in `NAME <ADDRESS>`. */
+function naiveAuthor(pattern: string): string {
+  return pattern === "^Ann$" ? "^Ann <" : pattern === "ben" ? "[Bb]en" : pattern;
+}

@@ -16,6 +16,7 @@ import { jobsFolder, SearchJobs } from "../../jobs/search-jobs.js";
 import { loadKernel } from "../../native/kernel/load.js";
 import { ResumableStreams, resumeFolder } from "../../resume/resumable-streams.js";
 import { CommitLists } from "../../search/history/commit-lists.js";
+import { IndexedContributors } from "../../search/history/indexed-contributors.js";
 import { CommitAttributeReader } from "../../search/revisions/commit-attributes.js";
 import { RevisionCache } from "../../search/revisions/revision-cache.js";
 import { CostBudgets } from "../../search/cost-budgets.js";
@@ -180,15 +181,23 @@ interface SearchParts
 function createSearcher(options: ResolvedOptions, parts: SearchParts): Searcher {
   const { catalog, threads, scheduler, cache, accounts, contexts, log, registry } = parts;
   const { search, clients } = options;
+  const lists = new CommitLists();
+  const contributors = new IndexedContributors({
+    catalog,
+    pool: threads.search,
+    scheduler,
+    lists,
+    reads: threads.read,
+  });
   const searcher = new Searcher(
     {
       catalog,
       pool: threads.search,
       scheduler,
-      commitAttributes: new CommitAttributeReader(threads.read, options.readers),
+      commitAttributes: new CommitAttributeReader(threads.read, options.readers, contributors),
       ownersOf: (repositoryId) => accounts.ownerFiles.bytesOf(repositoryId),
       revisions: { reads: threads.read, cache, limits: indexLimits(options) },
-      commitLists: new CommitLists(),
+      commitLists: lists,
       log,
       defaultCount: search.defaultCount,
       defaultTimeoutMs: search.defaultTimeoutSeconds * 1000,

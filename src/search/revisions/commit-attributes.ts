@@ -1,6 +1,7 @@
 import { BoundedMap } from "../../base/bounded-map.js";
 import { callAfter } from "../../base/deadline.js";
 import { FairQueue } from "../../base/fair-queue.js";
+import type { IndexedContributors } from "../history/indexed-contributors.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { CommitAttribute, CommitOfRepository, CommitQuestion } from "../../protocol/read-messages.js";
 import type { ReadPool } from "../../pool/read-pool.js";
@@ -58,6 +59,7 @@ export function commitKey({ repositoryId, commit }: CommitOfRepository): string 
  */
 export class CommitAttributeReader {
   readonly #pool: Pick<ReadPool, "run">;
+  readonly #indexed: Pick<IndexedContributors, "find"> | undefined;
   readonly #short: FairLimit;
   readonly #long: FairLimit;
   readonly #kept = new BoundedMap<string, KnownAttribute>(
@@ -65,8 +67,14 @@ export class CommitAttributeReader {
     ({ bytes }) => answerBytesMin + (bytes?.length ?? 0),
   );
 
-  constructor(pool: Pick<ReadPool, "run">, readerCount: number) {
+  /** `indexed` is asked first for the contributors of a history. */
+  constructor(
+    pool: Pick<ReadPool, "run">,
+    readerCount: number,
+    indexed: Pick<IndexedContributors, "find"> | undefined,
+  ) {
     this.#pool = pool;
+    this.#indexed = indexed;
     this.#short = new FairLimit(readerCount);
     this.#long = new FairLimit(Math.max(1, readerCount - 1));
   }
@@ -125,6 +133,11 @@ export class CommitAttributeReader {
     try {
       if (!isTurn || timeoutMs <= 0 || Atomics.load(stop, 0) !== 0)
         throw new TrawlError("cancelled", "no time was left to read it");
+      const bytes =
+        question.kind === "contributors"
+          ? await this.#indexed?.find(commits[0], question.filters, { timeoutMs, stop, client })
+          : undefined;
+      if (bytes !== undefined) return [{ kind: "known", holds: true, bytes }];
       const { attributes } = await this.#pool.run<"commit-attributes">(
         { kind: "commit-attributes", question, commits },
         { timeoutMs, stop, client },

@@ -2,7 +2,6 @@ import { serializeError, TrawlError } from "../../base/errors.js";
 import { visitHistory } from "../../git/history/authors.js";
 import { readCodeOwners, readCommitDate } from "../../git/history/commit-attributes.js";
 import type { StopSignal } from "../../git/run/run.js";
-import { compileRegexp } from "../../regexp/match/compile.js";
 import { encodePathMasks } from "../../protocol/path-masks.js";
 import type {
   CommitAttribute,
@@ -10,11 +9,9 @@ import type {
   CommitQuestion,
   ReadCommitAttributes,
 } from "../../protocol/read-messages.js";
+import { AuthorMasks, authoredPathsMax } from "../author-masks.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { hasFile } from "./has-file.js";
-
-/** Limit on the paths stored for one history. */
-const pathCountMax = 2_000_000;
 
 type ContributorFilters = Extract<CommitQuestion, { kind: "contributors" }>["filters"];
 
@@ -74,8 +71,7 @@ async function findContributors(
   commit: string,
   stop: StopSignal,
 ): Promise<Map<string, number>> {
-  const matchers = filters.map(({ source, foldCase }) => compileRegexp(source, foldCase));
-  const maskOfAuthor = new Map<string, number>();
+  const authors = new AuthorMasks(filters);
   const masks = new Map<string, number>();
   let mask = 0;
   await visitHistory(
@@ -83,20 +79,13 @@ async function findContributors(
     commit,
     {
       commit: (name, email) => {
-        const author = `${name}\0${email}`;
-        mask =
-          maskOfAuthor.get(author) ??
-          matchers.reduce(
-            (bits, matcher, i) =>
-              matcher.test(Buffer.from(name)) || matcher.test(Buffer.from(email)) ? bits | (1 << i) : bits,
-            0,
-          );
-        maskOfAuthor.set(author, mask);
+        mask = authors.mask(name, email);
         return mask !== 0;
       },
       path: (path) => {
         masks.set(path, (masks.get(path) ?? 0) | mask);
-        if (masks.size > pathCountMax) throw new TrawlError("git", `its history names more than ${pathCountMax} paths`);
+        if (masks.size > authoredPathsMax)
+          throw new TrawlError("git", `its history names more than ${authoredPathsMax} paths`);
       },
     },
     stop,

@@ -65,7 +65,7 @@ class FakePool {
 
 t.test("all commits are looked up, a few at a time, and results are cached", async (t) => {
   const pool = new FakePool();
-  const reader = new CommitAttributeReader(pool.asPool, 2);
+  const reader = new CommitAttributeReader(pool.asPool, 2, undefined);
   const first = await reader.ask(owners, commits(100), limits());
   t.equal(first.attributes.size, 100);
   t.same(first.failures, []);
@@ -80,7 +80,7 @@ t.test("all commits are looked up, a few at a time, and results are cached", asy
 
 t.test("histories are read one at a time, which leaves a reader for others", async (t) => {
   const pool = new FakePool();
-  await new CommitAttributeReader(pool.asPool, 3).ask(authors, commits(10), limits());
+  await new CommitAttributeReader(pool.asPool, 3, undefined).ask(authors, commits(10), limits());
   t.ok(pool.asked.every((request) => request.commits.length === 1));
   t.equal(pool.runningMax, 2);
 });
@@ -91,7 +91,7 @@ t.test("a failure affects only its commit, and is not cached", async (t) => {
       repositoryId === 3 ? { kind: "failed", error: { code: "git", message: "the mirror is damaged" } } : yes,
     ),
   );
-  const reader = new CommitAttributeReader(pool.asPool, 2);
+  const reader = new CommitAttributeReader(pool.asPool, 2, undefined);
   for (const time of ["the first", "the second"]) {
     const { attributes, failures } = await reader.ask(owners, commits(5), limits());
     t.equal(attributes.size, 4, time);
@@ -107,7 +107,11 @@ t.test("a read that fails as a whole affects all its commits", async (t) => {
   const pool = new FakePool(() => {
     throw new TrawlError("overloaded", "too many");
   });
-  const { attributes, failures } = await new CommitAttributeReader(pool.asPool, 2).ask(owners, commits(9), limits());
+  const { attributes, failures } = await new CommitAttributeReader(pool.asPool, 2, undefined).ask(
+    owners,
+    commits(9),
+    limits(),
+  );
   t.equal(attributes.size, 0);
   t.equal(failures.length, 9);
   t.match(failures[0], { reason: "too many", isLate: false });
@@ -115,7 +119,7 @@ t.test("a read that fails as a whole affects all its commits", async (t) => {
 
 t.test("deadline and stop", async (t) => {
   const pool = new FakePool();
-  const reader = new CommitAttributeReader(pool.asPool, 2);
+  const reader = new CommitAttributeReader(pool.asPool, 2, undefined);
   const late = await reader.ask(owners, commits(3), limits(-1));
   t.same(
     late.failures.map(({ isLate }) => isLate),
@@ -129,7 +133,7 @@ t.test("deadline and stop", async (t) => {
 
 t.test("a search that waits for another one's read ends at its own deadline", async (t) => {
   const pool = new FakePool(undefined, true);
-  const reader = new CommitAttributeReader(pool.asPool, 2);
+  const reader = new CommitAttributeReader(pool.asPool, 2, undefined);
   const long = reader.ask(authors, commits(2), limits());
   // The sleep keeps the process alive, which the reader's timers do not.
   const [{ failures }] = await Promise.all([reader.ask(authors, commits(1, 10), limits(20)), sleep(50)]);
@@ -145,7 +149,7 @@ t.test("a search that waits for another one's read ends at its own deadline", as
 
 t.test("searches take turns", async (t) => {
   const pool = new FakePool(undefined, true);
-  const reader = new CommitAttributeReader(pool.asPool, 2);
+  const reader = new CommitAttributeReader(pool.asPool, 2, undefined);
   const a = reader.ask(authors, commits(3), limits());
   const b = reader.ask(authors, commits(3, 10), limits());
   for (let i = 0; i < 6; i++) await pool.endOne();
@@ -155,3 +159,24 @@ t.test("searches take turns", async (t) => {
     [1, 10, 2, 11, 3, 12],
   );
 });
+
+t.test(
+  "contributors are looked up in the index first, and in the mirror if it does not have all of them",
+  async (t) => {
+    const pool = new FakePool();
+    const bytes = new Uint8Array(8);
+    const indexed = {
+      find: async ({ repositoryId }: { repositoryId: number }) => (repositoryId === 1 ? bytes : undefined),
+    };
+    const reader = new CommitAttributeReader(pool.asPool, 2, indexed);
+    const asked = [1, 2].map((repositoryId) => ({ ...commits(1)[0], repositoryId }));
+    const { attributes, failures } = await reader.ask(authors, asked, limits());
+    t.same(failures, []);
+    t.equal(attributes.size, 2);
+    t.equal([...attributes.values()].filter((one) => one.bytes === bytes).length, 1);
+    t.same(
+      pool.asked.map((request) => request.commits.map(({ repositoryId }) => repositoryId)),
+      [[2]],
+    );
+  },
+);
