@@ -184,6 +184,7 @@ function createSearcher(options: ResolvedOptions, parts: SearchParts): Searcher 
   const lists = new CommitLists();
   const contributors = new IndexedContributors({
     catalog,
+    repository: (id) => catalog.repository(id),
     pool: threads.search,
     scheduler,
     lists,

@@ -1,5 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
 import type { Catalog } from "../../catalog/catalog.js";
+import type { Repository } from "../../model/repository.js";
 import type { ReadLimits, ReadPool } from "../../pool/read-pool.js";
 import type { SearchPool } from "../../pool/search-pool.js";
 import { ControlBlock } from "../../protocol/control-block.js";
@@ -16,7 +17,8 @@ import type { CommitLists } from "./commit-lists.js";
 import { toStoredHistories } from "./stored-histories.js";
 
 interface Services {
-  readonly catalog: Pick<Catalog, "historyView" | "repository">;
+  readonly catalog: Pick<Catalog, "historyView">;
+  readonly repository: (id: number) => Pick<Repository, "id" | "generation"> | undefined;
   readonly pool: Pick<SearchPool, "coverHistory" | "findContributors">;
   readonly scheduler: Pick<SliceScheduler, "run">;
   readonly lists: CommitLists;
@@ -59,8 +61,8 @@ export class IndexedContributors {
     shards: readonly StoredHistory[],
     limits: ReadLimits,
   ): Promise<readonly VisibleHistory[] | undefined> {
-    const { catalog, pool, scheduler, lists, reads } = this.#services;
-    const repository = catalog.repository(repositoryId);
+    const { pool, scheduler, lists, reads } = this.#services;
+    const repository = this.#services.repository(repositoryId);
     if (repository === undefined) return undefined;
     const { list } = await lists.list(repository, { from: [commit], fromHead: false, without: [] }, reads, limits);
     const control = new ControlBlock(limits.stop);
