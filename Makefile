@@ -94,18 +94,13 @@ dist/web/.built: $(web_sources) src/web/tsconfig.json | install
 	@node_modules/.bin/tsc -p src/web && node scripts/build-web.mjs
 	@touch $@
 
-# Without a terminal, tap's progress display is unreadable. The plugins in .taprc take effect after `tap build`: without it, the
-# first run in a fresh checkout would load a TypeScript compiler into each test.
+# The browser is only needed by the tests in test/web.
 test: check
 	@bash scripts/debian-packages.sh browser || true
-	@[ -d .tap/plugins ] || node_modules/.bin/tap build >/dev/null
-	@mkdir -p .tap && rm -f .tap/out.tap
 	@files=; for name in $(TESTS); do \
 	  found=$$(find dist/test \( -path "*/$$name.test.js" -o -path "*/$${name%/}/*.test.js" \) | sort); \
 	  [ -n "$$found" ] || { echo "no test and no folder under test/ is named $$name"; exit 2; }; files="$$files $$found"; done; \
-	reporter=min; if [ -t 1 ]; then reporter=terse; fi; \
-	node_modules/.bin/tap --reporter=$$reporter --output-file=.tap/out.tap $$files; code=$$?; echo; \
-	node scripts/tap-summary.mjs .tap/out.tap $$code | tee .tap/summary; exit $$code
+	node scripts/run-tests.mjs $$files
 
 check: build
 	@node_modules/.bin/biome check --error-on-warnings --log-level=warn || { echo "run make format to fix the format"; exit 1; }

@@ -36,17 +36,12 @@ export class Trawl {
     this.dataFolder = dataFolder;
   }
 
-  /** The daemon's log goes to a file beside its data. `node` is the command that runs a program of Node. */
-  static async start(
-    dataFolder: string,
-    more: readonly string[],
-    node: readonly [string, ...string[]] = [process.execPath],
-  ): Promise<Trawl> {
+  /** The daemon's log goes to a file beside its data. */
+  static async start(dataFolder: string, more: readonly string[]): Promise<Trawl> {
     const logFile = `${dataFolder}.log`;
-    const [program, ...nodeArgs] = node;
-    const args = [...nodeArgs, command, "serve", "--data", dataFolder, "--listen", "127.0.0.1:0", ...more];
+    const args = [command, "serve", "--data", dataFolder, "--listen", "127.0.0.1:0", ...more];
     const startedMs = monotonicMs();
-    const child = start(program, args, { stdio: ["ignore", "pipe", openSync(logFile, "a")] });
+    const child = start(process.execPath, args, { stdio: ["ignore", "pipe", openSync(logFile, "a")] });
     for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
       const url = /^trawld: listening on (\S+)$/.exec(line)?.[1];
       if (url === undefined) continue;

@@ -9,9 +9,6 @@ import { runCtags, SymbolSet } from "../../native-bench/peers/ctags.js";
 import { Trawl } from "../../native-bench/peers/trawl.js";
 import { compareSymbols } from "../../native-bench/suites/symbols.js";
 
-/** Without the loader of the test runner, which takes `bin/trawl` for CommonJS. */
-const plainNode = ["env", "-u", "NODE_OPTIONS", process.execPath] as const;
-
 function folder(t: Test, files: Readonly<Record<string, string | Buffer>> = {}): string {
   const path = mkdtempSync(join(tmpdir(), "trawl-bench-symbols-"));
   t.teardown(() => rmSync(path, { recursive: true, force: true }));
@@ -30,7 +27,7 @@ t.test("the symbols of a daemon are those of ctags", async (t) => {
   });
   await commitFolder(path);
   const corpus = await openRepository(path, folder(t));
-  const trawl = await Trawl.start(join(folder(t), "data"), [], plainNode);
+  const trawl = await Trawl.start(join(folder(t), "data"), []);
   t.teardown(() => trawl.stop());
   await trawl.add(corpus.name, corpus.path, () => {});
   await trawl.waitForSymbols();

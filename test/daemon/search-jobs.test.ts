@@ -413,10 +413,8 @@ t.test("the command line creates, reads and removes jobs", async (t) => {
     2 * fileCount * 40,
   );
   const parquet = join(dataDirectory(t), "results.parquet");
-  // Node could not load the command line with the options that the test runner gives to child processes.
-  const script = 'NODE_OPTIONS= exec bin/trawl job results 1 --format parquet "$@"';
-  const given = ["-c", script, "sh", "--endpoint", daemon().url, "--token", token];
-  execFileSync("sh", given, { stdio: ["ignore", openSync(parquet, "w"), "pipe"] });
+  const given = ["results", "1", "--format", "parquet", "--endpoint", daemon().url, "--token", token];
+  execFileSync("bin/trawl", ["job", ...given], { stdio: ["ignore", openSync(parquet, "w"), "pipe"] });
   const records = await parquetReadObjects({ file: new Uint8Array(readFileSync(parquet)).buffer });
   t.equal(records.length, parseCsv(table.out).length);
   t.match(await job("results", "1", "--format", "xml"), { exitCode: 2, err: /Allowed are jsonl, csv, parquet/ });

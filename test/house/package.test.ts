@@ -31,11 +31,8 @@ t.test("bin/trawl and make check the release of Node first", async (t) => {
   const old = join(folder, "old.mjs");
   writeFileSync(old, 'Object.defineProperty(process.versions, "node", { value: "18.0.0" });');
   for (const file of ["bin/trawl", "bin/node-version.mjs"]) {
-    const { status, stderr } = spawnSync(
-      "env",
-      ["-u", "NODE_OPTIONS", process.execPath, "--import", old, join(checkout, file), "repo", "list"],
-      { encoding: "utf8" },
-    );
+    const args = ["--import", old, join(checkout, file), "repo", "list"];
+    const { status, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
     t.equal(status, 2, file);
     t.match(stderr, /^trawl: this is Node 18\.0\.0/, file);
   }

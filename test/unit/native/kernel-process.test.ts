@@ -65,10 +65,7 @@ for (const [name, start] of [
       limits,
     });
     const variables = (await textOf(child.stdout)).split("\0");
-    for (const variable of [`PATH=${environment.PATH}`, "EMPTY=", "NAME=a=b\nc"])
-      t.ok(variables.includes(variable), variable);
-    // The test runner adds variables to what Node starts; the addon's children have no others.
-    if (start === startProcess) t.equal(variables.length, 4);
+    t.same(variables.sort(), ["", "EMPTY=", "NAME=a=b\nc", `PATH=${environment.PATH}`]);
     await endingOf(child);
   });
 
