@@ -99,7 +99,7 @@ for (const pattern of patterns) {
 
 t.test("a regexp that is too large for RE2 is the query's mistake", async (t) => {
   for (const query of ["file:[a-zé\\pL]{1000} ordinary", "type:file /[a-zé\\pL]{1000}/"]) {
-    const { alert, skipped } = await endsInTime(t, query, 500);
+    const { alert, skipped } = await endsInTime(t, query, 20_000);
     t.equal(alert, "Unable To Process Query");
     t.same(skipped, []);
   }

@@ -2,7 +2,7 @@
 import { request } from "node:http";
 import t, { type Test } from "tap";
 import { acceptedFormat } from "../../src/http/routes/conditional.js";
-import { repeatedBounds, underAttack, usualBounds } from "../support/attack.js";
+import { repeatedBounds, startingBounds, underAttack } from "../support/attack.js";
 import { preparedAhead, testDaemon, type DaemonProcess } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { ask } from "../support/graphql.js";
@@ -138,7 +138,7 @@ const hostileFiles = {
 
 t.test("a hostile repository", async (t) => {
   const daemon = await warmDaemon(t);
-  await underAttack(t, daemon, usualBounds, "indexing", async () => {
+  await underAttack(t, daemon, startingBounds, "indexing", async () => {
     await addRepository(t, daemon, "hostile", hostileFiles);
     await until(
       "the hostile repository is indexed",

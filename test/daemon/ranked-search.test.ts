@@ -43,11 +43,21 @@ function textOf(matches: readonly StreamMatch[]): string[] {
   return matches.map((match) => JSON.stringify({ ...match, repoLastFetched: undefined }));
 }
 
-async function startDaemon(t: Test, workers: number, urls: readonly string[]): Promise<DaemonProcess> {
-  const daemon = await testDaemon(t, ["--set", `workers=${workers}`]);
-  for (const [i, url] of urls.entries()) await daemon.add(`host/${i}`, url);
-  await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
-  return daemon;
+/** Different numbers of threads, with the same repositories. */
+const daemons = await Promise.all([1, 2, 8].map((workers) => testDaemon(t, ["--set", `workers=${workers}`])));
+
+/** Adds repositories with so many files to all daemons. */
+async function addRepositories(t: Test, folder: string, fileCounts: readonly number[]): Promise<void> {
+  const urls = fileCounts.map((count, i) => {
+    const source = fixture(t);
+    source.commit({ branch: "main", files: makeFiles(count + i, count) });
+    return source.path;
+  });
+  const addTo = async (daemon: DaemonProcess): Promise<void> => {
+    for (const [i, url] of urls.entries()) await daemon.add(`${folder}/${i}`, url);
+    await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
+  };
+  await Promise.all(daemons.map(addTo));
 }
 
 const queries = [
@@ -60,17 +70,12 @@ const queries = [
   "(alpha_1.c or vendor)",
 ];
 
-t.test("ranked searches", { timeout: 120_000 }, async (t) => {
-  const urls = [70, 50, 3].map((count, i) => {
-    const source = fixture(t);
-    source.commit({ branch: "main", files: makeFiles(i + 1, count) });
-    return source.path;
-  });
-  const daemons = await Promise.all([1, 2, 8].map((workers) => startDaemon(t, workers, urls)));
+t.test("ranked searches", { timeout: 3_600_000 }, async (t) => {
+  await addRepositories(t, "few", [70, 50, 3]);
   for (const query of queries) {
     t.test(query, async (t) => {
-      const all = textOf((await ask(daemons[0], `${query} count:all`)).matches);
-      const expected = (await ask(daemons[0], query, "display=40")).matches;
+      const all = textOf((await ask(daemons[0]!, `${query} count:all`)).matches);
+      const expected = (await ask(daemons[0]!, query, "display=40")).matches;
       for (const daemon of daemons) {
         for (let run = 0; run < 3; run++) {
           const { matches } = await ask(daemon, query, "display=40");
@@ -99,12 +104,7 @@ t.test(
   { timeout: 3_600_000 },
   async (t) => {
     // More contents than ranking examines, in several shards.
-    const urls = [700, 90].map((count, i) => {
-      const source = fixture(t);
-      source.commit({ branch: "main", files: makeFiles(i + 11, count) });
-      return source.path;
-    });
-    const daemons = await Promise.all([1, 2, 8].map((workers) => startDaemon(t, workers, urls)));
+    await addRepositories(t, "many", [700, 90]);
     for (const query of ["alpha", "beta gamma"]) {
       const orders = new Set<string>();
       for (const daemon of daemons) {

@@ -14,7 +14,8 @@ export const withoutBrowser: string | false = hasBrowser
   ? false
   : `${browserPath} is missing: install the Debian package chromium, or set TRAWL_CHROMIUM`;
 
-const waitMsMax = 20_000;
+/** Generous, since on an idle machine waits end almost immediately. */
+const waitMsMax = 60_000;
 
 /** A browser that is closed at the end of the test. */
 export async function testBrowser(t: Test): Promise<Browser> {
