@@ -11,7 +11,7 @@ import { fixture } from "../support/git-mirror.js";
 import { randomFrom } from "../support/random.js";
 import { until } from "../support/waiting.js";
 
-t.setTimeout(180_000);
+t.setTimeout(900_000);
 
 interface Answer {
   readonly changes: readonly MatchChange[];

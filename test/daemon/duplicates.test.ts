@@ -12,7 +12,7 @@ const placeCount = 20_000;
 const shared = "int needle(void) { return 1; }\nint other; // needle needle\n";
 const matchesOfShared = 3;
 
-t.test("contents in several places", { timeout: 180_000 }, async (t) => {
+t.test("contents in several places", { timeout: 900_000 }, async (t) => {
   const daemon = await testDaemon(t, ["--set", "workers=2"]);
   const [first, second, hidden] = [fixture(t), fixture(t), fixture(t)];
   first.commit({ branch: "main", files: { "a.c": shared, "copy/b.c": shared, "own.c": "needle\n" } });

@@ -31,7 +31,7 @@ function numbersOf(debug: string | undefined): number[] {
   return (shown.exec(debug ?? "") ?? []).slice(1, 11).map(Number);
 }
 
-t.test("scores", { timeout: 120_000 }, async (t) => {
+t.test("scores", { timeout: 900_000 }, async (t) => {
   const daemon = await testDaemon(t);
   const files = {
     "src/flush.c": "int flush(void) { return 0; }\n",

@@ -65,7 +65,7 @@ function digestOf(matches: readonly StreamMatch[]): string {
   return printDigest(sum);
 }
 
-t.setTimeout(180_000);
+t.setTimeout(900_000);
 
 async function daemonWithFiles(t: Test, workers: number): Promise<DaemonProcess> {
   const source = fixture(t);

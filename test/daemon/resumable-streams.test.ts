@@ -27,6 +27,8 @@ import { until } from "../support/waiting.js";
 const killCount = scaled(6, 1_000);
 /** How often the daemon ends during one stream; a long run has no limit. Each end costs a start and a sync. */
 const endsPerStreamMax = isFull ? Infinity : 1;
+/** Of every eight ends this one is a stop, the others are kills. */
+const stopAt = 2;
 const repositoryCount = 5;
 const fileCount = 60;
 
@@ -153,7 +155,7 @@ t.test(`${killCount} kills while streams are written and resumed`, { timeout: 14
       endCount++;
       const isPushed = client.lastId !== "" && random(2) === 0;
       if (isPushed) site.push();
-      if (random(8) === 0) {
+      if ((counts.kills + counts.restarts) % 8 === stopAt) {
         await daemon.stop();
         counts.restarts++;
       } else {
@@ -191,6 +193,7 @@ t.test(`${killCount} kills while streams are written and resumed`, { timeout: 14
   }
   t.comment(JSON.stringify(counts));
   t.ok(counts.interrupted > counts.kills / 8, "searches were interrupted");
+  t.ok(counts.restarts > 0 && counts.pushes > 0, "by stops too, and repositories changed meanwhile");
   record(
     35,
     "kill -9 while resumable streams are written and read",

@@ -14,7 +14,7 @@ import { fixture } from "../support/git-mirror.js";
 import { JobClient } from "../support/search-job.js";
 import { until } from "../support/waiting.js";
 
-t.setTimeout(240_000);
+t.setTimeout(900_000);
 
 async function tokenOf(daemon: DaemonProcess, user: string): Promise<string> {
   const { out, err, exitCode } = await runCommand("token", "create", user, "--data", daemon.data);

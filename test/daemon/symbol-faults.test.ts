@@ -108,7 +108,7 @@ async function showsMissing(t: Test, daemon: DaemonProcess, reason: string): Pro
 }
 
 for (const fault of ["crash", "garbage"]) {
-  t.test(`a text that makes ctags fail: ${fault}`, { timeout: 240_000 }, async (t) => {
+  t.test(`a text that makes ctags fail: ${fault}`, { timeout: 900_000 }, async (t) => {
     const ctags = faultyCtags(t);
     const data = dataDirectory(t);
     const source = fixture(t);
@@ -142,7 +142,7 @@ for (const fault of ["crash", "garbage"]) {
   });
 }
 
-t.test("kill -9 of ctags while symbols are extracted", { timeout: 240_000 }, async (t) => {
+t.test("kill -9 of ctags while symbols are extracted", { timeout: 900_000 }, async (t) => {
   const ctags = faultyCtags(t);
   const source = fixture(t);
   source.commit({ branch: "main", files: { ...good, "file15.c": "int good15; int wait;\n" } });
@@ -155,7 +155,7 @@ t.test("kill -9 of ctags while symbols are extracted", { timeout: 240_000 }, asy
   t.equal(await failures(daemon), 0);
 });
 
-t.test("another version of ctags extracts all symbols again", { timeout: 240_000 }, async (t) => {
+t.test("another version of ctags extracts all symbols again", { timeout: 900_000 }, async (t) => {
   const ctags = faultyCtags(t);
   ctags.setVersion("5.9.0");
   const data = dataDirectory(t);

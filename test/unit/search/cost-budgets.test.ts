@@ -9,7 +9,7 @@ import { type DaemonProcess, testDaemon } from "../../support/daemon.js";
 import { fixture } from "../../support/git-mirror.js";
 import { randomFrom } from "../../support/random.js";
 
-t.setTimeout(120_000);
+t.setTimeout(900_000);
 
 t.test("a budget is spent and comes back as the window slides", async (t) => {
   let nowMs = 1_000_000;
