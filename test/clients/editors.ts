@@ -128,6 +128,25 @@ export const vscode: readonly ClientRequest[] = [
     }),
     data: () => ({ logEvents: { alwaysNil: null } }),
   },
+  {
+    name: "CreateSavedSearch",
+    asAdmin: true,
+    query: `mutation CreateSavedSearch($owner: ID!) {
+      createSavedSearch(input: { owner: $owner, description: "greetings", query: "hello" }) { description }
+    }`,
+    variables: () => ({ owner: Buffer.from("User:1").toString("base64") }),
+    data: () => ({ createSavedSearch: { description: "greetings" } }),
+  },
+  {
+    // A list, as in the schema of its time; today the field returns a connection.
+    name: "savedSearches",
+    asAdmin: true,
+    query: `query savedSearches { savedSearches { ...SavedSearchFields } }
+      fragment SavedSearchFields on SavedSearch {
+        id description notify notifySlack query namespace { __typename id namespaceName } slackWebhookURL
+      }`,
+    data: () => ({ savedSearches: [{ description: "greetings", query: "hello", namespace: { __typename: "User" } }] }),
+  },
 ];
 
 /** The JetBrains search view. */

@@ -25,6 +25,7 @@ import {
 } from "./cost.js";
 import { mergeFields } from "./merge-fields.js";
 import { countValues, tooMuchToValidate } from "./document-limits.js";
+import { replaceSavedSearchLists } from "./saved-search-lists.js";
 
 /**
  * Longer documents are refused. The longest document of a known client has several hundred tokens; a batch of 500
@@ -138,7 +139,7 @@ export class Operations {
 
 function readDocument(text: string): DocumentNode | GraphQLError {
   try {
-    return parse(text, { maxTokens: tokensMax });
+    return replaceSavedSearchLists(parse(text, { maxTokens: tokensMax }));
   } catch (error) {
     if (error instanceof GraphQLError) return error;
     throw error;

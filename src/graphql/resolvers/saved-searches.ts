@@ -11,25 +11,33 @@ import type { ObjectTypes } from "../schema-types.js";
 
 type Mutation = ResolversOf<"Mutation">;
 
-export const savedSearchQueries: Pick<ResolversOf<"Query">, "savedSearches"> = {
+/** A list without `first` is limited to one page. */
+const listMax = 1000;
+
+export const savedSearchQueries: Pick<ResolversOf<"Query">, "savedSearches" | "savedSearchList"> = {
   savedSearches: async (_, { first, last, after, before, ...wanted }, context) => {
     if (typeof first !== "number" && typeof last !== "number") {
       throw new TrawlError("bad-request", "you must provide a `first` or `last` value to properly paginate");
     }
-    const {
-      work,
-      services: {
-        accounts: { savedSearches },
-      },
-    } = context;
-    const found = await work.once(work.cacheKey("saved searches", wanted), savedSearches.count, () =>
-      wantedSearches(wanted, context),
-    );
+    const found = await findSearches(wanted, context);
     const { nodes, totalCount, pageInfo } = paginateBothWays(found, { first, last, after, before });
     await context.yieldAfter(nodes.length);
     return { nodes: nodes.flatMap((search) => savedSearchSource(search, context) ?? []), totalCount, pageInfo };
   },
+  savedSearchList: async (_, __, context) => {
+    const wanted = { viewerIsAffiliated: true, includeDrafts: true, orderBy: "SAVED_SEARCH_DESCRIPTION" } as const;
+    const found = (await findSearches(wanted, context)).slice(0, listMax);
+    await context.yieldAfter(found.length);
+    return found.flatMap((search) => savedSearchSource(search, context) ?? []);
+  },
 };
+
+async function findSearches(wanted: Wanted, context: RequestContext): Promise<readonly SavedSearch[]> {
+  const { work, services } = context;
+  return await work.once(work.cacheKey("saved searches", wanted), services.accounts.savedSearches.count, () =>
+    wantedSearches(wanted, context),
+  );
+}
 
 type Wanted = Omit<ObjectTypes["Query"]["savedSearches"]["args"], "first" | "last" | "after" | "before">;
 

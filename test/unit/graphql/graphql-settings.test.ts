@@ -480,6 +480,24 @@ t.test("organisations, teams, settings and saved searches", async (t) => {
       },
     );
 
+    const asList =
+      "fragment F on SavedSearch { description } { savedSearches { ...F } again: savedSearches { query } }";
+    t.same(
+      await site.data("ann", asList),
+      {
+        savedSearches: [{ description: "a ours" }, { description: "c all" }],
+        again: [{ query: "needle" }, { query: "needle" }],
+      },
+      "a list, for clients that select fields of a search",
+    );
+    t.same(await site.data("anonymous", asList), { savedSearches: [], again: [] }, "none is the viewer's");
+    for (const query of [
+      "{ savedSearches { nodes { id } } }",
+      "{ savedSearches { __typename } }",
+      "{ savedSearches { ...F } } fragment F on SavedSearchConnection { totalCount }",
+    ])
+      t.match(await site.refusal("bob", query), /`first` or `last`/, "the connection needs a length");
+
     for (const [asker, variables, message] of [
       ["anonymous", input, notAuthenticated],
       ["bob", { ...input, owner: annId }, notSelf],
