@@ -1,8 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { nearestWord } from "../base/nearest-word.js";
+import { visibleLines } from "./search/visible.js";
 
-/** Prints a line to standard output. */
-export const print = (line: string): void => void process.stdout.write(`${line}\n`);
+/** Prints a line to standard output. Names and messages from outside cannot control a terminal. */
+export function print(line: string): void {
+  process.stdout.write(`${process.stdout.isTTY ? visibleLines(line) : line}\n`);
+}
 
 /** The data directory of the daemon that a command talks to. */
 export function dataOption(): Option {
@@ -22,19 +25,23 @@ export function addConnectionOptions(command: Command): Command {
     );
 }
 
-/** Adds an option with a fixed list of values. A misspelt one is refused with the value that was probably meant. */
+/**
+ * Adds an option with a fixed list of values. A misspelt one is refused with the value that was probably meant, or else
+ * with what `otherwise` says.
+ */
 export function addChoice(
   command: Command,
   flags: string,
   description: string,
   choices: readonly string[],
-  value?: string,
+  { value, otherwise }: { readonly value?: string; readonly otherwise?: string } = {},
 ): Command {
   const option = new Option(flags, `${description}: ${choices.join(", ")}`).choices(choices);
   option.argParser((typed: string) => {
     if (choices.includes(typed)) return typed;
     const nearest = nearestWord(typed, choices);
-    const hint = nearest === undefined ? "" : ` (Did you mean ${nearest}?)`;
+    const hint =
+      nearest === undefined ? (otherwise === undefined ? "" : ` ${otherwise}`) : ` (Did you mean ${nearest}?)`;
     throw new InvalidArgumentError(`Allowed are ${choices.join(", ")}.${hint}`);
   });
   return command.addOption(value === undefined ? option : option.default(value));

@@ -1,5 +1,7 @@
+import { isUtf8 } from "node:buffer";
+import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
-import { errorMessage } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 import { isJournal, withPriority } from "../base/journal.js";
 import { addOrganisation, addToken, addUser } from "./account-commands.js";
 import { addApi } from "./api/api-command.js";
@@ -30,12 +32,22 @@ export async function run(argv: readonly string[]): Promise<number> {
   });
   watchOutput();
   try {
+    checkArguments(argv);
     await program.parseAsync(withLongOptions(argv));
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.failed;
     return fail(error);
   }
+}
+
+/** Bytes that are not UTF-8 reach the program as this character, and would be searched for as such. */
+const replacement = "\ufffd";
+
+function checkArguments(argv: readonly string[]): void {
+  const at = argv.findIndex((word) => word.includes(replacement));
+  if (at === -1 || isUtf8(readFileSync("/proc/self/cmdline"))) return;
+  throw new TrawlError("bad-request", `the argument "${argv[at]}" is not UTF-8`);
 }
 
 /** Options that `src` writes with one dash. */

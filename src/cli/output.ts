@@ -1,4 +1,5 @@
 import { TrawlError } from "../base/errors.js";
+import { visibleLines } from "./search/visible.js";
 
 /** Thrown if results could not be written, for example because the disk is full. */
 export class OutputError extends TrawlError {
@@ -39,6 +40,15 @@ export class Output {
 
   get closed(): boolean {
     return this.#error !== undefined && isReaderGone(this.#error);
+  }
+
+  get isTerminal(): boolean {
+    return "isTTY" in this.#stream && this.#stream.isTTY === true;
+  }
+
+  /** Like `write`, but what is written to a terminal cannot control it. */
+  show(text: string): Promise<void> {
+    return this.write(this.isTerminal ? visibleLines(text) : text);
   }
 
   async write(text: string | Uint8Array): Promise<void> {

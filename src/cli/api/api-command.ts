@@ -46,7 +46,7 @@ async function api(words: readonly string[], typed: TypedApi): Promise<number> {
   return await runApi(
     connection,
     { query, variables },
-    { out: (text) => output.write(text), err: (text) => void process.stderr.write(text) },
+    { out: (text) => output.show(text), err: (text) => void process.stderr.write(text) },
   );
 }
 
@@ -60,7 +60,7 @@ async function readQuery(words: readonly string[], typed: TypedApi): Promise<str
   if (typed.file !== undefined) return readFile(typed.file);
   const [first = "-"] = words;
   if (isQueryWord(words, typed) && first !== "-") return first;
-  if (process.stdin.isTTY && first !== "-")
+  if (process.stdin.isTTY && words[0] !== "-")
     throw new TrawlError(
       "bad-request",
       "there is no query; write one, as in `trawl api '{ currentUser { username } }'`",

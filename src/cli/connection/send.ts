@@ -1,5 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
+import type { Socket } from "node:net";
+import { callAfter } from "../../base/deadline.js";
 import { TrawlError, errorMessage } from "../../base/errors.js";
 import type { Connection } from "./connection.js";
 
@@ -14,8 +16,18 @@ export interface ClientRequest {
   readonly signal?: AbortSignal;
 }
 
-/** How much of the text of a refusal is read and shown. */
-const refusalBytesMax = 8 * 1024;
+/** How much of the text of a refusal is shown. Those of the daemon are shorter. */
+const refusalBytesMax = 1024;
+
+/** The kernel would try for two minutes. */
+const connectTimeoutMs = 15_000;
+
+/** A connection whose other end has disappeared is noticed: nothing may be sent for as long as a search takes. */
+const keepAliveMs = 30_000;
+
+export const eventStream = "text/event-stream";
+
+const isThisTrawl = "is this the address of a Trawl daemon?";
 
 /** The URL of a path of the daemon, which may be served below a path of its own. */
 export function urlAt({ endpoint }: Connection, path: string): URL {
@@ -36,11 +48,29 @@ export async function send(connection: Connection, sent: ClientRequest): Promise
       },
       resolve,
     );
+    request.on("socket", (socket) => watchConnection(socket, endpoint));
     request.on("error", (cause) => reject(unreachable(endpoint, cause)));
     request.end(sent.body);
   });
-  if (response.statusCode === 200 || (response.statusCode === 400 && sent.mayBeBad)) return response;
-  throw refusal(endpoint, response, await readRefusal(response));
+  const { statusCode = 0, headers } = response;
+  const isAccepted = statusCode === 200 || (statusCode === 400 && sent.mayBeBad);
+  if (!isAccepted) throw refusal(endpoint, response, await readRefusal(response));
+  const type = headers["content-type"];
+  if (sent.accept !== eventStream || type === undefined || type.startsWith(eventStream)) return response;
+  response.destroy();
+  throw new TrawlError("bad-request", `${endpoint} answered with ${type} instead of results; ${isThisTrawl}`);
+}
+
+function watchConnection(socket: Socket, endpoint: string): void {
+  socket.setKeepAlive(true, keepAliveMs);
+  if (!socket.connecting) return;
+  const tooSlow = callAfter(connectTimeoutMs, () =>
+    socket.destroy(
+      new TrawlError("cancelled", `${endpoint} did not accept a connection in ${connectTimeoutMs / 1000} s`),
+    ),
+  );
+  socket.once("connect", () => tooSlow.cancel());
+  socket.once("close", () => tooSlow.cancel());
 }
 
 function authorization({ token }: Connection): Record<string, string> {
@@ -51,13 +81,26 @@ function contentHeaders(body: string | undefined): Record<string, string> {
   return body === undefined ? {} : { "Content-Type": "application/json" };
 }
 
-function unreachable(endpoint: string, cause: Error): TrawlError {
-  return new TrawlError(
-    "not-found",
-    `no response from ${endpoint}: ${errorMessage(cause)}; is trawld running there? ` +
-      "Start one with `trawl serve`, or specify its address with --endpoint",
-    { cause },
-  );
+/** What to do about an error of a connection, by its code. */
+const remedies: readonly (readonly [codes: RegExp, remedy: string])[] = [
+  [/^(ENOTFOUND|EAI_AGAIN)$/, "check the name of the host"],
+  [
+    /SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)/,
+    "its certificate is not one of a known authority: if it is your own, set NODE_EXTRA_CA_CERTS to the file with its authority",
+  ],
+  [/^(CERT_|ERR_TLS_CERT)/, "its certificate is not valid for this address"],
+  [/^(EPROTO|ERR_SSL_)/, "it may not use TLS: try http://"],
+  [/^HPE_/, "it does not speak HTTP, or wants https://"],
+  [/^ECONNRESET$/, "it may want https://, or have been stopped"],
+  [/^TRAWL_/, "check the address, and whether a firewall is between"],
+];
+
+function unreachable(endpoint: string, cause: NodeJS.ErrnoException): TrawlError {
+  const code = cause instanceof TrawlError ? "TRAWL_" : (cause.code ?? "");
+  const remedy =
+    remedies.find(([codes]) => codes.test(code))?.[1] ??
+    "is trawld running there? Start one with `trawl serve`, or specify its address with --endpoint";
+  return new TrawlError("not-found", `no response from ${endpoint}: ${errorMessage(cause)}; ${remedy}`, { cause });
 }
 
 async function readRefusal(response: IncomingMessage): Promise<string> {
@@ -68,20 +111,26 @@ async function readRefusal(response: IncomingMessage): Promise<string> {
     byteCount += part.length;
     if (byteCount >= refusalBytesMax) break;
   }
+  // The page of a proxy says nothing that its status does not say.
+  if (/^text\/html/.test(response.headers["content-type"] ?? "")) return response.statusMessage ?? "";
   return Buffer.concat(parts).subarray(0, refusalBytesMax).toString().trim();
 }
 
 function refusal(endpoint: string, { statusCode = 0, headers }: IncomingMessage, body: string): TrawlError {
-  const told = `${endpoint} answered ${statusCode}: ${body}`;
+  const told = `${endpoint} answered ${statusCode}${body === "" ? "" : `: ${body}`}`;
   const wait = headers["retry-after"];
   if (statusCode === 401)
     return new TrawlError(
       "forbidden",
-      `${told} Run \`trawl login\`, or set an access token in TRAWL_TOKEN; \`trawl token create\` creates one`,
+      `${told.replace(/\.?$/, ".")} Run \`trawl login\`, or set an access token in TRAWL_TOKEN; \`trawl token create\` creates one`,
     );
+  if (statusCode === 403) return new TrawlError("forbidden", told);
   if (statusCode >= 300 && statusCode < 400)
-    return new TrawlError("bad-request", `${told} (a redirect to ${headers.location}): use that as the endpoint`);
-  if (statusCode === 404) return new TrawlError("not-found", `${told}; is this the address of a Trawl daemon?`);
+    return new TrawlError(
+      "bad-request",
+      `${told}${headers.location === undefined ? "" : ` (a redirect to ${headers.location})`}: use that as the endpoint`,
+    );
+  if (statusCode === 404) return new TrawlError("not-found", `${told}; ${isThisTrawl}`);
   if (statusCode === 410) return new TrawlError("gone", told);
   return new TrawlError("overloaded", wait === undefined ? told : `${told}; try again in ${wait} s`);
 }

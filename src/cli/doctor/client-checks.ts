@@ -1,6 +1,7 @@
 import { errorMessage } from "../../base/errors.js";
 import { queryData } from "../api/run-api.js";
 import { type Connection, resolveConnection, type TypedConnection } from "../connection/connection.js";
+import { visibleLines } from "../search/visible.js";
 import { bad, type Finding, good, warning } from "./checks.js";
 
 interface SiteData {
@@ -22,6 +23,12 @@ export async function checkClient(typed: TypedConnection): Promise<readonly Find
     const who = currentUser === null ? "without a token" : `signed in as ${currentUser.username}`;
     return [good("endpoint", `${connection.endpoint} answers, ${who}`)];
   } catch (error) {
-    return [warning("endpoint", errorMessage(error), "`trawl search` cannot be used with this address and token.")];
+    return [
+      warning(
+        "endpoint",
+        visibleLines(errorMessage(error)),
+        "`trawl search` cannot be used with this address and token.",
+      ),
+    ];
   }
 }

@@ -55,9 +55,9 @@ export function addJob(program: Command, exit: (code: number) => void): void {
     "<id>",
     "the number of the job, or its id",
   );
-  addChoice(results, "--format <format>", "match objects, or rows of a table", exportFormats, "jsonl").action(
-    (id: string, typed: TypedResults) => run(typed, (jobs) => jobs.download(id, typed.format)),
-  );
+  addChoice(results, "--format <format>", "match objects, or rows of a table", exportFormats, {
+    value: "jsonl",
+  }).action((id: string, typed: TypedResults) => run(typed, (jobs) => jobs.download(id, typed.format)));
   addForJob("logs", "Print the log: as CSV, one line for each repository.", (jobs, id) => jobs.download(id, "log"));
   addForJob("cancel", "Stop a search job. Its results so far stay.", (jobs, id) => jobs.cancel(id));
   addForJob("retry", "Search again the repositories that could not be searched completely.", (jobs, id) =>

@@ -1,3 +1,4 @@
+import { StringDecoder } from "node:string_decoder";
 import { sleep } from "../../base/deadline.js";
 import { TrawlError } from "../../base/errors.js";
 import { globalId, numericKey } from "../../browse/ids.js";
@@ -57,13 +58,13 @@ export class JobCommands {
       { first },
     );
     for (const job of searchJobs.nodes)
-      await this.#output.write(`${json ? JSON.stringify({ number: findNumber(job), ...job }) : describeJob(job)}\n`);
+      await this.#output.show(`${json ? JSON.stringify({ number: findNumber(job), ...job }) : describeJob(job)}\n`);
     return true;
   }
 
   async get(id: string): Promise<boolean> {
     const job = await this.#find(parseId(id));
-    await this.#output.write(`${JSON.stringify({ number: findNumber(job), ...job }, null, 2)}\n`);
+    await this.#output.show(`${JSON.stringify({ number: findNumber(job), ...job }, null, 2)}\n`);
     return true;
   }
 
@@ -75,9 +76,14 @@ export class JobCommands {
   async download(id: string, ending: "jsonl" | "csv" | "parquet" | "log"): Promise<boolean> {
     const key = numericKey(parseId(id), "SearchJob");
     const url = urlAt(this.#connection, `.api/search/export/${key}.${ending}`);
+    const { isTerminal } = this.#output;
+    if (isTerminal && ending === "parquet")
+      throw new TrawlError("bad-request", "a Parquet file is not text: write it to a file, with >matches.parquet");
     const response = await send(this.#connection, { url, accept: "*/*" });
+    const decoder = new StringDecoder();
     for await (const part of response as AsyncIterable<Buffer>) {
-      await this.#output.write(part);
+      if (isTerminal) await this.#output.show(decoder.write(part).replaceAll("\r\n", "\n"));
+      else await this.#output.write(part);
       if (this.#output.closed) break;
     }
     return true;
@@ -130,7 +136,7 @@ export class JobCommands {
   }
 
   #tell(text: string): boolean {
-    this.#messages.write(`${text}\n`);
+    this.#messages.write(`${visibleLines(text)}\n`);
     return true;
   }
 }

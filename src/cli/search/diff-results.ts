@@ -4,10 +4,10 @@ import { TrawlError } from "../../base/errors.js";
 import type { MatchChange } from "../../model/match-change.js";
 import type { Progress, Receipt, StreamError } from "../../model/stream-events.js";
 import type { Connection } from "../connection/connection.js";
-import { send, urlAt } from "../connection/send.js";
+import { eventStream, send, urlAt } from "../connection/send.js";
 import { exitCodes } from "../exit-codes.js";
 import { Output } from "../output.js";
-import { SseDecoder, type StreamEvent } from "../sse-decoder.js";
+import { parseData, SseDecoder, type StreamEvent } from "../sse-decoder.js";
 import { visible } from "./visible.js";
 
 export interface DiffCommand {
@@ -76,9 +76,10 @@ class DiffState {
   }
 
   /** The text to print for an event. */
-  show({ name, data }: StreamEvent): string {
+  show(event: StreamEvent): string {
+    const { name } = event;
     if (name === "changes") {
-      const changes = JSON.parse(data) as MatchChange[];
+      const changes = parseData<MatchChange[]>(event);
       this.#hasChanges ||= changes.length > 0;
       return changes
         .map((change) => (this.#command.isJson ? `${JSON.stringify(change)}\n` : printChange(change)))
@@ -86,9 +87,9 @@ class DiffState {
     }
     if (name === "error") {
       this.hasFailed = true;
-      note((JSON.parse(data) as StreamError).message);
+      note(parseData<StreamError>(event).message);
     } else if (name === "done") this.#isDone = true;
-    else if (name === "progress") this.#take(JSON.parse(data) as Progress);
+    else if (name === "progress") this.#take(parseData<Progress>(event));
     return "";
   }
 
@@ -118,13 +119,13 @@ async function readStream(command: DiffCommand, state: DiffState, output: Output
   if (command.isWatch) url.searchParams.set("watch", "1");
   const response = await send(command.connection, {
     url,
-    accept: "text/event-stream",
+    accept: eventStream,
     body: state.receipt,
     signal: command.signal,
   });
   const decoder = new SseDecoder();
   for await (const bytes of response as AsyncIterable<Uint8Array>) {
-    await output.write(
+    await output.show(
       decoder
         .push(bytes)
         .map((event) => state.show(event))

@@ -33,13 +33,13 @@ export function printMarked({ line, offsetAndLengths }: MarkedText, style: TextS
   return text + style.rest(visible(points.slice(done, to))) + (to < points.length ? ` … ${points.length} columns` : "");
 }
 
-interface CodePoints {
+export interface CodePoints {
   readonly length: number;
   slice(from: number, to: number): string;
 }
 
 /** Length and `slice` by code points, because JavaScript's count UTF-16 code units. */
-function codePoints(text: string): CodePoints {
+export function codePoints(text: string): CodePoints {
   if (!/[\ud800-\udfff]/.test(text)) return text;
   const points = Array.from(text);
   return { length: points.length, slice: (from, to) => points.slice(from, to).join("") };

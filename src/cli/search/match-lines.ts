@@ -1,4 +1,5 @@
 import type { ChunkMatch, LineMatch, StreamMatch } from "../../model/stream-events.js";
+import { codePoints } from "./marked-text.js";
 
 /** A line of a file to print. */
 export interface PrintedLine extends LineMatch {
@@ -7,6 +8,18 @@ export interface PrintedLine extends LineMatch {
   /** Whether lines were left out before this one, since the previous line of the file. */
   readonly followsGap: boolean;
 }
+
+/** Which lines of a file are printed, and what stands before their text. */
+export interface LineLayout {
+  /** Each line with matches once, or once for each match; or only the text that matches, without context. */
+  readonly each: "line" | "match" | "text";
+  readonly hasName: boolean;
+  readonly hasNumber: boolean;
+  /** The column of the first match, in bytes and from 1, as editors expect it. */
+  readonly hasColumn: boolean;
+}
+
+export const wholeLines: LineLayout = { each: "line", hasName: true, hasNumber: true, hasColumn: false };
 
 /** How many lines of context to print. */
 export interface ContextLines {
@@ -26,6 +39,35 @@ export function printedLines(match: StreamMatch, context: ContextLines): readonl
     printed.push({ ...line, followsGap: previous !== undefined && previous.lineNumber + 1 < line.lineNumber });
   }
   return printed;
+}
+
+/** The lines that the layout prints instead of these. */
+export function layOut(lines: readonly PrintedLine[], { each, hasColumn }: LineLayout): readonly LaidOutLine[] {
+  if (each === "line" && !hasColumn) return lines;
+  return lines.flatMap((line) => {
+    const points = codePoints(line.line);
+    const column = ([from]: readonly [number, number]) =>
+      hasColumn ? 1 + Buffer.byteLength(points.slice(0, from)) : undefined;
+    if (each === "line" || !line.isMatch) {
+      const [first] = line.offsetAndLengths;
+      return each === "text" ? [] : [{ ...line, column: first === undefined ? undefined : column(first) }];
+    }
+    if (each === "match")
+      return line.offsetAndLengths.map((range) => ({ ...line, offsetAndLengths: [range], column: column(range) }));
+    // A pattern may match the empty text, of which there is nothing to print.
+    return line.offsetAndLengths.flatMap((range) => {
+      const [from, length] = range;
+      const text = points.slice(from, from + length);
+      return length === 0
+        ? []
+        : [{ ...line, line: text, offsetAndLengths: [[0, length] as const], column: column(range) }];
+    });
+  });
+}
+
+export interface LaidOutLine extends PrintedLine {
+  /** Undefined if it is not printed, or if nothing in the line is marked. */
+  readonly column?: number | undefined;
 }
 
 /** How many lines have matches; for a commit, lines of its message or diff; for symbols, their number. */

@@ -1,5 +1,6 @@
 import type { StreamMatch } from "../../model/stream-events.js";
-import { printName, type MatchPrinter } from "./plain-printer.js";
+import type { MatchPrinter } from "./plain-printer.js";
+import { printName } from "./result-names.js";
 
 /** Names of files that later results may refer to. */
 const namesMax = 100_000;

@@ -2,10 +2,11 @@ import { TrawlError } from "../../base/errors.js";
 import type { ReceiptMode } from "../../model/search-request.js";
 import type { Connection } from "../connection/connection.js";
 import { curlCall } from "../connection/curl.js";
-import { urlAt } from "../connection/send.js";
+import { eventStream, urlAt } from "../connection/send.js";
 import { exitCodes } from "../exit-codes.js";
 import { Output } from "../output.js";
-import type { ContextLines } from "./match-lines.js";
+import { rawPainter, terminalPainter } from "./line-painter.js";
+import type { ContextLines, LineLayout } from "./match-lines.js";
 import { countPrinter, jsonPrinter, type MatchPrinter, namePrinter, plainPrinter } from "./plain-printer.js";
 import { ProgressLine } from "./progress-line.js";
 import { searchEvents } from "./search-events.js";
@@ -15,8 +16,11 @@ import { terminalPrinter } from "./terminal-printer.js";
 import { visible } from "./visible.js";
 import { createStyle } from "./terminal-style.js";
 
-/** `lines` prints matches; `names` only the names of the files and repositories that have some. */
-export type SearchFormat = "lines" | "json" | "names" | "counts";
+/**
+ * `lines` prints matches; `names` only the names of the files and repositories that have some; `none` nothing: the search
+ * ends with its first result.
+ */
+export type SearchFormat = "lines" | "json" | "names" | "counts" | "none";
 
 export interface SearchCommand {
   /** May be empty if there are patterns. */
@@ -28,6 +32,11 @@ export interface SearchCommand {
   /** A NUL byte follows each name. */
   readonly nul: boolean;
   readonly context: ContextLines;
+  readonly layout: LineLayout;
+  /** Whether each file has a heading; undefined if the terminal decides. */
+  readonly heading: boolean | undefined;
+  /** Whether a summary is also printed if the output is no terminal. */
+  readonly summary: boolean;
   /** Longer lines are cut on a terminal; 0 for no limit. */
   readonly columnsMax: number;
   /** A number or "all"; if undefined, the query determines it. */
@@ -70,12 +79,20 @@ export async function runSearch(command: SearchCommand, terminal: Terminal): Pro
     ...createPrinters(command, terminal),
     note,
     style: createStyle(terminal.errColours, undefined),
-    hasSummary: terminal.isTerminal && command.format === "lines",
+    hasSummary: command.summary || (terminal.isTerminal && command.format === "lines"),
     hasOwnLimit: command.count !== undefined,
   });
-  const progress = terminal.errIsTerminal ? new ProgressLine(note, () => view.matchCount) : undefined;
+  const progress = terminal.errIsTerminal
+    ? new ProgressLine(
+        note,
+        () => view.matchCount,
+        () => countColumns(terminal.err),
+      )
+    : undefined;
   try {
-    return await printSearch(command, query, { terminal, view, progress });
+    const code = await printSearch(command, query, { terminal, view, progress });
+    if (code === exitCodes.noMatches && command.format !== "none") await noteMisspellings(command, view);
+    return code;
   } catch (error) {
     if (terminal.signal?.aborted) return interrupted(terminal);
     throw error;
@@ -84,10 +101,21 @@ export async function runSearch(command: SearchCommand, terminal: Terminal): Pro
   }
 }
 
+async function noteMisspellings({ query, patternType }: SearchCommand, view: SearchView): Promise<void> {
+  // Loaded only when needed, like everything that parses queries.
+  const { findMisspellings } = await import("./query-hints.js");
+  for (const text of findMisspellings(query, patternType ?? "")) view.note(visible(text));
+}
+
+/** The width of a terminal; 80 if it is unknown. */
+function countColumns(stream: NodeJS.WritableStream): number {
+  return ("columns" in stream && Number(stream.columns)) || 80;
+}
+
 /** The same search as a call of curl. */
 export async function searchAsCurl(command: SearchCommand): Promise<string> {
   const url = searchUrl(command, await readQuery(command));
-  return curlCall(command.connection, url, "text/event-stream", requestBody(command));
+  return curlCall(command.connection, url, eventStream, requestBody(command));
 }
 
 interface Printed {
@@ -115,7 +143,7 @@ async function printSearch(command: SearchCommand, query: string, printed: Print
       const text = some.map((event) => view.show(event)).join("");
       if (text !== "") progress?.clear();
       await output.write(text);
-      if (output.closed) break;
+      if (output.closed || (command.format === "none" && view.resultCount > 0)) return exitCodes.matches;
     }
   } catch (error) {
     if (error instanceof TrawlError || terminal.signal?.aborted) throw error;
@@ -170,25 +198,27 @@ async function readQuery({ query, count, patternType, caseSensitive }: SearchCom
 function createPrinters(command: SearchCommand, terminal: Terminal): Pick<ViewOptions, "print" | "rest"> {
   const print = createPrinter(command, terminal);
   if (!command.duplicates || command.format !== "lines") return { print, rest: () => "" };
-  const isPlain = !terminal.isTerminal || command.nul;
-  const places = new PlacePrinter(print, command.nul, isPlain ? (name) => name : visible);
+  const places = new PlacePrinter(print, command.nul, terminal.isTerminal ? visible : (name) => name);
   return { print: (match) => places.print(match), rest: () => places.rest() };
 }
 
 function createPrinter(command: SearchCommand, terminal: Terminal): MatchPrinter {
-  const { format, nul, context, columnsMax } = command;
+  const { format, nul, context, layout, columnsMax } = command;
+  const style = createStyle(terminal.colours, terminal.hyperlinks ? command.connection.endpoint : undefined);
+  const painter = terminal.isTerminal ? terminalPainter(style, columnsMax) : rawPainter;
   switch (format) {
+    case "none":
+      return () => "";
     case "json":
-      return jsonPrinter;
+      return jsonPrinter(terminal.isTerminal);
     case "names":
-      return namePrinter(nul);
+      return namePrinter(painter, nul);
     case "counts":
-      return countPrinter(nul);
-    case "lines": {
-      if (!terminal.isTerminal || nul) return plainPrinter({ context, nul });
-      const style = createStyle(terminal.colours, terminal.hyperlinks ? command.connection.endpoint : undefined);
-      return terminalPrinter({ style, context, columnsMax });
-    }
+      return countPrinter(painter, nul);
+    case "lines":
+      if (command.heading ?? (terminal.isTerminal && !nul && layout.each !== "match"))
+        return terminalPrinter({ style, context, layout, columnsMax });
+      return plainPrinter({ context, layout, painter, nul });
   }
 }
 

@@ -3,6 +3,8 @@ import { TrawlError } from "../../base/errors.js";
 import { addChoice, addConnectionOptions, wholeNumber } from "../command-options.js";
 import { resolveConnection, type TypedConnection } from "../connection/connection.js";
 import { exitCodes } from "../exit-codes.js";
+import type { LineLayout } from "./match-lines.js";
+import { ripgrepEquivalent } from "./ripgrep-options.js";
 import type { SearchCommand, SearchFormat, Terminal } from "./run-search.js";
 
 /** Options of `trawl search` as commander parses them. */
@@ -10,7 +12,17 @@ interface TypedSearch extends TypedConnection {
   readonly json: boolean;
   readonly filesWithMatches: boolean;
   readonly countLines: boolean;
+  readonly quiet: boolean;
   readonly null: boolean;
+  readonly onlyMatching: boolean;
+  readonly vimgrep: boolean;
+  readonly column: boolean;
+  /** False with -N. */
+  readonly lineNumber?: boolean;
+  /** False with -I. */
+  readonly filename: boolean;
+  readonly heading?: boolean;
+  readonly stats: boolean;
   readonly context?: number;
   readonly beforeContext?: number;
   readonly afterContext?: number;
@@ -48,7 +60,10 @@ export function addSearch(program: Command, exit: (code: number) => void): void 
     );
   addConnectionOptions(command);
   addFormatOptions(command);
-  addChoice(command, "-t, --type <type>", "pattern type", ["standard", "keyword", "literal", "regexp"])
+  addPlaceOptions(command);
+  explainRipgrep(command);
+  const types = ["standard", "keyword", "literal", "regexp"];
+  addChoice(command, "-t, --type <type>", "pattern type", types, { otherwise: "A language is lang:NAME in the query." })
     .option(
       "-f, --file <file>",
       "search the contents of files for all patterns in this file, one per line, at once; - reads standard input. " +
@@ -56,6 +71,7 @@ export function addSearch(program: Command, exit: (code: number) => void): void 
     )
     .option("--count <n>", "stop after this many matches, or `all`")
     .option("-s, --case-sensitive", "distinguish upper and lower case", false)
+    .option("-i, --ignore-case", "do not distinguish upper and lower case, which is the default", false)
     .option("--receipt", "print on standard error, as JSON, what was searched and what was left out", false)
     .option("--strict", "like --receipt, and fail if anything that may contain a result was left out", false)
     .option("--wait-for <repo@commit>", "search when this commit is searchable; it is fetched if necessary", "")
@@ -89,11 +105,43 @@ function addFormatOptions(command: Command): void {
     .option("--json", "one JSON object for each matching file", false)
     .option("-l, --files-with-matches", "print only the names of files and repositories with matches", false)
     .option("-c, --count-lines", "print only how many lines of each file have matches", false)
-    .option("-0, --null", "print a NUL byte after each name", false);
+    .option(
+      "-q, --quiet",
+      "print nothing, and end with the first result: the exit code says whether there is one",
+      false,
+    )
+    .option("-0, --null", "print a NUL byte after each name", false)
+    .option("--stats", "print a summary on standard error also if the output is not a terminal", false);
   const whens = ["auto", "always", "never"] as const;
-  addChoice(command, "--color <when>", "colours; auto: on a terminal, unless NO_COLOR is set", whens, "auto");
-  addChoice(command, "--hyperlinks <when>", "links from names and line numbers to pages", whens, "auto");
+  const value = "auto";
+  addChoice(command, "--color <when>", "colours; auto: on a terminal, unless NO_COLOR is set", whens, { value });
+  addChoice(command, "--hyperlinks <when>", "links from names and line numbers to pages", whens, { value });
   command.addOption(new Option("--pager", "show results in a pager: $TRAWL_PAGER, $PAGER or less").default(false));
+}
+
+/** What is printed of each line, and what before it; as ripgrep names it. */
+function addPlaceOptions(command: Command): void {
+  command
+    .option("-o, --only-matching", "print only the text that matches, one match per line", false)
+    .option("-n, --line-number", "print line numbers, which is the default")
+    .option("-N, --no-line-number", "print no line numbers")
+    .option("-I, --no-filename", "print no names of repositories and files with lines")
+    .option("--column", "print the column of the first match of each line, in bytes", false)
+    .option("--heading", "print the name above the lines of each file, as on a terminal")
+    .option("--no-heading", "print the name on each line, as in a pipe")
+    .option("--vimgrep", "print a line for each match, with line number and column, for editors", false);
+}
+
+/** Options of ripgrep that have another form here: the message says which. */
+function explainRipgrep(command: Command): void {
+  const { outputError } = command.configureOutput();
+  command.configureOutput({
+    outputError: (text, write) => {
+      const [, flag = ""] = /unknown option '([^']{1,40})'/.exec(text) ?? [];
+      const instead = ripgrepEquivalent(flag);
+      outputError?.(instead === undefined ? text : `${text.trimEnd()}\n${instead}\n`, write);
+    },
+  });
 }
 
 async function search(words: readonly string[], typed: TypedSearch): Promise<number> {
@@ -161,6 +209,9 @@ function toSearchCommand(
       before: typed.beforeContext ?? typed.context ?? 0,
       after: typed.afterContext ?? typed.context ?? 0,
     },
+    layout: chooseLayout(typed),
+    heading: typed.vimgrep ? false : typed.heading,
+    summary: typed.stats,
     columnsMax: typed.maxColumns,
     count: typed.count,
     patternType: typed.type,
@@ -179,7 +230,17 @@ function checkResumable(query: string, patterns: readonly string[] | undefined, 
   throw new TrawlError("bad-request", "--resume needs --json, --count all or count:all in the query");
 }
 
-function chooseFormat({ json, filesWithMatches, countLines }: TypedSearch): SearchFormat {
+function chooseLayout({ onlyMatching, vimgrep, column, lineNumber, filename }: TypedSearch): LineLayout {
+  return {
+    each: onlyMatching ? "text" : vimgrep ? "match" : "line",
+    hasName: filename,
+    hasNumber: lineNumber !== false,
+    hasColumn: column || vimgrep,
+  };
+}
+
+function chooseFormat({ quiet, json, filesWithMatches, countLines }: TypedSearch): SearchFormat {
+  if (quiet) return "none";
   if (json) return "json";
   if (filesWithMatches) return "names";
   return countLines ? "counts" : "lines";

@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { sleep } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Connection } from "../connection/connection.js";
-import { send } from "../connection/send.js";
+import { eventStream, send } from "../connection/send.js";
 import { SseDecoder, type StreamEvent } from "../sse-decoder.js";
 
 /** Attempts in a row that bring no event. With their waits they take about two minutes. */
@@ -71,7 +71,7 @@ async function* connect(
 ): AsyncGenerator<StreamEvent[], void> {
   const resumed = new URL(url);
   if (state.lastId !== "") resumed.searchParams.set("lastEventId", state.lastId);
-  const response = await send(connection, { url: resumed, accept: "text/event-stream", body, signal });
+  const response = await send(connection, { url: resumed, accept: eventStream, body, signal });
   state.hasBegun = true;
   const decoder = new SseDecoder();
   for await (const bytes of response as AsyncIterable<Uint8Array>) {

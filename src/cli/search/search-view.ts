@@ -2,7 +2,7 @@ import type { Alert, Progress, Skipped, StreamError, StreamMatch } from "../../m
 import { printCaret } from "../../query/syntax/caret.js";
 import { placeOfBytes } from "../../query/syntax/characters.js";
 import { exitCodes } from "../exit-codes.js";
-import type { StreamEvent } from "../sse-decoder.js";
+import { parseData, type StreamEvent } from "../sse-decoder.js";
 import type { MatchPrinter } from "./plain-printer.js";
 import { colour, type Style } from "./terminal-style.js";
 import { visible, visibleLines } from "./visible.js";
@@ -43,24 +43,29 @@ export class SearchView {
     return this.#progress?.matchCount ?? 0;
   }
 
+  /** Results of any kind, such as files and commits. */
+  get resultCount(): number {
+    return this.#resultCount;
+  }
+
   /** The text to print for this event. */
   show(event: StreamEvent): string {
     switch (event.name) {
       case "matches": {
-        const matches = JSON.parse(event.data) as StreamMatch[];
+        const matches = parseData<StreamMatch[]>(event);
         this.#resultCount += matches.length;
         for (const { repository } of matches) if (repository !== undefined) this.#repositories.add(repository);
         return matches.map((match) => this.#options.print(match)).join("");
       }
       case "progress":
-        this.#progress = JSON.parse(event.data) as Progress;
+        this.#progress = parseData<Progress>(event);
         return "";
       case "alert":
-        this.#alert = JSON.parse(event.data) as Alert;
+        this.#alert = parseData<Alert>(event);
         return "";
       case "error":
         this.#failed = true;
-        this.#note(visible((JSON.parse(event.data) as StreamError).message));
+        this.note(visible(parseData<StreamError>(event).message));
         return "";
       case "done":
         this.done = true;
@@ -80,8 +85,8 @@ export class SearchView {
       ({ reason }) => !this.#options.hasOwnLimit || reason !== "shard-match-limit",
     );
     if (this.#options.hasSummary && this.#resultCount > 0) this.#options.note("\n");
-    for (const one of skipped) this.#note(visibleLines(skippedText(one)));
-    if (this.#alert) this.#note(alertText(this.#alert, this.#options));
+    for (const one of skipped) this.note(visibleLines(skippedText(one)));
+    if (this.#alert) this.note(alertText(this.#alert, this.#options));
     const receipt = progress?.receipt;
     if (receipt !== undefined) this.#options.note(`${JSON.stringify(receipt)}\n`);
     if (progress && this.#options.hasSummary) this.#options.note(`${this.#summary(progress)}\n`);
@@ -101,7 +106,8 @@ export class SearchView {
     return this.#options.style.paint(colour.aside, `${found}${where}, ${durationMs} ms`);
   }
 
-  #note(text: string): void {
+  /** Writes a message to standard error. */
+  note(text: string): void {
     this.#options.note(`${this.#options.style.paint(colour.problem, "trawl:")} ${text}\n`);
   }
 }

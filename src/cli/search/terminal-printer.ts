@@ -1,31 +1,37 @@
 import type { StreamMatch, StreamRange } from "../../model/stream-events.js";
 import { type MarkedText, printMarked } from "./marked-text.js";
-import { type ContextLines, linesOfCommit, printedLines } from "./match-lines.js";
-import { findSubject, type MatchPrinter, printOwner, printRepository } from "./plain-printer.js";
+import { type LinePainter, terminalPainter, withoutReturn } from "./line-painter.js";
+import { type ContextLines, layOut, type LineLayout, linesOfCommit, printedLines } from "./match-lines.js";
+import type { MatchPrinter } from "./plain-printer.js";
+import { findSubject, printOwner, printRepository } from "./result-names.js";
 import { colour, findPage, type Style } from "./terminal-style.js";
 import { visible } from "./visible.js";
 
 export interface TerminalFormat {
   readonly style: Style;
   readonly context: ContextLines;
+  /** Without names, there are no headings either. */
+  readonly layout: LineLayout;
   /** Longer lines are cut; 0 for no limit. */
   readonly columnsMax: number;
 }
 
-/** For people: a heading per file, line numbers, highlighted matches. An empty line separates files with lines. */
+/** A heading per file, line numbers, highlighted matches. An empty line separates files with lines. */
 export function terminalPrinter(format: TerminalFormat): MatchPrinter {
+  const painter = terminalPainter(format.style, format.columnsMax);
   let previousHadLines = false;
   return (match) => {
-    const lines = bodyLines(match, format);
+    const lines = bodyLines(match, format, painter);
+    if (!format.layout.hasName && lines.length > 0) return lines.join("");
     const gap = previousHadLines ? "\n" : "";
     previousHadLines = lines.length > 0;
     return `${gap}${printHeading(match, format)}\n${lines.join("")}`;
   };
 }
 
-function bodyLines(match: StreamMatch, format: TerminalFormat): readonly string[] {
+function bodyLines(match: StreamMatch, format: TerminalFormat, painter: LinePainter): readonly string[] {
   if (match.oid !== undefined) return commitLines(match, format);
-  return [...fileLines(match, format), ...symbolLines(match, format)];
+  return [...fileLines(match, format, painter), ...symbolLines(match, format, painter)];
 }
 
 function printHeading(match: StreamMatch, format: TerminalFormat): string {
@@ -75,7 +81,7 @@ function commitLines(match: StreamMatch, { style: { paint }, columnsMax }: Termi
   const isDiff = (match.content ?? "").startsWith("```diff");
   return linesOfCommit(match).map((line) => {
     const base = isDiff ? diffColour(line.line) : "0";
-    const text = printMarked(line, {
+    const text = printMarked(withoutReturn(line), {
       mark: (text) => paint(isDiff ? `1;4;${base}` : colour.match, text),
       rest: (text) => (base === "0" ? text : paint(base, text)),
       columnsMax,
@@ -92,23 +98,21 @@ function diffColour(line: string): string {
   return line.startsWith(" ") ? "0" : colour.heading;
 }
 
-function fileLines(match: StreamMatch, { style: { paint, link }, context, columnsMax }: TerminalFormat): string[] {
+function fileLines(match: StreamMatch, { context, layout }: TerminalFormat, painter: LinePainter): string[] {
   const hasContext = context.before + context.after > 0;
-  return printedLines(match, context).map((line) => {
-    const number = link(findPage(match, line.lineNumber + 1), paint(colour.number, String(line.lineNumber + 1)));
-    const text = printMarked(line, {
-      mark: (text) => paint(colour.match, text),
-      rest: (text) => text,
-      columnsMax,
-    });
-    return `${hasContext && line.followsGap ? "--\n" : ""}${number}${line.isMatch ? ":" : "-"}${text}\n`;
+  return layOut(printedLines(match, context), layout).map((line) => {
+    const mark = line.isMatch ? ":" : "-";
+    const number = line.lineNumber + 1;
+    const places = [...(layout.hasNumber ? [number] : []), ...(line.column === undefined ? [] : [line.column])];
+    const beginning = places.map((value) => `${painter.number(match, number, value)}${mark}`).join("");
+    return `${hasContext && line.followsGap ? "--\n" : ""}${beginning}${painter.line(line)}\n`;
   });
 }
 
-function symbolLines(match: StreamMatch, { style: { paint, link } }: TerminalFormat): string[] {
+function symbolLines(match: StreamMatch, { style: { paint }, layout }: TerminalFormat, painter: LinePainter): string[] {
   return (match.symbols ?? []).map(({ name, kind, line, containerName }) => {
-    const number = link(findPage(match, line), paint(colour.number, String(line)));
+    const number = layout.hasNumber ? `${painter.number(match, line, line)}:` : "";
     const container = containerName === "" ? "" : paint(colour.aside, ` in ${visible(containerName)}`);
-    return `${number}:${visible(kind.toLowerCase())} ${paint(colour.match, visible(name))}${container}\n`;
+    return `${number}${visible(kind.toLowerCase())} ${paint(colour.match, visible(name))}${container}\n`;
   });
 }

@@ -13,3 +13,11 @@ export function visible(text: string): string {
 export function visibleLines(text: string): string {
   return text.split("\n").map(visible).join("\n");
 }
+
+/** The same JSON with all characters escaped that `visible` would replace: JSON itself escapes only the first 32. */
+export function visibleJson(json: string): string {
+  return json.replace(
+    /[\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}

@@ -3,6 +3,8 @@ import type { AddressInfo } from "node:net";
 import { PassThrough, Writable } from "node:stream";
 import t from "tap";
 import { run } from "../../../src/cli/main.js";
+import { rawPainter } from "../../../src/cli/search/line-painter.js";
+import { wholeLines } from "../../../src/cli/search/match-lines.js";
 import { plainPrinter } from "../../../src/cli/search/plain-printer.js";
 import { runSearch, type SearchCommand, searchAsCurl, type Terminal } from "../../../src/cli/search/run-search.js";
 import { terminalPrinter } from "../../../src/cli/search/terminal-printer.js";
@@ -86,6 +88,9 @@ function commandFor(endpoint: string, changes: Partial<SearchCommand> = {}): Sea
     format: "lines",
     nul: false,
     context: noContext,
+    layout: wholeLines,
+    heading: undefined,
+    summary: false,
     columnsMax: 0,
     count: undefined,
     patternType: undefined,
@@ -98,10 +103,10 @@ function commandFor(endpoint: string, changes: Partial<SearchCommand> = {}): Sea
   };
 }
 
-const terminalFormat = { context: noContext, columnsMax: 0 };
+const terminalFormat = { context: noContext, layout: wholeLines, columnsMax: 0 };
 const coloured = terminalPrinter({ ...terminalFormat, style: createStyle(true, undefined) });
 const uncoloured = () => terminalPrinter({ ...terminalFormat, style: createStyle(false, undefined) });
-const plain = plainPrinter({ context: noContext, nul: false });
+const plain = plainPrinter({ context: noContext, layout: wholeLines, painter: rawPainter, nul: false });
 
 async function search(
   t: Parameters<typeof fakeDaemon>[0],
@@ -150,9 +155,94 @@ t.test("matches are highlighted by code points, and control characters shown", a
   );
   const hostile = {
     ...content,
-    lineMatches: [{ line: "a\u001b[2J\r\u009b1m", lineNumber: 0, offsetAndLengths: [[0, 1] as const] }],
+    lineMatches: [{ line: "a\u001b[2J\r\u009b1m\r", lineNumber: 0, offsetAndLengths: [[0, 1] as const] }],
   };
-  t.equal(uncoloured()(hostile), "host/r › a/b.c\n1:a␛[2J␍\ufffd1m\n");
+  t.equal(uncoloured()(hostile), "host/r › a/b.c\n1:a␛[2J␍\ufffd1m\n", "without the end of a line of Windows");
+});
+
+t.test("no format lets a name or a line control the terminal", async (t) => {
+  const line = "x\u001b[2J\u009b1m\u202e";
+  const hostile = {
+    ...content,
+    repository: "r\u001b[2J",
+    path: "p\n\u009b1m",
+    lineMatches: [{ line, lineNumber: 0, offsetAndLengths: [[0, 1] as const] }],
+  };
+  const stream = event("matches", [hostile, { ...hostile, lineMatches: [] }]) + progress(1, []) + done;
+  const formats: Partial<SearchCommand>[] = [
+    { format: "lines" },
+    { heading: false },
+    { heading: false, layout: { ...wholeLines, each: "text" } },
+    { nul: true },
+    { format: "names" },
+    { format: "counts", nul: true },
+    { format: "json" },
+    { duplicates: true },
+  ];
+  for (const changes of formats) {
+    const { out } = await search(t, stream, true, changes);
+    t.notMatch(out, /[\u0001-\u0008\u000b-\u001f\u007f-\u009f\u202e]/, JSON.stringify(changes));
+    if (changes.format === "json") t.same(JSON.parse(out.split("\n")[0]!), hostile, "the same JSON");
+  }
+  const piped = await search(t, stream, false, { format: "names" });
+  t.ok(piped.out.startsWith("r\u001b[2J:p\n\u009b1m\n"), "a program gets the bytes");
+});
+
+t.test("what stands before the text of a line, and which part of it", async (t) => {
+  const rows: readonly (readonly [Partial<SearchCommand>, string])[] = [
+    [{ layout: { ...wholeLines, hasName: false } }, "10:int kmalloc(𝒳 kmalloc)|12:\tfree();|host/r@v1:x y|"],
+    [
+      { layout: { ...wholeLines, hasNumber: false, each: "text" } },
+      "host/r:a/b.c:kmalloc|host/r:a/b.c:kmalloc|host/r:a/b.c:free|host/r@v1:x y|",
+    ],
+    [
+      { layout: { ...wholeLines, hasColumn: true } },
+      "host/r:a/b.c:10:5:int kmalloc(𝒳 kmalloc)|host/r:a/b.c:12:2:\tfree();|host/r@v1:x y|",
+    ],
+    [
+      { layout: { ...wholeLines, each: "match", hasColumn: true } },
+      "host/r:a/b.c:10:5:int kmalloc(𝒳 kmalloc)|host/r:a/b.c:10:18:int kmalloc(𝒳 kmalloc)|host/r:a/b.c:12:2:\tfree();|host/r@v1:x y|",
+    ],
+    [{ heading: true }, "host/r › a/b.c|10:int kmalloc(𝒳 kmalloc)|12:\tfree();||host/r@v1 › x y|"],
+    [
+      { heading: true, layout: { ...wholeLines, each: "text", hasName: false, hasNumber: false } },
+      "kmalloc|kmalloc|free|host/r@v1 › x y|",
+    ],
+  ];
+  const stream = event("matches", [content, path]) + progress(4, []) + done;
+  for (const [changes, out] of rows)
+    t.equal((await search(t, stream, false, changes)).out, out.replaceAll("|", "\n"), JSON.stringify(changes));
+  const terminal = await search(t, stream, true, { layout: { ...wholeLines, each: "match", hasColumn: true } });
+  t.match(terminal.out, /^host\/r:a\/b\.c:10:5:int/, "no headings for editors");
+  const context = { before: 0, after: 1 };
+  const parts = { context, layout: { ...wholeLines, each: "text", hasName: false } } as const;
+  const chunks = event("matches", [chunked]) + progress(3, []) + done;
+  t.equal((await search(t, chunks, false, parts)).out, "12:two\n13:hree\n14:fo\n--\n21:x\n", "no context of parts");
+  const piped = await search(t, stream, false, { summary: true });
+  t.match(piped.err, /4 matches in 2 results from 1 repository, 5 ms\n$/);
+});
+
+t.test("a quiet search prints nothing, and ends with the first result", async (t) => {
+  const { endpoint } = await fakeDaemon(t, (response) => response.write(event("matches", [content])));
+  const { texts, terminal } = collector(true);
+  t.equal(await runSearch(commandFor(endpoint, { format: "none" }), terminal), 0);
+  t.same(texts, { out: "", err: "" });
+  t.equal((await search(t, progress(0, []) + done, false, { format: "none", query: "lagn:c" })).code, 1);
+});
+
+t.test("misspelt fields and types are named if nothing was found", async (t) => {
+  const rows = [
+    ["lagn:go x or -reop:y", ["did you mean lang:?", "did you mean repo:?"]],
+    ["type:symbl x", ["did you mean type:symbol?"]],
+    ["type:quux x", ["the types are file, path"]],
+    ["https://example.org std::vector a:b /lagn/ lang:go", []],
+  ] as const;
+  for (const [query, hints] of rows) {
+    const { err } = await search(t, progress(0, []) + done, false, { query });
+    t.equal(err.split("\n").length - 1, hints.length, query);
+    for (const hint of hints) t.ok(err.includes(hint), `${query}: ${err}`);
+  }
+  t.equal((await search(t, event("matches", [repo]) + progress(1, []) + done, false, { query: "lagn:go" })).err, "");
 });
 
 t.test("commits and diffs", async (t) => {
@@ -213,7 +303,7 @@ t.test("lines of context", async (t) => {
   const lines = file.map((line) => (line === "" ? "--" : `${name}${line}`));
   t.equal(after.out, [...lines, "--", ...lines, ""].join("\n"));
   const style = createStyle(true, "http://h:1/trawl");
-  const print = terminalPrinter({ context: { before: 1, after: 0 }, columnsMax: 0, style });
+  const print = terminalPrinter({ ...terminalFormat, context: { before: 1, after: 0 }, style });
   const [heading, ...shown] = print(chunked).split("\n");
   t.match(heading, "\u001b]8;;http://h:1/trawl/host/r@v%231/-/blob/a%20b.c\u001b\\");
   const text = shown.map((line) => line.replaceAll(/\u001b\]8;;.*?\u001b\\|\u001b\[32m|\u001b\[0m/g, ""));
@@ -282,12 +372,14 @@ t.test("while nothing has come a terminal shows so, and Ctrl-C leaves it clean",
   const stop = new AbortController();
   const code = runSearch(commandFor(endpoint), {
     ...terminal,
+    err: Object.assign(terminal.err, { columns: 20 }),
     colours: true,
     hyperlinks: true,
     errIsTerminal: true,
     signal: stop.signal,
   });
   await until("the line is shown", () => texts.err.includes("searching for"));
+  t.match(texts.err.split("\r\u001b[K").at(-1), /^.{1,19}$/, "it fits on a narrow terminal");
   stop.abort();
   t.equal(await code, 130);
   t.ok(texts.err.endsWith("\r\u001b[K"), "the line is removed");
@@ -383,6 +475,34 @@ t.test("unexpected responses of the daemon", async (t) => {
   await t.rejects(runSearch(commandFor("http://127.0.0.1:1"), terminal), {
     message: /is trawld running there/,
   });
+  const answers: readonly (readonly [status: number, headers: Record<string, string>, body: string, told: RegExp])[] = [
+    [
+      401,
+      {},
+      "Private mode requires authentication.",
+      /answered 401: Private mode requires authentication\. Run `trawl login`/,
+    ],
+    [401, {}, "", /answered 401\. Run `trawl login`/],
+    [403, {}, "This token may not search.", /answered 403: This token may not search\.$/],
+    [429, { "Retry-After": "7" }, "", /answered 429; try again in 7 s$/],
+    [502, { "Content-Type": "text/html" }, "<html>".repeat(1000), /answered 502: Bad Gateway$/],
+    [301, { Location: "https://x/" }, "", /answered 301 \(a redirect to https:\/\/x\/\): use that/],
+    [
+      200,
+      { "Content-Type": "text/html; charset=utf-8" },
+      "<html>",
+      /answered with text\/html.* instead of results; is this/,
+    ],
+    [200, {}, "event: progress\ndata: {done}\n\n", /the data of an event "progress" is not JSON: /],
+    [200, {}, "<html>\n\n", /not an event of a search stream: "<html>/],
+    [200, {}, "event: progress\ndata: {", /was lost before/],
+  ];
+  for (const [status, headers, body, told] of answers) {
+    const { endpoint } = await fakeDaemon(t, (response) => response.writeHead(status, headers).end(body));
+    await t.rejects(runSearch(commandFor(endpoint), terminal), { message: told });
+  }
+  const { endpoint } = await fakeDaemon(t, () => undefined);
+  await t.rejects(runSearch(commandFor(endpoint.replace("http", "https")), terminal), { message: /try http:\/\/$/ });
   const broken = await fakeDaemon(t, (response) => {
     response.write(event("matches", [repo]));
     setTimeout(() => response.destroy(), 20);
@@ -445,11 +565,15 @@ t.test("the command line", async (t) => {
   t.equal(await run(["node", "trawl", "serch"]), 2);
   t.equal(await run(["node", "trawl", "search", "-t", "regex", "x"]), 2);
   t.equal(await run(["node", "trawl", "search", "-C", "-1", "x"]), 2);
+  t.equal(await run(["node", "trawl", "search", "-t", "go", "x"]), 2);
+  t.equal(await run(["node", "trawl", "search", "-w", "x"]), 2);
   t.equal(await run(["node", "trawl", "search", "--resume", "x"]), 2);
   t.equal(await run(["node", "trawl", "search", "--resume", "x count:allowed"]), 2);
   const text = written.join("");
   t.match(text, /no trawld is running with the data in/);
   t.match(text, /trawl: unknown command 'serch'\ntrawl: \(Did you mean search\?\)/);
   t.match(text, /Did you mean regexp\?/);
+  t.match(text, /argument 'go' is invalid.* A language is lang:NAME in the query\./);
+  t.match(text, /trawl: unknown option '-w'\ntrawl: for whole words, write a regular expression: \/\\bWORD\\b\//);
   t.equal(text.match(/--resume needs --json, --count all or count:all in the query/g)?.length, 2);
 });
