@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { Argument, type Command, InvalidArgumentError, Option } from "commander";
 import { nearestWord } from "../base/nearest-word.js";
 import { visibleLines } from "./search/visible.js";
 
@@ -37,14 +37,25 @@ export function addChoice(
   { value, otherwise }: { readonly value?: string; readonly otherwise?: string } = {},
 ): Command {
   const option = new Option(flags, `${description}: ${choices.join(", ")}`).choices(choices);
-  option.argParser((typed: string) => {
+  option.argParser(parseChoice(choices, otherwise));
+  return command.addOption(value === undefined ? option : option.default(value));
+}
+
+/** Adds an argument with a fixed list of values, like `addChoice`; it may be left out if there is a default value. */
+export function addChoiceArgument(command: Command, name: string, choices: readonly string[], value?: string): Command {
+  const argument = new Argument(value === undefined ? `<${name}>` : `[${name}]`, choices.join(", ")).choices(choices);
+  argument.argParser(parseChoice(choices, undefined));
+  return command.addArgument(value === undefined ? argument : argument.default(value));
+}
+
+function parseChoice(choices: readonly string[], otherwise: string | undefined): (typed: string) => string {
+  return (typed) => {
     if (choices.includes(typed)) return typed;
     const nearest = nearestWord(typed, choices);
     const hint =
       nearest === undefined ? (otherwise === undefined ? "" : ` ${otherwise}`) : ` (Did you mean ${nearest}?)`;
     throw new InvalidArgumentError(`Allowed are ${choices.join(", ")}.${hint}`);
-  });
-  return command.addOption(value === undefined ? option : option.default(value));
+  };
 }
 
 /** Parses a whole number between two bounds. */

@@ -43,8 +43,12 @@ export async function runApi(
 /** The data of a response. Throws its first error. */
 export async function queryData<T>(connection: Connection, request: ApiRequest): Promise<T> {
   const { data, errors: [error] = [] } = await ask(connection, request);
-  if (error !== undefined) throw new TrawlError("bad-request", errorText(error, request.query));
-  return data as T;
+  if (error === undefined) return data as T;
+  // The document is not the user's, so a place in it says nothing.
+  const { message } = error;
+  throw message === "not authenticated"
+    ? new TrawlError("forbidden", `${message}; run \`trawl login\`, or set an access token in TRAWL_TOKEN`)
+    : new TrawlError("bad-request", message);
 }
 
 /** The same request as a call of curl. */

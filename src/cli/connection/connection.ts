@@ -34,13 +34,24 @@ export function resolveConnection(
   const direct = typed.token || environment["TRAWL_TOKEN"];
   const config = named && direct ? { endpoint: undefined, tokens: {} } : readConfig();
   const endpoint = checkedEndpoint(named || config.endpoint || defaultEndpoint);
-  if (typed.token) return { endpoint, token: typed.token, tokenVariable: undefined };
+  if (typed.token) return { endpoint, token: checkedToken(typed.token, "--token"), tokenVariable: undefined };
   for (const name of ["TRAWL_TOKEN", "SRC_ACCESS_TOKEN"] as const) {
     const token = environment[name];
     if (!token || (name === "SRC_ACCESS_TOKEN" && !isForEndpoint(environment["SRC_ENDPOINT"], endpoint))) continue;
-    return { endpoint, token, tokenVariable: name };
+    return { endpoint, token: checkedToken(token, name), tokenVariable: name };
   }
-  return { endpoint, token: findToken(config, endpoint), tokenVariable: undefined };
+  const stored = findToken(config, endpoint);
+  const token = stored === undefined ? undefined : checkedToken(stored, "client.json");
+  return { endpoint, token, tokenVariable: undefined };
+}
+
+/** Refuses a token that a header cannot contain; `origin` says where it is from. */
+export function checkedToken(token: string, origin: string): string {
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  throw new TrawlError(
+    "bad-request",
+    `the access token from ${origin} is none: it has spaces, line ends or other special characters`,
+  );
 }
 
 /** The endpoint in the one form that is stored and compared. */

@@ -5,7 +5,7 @@ import { TrawlError } from "../../base/errors.js";
 import { print } from "../command-options.js";
 import { readInput } from "../input.js";
 import { clientConfigPath, readClientConfig, writeClientConfig } from "./client-config.js";
-import { checkedEndpoint, resolveConnection } from "./connection.js";
+import { checkedEndpoint, checkedToken, resolveConnection } from "./connection.js";
 
 const tokenBytesMax = 4096;
 
@@ -33,9 +33,10 @@ export function addLogin(program: Command): void {
 async function login(endpoint: string): Promise<void> {
   const path = clientConfigPath();
   const config = readClientConfig(path);
-  const token = process.stdin.isTTY ? await askToken(endpoint) : await readInput(process.stdin, tokenBytesMax);
-  if (!/^[\x21-\x7e]+$/.test(token))
-    throw new TrawlError("bad-request", "an access token has no spaces, line ends or other special characters");
+  const token = checkedToken(
+    process.stdin.isTTY ? await askToken(endpoint) : await readInput(process.stdin, tokenBytesMax),
+    "the input",
+  );
   const { queryData } = await import("../api/run-api.js");
   const { currentUser } = await queryData<{ currentUser: { username: string } | null }>(
     { endpoint, token, tokenVariable: undefined },

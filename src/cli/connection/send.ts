@@ -100,7 +100,10 @@ function unreachable(endpoint: string, cause: NodeJS.ErrnoException): TrawlError
   const remedy =
     remedies.find(([codes]) => codes.test(code))?.[1] ??
     "is trawld running there? Start one with `trawl serve`, or specify its address with --endpoint";
-  return new TrawlError("not-found", `no response from ${endpoint}: ${errorMessage(cause)}; ${remedy}`, { cause });
+  const message = errorMessage(cause);
+  // The message of OpenSSL names the place in its source as well.
+  const [, reason = message] = /:SSL routines:[^:]{0,80}:([^:]{1,80}):/.exec(message) ?? [];
+  return new TrawlError("not-found", `no response from ${endpoint}: ${reason}; ${remedy}`, { cause });
 }
 
 async function readRefusal(response: IncomingMessage): Promise<string> {

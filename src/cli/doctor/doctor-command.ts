@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { addConnectionOptions, dataOption } from "../command-options.js";
+import { clientConfigPath } from "../connection/client-config.js";
 import type { TypedConnection } from "../connection/connection.js";
 import { exitCodes } from "../exit-codes.js";
 import { colour, createStyle } from "../search/terminal-style.js";
@@ -33,7 +34,7 @@ export function addDoctor(program: Command, exit: (code: number) => void): void 
 }
 
 async function examine(typed: TypedDoctor): Promise<readonly Finding[]> {
-  const [{ checkHost }, { checkConfiguration, checkData }, { checkClient }] = await Promise.all([
+  const [{ checkHost }, { checkConfiguration, checkData }, { checkClient, checkTokenFile }] = await Promise.all([
     import("./host-checks.js"),
     import("./data-checks.js"),
     import("./client-checks.js"),
@@ -41,7 +42,13 @@ async function examine(typed: TypedDoctor): Promise<readonly Finding[]> {
   const file = typed.config ?? (existsSync(packagedConfig) ? packagedConfig : undefined);
   const { finding, options } = await checkConfiguration(file);
   const host = await checkHost(options?.index.ctagsCommand ?? "ctags");
-  return [...host, finding, ...(await checkData(typed.data)), ...(await checkClient(typed))];
+  return [
+    ...host,
+    finding,
+    ...(await checkData(typed.data)),
+    ...(await checkClient(typed)),
+    ...checkTokenFile(clientConfigPath()),
+  ];
 }
 
 const stateColours = { good: colour.added, warning: colour.commit, bad: colour.problem } as const;

@@ -12,6 +12,9 @@ function listFlags({ short, long }: Option): string[] {
 
 const longFlags = (command: Command): string[] => [...command.options.flatMap(({ long }) => long ?? []), "--help"];
 
+/** The values that the argument of the command may have; none if it may have any. */
+const listChoices = (command: Command): readonly string[] => command.registeredArguments[0]?.argChoices ?? [];
+
 const nameWords = (command: Command): string => command.commands.map((child) => child.name()).join(" ");
 
 function listGroups(program: Command): readonly Command[] {
@@ -33,10 +36,16 @@ function bashCompletion(program: Command): string {
       ),
     ),
   );
+  const choices = leaves.flatMap(({ words, command }) => {
+    const values = listChoices(command);
+    return values.length === 0 ? [] : [`    "${words.join(" ")}") words="${values.join(" ")}" ;;`];
+  });
   return `# Completion of trawl(1) for bash.
 _trawl() {
   local current="\${COMP_WORDS[COMP_CWORD]}" words="" flags="" values="" path="\${COMP_WORDS[1]}"
   local previous="\${COMP_WORDS[COMP_CWORD-1]}"
+  # bash separates --name=value into three words.
+  if [ "$current" = "=" ]; then current=""; elif [ "$previous" = "=" ]; then previous="\${COMP_WORDS[COMP_CWORD-2]}"; fi
   case "$path" in
 ${groups.join("\n")}
   esac
@@ -47,6 +56,9 @@ ${groups.join("\n")}
   fi
   case "$path" in
 ${flags.join("\n")}
+  esac
+  [ "$COMP_CWORD" = 1 ] || case "$path" in
+${choices.join("\n")}
   esac
   case "$path $previous" in
 ${values.join("\n")}
@@ -77,6 +89,13 @@ function zshOption(option: Option): string[] {
   });
 }
 
+/** The words of the command count as its first arguments. */
+function zshArgument({ words, command }: Leaf): string {
+  const choices = listChoices(command);
+  if (choices.length === 0) return "'*:argument:_files'";
+  return `${words.map((_, at) => `'${at + 1}: :'`).join(" ")} '${words.length + 1}:argument:(${choices.join(" ")})'`;
+}
+
 function zshCompletion(program: Command): string {
   const describe = (command: Command) => `found=(${command.commands.map(zshItem).join(" ")}); _describe command found`;
   const groups = listGroups(program).map(
@@ -85,7 +104,7 @@ function zshCompletion(program: Command): string {
   );
   const leaves = findLeaves(program).map(
     ({ words, command }) =>
-      `    ${singleQuoted(words.join(" "))}) _arguments -s ${command.options.flatMap(zshOption).join(" ")} '--help[show the help]' '*:argument:_files' ;;`,
+      `    ${singleQuoted(words.join(" "))}) _arguments -s ${command.options.flatMap(zshOption).join(" ")} '--help[show the help]' ${zshArgument({ words, command })} ;;`,
   );
   return `#compdef trawl
 # Completion of trawl(1) for zsh.
@@ -106,15 +125,19 @@ if [ "$funcstack[1]" = _trawl ]; then _trawl "$@"; else compdef _trawl trawl; fi
 
 const fishQuoted = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 
-function fishOption({ words }: Leaf, option: Option): string {
-  const seen = words.map((word) => `__fish_seen_subcommand_from ${word}`).join("; and ");
+/** True after the words of the command. */
+function fishCondition({ words }: Leaf): string {
+  return words.map((word) => `__fish_seen_subcommand_from ${word}`).join("; and ");
+}
+
+function fishOption(leaf: Leaf, option: Option): string {
   const names = listFlags(option).map((flag) =>
     flag.startsWith("--") ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`,
   );
   const choices = option.argChoices === undefined ? "" : ` -f -a ${fishQuoted(option.argChoices.join(" "))}`;
   const value = takesValue(option) ? ` -r${choices}` : "";
   const text = fishQuoted(firstSentence(option.description));
-  return `complete -c trawl -n '${seen}' ${names.join(" ")}${value} -d ${text}`;
+  return `complete -c trawl -n '${fishCondition(leaf)}' ${names.join(" ")}${value} -d ${text}`;
 }
 
 function fishCompletion(program: Command): string {
@@ -127,8 +150,12 @@ function fishCompletion(program: Command): string {
       lines.push(
         `complete -c trawl -f -n '__fish_seen_subcommand_from ${group.name()}; and not __fish_seen_subcommand_from ${names}' -a ${child.name()} -d ${fishQuoted(firstSentence(child.description()))}`,
       );
-    for (const leaf of findLeaves(group, [group.name()]))
+    for (const leaf of findLeaves(group, [group.name()])) {
       for (const option of leaf.command.options) lines.push(fishOption(leaf, option));
+      const choices = listChoices(leaf.command);
+      if (choices.length > 0)
+        lines.push(`complete -c trawl -f -n '${fishCondition(leaf)}' -a ${fishQuoted(choices.join(" "))}`);
+    }
   }
   return `${lines.join("\n")}\n`;
 }

@@ -55,7 +55,7 @@ trawl \\- code search over git repositories
 .I COMMAND
 [\\fIOPTION\\fR...]
 .SH DESCRIPTION
-${roff("Searches, and manages the daemon trawld(8). Commands that manage it connect to it through a socket in its data directory, which only the daemon's account may open; search, api and login use HTTP.")}
+${roff("Searches, and manages the daemon trawld(8). Commands that manage it connect to it through a socket in its data directory, which only the daemon's account may open; search, diff-results, api, job and login use HTTP.")}
 .SH COMMANDS
 ${findLeaves(program).map(commandText).join("")}.SH EXIT STATUS
 ${exitCodeText.map(([code, meaning]) => item(String(code), sentence(meaning))).join("")}.SH ENVIRONMENT

@@ -114,7 +114,13 @@ function addFormatOptions(command: Command): void {
     .option("--stats", "print a summary on standard error also if the output is not a terminal", false);
   const whens = ["auto", "always", "never"] as const;
   const value = "auto";
-  addChoice(command, "--color <when>", "colours; auto: on a terminal, unless NO_COLOR is set", whens, { value });
+  addChoice(
+    command,
+    "--color <when>",
+    "when to use colours, where auto is on a terminal unless NO_COLOR is set",
+    whens,
+    { value },
+  );
   addChoice(command, "--hyperlinks <when>", "links from names and line numbers to pages", whens, { value });
   command.addOption(new Option("--pager", "show results in a pager: $TRAWL_PAGER, $PAGER or less").default(false));
 }

@@ -1,3 +1,4 @@
+import { TrawlError } from "../../base/errors.js";
 import type { Alert, Progress, Skipped, StreamError, StreamMatch } from "../../model/stream-events.js";
 import { printCaret } from "../../query/syntax/caret.js";
 import { placeOfBytes } from "../../query/syntax/characters.js";
@@ -50,6 +51,16 @@ export class SearchView {
 
   /** The text to print for this event. */
   show(event: StreamEvent): string {
+    try {
+      return this.#show(event);
+    } catch (error) {
+      if (error instanceof TrawlError) throw error;
+      const told = `the event "${event.name}" does not have the form of a search result; is this a Trawl daemon?`;
+      throw new TrawlError("bad-request", told, { cause: error });
+    }
+  }
+
+  #show(event: StreamEvent): string {
     switch (event.name) {
       case "matches": {
         const matches = parseData<StreamMatch[]>(event);

@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -7,6 +7,7 @@ import { apiAsCurl, runApi } from "../../../src/cli/api/run-api.js";
 import { readVariables } from "../../../src/cli/api/variables.js";
 import { clientConfigPath, readClientConfig, writeClientConfig } from "../../../src/cli/connection/client-config.js";
 import { resolveConnection } from "../../../src/cli/connection/connection.js";
+import { checkTokenFile } from "../../../src/cli/doctor/client-checks.js";
 import { runCommandWith } from "../../support/daemon.js";
 
 const query = `query ($name: String!, $first: Int, $on: Boolean, $ids: [ID!], $input: EditInput) {
@@ -114,6 +115,8 @@ t.test("endpoint and token: options, environment, file", async (t) => {
     t.same([found.endpoint, found.token], [endpoint, token], JSON.stringify([typed, environment]));
   }
   t.equal(resolveConnection({}, {}, () => ({ endpoint: undefined, tokens: {} })).endpoint, "http://127.0.0.1:7080");
+  for (const token of ["a\nb", "é", "a b"])
+    t.throws(() => resolveConnection({ token }, {}, () => stored), { message: /from --token is none/ }, token);
   for (const endpoint of ["localhost", "ftp://h", "http://token@h"])
     t.throws(() => resolveConnection({ endpoint }, {}, () => stored), { message: /endpoint/ }, endpoint);
 });
@@ -125,6 +128,9 @@ t.test("the file of trawl login", async (t) => {
   writeClientConfig(path, { endpoint: "http://h", tokens: { "http://h": "x" } });
   t.same(readClientConfig(path), { endpoint: "http://h", tokens: { "http://h": "x" } });
   t.equal(statSync(path).mode & 0o777, 0o600);
+  t.same(checkTokenFile(path), []);
+  chmodSync(path, 0o640);
+  t.match(checkTokenFile(path), [{ state: "warning", remedy: /chmod 600/ }]);
   for (const text of ["{", "[1]", '{"tokens": {"a": 1}}', '{"endpoint": 1}']) {
     writeFileSync(path, text);
     t.throws(() => readClientConfig(path), { message: /client\.json .*trawl login/ }, text);
@@ -139,7 +145,7 @@ t.test("trawl login, api and logout", async (t) => {
   const environment = { XDG_CONFIG_HOME: folder };
   const trawl = (input: string, ...args: string[]) => runCommandWith(input, args, environment);
   const bad = await trawl("two words\n", "login", endpoint);
-  t.match([bad.exitCode, bad.err], [2, /no spaces/]);
+  t.match([bad.exitCode, bad.err], [2, /the access token from the input is none: it has spaces/]);
   const login = await trawl("sgp_x\n", "login", endpoint);
   t.match([login.exitCode, login.out], [0, /signed in to .* as ann/], login.err);
   t.match(readFileSync(clientConfigPath(environment), "utf8"), '"sgp_x"');

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -57,11 +58,33 @@ t.test("what is wrong is named, with a remedy", async (t) => {
   t.match(missing.out, /^warning {3}data {12}.*nowhere does not exist\n +→ /m);
 });
 
+t.test("completions in bash", async (t) => {
+  const { out: script } = await runCommand("completion", "bash");
+  const complete = (...words: string[]): string => {
+    const body = `COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _trawl; echo "\${COMPREPLY[*]}"`;
+    return spawnSync("bash", ["-c", `${script}\n${body}`, "bash", "trawl", ...words], { encoding: "utf8" }).stdout;
+  };
+  const rows: readonly (readonly [words: readonly string[], found: string])[] = [
+    [["sear"], "search"],
+    [["repo", "a"], "add"],
+    [["search", "--colo"], "--color"],
+    [["search", "--color", "al"], "always"],
+    [["search", "--color", "=", "n"], "never"],
+    [["search", "--color", "="], "auto always never"],
+    [["completion", ""], "bash zsh fish"],
+    [["job", "results", "1", "--format", "p"], "parquet"],
+  ];
+  for (const [words, found] of rows) t.equal(complete(...words), `${found}\n`, words.join(" "));
+});
+
 t.test("the version, the manual and completions", async (t) => {
   t.match(await runCommand("--version"), { exitCode: 0, out: /^\d+\.\d+\.\d+\n$/ });
   t.match(await runCommand("manual", "trawl.jsonc"), { exitCode: 0, out: /^\.TH TRAWL\.JSONC 5/ });
-  t.match(await runCommand("manual", "other"), { exitCode: 2, err: /no page named other/ });
+  t.match(await runCommand("manual", "other"), { exitCode: 2, err: /Allowed are trawl, trawld, trawl\.jsonc\./ });
   t.match(await runCommand("completion", "fish"), { exitCode: 0, out: /complete -c trawl/ });
-  t.match(await runCommand("completion", "csh"), { exitCode: 2, err: /write bash, zsh or fish/ });
+  t.match(await runCommand("completion", "bsh"), {
+    exitCode: 2,
+    err: /Allowed are bash, zsh, fish\. \(Did you mean bash\?\)/,
+  });
   t.match(await runCommand("--help"), { exitCode: 0, out: /Exit codes:\n {2}0 / });
 });

@@ -494,6 +494,7 @@ t.test("unexpected responses of the daemon", async (t) => {
       /answered with text\/html.* instead of results; is this/,
     ],
     [200, {}, "event: progress\ndata: {done}\n\n", /the data of an event "progress" is not JSON: /],
+    [200, {}, event("matches", 7) + done, /the event "matches" does not have the form of a search result/],
     [200, {}, "<html>\n\n", /not an event of a search stream: "<html>/],
     [200, {}, "event: progress\ndata: {", /was lost before/],
   ];
