@@ -59,6 +59,8 @@ await build({
     chunkSizeWarningLimit: 800,
     // Small modules that nearly every page needs are one file, not one request each.
     rolldownOptions: {
+      // On a busy machine each plugin would be reported as slow.
+      checks: { pluginTimings: false },
       output: { codeSplitting: { groups: [{ name: "common", test: commonModules, minSize: 0 }] } },
     },
     target: "es2022",

@@ -2,6 +2,7 @@ import type { User } from "../account/identity/user.js";
 import { TrawlError } from "../base/errors.js";
 import type { ShownOrganisation, ShownToken } from "../daemon/account-control.js";
 import { callDaemon } from "./control-client.js";
+import { suggestName } from "./suggest-name.js";
 
 /** Command-line arguments for a new token. */
 export interface TypedToken {
@@ -45,13 +46,21 @@ export class AccountCommands {
   }
 
   async setPassword(name: string): Promise<void> {
-    await this.#call("POST", `/.api/users/${encodeURIComponent(name)}/password`, { password: await readPassword() });
+    await this.#callFor("users", name, "POST", `/.api/users/${encodeURIComponent(name)}/password`, {
+      password: await readPassword(),
+    });
     this.#print(`the password of ${name} was set, and its sessions were ended`);
   }
 
   /** Prints only the link. */
   async linkPassword(name: string): Promise<void> {
-    const { url } = (await this.#call("POST", `/.api/users/${encodeURIComponent(name)}/password-link`, undefined)) as {
+    const { url } = (await this.#callFor(
+      "users",
+      name,
+      "POST",
+      `/.api/users/${encodeURIComponent(name)}/password-link`,
+      undefined,
+    )) as {
       url: string;
     };
     this.#print(url);
@@ -60,7 +69,9 @@ export class AccountCommands {
   async setUser(name: string, isSiteAdmin: boolean | undefined): Promise<void> {
     if (isSiteAdmin === undefined)
       throw new TrawlError("bad-request", "nothing to change; see `trawl user set --help`");
-    this.#printUser((await this.#call("POST", `/.api/users/${encodeURIComponent(name)}`, { isSiteAdmin })) as User);
+    this.#printUser(
+      (await this.#callFor("users", name, "POST", `/.api/users/${encodeURIComponent(name)}`, { isSiteAdmin })) as User,
+    );
   }
 
   async listUsers(json: boolean): Promise<void> {
@@ -71,7 +82,7 @@ export class AccountCommands {
   }
 
   async deleteUser(name: string): Promise<void> {
-    await this.#call("DELETE", `/.api/users/${encodeURIComponent(name)}`, undefined);
+    await this.#callFor("users", name, "DELETE", `/.api/users/${encodeURIComponent(name)}`, undefined);
     this.#print(`deleted ${name}`);
   }
 
@@ -80,12 +91,13 @@ export class AccountCommands {
   }
 
   async setMember(name: string, user: string, isMember: boolean): Promise<void> {
-    this.#printOrganisation(
-      (await this.#call("POST", `/.api/organisations/${encodeURIComponent(name)}`, {
-        user,
-        isMember,
-      })) as ShownOrganisation,
+    const path = `/.api/organisations/${encodeURIComponent(name)}`;
+    const organisation = await suggestName(
+      user,
+      () => this.#call("GET", "/.api/users", undefined),
+      () => this.#callFor("organisations", name, "POST", path, { user, isMember }),
     );
+    this.#printOrganisation(organisation as ShownOrganisation);
   }
 
   async listOrganisations(json: boolean): Promise<void> {
@@ -96,13 +108,18 @@ export class AccountCommands {
   }
 
   async deleteOrganisation(name: string): Promise<void> {
-    await this.#call("DELETE", `/.api/organisations/${encodeURIComponent(name)}`, undefined);
+    await this.#callFor("organisations", name, "DELETE", `/.api/organisations/${encodeURIComponent(name)}`, undefined);
     this.#print(`deleted ${name}`);
   }
 
   /** Prints only the token, for `TOKEN=$(trawl token create NAME)`. */
   async createToken(user: string, { scope, expires, note }: TypedToken): Promise<void> {
-    const { text } = (await this.#call("POST", "/.api/tokens", { user, scopes: scope.split(","), expires, note })) as {
+    const { text } = (await this.#callFor("users", user, "POST", "/.api/tokens", {
+      user,
+      scopes: scope.split(","),
+      expires,
+      note,
+    })) as {
       text: string;
     };
     this.#print(text);
@@ -120,6 +137,21 @@ export class AccountCommands {
   async deleteToken(id: string): Promise<void> {
     const { user } = (await this.#call("DELETE", `/.api/tokens/${encodeURIComponent(id)}`, undefined)) as ShownToken;
     this.#print(`deleted token ${id} of ${user}`);
+  }
+
+  /** Like `#call`; if there is none of this name, the error names the one that was probably meant. */
+  #callFor(
+    kind: "users" | "organisations",
+    name: string,
+    method: "POST" | "DELETE",
+    path: string,
+    body: unknown,
+  ): Promise<unknown> {
+    return suggestName(
+      name,
+      () => this.#call("GET", `/.api/${kind}`, undefined),
+      () => this.#call(method, path, body),
+    );
   }
 
   #call(method: "GET" | "POST" | "DELETE", path: string, body: unknown): Promise<unknown> {

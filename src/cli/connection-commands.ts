@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { ConnectionStatus } from "../codehost/connections.js";
 import { dataOption, print } from "./command-options.js";
 import { callDaemon } from "./control-client.js";
+import { suggestName } from "./suggest-name.js";
 import { visible } from "./search/visible.js";
 
 /** Adds `trawl connection`. */
@@ -28,7 +29,13 @@ export function addConnection(program: Command): void {
     .action(async (name: string, { data, yes }: { data: string; yes: boolean }) => {
       const path = `/.api/connections/${encodeURIComponent(name)}/sync`;
       const call = { method: "POST", path, body: { mayRemoveMost: yes }, progress: () => {} } as const;
-      print(printStatus((await callDaemon(data, call)) as ConnectionStatus));
+      const list = { method: "GET", path: "/.api/connections", body: undefined, progress: () => {} } as const;
+      const status = await suggestName(
+        name,
+        () => callDaemon(data, list),
+        () => callDaemon(data, call),
+      );
+      print(printStatus(status as ConnectionStatus));
     });
 }
 

@@ -1,11 +1,11 @@
 import { TrawlError } from "../base/errors.js";
-import { nearestWord } from "../base/nearest-word.js";
 import { absoluteUrl } from "../base/repository-url.js";
 import type { HistoryStatus } from "../model/history-record.js";
 import type { MissingSymbols, RepositoryStatus } from "../model/repository-status.js";
 import type { RepositoryAttributes } from "../model/repository.js";
 import { callDaemon } from "./control-client.js";
 import type { Call } from "./repo-list.js";
+import { suggestName } from "./suggest-name.js";
 
 /** Attributes of a repository given on the command line; undefined if not given, false to remove the attribute. */
 export interface TypedAttributes {
@@ -112,19 +112,12 @@ export class RepoCommands {
   }
 
   /** Like `#call`; if there is no such repository, the error names the one that was probably meant. */
-  async #callFor(name: string, method: "POST" | "DELETE", path: string, body: unknown): Promise<unknown> {
-    try {
-      return await this.#call(method, path, body);
-    } catch (error) {
-      if (!(error instanceof TrawlError) || error.code !== "not-found") throw error;
-      const statuses = (await this.#call("GET", "/.api/repos", undefined).catch(() => [])) as RepositoryStatus[];
-      const nearest = nearestWord(
-        name,
-        statuses.map((status) => status.name),
-      );
-      if (nearest === undefined || nearest === name) throw error;
-      throw new TrawlError("not-found", `${error.message}. Did you mean ${nearest}?`, { cause: error });
-    }
+  #callFor(name: string, method: "POST" | "DELETE", path: string, body: unknown): Promise<unknown> {
+    return suggestName(
+      name,
+      () => this.#call("GET", "/.api/repos", undefined),
+      () => this.#call(method, path, body),
+    );
   }
 
   #call(method: "GET" | "POST" | "DELETE", path: string, body: unknown): Promise<unknown> {

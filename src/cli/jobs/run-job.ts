@@ -144,7 +144,13 @@ export class JobCommands {
 /** Accepts the number that commands print, and the id of the interface. */
 function parseId(typed: string): string {
   if (/^[0-9]{1,15}$/.test(typed)) return globalId("SearchJob", Number(typed));
-  numericKey(typed, "SearchJob");
+  try {
+    numericKey(typed, "SearchJob");
+  } catch (error) {
+    throw new TrawlError("bad-request", `"${typed}" is not the number of a search job; \`trawl job list\` shows them`, {
+      cause: error,
+    });
+  }
   return typed;
 }
 

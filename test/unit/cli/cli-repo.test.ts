@@ -91,6 +91,17 @@ t.test("attributes of a repository on the command line", async (t) => {
     t.equal(exitCode, 2);
     t.match(err, message);
   }
+
+  const account = (...args: string[]) => runCommand(...args, "--data", data);
+  t.equal((await account("org", "create", "core")).exitCode, 0);
+  for (const [args, message] of [
+    [["user", "delete", "admn"], /no user named "admn".* Did you mean admin\?/],
+    [["token", "create", "amdin"], /Did you mean admin\?/],
+    [["org", "add", "core", "adminn"], /Did you mean admin\?/],
+    [["org", "add", "croe", "admin"], /no organisation named "croe".* Did you mean core\?/],
+    [["org", "delete", "nothing-like-it"], /lists the existing ones$/m],
+  ] as const)
+    t.match(await account(...args), { exitCode: 2, err: message });
 });
 
 t.test("a list of repositories", async (t) => {
