@@ -87,6 +87,7 @@ export function createProgram(exit: (code: number) => void): Command {
   const program = new Command("trawl")
     .description("Code search over git repositories.")
     .version(programVersion(), "-V, --version", "print the version")
+    .configureHelp({ argumentDescription: ({ description }) => description, optionDescription: describeOption })
     .addHelpText("after", () => helpEnd())
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(errorText(text.replace(/^error: /, ""))) });
@@ -109,6 +110,16 @@ export function createProgram(exit: (code: number) => void): Command {
   addDoctor(program, exit);
   addManual(program);
   return program;
+}
+
+/** An option without what goes without saying: that it is off by default, and values that its description lists. */
+function describeOption({ description, defaultValue, envVar }: Option): string {
+  const isUnset = !defaultValue || (Array.isArray(defaultValue) && defaultValue.length === 0);
+  const details = [
+    ...(isUnset ? [] : [`default: ${JSON.stringify(defaultValue)}`]),
+    ...(envVar === undefined ? [] : [`environment variable: ${envVar}`]),
+  ];
+  return details.length === 0 ? description : `${description} (${details.join(", ")})`;
 }
 
 /** The end of `trawl --help`. */

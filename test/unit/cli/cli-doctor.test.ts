@@ -86,5 +86,9 @@ t.test("the version, the manual and completions", async (t) => {
     exitCode: 2,
     err: /Allowed are bash, zsh, fish\. \(Did you mean bash\?\)/,
   });
+  const { out: help } = await runCommand("search", "--help");
+  t.match(help, /--quiet .*\n.*exit code/);
+  t.match(help, /default: "auto"/);
+  t.notMatch(help, /default: false|choices:/);
   t.match(await runCommand("--help"), { exitCode: 0, out: /Exit codes:\n {2}0 / });
 });
