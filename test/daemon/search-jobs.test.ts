@@ -426,6 +426,6 @@ t.test("the command line creates, reads and removes jobs", async (t) => {
   t.match(await job("delete", "1"), { exitCode: 0, err: "job 1 is deleted\n" });
   t.match(await job("get", "1"), { exitCode: 2, err: /there is no such search job/ });
   t.match(await job("results", "1"), { exitCode: 2, err: /404: there is no such search job/ });
-  t.match(await job("get", "x"), { exitCode: 2, err: /is not an id/ });
+  t.match(await job("get", "x"), { exitCode: 2, err: /"x" is not the number of a search job/ });
   t.match(await job("create", "r:["), { exitCode: 2 });
 });

@@ -48,7 +48,7 @@ export async function send(connection: Connection, sent: ClientRequest): Promise
       },
       resolve,
     );
-    request.on("socket", (socket) => watchConnection(socket, endpoint));
+    request.on("socket", (socket) => watchConnection(socket));
     request.on("error", (cause) => reject(unreachable(endpoint, cause)));
     request.end(sent.body);
   });
@@ -61,13 +61,11 @@ export async function send(connection: Connection, sent: ClientRequest): Promise
   throw new TrawlError("bad-request", `${endpoint} answered with ${type} instead of results; ${isThisTrawl}`);
 }
 
-function watchConnection(socket: Socket, endpoint: string): void {
+function watchConnection(socket: Socket): void {
   socket.setKeepAlive(true, keepAliveMs);
   if (!socket.connecting) return;
   const tooSlow = callAfter(connectTimeoutMs, () =>
-    socket.destroy(
-      new TrawlError("cancelled", `${endpoint} did not accept a connection in ${connectTimeoutMs / 1000} s`),
-    ),
+    socket.destroy(new TrawlError("cancelled", `the connection was not accepted in ${connectTimeoutMs / 1000} s`)),
   );
   socket.once("connect", () => tooSlow.cancel());
   socket.once("close", () => tooSlow.cancel());
