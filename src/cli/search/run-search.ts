@@ -80,6 +80,7 @@ export async function runSearch(command: SearchCommand, terminal: Terminal): Pro
     note,
     style: createStyle(terminal.errColours, undefined),
     hasSummary: command.summary || (terminal.isTerminal && command.format === "lines"),
+    hasGap: terminal.isTerminal,
     hasOwnLimit: command.count !== undefined,
   });
   const progress = terminal.errIsTerminal

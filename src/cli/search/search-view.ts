@@ -21,6 +21,8 @@ export interface ViewOptions {
   /** Of standard error. */
   readonly style: Style;
   readonly hasSummary: boolean;
+  /** Whether results and summary are on one terminal, where an empty line separates them. */
+  readonly hasGap: boolean;
   /** Whether the limit on matches was given on the command line: reaching it then counts as complete. */
   readonly hasOwnLimit: boolean;
 }
@@ -95,7 +97,7 @@ export class SearchView {
     const skipped = (progress?.skipped ?? []).filter(
       ({ reason }) => !this.#options.hasOwnLimit || reason !== "shard-match-limit",
     );
-    if (this.#options.hasSummary && this.#resultCount > 0) this.#options.note("\n");
+    if (this.#options.hasGap && this.#options.hasSummary && this.#resultCount > 0) this.#options.note("\n");
     for (const one of skipped) this.note(visibleLines(skippedText(one)));
     if (this.#alert) this.note(alertText(this.#alert, this.#options));
     const receipt = progress?.receipt;
