@@ -17,7 +17,7 @@ export interface NativeMethods
   encodeSymbols(...request: readonly (Uint8Array | Uint32Array | number)[]): boolean;
   /** Text, ranges and their number, literals, starts, fold, the properties of the group, then the other arguments. */
   scanWindows(...request: readonly (Uint8Array | Uint32Array | number | boolean)[]): boolean;
-  /** The `TrigramSets` as three arguments. */
+  /** Keys, starts, postings, literals, their starts, then the other properties of a `PatternUnits`, in its order. */
   unitsOfPatterns(...request: readonly (Uint8Array | Uint32Array | number)[]): boolean;
   /** The properties of a `DocumentTable`, in its order, then the other arguments. */
   visibleContents(...request: readonly (Uint32Array | number)[]): number;

@@ -226,7 +226,7 @@ bool addKernel(napi_env env, napi_value kernels, const Loops* loops) {
     if (!addFunction(env, kernel, entry, loops)) return false;
   }
   return addPostingFunctions(env, kernel) && addDocumentFunctions(env, kernel) && addSymbolFunctions(env, kernel, loops) &&
-         addDigestFunction(env, kernel) && addPatternFunctions(env, kernel) &&
+         addDigestFunction(env, kernel) && addPatternFunctions(env, kernel, loops) &&
          napi_set_named_property(env, kernels, loops->name, kernel) == napi_ok;
 }
 

@@ -12,6 +12,14 @@ struct Text {
   size_t length;
 };
 
+// An array of words and its length.
+struct WordList {
+  const uint32_t* data;
+  size_t length;
+
+  uint32_t operator[](size_t index) const { return data[index]; }
+};
+
 template <class V>
 static inline size_t laneOf(typename V::Mask mask) {
   if constexpr (sizeof(mask) == 4) return __builtin_ctz(mask) / V::stride;

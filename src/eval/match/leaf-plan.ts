@@ -38,7 +38,7 @@ export interface LiteralScan {
  *   them.
  * - `contents`: RE2 searches whole contents.
  * - `names`: RE2 searches each line as a text of its own.
- * - `set`: the kernel alone finds the literals of a set, in the units of the only scan.
+ * - `set`: the kernel alone finds the literals of a set, those of a group in the units of its scan.
  */
 export interface LeafPlan {
   readonly method: "literals" | "lines" | "contents" | "names" | "set";

@@ -90,9 +90,10 @@ export class SetScan implements ContentScan {
     this.tooCostly.clear();
     this.#located.clear();
     const { exceptions } = this.#plan;
-    this.#ranges.fill(contents, 0, 3, 0);
-    const { words, count } = this.#ranges;
-    for (const group of this.#set.table.groups) this.#scanGroup(group, this.#reader.content, words, count, undefined);
+    for (const [i, group] of this.#set.table.groups.entries()) {
+      this.#ranges.fill(contents, i, 3, 0);
+      this.#scanGroup(group, this.#reader.content, this.#ranges.words, this.#ranges.count, undefined);
+    }
     for (const content of contents) if (isIn(exceptions, content)) this.#scanFolded(content);
     this.#searchRegexps(contents);
     this.labels.sort(this.#kernel);

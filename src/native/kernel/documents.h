@@ -8,14 +8,6 @@
 
 namespace trawl {
 
-// An array of words and its length.
-struct WordList {
-  const uint32_t* data;
-  size_t length;
-
-  uint32_t operator[](size_t index) const { return data[index]; }
-};
-
 // The documents of a shard, and what a search wants of them. Each field is described in kernel.ts.
 struct DocumentTable {
   WordList contentStart;

@@ -6,6 +6,7 @@
 #include "results.h"
 #include "scan.h"
 #include "symbol-results.h"
+#include "windows.h"
 
 namespace trawl {
 
@@ -32,6 +33,7 @@ static const Loops* loopsOf() {
       encodeResults<V>,
       writeJson<V>,
       encodeSymbols<V>,
+      findBlocks<V>,
   };
   return &loops;
 }

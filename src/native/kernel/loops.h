@@ -115,6 +115,24 @@ struct JsonJob {
   size_t at;
 };
 
+// A set of hashes: the upper bits of one choose a word, in which it has two bits.
+struct HashFilter {
+  const uint32_t* words;
+  unsigned shift;
+};
+
+// A search for the blocks of literals that begin in `[from, until)`; see `WindowGroup` in pattern-kernel.ts.
+struct BlockSearch {
+  Text text;
+  size_t from, until;
+  size_t windowBytes, stride;
+  bool fold;
+  HashFilter windows, blocks;
+  // Room for as many positions as there may be, and eight more: of windows, and of blocks.
+  uint32_t* passed;
+  uint32_t* found;
+};
+
 static inline ResultWords resultAt(const ResultsJob& job, size_t index) {
   ResultWords words;
   memcpy(&words, job.results + index * resultWordCount, sizeof words);
@@ -131,6 +149,8 @@ struct Loops {
   Outcome (*encodeResults)(const ResultsJob&);
   size_t (*writeJson)(const JsonJob&);
   Outcome (*encodeSymbols)(const SymbolsJob&);
+  // Writes the positions at which a block may begin, ascending; returns their number.
+  size_t (*findBlocks)(const BlockSearch&);
 };
 
 // Null if compiled for another architecture. The AVX2 loops run only on a processor that has AVX2.

@@ -83,16 +83,29 @@ function patternMethods({
         table.foldAscii,
         group.windowBytes,
         group.stride,
-        group.filter,
+        group.windowFilter,
+        group.blockFilter,
         group.buckets,
         group.entries,
+        group.offsetMax,
         workMax,
         ends,
         hits,
         cursor,
       ),
-    unitsOfPatterns: (keys, starts, postings, sets, costMax, units, totals) =>
-      unitsOfPatterns(keys, starts, postings, sets.keys, sets.starts, sets.numbers, costMax, units, totals),
+    unitsOfPatterns: ({ keys, starts, postings, table, literalFrom, literalTo, costMax, units, totals }) =>
+      unitsOfPatterns(
+        keys,
+        starts,
+        postings,
+        table.literals,
+        table.starts,
+        literalFrom,
+        literalTo,
+        costMax,
+        units,
+        totals,
+      ),
   };
 }
 

@@ -1,56 +1,5 @@
-import { trigramAt } from "./alphabet.js";
-import type { PatternTable, TrigramSets, WindowGroup } from "./pattern-kernel.js";
-import { exponent, filterBits, hashWindow } from "./window-hash.js";
-
-/**
- * The groups of literals by length. A literal of at least `windowBytes + stride - 1` bytes contains, wherever it
- * occurs, a window that begins at a multiple of the stride. Longer windows let fewer texts pass, and a larger stride
- * looks at fewer of them.
- */
-const groupSizes = [
-  { lengthMin: 15, windowBytes: 8, stride: 8 },
-  { lengthMin: 8, windowBytes: 5, stride: 4 },
-  { lengthMin: 6, windowBytes: 5, stride: 2 },
-  { lengthMin: 4, windowBytes: 4, stride: 1 },
-  { lengthMin: 2, windowBytes: 2, stride: 1 },
-  { lengthMin: 1, windowBytes: 1, stride: 1 },
-] as const;
-
-/** The windows of a literal are chosen among its first bytes, and its trigrams looked up are those of these. */
-const lookedBytes = 64;
-
-/** Bits of the filter per window, at least: about one window in a hundred of a text passes by chance. */
-const filterBitsPerWindow = 16;
-const filterBitsMin = 1 << 15;
-const filterBitsMax = 1 << 24;
-
-/** A window that more literals have, on average, is looked for with a smaller stride, or at each position. */
-const equalWindowsMax = 64;
-
-/** Literals that are handled between two steps: less than a millisecond. */
-const literalsOfStep = 256;
-
-/** Builds the tables for the literals: different, not empty and, with `foldAscii`, in lower case. Yields after each step. */
-export function* makePatternTable(
-  literals: readonly Uint8Array[],
-  foldAscii: boolean,
-): Generator<undefined, PatternTable> {
-  const starts = new Uint32Array(literals.length + 1);
-  literals.forEach(({ length }, i) => {
-    starts[i + 1] = starts[i] + length;
-  });
-  const bytes = new Uint8Array(starts[literals.length]);
-  literals.forEach((literal, i) => bytes.set(literal, starts[i]));
-  const groups: WindowGroup[] = [];
-  let left = [...literals.keys()];
-  for (const size of groupSizes) {
-    const chosen = yield* chooseWindows(literals, left, size);
-    left = left.filter((number) => !chosen.has(number));
-    if (chosen.size > 0) groups.push(yield* makeGroup(literals, chosen, size));
-  }
-  const trigrams = yield* makeTrigramSets(literals);
-  return { foldAscii, literals: shareBytes(bytes), starts: share(starts), groups, trigrams };
-}
+import type { PatternTable, WindowGroup } from "./pattern-kernel.js";
+import { exponent, filterBits, hashWords, joinHashes, windowBytesMax, wordsOf } from "./window-hash.js";
 
 interface GroupSize {
   readonly lengthMin: number;
@@ -59,118 +8,208 @@ interface GroupSize {
 }
 
 /**
- * The literals of a group, each with the first of its windows that are looked for: where the fewest other literals have
- * equal ones, because all literals with an equal window are compared with the text. A literal whose windows too many
- * others have is left to the next group, which needs fewer of them.
+ * Sizes of groups by the length of their shortest literal. A literal of at least `windowBytes + stride - 1` bytes contains,
+ * wherever it occurs, a window that begins at a multiple of the stride. Longer windows let fewer texts pass, and a larger
+ * stride looks at fewer of them. The text is read once for each group: therefore the literals of one row are one group, of
+ * the first size that its shortest allows.
  */
-function* chooseWindows(
-  literals: readonly Uint8Array[],
-  left: readonly number[],
-  { lengthMin, windowBytes, stride }: GroupSize,
-): Generator<undefined, ReadonlyMap<number, number>> {
-  const numbers = left.filter((number) => literals[number].length >= lengthMin);
-  const popularity = yield* countWindows(literals, numbers, windowBytes);
-  const chosen = new Map<number, number>();
-  for (const [i, number] of numbers.entries()) {
-    if (i % literalsOfStep === 0) yield;
-    const { base, sum } = chooseBase(literals[number], windowBytes, stride, popularity);
-    if (stride === 1 || sum <= equalWindowsMax * stride) chosen.set(number, base);
+const groupSizes: readonly (readonly GroupSize[])[] = [
+  [
+    { lengthMin: 15, windowBytes: 8, stride: 8 },
+    { lengthMin: 11, windowBytes: 8, stride: 4 },
+    { lengthMin: 8, windowBytes: 5, stride: 4 },
+  ],
+  [
+    { lengthMin: 6, windowBytes: 5, stride: 2 },
+    { lengthMin: 4, windowBytes: 4, stride: 1 },
+  ],
+  [{ lengthMin: 3, windowBytes: 3, stride: 1 }],
+  [{ lengthMin: 2, windowBytes: 2, stride: 1 }],
+  [{ lengthMin: 1, windowBytes: 1, stride: 1 }],
+];
+
+/** The block of a literal is chosen among its first bytes. */
+const lookedBytesMax = 256;
+
+/** Bits of a filter per hash, at least: about one hash in a hundred passes by chance. */
+const filterBitsPerHash = 16;
+const filterBitsMin = 1 << 15;
+const filterBitsMax = 1 << 24;
+
+/** Bytes of literals that are handled between two steps: less than a millisecond. */
+const stepBytes = 8192;
+
+/**
+ * Builds the tables for literals: `[starts[i], starts[i + 1])` of `literals`, different, not empty, the longest first and,
+ * with `foldAscii`, in lower case. Yields after each step.
+ */
+export function* makePatternTable(
+  literals: Uint8Array,
+  starts: Uint32Array,
+  foldAscii: boolean,
+): Generator<undefined, PatternTable> {
+  const groups: WindowGroup[] = [];
+  const words = wordsOf(literals);
+  yield;
+  for (let from = 0; from + 1 < starts.length; from = groups[groups.length - 1].to) {
+    const lengthOf = (i: number): number => starts[i + 1] - starts[i];
+    const row = groupSizes.find((sizes) => sizes[sizes.length - 1].lengthMin <= lengthOf(from)) ?? [];
+    let to = from + 1;
+    while (to + 1 < starts.length && lengthOf(to) >= row[row.length - 1].lengthMin) to++;
+    const size = row.find(({ lengthMin }) => lengthMin <= lengthOf(to - 1)) ?? row[0];
+    groups.push(yield* new GroupBuilder(words, starts, from, to, size).build());
   }
-  return chosen;
+  return { foldAscii, literals: shareBytes(literals), starts: share(starts), groups };
 }
 
-function* makeGroup(
-  literals: readonly Uint8Array[],
-  chosen: ReadonlyMap<number, number>,
-  { windowBytes, stride }: GroupSize,
-): Generator<undefined, WindowGroup> {
-  const numbers = [...chosen.keys()];
-  const windowCount = numbers.length * stride;
-  const bitCount = clampedPower(windowCount * filterBitsPerWindow);
-  const bucketBits = exponent(bitCount) - 3;
-  const windows = new Float64Array(windowCount);
-  const filter = new Uint32Array(bitCount / 32);
-  for (const [i, number] of numbers.entries()) {
-    if (i % literalsOfStep === 0) yield;
-    const base = chosen.get(number) ?? 0;
-    for (let k = 0; k < stride; k++) {
-      const hash = hashWindow(literals[number], base + k, windowBytes, false);
-      filter[hash >>> (32 - exponent(filter.length))] |= filterBits(hash);
-      // Sorted as numbers: by bucket, then of a literal the larger offsets first.
-      const order = i * lookedBytes + (lookedBytes - 1 - base - k);
-      windows[i * stride + k] = (hash >>> (32 - bucketBits)) * numbers.length * lookedBytes + order;
+/** Builds the group of the literals `[from, to)`. Every position of a literal is hashed once, and the hashes are kept. */
+class GroupBuilder {
+  /** The four bytes at each position of the literals. */
+  readonly #words: Uint32Array;
+  readonly #starts: Uint32Array;
+  readonly #from: number;
+  readonly #to: number;
+  readonly #size: GroupSize;
+
+  constructor(words: Uint32Array, starts: Uint32Array, from: number, to: number, size: GroupSize) {
+    this.#words = words;
+    this.#starts = starts;
+    this.#from = from;
+    this.#to = to;
+    this.#size = size;
+  }
+
+  *build(): Generator<undefined, WindowGroup> {
+    const { windowBytes, stride } = this.#size;
+    const first = this.#starts[this.#from];
+    const windows = yield* this.#hashAll(windowBytes);
+    const blocks = stride === 1 ? windows : yield* this.#hashBlocks(windowBytes + stride - 1);
+    const offsets = yield* this.#chooseOffsets(windows, blocks);
+    const windowFilter = makeFilter(offsets.length * stride);
+    const hashes = offsets.map((offset, i) => blocks[this.#starts[this.#from + i] - first + offset]);
+    const blockFilter = makeFilter(hashes.length);
+    for (const [from, to] of this.#steps()) {
+      for (let i = from; i < to; i++) {
+        const block = this.#starts[i] - first + offsets[i - this.#from];
+        for (let at = block; at < block + stride; at++) addToFilter(windowFilter, windows[at]);
+        addToFilter(blockFilter, blocks[block]);
+      }
+      yield;
+    }
+    const buckets = makeBuckets(hashes, exponent(blockFilter.length) + 2);
+    return {
+      from: this.#from,
+      to: this.#to,
+      windowBytes,
+      stride,
+      windowFilter: share(windowFilter),
+      blockFilter: share(blockFilter),
+      buckets: share(buckets),
+      entries: share(makeEntries(hashes, buckets, offsets, this.#from)),
+      offsetMax: offsets.reduce((most, offset) => Math.max(most, offset), 0),
+      bucketMax: buckets.reduce((most, end, i) => Math.max(most, end - (buckets[i - 1] ?? 0)), 0),
+    };
+  }
+
+  /** The hash of so many bytes at each position of the literals; some of them reach into the next literal. */
+  *#hashAll(byteCount: number): Generator<undefined, Uint32Array> {
+    const words = this.#words;
+    const first = this.#starts[this.#from];
+    const hashes = new Uint32Array(this.#starts[this.#to] - first);
+    for (const [from, to] of this.#steps()) {
+      const end = this.#starts[to] - first;
+      for (let at = this.#starts[from] - first; at < end; at++)
+        hashes[at] = hashWords(words[first + at], words[first + at + 4], byteCount);
+      yield;
+    }
+    return hashes;
+  }
+
+  *#hashBlocks(blockBytes: number): Generator<undefined, Uint32Array> {
+    const hashes = yield* this.#hashAll(Math.min(blockBytes, windowBytesMax));
+    const between = blockBytes - windowBytesMax;
+    if (between <= 0) return hashes;
+    yield;
+    return hashes.map((hash, at) => joinHashes(hash, hashes[at + between] ?? 0));
+  }
+
+  /**
+   * The offset of each literal's block: where it has the fewest windows and blocks in common with other literals, because
+   * wherever a block occurs, the text is compared with all literals that have it.
+   */
+  *#chooseOffsets(windows: Uint32Array, blocks: Uint32Array): Generator<undefined, Uint32Array> {
+    const { stride } = this.#size;
+    const blockBytes = this.#size.windowBytes + stride - 1;
+    const equalWindows = countHashes(windows);
+    const equalBlocks = blocks === windows ? equalWindows : countHashes(blocks);
+    const shift = 32 - exponent(equalWindows.length);
+    const offsets = new Uint32Array(this.#to - this.#from);
+    for (const [from, to] of this.#steps()) {
+      for (let i = from; i < to; i++) {
+        const start = this.#starts[i] - this.#starts[this.#from];
+        const end = start + Math.min(lookedBytesMax, this.#starts[i + 1] - this.#starts[i]) - blockBytes;
+        let best = start;
+        let least = Infinity;
+        for (let block = start; block <= end && least > stride + 1; block++) {
+          let sum = equalBlocks[blocks[block] >>> shift];
+          for (let at = block; at < block + stride; at++) sum += equalWindows[windows[at] >>> shift];
+          if (sum < least) [best, least] = [block, sum];
+        }
+        offsets[i - this.#from] = best - start;
+      }
+      yield;
+    }
+    return offsets;
+  }
+
+  /** The literals of each step, as the first one and the end. */
+  *#steps(): Generator<readonly [number, number], void> {
+    for (let first = this.#from, end = first; first < this.#to; first = end) {
+      do end++;
+      while (end < this.#to && this.#starts[end] - this.#starts[first] < stepBytes);
+      yield [first, end];
     }
   }
-  windows.sort();
-  const buckets = new Uint32Array((1 << bucketBits) + 1);
-  const entries = new Uint32Array(2 * windowCount);
-  windows.forEach((packed, i) => {
-    const bucket = Math.floor(packed / (numbers.length * lookedBytes));
-    const order = packed - bucket * numbers.length * lookedBytes;
-    buckets[bucket + 1]++;
-    entries[2 * i] = numbers[Math.floor(order / lookedBytes)];
-    entries[2 * i + 1] = lookedBytes - 1 - (order % lookedBytes);
-  });
-  const bucketMax = buckets.reduce((most, count) => Math.max(most, count), 0);
-  for (let i = 1; i < buckets.length; i++) buckets[i] += buckets[i - 1];
-  return { windowBytes, stride, filter: share(filter), buckets: share(buckets), entries: share(entries), bucketMax };
 }
 
-/** How many windows of all literals have each value of the upper bits of the hash. */
-function* countWindows(
-  literals: readonly Uint8Array[],
-  numbers: readonly number[],
-  windowBytes: number,
-): Generator<undefined, Uint32Array> {
-  const bits = exponent(clampedPower(numbers.length * filterBitsPerWindow)) - 1;
-  const counts = new Uint32Array(1 << bits);
-  for (const [i, number] of numbers.entries()) {
-    if (i % literalsOfStep === 0) yield;
-    const literal = literals[number];
-    const end = Math.min(literal.length, lookedBytes) - windowBytes;
-    for (let at = 0; at <= end; at++) counts[hashWindow(literal, at, windowBytes, false) >>> (32 - bits)]++;
-  }
+/** How many of the hashes have each value of their upper bits. */
+function countHashes(hashes: Uint32Array): Uint32Array {
+  const counts = new Uint32Array(powerOfTwo(hashes.length));
+  const shift = 32 - exponent(counts.length);
+  for (const hash of hashes) counts[hash >>> shift]++;
   return counts;
 }
 
-/** The position of the windows of a literal that the fewest literals have, and how many have them in total. */
-function chooseBase(
-  literal: Uint8Array,
-  windowBytes: number,
-  stride: number,
-  popularity: Uint32Array,
-): { readonly base: number; readonly sum: number } {
-  const baseMax = Math.min(literal.length, lookedBytes) - windowBytes - stride + 1;
-  const shift = 32 - exponent(popularity.length);
-  let best = 0;
-  let bestSum = Infinity;
-  for (let base = 0; base <= baseMax; base++) {
-    let sum = 0;
-    for (let k = 0; k < stride; k++) sum += popularity[hashWindow(literal, base + k, windowBytes, false) >>> shift];
-    if (sum < bestSum) [best, bestSum] = [base, sum];
-  }
-  return { base: best, sum: bestSum };
+function makeFilter(hashCount: number): Uint32Array {
+  return new Uint32Array(powerOfTwo(hashCount * filterBitsPerHash) / 32);
 }
 
-function* makeTrigramSets(literals: readonly Uint8Array[]): Generator<undefined, TrigramSets> {
-  const starts = new Uint32Array(literals.length + 1);
-  const all: number[] = [];
-  for (const [i, literal] of literals.entries()) {
-    if (i % literalsOfStep === 0) yield;
-    const own = new Set<number>();
-    for (let at = 0; at + 3 <= Math.min(literal.length, lookedBytes); at++) own.add(trigramAt(literal, at));
-    for (const key of own) all.push(key);
-    starts[i + 1] = all.length;
-  }
-  const keys = Uint32Array.from(new Set(all)).sort();
-  const numberOf = new Map<number, number>();
-  keys.forEach((key, number) => numberOf.set(key, number));
-  yield;
-  const numbers = Uint32Array.from(all, (key) => numberOf.get(key) ?? 0);
-  return { keys: share(keys), starts: share(starts), numbers: share(numbers) };
+function addToFilter(filter: Uint32Array, hash: number): void {
+  filter[hash >>> (32 - exponent(filter.length))] |= filterBits(hash);
 }
 
-function clampedPower(wanted: number): number {
+/** Where the entries of each bucket begin, by the upper `bits` of the hashes. */
+function makeBuckets(hashes: Uint32Array, bits: number): Uint32Array {
+  const buckets = new Uint32Array((1 << bits) + 1);
+  for (const hash of hashes) buckets[(hash >>> (32 - bits)) + 1]++;
+  for (let i = 1; i < buckets.length; i++) buckets[i] += buckets[i - 1];
+  return buckets;
+}
+
+/** Pairs (literal, offset) in the order of the buckets; literal `from + i` has hash i. */
+function makeEntries(hashes: Uint32Array, buckets: Uint32Array, offsets: Uint32Array, from: number): Uint32Array {
+  const next = buckets.slice();
+  const shift = 32 - exponent(buckets.length - 1);
+  const entries = new Uint32Array(2 * hashes.length);
+  hashes.forEach((hash, i) => {
+    const at = next[hash >>> shift]++;
+    entries[2 * at] = from + i;
+    entries[2 * at + 1] = offsets[i];
+  });
+  return entries;
+}
+
+function powerOfTwo(wanted: number): number {
   let power = filterBitsMin;
   while (power < wanted && power < filterBitsMax) power *= 2;
   return power;

@@ -5,7 +5,9 @@
 
 namespace trawl {
 
+struct Loops;
+
 // Adds the functions of patterns.h to a kernel.
-bool addPatternFunctions(napi_env env, napi_value kernel);
+bool addPatternFunctions(napi_env env, napi_value kernel, const Loops* loops);
 
 }  // namespace trawl

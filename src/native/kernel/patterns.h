@@ -5,17 +5,21 @@
 #include <cstdint>
 
 #include "bytes.h"
+#include "loops.h"
 #include "postings.h"
 
 namespace trawl {
 
-struct WordList {
-  const uint32_t* data;
-  size_t length;
+// A `WindowGroup` of pattern-kernel.ts.
+struct WindowGroup {
+  size_t windowBytes, stride;
+  WordList windowFilter, blockFilter, buckets, entries;
+  size_t offsetMax;
 };
 
-// A part of the arguments of pattern-kernel.ts: the literals that are found by windows of one size.
+// A `WindowScan` of pattern-kernel.ts.
 struct WindowScan {
+  const Loops* loops;
   Text text;
   // Triples (from, to, end).
   const uint32_t* ranges;
@@ -23,8 +27,7 @@ struct WindowScan {
   Text literals;
   WordList starts;
   bool fold;
-  size_t windowBytes, stride;
-  WordList filter, buckets, entries;
+  WindowGroup group;
   size_t workMax;
   // By literal: where its last occurrence ends.
   uint32_t* ends;
@@ -38,15 +41,13 @@ enum class ScanEnd { done, paused, misuse };
 
 ScanEnd scanWindows(const WindowScan& job);
 
-// The literals of a set as trigrams: literal i has `trigrams[numbers[starts[i]]]` to before `[starts[i + 1]]`.
-struct TrigramSets {
-  WordList trigrams, starts, numbers;
-};
-
+// The arguments of `unitsOfPatterns` in pattern-kernel.ts.
 struct PatternUnits {
   PostingLists shard;
   Text postings;
-  TrigramSets sets;
+  Text literals;
+  WordList starts;
+  size_t literalFrom, literalTo;
   size_t costMax;
   // A bit for each unit.
   uint32_t* units;
@@ -55,7 +56,7 @@ struct PatternUnits {
   uint32_t totals[2];
 };
 
-// False if the units are not known, because that would cost too much or because a literal has no trigram.
+// Unknown if that would cost too much, or if a literal has no trigram.
 enum class UnitsEnd { found, unknown, misuse };
 
 UnitsEnd unitsOfPatterns(PatternUnits& job);

@@ -1,23 +1,32 @@
 import { unitsOfLists } from "./portable-lists.js";
-import type { TrigramSets, WindowGroup, WindowScan } from "./pattern-kernel.js";
-import { exponent, filterBits, hashWindow, lowerByte } from "./window-hash.js";
+import { trigramAt } from "./alphabet.js";
+import type { PatternUnits, WindowScan } from "./pattern-kernel.js";
+import { exponent, filterBits, hashBlock, hashWindow, lowerByte } from "./window-hash.js";
 
 /** As `PatternKernel.scanWindows`. */
 export function scanWindows(scan: WindowScan): boolean {
   const { ranges, rangeCount, group, workMax, cursor } = scan;
+  const blockBytes = group.windowBytes + group.stride - 1;
   let left = workMax;
   for (; cursor[0] < rangeCount; cursor[0]++, cursor[1] = 0) {
     const [from, to, end] = ranges.subarray(3 * cursor[0], 3 * cursor[0] + 3);
     const isSameContent = cursor[0] > 0 && ranges[3 * cursor[0] - 1] === end;
     if (cursor[1] === 0 && !isSameContent) cursor[3] = 0;
-    let at = Math.max(cursor[1], Math.ceil(from / group.stride) * group.stride);
-    for (; at < to + group.stride - 1 && at + group.windowBytes <= end; at += group.stride) {
+    // The end of the blocks that contain the last window, and whether it passed.
+    let windowEnd = 0;
+    let passes = false;
+    for (let at = Math.max(cursor[1], from); at < to + group.offsetMax && at + blockBytes <= end; at++) {
+      if (at >= windowEnd) {
+        const window = Math.ceil(at / group.stride) * group.stride;
+        passes = isInFilter(group.windowFilter, hashWindow(scan.text, window, group.windowBytes, scan.table.foldAscii));
+        windowEnd = window + 1;
+      }
       const before = cursor[3];
-      if (left <= 0 || !compareAt(scan, at, { from, to, end })) {
+      if (left <= 0 || (passes && !compareAt(scan, at, blockBytes, { from, to, end }))) {
         cursor[1] = at;
         return false;
       }
-      cursor[3] += group.stride;
+      cursor[3]++;
       left -= cursor[3] - before;
     }
   }
@@ -30,9 +39,17 @@ interface Range {
   readonly end: number;
 }
 
-/** Returns false if there is no room for the literals with the window at this position. */
-function compareAt({ text, table, group, ends, hits, cursor }: WindowScan, at: number, range: Range): boolean {
-  const entries = entriesAt(group, hashWindow(text, at, group.windowBytes, table.foldAscii));
+/** Returns false if there is no room for the literals with the block at this position. */
+function compareAt(
+  { text, table, group, ends, hits, cursor }: WindowScan,
+  at: number,
+  blockBytes: number,
+  range: Range,
+): boolean {
+  const hash = hashBlock(text, at, blockBytes, table.foldAscii);
+  if (group.stride > 1 && !isInFilter(group.blockFilter, hash)) return true;
+  const bucket = hash >>> (32 - exponent(group.buckets.length - 1));
+  const entries = group.entries.subarray(2 * group.buckets[bucket], 2 * group.buckets[bucket + 1]);
   if (cursor[2] + entries.length / 2 > hits.length / 3) return false;
   for (let i = 0; i < entries.length; i += 2) {
     const [literal, start] = [entries[i], at - entries[i + 1]];
@@ -52,41 +69,77 @@ function compareAt({ text, table, group, ends, hits, cursor }: WindowScan, at: n
   return true;
 }
 
-function entriesAt({ filter, buckets, entries }: WindowGroup, hash: number): Uint32Array {
+function isInFilter(filter: Uint32Array, hash: number): boolean {
   const bits = filterBits(hash);
-  if ((filter[hash >>> (32 - exponent(filter.length))] & bits) !== bits) return entries.subarray(0, 0);
-  const bucket = hash >>> (32 - exponent(buckets.length - 1));
-  return entries.subarray(2 * buckets[bucket], 2 * buckets[bucket + 1]);
+  return (filter[hash >>> (32 - exponent(filter.length))] & bits) === bits;
 }
 
+/** The trigrams of these first bytes of a literal are all attributed to the unit in which it starts. */
+const overlapBytes = 64;
+
+/**
+ * With more literals than twice this, so many are looked up first: whether the units cost too much, or are most of those of
+ * the shard, is mostly clear then.
+ */
+const sampledLiterals = 64;
+
+/** A literal costs at least as much as this many bytes of posting lists. */
+const literalCost = 64;
+
 /** As `PatternKernel.unitsOfPatterns`. */
-export function unitsOfPatterns(
-  keys: Uint32Array,
-  starts: Uint32Array,
-  postings: Uint8Array,
-  sets: TrigramSets,
-  costMax: number,
-  units: Uint32Array,
-  totals: Uint32Array,
-): boolean {
+export function unitsOfPatterns(request: PatternUnits): boolean {
+  const { starts, literalFrom, literalTo, costMax, units, totals } = request;
   const placeOf = new Map<number, number>();
-  keys.forEach((key, place) => placeOf.set(key, place));
-  const bytesOf = (list: number): number => starts[list + 1] - starts[list];
-  totals.fill(0);
-  for (let literal = 0; literal + 1 < sets.starts.length; literal++) {
-    const numbers = sets.numbers.subarray(sets.starts[literal], sets.starts[literal + 1]);
-    if (numbers.length === 0) return false;
-    const places = [...numbers].map((number) => placeOf.get(sets.keys[number]));
-    const lists = places.filter((place) => place !== undefined).sort((a, b) => bytesOf(a) - bytesOf(b));
-    if (lists.length < places.length) continue;
-    totals[0]++;
-    totals[1] += bytesOf(lists[0]);
-    if (totals[1] > costMax) return false;
-    const found = new Uint32Array(bytesOf(lists[0]));
-    const count = unitsOfLists(postings, starts, Uint32Array.from(lists), lists.length, found);
-    for (const unit of found.subarray(0, count)) units[unit >>> 5] |= 1 << (unit & 31);
+  request.keys.forEach((key, place) => placeOf.set(key, place));
+  const step = Math.floor((literalTo - literalFrom) / sampledLiterals);
+  if (step > 1) {
+    // Twice as much: a sample is not exact.
+    const sample = findLists(request, placeOf, step, Math.floor((2 * costMax) / step));
+    if (sample === undefined) return false;
+    const count = sample.reduce((sum, lists) => sum + unitsOf(request, lists).length, 0);
+    if (count * step > (32 * units.length) / 2) return false;
   }
+  const found = findLists(request, placeOf, 1, costMax);
+  if (found === undefined) return false;
+  totals[0] = found.length;
+  totals[1] = found.reduce((sum, [shortest]) => sum + bytesOfList(starts, shortest), 0);
+  for (const lists of found) for (const unit of unitsOf(request, lists)) units[unit >>> 5] |= 1 << (unit & 31);
   return true;
+}
+
+function bytesOfList(starts: Uint32Array, list: number): number {
+  return starts[list + 1] - starts[list];
+}
+
+/** The units that are in all lists. */
+function unitsOf({ postings, starts }: PatternUnits, lists: readonly number[]): Uint32Array {
+  const units = new Uint32Array(bytesOfList(starts, lists[0]));
+  return units.subarray(0, unitsOfLists(postings, starts, Uint32Array.from(lists), lists.length, units));
+}
+
+/** The lists of each literal that can occur, the shortest first; undefined if that costs too much. */
+function findLists(
+  { starts, table, literalFrom, literalTo }: PatternUnits,
+  placeOf: ReadonlyMap<number, number>,
+  step: number,
+  costMax: number,
+): readonly (readonly number[])[] | undefined {
+  const found: number[][] = [];
+  let cost = 0;
+  for (let literal = literalFrom; literal < literalTo; literal += step) {
+    const [from, to] = table.starts.subarray(literal, literal + 2);
+    if (to - from < 3) return undefined;
+    const places = new Set<number | undefined>();
+    for (let at = from; at + 3 <= Math.min(to, from + overlapBytes); at++)
+      places.add(placeOf.get(trigramAt(table.literals, at)));
+    const lists = [...places].filter((place) => place !== undefined);
+    if (lists.length < places.size) continue;
+    lists.sort((a, b) => bytesOfList(starts, a) - bytesOfList(starts, b));
+    cost += literalCost + bytesOfList(starts, lists[0]);
+    if (cost > costMax) return undefined;
+    found.push(lists);
+  }
+  return found;
 }
 
 /** As `PatternKernel.sortLabels`. */

@@ -32,6 +32,73 @@ struct Avx2 {
     Reg upper = both(_mm256_cmpgt_epi8(a, splat('A' - 1)), _mm256_cmpgt_epi8(splat('Z' + 1), a));
     return either(a, both(upper, splat(0x20)));
   }
+
+  // Eight numbers of 32 bits.
+  static constexpr bool hasWords = true;
+
+  struct WordPairs {
+    Reg low, high;
+  };
+
+  // The eight bytes at each of eight positions that are `stride` bytes apart. Reads up to `8 * stride + 16` bytes.
+  template <size_t stride>
+  static WordPairs wordsAt(const uint8_t* at) {
+    if constexpr (stride == 8) {
+      const __m256 a = _mm256_castsi256_ps(load(at)), b = _mm256_castsi256_ps(load(at + 32));
+      return {inOrder(_mm256_shuffle_ps(a, b, 0x88)), inOrder(_mm256_shuffle_ps(a, b, 0xdd))};
+    } else if constexpr (stride == 4) {
+      return {load(at), load(at + 4)};
+    } else {
+      return wordsOf<stride>(at, at + 4 * stride);
+    }
+  }
+
+  // The eight bytes at `a` and the next three positions, and at `b` and the next three. Reads 16 bytes of each.
+  static WordPairs wordsFrom(const uint8_t* a, const uint8_t* b) { return wordsOf<1>(a, b); }
+
+  static Reg splatWord(uint32_t word) { return _mm256_set1_epi32(static_cast<int>(word)); }
+  static Reg multiplyWords(Reg a, Reg b) { return _mm256_mullo_epi32(a, b); }
+  static Reg addWords(Reg a, Reg b) { return _mm256_add_epi32(a, b); }
+  static Reg shiftWords(Reg a, unsigned by) { return _mm256_srli_epi32(a, static_cast<int>(by)); }
+  static Reg lookUpWords(const uint32_t* words, Reg indexes) {
+    return _mm256_i32gather_epi32(reinterpret_cast<const int*>(words), indexes, 4);
+  }
+
+  // A bit for each word that has both of its bits, whose numbers are the lowest five bits of `a` and `b`.
+  static unsigned bitsOfWords(Reg words, Reg a, Reg b) {
+    const Reg low = splatWord(31);
+    const Reg shifted = both(_mm256_srlv_epi32(words, both(a, low)), _mm256_srlv_epi32(words, both(b, low)));
+    return static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_slli_epi32(shifted, 31))));
+  }
+
+  // Writes `base + (byte << shift)` for each of eight bytes.
+  static void storeWords(uint32_t* to, uint64_t bytes, int shift, size_t base) {
+    const Reg numbers = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(bytes)));
+    const Reg words = addWords(_mm256_slli_epi32(numbers, shift), splatWord(static_cast<uint32_t>(base)));
+    store(reinterpret_cast<uint8_t*>(to), words);
+  }
+
+  // Writes `a`, `a + 1`, `a + 2`, `a + 3`, `b` and so on: those whose numbers are in `bytes`.
+  static void storeChosen(uint32_t* to, uint64_t bytes, size_t a, size_t b) {
+    const Reg numbers = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(bytes)));
+    const __m128i first = _mm_set1_epi32(static_cast<int>(a)), second = _mm_set1_epi32(static_cast<int>(b));
+    const Reg words = addWords(_mm256_set_m128i(second, first), _mm256_setr_epi32(0, 1, 2, 3, 0, 1, 2, 3));
+    store(reinterpret_cast<uint8_t*>(to), _mm256_permutevar8x32_epi32(words, numbers));
+  }
+
+ private:
+  // The eight bytes at four positions from `a` on and four from `b` on, each `stride` bytes apart.
+  template <size_t stride>
+  static WordPairs wordsOf(const uint8_t* a, const uint8_t* b) {
+    const auto half = [](const uint8_t* from) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)); };
+    const Reg bytes = _mm256_set_m128i(half(b), half(a));
+    constexpr int s = stride * 0x01010101;
+    const Reg low = _mm256_add_epi32(_mm256_set1_epi32(0x03020100), _mm256_setr_epi32(0, s, 2 * s, 3 * s, 0, s, 2 * s, 3 * s));
+    return {_mm256_shuffle_epi8(bytes, low), _mm256_shuffle_epi8(bytes, _mm256_add_epi8(low, splat(4)))};
+  }
+
+  // After a shuffle within the halves of two registers.
+  static Reg inOrder(__m256 words) { return _mm256_permute4x64_epi64(_mm256_castps_si256(words), 0xd8); }
 };
 
 }  // namespace trawl

@@ -5,7 +5,7 @@ import { analyseLiteral, analyseRegexp } from "../../regexp/analysis/analyse.js"
 import type { RegexpAnalysis } from "../../regexp/analysis/analysis.js";
 import type { QueryType } from "../syntax/query-type.js";
 import type { PatternSet, SetRegexp } from "./pattern-plan.js";
-import { requiredLiterals, trigramBytes } from "./leaf-literals.js";
+import { exactLiteral, isAscii, requiredLiterals, trigramBytes } from "./leaf-literals.js";
 
 /** Limits on the patterns of one search. */
 export const patternSetLimits = {
@@ -32,7 +32,7 @@ export function toRequestedPatterns(texts: readonly string[], type: QueryType): 
   return { texts, areRegexps: type === "regexp" };
 }
 
-/** Patterns that are analysed between two steps: about a millisecond. */
+/** Patterns that are analysed between two steps: about a millisecond for regexps. */
 const patternsOfStep = 64;
 
 /** Yields after each step. Throws `bad-query` that names the pattern. */
@@ -40,41 +40,96 @@ export function* makePatternSet(
   { texts, areRegexps }: RequestedPatterns,
   foldCase: boolean,
 ): Generator<undefined, PatternSet> {
-  const targetsOf = new Map<string, number[]>();
+  const literals = new SetLiterals();
   const regexps: SetRegexp[] = [];
-  const locate = (literal: Buffer, target: number): void => {
-    const key = literal.toString("latin1");
-    const known = targetsOf.get(key);
-    if (known === undefined) targetsOf.set(key, [target]);
-    else if (known[known.length - 1] !== target) known.push(target);
-  };
   for (const [pattern, text] of texts.entries()) {
     if (pattern % patternsOfStep === 0) yield;
+    const literal = areRegexps ? undefined : exactLiteral(text, foldCase);
+    if (literal !== undefined) {
+      literals.add(literal, pattern);
+      continue;
+    }
     const analysis = analyse(text, pattern, areRegexps, foldCase);
     const { exact, clauses } = requiredLiterals({ analysis, foldCase });
     if (exact?.length === 1) {
-      locate(exact[0], pattern);
+      literals.addBytes(exact[0], pattern);
       continue;
     }
-    const clause = clauses.find((literals) => literals.every(({ length }) => length >= trigramBytes));
-    for (const literal of clause ?? []) locate(literal, texts.length + regexps.length);
+    const clause = clauses.find((alternatives) => alternatives.every(({ length }) => length >= trigramBytes));
+    for (const alternative of clause ?? []) literals.addBytes(alternative, texts.length + regexps.length);
     const source = areRegexps ? text : escapeRegexp(text);
     regexps.push({ pattern, source, isLocated: clause !== undefined });
     if (clause === undefined) requireFewUnlocated(regexps, pattern);
   }
-  const literals = [...targetsOf.keys()].map((key) => Buffer.from(key, "latin1"));
-  const table = yield* makePatternTable(literals, foldCase);
-  const targetStarts = new Uint32Array(literals.length + 1);
-  [...targetsOf.values()].forEach((targets, i) => {
-    targetStarts[i + 1] = targetStarts[i] + targets.length;
+  const { bytes, starts, targets, targetStarts } = literals.sort();
+  yield;
+  const table = yield* makePatternTable(bytes, starts, foldCase);
+  return { count: texts.length, table, targetStarts, targets, regexps };
+}
+
+/** The literals of a set, and what each of them locates. */
+class SetLiterals {
+  /** By the bytes of a literal as characters: its number. */
+  readonly #numbers = new Map<string, number>();
+  /** By literal: how many targets it has, and the last of them. */
+  readonly #counts: number[] = [];
+  readonly #lasts: number[] = [];
+  /** Each target, and the literal that locates it. */
+  readonly #targets: number[] = [];
+  readonly #literals: number[] = [];
+
+  add(text: string, target: number): void {
+    if (isAscii(text)) this.#add(text, target);
+    else this.addBytes(Buffer.from(text), target);
+  }
+
+  addBytes(literal: Buffer, target: number): void {
+    this.#add(literal.toString("latin1"), target);
+  }
+
+  #add(key: string, target: number): void {
+    const number = this.#numbers.get(key) ?? this.#numbers.size;
+    if (number === this.#numbers.size) {
+      this.#numbers.set(key, number);
+      this.#counts.push(0);
+    } else if (this.#lasts[number] === target) return;
+    this.#counts[number]++;
+    this.#lasts[number] = target;
+    this.#targets.push(target);
+    this.#literals.push(number);
+  }
+
+  /** The longest first, as `PatternTable` has them. */
+  sort(): Pick<PatternSet, "targets" | "targetStarts"> & { readonly bytes: Uint8Array; readonly starts: Uint32Array } {
+    const keys = [...this.#numbers.keys()];
+    const order = sortByLength(keys);
+    const starts = new Uint32Array(keys.length + 1);
+    const targetStarts = new Uint32Array(keys.length + 1);
+    const next = new Uint32Array(keys.length);
+    for (let i = 0; i < order.length; i++) {
+      const number = order[i];
+      starts[i + 1] = starts[i] + keys[number].length;
+      next[number] = targetStarts[i];
+      targetStarts[i + 1] = targetStarts[i] + this.#counts[number];
+    }
+    const targets = new Uint32Array(this.#targets.length);
+    for (let i = 0; i < targets.length; i++) targets[next[this.#literals[i]]++] = this.#targets[i];
+    const bytes = Buffer.from(Array.from(order, (number) => keys[number]).join(""), "latin1");
+    return { bytes, starts, targets, targetStarts };
+  }
+}
+
+/** The numbers of the texts, the longest first. */
+function sortByLength(texts: readonly string[]): Uint32Array {
+  const lengthMax = texts.reduce((most, { length }) => Math.max(most, length), 0);
+  const firsts = new Uint32Array(lengthMax + 2);
+  for (const { length } of texts) firsts[lengthMax - length + 1]++;
+  for (let i = 1; i < firsts.length; i++) firsts[i] += firsts[i - 1];
+  const order = new Uint32Array(texts.length);
+  texts.forEach(({ length }, number) => {
+    order[firsts[lengthMax - length]++] = number;
   });
-  return {
-    count: texts.length,
-    table,
-    targetStarts,
-    targets: Uint32Array.from([...targetsOf.values()].flat()),
-    regexps,
-  };
+  return order;
 }
 
 function analyse(text: string, pattern: number, isRegexp: boolean, foldCase: boolean): RegexpAnalysis {

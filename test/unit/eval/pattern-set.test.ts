@@ -4,7 +4,7 @@ import { resultAtOnce } from "../../../src/base/yielding.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import { escapeRegexp } from "../../../src/base/escape-regexp.js";
 import { compileRegexp } from "../../../src/regexp/match/compile.js";
-import { toRequestedPatterns } from "../../../src/query/plan/pattern-set.js";
+import { patternSetLimits, toRequestedPatterns } from "../../../src/query/plan/pattern-set.js";
 import type { SearchPlan } from "../../../src/query/plan/plan.js";
 import { planTreeInSteps } from "../../../src/query/plan/plan-query.js";
 import { parseQuery } from "../../../src/query/syntax/parse.js";
@@ -141,3 +141,38 @@ for (const kernelName of ["native", "ts"] as const) {
     t.end();
   });
 }
+
+t.test("literals at the borders of units, with the index", (t) => {
+  // The block by which the second literal is found is at its end.
+  const texts = ["commonprefix_alpha", "commonprefix_omega", "common_omega", "omega"];
+  const unitBytes = 4096;
+  const files = Array.from({ length: 24 }, (_, i): TestDocument => {
+    const before = "z".repeat(unitBytes - i);
+    return { path: `f${i}.c`, content: Buffer.from(`${before}commonprefix_omega ${"y".repeat(2 * unitBytes)}`) };
+  });
+  for (const kernelName of ["native", "ts"] as const) {
+    const kernel = loadKernel(kernelName);
+    const shard = testShard(kernel, files, repositories);
+    const { matches } = runEngine(kernel, [shard], planSet("case:yes", texts, "literal"), { chunkMatches: true });
+    const expected = files.flatMap(({ path }, i) => {
+      const start = unitBytes - i;
+      return [`1 ${path}:${start}-${start + 18}`, `3 ${path}:${start + 13}-${start + 18}`];
+    });
+    assert.deepStrictEqual(labelsOf(matches), expected.sort(), kernelName);
+  }
+  t.end();
+});
+
+t.test("one literal as often as a set allows, beside longer ones that contain it", (t) => {
+  const kernel = loadKernel("native");
+  const texts = [...Array<string>(patternSetLimits.countMax - 2).fill("needle"), "needles and pins", "a needle"];
+  const files = [{ path: "a.c", content: Buffer.from("a needle, needles and pins\n") }];
+  const shard = testShard(kernel, files, repositories);
+  const { matches } = runEngine(kernel, [shard], planSet("case:yes", texts, "literal"), { chunkMatches: false });
+  const labels = matches.flatMap(({ lineMatches = [] }) => lineMatches.flatMap(({ patterns = [] }) => patterns));
+  assert.strictEqual(labels.length, 2 * (texts.length - 2) + 2);
+  const numbers = labels.map(([pattern]) => pattern);
+  const same = Array.from({ length: texts.length - 2 }, (_, i) => i);
+  assert.deepStrictEqual(numbers, [texts.length - 1, ...same, texts.length - 2, ...same]);
+  t.end();
+});
