@@ -122,6 +122,12 @@ export const layers: readonly Layer[] = [
     holds: "resumable streams: events in files, so that a client gets the rest after its connection broke",
   },
   {
+    folder: "notify",
+    number: 8,
+    runsIn: "main",
+    holds: "notifications of saved searches: a journal of changes, evaluation, a queue of deliveries to webhooks",
+  },
+  {
     folder: "browse",
     number: 9,
     runsIn: "main",

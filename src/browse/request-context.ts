@@ -15,6 +15,7 @@ import type { MetadataChange } from "../model/metadata-change.js";
 import type { HistoryStatus } from "../model/history-record.js";
 import type { Repository, RepositoryAttributes } from "../model/repository.js";
 import type { Viewer } from "../model/viewer.js";
+import type { Notifications } from "../notify/notifications.js";
 import type { SearchJobs } from "../jobs/search-jobs.js";
 import type { Searcher } from "../search/searcher.js";
 import type { ReadLimits, ReadPool } from "../pool/read-pool.js";
@@ -61,6 +62,7 @@ export interface GraphqlServices {
   readonly catalog: Catalog;
   readonly searcher: Searcher;
   readonly jobs: SearchJobs;
+  readonly notifications: Notifications;
   readonly accounts: Accounts;
   readonly audit: AuditLog;
   readonly contexts: ContextDirectory;

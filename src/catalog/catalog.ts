@@ -4,7 +4,7 @@ import type { HistoryShardRecord } from "../model/history-record.js";
 import type { Repository, RepositoryConfig } from "../model/repository.js";
 import type { LiveShard } from "../model/shard-record.js";
 import type { Viewer } from "../model/viewer.js";
-import type { RecordStore } from "../store/record-store.js";
+import type { RecordChange, RecordStore } from "../store/record-store.js";
 import { stageChange, type CatalogChange } from "./catalog-change.js";
 import { readCounters, readHistoryShards, readRepositories, readShards } from "./catalog-records.js";
 import { HistoryShards, type HistoryView } from "./history-shards.js";
@@ -12,6 +12,18 @@ import { makeLiveShard } from "./live-shard.js";
 import { LiveShards, type CatalogView } from "./live-shards.js";
 import type { RepositoryTable } from "./repository-table.js";
 import { mayHide, VisibleTables } from "./visible-tables.js";
+
+/** A repository before and after a change; undefined before it is added. */
+export interface RepositoryChange {
+  readonly before: Repository | undefined;
+  readonly after: Repository;
+}
+
+/** Records that are stored in the transaction of a change; `show` is called when that is durable and visible. */
+export interface AddedRecords {
+  readonly records: readonly RecordChange[];
+  readonly show: () => void;
+}
 
 /**
  * The record of repositories, indexed commits and live shards: read from memory, persisted in the record store.
@@ -37,6 +49,12 @@ export class Catalog {
 
   /** Each is called with a repository that has changed; new searches see the change when the current event is over. */
   readonly watchers = new Set<(repository: Repository) => void>();
+
+  /**
+   * Called with the repositories of a change, before and after, when the change is about to be stored; what is returned
+   * is stored with it, or not at all.
+   */
+  onStaging: (changed: readonly RepositoryChange[]) => AddedRecords | undefined = () => undefined;
 
   /** Called when some users who could read a repository can no longer do so. */
   onReadersChanged: (before: Repository, after: Repository) => void = () => undefined;
@@ -223,10 +241,13 @@ export class Catalog {
       const table = await resultWhileYielding(
         this.#tables.prepare(change.repositories ?? [], change.removedRepositoryIds ?? []),
       );
-      await this.#store.apply(records);
+      const changed = (change.repositories ?? []).map((after) => ({ before: this.#repositories.get(after.id), after }));
+      const added = changed.length === 0 ? undefined : this.onStaging(changed);
+      await this.#store.apply(added === undefined ? records : [...records, ...added.records]);
       this.#show(change, shards);
       this.#showHistory(change.addedHistory ?? [], removedHistoryIds);
       if (table !== undefined) this.#tables.take(table);
+      added?.show();
       return change;
     });
   }

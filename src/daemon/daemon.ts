@@ -130,6 +130,7 @@ export class Daemon implements Controlled {
     await resultWhileYielding(this.accounts.load());
     await resultWhileYielding(this.#parts.jobs.load());
     await this.#parts.resumable.load();
+    await resultWhileYielding(this.#parts.notifications.load());
     const storedIds = await resultWhileYielding(this.#parts.stores.shards.idsInSteps());
     this.sync.shards.reserveShardIds(Math.max(this.catalog.nextShardId, (storedIds.at(-1) ?? 0) + 1));
     this.sync.shards.retire(storedIds.filter((id) => !this.#isLive(id)));
@@ -185,7 +186,7 @@ export class Daemon implements Controlled {
     await this.#configureRepositories(this.#options, true);
     this.sync.start();
     this.connections.start();
-    await this.#parts.jobs.start();
+    await Promise.all([this.#parts.jobs.start(), this.#parts.notifications.start()]);
     if (this.#options.search.warmPercent > 0) this.#warmUpCall = callAfter(warmUpDelayMs, () => void this.#warmUp());
     this.#loopDelay = new LoopDelayMeter((worstSeconds) => this.#recordLoopDelay(worstSeconds));
     return { url, port };
@@ -261,13 +262,14 @@ export class Daemon implements Controlled {
     this.#isStopping = true;
     this.#warmUpCall?.cancel();
     this.#loopDelay?.close();
-    const jobs = Promise.all([this.#parts.jobs.stop(), this.#parts.resumable.stop()]);
+    const { jobs, resumable, notifications } = this.#parts;
+    const others = Promise.all([jobs.stop(), resumable.stop(), notifications.stop()]);
     this.#parts.watch.close();
     const connections = this.connections.close();
     const streams = this.#server.stop(drainMs);
     if (this.#port !== 0) widenSendBuffers(this.#port, lastBytesMax);
     await Promise.all([this.searcher.stop(), this.#parts.warmer.close()]);
-    await Promise.all([streams, this.#control.close(), this.sync.close(), connections, jobs]);
+    await Promise.all([streams, this.#control.close(), this.sync.close(), connections, others]);
     const { search, ingest, read } = this.#parts.threads;
     await Promise.all([search.close(), ingest.close(), read.close()]);
     await this.accounts.close();

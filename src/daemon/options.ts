@@ -325,6 +325,70 @@ export const optionTable = {
     unit: "days",
     description: "A resumable stream is removed when it was not used for this long.",
   },
+  "notifications.origins": {
+    kind: "strings",
+    default: [],
+    description:
+      "Origins, such as https://hooks.example.org, to which users may have changes in the results of their saved searches sent. Without any, there are no notifications.",
+  },
+  "notifications.networks": {
+    kind: "strings",
+    default: [],
+    description:
+      "Addresses, or networks such as 10.0.0.0/8, that names in notifications.origins may stand for although they are not public. An origin that is written with an address needs no entry.",
+  },
+  "notifications.countMax": {
+    kind: "integer",
+    default: 1_000,
+    min: 1,
+    max: 100_000,
+    unit: "searches",
+    description: "Saved searches with notifications.",
+  },
+  "notifications.intervalSeconds": {
+    kind: "integer",
+    default: 5,
+    min: 1,
+    max: 86_400,
+    unit: "seconds",
+    description:
+      "Saved searches are evaluated this long after a repository has changed, and then cover all changes until that moment.",
+  },
+  "notifications.timeoutSeconds": {
+    kind: "integer",
+    default: 60,
+    min: 1,
+    max: 86_400,
+    unit: "seconds",
+    description: "Time limit of the evaluation of one saved search. Only files that have changed are searched.",
+  },
+  "notifications.queueBytes": {
+    kind: "integer",
+    default: 64 << 20,
+    min: 1 << 20,
+    max: 2 ** 40,
+    unit: "bytes",
+    description:
+      "Size of the notifications that wait to be delivered. While there are more, saved searches are not evaluated, and cover more changes later.",
+  },
+  "notifications.attempts": {
+    kind: "integer",
+    default: 12,
+    min: 1,
+    max: 100,
+    unit: "attempts",
+    description:
+      "A notification that is not accepted is given up after so many attempts: with 12, after 15 hours, because the time between two attempts grows to three hours.",
+  },
+  "notifications.retrySeconds": {
+    kind: "integer",
+    default: 10,
+    min: 1,
+    max: 10_800,
+    unit: "seconds",
+    description:
+      "Time until the second attempt to deliver a notification; before each further one, three times as long.",
+  },
   "search.stallSeconds": {
     kind: "integer",
     default: 60,

@@ -193,6 +193,8 @@ export type SavedSearchVisibility = "PUBLIC" | "SECRET";
 
 export type SavedSearchesOrderBy = "SAVED_SEARCH_DESCRIPTION" | "SAVED_SEARCH_UPDATED_AT";
 
+export type SavedSearchDeliveryState = "PENDING" | "DELIVERED" | "FAILED" | "WITHHELD";
+
 export interface SiteUsersDateRangeInput {
   readonly gte?: string | null | undefined;
   readonly lte?: string | null | undefined;
@@ -397,6 +399,9 @@ export interface ObjectTypes {
     readonly updateSavedSearch: { readonly args: { readonly id: string; readonly input?: SavedSearchUpdateInput | null | undefined; readonly description?: string | null | undefined; readonly query?: string | null | undefined; readonly notifyOwner?: boolean | null | undefined; readonly notifySlack?: boolean | null | undefined; readonly orgID?: string | null | undefined; readonly userID?: string | null | undefined }; readonly result: SourceOf<"SavedSearch"> };
     readonly deleteSavedSearch: { readonly args: { readonly id: string }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly transferSavedSearchOwnership: { readonly args: { readonly id: string; readonly newOwner: string }; readonly result: SourceOf<"SavedSearch"> };
+    readonly enableSavedSearchNotification: { readonly args: { readonly id: string; readonly url: string }; readonly result: SourceOf<"EnabledNotification"> };
+    readonly disableSavedSearchNotification: { readonly args: { readonly id: string }; readonly result: SourceOf<"SavedSearch"> };
+    readonly testSavedSearchNotification: { readonly args: { readonly id: string }; readonly result: SourceOf<"SavedSearchDelivery"> };
     readonly changeSavedSearchVisibility: { readonly args: { readonly id: string; readonly newVisibility: SavedSearchVisibility }; readonly result: SourceOf<"SavedSearch"> };
   };
   readonly CheckMirrorRepositoryConnectionResult: {
@@ -1417,8 +1422,32 @@ export interface ObjectTypes {
     readonly url: { readonly args: NoArguments; readonly result: string };
     readonly viewerCanAdminister: { readonly args: NoArguments; readonly result: boolean };
     readonly notify: { readonly args: NoArguments; readonly result: boolean };
+    readonly notification: { readonly args: NoArguments; readonly result: SourceOf<"SavedSearchNotification"> | null };
     readonly notifySlack: { readonly args: NoArguments; readonly result: boolean };
     readonly slackWebhookURL: { readonly args: NoArguments; readonly result: string | null };
+  };
+  readonly SavedSearchNotification: {
+    readonly url: { readonly args: NoArguments; readonly result: string };
+    readonly enabledBy: { readonly args: NoArguments; readonly result: SourceOf<"User"> | null };
+    readonly enabledAt: { readonly args: NoArguments; readonly result: string };
+    readonly deliveries: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SavedSearchDelivery">)[] };
+  };
+  readonly SavedSearchDelivery: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly event: { readonly args: NoArguments; readonly result: string };
+    readonly state: { readonly args: NoArguments; readonly result: SavedSearchDeliveryState };
+    readonly came: { readonly args: NoArguments; readonly result: number };
+    readonly went: { readonly args: NoArguments; readonly result: number };
+    readonly moved: { readonly args: NoArguments; readonly result: number };
+    readonly createdAt: { readonly args: NoArguments; readonly result: string };
+    readonly attempts: { readonly args: NoArguments; readonly result: number };
+    readonly lastAttemptAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly status: { readonly args: NoArguments; readonly result: number | null };
+    readonly error: { readonly args: NoArguments; readonly result: string | null };
+  };
+  readonly EnabledNotification: {
+    readonly savedSearch: { readonly args: NoArguments; readonly result: SourceOf<"SavedSearch"> };
+    readonly secret: { readonly args: NoArguments; readonly result: string };
   };
   readonly Site: {
     readonly id: { readonly args: NoArguments; readonly result: string };

@@ -37,7 +37,7 @@ export interface SearchRequest {
   readonly patterns?: readonly string[];
   /** True to describe in the last progress event what the search was expected to cost and what it took. */
   readonly explain?: boolean;
-  /** Undefined unless the search is part of a search job. */
+  /** Undefined unless the search is part of a search job, or evaluates a saved search. */
   readonly scope?: SearchScope;
   /** Undefined unless only the documents are searched that differ from those of these revisions. */
   readonly since?: BaseRevisions;
@@ -47,10 +47,15 @@ export interface SearchRequest {
   readonly client: string;
 }
 
-/** The part of a search job that one search covers. It has all results: limits of the query do not apply. */
+/**
+ * What a search of the daemon itself covers, such as part of a search job. It has all results: limits of the query do
+ * not apply, and neither do budgets.
+ */
 export interface SearchScope {
   readonly repositoryIds: ReadonlySet<number>;
   readonly timeoutMs: number;
+  /** True to leave out revisions that are not indexed. */
+  readonly onlyIndexedRevisions?: boolean;
 }
 
 export type ReceiptMode = "none" | "report" | "strict";

@@ -206,7 +206,9 @@ export class Searcher {
     let isTaken = false;
     try {
       const table = catalog.repositoryTable(request.viewer);
-      const filters = plan.basicQueries.map(({ repositories }) => repositories);
+      const filters = plan.basicQueries.map(({ repositories }) =>
+        request.scope?.onlyIndexedRevisions === true ? { ...repositories, onlyIndexedRevisions: true } : repositories,
+      );
       const work = pinned === undefined ? resolveInSteps(table, filters) : restoreInSteps(pinned, table);
       const chosen = yield* takeInTime(work, {
         timeoutMs: Math.max(...searchLimits(plan, request, this.#environment).timeoutsMs),
@@ -234,6 +236,11 @@ export class Searcher {
   async chooseRepositories(request: SearchRequest): Promise<readonly number[]> {
     const plan = await resultWhileYielding(this.#plan(request));
     return resultWhileYielding(chooseIds(plan, this.#environment.catalog.repositoryTable(request.viewer)));
+  }
+
+  /** Throws `bad-query`, or `bad-request` if changes of its results cannot be searched for. */
+  async requireComparable(request: SearchRequest): Promise<void> {
+    requireComparable(await resultWhileYielding(this.#plan(request)));
   }
 
   /** An error thrown by a search before it runs must release its permit. */
@@ -272,6 +279,8 @@ export class Searcher {
     if (end.stoppingMs !== undefined) this.#metrics.searchStopSeconds.observe(end.stoppingMs / 1000);
     if (end.firstMatchesMs !== undefined)
       this.#metrics.searchFirstMatchesSeconds.observe({ lane: end.lane }, end.firstMatchesMs / 1000);
+    // Nobody asks for those of the daemon's own searches, which would displace others.
+    if (request.scope !== undefined) return;
     // The statistics of a search reveal information about repositories that its viewer may not see, because they share
     // shards with others.
     if (end.receipt !== undefined) this.#receipts.add(traceId, end.receipt, request.viewer);

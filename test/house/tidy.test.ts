@@ -46,7 +46,7 @@ const bans: readonly Ban[] = [
     pattern: /\bJSON\.parse\(/,
     instead: "JSON comes in only at the edges",
     allowedIn:
-      /^src\/(cli|http|daemon|store|catalog|shard|protocol|worker|browse|graphql|account|backup|web|codehost|jobs|resume)\//,
+      /^src\/(cli|http|daemon|store|catalog|shard|protocol|worker|browse|graphql|account|backup|web|codehost|jobs|resume|notify)\//,
   },
   {
     pattern: /\bBuffer\.allocUnsafe(Slow)?\(/,

@@ -19,6 +19,24 @@ export interface SavedSearch {
   readonly createdAt: string;
   readonly updatedBy: number;
   readonly updatedAt: string;
+  /** Absent if nobody is told of changes of its results. */
+  readonly notification?: SearchNotification | undefined;
+}
+
+/** Where changes of the results of a saved search are sent. */
+export interface SearchNotification {
+  /** Of the webhook, which gets them. */
+  readonly url: string;
+  /** What deliveries are signed with. */
+  readonly secret: string;
+  /** The user who turned it on. */
+  readonly enabledBy: number;
+  /** RFC 3339. */
+  readonly enabledAt: string;
+  /** A random text, different each time it is turned on. */
+  readonly key: string;
+  /** The position in the journal of changes after which changes are sent. */
+  readonly position: number;
 }
 
 /** The properties that the author of a saved search chooses. */
@@ -36,6 +54,10 @@ export class SavedSearches {
   readonly #table: RecordTable<SavedSearch>;
   readonly #publicIdsOfOwner = new GroupIndex<SavedSearch>(({ isPublic, ownerId }) => (isPublic ? [ownerId] : []));
   readonly #idsOfOwner = new GroupIndex<SavedSearch>(({ ownerId }) => [ownerId]);
+  readonly #notifying = new Set<number>();
+
+  /** Called with the id of a saved search when its notification is being turned on or off, also by deleting it. */
+  onNotificationChanged: (id: number) => void = () => undefined;
 
   constructor(tables: RecordTables, changes: TransactionQueue, hasOwner: (id: number) => boolean) {
     this.#changes = changes;
@@ -43,11 +65,17 @@ export class SavedSearches {
     this.#table = tables.add<SavedSearch>("saved-search/", (before, after) => {
       this.#idsOfOwner.change(before, after);
       this.#publicIdsOfOwner.change(before, after);
+      this.#observeNotification(before, after);
     });
   }
 
   get count(): number {
     return this.#table.count;
+  }
+
+  /** The ids of those with notifications. */
+  get notifying(): ReadonlySet<number> {
+    return this.#notifying;
   }
 
   all(): Iterable<SavedSearch> {
@@ -85,19 +113,34 @@ export class SavedSearches {
 
   update(
     id: number,
-    changes: Partial<SavedSearchText & Pick<SavedSearch, "ownerId" | "isPublic">>,
+    changes: Partial<SavedSearchText & Pick<SavedSearch, "ownerId" | "isPublic" | "notification">>,
     author: Author,
   ): Promise<SavedSearch> {
     return this.#changes.commit(
       () => {
         const before = this.#require(id);
-        const result = { ...before, ...changes, updatedBy: author.id, updatedAt: new Date().toISOString() };
+        // Otherwise the webhook of the earlier owner would get what the new owner may see.
+        const kept = (changes.ownerId ?? before.ownerId) === before.ownerId ? before.notification : undefined;
+        const result = {
+          ...before,
+          notification: kept,
+          ...changes,
+          updatedBy: author.id,
+          updatedAt: new Date().toISOString(),
+        };
         checkText(result);
         if (result.ownerId !== before.ownerId) this.#requireRoom(result.ownerId);
         return { steps: [this.#table.put(result)], result };
       },
-      ({ ownerId, isPublic }) =>
-        auditEntry("saved-search-changed", author.actor, { savedSearch: id, owner: ownerId, isPublic }),
+      ({ ownerId, isPublic, notification }) =>
+        auditEntry("saved-search-changed", author.actor, {
+          savedSearch: id,
+          owner: ownerId,
+          isPublic,
+          ...("notification" in changes
+            ? { webhook: notification === undefined ? "" : new URL(notification.url).origin }
+            : {}),
+        }),
     );
   }
 
@@ -117,6 +160,13 @@ export class SavedSearches {
       .of(ownerId)
       .flatMap((id) => this.#table.get(id) ?? [])
       .map((search) => this.#table.remove(search));
+  }
+
+  #observeNotification(before: SavedSearch | undefined, after: SavedSearch | undefined): void {
+    const id = (after ?? before)?.id ?? 0;
+    if (after?.notification === undefined) this.#notifying.delete(id);
+    else this.#notifying.add(id);
+    if (before?.notification?.key !== after?.notification?.key) this.onNotificationChanged(id);
   }
 
   #require(id: number): SavedSearch {

@@ -24,6 +24,7 @@ export function createGraphqlServices(
     connections,
     catalog,
     jobs: parts.jobs,
+    notifications: parts.notifications,
     searcher,
     accounts,
     accessTokens: options.auth.accessTokens,

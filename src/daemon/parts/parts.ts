@@ -14,6 +14,7 @@ import { ReadPool } from "../../pool/read-pool.js";
 import { SearchPool, searchWorkerEntry } from "../../pool/search-pool.js";
 import { jobsFolder, SearchJobs } from "../../jobs/search-jobs.js";
 import { loadKernel } from "../../native/kernel/load.js";
+import type { Notifications } from "../../notify/notifications.js";
 import { ResumableStreams, resumeFolder } from "../../resume/resumable-streams.js";
 import { CommitLists } from "../../search/history/commit-lists.js";
 import { IndexedContributors } from "../../search/history/indexed-contributors.js";
@@ -33,6 +34,7 @@ import { watchGauges } from "../gauges.js";
 import type { ResolvedOptions } from "../options.js";
 import { SnapshotSchedule } from "../snapshot-schedule.js";
 import { StoreWatch } from "../store-watch.js";
+import { createNotifications } from "./notify-parts.js";
 import { programVersion } from "./program.js";
 import { Stores } from "./stores.js";
 import { createSync, indexLimits } from "./sync-parts.js";
@@ -56,6 +58,7 @@ export interface DaemonParts {
   readonly backups: Backups;
   readonly jobs: SearchJobs;
   readonly resumable: ResumableStreams;
+  readonly notifications: Notifications;
   /** Resolves when no search is running, or after some seconds. */
   readonly noSearch: () => Promise<void>;
 }
@@ -120,6 +123,7 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
     backups,
     jobs: createJobs(options, searcher, parts),
     resumable: createResumable(options, searcher, catalog, log),
+    notifications: createNotifications(options, searcher, parts),
     noSearch: () => waitWhile(isSearching),
   };
   watchParts(options, all, scheduler);

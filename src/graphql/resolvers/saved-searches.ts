@@ -1,4 +1,5 @@
 import type { SavedSearch } from "../../account/settings/saved-searches.js";
+import type { DeliveryRecord } from "../../notify/delivery-store.js";
 import { TrawlError } from "../../base/errors.js";
 import { filterInSteps, sortInSteps } from "../../base/yielding.js";
 import { actingForOwner, maySeeSavedSearch, ownerSource, userSource } from "./account-access.js";
@@ -7,7 +8,7 @@ import { paginateBothWays, nothing } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { numericKey, parseGlobalId } from "../../browse/ids.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
-import type { ObjectTypes } from "../schema-types.js";
+import type { ObjectTypes, SourceOf } from "../schema-types.js";
 
 type Mutation = ResolversOf<"Mutation">;
 
@@ -65,7 +66,20 @@ export const savedSearch: ResolversOf<"SavedSearch"> = {
   createdBy: ({ search }, _, context) => userSource(search.createdBy, context),
   updatedBy: ({ search }, _, context) => userSource(search.updatedBy, context),
   viewerCanAdminister: ({ search }, _, context) => context.mayActFor(search.ownerId),
+  notification: ({ search }, _, context) => {
+    const { notification } = search;
+    if (notification === undefined) return null;
+    const { url, enabledAt, enabledBy } = notification;
+    const deliveries = context.services.notifications.deliveries(search).map(shownDelivery);
+    return { url, enabledAt, enabledBy: userSource(enabledBy, context), deliveries };
+  },
 };
+
+function shownDelivery(delivery: DeliveryRecord): SourceOf<"SavedSearchDelivery"> {
+  const { id, event, state, counts, createdAt, attempts, lastAttemptAt, status = null, error } = delivery;
+  const last = { lastAttemptAt: lastAttemptAt || null, status, error: error || null };
+  return { id, event, state, ...counts, createdAt, attempts, ...last };
+}
 
 export const savedSearchMutations: Pick<
   Mutation,
@@ -74,6 +88,9 @@ export const savedSearchMutations: Pick<
   | "deleteSavedSearch"
   | "transferSavedSearchOwnership"
   | "changeSavedSearchVisibility"
+  | "enableSavedSearchNotification"
+  | "disableSavedSearchNotification"
+  | "testSavedSearchNotification"
 > = {
   createSavedSearch: async (_, { input, description, query, orgID, userID }, context) => {
     const { author } = context;
@@ -101,6 +118,8 @@ export const savedSearchMutations: Pick<
       query: input?.query ?? query ?? before.query,
       isDraft: input === undefined || input === null ? before.isDraft : input.draft === true,
     };
+    if (before.notification !== undefined && text.query !== before.query)
+      await context.services.notifications.requireEvaluable({ ...before, ...text }, context.viewer);
     return requireSource(await context.services.accounts.savedSearches.update(before.id, text, author), context);
   },
   deleteSavedSearch: async (_, { id }, context) => {
@@ -120,6 +139,20 @@ export const savedSearchMutations: Pick<
       context,
     );
   },
+  enableSavedSearchNotification: async (_, { id, url }, context) => {
+    const { author, viewer, services } = context;
+    const search = await services.notifications.enable(requireSavedSearch(id, context), url, author, viewer);
+    return { savedSearch: requireSource(search, context), secret: search.notification?.secret ?? "" };
+  },
+  disableSavedSearchNotification: async (_, { id }, context) => {
+    const { author } = context;
+    return requireSource(
+      await context.services.notifications.disable(requireSavedSearch(id, context), author),
+      context,
+    );
+  },
+  testSavedSearchNotification: async (_, { id }, context) =>
+    shownDelivery(await context.services.notifications.test(requireSavedSearch(id, context))),
   changeSavedSearchVisibility: async (_, { id, newVisibility }, context) => {
     const { author } = context;
     context.requireSiteAdmin();

@@ -170,7 +170,6 @@ export class TokenSource {
 /** A saved search and its owner. */
 export class SavedSearchSource {
   readonly __typename = "SavedSearch";
-  readonly notify = false;
   readonly notifySlack = false;
   readonly slackWebhookURL = null;
   readonly search: SavedSearch;
@@ -183,6 +182,10 @@ export class SavedSearchSource {
 
   get namespace(): UserSource | OrganisationSource {
     return this.owner;
+  }
+
+  get notify(): boolean {
+    return this.search.notification !== undefined;
   }
 
   get id(): string {

@@ -1,5 +1,5 @@
-import { BlockList, isIP } from "node:net";
-import { TrawlError } from "../../base/errors.js";
+import { isIP } from "node:net";
+import { Networks } from "../../base/networks.js";
 
 /** Addresses examined in one header; a client may write as many as fit. */
 const hopsMax = 20;
@@ -12,11 +12,11 @@ const hopsMax = 20;
  * everything before it.
  */
 export class ClientAddresses {
-  readonly #proxies = new BlockList();
+  readonly #proxies: Networks;
 
   /** Addresses, or networks such as `10.0.0.0/8`, of trusted proxies. Throws `bad-config` for invalid ones. */
   constructor(proxies: readonly string[]) {
-    for (const text of proxies) this.#trust(text);
+    this.#proxies = new Networks(proxies, "trustedProxies");
   }
 
   /** `peer` is the address that opened the connection. IPv6 addresses are given in eight groups of four digits. */
@@ -24,30 +24,12 @@ export class ClientAddresses {
     let address = peer;
     if (forwardedFor === undefined) return address;
     const hops = forwardedFor.split(",").slice(-hopsMax);
-    for (let hop = hops.pop(); hop !== undefined && this.#isProxy(address); hop = hops.pop()) {
+    for (let hop = hops.pop(); hop !== undefined && this.#proxies.has(address); hop = hops.pop()) {
       const before = hop.trim();
       if (isIP(before) === 0) break;
       address = isIP(before) === 6 ? expanded(before) : before;
     }
     return address;
-  }
-
-  #trust(text: string): void {
-    const [address = "", bits, ...more] = text.split("/");
-    const family = isIP(address);
-    const bitsMax = family === 4 ? 32 : 128;
-    const length = bits === undefined ? bitsMax : Number(bits);
-    if (family === 0 || more.length > 0 || bits === "" || !Number.isInteger(length) || length < 0 || length > bitsMax) {
-      throw new TrawlError(
-        "bad-config",
-        `trustedProxies: ${JSON.stringify(text)} is neither an address nor a network such as 10.0.0.0/8`,
-      );
-    }
-    this.#proxies.addSubnet(address, length, family === 4 ? "ipv4" : "ipv6");
-  }
-
-  #isProxy(address: string): boolean {
-    return this.#proxies.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
   }
 }
 

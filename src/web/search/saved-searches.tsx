@@ -5,12 +5,14 @@ import { addressOfQuery, emptyQuery } from "../query/query-state.js";
 import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
 import { Form, TextField } from "../ui/form.js";
 import { Failure, Waiting } from "../ui/states.js";
+import { SearchNotification } from "./search-notification.js";
 
 interface SavedSearch {
   readonly id: string;
   readonly description: string;
   readonly query: string;
   readonly viewerCanAdminister: boolean;
+  readonly notify: boolean;
   readonly owner: { readonly namespaceName: string };
 }
 
@@ -18,7 +20,7 @@ const shownMax = 200;
 
 const savedQuery = `query SavedSearches {
   savedSearches(viewerIsAffiliated: true, first: ${shownMax}) {
-    nodes { id description query viewerCanAdminister owner { namespaceName } }
+    nodes { id description query viewerCanAdminister notify owner { namespaceName } }
   }
 }`;
 const updateMutation = `mutation UpdateSavedSearch($id: ID!, $description: String!, $query: String!) {
@@ -48,15 +50,17 @@ export function SavedSearches() {
 }
 
 function SavedRow({ saved, changed }: { readonly saved: SavedSearch; readonly changed: () => void }) {
-  const { id, description, query, viewerCanAdminister, owner } = saved;
+  const { id, description, query, viewerCanAdminister, notify, owner } = saved;
   const action = useAction();
   const isOpen = useSignal(false);
+  const showsNotification = useSignal(false);
   return (
     <li>
       <div class="row-main">
         <span class="row-title">
           <a href={addressOfQuery({ ...emptyQuery, text: query })}>{description}</a>
           <span class="badge">{owner.namespaceName}</span>
+          {notify && <span class="badge">notifies</span>}
         </span>
         <code>{query}</code>
         {isOpen.value && (
@@ -76,6 +80,7 @@ function SavedRow({ saved, changed }: { readonly saved: SavedSearch; readonly ch
             <TextField label="Query" name="query" value={query} />
           </Form>
         )}
+        {showsNotification.value && <SearchNotification id={id} description={description} changed={changed} />}
         <ActionError action={action} />
       </div>
       {viewerCanAdminister && (
@@ -89,6 +94,16 @@ function SavedRow({ saved, changed }: { readonly saved: SavedSearch; readonly ch
             }}
           >
             Edit<span class="unseen"> {description}</span>
+          </button>
+          <button
+            type="button"
+            class="button"
+            aria-expanded={showsNotification.value}
+            onClick={() => {
+              showsNotification.value = !showsNotification.value;
+            }}
+          >
+            Notify<span class="unseen"> {description}</span>
           </button>
           <ConfirmButton
             isFinal

@@ -1,0 +1,177 @@
+import type { SavedSearch } from "../account/settings/saved-searches.js";
+import { callAfter, type PendingCall } from "../base/deadline.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
+import { maySee } from "../catalog/visible-tables.js";
+import type { Viewer } from "../model/viewer.js";
+import type { DeliveryRecord, DeliveryState, DeliveryStore } from "./delivery-store.js";
+import type { NotifyEnvironment } from "./notify-environment.js";
+import { toBody, type StoredPayload, visiblePart } from "./payload.js";
+import { type Delivered, post } from "./post.js";
+import type { Receivers } from "./receivers.js";
+
+/** A look-up of a name occupies one of the threads that also read and write files, so only a few run at once. */
+const concurrentMax = 2;
+
+/** Longest time between two attempts. */
+const retryMsMax = 3 * 3_600_000;
+
+/** After an error of the disk, the state of a delivery is written again after this time. */
+const storeRetryMs = 5_000;
+
+export interface QueueServices {
+  readonly environment: NotifyEnvironment;
+  readonly deliveries: DeliveryStore;
+  readonly receivers: Receivers;
+  /** The search with its notification; undefined if that is off. */
+  readonly find: (searchId: number) => SavedSearch | undefined;
+  readonly viewerOf: (search: SavedSearch) => Viewer | undefined;
+  /** Called when a delivery has ended, so that its search may be evaluated again. */
+  readonly onEnded: () => void;
+}
+
+/**
+ * Delivers what waits: those of one saved search one after another, a few searches at a time. A delivery that is not
+ * accepted is tried again later, with the same id, up to a number of attempts; so is one whose outcome is unknown
+ * because the daemon was killed. Times between attempts are measured by the monotonic clock, and begin anew at a start.
+ */
+export class DeliveryQueue {
+  readonly #services: QueueServices;
+  /** Searches whose first delivery can be attempted now, in the order in which they became ready. */
+  readonly #ready = new Set<number>();
+  readonly #running = new Map<number, Promise<void>>();
+  readonly #waiting = new Map<number, PendingCall>();
+  readonly #stop = new AbortController();
+  #isOpen = false;
+
+  constructor(services: QueueServices) {
+    this.#services = services;
+  }
+
+  start(): void {
+    this.#isOpen = true;
+    for (const searchId of this.#services.deliveries.searchIds()) this.add(searchId);
+  }
+
+  /** Attempts that are running are given up, and repeated after the next start. */
+  async stop(): Promise<void> {
+    this.#isOpen = false;
+    for (const retry of this.#waiting.values()) retry.cancel();
+    this.#stop.abort();
+    await Promise.all(this.#running.values());
+  }
+
+  /** Must be called when a search has a further delivery. */
+  add(searchId: number): void {
+    if (this.#running.has(searchId) || this.#waiting.has(searchId)) return;
+    if (this.#services.deliveries.pendingOf(searchId).length === 0) return;
+    this.#ready.add(searchId);
+    this.#fill();
+  }
+
+  /** Must be called when the deliveries of a search have been removed. */
+  forget(searchId: number): void {
+    this.#waiting.get(searchId)?.cancel();
+    this.#waiting.delete(searchId);
+    this.#ready.delete(searchId);
+  }
+
+  #fill(): void {
+    for (const searchId of this.#ready) {
+      if (!this.#isOpen || this.#running.size >= concurrentMax) return;
+      this.#ready.delete(searchId);
+      const done = this.#attemptFirst(searchId).then((retryMs) => {
+        this.#running.delete(searchId);
+        if (!this.#isOpen) return;
+        if (retryMs > 0) this.#wait(searchId, retryMs);
+        else this.add(searchId);
+        this.#fill();
+      });
+      this.#running.set(searchId, done);
+    }
+  }
+
+  #wait(searchId: number, retryMs: number): void {
+    const retry = callAfter(retryMs, () => {
+      this.#waiting.delete(searchId);
+      this.add(searchId);
+    });
+    this.#waiting.set(searchId, retry);
+  }
+
+  /** Returns the time until the next attempt; 0 if the delivery has ended. Never rejects. */
+  async #attemptFirst(searchId: number): Promise<number> {
+    const { deliveries, environment, onEnded } = this.#services;
+    const [delivery] = deliveries.pendingOf(searchId);
+    if (delivery === undefined) return 0;
+    try {
+      const { state, outcome, attempts } = await this.#attempt(delivery);
+      if (this.#stop.signal.aborted) return 0;
+      const { status, error } = outcome;
+      const lastAttemptAt = attempts > delivery.attempts ? new Date().toISOString() : delivery.lastAttemptAt;
+      await deliveries.update({ ...delivery, state, attempts, lastAttemptAt, status, error });
+      if (state !== "PENDING") onEnded();
+      return state === "PENDING" ? this.#retryMs(attempts) : 0;
+    } catch (error) {
+      environment.log.warn({ search: searchId, error: errorMessage(error) }, "a notification could not be delivered");
+      return storeRetryMs;
+    }
+  }
+
+  #retryMs(attempts: number): number {
+    return Math.min(this.#services.environment.limits.retryMs * 3 ** (attempts - 1), retryMsMax);
+  }
+
+  async #attempt(
+    delivery: DeliveryRecord,
+  ): Promise<{ readonly state: DeliveryState; readonly outcome: Delivered; readonly attempts: number }> {
+    const { find, viewerOf, receivers, environment, deliveries } = this.#services;
+    const search = find(delivery.searchId);
+    const viewer = search === undefined ? undefined : viewerOf(search);
+    const payload = deliveries.payload(delivery);
+    const visible = payload === undefined || viewer === undefined ? undefined : this.#visible(payload, viewer);
+    if (search?.notification === undefined || visible === undefined) {
+      const outcome = { status: undefined, error: "the owner may no longer see what changed" };
+      return { state: "WITHHELD", outcome, attempts: delivery.attempts };
+    }
+    const { url, secret } = search.notification;
+    const attempts = delivery.attempts + 1;
+    const outcome = await this.#send(url, secret, delivery, this.#body(delivery, search, visible), receivers);
+    if (outcome.error === "") return { state: "DELIVERED", outcome, attempts };
+    const hasFailed = attempts >= environment.limits.attemptsMax;
+    return { state: hasFailed ? "FAILED" : "PENDING", outcome, attempts };
+  }
+
+  #visible(payload: StoredPayload, viewer: Viewer): StoredPayload | undefined {
+    return visiblePart(payload, (id) => {
+      const repository = this.#services.environment.repository(id);
+      return repository !== undefined && repository.removedAt === "" && maySee(repository, viewer);
+    });
+  }
+
+  #body({ id, createdAt }: DeliveryRecord, search: SavedSearch, payload: StoredPayload): Buffer {
+    const { environment } = this.#services;
+    const url = `${environment.baseUrl()}/search?${new URLSearchParams({ q: search.query, patternType: "standard" })}`;
+    const { accounts } = environment;
+    const owner = (accounts.user(search.ownerId) ?? accounts.organisations.get(search.ownerId))?.name ?? "";
+    const header = { id, createdAt, search, owner, searchId: environment.searchKey(search.id), url };
+    return toBody(header, payload, (repositoryId) => environment.repository(repositoryId)?.name ?? "");
+  }
+
+  /** The operator's list may have changed since the URL was accepted. */
+  async #send(
+    text: string,
+    secret: string,
+    { id, event }: DeliveryRecord,
+    body: Buffer,
+    receivers: Receivers,
+  ): Promise<Delivered> {
+    try {
+      const url = receivers.require(text);
+      const { userAgent } = this.#services.environment;
+      return await post(url, { id, event, secret, body }, receivers, userAgent, this.#stop.signal);
+    } catch (error) {
+      if (!(error instanceof TrawlError)) throw error;
+      return { status: undefined, error: error.message };
+    }
+  }
+}

@@ -1,0 +1,245 @@
+import type { SavedSearch } from "../account/settings/saved-searches.js";
+import { callAfter, type PendingCall } from "../base/deadline.js";
+import { errorMessage } from "../base/errors.js";
+import type { BaseRevisions } from "../model/match-change.js";
+import { lineBytesUnlimited, type SearchRequest } from "../model/search-request.js";
+import type { Viewer } from "../model/viewer.js";
+import type { SearchChanges } from "../search/changes/revision-changes.js";
+import { ChangeSummarySink } from "./change-summary.js";
+import { type ChangeJournal, commitsBefore, type JournalEntry } from "./change-journal.js";
+import type { NotifyEnvironment } from "./notify-environment.js";
+import { changedRepositoriesMax, noChanges, type StoredPayload } from "./payload.js";
+import type { PositionStore, SearchPosition } from "./position-store.js";
+
+/** A search that cannot be evaluated is tried this many times before its owner is told. */
+const attemptsMax = 3;
+
+export interface EvaluatorServices {
+  readonly environment: NotifyEnvironment;
+  readonly journal: ChangeJournal;
+  readonly positions: PositionStore;
+  /** The search with its notification; undefined if that is off. */
+  readonly find: (searchId: number) => SavedSearch | undefined;
+  /** As whom a search is evaluated; undefined if whoever turned it on may not do so any more. */
+  readonly viewerOf: (search: SavedSearch) => Viewer | undefined;
+  /** Whether the queue has room for a delivery of the search. */
+  readonly hasRoom: (searchId: number) => boolean;
+  /** Stores the payload with the position. */
+  readonly enqueue: (search: SavedSearch, payload: StoredPayload, position: SearchPosition) => Promise<void>;
+}
+
+/** What of the journal one evaluation covers. */
+interface Work {
+  readonly base: BaseRevisions;
+  readonly repositoryIds: ReadonlySet<number>;
+  /** By repository id. */
+  readonly commits: ReadonlyMap<number, ReadonlyMap<string, string>>;
+  readonly to: number;
+}
+
+/** The request that finds the changes of a saved search, apart from what they are compared with. */
+export function searchRequest(
+  { query, ownerId }: Pick<SavedSearch, "query" | "ownerId">,
+  viewer: Viewer,
+): SearchRequest {
+  return {
+    query,
+    version: "V3",
+    patternType: "",
+    display: undefined,
+    chunkMatches: false,
+    contextLines: 0,
+    lineBytesMax: lineBytesUnlimited,
+    diffType: "commit",
+    defaultCount: undefined,
+    debug: false,
+    receipt: "report",
+    viewer,
+    client: `notification:${ownerId}`,
+  };
+}
+
+/**
+ * Evaluates saved searches in rounds, one search at a time, in the lane of exhaustive searches, so that interactive
+ * ones go first. A round begins some time after the first change, and covers all changes until then; the cost of a
+ * search is that of the files that changed. A search whose deliveries wait is left out, and covers more later.
+ */
+export class Evaluator {
+  readonly #services: EvaluatorServices;
+  /** Failed attempts in succession. */
+  readonly #failures = new Map<number, number>();
+  /** The last error that the owner was told, until the search can be evaluated again. */
+  readonly #told = new Map<number, string>();
+  readonly #stop = new AbortController();
+  #pending: PendingCall | undefined;
+  #round: Promise<void> | undefined;
+  #isAgain = false;
+  #isOpen = false;
+
+  constructor(services: EvaluatorServices) {
+    this.#services = services;
+  }
+
+  start(): void {
+    this.#isOpen = true;
+    this.schedule();
+  }
+
+  async stop(): Promise<void> {
+    this.#isOpen = false;
+    this.#pending?.cancel();
+    this.#stop.abort();
+    await this.#round;
+  }
+
+  /** Must be called when there is something to evaluate. */
+  schedule(): void {
+    if (!this.#isOpen || this.#pending !== undefined) return;
+    if (this.#round !== undefined) {
+      this.#isAgain = true;
+      return;
+    }
+    this.#pending = callAfter(this.#services.environment.limits.intervalMs, () => {
+      this.#pending = undefined;
+      this.#round = this.#evaluateAll().finally(() => {
+        this.#round = undefined;
+        if (this.#isAgain) this.schedule();
+        this.#isAgain = false;
+      });
+    });
+  }
+
+  /** Never rejects. */
+  async #evaluateAll(): Promise<void> {
+    const { environment, journal, positions, hasRoom, find } = this.#services;
+    let failedCount = 0;
+    for (const id of [...environment.accounts.savedSearches.notifying]) {
+      if (!this.#isOpen) return;
+      const search = find(id);
+      if (search === undefined || !hasRoom(id)) continue;
+      try {
+        await this.#evaluate(search);
+      } catch (error) {
+        this.#isAgain = true;
+        if (failedCount++ === 0)
+          environment.log.warn({ search: id, error: errorMessage(error) }, "a saved search could not be evaluated");
+      }
+    }
+    const ids = environment.accounts.savedSearches.notifying;
+    await positions.store(ids, journal, find).catch((error: unknown) => {
+      environment.log.warn({ error: errorMessage(error) }, "the positions of saved searches could not be stored");
+    });
+  }
+
+  async #evaluate(search: SavedSearch): Promise<void> {
+    const { positions, journal, viewerOf, enqueue } = this.#services;
+    const position = positions.of(search);
+    if (journal.isIncompleteAfter(position.number)) {
+      const error = "too many repositories changed before the search could be evaluated: search again";
+      return enqueue(search, failure(error), { ...position, number: journal.position, ahead: [] });
+    }
+    const work = this.#workAfter(position);
+    if (work.to === position.number) return;
+    const viewer = viewerOf(search);
+    // Nothing is missed by others: whoever turns it on again begins at that moment.
+    if (viewer === undefined) return positions.set(search, { ...position, number: work.to, ahead: [] });
+    const sink = new ChangeSummarySink();
+    const changes = await this.#search(search, work, viewer, sink);
+    if (!this.#isOpen) return;
+    if (changes === undefined) return this.#fail(search, position, work, sink.error);
+    this.#failures.delete(search.id);
+    this.#told.delete(search.id);
+    const next: SearchPosition = { key: position.key, number: work.to, ahead: this.#ahead(work, changes) };
+    const payload = toPayload(sink);
+    if (payload === undefined) positions.set(search, next);
+    else await enqueue(search, payload, next);
+  }
+
+  #workAfter(position: SearchPosition): Work {
+    const { journal, environment } = this.#services;
+    const to = journal.position;
+    const ahead = new Map(position.ahead.map(([id, commits]) => [id, new Map(commits)]));
+    const base = new Map<string, ReadonlyMap<string, string>>();
+    const commits = new Map<number, ReadonlyMap<string, string>>();
+    for (const entry of journal.after(position.number)) {
+      const { repositoryId: id } = entry;
+      const repository = commits.has(id) ? undefined : environment.repository(id);
+      if (repository === undefined) continue;
+      const before = ahead.get(id) ?? commitsBefore(entry);
+      commits.set(id, before);
+      base.set(repository.name, before);
+    }
+    return { base, repositoryIds: new Set(commits.keys()), commits, to };
+  }
+
+  /** Undefined if the search failed. */
+  async #search(
+    search: SavedSearch,
+    { base, repositoryIds }: Work,
+    viewer: Viewer,
+    sink: ChangeSummarySink,
+  ): Promise<SearchChanges | undefined> {
+    const { searcher, limits } = this.#services.environment;
+    const { timeoutMs } = limits;
+    const scope = { repositoryIds, timeoutMs, onlyIndexedRevisions: true };
+    const end = (): void => sink.end();
+    this.#stop.signal.addEventListener("abort", end);
+    try {
+      const request = { ...searchRequest(search, viewer), scope, since: base };
+      return (await searcher.sendChanges(request, sink, "changes")).changes;
+    } finally {
+      this.#stop.signal.removeEventListener("abort", end);
+    }
+  }
+
+  /**
+   * The commits that were compared, of repositories that have changed again meanwhile: the search may have seen that
+   * change already, or not.
+   */
+  #ahead({ commits, to }: Work, { changes }: SearchChanges): SearchPosition["ahead"] {
+    const later = new Set(this.#services.journal.after(to).map(({ repositoryId }: JournalEntry) => repositoryId));
+    return [...commits].flatMap(([id, before]) => {
+      if (!later.has(id)) return [];
+      const compared = new Map(before);
+      for (const { repository, revision, commit } of changes) {
+        if (repository.id !== id) continue;
+        if (commit === undefined) compared.delete(revision);
+        else compared.set(revision, commit);
+      }
+      return [[id, [...compared]] as const];
+    });
+  }
+
+  async #fail(search: SavedSearch, position: SearchPosition, { to }: Work, error: string): Promise<void> {
+    const count = (this.#failures.get(search.id) ?? 0) + 1;
+    this.#failures.set(search.id, count);
+    if (count < attemptsMax) {
+      this.#isAgain = true;
+      return;
+    }
+    this.#failures.delete(search.id);
+    const next = { ...position, number: to, ahead: [] };
+    const message = error || "the search ended early";
+    if (this.#told.get(search.id) === message) return this.#services.positions.set(search, next);
+    await this.#services.enqueue(search, failure(message), next);
+    this.#told.set(search.id, message);
+  }
+}
+
+function failure(error: string): StoredPayload {
+  return { event: "search.failed", repositories: [], matches: [], error };
+}
+
+/** Undefined if nothing that matches has changed. */
+function toPayload({ counts, matches, receipt, error }: ChangeSummarySink): StoredPayload | undefined {
+  if (error !== "") return failure(error);
+  if (counts.size === 0) return undefined;
+  if (counts.size > changedRepositoriesMax)
+    return failure(
+      `the results changed in ${counts.size} repositories, which is more than can be listed: search again`,
+    );
+  const repositories = [...counts].map(([id, changes]) => ({ id, ...noChanges, ...changes }));
+  if (receipt === undefined) return { event: "search.changes", repositories, matches };
+  const { generation, complete, documentsSearched } = receipt;
+  return { event: "search.changes", repositories, matches, receipt: { generation, complete, documentsSearched } };
+}

@@ -1,0 +1,102 @@
+import { lookup, type LookupAddress } from "node:dns";
+import type { LookupFunction } from "node:net";
+import { TrawlError } from "../base/errors.js";
+import { Networks } from "../base/networks.js";
+
+const urlCharsMax = 2_048;
+
+/** Networks that are not public: private, local, shared, reserved, multicast, and those that stand for IPv4. */
+const closedNetworks = [
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "172.16.0.0/12",
+  "192.0.0.0/24",
+  "192.168.0.0/16",
+  "198.18.0.0/15",
+  "224.0.0.0/4",
+  "240.0.0.0/4",
+  "::/127",
+  "64:ff9b::/96",
+  "64:ff9b:1::/48",
+  "2001::/23",
+  "2002::/16",
+  "fc00::/7",
+  "fe80::/10",
+  "ff00::/8",
+];
+
+/**
+ * To whom deliveries may go. A user chooses the URL, but the operator the origins: otherwise a user could make the
+ * daemon send requests to services that only the daemon can reach (server-side request forgery).
+ *
+ * The address that is connected to is checked as well, whatever a name resolves to at that moment: it must be public,
+ * written in the origin, or in a listed network.
+ */
+export class Receivers {
+  readonly #origins: ReadonlySet<string>;
+  readonly #closed = new Networks(closedNetworks, "");
+  readonly #listed: Networks;
+
+  /** Throws `bad-config` for an origin or a network that is none. */
+  constructor(origins: readonly string[], networks: readonly string[]) {
+    this.#origins = new Set(origins.map(parseOrigin));
+    this.#listed = new Networks(networks, "notifications.networks");
+  }
+
+  /** The URL, if deliveries may go there. Throws `bad-request` that says what to do. */
+  require(text: string): URL {
+    if (text.length > urlCharsMax || !URL.canParse(text))
+      throw new TrawlError(
+        "bad-request",
+        `the webhook must be an http or https URL of at most ${urlCharsMax} characters`,
+      );
+    const url = new URL(text);
+    if (url.protocol !== "https:" && url.protocol !== "http:")
+      throw new TrawlError("bad-request", "the URL of the webhook must begin with https:// or http://");
+    if (url.username !== "" || url.password !== "")
+      throw new TrawlError("bad-request", "the URL of the webhook must not contain a user or password");
+    if (this.#origins.size === 0)
+      throw new TrawlError(
+        "bad-request",
+        `notifications are not enabled here: the operator has to list ${url.origin} in notifications.origins`,
+      );
+    if (!this.#origins.has(url.origin))
+      throw new TrawlError(
+        "bad-request",
+        `notifications may not be sent to ${url.origin}: the operator has to list it in notifications.origins`,
+      );
+    return url;
+  }
+
+  /** Why the address of a host must not be connected to; undefined if it may. */
+  refusal(host: string, address: string): string | undefined {
+    if (!this.#closed.has(address) || this.#listed.has(address)) return undefined;
+    return `${host} has the address ${address}, which is not public: the operator has to list it in notifications.networks`;
+  }
+
+  /** Resolves a name to the addresses that may be connected to. Not called for an address, which an origin lists. */
+  readonly lookup: LookupFunction = (host, options, callback) => {
+    lookup(host, { ...options, all: true }, (error, found: LookupAddress[]) => {
+      if (error !== null) return callback(error, []);
+      const allowed = found.filter(({ address }) => this.refusal(host, address) === undefined);
+      const [first] = allowed;
+      if (first === undefined)
+        return callback(new TrawlError("forbidden", this.refusal(host, found[0].address) ?? ""), []);
+      if (options.all === true) callback(null, allowed);
+      else callback(null, first.address, first.family);
+    });
+  };
+}
+
+function parseOrigin(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isOrigin = url !== undefined && url.href === `${url.origin}/` && /^https?:$/.test(url.protocol);
+  if (isOrigin && !url.hostname.includes("*")) return url.origin;
+  throw new TrawlError(
+    "bad-config",
+    `notifications.origins: ${JSON.stringify(text)} is not an origin such as https://hooks.example.org or http://10.0.0.5:9000`,
+  );
+}

@@ -1,0 +1,21 @@
+import type { SavedSearch } from "../account/settings/saved-searches.js";
+import { anonymous, type Viewer } from "../model/viewer.js";
+import type { NotifyEnvironment } from "./notify-environment.js";
+
+/**
+ * As whom a saved search is evaluated: its owner, with the permissions of this moment. An organisation sees what all of
+ * its members see. Undefined if whoever turned notifications on may not act for the owner any more, or is gone.
+ */
+export function ownerViewer(
+  { ownerId, notification }: SavedSearch,
+  accounts: NotifyEnvironment["accounts"],
+): Viewer | undefined {
+  const enabler = notification === undefined ? undefined : accounts.user(notification.enabledBy);
+  if (enabler === undefined) return undefined;
+  const user = accounts.user(ownerId);
+  if (user !== undefined) return enabler.id === user.id || enabler.isSiteAdmin ? accounts.toViewer(user) : undefined;
+  const organisation = accounts.organisations.get(ownerId);
+  if (organisation === undefined) return undefined;
+  if (!enabler.isSiteAdmin && !organisation.memberIds.includes(enabler.id)) return undefined;
+  return { ...anonymous, name: organisation.name, readerNames: [organisation.name.toLowerCase()] };
+}

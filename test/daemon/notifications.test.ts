@@ -1,0 +1,316 @@
+/** Notifications of saved searches, sent to a real receiver. */
+import assert from "node:assert/strict";
+import t, { type Test } from "tap";
+import { sleep } from "../../src/base/deadline.js";
+import { type DaemonProcess, dataDirectory, runCommand, testDaemon } from "../support/daemon.js";
+import type { GitFixture } from "../support/git-fixture.js";
+import { fixture } from "../support/git-mirror.js";
+import { randomFrom } from "../support/random.js";
+import { isSigned, Receiver } from "../support/receiver.js";
+import { JobClient } from "../support/search-job.js";
+import { until } from "../support/waiting.js";
+
+t.setTimeout(240_000);
+
+interface Delivery {
+  readonly id: string;
+  readonly event: string;
+  readonly state: string;
+  readonly came: number;
+  readonly attempts: number;
+  readonly status: number | null;
+  readonly error: string | null;
+}
+
+async function run(...args: string[]): Promise<string> {
+  const { out, err, exitCode } = await runCommand(...args);
+  assert.equal(exitCode, 0, err);
+  return out;
+}
+
+const lastWord = (text: string): string => text.trim().split(/\s+/).at(-1) ?? "";
+
+/** Makes calls of GraphQL about saved searches. */
+class Person {
+  readonly client: JobClient;
+
+  constructor(daemon: () => DaemonProcess, token: string) {
+    this.client = new JobClient(daemon, token);
+  }
+
+  async call<T>(query: string, variables: Readonly<Record<string, unknown>> = {}): Promise<T> {
+    const { data, errors } = await this.client.graphql(query, variables);
+    assert.equal(errors, undefined, JSON.stringify(errors));
+    return data as T;
+  }
+
+  async error(query: string, variables: Readonly<Record<string, unknown>> = {}): Promise<string> {
+    const { errors } = await this.client.graphql(query, variables);
+    return (errors as { message: string }[] | undefined)?.[0]?.message ?? "";
+  }
+
+  async ownerId(): Promise<string> {
+    return (await this.call<{ currentUser: { id: string } }>("{ currentUser { id } }")).currentUser.id;
+  }
+
+  async save(query: string, owner?: string): Promise<string> {
+    const input = { owner: owner ?? (await this.ownerId()), description: `about ${query}`, query };
+    const mutation = "mutation ($input: SavedSearchInput) { createSavedSearch(input: $input) { id notify } }";
+    const { createSavedSearch } = await this.call<{ createSavedSearch: { id: string; notify: boolean } }>(mutation, {
+      input,
+    });
+    assert.equal(createSavedSearch.notify, false);
+    return createSavedSearch.id;
+  }
+
+  /** Returns the secret. */
+  async enable(id: string, url: string): Promise<string> {
+    type Answer = { enableSavedSearchNotification: { secret: string; savedSearch: { notify: boolean } } };
+    const { enableSavedSearchNotification: enabled } = await this.call<Answer>(enableMutation, { id, url });
+    assert.ok(enabled.savedSearch.notify);
+    return enabled.secret;
+  }
+
+  async deliveries(id: string): Promise<readonly Delivery[] | undefined> {
+    const query = `query ($id: ID!) { node(id: $id) { ... on SavedSearch { notification {
+      url enabledBy { username } deliveries { id event state came attempts status error } } } } }`;
+    type Answer = { node: { notification: { deliveries: Delivery[] } | null } | null };
+    return (await this.call<Answer>(query, { id })).node?.notification?.deliveries;
+  }
+}
+
+const enableMutation =
+  "mutation ($id: ID!, $url: String!) { enableSavedSearchNotification(id: $id, url: $url) { secret savedSearch { notify } } }";
+const disableMutation = "mutation ($id: ID!) { disableSavedSearchNotification(id: $id) { notify } }";
+const testMutation = "mutation ($id: ID!) { testSavedSearchNotification(id: $id) { event state } }";
+
+async function site(t: Test) {
+  const receiver = await Receiver.start(t);
+  const data = dataDirectory(t);
+  const options = [
+    `notifications.origins=["${receiver.origin}""]`,
+    "notifications.intervalSeconds=1",
+    "notifications.retrySeconds=1",
+    "notifications.attempts=3",
+  ];
+  const args = options.flatMap((option) => ["--set", option]);
+  let daemon = await testDaemon(t, args, data);
+  const restart = async (): Promise<void> => {
+    daemon = await testDaemon(t, args, data);
+  };
+  for (const name of ["ann", "bob"]) await run("user", "create", name, "--data", data);
+  const tokenOf = async (name: string): Promise<string> => lastWord(await run("token", "create", name, "--data", data));
+  const ann = new Person(() => daemon, await tokenOf("ann"));
+  const bob = new Person(() => daemon, await tokenOf("bob"));
+  return { receiver, data, daemon: () => daemon, restart, ann, bob };
+}
+
+function commit(source: GitFixture, files: Readonly<Record<string, string>>): void {
+  source.commit({ branch: "main", files });
+}
+
+t.test("a saved search is told what came, went and moved", async (t) => {
+  const { receiver, data, daemon, restart, ann, bob } = await site(t);
+  const source = fixture(t);
+  commit(source, { "a.txt": "needle 1\nneedle 2\n", "b.txt": "other\n" });
+  await daemon().add("code", source.path);
+  const other = fixture(t);
+  commit(other, { "c.txt": "needle\n" });
+  await daemon().add("silent", other.path);
+
+  const id = await ann.save("needle repo:^code$");
+  t.match(
+    await ann.error(enableMutation, { id, url: "http://127.0.0.1:1/" }),
+    /http:\/\/127\.0\.0\.1:1: the operator has to list it in notifications\.origins/,
+  );
+  t.match(await ann.error(enableMutation, { id, url: "ftp://localhost/" }), /must begin with https/);
+  t.match(
+    await ann.error(enableMutation, { id, url: `${receiver.origin.replace("//", "//u:p@")}/` }),
+    /must not contain a user/,
+  );
+  t.match(await bob.error(enableMutation, { id, url: receiver.origin }), /no such saved search/);
+  const commits = await ann.save("needle type:commit");
+  t.match(
+    await ann.error(enableMutation, { id: commits, url: receiver.origin }),
+    /changes of commits and diffs cannot be searched for/,
+  );
+  t.match(await ann.error(testMutation, { id: commits }), /turn them on first/);
+
+  const secret = await ann.enable(id, `${receiver.origin}/hook`);
+  await ann.call(testMutation, { id });
+  const [ping] = await receiver.count(1);
+  t.match(ping, { event: "ping", matches: [], search: { id, owner: "ann", query: "needle repo:^code$" } });
+
+  commit(other, { "c.txt": "needle\nneedle\n" });
+  await daemon().sync("silent");
+  commit(source, { "a.txt": "first\nneedle 1\nneedle 3\n" });
+  await daemon().sync("code");
+  const [, change] = await receiver.count(2);
+  t.match(change, {
+    event: "search.changes",
+    counts: { came: 1, went: 1, moved: 1 },
+    repositories: [{ repository: "code", came: 1, went: 1, moved: 1 }],
+    matches: [{ change: "came", type: "content", repository: "code", path: "a.txt", lineNumber: 2, line: "needle 3" }],
+    matchesOmitted: 0,
+    receipt: { complete: true },
+  });
+  t.match(change?.generation, /^\w{16,}$/);
+  t.equal(new URL(change?.search.url ?? "").searchParams.get("q"), "needle repo:^code$");
+  for (const request of receiver.received) {
+    t.ok(isSigned(request, secret));
+    t.match(request, {
+      path: "/hook",
+      headers: { "content-type": "application/json", "x-trawl-delivery": request.body.id },
+    });
+  }
+
+  // The receiver fails, the daemon is killed, and what changed while it was down is seen after its start.
+  receiver.statuses.push(500, 302);
+  commit(source, { "a.txt": "first\nneedle 1\nneedle 3\nneedle 4\n" });
+  await daemon().sync("code");
+  await until("a failed attempt", () => receiver.received.some(({ status }) => status === 500));
+  await daemon().kill();
+  commit(source, { "d.txt": "needle 5\n" });
+  await restart();
+  await daemon().sync("code");
+  const lines = (await receiver.count(4)).flatMap(({ matches }) => matches.map(({ line }) => line));
+  t.same(lines, ["needle 3", "needle 4", "needle 5"]);
+  t.notOk(
+    receiver.received.some(({ path }) => path !== "/hook"),
+    "redirects are not followed",
+  );
+  const attempts = receiver.received.filter(({ body }) => body.matches.some(({ line }) => line === "needle 4"));
+  t.equal(new Set(attempts.map(({ body }) => body.id)).size, 1, "a repeated delivery has the same id");
+
+  // More than a body has.
+  commit(source, { "e.txt": "needle e\n".repeat(250) });
+  await daemon().sync("code");
+  const large = (await receiver.count(5))[4];
+  t.match(large, { counts: { came: 250 }, matchesOmitted: 150 });
+  t.equal(large?.matches.length, 100);
+
+  // Given up after three attempts.
+  receiver.statuses.push(500, 500, 500);
+  commit(source, { "f.txt": "needle f\n" });
+  await daemon().sync("code");
+  await until("a failed delivery", async () => (await ann.deliveries(id))?.[0]?.state === "FAILED");
+  t.match((await ann.deliveries(id))?.slice(0, 2), [
+    { event: "search.changes", state: "FAILED", came: 1, attempts: 3, status: 500, error: /answered 500/ },
+    { state: "DELIVERED", came: 250, attempts: 1, status: 200, error: null },
+  ]);
+  t.equal(await bob.deliveries(id), undefined, "others see no deliveries");
+
+  await ann.call(disableMutation, { id });
+  t.equal(await ann.deliveries(id), undefined);
+  commit(source, { "g.txt": "needle g\n" });
+  await daemon().sync("code");
+  const again = await ann.enable(id, `${receiver.origin}/again`);
+  t.not(again, secret);
+  commit(source, { "h.txt": "needle h\n" });
+  await daemon().sync("code");
+  const last = (await receiver.count(6))[5];
+  t.same(
+    last?.matches.map(({ line }) => line),
+    ["needle h"],
+    "nothing is sent of the time when it was off",
+  );
+  t.match(await run("repo", "list", "--data", data), /code/);
+});
+
+t.test("an owner is told nothing about what it may not see", async (t) => {
+  const { receiver, data, daemon, ann, bob } = await site(t);
+  const source = fixture(t);
+  commit(source, { "a.txt": "needle 1\n" });
+  await daemon().add("secret", source.path);
+  const open = fixture(t);
+  commit(open, { "a.txt": "needle 1\n" });
+  await daemon().add("open", open.path);
+  await run("repo", "set", "secret", "--private", "--reader", "ann", "--data", data);
+  const ofAnn = await ann.save("needle");
+  const ofBob = await bob.save("needle");
+  await ann.enable(ofAnn, `${receiver.origin}/ann`);
+  await bob.enable(ofBob, `${receiver.origin}/bob`);
+  const pathsOf = (line: string): string[] =>
+    receiver.received.filter(({ text }) => text.includes(line)).map(({ path }) => path);
+
+  commit(source, { "a.txt": "needle 1\nneedle 2\n" });
+  await daemon().sync("secret");
+  await receiver.count(1);
+  t.same(pathsOf("needle 2"), ["/ann"]);
+
+  // Access is lost between the evaluation and the delivery, of one of two repositories.
+  receiver.statuses.push(503);
+  commit(source, { "a.txt": "needle 1\nneedle 2\nneedle 3\n" });
+  commit(open, { "a.txt": "needle 1\nneedle open\n" });
+  await Promise.all([daemon().sync("secret"), daemon().sync("open")]);
+  await until("a failed attempt", () => receiver.received.some(({ status }) => status === 503));
+  const before = receiver.received.length;
+  await run("repo", "set", "secret", "--reader", "carl", "--data", data);
+  commit(source, { "a.txt": "needle 1\nneedle 2\nneedle 3\nneedle 4\n" });
+  await daemon().sync("secret");
+  await until("all deliveries have ended", async () => {
+    const all = [...((await ann.deliveries(ofAnn)) ?? []), ...((await bob.deliveries(ofBob)) ?? [])];
+    return pathsOf("needle open").length >= 2 && all.every(({ state }) => state !== "PENDING");
+  });
+  // Whatever the rounds were, what is sent now has only what may be seen now.
+  const late = receiver.received
+    .slice(before)
+    .map(({ text }) => text)
+    .join("");
+  t.notMatch(late, /secret|needle 3|needle 4/);
+  t.same([...new Set(pathsOf("needle open"))].sort(), ["/ann", "/bob"]);
+
+  // The search of an organisation, by a member who leaves it.
+  await run("org", "create", "core", "--data", data);
+  await run("org", "add", "core", "bob", "--data", data);
+  await run("repo", "set", "secret", "--reader", "core", "--data", data);
+  const { organization } = await bob.call<{ organization: { id: string } }>('{ organization(name: "core") { id } }');
+  const ofCore = await bob.save("needle", organization.id);
+  await bob.enable(ofCore, `${receiver.origin}/core`);
+  commit(source, { "a.txt": "needle 5\n" });
+  await daemon().sync("secret");
+  await until("the organisation is told", () => pathsOf("needle 5").includes("/core"));
+  await run("org", "remove", "core", "bob", "--data", data);
+  commit(source, { "a.txt": "needle 6\n" });
+  await daemon().sync("secret");
+  commit(open, { "a.txt": "needle 1\nneedle end\n" });
+  await daemon().sync("open");
+  await until("the others are told", () => new Set(pathsOf("needle end")).size === 2);
+  t.same(pathsOf("needle 6"), []);
+  t.notOk(pathsOf("needle end").includes("/core"));
+});
+
+t.test("every change is told exactly once, however often the daemon is killed", async (t) => {
+  const { receiver, daemon, restart, ann } = await site(t);
+  const source = fixture(t);
+  commit(source, { "a.txt": "none\n" });
+  await daemon().add("code", source.path);
+  const id = await ann.save("needle");
+  await ann.enable(id, receiver.origin);
+  const random = randomFrom(7);
+  const changeCount = 8;
+  let text = "";
+  for (let i = 0; i < changeCount; i++) {
+    text += `needle ${i}\n`;
+    commit(source, { "a.txt": text });
+    if (i === 1) receiver.statuses.push(500);
+    const synced = daemon()
+      .sync("code")
+      .catch(() => undefined);
+    if (i % 2 === 0) await synced;
+    if (i % 4 !== 3) continue;
+    await sleep(random(1_200));
+    await daemon().kill();
+    await restart();
+  }
+  await daemon().sync("code");
+  const told = (): string[] => receiver.accepted().flatMap(({ matches }) => matches.map(({ line }) => line ?? ""));
+  await until(
+    () => `everything is told: ${told().join()}`,
+    () => told().length >= changeCount,
+  );
+  t.same(
+    told(),
+    Array.from({ length: changeCount }, (_, i) => `needle ${i}`),
+  );
+});
