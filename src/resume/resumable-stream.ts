@@ -2,7 +2,12 @@ import { type FileHandle, open } from "node:fs/promises";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { SearchRequest } from "../model/search-request.js";
 import type { SearchPlan } from "../query/plan/plan.js";
-import type { SearchSnapshot, SnapshotPart, SnapshotUse } from "../search/snapshot/search-snapshot.js";
+import {
+  describeRestriction,
+  type SearchSnapshot,
+  type SnapshotPart,
+  type SnapshotUse,
+} from "../search/snapshot/search-snapshot.js";
 import { SentResults } from "./sent-results.js";
 import {
   createFile,
@@ -186,13 +191,20 @@ export class ResumableStream {
       run.onClosed(() => void this.#close(writer).then(resolve));
     });
     const record = (kind: 2 | 3, value: unknown): void => writer.add(makeValueRecord(kind, value));
+    let restriction = "";
     return {
       run,
       snapshot: {
         pinned: snapshot,
-        recordPlan: (plan) => record(recordKinds.plan, plan),
+        recordPlan: (plan) => {
+          restriction = describeRestriction(plan);
+          record(recordKinds.plan, plan);
+        },
         recordPart: (part) => record(recordKinds.part, part),
-        recordEnd: () => writer.add(makeRecord(recordKinds.pinned, [])),
+        recordEnd: () => {
+          writer.add(makeRecord(recordKinds.pinned, []));
+          if (restriction !== "") run.send("resume", [JSON.stringify({ message: restriction })]);
+        },
       },
     };
   }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { readdir, rm, stat } from "node:fs/promises";
+import { readdir, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { callEvery, monotonicMs, type PendingCall } from "../base/deadline.js";
@@ -12,10 +12,12 @@ import type { SearchRequest } from "../model/search-request.js";
 import type { Viewer } from "../model/viewer.js";
 import type { Searcher } from "../search/searcher.js";
 import { isVisibleInSteps, type SnapshotUse } from "../search/snapshot/search-snapshot.js";
+import { ClockSteps } from "./clock-steps.js";
 import { EventIds } from "./event-ids.js";
 import { gone, ResumableStream, type StoredRequest } from "./resumable-stream.js";
 import { type NumberedSink, StreamReader } from "./stream-reader.js";
 import type { StreamRun } from "./stream-run.js";
+import { StreamUsage } from "./stream-usage.js";
 
 const dayMs = 86_400_000;
 const sweepMs = 600_000;
@@ -58,6 +60,7 @@ export interface FoundStream {
 export class ResumableStreams {
   readonly #environment: ResumeEnvironment;
   readonly #streams = new Map<string, ResumableStream>();
+  readonly #clock: ClockSteps;
   #ids: EventIds | undefined;
   #sweep: PendingCall | undefined;
   #isStopping = false;
@@ -66,26 +69,41 @@ export class ResumableStreams {
 
   constructor(environment: ResumeEnvironment) {
     this.#environment = environment;
+    this.#clock = new ClockSteps(join(environment.folder, "clock"));
   }
 
-  /** Finds the files. Ages on the wall clock are used only here; one in the future counts as none. */
+  /** Finds the files. Ages on the wall clock are used only here. */
   async load(): Promise<void> {
     const { folder } = this.#environment;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     this.#ids = new EventIds(readKey(join(folder, "key")));
-    const nowMs = new Date().getTime();
     for (const file of await readdir(folder)) {
       const [, name, owner] = /^([A-Za-z0-9_-]{22})\.([0-9]{1,15})\.events$/.exec(file) ?? [];
       if (name === undefined) continue;
       const { size, mtimeMs } = await stat(join(folder, file));
-      const usedMs = monotonicMs() - Math.max(0, nowMs - mtimeMs);
+      const usedMs = monotonicMs() - this.#clock.ageMs(mtimeMs);
       this.#streams.set(
         name,
         new ResumableStream({ name, path: join(folder, file), owner: Number(owner) }, usedMs, size),
       );
     }
-    this.#sweep = callEvery(sweepMs, () => void this.#removeOld());
+    this.#sweep = callEvery(sweepMs, () => void this.#clean());
+    await this.#clean();
+  }
+
+  async #clean(): Promise<void> {
     await this.#removeOld();
+    if (this.#clock.hasStepped) await this.#correctTimes();
+  }
+
+  /** After the wall clock was set, the times of the files are corrected: the next start derives their ages from them. */
+  async #correctTimes(): Promise<void> {
+    try {
+      for (const { path, usedMs, isUsed } of this.#streams.values()) if (!isUsed) await setTime(path, usedMs);
+      await this.#clock.record();
+    } catch (error) {
+      this.#environment.log.warn({ error: errorMessage(error) }, "the times of resumable streams were not corrected");
+    }
   }
 
   /** Stops the searches. Their streams can be resumed after the next start. */
@@ -181,6 +199,8 @@ export class ResumableStreams {
       })
       .finally(() => {
         stream.usedMs = monotonicMs();
+        // Not for how long the daemon runs: a stream that was removed meanwhile has no file.
+        setTime(stream.path, stream.usedMs).catch(() => undefined);
       });
   }
 
@@ -218,16 +238,16 @@ export class ResumableStreams {
   async #removeOld(newCount = 0): Promise<void> {
     const { countMax, bytesMax, retentionDays } = this.#environment.limits;
     const oldestMs = monotonicMs() - retentionDays * dayMs;
-    const all = new Usage();
-    const byOwner = new Map<number, Usage>();
+    const all = new StreamUsage();
+    const byOwner = new Map<number, StreamUsage>();
     for (const stream of this.#streams.values()) {
-      const own = byOwner.get(stream.owner) ?? new Usage();
+      const own = byOwner.get(stream.owner) ?? new StreamUsage();
       byOwner.set(stream.owner, own);
       for (const usage of [all, own]) usage.add(stream, 1);
     }
     const unused = [...this.#streams.values()].filter(({ isUsed }) => !isUsed).sort((a, b) => a.usedMs - b.usedMs);
     for (const stream of unused) {
-      const own = byOwner.get(stream.owner) as Usage;
+      const own = byOwner.get(stream.owner) as StreamUsage;
       const isWithin =
         !all.exceeds(countMax - newCount, bytesMax) &&
         !own.exceeds(Math.max(1, countMax * ownerShare), bytesMax * streamShare);
@@ -248,19 +268,10 @@ export class ResumableStreams {
   }
 }
 
-/** Of all streams, or of those of one user. */
-class Usage {
-  #count = 0;
-  #bytes = 0;
-
-  add({ writtenBytes }: ResumableStream, sign: 1 | -1): void {
-    this.#count += sign;
-    this.#bytes += sign * writtenBytes;
-  }
-
-  exceeds(countMax: number, bytesMax: number): boolean {
-    return this.#count > countMax || this.#bytes > bytesMax;
-  }
+/** Sets the time of a file to that of its last use, which is on the monotonic clock. */
+async function setTime(path: string, usedMs: number): Promise<void> {
+  const seconds = (new Date().getTime() - (monotonicMs() - usedMs)) / 1000;
+  await utimes(path, seconds, seconds);
 }
 
 /** Without the sender. */

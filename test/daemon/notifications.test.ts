@@ -88,7 +88,7 @@ async function site(t: Test) {
   const receiver = await Receiver.start(t);
   const data = dataDirectory(t);
   const options = [
-    `notifications.origins=["${receiver.origin}""]`,
+    `notifications.origins=["${receiver.origin}"]`,
     "notifications.intervalSeconds=1",
     "notifications.retrySeconds=1",
     "notifications.attempts=3",

@@ -44,7 +44,11 @@ const queries = [
   "type:commit change count:all",
   "type:diff needle count:all",
   "(needle or type:diff needle or type:repo host) count:all",
+  "file:c count:all",
 ] as const;
+
+/** What the last query is searched for with. */
+const patterns = ["needle_a1_", "return 7", "int "];
 
 function files(what: string, random: Random): Record<string, string> {
   return Object.fromEntries(
@@ -132,9 +136,10 @@ t.test(`${killCount} kills while streams are written and resumed`, { timeout: 14
     if (counts.kills >= killCount && counts.streams >= queries.length) break;
     await symbolsKnown(daemon);
     const query = queries[round % queries.length]!;
-    const whole = new StreamClient({ q: query, receipt: "1", resume: "" });
+    const set = query === queries.at(-1) ? patterns : undefined;
+    const whole = new StreamClient({ q: query, receipt: "1", resume: "" }, {}, set);
     await whole.read(daemon);
-    const client = new StreamClient({ q: query, receipt: "1" });
+    const client = new StreamClient({ q: query, receipt: "1" }, {}, set);
     const name = `${query} in round ${round} of SEED=${seed}`;
     let lastStatus = 200;
     let endCount = 0;
@@ -300,15 +305,28 @@ t.test("bad input", async (t) => {
   for (const also of ["watch=1", "since=x", "since=x&lastEventId=x"])
     t.match(
       await daemon.get(`/.api/search/stream?q=x&resume=1&${also}`),
-      { status: 400, text: "resume=1 cannot be combined with since, watch or patterns\n" },
+      { status: 400, text: "resume=1 cannot be combined with since or watch: go on with the last receipt\n" },
       also,
     );
-  const posted = await fetch(`${daemon.url}/.api/search/stream?resume=1`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ patterns: ["x"] }),
-  });
-  t.match(`${posted.status} ${await posted.text()}`, /^400 resume=1 cannot be combined/);
+  const set = new StreamClient({ q: "count:all" }, ann, ["needle"]);
+  await set.read(daemon, (count) => count === 1);
+  const otherSet = new StreamClient({ q: "count:all" }, ann, ["needl"]);
+  otherSet.lastId = set.lastId;
+  t.equal(await otherSet.read(daemon), 400, "other patterns are another search");
+  t.equal(await set.read(daemon), 200);
+  t.ok(set.isDone && set.matches.length > 0);
+
+  // What cannot be continued after a crash says so before its first result.
+  for (const [query, restriction] of [
+    ["needle count:all", /^$/],
+    ["needle count:5", /only if .* limit of matches/],
+    ["needle", /only if .* limit of matches/],
+    ["type:commit change repo:r1 rev:^v1 count:all", /leaves out a history/],
+  ] as const) {
+    const client = new StreamClient({ q: query }, ann);
+    await client.read(daemon);
+    t.match(client.restriction, restriction, query);
+  }
   t.match(await daemon.get("/.api/search/stream?q=x&resume=maybe"), { text: /resume must be parseable as a boolean/ });
   t.equal(await daemon.stop(), 0);
 });

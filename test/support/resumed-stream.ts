@@ -1,5 +1,5 @@
 /** A client of a resumable stream whose connection breaks. */
-import { get, type IncomingMessage } from "node:http";
+import { type IncomingMessage, request as httpRequest } from "node:http";
 import { SseDecoder, type StreamEvent } from "../../src/cli/sse-decoder.js";
 import type { Receipt, Progress, StreamMatch } from "../../src/model/stream-events.js";
 import type { DaemonProcess } from "./daemon.js";
@@ -8,10 +8,16 @@ import { within } from "./waiting.js";
 export class StreamClient {
   readonly #parameters: string;
   readonly #headers: Readonly<Record<string, string>>;
+  readonly #body: string | undefined;
   readonly #events: StreamEvent[] = [];
   lastId = "";
 
-  constructor(query: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>> = {}) {
+  constructor(
+    query: Readonly<Record<string, string>>,
+    headers: Readonly<Record<string, string>> = {},
+    patterns?: readonly string[],
+  ) {
+    this.#body = patterns && JSON.stringify({ patterns });
     this.#parameters = new URLSearchParams({ t: "literal", v: "V3", cm: "true", resume: "1", ...query }).toString();
     this.#headers = headers;
   }
@@ -33,6 +39,12 @@ export class StreamClient {
       .flatMap(({ data }) => JSON.parse(data) as StreamMatch[]);
   }
 
+  /** Why the stream could not be continued after a crash, as it says before its first result; "" if it could. */
+  get restriction(): string {
+    const first = this.#events.find(({ name }) => name === "resume");
+    return first === undefined ? "" : (JSON.parse(first.data) as { message: string }).message;
+  }
+
   get receipt(): Receipt | undefined {
     return this.progress?.receipt;
   }
@@ -43,13 +55,15 @@ export class StreamClient {
   }
 
   async open(daemon: DaemonProcess): Promise<IncomingMessage> {
-    const headers = { ...this.#headers, ...(this.lastId === "" ? {} : { "Last-Event-ID": this.lastId }) };
+    const type = this.#body === undefined ? {} : { "Content-Type": "application/json" };
+    const headers = { ...this.#headers, ...type, ...(this.lastId === "" ? {} : { "Last-Event-ID": this.lastId }) };
     return await within(
       new Promise((resolve, reject) => {
-        get(`${daemon.url}/.api/search/stream?${this.#parameters}`, { agent: false, headers }, resolve).on(
-          "error",
-          reject,
-        );
+        const url = `${daemon.url}/.api/search/stream?${this.#parameters}`;
+        const method = this.#body === undefined ? "GET" : "POST";
+        const request = httpRequest(url, { agent: false, method, headers }, resolve);
+        request.on("error", reject);
+        request.end(this.#body);
       }),
       "the stream",
     );

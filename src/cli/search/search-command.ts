@@ -204,7 +204,7 @@ function toSearchCommand(
 ): SearchCommand {
   if (typed.duplicates && (typed.resume || typed.countLines))
     throw new TrawlError("bad-request", "--duplicates cannot be combined with --resume or -c");
-  if (typed.resume) checkResumable(query, patterns, typed);
+  if (typed.resume) checkResumable(query, typed);
   return {
     query,
     patterns,
@@ -230,8 +230,7 @@ function toSearchCommand(
 }
 
 /** A search that ends at a limit of matches cannot be repeated exactly, so it is not worth storing what people look at. */
-function checkResumable(query: string, patterns: readonly string[] | undefined, { json, count }: TypedSearch): void {
-  if (patterns !== undefined) throw new TrawlError("bad-request", "--resume cannot be combined with -f");
+function checkResumable(query: string, { json, count }: TypedSearch): void {
   if (json || count === "all" || /(^|[\s(])count:all(?![^\s)])/i.test(query)) return;
   throw new TrawlError("bad-request", "--resume needs --json, --count all or count:all in the query");
 }

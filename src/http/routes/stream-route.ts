@@ -84,8 +84,12 @@ export function streamHandler(services: StreamServices, patterns?: readonly stri
       return response.reply(400, plainText, "duplicates=1 cannot be combined with since or watch\n");
     const lastEventId = request.headers.get("last-event-id") || params.resume?.lastEventId || "";
     const isResumable = params.resume !== undefined || lastEventId !== "";
-    if (isResumable && (changes !== undefined || patterns !== undefined))
-      return response.reply(400, plainText, "resume=1 cannot be combined with since, watch or patterns\n");
+    if (isResumable && changes !== undefined)
+      return response.reply(
+        400,
+        plainText,
+        "resume=1 cannot be combined with since or watch: go on with the last receipt\n",
+      );
     if (isResumable && search.duplicates === true) return response.reply(400, plainText, duplicatesNotResumable);
     if (lastEventId !== "") return resume(lastEventId, search, request, response, services);
     const refusal = admit(changes, client, services);

@@ -3,6 +3,7 @@ import type { RepositoryTable } from "../../catalog/repository-table.js";
 import { defaultBranchBit, type Repository } from "../../model/repository.js";
 import type { RevisionChoice } from "../../protocol/search-options.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
+import { countAll } from "../../query/syntax/normalise.js";
 import { searchesHistory } from "../history/history-choice.js";
 import { toBitmap } from "../repositories/repository-choice.js";
 import { type Resolution, searchedChoices } from "../repositories/repository-resolver.js";
@@ -99,6 +100,21 @@ export function* restoreInSteps(
     yield;
   }
   return choices.map((choice) => choice.resolution());
+}
+
+/**
+ * Why a search of this plan cannot be repeated, or not always: "" if it can. It is said before the first result,
+ * because nobody can get the rest after a crash.
+ */
+export function describeRestriction(plan: SearchPlan): string {
+  const { basicQueries, resultOptions } = plan;
+  if (searchesHistory(plan) && basicQueries.some(leavesOutHistory))
+    return "after a crash or a restart of the daemon this stream is gone, because its query leaves out a history (rev:^…)";
+  if (resultOptions.every(({ count }) => count !== undefined && count >= countAll)) return "";
+  return (
+    "after a crash or a restart of the daemon this stream goes on only if the search does not reach its limit of matches; " +
+    "with count:all it always does"
+  );
 }
 
 /** `rev:^main` is resolved while the search runs, so it is not part of the snapshot. */

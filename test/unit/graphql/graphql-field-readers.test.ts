@@ -93,7 +93,8 @@ const rows: Readonly<Record<string, Readonly<Record<string, Readers>>>> = {
     createdBy: "users",
     updatedBy: "users",
     viewerCanAdminister: "viewer",
-    notify: "everyone",
+    notify: "owner",
+    notification: "owner",
     notifySlack: "everyone",
     slackWebhookURL: "everyone",
   },
@@ -138,6 +139,7 @@ const askers: readonly Asker[] = ["anonymous", "bob", "ann", "admin"];
 
 /** Fields that contain nothing for any viewer, because there is nothing to return. */
 const empty = new Set([
+  "SavedSearch.notification",
   "User.avatarURL",
   "User.updatedAt",
   "User.externalAccounts",
