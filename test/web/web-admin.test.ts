@@ -13,7 +13,10 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
   const fixture = GitFixture.create();
   t.teardown(() => fixture.remove());
   fixture.commit({ branch: "main", files: { "a.ts": "export const needle = 1;\n" } });
-  const site = await WebSite.start(t, { auth: { public: true } });
+  const site = await WebSite.start(t, {
+    auth: { public: true },
+    notifications: { origins: ["http://127.0.0.1:9"] },
+  });
   await site.daemon.add("example.org/code", fixture.path);
   const root = `token ${await site.token("root")}`;
 
@@ -289,6 +292,20 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
       t.same(await findViolations(page), []);
       await page.getByLabel("Name", { exact: true }).fill("needles");
       await page.getByRole("button", { name: "Save" }).click();
+      await page.getByRole("button", { name: "Notify needles" }).click();
+      await page.getByLabel("Webhook").fill("http://127.0.0.1:10/hook");
+      await page.getByRole("button", { name: "Notify", exact: true }).click();
+      await page.getByText("has to list it in notifications.origins").waitFor();
+      await page.getByLabel("Webhook").fill("http://127.0.0.1:9/hook");
+      await page.getByRole("button", { name: "Notify", exact: true }).click();
+      await page.getByText("are signed with this secret").waitFor();
+      await page.getByRole("button", { name: "Send a test of needles" }).click();
+      await page.getByText(/: a test, waiting/).waitFor();
+      await page.getByText("notifies", { exact: true }).waitFor();
+      t.same(await findViolations(page), []);
+      await page.getByRole("button", { name: "Turn off needles" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Turn off" }).click();
+      await page.getByText("notifies", { exact: true }).waitFor({ state: "detached" });
       await page.getByRole("button", { name: "Delete needles" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
       await page.getByText("None are left.").waitFor();
