@@ -1,10 +1,11 @@
 /*
- * Sends one HTTP request over and over and says how long the answers took: `small-requests PORT CONNECTIONS RATE SECONDS`.
- * The request's bytes come from standard input. RATE is requests a second, latency then counting from when each was due;
- * with 0 each connection asks again when it has its answer. The first tenth of the time does not count.
+ * Sends HTTP requests and says how long the answers took: `small-requests PORT CONNECTIONS RATE SECONDS`. Their bytes come
+ * from standard input, each request ended by a zero byte; they are sent in this order, over and over. RATE is requests a
+ * second, latency then counting from when each was due; with 0 each connection asks again when it has its answer. The first
+ * tenth of the time does not count.
  *
- * Prints one line of JSON. Every answer must be 200 and whole, and where its head tells a length, that of the first one;
- * another answer is a failure and ends the run. Answers are not kept.
+ * Prints one line of JSON. Every answer must be 200 and whole, and where its head tells a length, that of the first answer
+ * to the same request; another answer is a failure and ends the run. Answers are not kept.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -20,12 +21,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { connectionsMax = 1024, requestBytesMax = 1 << 20, headBytesMax = 8192, latenciesMax = 20000000, silenceSeconds = 10 };
+enum { connectionsMax = 1024, requestBytesMax = 64 << 20, requestsMax = 1 << 18, headBytesMax = 8192, latenciesMax = 20000000, silenceSeconds = 10 };
 
 struct connection {
   int socket;
   // When the request that is under way was due.
   int64_t dueNs;
+  int request;
   // What has come of the answer's head, then what has come of its body.
   char head[headBytesMax + 1];
   size_t headBytes, bodyBytes;
@@ -38,11 +40,14 @@ struct connection {
 static struct connection connections[connectionsMax];
 static int idle[connectionsMax];
 static int idleCount;
-static char request[requestBytesMax];
-static size_t requestBytes;
+static char text[requestBytesMax];
+// Where each request begins in the text, and where the last one ends.
+static size_t starts[requestsMax + 1];
+static int requestCount;
+// By request: the length of its first answer, or -1.
+static int64_t lengths[requestsMax];
 static uint32_t *latencies;
 static size_t latencyCount;
-static int64_t firstLength = -1;
 static int64_t receivedBytes;
 static char buffer[1 << 18];
 static int64_t countFromNs;
@@ -56,6 +61,18 @@ static int64_t nowNs(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static void readRequests(void) {
+  size_t bytes = 0;
+  for (ssize_t count; (count = read(0, text + bytes, requestBytesMax - bytes)) > 0;) bytes += count;
+  for (size_t at = 0; at < bytes; at++) {
+    if (text[at] != 0) continue;
+    if (requestCount == requestsMax) fail("there are too many requests");
+    lengths[requestCount++] = -1;
+    starts[requestCount] = at + 1;
+  }
+  if (requestCount == 0 || starts[requestCount] != bytes) fail("a request is not ended by a zero byte, or too long");
 }
 
 static double cpuSeconds(void) {
@@ -80,10 +97,12 @@ static void connectAll(int port, int count, int epoll) {
 }
 
 // A request is smaller than a socket's buffer, and there is one at a time, so it is taken whole.
-static void sendOn(int i, int64_t dueNs) {
+static void sendOn(int i, int request, int64_t dueNs) {
   connections[i].dueNs = dueNs;
+  connections[i].request = request;
   connections[i].headBytes = connections[i].bodyBytes = connections[i].hasHead = 0;
-  if (write(connections[i].socket, request, requestBytes) != (ssize_t)requestBytes) fail("a request was not taken");
+  ssize_t bytes = starts[request + 1] - 1 - starts[request];
+  if (write(connections[i].socket, text + starts[request], bytes) != bytes) fail("a request was not taken");
 }
 
 // Takes what belongs to the head, and returns how many bytes that were.
@@ -101,8 +120,9 @@ static size_t takeHead(struct connection *connection, const char *bytes, size_t 
   end[2] = 0;
   const char *length = strcasestr(connection->head, "\r\ncontent-length:");
   connection->lengthTold = length == NULL ? -1 : strtol(length + 17, NULL, 10);
-  if (firstLength < 0) firstLength = connection->lengthTold;
-  if (connection->lengthTold != firstLength) fail("an answer is not as long as the first one");
+  int64_t *known = &lengths[connection->request];
+  if (*known < 0) *known = connection->lengthTold;
+  if (connection->lengthTold != *known) fail("an answer is not as long as the first one to the same request");
   connection->hasHead = 1;
   return end + 4 - connection->head - before;
 }
@@ -154,7 +174,7 @@ int main(int argumentCount, char **arguments) {
   int connectionCount = atoi(arguments[2]);
   double rate = atof(arguments[3]), seconds = atof(arguments[4]);
   if (connectionCount < 1 || connectionCount > connectionsMax) fail("too few or too many connections");
-  for (ssize_t count; (count = read(0, request + requestBytes, requestBytesMax - requestBytes)) > 0;) requestBytes += count;
+  readRequests();
   latencies = malloc(latenciesMax * sizeof *latencies);
   int epoll = epoll_create1(0), timer = timerfd_create(CLOCK_MONOTONIC, 0);
   connectAll(atoi(arguments[1]), connectionCount, epoll);
@@ -177,7 +197,7 @@ int main(int argumentCount, char **arguments) {
         setTimer(timer, dueNs);
         break;
       }
-      sendOn(idle[--idleCount], dueNs);
+      sendOn(idle[--idleCount], sent % requestCount, dueNs);
     }
     if (now >= endNs && idleCount == connectionCount) break;
     struct epoll_event events[64];

@@ -2,7 +2,7 @@ import { compileProgram } from "../system/folders.js";
 import { ended, start } from "../system/processes.js";
 import { TrawlError } from "../../src/base/errors.js";
 
-/** A request that is sent over and over. */
+/** A request that is sent, also repeatedly. */
 export interface SmallRequest {
   readonly method: "GET" | "POST";
   /** With the query. */
@@ -55,10 +55,10 @@ export class SmallRequests {
     return new SmallRequests(await compileProgram("native-bench/load/small-requests.c", workFolder));
   }
 
-  /** Throws `internal` for the first answer that is not good. */
+  /** Sends the requests in turn. Throws `internal` for the first answer that is not good. */
   async measure(
     url: string,
-    request: SmallRequest,
+    requests: readonly SmallRequest[],
     { connections, ratePerSecond, seconds }: SmallPace,
   ): Promise<SmallResult> {
     const args = [new URL(url).port, connections, ratePerSecond ?? 0, seconds].map(String);
@@ -68,7 +68,7 @@ export class SmallRequests {
       text += bytes.toString();
     });
     child.stdin?.on("error", () => {});
-    child.stdin?.end(encodeRequest(request));
+    child.stdin?.end(requests.map((request) => `${encodeRequest(request)}\0`).join(""));
     await ended(child, (seconds + graceSeconds) * 1000);
     return parseResult(text);
   }

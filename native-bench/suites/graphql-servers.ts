@@ -189,7 +189,7 @@ async function measureServers(
     const measures = servers.map(
       ({ url }) =>
         () =>
-          generator.measure(url, smallRequest(query, token), pace),
+          generator.measure(url, [smallRequest(query, token)], pace),
     );
     return alternateWarm(rounds, measures);
   };

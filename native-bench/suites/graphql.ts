@@ -133,9 +133,9 @@ async function measureBeside(
   const path = `/.api/search/stream?${params.toString()}`;
   const stream: SmallRequest = { method: "GET", path, headers: {}, body: "" };
   const seconds = isQuick ? 0.3 : 1;
-  const askSmall = () => generator.measure(trawl.url, small, { connections, ratePerSecond, seconds });
+  const askSmall = () => generator.measure(trawl.url, [small], { connections, ratePerSecond, seconds });
   const readAll = () =>
-    generator.measure(trawl.url, stream, { connections: streamCount, ratePerSecond: undefined, seconds });
+    generator.measure(trawl.url, [stream], { connections: streamCount, ratePerSecond: undefined, seconds });
   const idle: SmallResult[] = [];
   const beside: SmallResult[] = [];
   const streamMegabytes: number[] = [];

@@ -42,7 +42,7 @@ async function measure(context: SuiteContext, results: Results): Promise<void> {
   const urls = [trawl.url, exampleUrl];
   const measured = await alternateWarm(
     rounds,
-    urls.map((url) => () => generator.measure(url, call, pace)),
+    urls.map((url) => () => generator.measure(url, [call], pace)),
   );
   results.grid(`Calls of keyword_search, ${connections} connections at full speed`, "trawl");
   for (const [at, subject] of ["trawl", example].entries()) record(subject, measured[at] ?? [], results);
@@ -84,7 +84,7 @@ async function measureMemory(
   const callUntil = async (count: number): Promise<number> => {
     while (answered < count && monotonicMs() < endMs) {
       const pace = { connections, ratePerSecond: undefined, seconds: isQuick ? 0.5 : 2 };
-      answered += (await generator.measure(trawl.url, call, pace)).answered;
+      answered += (await generator.measure(trawl.url, [call], pace)).answered;
       progress(`memory, ${grouped(answered)} of ${grouped(wanted)} calls`);
     }
     return readMemory(trawl.pid).anonymousBytes / (1 << 20);

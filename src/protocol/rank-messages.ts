@@ -19,6 +19,8 @@ export interface RankedDocument {
   readonly shard: number;
   readonly document: number;
   readonly score: number;
+  /** It has at least as many matches that count for the limit. */
+  readonly matchCount: number;
   /** Undefined where nobody asked for them. */
   readonly parts: RankingParts | undefined;
   readonly stars: number;
@@ -52,8 +54,9 @@ export interface RankBudget {
   readonly contents: number;
   readonly cheapBytes: number;
   readonly expensiveBytes: number;
-  /** Documents of which the best are kept. */
+  /** The best documents are kept: at most so many, and no more than have so many matches. */
   readonly keptDocuments: number;
+  readonly keptMatches: number;
 }
 
 export interface RankedShard {
@@ -71,7 +74,7 @@ export interface RankedShard {
  * these columns.
  */
 export interface RankedColumns {
-  /** Five numbers for each document: shard, document, score, stars, and when the commit was made. */
+  /** Six numbers for each document: shard, document, score, number of matches, stars, and when the commit was made. */
   readonly documents: Float64Array;
   /** For each document the names of its repository and its path. */
   readonly names: readonly string[];

@@ -1,8 +1,8 @@
 import type { RankedColumns, RankedDocument, RankedShard } from "./rank-messages.js";
 import { noStats, type SearchStats } from "./search-options.js";
 
-/** Shard, document, score, stars, and when the commit was made. */
-const documentNumbers = 5;
+/** Shard, document, score, number of matches, stars, and when the commit was made. */
+const documentNumbers = 6;
 
 const statNames = Object.keys(noStats()) as (keyof SearchStats)[];
 const shardNumbers = 3 + statNames.length;
@@ -14,8 +14,8 @@ export function encodeRanked(
 ): RankedColumns {
   const numbers = new Float64Array(documents.length * documentNumbers);
   const names: string[] = [];
-  documents.forEach(({ shard, document, score, stars, committedSeconds, repository, path }, i) => {
-    numbers.set([shard, document, score, stars, committedSeconds], i * documentNumbers);
+  documents.forEach(({ shard, document, score, matchCount, stars, committedSeconds, repository, path }, i) => {
+    numbers.set([shard, document, score, matchCount, stars, committedSeconds], i * documentNumbers);
     names.push(repository, path);
   });
   const ofShards = new Float64Array(shards.length * shardNumbers);
@@ -33,9 +33,9 @@ export function encodeRanked(
 
 export function decodeDocuments({ documents, names, parts }: RankedColumns): RankedDocument[] {
   return Array.from({ length: documents.length / documentNumbers }, (_, i) => {
-    const [shard, document, score, stars, committedSeconds] = documents.subarray(i * documentNumbers);
+    const [shard, document, score, matchCount, stars, committedSeconds] = documents.subarray(i * documentNumbers);
     const [repository, path] = [names[2 * i], names[2 * i + 1]];
-    return { shard, document, score, parts: parts?.[i], stars, committedSeconds, repository, path };
+    return { shard, document, score, matchCount, parts: parts?.[i], stars, committedSeconds, repository, path };
   });
 }
 

@@ -26,22 +26,30 @@ export function isOrdered(ranked: RankedPart | undefined): boolean {
   return ranked?.only !== undefined;
 }
 
-/** Keeps the first `countMax` documents of those that it is offered. */
+/**
+ * Keeps the first documents of those that it is offered: `countMax`, or fewer if these have `matchCountMax` matches, the
+ * limit of the search, because then no other document is sent.
+ */
 export class BestDocuments {
   readonly #countMax: number;
-  #documents: RankedDocument[] = [];
-  /** With so many, those that are too many are dropped. */
+  readonly #matchCountMax: number;
+  readonly #documents: RankedDocument[] = [];
+  /** The matches of all documents. */
+  #matchCount = 0;
+  /** With so many documents, those that are too many are dropped. */
   #sortedAt: number;
   #worst: RankedDocument | undefined;
 
-  constructor(countMax: number) {
+  constructor(countMax: number, matchCountMax: number) {
     this.#countMax = countMax;
+    this.#matchCountMax = matchCountMax;
     this.#sortedAt = countMax;
   }
 
   /** In order. */
   get documents(): readonly RankedDocument[] {
-    return this.#sorted().slice(0, this.#countMax);
+    this.#dropOthers();
+    return this.#documents;
   }
 
   /** False if no document with this score can be among the first. */
@@ -52,14 +60,21 @@ export class BestDocuments {
   offer(document: RankedDocument): void {
     if (this.#worst !== undefined && compareRanked(document, this.#worst) > 0) return;
     this.#documents.push(document);
-    if (this.#documents.length < this.#sortedAt) return;
+    this.#matchCount += document.matchCount;
+    const isFull = this.#worst === undefined && this.#matchCount >= this.#matchCountMax;
+    if (!isFull && this.#documents.length < this.#sortedAt) return;
+    this.#dropOthers();
     // Until the next time, the score that is required is too low by a few documents.
-    this.#sortedAt = this.#countMax + (this.#countMax >> 2);
-    this.#documents = this.#sorted().slice(0, this.#countMax);
+    this.#sortedAt = this.#documents.length + Math.max(1, this.#documents.length >> 2);
     this.#worst = this.#documents.at(-1);
   }
 
-  #sorted(): RankedDocument[] {
-    return this.#documents.sort(compareRanked);
+  #dropOthers(): void {
+    const documents = this.#documents.sort(compareRanked);
+    let count = 0;
+    this.#matchCount = 0;
+    while (count < Math.min(documents.length, this.#countMax) && this.#matchCount < this.#matchCountMax)
+      this.#matchCount += documents[count++].matchCount;
+    documents.length = count;
   }
 }

@@ -37,4 +37,15 @@ export function unite(a: ContentSet, b: ContentSet): ContentSet {
   return out.subarray(0, count);
 }
 
+/** Those of `a` that are not in `b`. */
+export function subtract(a: Uint32Array, b: Uint32Array): Uint32Array {
+  const out = new Uint32Array(a.length);
+  let count = 0;
+  for (let i = 0, j = 0; i < a.length; i++) {
+    while (j < b.length && b[j] < a[i]) j++;
+    if (j === b.length || b[j] !== a[i]) out[count++] = a[i];
+  }
+  return out.subarray(0, count);
+}
+
 export const nothing: Uint32Array = new Uint32Array(0);

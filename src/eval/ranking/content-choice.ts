@@ -1,10 +1,12 @@
 import type { ShardReader } from "../../shard/shard-reader.js";
 import type { ContentSet } from "../match/content-set.js";
-import { weighDocument } from "./file-weight.js";
+import { weighDocument, weightGroup } from "./file-weight.js";
 import { lowerAscii } from "./query-words.js";
 
 /** The contents of a shard in groups: 0 for those that are most likely to be wanted. */
 const groupCount = 16;
+/** In how many groups those of a weight are divided by the number of folders. */
+const depthCount = 5;
 
 /** Computed when a shard is first ranked, at 1 µs per document. */
 const groupsOfReader = new WeakMap<ShardReader, Uint8Array>();
@@ -95,6 +97,18 @@ function findGroups(reader: ShardReader): Uint8Array {
   return groups;
 }
 
+const weightGroupsOfReader = new WeakMap<ShardReader, Uint8Array>();
+
+/** By content: the `weightGroup` of that of its documents that weighs most. */
+export function findWeightGroups(reader: ShardReader): Uint8Array {
+  let groups = weightGroupsOfReader.get(reader);
+  if (groups === undefined) {
+    groups = findGroups(reader).map((group) => Math.floor(group / depthCount));
+    weightGroupsOfReader.set(reader, groups);
+  }
+  return groups;
+}
+
 /** Each content belongs to the best group of its documents. */
 function computeGroups(reader: ShardReader): Uint8Array {
   const groups = new Uint8Array(reader.contentCount + 1).fill(groupCount - 1);
@@ -111,8 +125,7 @@ function computeGroups(reader: ShardReader): Uint8Array {
 function findGroup(reader: ShardReader, document: number): number {
   const path = reader.path(document).toString("latin1");
   const factor = weighDocument(reader, document, lowerAscii(path));
-  const weightGroup = factor === 1 ? 0 : factor >= 0.5 ? 1 : 2;
   let depth = 0;
   for (let at = path.indexOf("/"); at >= 0; at = path.indexOf("/", at + 1)) depth++;
-  return weightGroup * 5 + Math.min(4, depth);
+  return weightGroup(factor) * depthCount + Math.min(depthCount - 1, depth);
 }

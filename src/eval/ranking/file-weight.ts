@@ -29,6 +29,14 @@ const rules: readonly { readonly kind: string; readonly factor: number; readonly
   },
 ];
 
+/** Files are grouped by weight: the largest weight of each group. */
+export const largestWeights: readonly number[] = [1, Math.max(...rules.map(({ factor }) => factor)), 0.5];
+
+/** 0 for a file that is not weighted down, 1 for 0.5 or more, otherwise 2. */
+export function weightGroup(factor: number): number {
+  return factor === 1 ? 0 : factor >= 0.5 ? 1 : 2;
+}
+
 const weightsOfReader = new WeakMap<ShardReader, Float64Array>();
 
 /** How much a document of a shard counts. Computed once for each; `lowered` is its path in lower case. */

@@ -32,12 +32,8 @@ const alternativesMax = 16;
 
 /** The words of all basic queries: a document scores as if it had been searched for all of them. */
 export function findWords(texts: readonly TextPlan[]): QueryWords {
-  const leaves = new Map<string, Leaf>();
-  for (const { pattern, leaves: all } of texts) {
-    if (pattern === undefined) continue;
-    for (const leaf of positiveLeaves(pattern)) leaves.set(all[leaf].source, all[leaf]);
-  }
-  const chosen = [...leaves.values()].filter(({ highlighted }) => highlighted).slice(0, bitsMax);
+  const leaves = new Map(findScored(texts).map((leaf) => [leaf.source, leaf]));
+  const chosen = [...leaves.values()].slice(0, bitsMax);
   const found: { text: string; typed: string; bit: number }[] = [];
   let regexpBits = 0;
   chosen.forEach((leaf, bit) => {
@@ -53,6 +49,13 @@ export function findWords(texts: readonly TextPlan[]): QueryWords {
   }));
   words.sort((a, b) => b.text.length - a.text.length);
   return { typed: found.map((word) => word.typed), words, count: chosen.length, regexpBits };
+}
+
+/** The patterns whose matches are scored. */
+export function findScored(texts: readonly TextPlan[]): readonly Leaf[] {
+  return texts.flatMap(({ pattern, leaves }) =>
+    pattern === undefined ? [] : positiveLeaves(pattern).flatMap((i) => (leaves[i].highlighted ? [leaves[i]] : [])),
+  );
 }
 
 function positiveLeaves(node: TextNode): readonly number[] {

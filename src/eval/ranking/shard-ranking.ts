@@ -4,10 +4,12 @@ import { defaultCommitSeconds } from "../../protocol/repository-summaries.js";
 import { noStats, type SearchOptions } from "../../protocol/search-options.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
+import type { Leaf } from "../../query/plan/plan.js";
 import type { SymbolReader } from "../../shard/symbols/symbol-reader.js";
 import { BasicQueryEvaluator } from "../basic-query-evaluator.js";
 import { Blocks } from "../blocks.js";
 import { type ContentSet, unite } from "../match/content-set.js";
+import { lineMatchCountMax } from "../match/match-density.js";
 import { Rows } from "../match/rows.js";
 import { People } from "../people/people.js";
 import { addHitRows, forEachFound, type Hit, mergeRevisions } from "../results/hits.js";
@@ -17,12 +19,18 @@ import { DocumentFeatures } from "./document-features.js";
 import { chooseContents } from "./content-choice.js";
 import { weighDocument } from "./file-weight.js";
 import { findNameKeys, indexNames } from "./name-index.js";
-import { findWords, lowerAscii, type QueryWords } from "./query-words.js";
+import { findScored, findWords, lowerAscii, type QueryWords } from "./query-words.js";
 import { BestDocuments } from "../../protocol/ranked-order.js";
 import { scoreDocument } from "./score.js";
 import { SymbolPlaces } from "./symbol-places.js";
+import { divide, type Tier } from "./tiers.js";
 
 const blockContentCountMax = 1024;
+/** Of contents of which few may be wanted: between two blocks, ranking may find that it has enough. */
+const otherContentCountMax = 128;
+/** For the bound of a score: more matches do not count. */
+const matchesBeyondScore = 1 << 16;
+const noPath = { fileName: undefined, folders: 0 };
 const blockBytesMax = 4 * 1024 * 1024;
 
 /** The shard that is ranked. */
@@ -52,7 +60,7 @@ const pathRows = new Rows(64);
  * Finds the best results of one shard within a budget of work:
  *
  *     choose contents among the candidates, the most promising first, up to the budget
- *     decide them as a search does
+ *     decide them as a search does, until no other can be among the best
  *     score each result, and keep the best
  *
  * The result depends on the shard, the query and the budget only.
@@ -61,12 +69,15 @@ export class ShardRanking {
   readonly #target: RankedTarget;
   readonly #evaluators: BasicQueryEvaluator[] = [];
   readonly #words: QueryWords;
+  readonly #scored: readonly Leaf[];
   readonly #features: DocumentFeatures;
   readonly #budget: RankBudget;
   readonly #stop: StopCheck;
   readonly #stats = noStats();
   readonly #kernel: Kernel;
   readonly #best: BestDocuments;
+  /** Undefined if no number of matches is known to count. */
+  readonly #rowCountMax: number | undefined;
   readonly #others: Pick<BestDocuments, "wants">;
   #foundCount = 0;
   #isComplete = true;
@@ -85,8 +96,11 @@ export class ShardRanking {
     this.#others = others;
     this.#budget = budget;
     this.#stop = stop;
-    this.#best = new BestDocuments(budget.keptDocuments);
-    const { basicQueries } = options.plan;
+    this.#best = new BestDocuments(budget.keptDocuments, budget.keptMatches);
+    const { basicQueries, resultOptions } = options.plan;
+    // A document with more rows may have a full line, and is not sent then.
+    const isWhole = options.claims === undefined && resultOptions.every(({ select }) => select === undefined);
+    this.#rowCountMax = isWhole ? lineMatchCountMax(options.chunkMatches) : undefined;
     const people = options.people === undefined ? undefined : new People(options.people, options.plan);
     basicQueries.forEach(({ text }, i) => {
       if (text === undefined) return;
@@ -95,7 +109,9 @@ export class ShardRanking {
       const bound = new BasicQueryEvaluator(text, selections[i], reader, visibility, kernel, useIndex, people, stop);
       if (bound.hasRepositories) this.#evaluators.push(bound);
     });
-    this.#words = findWords(basicQueries.flatMap(({ text }) => text ?? []));
+    const texts = basicQueries.flatMap(({ text }) => text ?? []);
+    this.#words = findWords(texts);
+    this.#scored = findScored(texts);
     this.#features = new DocumentFeatures(this.#words);
   }
 
@@ -128,20 +144,41 @@ export class ShardRanking {
       favourites: () => [...this.#contentsByName(), this.#unite((evaluator) => evaluator.contentsWithPathMatch())],
     });
     this.#isComplete = chosen.isComplete;
-    const blocks = new Blocks(reader, chosen.contents, 0, blockContentCountMax);
+    const hints = {
+      reader,
+      symbols: this.#target.symbols,
+      leaves: this.#scored,
+      contentsWithPathMatch: () => this.#unite((evaluator) => evaluator.contentsWithPathMatch()),
+    };
+    for (const tier of divide(chosen.contents, hints, this.#kernel, this.#stop)) this.#decideTier(tier);
+  }
+
+  #decideTier(tier: Tier): void {
+    const { contents, mayBeNamed, weightMax } = tier;
+    const best = scoreDocument(this.#features.bound(noPath, matchesBeyondScore, weightMax, false)).score;
+    const blocks = new Blocks(this.#target.reader, contents, 0, mayBeNamed ? blockContentCountMax : otherContentCountMax);
+    for (const evaluator of this.#evaluators) evaluator.rewind();
     for (let block = blocks.next(blockBytesMax); block.length > 0; block = blocks.next(blockBytesMax)) {
-      for (const evaluator of this.#evaluators) {
-        evaluator.decide(block);
-        this.#stats.documentsFiltered += evaluator.documents.length;
-        if (evaluator.tooCostly.length > 0) this.#isComplete = false;
+      if (!mayBeNamed && !this.#wants(best)) {
+        this.#isComplete = false;
+        return;
       }
-      forEachFound(this.#evaluators, (document, hits) => {
-        this.#stop.check();
-        this.#stats.documentsMatched++;
-        this.#score(document, hits);
-        return true;
-      });
+      this.#decideBlock(block, mayBeNamed);
     }
+  }
+
+  #decideBlock(block: Uint32Array, mayBeNamed: boolean): void {
+    for (const evaluator of this.#evaluators) {
+      evaluator.decide(block);
+      this.#stats.documentsFiltered += evaluator.documents.length;
+      if (evaluator.tooCostly.length > 0) this.#isComplete = false;
+    }
+    forEachFound(this.#evaluators, (document, hits) => {
+      this.#stop.check();
+      this.#stats.documentsMatched++;
+      this.#score(document, hits, mayBeNamed);
+      return true;
+    });
   }
 
   /** Contents with a symbol whose name consists of all words, and of some of them. */
@@ -162,7 +199,7 @@ export class ShardRanking {
     return this.#evaluators.map(contentsOf).reduce((all, contents) => unite(all, contents) ?? all, new Uint32Array(0));
   }
 
-  #score(document: number, hits: readonly Hit[]): void {
+  #score(document: number, hits: readonly Hit[], mayBeNamed: boolean): void {
     const { reader, symbols } = this.#target;
     this.#foundCount++;
     rows.clear();
@@ -173,7 +210,7 @@ export class ShardRanking {
     const fileFactor = weighDocument(reader, document, lowered);
     const inPath = this.#features.findInPath(lowered);
     const hasContent = content < reader.contentCount;
-    const known = symbols !== undefined && hasContent && rows.count > 0 ? symbols : undefined;
+    const known = mayBeNamed && hasContent && rows.count > 0 ? symbols : undefined;
     const isBound = (maySymbol: boolean): boolean =>
       !this.#wants(scoreDocument(this.#features.bound(inPath, rows.count, fileFactor, maySymbol)).score);
     if (isBound(known !== undefined)) return;
@@ -204,12 +241,19 @@ export class ShardRanking {
     return this.#best.wants(score) && this.#others.wants(score);
   }
 
+  /** How many matches of the document count for the limit of the search, at least. */
+  #countMatches(rowCount: number): number {
+    if (this.#rowCountMax === undefined || rowCount > this.#rowCountMax) return 0;
+    return Math.max(1, rowCount);
+  }
+
   #offer(document: number, path: string, scored: ReturnType<typeof scoreDocument>, [hit]: readonly Hit[]): void {
     const summary = hit.evaluator.repositorySummary(document);
     this.#best.offer({
       shard: this.#target.shard,
       document,
       score: scored.score,
+      matchCount: this.#countMatches(rows.count),
       parts: scored,
       stars: summary.stars,
       committedSeconds: defaultCommitSeconds(summary),

@@ -4,7 +4,7 @@ import type { ControlBlock } from "../../protocol/control-block.js";
 import type { Lane, RankedPart } from "../../protocol/messages.js";
 import type { RankBudget, RankedDocument, RankedShard, RankTaskResult } from "../../protocol/rank-messages.js";
 import { decodeDocuments, decodeShards } from "../../protocol/ranked-columns.js";
-import { compareRanked } from "../../protocol/ranked-order.js";
+import { BestDocuments } from "../../protocol/ranked-order.js";
 import { addStats, type SearchStats } from "../../protocol/search-options.js";
 import type { SearchEnvironment } from "../search-environment.js";
 import type { SlicedWork } from "../search-slices.js";
@@ -57,7 +57,7 @@ export class RankedPass {
   readonly #search: PassSearch;
   readonly #work: SlicedWork;
   readonly #shards: RankedShard[] = [];
-  readonly #best: RankedDocument[] = [];
+  readonly #best: BestDocuments;
   readonly #budget: RankBudget;
   #isAlone: boolean;
   #activeCount = 0;
@@ -67,7 +67,8 @@ export class RankedPass {
     this.#search = search;
     this.#work = work;
     this.#isAlone = mayBeSmall(work) || mustStayAlone(search.environment.scheduler, search.lane);
-    this.#budget = shareBudget(work.rows.length);
+    this.#best = new BestDocuments(rankedCountMax, work.options.matchCountMax);
+    this.#budget = shareBudget(work.rows.length, work.options.matchCountMax);
   }
 
   /** Adds the statistics of shards that need no further search to `stats`. Never rejects. */
@@ -129,12 +130,12 @@ export class RankedPass {
 
   #take({ ranked, isDone }: RankTaskResult): void {
     this.#shards.push(...decodeShards(ranked));
-    this.#best.push(...decodeDocuments(ranked));
+    for (const document of decodeDocuments(ranked)) this.#best.offer(document);
     if (!isDone && !this.#search.control.isStopped) this.#schedule();
   }
 
   #finish(stats: SearchStats): Ranking {
-    const first = this.#best.sort(compareRanked).slice(0, rankedCountMax);
+    const first = this.#best.documents;
     const sentCounts = new Map<number, number>();
     for (const { shard } of first) sentCounts.set(shard, (sentCounts.get(shard) ?? 0) + 1);
     const done = new Set<number>();
@@ -177,12 +178,13 @@ export class RankedPass {
   }
 }
 
-function shareBudget(shardCount: number): RankBudget {
+function shareBudget(shardCount: number, matchCountMax: number): RankBudget {
   const share = (total: number, least: number): number => Math.max(least, Math.floor(total / Math.max(1, shardCount)));
   return {
     contents: share(contentsMax, contentsMin),
     cheapBytes: share(cheapBytesMax, bytesMin),
     expensiveBytes: share(expensiveBytesMax, bytesMin),
     keptDocuments: rankedCountMax,
+    keptMatches: matchCountMax,
   };
 }

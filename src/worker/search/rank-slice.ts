@@ -35,7 +35,7 @@ export class RankSlice {
     this.#meter = new CostMeter(this.#control);
     this.#stop = new StopCheck(this.#control);
     this.#mayRequestHelp = task.isAlone;
-    this.#best = new BestDocuments(task.budget.keptDocuments);
+    this.#best = new BestDocuments(task.budget.keptDocuments, task.budget.keptMatches);
   }
 
   run(snapshot: ShardSnapshot): RankTaskResult {

@@ -33,7 +33,7 @@ function symbolsOfShard({ reader }: TestShard): SymbolReader {
   return new SymbolReader(reader, builder.build(reader, "test 1").bytes);
 }
 
-const largeBudget = { contents: 1000, cheapBytes: 1e9, expensiveBytes: 1e9, keptDocuments: 50 };
+const largeBudget = { contents: 1000, cheapBytes: 1e9, expensiveBytes: 1e9, keptDocuments: 50, keptMatches: 1e9 };
 
 function rank(shard: TestShard, query: string, budget = largeBudget, wants = (_: number) => true): ShardBest {
   const plan = planQuery(query, "keyword");
@@ -173,6 +173,32 @@ t.test("a budget leaves out what paths promise least, and the ranking says so", 
   t.equal(rank(shard, "word", { ...largeBudget, keptDocuments: 2 }).isComplete, false, "not all are kept");
   t.same(pathsOf(rank(shard, "word file:_test", { ...budget, contents: 1 })), ["test/very/deep/word_test.go"]);
   t.same(pathsOf(rank(shard, "file:main", { ...budget, contents: 1 })), ["main.go"]);
+  t.end();
+});
+
+t.test("what cannot be among the first results is not examined, and the first results are the same", (t) => {
+  const words = ["flush", "Flush", "flushAll", "reflush", "bufFlush", "writer", "flush writer", "flushWriter"];
+  const folders = ["", "src/", "test/", "dist/", "node_modules/flush/", "docs/writer/", "examples/"];
+  const files = Array.from({ length: 400 }, (_, i): [string, string] => {
+    const word = words[(i * 7) % words.length];
+    const path = `${folders[(i * 5) % folders.length]}${i % 29 === 0 ? "flush" : "file"}${i}${i % 3 === 0 ? ".d.ts" : ".ts"}`;
+    return [path, `${i % 4 === 0 ? "def " : ""}${word} ${"and flush ".repeat(i % 6)} of writer\n`];
+  });
+  const shard = shardOf(files);
+  for (const query of ["flush", "flush writer", "flush or writer", "flush case:yes", "flush -file:test", "/fl.sh/ writer"]) {
+    const all = rank(shard, query, { ...largeBudget, keptDocuments: 1000 });
+    t.equal(all.isComplete, true);
+    for (const keptMatches of [1, 5, 30, 100, 1000]) {
+      const { best, isComplete } = rank(shard, query, { ...largeBudget, keptMatches });
+      t.same(best, all.best.slice(0, best.length), `${query}: the first of ${keptMatches} matches`);
+      const matchCount = best.reduce((sum, document) => sum + document.matchCount, 0);
+      t.ok(matchCount >= keptMatches || best.length === 50 || best.length === all.best.length);
+      t.equal(isComplete, best.length === all.best.length);
+    }
+  }
+  const { stats, best } = rank(shard, "flush", { ...largeBudget, keptMatches: 5 });
+  t.equal(best[0].parts?.symbol, 1040);
+  t.ok(stats.documentsFiltered < 300, `${stats.documentsFiltered} of ${files.length} documents were decided`);
   t.end();
 });
 
