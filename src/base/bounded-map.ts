@@ -41,6 +41,11 @@ export class BoundedMap<Key, Value> {
     }
   }
 
+  clear(): void {
+    this.#values.clear();
+    this.#weight = 0;
+  }
+
   delete(key: Key): void {
     const value = this.#values.get(key);
     if (value === undefined) return;

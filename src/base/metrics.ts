@@ -70,6 +70,12 @@ export const metricTable = {
     labels: ["tool", "outcome"],
     help: "Calls of tools by assistants that ended, by tool and by outcome: ok, error, cancelled (the client disconnected).",
   },
+  mcpAnswersReused: {
+    kind: "counter",
+    name: "trawl_mcp_answers_reused_total",
+    labels: [],
+    help: "Calls of tools that were answered with a recent answer to the same call.",
+  },
   mcpCallSeconds: {
     kind: "histogram",
     name: "trawl_mcp_call_seconds",

@@ -41,6 +41,7 @@ export class Catalog {
   readonly #shards = new LiveShards((shardIds) => this.onRetired(shardIds));
   readonly #history = new HistoryShards((shardIds) => this.onRetired(shardIds));
   readonly #tables = new VisibleTables(() => this.#repositories.values());
+  #version = 0;
   #nextRepositoryId = 1;
   /** Larger than the id of every shard that the catalog has ever named. */
   #nextShardId = 1;
@@ -92,6 +93,11 @@ export class Catalog {
     }
     const table = yield* this.#tables.prepare([], []);
     if (table !== undefined) this.#tables.take(table);
+  }
+
+  /** Grows with each change that a search can notice. */
+  get version(): number {
+    return this.#version;
   }
 
   /** All repositories. Use `repositoryTable` to answer a viewer. */
@@ -206,7 +212,11 @@ export class Catalog {
   /** Records in memory only that a fetch found nothing new: that is not worth a write. */
   recordFetched(repositoryId: number, fetched: string): void {
     const repository = this.#repositories.get(repositoryId);
-    if (repository !== undefined) this.#setRepository({ ...repository, lastFetched: fetched, lastError: "" });
+    if (repository === undefined) return;
+    const version = this.#version;
+    this.#setRepository({ ...repository, lastFetched: fetched, lastError: "" });
+    // No search tells when a repository was fetched.
+    if (repository.lastError === "") this.#version = version;
   }
 
   /**
@@ -263,6 +273,7 @@ export class Catalog {
   }
 
   #show(change: CatalogChange, shards: ReadonlyMap<number, LiveShard>): void {
+    this.#version++;
     for (const repository of change.repositories ?? []) this.#setRepository(repository);
     for (const id of change.removedRepositoryIds ?? []) {
       const name = this.#repositories.get(id)?.name;
@@ -281,6 +292,7 @@ export class Catalog {
 
   #setRepository(repository: Repository): void {
     const before = this.#repositories.get(repository.id);
+    this.#version++;
     this.#repositories.set(repository.id, repository);
     this.#repositoryIdOfName.set(repository.name, repository.id);
     this.#tables.replace(repository);

@@ -14,6 +14,8 @@ export interface Answer {
   readonly listName?: string;
   readonly items?: readonly unknown[];
   readonly excluded: readonly Exclusion[];
+  /** Whether the same call has the same answer as long as the catalog does not change. */
+  readonly isRepeatable?: boolean;
 }
 
 /** Bounds of `max_bytes`: the text is written on the main thread, and once more as a part of the response. */

@@ -5,6 +5,9 @@ import type { Metrics } from "../base/metrics.js";
 import { resultWhileYielding } from "../base/yielding.js";
 import type { RequestContext } from "../browse/request-context.js";
 import type { CallChannel } from "./call-channel.js";
+import { readPlainCall, writePlainResponse } from "./plain-call.js";
+import type { Tool } from "./tool.js";
+import { ToolCalls } from "./tool-calls.js";
 import { startToolServer } from "./tool-server.js";
 import { selectTools, type ToolSet } from "./tools/all.js";
 
@@ -32,13 +35,14 @@ type Era = "legacy" | "modern";
 export class McpService {
   readonly #disabledTools: readonly string[];
   readonly #log: Log;
-  readonly #metrics: Metrics;
+  readonly #calls: ToolCalls;
+  readonly #tools = new Map<ToolSet, ReadonlyMap<string, Tool>>();
   readonly #channels = new Map<string, CallChannel>();
 
   constructor(disabledTools: readonly string[], log: Log, metrics: Metrics) {
     this.#disabledTools = disabledTools;
     this.#log = log;
-    this.#metrics = metrics;
+    this.#calls = new ToolCalls(log, metrics);
   }
 
   /** The response to one message. The caller cancels the context when it is no longer wanted. */
@@ -61,7 +65,10 @@ export class McpService {
       if (route.reason === "notification" || route.reason === "response") return accepted;
       const isKnown = protocolVersion === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(protocolVersion);
       if (!isKnown) return refusal(400, readId(body), unknownVersion(protocolVersion));
-      return this.#call(set, "legacy", body as JSONRPCRequest, context);
+      const plain = readPlainCall(body, this.#toolsOf(set));
+      if (plain === undefined) return this.#call(set, "legacy", body as JSONRPCRequest, context);
+      const outcome = await this.#calls.call(plain.tool, plain.given, context);
+      return { status: 200, json: writePlainResponse(plain.id, outcome) };
     }
     if (route.messageKind === "notification") return accepted;
     return this.#call(set, "modern", route.message as JSONRPCRequest, context);
@@ -78,11 +85,20 @@ export class McpService {
     };
   }
 
+  #toolsOf(set: ToolSet): ReadonlyMap<string, Tool> {
+    let tools = this.#tools.get(set);
+    if (tools === undefined) {
+      tools = new Map(selectTools(set, this.#disabledTools).map((tool) => [tool.name, tool]));
+      this.#tools.set(set, tools);
+    }
+    return tools;
+  }
+
   #channel(set: ToolSet, era: Era): CallChannel {
     const key = `${set} ${era}`;
     let channel = this.#channels.get(key);
     if (channel === undefined) {
-      channel = startToolServer(selectTools(set, this.#disabledTools), this.#log, this.#metrics);
+      channel = startToolServer(this.#toolsOf(set), this.#calls, this.#log);
       this.#channels.set(key, channel);
     }
     return channel;

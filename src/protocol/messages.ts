@@ -14,7 +14,7 @@ export interface WorkerSettings {
 }
 
 export interface SearchWorkerSettings extends WorkerSettings {
-  /** Word 0: the number of slices that wait for a worker. A running slice yields when it is not 0. */
+  /** The numbers of slices that wait for a worker, at `pressureWords`. A running slice yields when any waits. */
   readonly pressure: Int32Array;
   /** The memory of the revision cache. */
   readonly arena: SharedArrayBuffer;

@@ -457,9 +457,18 @@ export class RunningSearch {
       stats: this.#slices.stats,
       shardFailures: this.#report.failures,
       notSearched: this.#report.notSearched(),
+      isRepeatable: !isCancelled && this.#isRepeatable(),
       receipt,
       changes: this.#changes,
     });
+  }
+
+  #isRepeatable(): boolean {
+    const { since, query } = this.#request;
+    // What a search context stands for is not in the catalog.
+    if (since !== undefined || /context:/i.test(query)) return false;
+    if (this.#preparation.isNeeded || this.#phases !== undefined || searchesHistory(this.#plan)) return false;
+    return !this.#report.isImpaired;
   }
 
   /** Statistics reveal something about repositories that share shards with those that the viewer sees. */

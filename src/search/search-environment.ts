@@ -55,6 +55,11 @@ export interface SearchEnd {
   readonly stats: SearchStats;
   readonly shardFailures: readonly string[];
   readonly notSearched: NotSearched;
+  /**
+   * Whether the query has these results as long as the catalog does not change: they depend on nothing else, such as a
+   * mirror or a clock, and on no failure.
+   */
+  readonly isRepeatable: boolean;
   /** Undefined if the client did not ask for it, or left. */
   readonly receipt: SearchReceipt | undefined;
   /** What a search for changes compared; undefined for any other search. */

@@ -1,5 +1,6 @@
 import { FairQueue } from "../base/fair-queue.js";
 import type { Lane } from "../protocol/messages.js";
+import { pressureWords } from "../protocol/pressure.js";
 
 /**
  * Every n-th slice is taken from the exhaustive lane while any waits there, so that interactive searches cannot starve
@@ -12,7 +13,7 @@ const exhaustiveShare = 4;
  * searches share the rest round-robin, (3) neither lane starves, (4) within each lane clients are served round-robin,
  * so that many searches of one client delay another client no more than one search does. Not a goal: fairness by bytes.
  *
- * The pressure word tells running slices that others are waiting; each yields between two blocks, after its lane's
+ * The pressure words tell running slices that others are waiting; each yields between two blocks, after its lane's
  * time. A slice that yielded goes to the end of its lane, which makes each lane round-robin.
  */
 export class SliceScheduler {
@@ -66,7 +67,8 @@ export class SliceScheduler {
         this.#fill();
       });
     }
-    Atomics.store(this.#pressure, 0, this.waitingCount);
+    Atomics.store(this.#pressure, pressureWords.all, this.waitingCount);
+    Atomics.store(this.#pressure, pressureWords.interactive, this.#waiting.interactive.size);
   }
 
   #next(): (() => Promise<void>) | undefined {

@@ -15,6 +15,7 @@ import { SearchPool, searchWorkerEntry } from "../../pool/search-pool.js";
 import { jobsFolder, SearchJobs } from "../../jobs/search-jobs.js";
 import { loadKernel } from "../../native/kernel/load.js";
 import type { Notifications } from "../../notify/notifications.js";
+import { makePressure } from "../../protocol/pressure.js";
 import { ResumableStreams, resumeFolder } from "../../resume/resumable-streams.js";
 import { CommitLists } from "../../search/history/commit-lists.js";
 import { IndexedContributors } from "../../search/history/indexed-contributors.js";
@@ -81,7 +82,7 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
   const pools = { log, metrics };
   // Its memory is allocated only as it is used.
   const cache = new RevisionCache(options.search.revisionCacheBytes);
-  const pressure = new Int32Array(new SharedArrayBuffer(4));
+  const pressure = makePressure();
   const searchSettings = { ...settings, pressure, arena: cache.arena };
   // Created first: its threads start while the main thread loads the catalog.
   const search = new SearchPool(searchWorkerEntry, searchSettings, options.workers, pools);

@@ -4,6 +4,7 @@ import { SearchCollector, type Collected } from "../../graphql/sources/search-co
 import type { PatternType } from "../../model/search-request.js";
 import type { DuplicateCounts, StreamMatch } from "../../model/stream-events.js";
 import type { Exclusion } from "../answer.js";
+import { requireAdmission } from "../tool-calls.js";
 
 /** Limit on the JSON of the matches of one search: it is parsed on the main thread, in pieces of up to 128 KiB. */
 const matchBytesMax = 2 << 20;
@@ -29,6 +30,7 @@ export interface ToolMatches {
   /** Undefined unless duplicates are wanted. */
   readonly duplicates: DuplicateCounts | undefined;
   readonly excluded: readonly Exclusion[];
+  readonly isRepeatable: boolean;
 }
 
 /** Runs a search to its end. Throws `bad-query`, `overloaded`, or `cancelled` if the client has disconnected. */
@@ -36,9 +38,8 @@ export async function runToolSearch(
   { query, patternType, count, contextLines, duplicates = false }: ToolSearch,
   context: RequestContext,
 ): Promise<ToolMatches> {
+  requireAdmission(context);
   const { searcher } = context.services;
-  const refusal = searcher.admit(context.client);
-  if (refusal !== undefined) throw new TrawlError("overloaded", refusal.message);
   let bytes = 0;
   const collector = new SearchCollector((byteCount) => (bytes += byteCount) <= matchBytesMax);
   const forget = context.onCancel(() => collector.end());
@@ -70,6 +71,7 @@ export async function runToolSearch(
     matchCount: collected.progress?.matchCount ?? 0,
     duplicates: collected.progress?.duplicates,
     excluded: listExclusions(collected),
+    isRepeatable: collected.end.isRepeatable,
   };
 }
 

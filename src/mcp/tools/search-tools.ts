@@ -59,5 +59,6 @@ async function search(
     listName: "results",
     items: duplicates ? groupedItems(found.matches) : found.matches.map(matchItem),
     excluded: found.excluded,
+    isRepeatable: found.isRepeatable,
   };
 }

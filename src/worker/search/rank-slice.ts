@@ -9,7 +9,7 @@ import { BestDocuments } from "../../protocol/ranked-order.js";
 import { ShardTable } from "../../protocol/shard-table.js";
 import { StopCheck } from "../../protocol/stop-check.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
-import { isCancelled, isOverdue, type SearchThread } from "./search-thread.js";
+import { isCancelled, isOverdue, mayAskForHelp, type SearchThread } from "./search-thread.js";
 import { aloneContentsMax, aloneMs } from "./alone-limits.js";
 
 /** Ranks shards until none is left, the search is stopped or other slices wait. */
@@ -55,6 +55,7 @@ export class RankSlice {
 
   #requestHelp(): void {
     if (!this.#mayRequestHelp || this.#control.takenShardCount >= this.#task.rows.length) return;
+    if (!mayAskForHelp(this.#thread, this.#task.lane)) return;
     this.#mayRequestHelp = false;
     parentPort?.postMessage({ kind: "help", searchId: this.#task.searchId } satisfies HelpMessage);
   }

@@ -26,7 +26,7 @@ import type { ShardSnapshot } from "../../store/shard-store.js";
 import { aloneContentsMax, aloneMs } from "./alone-limits.js";
 import { DocumentSearches } from "./document-searches.js";
 import { recordExcluded, recordFailedSymbols } from "./excluded-files.js";
-import { isCancelled, isOverdue, type SearchThread } from "./search-thread.js";
+import { isCancelled, isOverdue, mayAskForHelp, type SearchThread } from "./search-thread.js";
 import { type OpenShard, lostPart } from "./shard-opener.js";
 
 /** A batch is sent at this size: small for a person who waits, large when only throughput counts. */
@@ -143,6 +143,7 @@ export class SearchSlice {
   /** Asks the main thread to start further slices, if this one is alone and shards are left. */
   #requestHelp(): void {
     if (!this.#mayRequestHelp || this.#control.takenShardCount >= this.#task.rows.length) return;
+    if (!mayAskForHelp(this.#thread, this.#task.lane)) return;
     this.#mayRequestHelp = false;
     parentPort?.postMessage({ kind: "help", searchId: this.#task.searchId } satisfies HelpMessage);
   }

@@ -1,6 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
 import type { Lane } from "../../protocol/messages.js";
+import { pressureWords } from "../../protocol/pressure.js";
 import type { BatchBuffers } from "../batch-buffers.js";
 import type { HistoryOpener } from "./history-opener.js";
 import type { ShardOpener } from "./shard-opener.js";
@@ -11,7 +12,7 @@ export interface SearchThread {
   readonly shards: ShardOpener;
   readonly histories: HistoryOpener;
   readonly buffers: BatchBuffers;
-  /** The number of slices that wait for a worker, in shared memory. */
+  /** The numbers of slices that wait for a worker, at `pressureWords`. */
   readonly pressure: Int32Array;
 }
 
@@ -20,7 +21,15 @@ const sliceMs = { interactive: 8, exhaustive: 2 } as const;
 
 /** Whether a slice that began at `startedMs` must yield to others that wait. */
 export function isOverdue({ pressure }: SearchThread, startedMs: number, lane: Lane): boolean {
-  return Atomics.load(pressure, 0) > 0 && performance.now() - startedMs > sliceMs[lane];
+  return Atomics.load(pressure, pressureWords.all) > 0 && performance.now() - startedMs > sliceMs[lane];
+}
+
+/**
+ * Whether a slice that is alone may ask for others. While interactive searches wait, an interactive one would stay alone
+ * (`mustStayAlone`), and the message would cost both threads more than it takes to examine a few contents.
+ */
+export function mayAskForHelp({ pressure }: SearchThread, lane: Lane): boolean {
+  return lane !== "interactive" || Atomics.load(pressure, pressureWords.interactive) === 0;
 }
 
 /** Whether an error means that the search was stopped, which is not a failure of the shard. */

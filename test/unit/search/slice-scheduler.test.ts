@@ -2,13 +2,14 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import type { Lane } from "../../../src/protocol/messages.js";
+import { makePressure, pressureWords } from "../../../src/protocol/pressure.js";
 import { SliceScheduler } from "../../../src/search/slice-scheduler.js";
 import { fc, runs } from "../../support/property.js";
 import { settled } from "../../support/test-clock.js";
 
 /** A scheduler whose slices run until they are ended. */
 class Scene {
-  readonly pressure = new Int32Array(new SharedArrayBuffer(4));
+  readonly pressure = makePressure();
   readonly scheduler: SliceScheduler;
   /** Names of the slices that have started, in order. */
   readonly started: string[] = [];
@@ -117,7 +118,9 @@ t.test(
             scene.schedule(lane, client, names[i]!);
             const waitingCount = i + 1 - scene.started.length;
             assert.equal(scene.scheduler.waitingCount, waitingCount);
-            assert.equal(scene.pressure[0], waitingCount);
+            assert.equal(scene.pressure[pressureWords.all], waitingCount);
+            const interactiveCount = scene.scheduler.waitingIn("interactive");
+            assert.equal(scene.pressure[pressureWords.interactive], interactiveCount);
             assert.ok(scene.runningCount <= workerCount);
             assert.ok(
               waitingCount === 0 || scene.runningCount === workerCount,
