@@ -74,12 +74,7 @@ async function measure(context: SuiteContext, results: Results): Promise<void> {
   await trawl.stop();
   for (const task of [distinctTask, callTask]) {
     results.atLeast(`MCP ${task}`, "/s", results.median(perSecondOf(task), "trawl"), { must: 2_000 });
-    results.atLeast(
-      `MCP ${task} ÷ ${example}`,
-      "x",
-      results.ratio(perSecondOf(task), "trawl", example),
-      { must: 10 },
-    );
+    results.atLeast(`MCP ${task} ÷ ${example}`, "x", results.ratio(perSecondOf(task), "trawl", example), { must: 10 });
   }
 }
 

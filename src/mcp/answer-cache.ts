@@ -1,5 +1,6 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import type { RequestContext } from "../browse/request-context.js";
+import type { CheckedArguments } from "./tool.js";
 
 /** Limit on the memory of all answers, with what was asked. */
 const bytesMax = 16 << 20;
@@ -29,8 +30,8 @@ export class AnswerCache {
   #version = -1;
 
   /** Describes a call before it begins. */
-  stateOf(tool: string, given: Readonly<Record<string, unknown>>, { services, repositories }: RequestContext): CallState {
-    return { version: services.catalog.version, key: `${repositories.id} ${tool} ${JSON.stringify(given)}` };
+  stateOf(tool: string, args: CheckedArguments, { services, repositories }: RequestContext): CallState {
+    return { version: services.catalog.version, key: `${repositories.id} ${tool} ${JSON.stringify(args)}` };
   }
 
   find({ version, key }: CallState): string | undefined {

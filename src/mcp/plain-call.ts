@@ -27,8 +27,8 @@ export function readPlainCall(body: unknown, tools: ReadonlyMap<string, Tool>): 
 
 /** The response of the SDK, byte for byte. */
 export function writePlainResponse(id: string | number, { isError, json }: ToolOutcome): string {
-  const head = isError ? '"isError":true,' : "";
-  return `{"result":{${head}"content":[{"type":"text","text":${json}}]},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`;
+  const result = `{"content":[{"type":"text","text":${json}}]${isError ? ',"isError":true' : ""}}`;
+  return `{"result":${result},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`;
 }
 
 const bodyMembers: ReadonlySet<string> = new Set(["jsonrpc", "id", "method", "params"]);

@@ -43,20 +43,17 @@ export class ToolCalls {
     }
   }
 
-  async #answer(
-    tool: Tool,
-    given: Readonly<Record<string, unknown>>,
-    context: RequestContext,
-  ): Promise<string> {
-    const state = this.#cache.stateOf(tool.name, given, context);
+  async #answer(tool: Tool, given: Readonly<Record<string, unknown>>, context: RequestContext): Promise<string> {
+    const args = tool.read(given);
+    const state = this.#cache.stateOf(tool.name, args, context);
     const kept = this.#cache.find(state);
     if (kept !== undefined) {
       requireAdmission(context);
       this.#metrics.mcpAnswersReused.inc();
       return kept;
     }
-    const { answer, maxBytes } = await tool.run(given, context);
-    const json = JSON.stringify(await resultWhileYielding(writeAnswerInSteps(answer, maxBytes)));
+    const answer = await tool.run(args, context);
+    const json = JSON.stringify(await resultWhileYielding(writeAnswerInSteps(answer, args.max_bytes)));
     if (answer.isRepeatable === true) this.#cache.add(state, json, context);
     return json;
   }

@@ -8,14 +8,13 @@ export interface Tool {
   readonly title: string;
   readonly description: string;
   readonly fields: Fields;
-  /** Throws a `TrawlError` whose message the assistant reads. */
-  run(given: Readonly<Record<string, unknown>>, context: RequestContext): Promise<ToolResult>;
+  /** Checks the arguments of a call. This and `run` throw a `TrawlError` whose message the assistant reads. */
+  read(given: Readonly<Record<string, unknown>>): CheckedArguments;
+  run(args: CheckedArguments, context: RequestContext): Promise<Answer>;
 }
 
-export interface ToolResult {
-  readonly answer: Answer;
-  readonly maxBytes: number;
-}
+/** The arguments of a call, those that were not given too, in the order of the fields. */
+export type CheckedArguments = Arguments<Fields> & { readonly max_bytes: number };
 
 const maxBytesField = {
   kind: "integer",
@@ -39,10 +38,8 @@ export function defineTool<F extends Fields>({ run, fields, ...tool }: ToolParts
   return {
     ...tool,
     fields: all,
-    run: async (given, context) => {
-      const args = readArguments(all, given) as Arguments<F> & { readonly max_bytes: number };
-      return { answer: await run(args, context, args.max_bytes), maxBytes: args.max_bytes };
-    },
+    read: (given) => readArguments<Fields>(all, given) as CheckedArguments,
+    run: (args, context) => run(args as unknown as Arguments<F>, context, args.max_bytes),
   };
 }
 

@@ -96,6 +96,8 @@ export class RunningSearch {
   /** What is indexed and may contain a result. */
   #estimate = { shards: 0, shardsRuledOut: 0, documents: 0, textBytes: 0 };
   readonly #clocks: SearchClocks;
+  /** Whether something was looked up before it was known what is searched. */
+  #wasPrepared = false;
   #ended = false;
   #resolveStopped: () => void = () => undefined;
   /** Resolves when the search is stopped. */
@@ -247,7 +249,8 @@ export class RunningSearch {
 
   /** Searches what is indexed, and prepares the search of what is not. */
   async #searchAtOnce(): Promise<void> {
-    if (this.#preparation.isNeeded) await this.#prepare();
+    this.#wasPrepared = this.#preparation.isNeeded;
+    if (this.#wasPrepared) await this.#prepare();
     else await this.#preparation.recordSnapshot();
     const repositories = this.#ended ? Promise.resolve() : this.#sendRepositories();
     if (!this.#ended) await Promise.all([repositories, this.#searchIndexed(repositories)]);
@@ -467,7 +470,7 @@ export class RunningSearch {
     const { since, query } = this.#request;
     // What a search context stands for is not in the catalog.
     if (since !== undefined || /context:/i.test(query)) return false;
-    if (this.#preparation.isNeeded || this.#phases !== undefined || searchesHistory(this.#plan)) return false;
+    if (this.#wasPrepared || this.#phases !== undefined || searchesHistory(this.#plan)) return false;
     return !this.#report.isImpaired;
   }
 

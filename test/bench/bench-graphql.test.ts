@@ -41,7 +41,11 @@ t.test("small requests", async (t) => {
   });
   t.test("a stream is read to its end", async (t) => {
     const { url } = serve(t, () => 0);
-    const { answered, bytesPerSecond } = await generator.measure(url, [ask("/.api/search/stream?q=bytes:200000")], pace);
+    const { answered, bytesPerSecond } = await generator.measure(
+      url,
+      [ask("/.api/search/stream?q=bytes:200000")],
+      pace,
+    );
     t.ok(answered > 0 && bytesPerSecond * 0.3 > 200_000, `${answered} answers, ${bytesPerSecond} bytes a second`);
   });
   t.test("an invalid response ends the run", async (t) => {
@@ -51,9 +55,12 @@ t.test("small requests", async (t) => {
     const growing = createServer((_, response) => response.end("x".repeat(length++)));
     await new Promise<void>((resolve) => growing.listen(0, "127.0.0.1", resolve));
     t.teardown(() => growing.close());
-    await t.rejects(generator.measure(`http://127.0.0.1:${(growing.address() as AddressInfo).port}`, [ask("/x")], pace), {
-      message: /not as long as/,
-    });
+    await t.rejects(
+      generator.measure(`http://127.0.0.1:${(growing.address() as AddressInfo).port}`, [ask("/x")], pace),
+      {
+        message: /not as long as/,
+      },
+    );
     await t.rejects(generator.measure("http://127.0.0.1:1", [ask("/x")], pace), { message: /cannot connect/ });
   });
 });

@@ -134,7 +134,123 @@ t.test("assistants list and call every tool, by either protocol", async (t) => {
 
   await checkBounds(t, await Assistant.connect(t, `${daemon.url}/.api/mcp/all`, "legacy", site.authorization("ann")));
   await checkRefusals(t, ann);
+  await checkPlainCalls(t, `${daemon.url}/.api/mcp/all`, site.authorization("ann"));
+  await checkOtherClients(t, daemon.url);
+  await checkRepeatedCalls(t, site, source);
 });
+
+const jsonHeaders = { "Content-Type": "application/json", Accept: "application/json, text/event-stream" };
+
+/** The SDK would answer with the same bytes: it gets a call that has `_meta`. */
+async function checkPlainCalls(t: Test, url: string, authorization: string | undefined): Promise<void> {
+  const headers = { ...jsonHeaders, ...(authorization === undefined ? {} : { Authorization: authorization }) };
+  const post = async (id: unknown, members: string): Promise<string> => {
+    const body = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":"tools/call","params":{${members}}}`;
+    const response = await fetch(url, { method: "POST", headers, body });
+    return `${response.status} ${response.headers.get("content-type")} ${await response.text()}`;
+  };
+  const written = (args: unknown): string => `,"arguments":${JSON.stringify(args)}`;
+  // Deep arguments cannot be written by JSON.stringify.
+  const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+  const all: readonly (readonly [name: string, args: string])[] = [
+    ...Object.entries(calls).map(([name, { args }]) => [name, written(args)] as const),
+    ...refusals.map(([name, args]) => [name, written(args)] as const),
+    ["keyword_search", written({ query: '"quoted" \\ text ☃ \u2028 </script>' })],
+    ["keyword_search", written({ query: "file longer count:all", max_bytes: 1_000 })],
+    ["keyword_search", `,"arguments":{"query":"x","a":${deep}}`],
+    ["keyword_search", `,"arguments":{"query":${deep}}`],
+    ["commit_search", `,"arguments":{"repos":[${deep}]}`],
+    ["keyword_search", ',"arguments":{"query":"needle","__proto__":1}'],
+    ["list_repos", ""],
+    ["list_repos", ',"arguments":null'],
+    ["list_repos", ',"arguments":[]'],
+    ["nonsense", ',"arguments":{}'],
+    ["constructor", ',"arguments":{}'],
+  ];
+  const compare = async ([name, args]: readonly [string, string], i: number): Promise<void> => {
+    const ids = [i, `α${i}`, -i, i / 2, 2 ** 53 - 1, ""];
+    const id = ids[i % ids.length];
+    const [plain, copied] = await Promise.all([
+      post(id, `"name":"${name}"${args}`),
+      post(id, `"name":"${name}"${args},"_meta":{}`),
+    ]);
+    t.equal(plain, copied, `row ${i}: ${name}`);
+  };
+  await Promise.all(all.map(compare));
+}
+
+/**
+ * Messages as other clients send them. `mcp` (Python) 2.3.0: no `_meta`, no `params` without members; `mcp-remote` 0.15.1: a
+ * GET first, the headers of the protocol of 2026 with messages of that of 2025; and the end of a session.
+ */
+async function checkOtherClients(t: Test, url: string): Promise<void> {
+  const exchange = async (method: string, headers: Readonly<Record<string, string>>, message?: object) => {
+    const body = message === undefined ? {} : { body: JSON.stringify(message) };
+    const all = message === undefined ? { Accept: jsonHeaders.Accept } : { ...jsonHeaders, ...headers };
+    const response = await fetch(`${url}/.api/mcp/all`, { method, headers: all, ...body });
+    return { status: response.status, session: response.headers.get("mcp-session-id"), text: await response.text() };
+  };
+  t.match(await exchange("GET", {}), { status: 405 });
+  for (const namesMethod of [false, true]) {
+    const send = (method: string, name: string | undefined, message: object) =>
+      exchange(
+        "POST",
+        {
+          ...(method === "initialize" ? {} : { "MCP-Protocol-Version": "2025-11-25" }),
+          ...(namesMethod ? { "Mcp-Method": method, ...(name === undefined ? {} : { "Mcp-Name": name }) } : {}),
+        },
+        { jsonrpc: "2.0", ...message, method },
+      );
+    const clientInfo = { name: "mcp", version: "0.1.0" };
+    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+    const begun = await send("initialize", undefined, { id: 0, params });
+    t.match(begun, { status: 200, session: null, text: /"protocolVersion":"2025-11-25"/ });
+    t.match(await send("notifications/initialized", undefined, {}), { status: 202, text: "" });
+    const { text } = await send("tools/list", undefined, { id: 2 });
+    const { result } = JSON.parse(text) as { result: { tools: { name: string }[] } };
+    t.same(result.tools.map(({ name }) => name).sort(), toolNames);
+    const checkTool = async ({ name }: { readonly name: string }): Promise<void> => {
+      const answer = await send("tools/call", name, { id: 3, params: { name, arguments: calls[name]?.args } });
+      t.match(answer, { status: 200, text: /"completeness\\":\{\\"complete\\":true/ }, name);
+      t.notMatch(answer.text, /"isError"/, name);
+    };
+    await Promise.all(result.tools.map(checkTool));
+  }
+  t.match(await exchange("DELETE", {}), { status: 405 }, "there is no session to end");
+}
+
+/** A repeated call has its recent answer until something changes, and only for viewers who see the same. */
+async function checkRepeatedCalls(t: Test, site: GraphqlSite, source: GitFixture): Promise<void> {
+  const { daemon } = site;
+  const url = `${daemon.url}/.api/mcp`;
+  const reused = () => daemon.metric("trawl_mcp_answers_reused_total");
+  const [ann, bob] = await Promise.all([
+    Assistant.connect(t, url, "legacy", site.authorization("ann")),
+    Assistant.connect(t, url, "legacy", site.authorization("bob")),
+  ]);
+  const countOf = async (assistant: Assistant, query: string): Promise<number> =>
+    (await assistant.call("keyword_search", { query })).json.matchCount;
+  const query = "needle -file:nothing";
+  const before = await reused();
+  for (let i = 0; i < 2; i++)
+    t.same([await countOf(ann, query), await countOf(bob, query)], [2, 1], "ann reads a private repository");
+  const others = [
+    "type:commit needle",
+    "repo:code rev:old list",
+    "needle context:global",
+    "needle repo:has.file(list)",
+  ];
+  for (const other of others) for (let i = 0; i < 2; i++) await countOf(bob, other);
+  t.equal(await countOf(bob, query), 1);
+  const isAsExpected = async (): Promise<boolean> => (await reused()) === before + 3;
+  await until("only answers that depend on nothing but what is indexed were kept", isAsExpected);
+
+  source.commit({ branch: "main", files: { "more.md": "one more needle\n" } });
+  await daemon.control("POST", "/.api/repos/host%2Fcode/sync");
+  t.same([await countOf(ann, query), await countOf(bob, query)], [3, 2], "a new commit is found at once");
+  await daemon.control("POST", "/.api/repos/host%2Fsecret/attributes", { readers: ["bob"] });
+  t.same([await countOf(ann, query), await countOf(bob, query)], [2, 3], "the readers have changed");
+}
 
 interface Row {
   readonly args: Readonly<Record<string, unknown>>;
@@ -233,40 +349,37 @@ async function checkBounds(t: Test, assistant: Assistant): Promise<void> {
 
 /** What is wrong with a call is told to the assistant, with what is allowed. */
 async function checkRefusals(t: Test, assistant: Assistant): Promise<void> {
-  const rows: readonly (readonly [name: string, args: Readonly<Record<string, unknown>>, text: RegExp])[] = [
-    ["keyword_search", {}, /the argument query is missing/],
-    ["keyword_search", { query: 7 }, /query must be a string, not 7/],
-    ["keyword_search", { query: "x", nonsense: 1 }, /no argument "nonsense"; the arguments are query, count/],
-    ["keyword_search", { query: "x", count: 1e9 }, /count must be a whole number from 1 to 1000/],
-    ["keyword_search", { query: "x", max_bytes: 1 }, /max_bytes must be a whole number from 1000/],
-    ["keyword_search", { query: "timeout:nonsense x" }, /keyword_search: .*timeout/],
-    ["keyword_search", { query: "x".repeat(9_000) }, /more than 8192/],
-    ["keyword_search", { __proto__: null, constructor: 1, query: "x" }, /no argument "constructor"/],
-    ["regexp_search", { query: "(a" }, /regexp_search: /],
-    ["read_file", { repo: "host/code", path: "../../etc/passwd" }, /there is no file/],
-    ["read_file", { repo: "host/code", path: "src" }, /is a directory, not a file/],
-    [
-      "read_file",
-      { repo: "host/code", path: "src/list.c", startLine: 4, endLine: 2 },
-      /endLine 2 is before startLine 4/,
-    ],
-    ["read_file", { repo: "host/code", path: "src/list.c", revision: "--upload-pack=x" }, /read_file: /],
-    ["read_file", { repo: "host/code", path: "src/list.c", revision: "nope" }, /no branch, tag or commit "nope"/],
-    ["read_file", { repo: "host/code", path: "a\0b" }, /must not contain U\+0000/],
-    ["list_files", { repo: "host/code", path: "none" }, /there is no directory "none"/],
-    ["commit_search", { repos: [1] }, /repos must be a list of strings/],
-    ["commit_search", { repos: Array.from({ length: 101 }, () => "a") }, /at most 100/],
-    ["commit_search", { after: "not a date" }, /commit_search: /],
-    ["commit_search", { revisions: ["*refs/heads/*"] }, /must be a branch, a tag or a commit/],
-    ["diff_search", { repos: ["host/code"] }, /the argument pattern is missing/],
-  ];
-  for (const [name, args, text] of rows) {
+  for (const [name, args, text] of refusals) {
     const answer = await assistant.call(name, args);
     t.equal(answer.isError, true, `${name} ${JSON.stringify(args).slice(0, 80)}: ${answer.text}`);
     t.match(answer.text, text);
     t.notMatch(answer.text, /internal error/);
   }
 }
+
+const refusals: readonly (readonly [name: string, args: Readonly<Record<string, unknown>>, text: RegExp])[] = [
+  ["keyword_search", {}, /the argument query is missing/],
+  ["keyword_search", { query: 7 }, /query must be a string, not 7/],
+  ["keyword_search", { query: "x", nonsense: 1 }, /no argument "nonsense"; the arguments are query, count/],
+  ["keyword_search", { query: "x", count: 1e9 }, /count must be a whole number from 1 to 1000/],
+  ["keyword_search", { query: "x", max_bytes: 1 }, /max_bytes must be a whole number from 1000/],
+  ["keyword_search", { query: "timeout:nonsense x" }, /keyword_search: .*timeout/],
+  ["keyword_search", { query: "x".repeat(9_000) }, /more than 8192/],
+  ["keyword_search", { __proto__: null, constructor: 1, query: "x" }, /no argument "constructor"/],
+  ["regexp_search", { query: "(a" }, /regexp_search: /],
+  ["read_file", { repo: "host/code", path: "../../etc/passwd" }, /there is no file/],
+  ["read_file", { repo: "host/code", path: "src" }, /is a directory, not a file/],
+  ["read_file", { repo: "host/code", path: "src/list.c", startLine: 4, endLine: 2 }, /endLine 2 is before startLine 4/],
+  ["read_file", { repo: "host/code", path: "src/list.c", revision: "--upload-pack=x" }, /read_file: /],
+  ["read_file", { repo: "host/code", path: "src/list.c", revision: "nope" }, /no branch, tag or commit "nope"/],
+  ["read_file", { repo: "host/code", path: "a\0b" }, /must not contain U\+0000/],
+  ["list_files", { repo: "host/code", path: "none" }, /there is no directory "none"/],
+  ["commit_search", { repos: [1] }, /repos must be a list of strings/],
+  ["commit_search", { repos: Array.from({ length: 101 }, () => "a") }, /at most 100/],
+  ["commit_search", { after: "not a date" }, /commit_search: /],
+  ["commit_search", { revisions: ["*refs/heads/*"] }, /must be a branch, a tag or a commit/],
+  ["diff_search", { repos: ["host/code"] }, /the argument pattern is missing/],
+];
 
 const initialize = {
   jsonrpc: "2.0",

@@ -36,7 +36,12 @@ export class DocumentFeatures {
    * The best features that a document with this path can have. Sound because a share is at most 1, a name of a symbol
    * consists at most of all words, and a phrase needs two.
    */
-  bound({ fileName, folders }: Omit<PathFeatures, "pathBits">, matchCount: number, fileFactor: number, maySymbol: boolean): Features {
+  bound(
+    { fileName, folders }: Omit<PathFeatures, "pathBits">,
+    matchCount: number,
+    fileFactor: number,
+    maySymbol: boolean,
+  ): Features {
     const symbol = maySymbol ? bestSymbol : undefined;
     const phrase = this.#words.count > 1 ? 1 : 0;
     return { symbol, fileName, folders, line: 1, wholeWords: 1, phrase, matchCount, fileFactor };

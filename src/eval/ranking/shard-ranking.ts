@@ -156,7 +156,12 @@ export class ShardRanking {
   #decideTier(tier: Tier): void {
     const { contents, mayBeNamed, weightMax } = tier;
     const best = scoreDocument(this.#features.bound(noPath, matchesBeyondScore, weightMax, false)).score;
-    const blocks = new Blocks(this.#target.reader, contents, 0, mayBeNamed ? blockContentCountMax : otherContentCountMax);
+    const blocks = new Blocks(
+      this.#target.reader,
+      contents,
+      0,
+      mayBeNamed ? blockContentCountMax : otherContentCountMax,
+    );
     for (const evaluator of this.#evaluators) evaluator.rewind();
     for (let block = blocks.next(blockBytesMax); block.length > 0; block = blocks.next(blockBytesMax)) {
       if (!mayBeNamed && !this.#wants(best)) {

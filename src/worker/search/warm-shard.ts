@@ -12,7 +12,8 @@ const pieceBytes = 8 * 1024 * 1024;
 /** Reads one part of a shard into memory and verifies it. Checks after each piece of content whether to yield. */
 export function warmShard(thread: SearchThread, snapshot: ShardSnapshot, task: WarmTask): WarmTaskResult {
   const table = new ShardTable(task.table);
-  const isWanted = (): boolean => Atomics.load(task.stop, 0) === 0 && Atomics.load(thread.pressure, pressureWords.all) === 0;
+  const isWanted = (): boolean =>
+    Atomics.load(task.stop, 0) === 0 && Atomics.load(thread.pressure, pressureWords.all) === 0;
   if (!isWanted()) return { isDone: false, failures: [] };
   try {
     if (task.part === "symbols") {

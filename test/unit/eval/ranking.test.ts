@@ -185,7 +185,14 @@ t.test("what cannot be among the first results is not examined, and the first re
     return [path, `${i % 4 === 0 ? "def " : ""}${word} ${"and flush ".repeat(i % 6)} of writer\n`];
   });
   const shard = shardOf(files);
-  for (const query of ["flush", "flush writer", "flush or writer", "flush case:yes", "flush -file:test", "/fl.sh/ writer"]) {
+  for (const query of [
+    "flush",
+    "flush writer",
+    "flush or writer",
+    "flush case:yes",
+    "flush -file:test",
+    "/fl.sh/ writer",
+  ]) {
     const all = rank(shard, query, { ...largeBudget, keptDocuments: 1000 });
     t.equal(all.isComplete, true);
     for (const keptMatches of [1, 5, 30, 100, 1000]) {
