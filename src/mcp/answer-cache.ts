@@ -9,7 +9,7 @@ const bytesMax = 16 << 20;
 const answerBytesMax = 256 << 10;
 
 interface KeptAnswer {
-  readonly json: string;
+  readonly text: string;
   readonly bytes: number;
 }
 
@@ -36,15 +36,15 @@ export class AnswerCache {
 
   find({ version, key }: CallState): string | undefined {
     this.#drop(version);
-    return this.#answers.get(key)?.json;
+    return this.#answers.get(key)?.text;
   }
 
   /** Keeps the answer to the call, unless the catalog has changed since the call began. */
-  add({ version, key }: CallState, json: string, { services }: RequestContext): void {
-    if (version !== services.catalog.version || json.length > answerBytesMax) return;
+  add({ version, key }: CallState, text: string, { services }: RequestContext): void {
+    if (version !== services.catalog.version || text.length > answerBytesMax) return;
     this.#drop(version);
     // Two bytes for each character, if some are beyond latin1.
-    this.#answers.set(key, { json, bytes: 2 * (key.length + json.length) });
+    this.#answers.set(key, { text, bytes: 2 * (key.length + text.length) });
   }
 
   #drop(version: number): void {

@@ -26,8 +26,8 @@ export function readPlainCall(body: unknown, tools: ReadonlyMap<string, Tool>): 
 }
 
 /** The response of the SDK, byte for byte. */
-export function writePlainResponse(id: string | number, { isError, json }: ToolOutcome): string {
-  const result = `{"content":[{"type":"text","text":${json}}]${isError ? ',"isError":true' : ""}}`;
+export function writePlainResponse(id: string | number, { isError, text }: ToolOutcome): string {
+  const result = `{"content":[{"type":"text","text":${JSON.stringify(text)}}]${isError ? ',"isError":true' : ""}}`;
   return `{"result":${result},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`;
 }
 

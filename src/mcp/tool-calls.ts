@@ -11,8 +11,7 @@ import type { Tool } from "./tool.js";
 /** What the caller of a tool is told. */
 export interface ToolOutcome {
   readonly isError: boolean;
-  /** The text, as a JSON string. */
-  readonly json: string;
+  readonly text: string;
 }
 
 /** Runs tools. What goes wrong is an outcome, too: `call` never rejects. */
@@ -32,10 +31,10 @@ export class ToolCalls {
     metrics.mcpCallsRunning.inc();
     let outcome: "ok" | "error" | "cancelled" = "ok";
     try {
-      return { isError: false, json: await this.#answer(tool, given, context) };
+      return { isError: false, text: await this.#answer(tool, given, context) };
     } catch (error) {
       outcome = context.isCancelled ? "cancelled" : "error";
-      return { isError: true, json: JSON.stringify(this.#describe(tool, error)) };
+      return { isError: true, text: this.#describe(tool, error) };
     } finally {
       metrics.mcpCallsRunning.dec();
       metrics.mcpCalls.inc({ tool: tool.name, outcome });
@@ -53,9 +52,9 @@ export class ToolCalls {
       return kept;
     }
     const answer = await tool.run(args, context);
-    const json = JSON.stringify(await resultWhileYielding(writeAnswerInSteps(answer, args.max_bytes)));
-    if (answer.isRepeatable === true) this.#cache.add(state, json, context);
-    return json;
+    const text = await resultWhileYielding(writeAnswerInSteps(answer, args.max_bytes));
+    if (answer.isRepeatable === true) this.#cache.add(state, text, context);
+    return text;
   }
 
   /** The message of an error that the caller or the environment caused; a bug is logged. */

@@ -50,7 +50,7 @@ function describeTool({ name, title, description, fields }: Tool) {
   };
 }
 
-function toResult({ isError, json }: ToolOutcome): CallToolResult {
-  const content: CallToolResult["content"] = [{ type: "text", text: JSON.parse(json) as string }];
+function toResult({ isError, text }: ToolOutcome): CallToolResult {
+  const content: CallToolResult["content"] = [{ type: "text", text }];
   return isError ? { isError, content } : { content };
 }

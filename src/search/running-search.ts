@@ -450,8 +450,9 @@ export class RunningSearch {
     const isRefused = this.#request.receipt === "strict" && receipt?.isComplete === false;
     if (!isCancelled)
       this.#stream.finish(this.#report.alert(durationMs), isRefused ? receipt.gaps : this.#report.budgetError);
+    const outcome = this.#report.outcome(isCancelled);
     this.#onEnd({
-      outcome: this.#report.outcome(isCancelled),
+      outcome,
       lane: this.#limits.lane,
       matchCount: this.#results.matchCount,
       durationMs,
@@ -460,18 +461,19 @@ export class RunningSearch {
       stats: this.#slices.stats,
       shardFailures: this.#report.failures,
       notSearched: this.#report.notSearched(),
-      isRepeatable: !isCancelled && this.#isRepeatable(),
+      isRepeatable: this.#isRepeatable(outcome),
       receipt,
       changes: this.#changes,
     });
   }
 
-  #isRepeatable(): boolean {
+  #isRepeatable(outcome: SearchEnd["outcome"]): boolean {
+    if (outcome !== "complete" && outcome !== "limit") return false;
     const { since, query } = this.#request;
     // What a search context stands for is not in the catalog.
     if (since !== undefined || /context:/i.test(query)) return false;
     if (this.#wasPrepared || this.#phases !== undefined || searchesHistory(this.#plan)) return false;
-    return !this.#report.isImpaired;
+    return this.#report.excluded.length + this.#report.unfinishedShards.length === 0;
   }
 
   /** Statistics reveal something about repositories that share shards with those that the viewer sees. */

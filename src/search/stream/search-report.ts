@@ -144,13 +144,6 @@ export class SearchReport {
     return performance.now() - this.#search.startedMs;
   }
 
-  /** Whether anything but what is indexed and the limits of the query had influence on the results. */
-  get isImpaired(): boolean {
-    const outcome = this.outcome(false);
-    const notSearched = this.excluded.length + this.unfinishedShards.length + this.#costlyFiles.size;
-    return notSearched > 0 || (outcome !== "complete" && outcome !== "limit");
-  }
-
   outcome(isCancelled: boolean): SearchOutcome {
     if (isCancelled) return "cancelled";
     if (this.#hasTimedOut) return "timeout";

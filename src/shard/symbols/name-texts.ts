@@ -1,3 +1,4 @@
+import { TrawlError } from "../../base/errors.js";
 import { unitBytes } from "../format.js";
 import type { TextIndex } from "../text-index.js";
 import { makeUnits } from "../text-sections.js";
@@ -29,6 +30,9 @@ function makeTexts(symbols: SymbolReader): TextIndex {
     postings,
     content: Buffer.alloc(0),
     unitBytes,
-    requireUnits: (units) => symbols.requireUnits(units, contentFirstUnit[parts.count]),
+    requireUnits: (units) => {
+      if (units.length > 0 && units[units.length - 1] >= contentFirstUnit[parts.count])
+        throw new TrawlError("corrupt-shard", "a posting list of names of symbols names a unit that does not exist");
+    },
   };
 }

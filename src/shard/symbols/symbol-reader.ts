@@ -252,12 +252,6 @@ export class SymbolReader {
     return words;
   }
 
-  /** Throws `corrupt-shard` unless these units of names, which are ascending, exist. */
-  requireUnits(units: Uint32Array, unitCount: number): void {
-    if (units.length > 0 && units[units.length - 1] >= unitCount)
-      this.#fail("a posting list names a unit that does not exist");
-  }
-
   #fail(what: string): never {
     throw new TrawlError(
       "corrupt-shard",

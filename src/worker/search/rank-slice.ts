@@ -54,8 +54,7 @@ export class RankSlice {
   }
 
   #requestHelp(): void {
-    if (!this.#mayRequestHelp || this.#control.takenShardCount >= this.#task.rows.length) return;
-    if (!mayAskForHelp(this.#thread, this.#task.lane)) return;
+    if (!this.#mayRequestHelp || !mayAskForHelp(this.#thread, this.#task, this.#control)) return;
     this.#mayRequestHelp = false;
     parentPort?.postMessage({ kind: "help", searchId: this.#task.searchId } satisfies HelpMessage);
   }

@@ -142,8 +142,7 @@ export class SearchSlice {
 
   /** Asks the main thread to start further slices, if this one is alone and shards are left. */
   #requestHelp(): void {
-    if (!this.#mayRequestHelp || this.#control.takenShardCount >= this.#task.rows.length) return;
-    if (!mayAskForHelp(this.#thread, this.#task.lane)) return;
+    if (!this.#mayRequestHelp || !mayAskForHelp(this.#thread, this.#task, this.#control)) return;
     this.#mayRequestHelp = false;
     parentPort?.postMessage({ kind: "help", searchId: this.#task.searchId } satisfies HelpMessage);
   }

@@ -1,5 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
+import type { ControlBlock } from "../../protocol/control-block.js";
 import type { Lane } from "../../protocol/messages.js";
 import { pressureWords } from "../../protocol/pressure.js";
 import type { BatchBuffers } from "../batch-buffers.js";
@@ -25,10 +26,15 @@ export function isOverdue({ pressure }: SearchThread, startedMs: number, lane: L
 }
 
 /**
- * Whether a slice that is alone may ask for others. While interactive searches wait, an interactive one would stay alone
+ * Whether a slice that is alone may ask for others: shards are left that no slice has taken. While interactive searches wait, an interactive one would stay alone
  * (`mustStayAlone`), and the message would cost both threads more than it takes to examine a few contents.
  */
-export function mayAskForHelp({ pressure }: SearchThread, lane: Lane): boolean {
+export function mayAskForHelp(
+  { pressure }: SearchThread,
+  { lane, rows }: { readonly lane: Lane; readonly rows: Uint32Array },
+  control: ControlBlock,
+): boolean {
+  if (control.takenShardCount >= rows.length) return false;
   return lane !== "interactive" || Atomics.load(pressure, pressureWords.interactive) === 0;
 }
 

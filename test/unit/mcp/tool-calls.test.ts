@@ -34,8 +34,7 @@ class Scene {
     const services = { catalog: this, searcher: { admit: () => this.refusal } };
     const context = { services, repositories: { id: tableId }, client: "c" } as unknown as RequestContext;
     const args = size === 0 ? { text } : { text, size, max_bytes: 262_144 };
-    const { isError, json } = await this.calls.call(this.tool, args, context);
-    const answer = JSON.parse(json) as string;
+    const { isError, text: answer } = await this.calls.call(this.tool, args, context);
     return isError ? answer : (JSON.parse(answer) as { run: number }).run;
   }
 }
