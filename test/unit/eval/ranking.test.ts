@@ -209,6 +209,19 @@ t.test("what cannot be among the first results is not examined, and the first re
   t.end();
 });
 
+t.test("what has no name is examined as long as it can score more than what has one", (t) => {
+  const files = Array.from({ length: 40 }, (_, i): [string, string] =>
+    i % 2 === 0 ? [`dist/${i}.min.js`, "def somethingOfWhichFlushIsAPart"] : [`src/${i}.js`, "to flush it"],
+  );
+  const ranked = rank(shardOf(files), "flush", { ...largeBudget, keptMatches: 5 });
+  t.equal(ranked.best.length, 5);
+  t.ok(
+    pathsOf(ranked).every((path) => path.startsWith("src/")),
+    pathsOf(ranked).join(),
+  );
+  t.end();
+});
+
 t.test("a shard examines all candidates if they are within four times its share", (t) => {
   const shardWith = (count: number): TestShard =>
     shardOf(Array.from({ length: count }, (_, i) => [`${i}.go`, `word ${i}${" padding".repeat(20)}`.slice(0, 100)]));
