@@ -1,4 +1,5 @@
 import { fileMode, type TreeEntry } from "../git/objects/objects.js";
+import { readBlobs } from "../git/objects/read-blobs.js";
 import { readByGit } from "../git/objects/read-by-git.js";
 import { listReadable } from "../git/objects/readable-tree.js";
 import type { StopSignal } from "../git/run/run.js";
@@ -16,6 +17,9 @@ const contentBytesLimit = 1 << 30;
 
 /** git is considered hung if one step of reading takes longer than this. */
 const readSilenceMs = 120_000;
+
+/** Up to this many blobs are read by this thread, which takes less time than the start of git. */
+const ownReadsMax = 128;
 
 const fileTypeMask = 0o170000;
 
@@ -133,10 +137,10 @@ export async function indexEntries(
     if (content < 0) wanted.push(oid);
     else addToOpenShard(content, group, context, counts);
   }
-  if (wanted.length > 0) await readBlobs(wanted, entriesOfBlob, context, counts);
+  if (wanted.length > 0) await indexBlobs(wanted, entriesOfBlob, context, counts);
 }
 
-async function readBlobs(
+async function indexBlobs(
   wanted: readonly string[],
   entriesOfBlob: ReadonlyMap<string, Entry[]>,
   context: IndexContext,
@@ -144,7 +148,8 @@ async function readBlobs(
 ): Promise<void> {
   const { fileBytesMax, largeFiles } = context.limits;
   const contentBytesMax = largeFiles === undefined ? Math.min(fileBytesMax, contentBytesLimit) : contentBytesLimit;
-  await readByGit(
+  const read = wanted.length > ownReadsMax ? readByGit : readBlobs;
+  await read(
     { directory: context.mirror, contentBytesMax, silenceMs: readSilenceMs, stop: context.stop },
     wanted,
     async (index, outcome) => {

@@ -22,6 +22,7 @@
         "kernel/symbols.cc",
         "memory/memory.cc",
         "packs/change-filter.cc",
+        "packs/loose-files.cc",
         "packs/pack-file.cc",
         "packs/packs-binding.cc",
         "packs/packs.cc",

@@ -45,6 +45,21 @@ export const sections = [
 
 export type Section = (typeof sections)[number];
 
+/** The sections that describe documents: where they are, and the sizes of their texts. */
+export const documentSections: ReadonlySet<Section> = new Set([
+  "repositories",
+  "languages",
+  "contentStart",
+  "contentFirstDocument",
+  "documentRepository",
+  "documentBranches",
+  "documentInfo",
+  "documentOids",
+  "documentsByPath",
+  "pathStart",
+  "paths",
+]);
+
 export const shardFormat: SectionFormat<Section> = {
   name: "shard",
   magic,

@@ -1,8 +1,8 @@
 import { lastAtMost, lowerBoundBy } from "../base/sorted-search.js";
 import { isPlainText } from "../base/bytes.js";
-import { shardFormat, unitBytes, type Section } from "./format.js";
+import { documentSections, shardFormat, unitBytes, type Section } from "./format.js";
 import { SectionReader } from "./section-reader.js";
-import { structureFault } from "./structure.js";
+import { documentFault, structureFault } from "./structure.js";
 
 /**
  * The sections of one shard as typed arrays over its bytes, without copying.
@@ -106,11 +106,13 @@ export class ShardReader {
 
   /**
    * Throws `corrupt-shard` if the checksum of a section differs, or if an offset points outside the section that it
-   * refers to. `part` selects the text, or everything else.
+   * refers to. `part` selects the text, everything else, or of that only what describes documents, which is a fiftieth.
    */
-  verify(part: "index" | "content"): void {
-    this.#sections.verify((section) => (section === "content") === (part === "content"));
-    const fault = part === "index" ? structureFault(this) : undefined;
+  verify(part: "index" | "content" | "documents"): void {
+    if (part === "documents") this.#sections.verify((section) => documentSections.has(section));
+    else this.#sections.verify((section) => (section === "content") === (part === "content"));
+    const fault =
+      part === "index" ? structureFault(this) : part === "documents" ? documentFault(this) : undefined;
     if (fault !== undefined) this.#sections.fail(fault);
   }
 

@@ -40,7 +40,8 @@ export function structureFault(reader: ShardSections): string | undefined {
   return documentFault(reader) ?? contentFault(reader) ?? postingFault(reader) ?? newlineFault(reader);
 }
 
-function documentFault(reader: ShardSections): string | undefined {
+/** The same for the sections that describe documents. */
+export function documentFault(reader: ShardSections): string | undefined {
   const { documentCount, repositories, documentRepository, documentsByPath, contentFirstDocument, pathStart, paths } =
     reader;
   const languageCount = reader.languages().length;

@@ -7,7 +7,7 @@ import { cpSync, readdirSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { neverStop } from "../../src/base/stop-signal.js";
-import { PackedObjects } from "../../src/git/objects/packed-objects.js";
+import { StoredObjects } from "../../src/git/objects/stored-objects.js";
 import { FileGuard, packFaults } from "../../src/native/process/file-guard.js";
 import { RecordStore } from "../../src/store/record-store.js";
 import { CatalogSnapshots } from "../../src/store/catalog-snapshots.js";
@@ -197,7 +197,7 @@ t.test("the objects of a pack that is truncated while it is open are not found",
   execFileSync("git", ["-C", mirror, "repack", "-adq"]);
   const oid = execFileSync("git", ["-C", mirror, "rev-parse", "main"], { encoding: "latin1" }).trim();
   const folder = join(mirror, "objects", "pack");
-  const packs = PackedObjects.open(mirror, 40, neverStop)!;
+  const packs = StoredObjects.open(mirror, 40, neverStop)!;
   t.type(packs.readCommit(oid), "string");
   for (const name of readdirSync(folder)) if (name.endsWith(".pack")) truncateSync(join(folder, name), 0);
   t.equal(packs.readCommit(oid), undefined);

@@ -2,7 +2,7 @@ import { mkdtempSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { neverStop } from "../../src/base/stop-signal.js";
-import { PackedObjects } from "../../src/git/objects/packed-objects.js";
+import { StoredObjects } from "../../src/git/objects/stored-objects.js";
 import { Packs } from "../../src/native/packs/packs.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { copy, deltaOf, insert, treeOf, writePack, type PackedObject } from "../support/pack-writer.js";
@@ -100,7 +100,7 @@ function packFolder({ index, pack }: { index: Buffer; pack: Buffer }): string {
 }
 
 /** A blob that is read is the one that git wrote, or it is not found. The index is git's own. */
-function compareBlobs(packs: PackedObjects, texts: ReadonlyMap<string, Buffer>): void {
+function compareBlobs(packs: StoredObjects, texts: ReadonlyMap<string, Buffer>): void {
   const oids = [...texts.keys()];
   const sizes = packs.blobSizes(oids);
   for (const [i, oid] of oids.entries()) {
@@ -112,7 +112,7 @@ function compareBlobs(packs: PackedObjects, texts: ReadonlyMap<string, Buffer>):
   }
 }
 
-function compareTrees(packs: PackedObjects, trees: readonly string[]): void {
+function compareTrees(packs: StoredObjects, trees: readonly string[]): void {
   for (const tree of trees) {
     let pieceCount = 0;
     packs.diffTrees(undefined, tree, () => ++pieceCount < 100);
@@ -122,7 +122,7 @@ function compareTrees(packs: PackedObjects, trees: readonly string[]): void {
 
 function readAll(input: Buffer, isIndexTrue: boolean): void {
   const folder = packFolder(parted(input));
-  const packs = PackedObjects.open(folder, 40, neverStop);
+  const packs = StoredObjects.open(folder, 40, neverStop);
   if (packs === undefined) return;
   try {
     const { texts, trees } = truth();
@@ -183,7 +183,7 @@ function hostileDelta(random: Random): Buffer {
 
 function readHostile(input: Buffer): void {
   const folder = join(packFolder(parted(input)), "objects", "pack");
-  const packs = Packs.open([{ index: join(folder, "pack-a.idx"), pack: join(folder, "pack-a.pack") }], {
+  const packs = Packs.open(join(folder, ".."), [{ index: join(folder, "pack-a.idx"), pack: join(folder, "pack-a.pack") }], {
     oidBytes: 20,
     memoryBytesMax: smallBudget,
     stop: neverStop,

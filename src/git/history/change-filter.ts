@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { StopSignal } from "../../base/stop-signal.js";
-import { PackedObjects } from "../objects/packed-objects.js";
+import { StoredObjects } from "../objects/stored-objects.js";
 import type { CommitList } from "./commit-list.js";
 
 /** Commits per call: about 10 ms. */
@@ -9,7 +9,7 @@ const commitsPerCall = 64;
 
 /**
  * The indexes of commits of the list that can have changed a line that contains one of the texts, ascending: all that did,
- * and all about which the packs cannot tell.
+ * and all about which this cannot be told without git.
  *
  * `texts` are as in `Packs.filterChanges`. Throws `cancelled` if stopped.
  */
@@ -24,15 +24,15 @@ export function filterChanges(
   const { oids, oidBytes } = list;
   const verdicts = new Uint8Array(to - from).fill(1);
   // In a shallow mirror, git takes a commit whose parents are missing for one without parents.
-  const packs = existsSync(join(directory, "shallow")) ? undefined : PackedObjects.open(directory, oidBytes * 2, stop);
+  const objects = existsSync(join(directory, "shallow")) ? undefined : StoredObjects.open(directory, oidBytes * 2, stop);
   try {
-    for (let at = from; packs !== undefined && at < to; at += commitsPerCall) {
+    for (let at = from; objects !== undefined && at < to; at += commitsPerCall) {
       const end = Math.min(to, at + commitsPerCall);
       const commits = oids.subarray(at * oidBytes, end * oidBytes);
-      packs.filterChanges(commits, texts, foldCase, verdicts.subarray(at - from, end - from));
+      objects.filterChanges(commits, texts, foldCase, verdicts.subarray(at - from, end - from));
     }
   } finally {
-    packs?.close();
+    objects?.close();
   }
   const candidates = new Uint32Array(verdicts.reduce((count, verdict) => count + verdict, 0));
   let count = 0;

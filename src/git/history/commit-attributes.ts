@@ -1,8 +1,7 @@
 import { assert } from "../../base/assert.js";
 import { parseCommitHeader } from "./commit-header.js";
-import { readLooseCommit } from "../objects/loose-commit.js";
 import { fileMode, localCommand } from "../objects/objects.js";
-import { PackedObjects } from "../objects/packed-objects.js";
+import { StoredObjects } from "../objects/stored-objects.js";
 import { isOid } from "../mirror/refs.js";
 import { runGit, type StopSignal } from "../run/run.js";
 
@@ -25,13 +24,11 @@ export async function readCommitDate(directory: string, commit: string, stop: St
 }
 
 function readCommit(directory: string, commit: string, stop: StopSignal): string | undefined {
-  const loose = readLooseCommit(directory, commit);
-  if (loose !== undefined) return loose;
-  const packs = PackedObjects.open(directory, commit.length, stop);
+  const objects = StoredObjects.open(directory, commit.length, stop);
   try {
-    return packs?.readCommit(commit);
+    return objects?.readCommit(commit);
   } finally {
-    packs?.close();
+    objects?.close();
   }
 }
 

@@ -10,13 +10,13 @@ import { progressReader, type FetchProgress } from "./fetch-progress.js";
 import { FetchWatch } from "./fetch-watch.js";
 import {
   admitCommitGraph,
-  hasRefs,
   readHead,
   removeLeftovers,
   trustedSourceFile,
   unfinishedPackBytes,
 } from "./mirror-directory.js";
 import { arePackedRefsSorted } from "./packed-refs.js";
+import { readRefs } from "./read-refs.js";
 import { detachedHeadRef, localRefFormat, parseLocalRefs, parseRemoteRefs, type RefListing } from "./refs.js";
 import { isDetached, onlyMirrored } from "./remote-refs.js";
 import type { RemoteUrl } from "./remote-url.js";
@@ -164,7 +164,8 @@ export class MirrorCommands {
    * The references of the repository `directory`, or null when a ref is unreadable or the object it names is missing.
    */
   async listRefs(directory: string, stop: StopSignal): Promise<RefListing | null> {
-    if (!hasRefs(directory)) return parseLocalRefs(Buffer.alloc(0), readHead(directory));
+    const listing = readRefs(directory, stop);
+    if (listing !== undefined) return listing;
     if (!arePackedRefsSorted(directory)) return null;
     const format = `--format=${localRefFormat}`;
     const { stdout, stderr, code } = await runGit({

@@ -124,16 +124,6 @@ export function writeIncompleteness(staging: string, fingerprint: string): void 
   writeFileSync(join(staging, incompletenessFile), fingerprint, "latin1");
 }
 
-/** Whether the mirror has any ref: git stores them in one file, or in one file each. */
-export function hasRefs(directory: string): boolean {
-  const holdsFile = (folder: Buffer): boolean =>
-    readdirSync(folder, { withFileTypes: true, encoding: "buffer" }).some(
-      (entry) =>
-        !entry.isDirectory() || holdsFile(Buffer.concat([folder, Buffer.from("/"), entry.name as unknown as Buffer])),
-    );
-  return existsSync(join(directory, packedRefsFile)) || holdsFile(Buffer.from(join(directory, "refs")));
-}
-
 /**
  * Writes all refs of a staging directory, which has none: full names, one character per byte, with the peeled oids of
  * annotated tags.

@@ -34,7 +34,7 @@ const looseCountMax = 5_000;
  * Our bare copy of one repository.
  *
  * Caller guarantees: one `Mirror` per directory at a time, and one call of it at a time. Readers (`listTree`,
- * `BlobReader`, `PackedObjects`) need only the directory and may run at the same time, even during `maintain`: git keeps
+ * `BlobReader`, `StoredObjects`) need only the directory and may run at the same time, even during `maintain`: git keeps
  * unreachable objects for two weeks.
  *
  * A process killed at any moment leaves a directory that `open` repairs.

@@ -78,6 +78,11 @@ export function parseLocalRefs(output: Buffer, head: string): RefListing {
     refs.set(name.join(" "), oid);
     if (target !== "") peeled.set(name.join(" "), target);
   }
+  return toLocalListing(refs, peeled, head);
+}
+
+/** The listing of a mirror whose file HEAD has the text `head`. Takes the maps. */
+export function toLocalListing(refs: Map<string, string>, peeled: Map<string, string>, head: string): RefListing {
   const fetchedHead = refs.get(detachedHeadRef) ?? null;
   refs.delete(detachedHeadRef);
   const headTarget = /^ref: (.+)\n$/.exec(head)?.[1] ?? null;

@@ -3,8 +3,10 @@ import { TrawlError } from "../../base/errors.js";
 import { revisionProblem } from "../../model/revision-syntax.js";
 import { readLimits } from "../run/child-limits.js";
 import { localEnvironment } from "../run/environment.js";
+import { parseCommitHeader } from "../history/commit-header.js";
 import { isOid } from "../mirror/refs.js";
 import { runGit, type StopSignal } from "../run/run.js";
+import { StoredObjects } from "./stored-objects.js";
 
 /** File modes as git stores them. */
 export const fileMode = {
@@ -70,7 +72,10 @@ export async function listTree(
   return parseTree(await readListing(directory, args, stop));
 }
 
-/** The changes between two commits (or trees), in the byte order of their paths. Throws like `listTree`. */
+/**
+ * The changes between two commits, in the byte order of their paths. Usually reads only the trees that differ, without a
+ * process, which keeps the thread busy: 1 ms for one file of Linux, where git takes 9 ms. Throws like `listTree`.
+ */
 export async function diffTrees(
   directory: string,
   oldCommit: string,
@@ -78,9 +83,33 @@ export async function diffTrees(
   stop: StopSignal,
 ): Promise<TreeChange[]> {
   assert(isOid(oldCommit) && isOid(newCommit), "trees are compared by oid");
+  const listing = diffStored(directory, oldCommit, newCommit, stop);
+  if (listing !== undefined) return parseChanges(listing);
   const flags = ["-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", "--ignore-submodules=none"];
   const args = ["diff-tree", ...flags, "--end-of-options", oldCommit, newCommit];
   return parseChanges(await readListing(directory, args, stop));
+}
+
+/** The output of `git diff-tree`; undefined if it is too long, or an object must be read by git. */
+function diffStored(directory: string, oldCommit: string, newCommit: string, stop: StopSignal): Buffer | undefined {
+  const objects = StoredObjects.open(directory, newCommit.length, stop);
+  if (objects === undefined) return undefined;
+  try {
+    const [before, after] = [oldCommit, newCommit].map(
+      (commit) => parseCommitHeader(objects.readCommit(commit) ?? "")?.tree,
+    );
+    if (before === undefined || after === undefined) return undefined;
+    const pieces: Buffer[] = [];
+    let byteCount = 0;
+    const isWhole = objects.diffTrees(before, after, (piece) => {
+      byteCount += piece.length;
+      pieces.push(Buffer.from(piece));
+      return byteCount <= listingBytesMax;
+    });
+    return isWhole && byteCount <= listingBytesMax ? Buffer.concat(pieces) : undefined;
+  } finally {
+    objects.close();
+  }
 }
 
 /**

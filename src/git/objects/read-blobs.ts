@@ -3,7 +3,7 @@ import { uninitializedBytes } from "../../base/bytes.js";
 import { lazy } from "../../base/lazy.js";
 import type { BlobReaderOptions, OnBlob } from "./blob-reader.js";
 import { localCommand } from "./objects.js";
-import { PackedObjects } from "./packed-objects.js";
+import { StoredObjects } from "./stored-objects.js";
 import { readByGit } from "./read-by-git.js";
 import { runGit, type StopSignal } from "../run/run.js";
 
@@ -16,8 +16,7 @@ const scratchBytesKept = 4 << 20;
  */
 export async function blobSizes(directory: string, oids: readonly string[], stop: StopSignal): Promise<number[]> {
   if (oids.length === 0) return [];
-  const packs = PackedObjects.open(directory, oids[0].length, stop);
-  const sizes = packedSizes(packs, oids);
+  const sizes = storedSizes(directory, oids, stop);
   const others = oids.flatMap((_, i) => (sizes[i] < 0 ? [i] : []));
   const told = await blobSizesByGit(
     directory,
@@ -28,11 +27,12 @@ export async function blobSizes(directory: string, oids: readonly string[], stop
   return sizes;
 }
 
-function packedSizes(packs: PackedObjects | undefined, oids: readonly string[]): number[] {
+function storedSizes(directory: string, oids: readonly string[], stop: StopSignal): number[] {
+  const objects = StoredObjects.open(directory, oids[0].length, stop);
   try {
-    return packs?.blobSizes(oids) ?? oids.map(() => -1);
+    return objects?.blobSizes(oids) ?? oids.map(() => -1);
   } finally {
-    packs?.close();
+    objects?.close();
   }
 }
 
@@ -54,17 +54,18 @@ async function blobSizesByGit(directory: string, oids: readonly string[], stop: 
 }
 
 /**
- * Calls `onBlob` for each oid: first those in packs, without starting git, then the others, which git reads. This keeps
- * the thread busy, so it is only for threads on which nothing else waits. Throws like `BlobReader`.
+ * Calls `onBlob` for each oid: first those that can be read without starting git, then the others, which git reads. This
+ * keeps the thread busy, so it is only for threads on which nothing else waits, or for few blobs. Throws like
+ * `BlobReader`.
  */
 export async function readBlobs(options: BlobReaderOptions, oids: readonly string[], onBlob: OnBlob): Promise<void> {
-  const packs = oids.length === 0 ? undefined : PackedObjects.open(options.directory, oids[0].length, options.stop);
+  const objects = oids.length === 0 ? undefined : StoredObjects.open(options.directory, oids[0].length, options.stop);
   let others = oids.map((_, i) => i);
-  if (packs !== undefined) {
+  if (objects !== undefined) {
     try {
-      others = await readPacked(packs, options, oids, onBlob);
+      others = await readStored(objects, options, oids, onBlob);
     } finally {
-      packs.close();
+      objects.close();
     }
   }
   if (others.length === 0) return;
@@ -76,13 +77,13 @@ export async function readBlobs(options: BlobReaderOptions, oids: readonly strin
 }
 
 /** Returns the indexes of those that are left to git. */
-async function readPacked(
-  packs: PackedObjects,
+async function readStored(
+  objects: StoredObjects,
   { contentBytesMax, stop }: BlobReaderOptions,
   oids: readonly string[],
   onBlob: OnBlob,
 ): Promise<number[]> {
-  const sizes = packs.blobSizes(oids);
+  const sizes = objects.blobSizes(oids);
   const scratchBytes = Math.min(
     scratchBytesKept,
     sizes.reduce((largest, size) => Math.max(largest, size), 0),
@@ -98,7 +99,7 @@ async function readPacked(
     if (size > contentBytesMax) pending = onBlob(i, { kind: "too-large", contentBytes: size });
     else {
       const content = size < 0 ? undefined : place(size);
-      if (content !== undefined && packs.readBlob(oids[i], content)) pending = onBlob(i, { kind: "content", content });
+      if (content !== undefined && objects.readBlob(oids[i], content)) pending = onBlob(i, { kind: "content", content });
       else others.push(i);
     }
     if (pending !== undefined) await pending;

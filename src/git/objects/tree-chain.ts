@@ -2,7 +2,7 @@ import { assert } from "../../base/assert.js";
 import { TrawlError } from "../../base/errors.js";
 import { parseCommitHeader } from "../history/commit-header.js";
 import { localCommand } from "./objects.js";
-import { PackedObjects } from "./packed-objects.js";
+import { StoredObjects } from "./stored-objects.js";
 import { isOid } from "../mirror/refs.js";
 import { GitChild, runGit, type StopSignal } from "../run/run.js";
 
@@ -43,8 +43,8 @@ interface TreePair {
  * Commits of the same history usually differ little from their neighbours by date, so many commits cost little more
  * than one.
  *
- * Trees are read from the packs if all of them are there; otherwise git compares all. For half of Linux, the former
- * takes a third of the time.
+ * Trees are read without git if all of them can be; otherwise git compares all. For half of Linux, the former takes a
+ * third of the time.
  *
  * Stops after a commit with which `stateCountMax` is exceeded: memory is limited by that and by one comparison. Throws
  * `git` if a commit is missing, `cancelled` if stopped.
@@ -59,9 +59,9 @@ export async function compareAlong(
   assert(commits.length > 0 && commits.every(isOid), "trees are compared by oid");
   const wanted = new Set(commits);
   const all = base === undefined ? [...wanted] : [...wanted, base];
-  const packs = PackedObjects.open(directory, commits[0].length, stop);
+  const objects = StoredObjects.open(directory, commits[0].length, stop);
   try {
-    const trees = treesInPacks(packs, all) ?? (await readRootTrees(directory, all, stop));
+    const trees = storedTrees(objects, all) ?? (await readRootTrees(directory, all, stop));
     const ordered = [...trees.keys()].filter((commit) => wanted.has(commit)).reverse();
     const chained = [
       base === undefined ? undefined : trees.get(base),
@@ -69,25 +69,25 @@ export async function compareAlong(
     ];
     const pairs = ordered.map((_, i) => ({ before: chained[i], after: chained[i + 1] ?? "" }));
     const chain =
-      chainInPacks(packs, pairs, stateCountMax) ?? (await chainByGit(directory, pairs, stateCountMax, stop));
+      storedChain(objects, pairs, stateCountMax) ?? (await chainByGit(directory, pairs, stateCountMax, stop));
     return { commits: ordered.slice(0, chain.commitCount), paths: chain.paths };
   } finally {
-    packs?.close();
+    objects?.close();
   }
 }
 
-/** Undefined if a tree is not in the packs. */
-function chainInPacks(
-  packs: PackedObjects | undefined,
+/** Undefined if a tree must be read by git. */
+function storedChain(
+  objects: StoredObjects | undefined,
   pairs: readonly TreePair[],
   stateCountMax: number,
 ): ChainBuilder | undefined {
-  if (packs === undefined) return undefined;
+  if (objects === undefined) return undefined;
   const chain = new ChainBuilder(pairs[0].after.length, stateCountMax);
   for (const { before, after } of pairs) {
     chain.beginPair();
     if (chain.isFull) return chain;
-    const isWhole = packs.diffTrees(before, after, (piece) => {
+    const isWhole = objects.diffTrees(before, after, (piece) => {
       chain.push(piece);
       return true;
     });
@@ -114,11 +114,11 @@ async function chainByGit(
   return chain;
 }
 
-/** Trees by commit, youngest commit first; undefined if a commit is not in the packs. */
-function treesInPacks(packs: PackedObjects | undefined, commits: readonly string[]): Map<string, string> | undefined {
+/** Trees by commit, youngest commit first; undefined if a commit must be read by git. */
+function storedTrees(objects: StoredObjects | undefined, commits: readonly string[]): Map<string, string> | undefined {
   const found: { commit: string; tree: string; committedSeconds: number }[] = [];
   for (const commit of commits) {
-    const header = parseCommitHeader(packs?.readCommit(commit) ?? "");
+    const header = parseCommitHeader(objects?.readCommit(commit) ?? "");
     if (header === undefined) return undefined;
     found.push({ commit, ...header });
   }

@@ -21,7 +21,7 @@ struct OpenPacks {
   std::unique_ptr<TreeDiff> diff;
 };
 
-// The strings are the index and the pack of each, alternating.
+// The strings are the folder of the objects, and the index and the pack of each pack, alternating.
 napi_value openPacks(napi_env env, napi_callback_info info) {
   Arguments given(env, info);
   Text text = given.bytes(0);
@@ -29,10 +29,10 @@ napi_value openPacks(napi_env env, napi_callback_info info) {
   size_t at = 0;
   std::vector<char*> files;
   given.need(oidBytes == 20 || oidBytes == 32);
-  given.need(given.sound() && takeStrings(text, &at, 2 * static_cast<size_t>(packCount), &files));
+  given.need(given.sound() && takeStrings(text, &at, 1 + 2 * static_cast<size_t>(packCount), &files));
   if (!given.sound()) return misuse(env, "openPacks");
   auto open = std::make_unique<OpenPacks>();
-  open->packs = std::make_unique<Packs>(files.data(), packCount, oidBytes, memoryBytesMax);
+  open->packs = std::make_unique<Packs>(files[0], files.data() + 1, packCount, oidBytes, memoryBytesMax);
   open->diff = std::make_unique<TreeDiff>(*open->packs);
   napi_value result = nullptr;
   auto close = [](napi_env, void* data, void*) { delete static_cast<OpenPacks*>(data); };

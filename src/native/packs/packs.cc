@@ -63,8 +63,8 @@ TextKind kindOfText(const uint8_t* bytes, size_t length) {
 
 }  // namespace
 
-Packs::Packs(char* const* files, size_t packCount, size_t oidBytes, size_t memoryBytesMax)
-    : budget_(memoryBytesMax), cachedBytesMax_(memoryBytesMax / 2), oidBytes_(oidBytes) {
+Packs::Packs(const char* objectFolder, char* const* files, size_t packCount, size_t oidBytes, size_t memoryBytesMax)
+    : budget_(memoryBytesMax), cachedBytesMax_(memoryBytesMax / 2), oidBytes_(oidBytes), loose_(objectFolder, oidBytes) {
   for (size_t i = 0; i < packCount; i++) {
     auto pack = std::make_unique<PackFile>(files[2 * i], files[2 * i + 1], oidBytes);
     if (pack->isValid()) packs_.push_back(std::move(pack));
@@ -86,7 +86,30 @@ bool Packs::find(const uint8_t* oid, Position* position, PackFile::Head* head) {
 bool Packs::describe(const uint8_t* oid, ObjectKind* kind, uint64_t* size) {
   Position position;
   PackFile::Head head;
-  return find(oid, &position, &head) && sizeOf(*packs_[position.pack], head, size) && kindOf(position, kind);
+  if (find(oid, &position, &head)) return sizeOf(*packs_[position.pack], head, size) && kindOf(position, kind);
+  LooseHead loose;
+  uint8_t start[LooseFiles::startBytes];
+  size_t length = loose_.readStart(oid, start);
+  if (length == 0 || !parseLooseHead({start, length}, inflater_, &loose) || loose.size > UINT32_MAX) return false;
+  *kind = loose.kind;
+  *size = loose.size;
+  return true;
+}
+
+// Unpacks a loose object: `whole` is its head and its bytes, which are at most `bytesMax`.
+Found Packs::readLoose(const uint8_t* oid, LooseHead* head, std::shared_ptr<OwnBytes>* whole, size_t bytesMax, const StopFlags& stop) {
+  LooseFile file(loose_, oid);
+  if (!file.isOpen()) return Found::no;
+  std::shared_ptr<OwnBytes> packed = allocate(file.length());
+  if (packed == nullptr) return Found::tooLarge;
+  Text text = {packed->data, packed->length};
+  if (!file.read(packed->data, packed->length) || !parseLooseHead(text, inflater_, head)) return Found::no;
+  if (head->size > text.length * deflateRatioMax) return Found::no;
+  if (head->size > bytesMax) return Found::tooLarge;
+  *whole = allocate(head->length + static_cast<size_t>(head->size));
+  if (*whole == nullptr) return Found::tooLarge;
+  if (inflater_.inflate(text, (*whole)->data, (*whole)->length, stop)) return Found::yes;
+  return stop.areSet() ? Found::stopped : Found::no;
 }
 
 bool Packs::sizeOf(const PackFile& pack, const PackFile::Head& head, uint64_t* size) {
@@ -116,7 +139,14 @@ Found Packs::read(const uint8_t* oid, uint8_t* out, size_t size, const StopFlags
   Position position;
   PackFile::Head head;
   if (stop.areSet()) return Found::stopped;
-  if (!find(oid, &position, &head)) return Found::no;
+  if (!find(oid, &position, &head)) {
+    LooseHead loose;
+    std::shared_ptr<OwnBytes> whole;
+    Found found = readLoose(oid, &loose, &whole, size, stop);
+    if (found != Found::yes || loose.size != size) return found == Found::yes ? Found::no : found;
+    memcpy(out, whole->data + loose.length, size);
+    return Found::yes;
+  }
   const PackFile& pack = *packs_[position.pack];
   if (head.kind != ObjectKind::none) {
     if (head.size != size) return Found::no;
@@ -163,8 +193,21 @@ Found Packs::readCached(const uint8_t* oid, ObjectKind kind, size_t bytesMax, Sh
   PackFile::Head head;
   ObjectKind found;
   if (stop.areSet()) return Found::stopped;
-  if (!find(oid, &position, &head) || !kindOf(position, &found) || found != kind) return Found::no;
+  if (!find(oid, &position, &head)) return readLooseOf(oid, kind, bytesMax, bytes, stop);
+  if (!kindOf(position, &found) || found != kind) return Found::no;
   return resolve(position, bytes, stop, bytesMax);
+}
+
+Found Packs::readLooseOf(const uint8_t* oid, ObjectKind kind, size_t bytesMax, SharedBytes* bytes, const StopFlags& stop) {
+  LooseHead head;
+  std::shared_ptr<OwnBytes> whole;
+  Found found = readLoose(oid, &head, &whole, bytesMax, stop);
+  if (found != Found::yes || head.kind != kind) return found == Found::yes ? Found::no : found;
+  std::shared_ptr<OwnBytes> content = allocate(static_cast<size_t>(head.size));
+  if (content == nullptr) return Found::tooLarge;
+  memcpy(content->data, whole->data + head.length, content->length);
+  *bytes = content;
+  return Found::yes;
 }
 
 // Unpacks an object that a delta is based on, and caches it and its bases. The chain is followed down to a cached

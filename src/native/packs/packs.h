@@ -1,4 +1,4 @@
-// Objects of a git repository, read from its pack files.
+// Objects of a git repository, read from its files.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 
 #include "budget.h"
 #include "inflate.h"
+#include "loose-files.h"
 #include "pack-file.h"
 #include "stop-flags.h"
 
@@ -18,7 +19,7 @@ namespace trawl {
 // The outcome of a request for an object.
 enum class Found : uint32_t {
   yes = 0,
-  // In no pack, or damaged there.
+  // In no file, or damaged there.
   no = 1,
   // It, or its base, does not fit into the budget.
   tooLarge = 2,
@@ -33,15 +34,16 @@ enum class TextKind : uint32_t {
   other = 1,
   // It has a zero byte: its bytes were not kept.
   binary = 2,
-  // In no pack, damaged there, or too large for the budget.
+  // In no file, damaged there, or too large for the budget.
   notFound = 3,
 };
 
 /**
  * Objects by oid.
  *
- * An object that is not in a pack, or is damaged there, is "not found": the caller requests it from git, which reads
- * loose objects and reports what is damaged. Checksums are not verified: git did that when it received the pack.
+ * An object is in a pack, or loose: in a file of its own, as git leaves the few objects of a small fetch. One that is in
+ * neither, or is damaged there, is "not found": the caller requests it from git, which reports what is damaged. Checksums
+ * are not verified: git did that when it received the object.
  *
  * All memory other than the caller's is charged to one budget: at most a base, a delta, its result and the trees in use
  * at a time, and a cache of bases in the rest. Throws std::bad_alloc if the system is out of memory. One thread at a
@@ -49,8 +51,8 @@ enum class TextKind : uint32_t {
  */
 class Packs {
  public:
-  // `files`: index and pack, alternating.
-  Packs(char* const* files, size_t packCount, size_t oidBytes, size_t memoryBytesMax);
+  // `objectFolder` has the folders of loose objects; `files` are index and pack, alternating.
+  Packs(const char* objectFolder, char* const* files, size_t packCount, size_t oidBytes, size_t memoryBytesMax);
 
   size_t oidBytes() const { return oidBytes_; }
 
@@ -101,6 +103,8 @@ class Packs {
   };
 
   bool find(const uint8_t* oid, Position* position, PackFile::Head* head);
+  Found readLoose(const uint8_t* oid, LooseHead* head, std::shared_ptr<OwnBytes>* whole, size_t bytesMax, const StopFlags& stop);
+  Found readLooseOf(const uint8_t* oid, ObjectKind kind, size_t bytesMax, SharedBytes* bytes, const StopFlags& stop);
   bool kindOf(Position position, ObjectKind* kind) const;
   bool sizeOf(const PackFile& pack, const PackFile::Head& head, uint64_t* size);
   Found resolve(Position position, SharedBytes* result, const StopFlags& stop, size_t bytesMax = SIZE_MAX);
@@ -115,6 +119,7 @@ class Packs {
   Budget budget_;
   const size_t cachedBytesMax_;
   size_t oidBytes_;
+  LooseFiles loose_;
   std::vector<std::unique_ptr<PackFile>> packs_;
   size_t lastPack_ = 0;
   Inflater inflater_;

@@ -31,9 +31,9 @@ export const textKinds = { ascii: 0, other: 1, binary: 2, notFound: 3 } as const
 const diffProgress = { more: 0, done: 1, failed: 2, stopped: 3, tooMany: 4 } as const;
 
 /**
- * Objects of a git repository, read from its packs without starting git.
+ * Objects of a git repository, read from its packs, and from the files of loose objects, without starting git.
  *
- * Objects that are not in a pack, are damaged there, or do not fit into the memory limit are not found: they must be
+ * Objects that are in none of them, are damaged there, or do not fit into the memory limit are not found: they must be
  * requested from git. An oid is given as its bytes. Throws `cancelled` if stopped. Nothing may be called after `close`.
  */
 export class Packs {
@@ -50,13 +50,14 @@ export class Packs {
     this.#stopWords = stop.words ?? [];
   }
 
-  /** Undefined if the addon is not built. Files that are not packs are skipped. */
-  static open(files: readonly PackFiles[], { oidBytes, memoryBytesMax, stop }: PackOptions): Packs | undefined {
+  /** `folder` has the folders of loose objects. Undefined if the addon is not built. Files that are not packs are skipped. */
+  static open(
+    folder: string,
+    files: readonly PackFiles[],
+    { oidBytes, memoryBytesMax, stop }: PackOptions,
+  ): Packs | undefined {
     const addon = addonIfBuilt();
-    const strings = files
-      .flatMap(({ index, pack }) => [index, pack])
-      .map((file) => `${file}\0`)
-      .join("");
+    const strings = [folder, ...files.flatMap(({ index, pack }) => [index, pack])].map((file) => `${file}\0`).join("");
     return addon === undefined
       ? undefined
       : new Packs(addon, addon.openPacks(Buffer.from(strings), files.length, oidBytes, memoryBytesMax), stop);

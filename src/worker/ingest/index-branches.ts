@@ -79,7 +79,7 @@ async function findDeltaIfPossible(
       branches,
       input.shards,
       snapshot,
-      (reader) => reader.verify("index"),
+      (reader) => reader.verify("documents"),
       context.stop,
     );
   } catch (error) {

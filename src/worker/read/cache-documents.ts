@@ -1,5 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
-import { PackedObjects } from "../../git/objects/packed-objects.js";
+import { StoredObjects } from "../../git/objects/stored-objects.js";
 import { readBlobs } from "../../git/objects/read-blobs.js";
 import { contentLimitsFor, trigramCheckBytesMin } from "../../indexer/classify.js";
 import { textKinds } from "../../native/packs/packs.js";
@@ -27,7 +27,7 @@ export function largestContentBytes(limits: IndexLimits, arena: SharedArrayBuffe
 
 /**
  * Builds one shard of the entries. Each blob is copied from a live shard that has it, or else read from the mirror,
- * once: from the packs, into the shard itself, or by git if it is in none.
+ * once: into the shard itself, or by git if it cannot be read without.
  */
 export async function answerKeepDocuments(request: CacheDocuments, context: ReadContext): Promise<CachedDocuments> {
   const { from, to } = request.bytes;
@@ -51,7 +51,7 @@ export async function answerKeepDocuments(request: CacheDocuments, context: Read
   const readCount = entriesOf.size;
   const contentBytesMax = largestContentBytes(request.limits, context.arena);
   const directory = mirrorPath(context, request.repositoryId);
-  readPacked(directory, entriesOf, contentBytesMax, shard, context);
+  readStored(directory, entriesOf, contentBytesMax, shard, context);
   const options = { directory, contentBytesMax, silenceMs: readSilenceMs, stop: context.stop };
   const others = [...entriesOf];
   const oids = others.map(([oid]) => oid);
@@ -91,8 +91,8 @@ function copyKnown(entriesOf: EntriesOfBlobs, shard: CachedShardBuilder, context
   }
 }
 
-/** Unpacks the blobs that are in packs into the shard, and removes them from `entriesOf`. */
-function readPacked(
+/** Unpacks the blobs that can be read without git into the shard, and removes them from `entriesOf`. */
+function readStored(
   directory: string,
   entriesOf: EntriesOfBlobs,
   contentBytesMax: number,
@@ -109,22 +109,22 @@ function readPacked(
       entriesOf.delete(oid);
     }
   }
-  const packs = wanted.length === 0 ? undefined : PackedObjects.open(directory, wanted[0][0].length, stop);
-  if (packs === undefined) return;
+  const objects = wanted.length === 0 ? undefined : StoredObjects.open(directory, wanted[0][0].length, stop);
+  if (objects === undefined) return;
   const oids = Buffer.from(wanted.map(([oid]) => oid).join(""), "hex");
   const oidBytes = oids.length / wanted.length;
   const sizes = Uint32Array.from(wanted, ([, [{ blobBytes }]]) => blobBytes);
   const kinds = new Uint32Array(wanted.length);
   try {
     for (let next = 0; next < wanted.length; ) {
-      const { count } = packs.readTexts(
+      const { count } = objects.readTexts(
         oids.subarray(next * oidBytes),
         sizes.subarray(next),
         shard.room,
         trigramCheckBytesMin,
         kinds,
       );
-      // What has no room is left to git, as if it were in no pack.
+      // What has no room is left to git, like what cannot be read here.
       if (count === 0) return;
       for (let i = 0; i < count; i++) {
         const [oid, entries] = wanted[next + i];
@@ -136,6 +136,6 @@ function readPacked(
       next += count;
     }
   } finally {
-    packs.close();
+    objects.close();
   }
 }

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { neverStop, stopWhenSet, type StopSignal } from "../../../src/base/stop-signal.js";
 import { parseCommitHeader } from "../../../src/git/history/commit-header.js";
-import { PackedObjects } from "../../../src/git/objects/packed-objects.js";
+import { StoredObjects } from "../../../src/git/objects/stored-objects.js";
 import { compareAlong } from "../../../src/git/objects/tree-chain.js";
 import { Packs } from "../../../src/native/packs/packs.js";
 import { GitFixture } from "../../support/git-fixture.js";
@@ -23,8 +23,8 @@ function repositoryOf(t: Test, objects: readonly PackedObject[]): GitFixture {
   return repository;
 }
 
-function open(t: Test, repository: GitFixture, stop: StopSignal = neverStop): PackedObjects {
-  const packs = PackedObjects.open(repository.path, 40, stop);
+function open(t: Test, repository: GitFixture, stop: StopSignal = neverStop): StoredObjects {
+  const packs = StoredObjects.open(repository.path, 40, stop);
   if (packs === undefined) throw t.error(new Error("the addon is not built"));
   t.teardown(() => packs.close());
   return packs;
@@ -272,7 +272,7 @@ function readWithoutMemory(repository: string): string {
   const code = `const { Packs } = await import(${JSON.stringify(new URL("../../../src/native/packs/packs.js", import.meta.url).href)});
     const folder = ${JSON.stringify(join(repository, "objects", "pack"))};
     const files = [{ index: folder + "/pack-hostile.idx", pack: folder + "/pack-hostile.pack" }];
-    const packs = Packs.open(files, { oidBytes: 20, memoryBytesMax: 2 ** 32 - 1, stop: () => false });
+    const packs = Packs.open(folder, files, { oidBytes: 20, memoryBytesMax: 2 ** 32 - 1, stop: () => false });
     try {
       process.stdout.write(String(packs.read(Buffer.from("${sumOf(8)}", "hex"), Buffer.alloc(${mebibyte}))));
     } catch (error) {
@@ -291,7 +291,7 @@ t.test("calls with invalid arguments throw", async (t) => {
   const repository = repositoryOf(t, [{ type: "blob", content: Buffer.from("text") }]);
   const folder = join(repository.path, "objects", "pack");
   const files = [{ index: join(folder, "pack-hostile.idx"), pack: join(folder, "pack-hostile.pack") }];
-  const packs = Packs.open(files, { oidBytes: 20, memoryBytesMax: 1024, stop: neverStop });
+  const packs = Packs.open(folder, files, { oidBytes: 20, memoryBytesMax: 1024, stop: neverStop });
   const out = Buffer.alloc(4);
   t.ok(packs?.read(Buffer.from(oidOf("blob", Buffer.from("text")), "hex"), out));
   t.throws(() => packs?.read(Buffer.alloc(3), out), { name: "TypeError" });

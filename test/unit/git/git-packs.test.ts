@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { deflateSync } from "node:zlib";
 import t, { type Test } from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
-import { PackedObjects } from "../../../src/git/objects/packed-objects.js";
+import { StoredObjects } from "../../../src/git/objects/stored-objects.js";
 import { blobSizes, readBlobs } from "../../../src/git/objects/read-blobs.js";
 import { textKinds } from "../../../src/native/packs/packs.js";
 import { neverStop } from "../../../src/git/run/run.js";
@@ -89,12 +90,24 @@ function output(repository: GitFixture, ...args: string[]): Buffer {
   return execFileSync("git", ["-C", repository.path, ...args], { maxBuffer: 1 << 26 });
 }
 
-function open(t: Test, repository: GitFixture, format: keyof typeof oidLengths): PackedObjects {
-  const packs = PackedObjects.open(repository.path, oidLengths[format], neverStop);
+/** Gives every object a file of its own. */
+function unpack(repository: GitFixture): void {
+  const folder = join(repository.path, "objects", "pack");
+  for (const name of readdirSync(folder)) renameSync(join(folder, name), join(repository.path, name));
+  for (const name of readdirSync(repository.path).filter((each) => each.endsWith(".pack")))
+    execFileSync("git", ["-C", repository.path, "unpack-objects", "-q"], {
+      input: readFileSync(join(repository.path, name)),
+    });
+}
+
+function open(t: Test, repository: GitFixture, format: keyof typeof oidLengths): StoredObjects {
+  const packs = StoredObjects.open(repository.path, oidLengths[format], neverStop);
   if (packs === undefined) throw new TrawlError("internal", "the addon is not built");
   t.teardown(() => packs.close());
   return packs;
 }
+
+const loose = "loose";
 
 const kinds: readonly (readonly [
   name: string,
@@ -102,6 +115,8 @@ const kinds: readonly (readonly [
   repack: readonly string[],
   config: readonly (readonly [string, string])[],
 ])[] = [
+  [loose, "sha1", [], []],
+  [`${loose}, sha256`, "sha256", [], []],
   ["sha1", "sha1", [], []],
   ["sha256", "sha256", [], []],
   ["deltas that name their bases", "sha1", [], [["repack.useDeltaBaseOffset", "false"]]],
@@ -115,6 +130,7 @@ for (const [name, format, repack, config] of kinds) {
     const flags = config.flatMap(([key, value]) => ["-c", `${key}=${value}`]);
     const { repository, commits } = packed(t, format);
     repository.git(...flags, "repack", "-adfqF", "--depth=50", "--window=50", ...repack);
+    if (name.startsWith(loose)) unpack(repository);
     const packs = open(t, repository, format);
     const blobs = allBlobs(repository);
     const sizes = packs.blobSizes(blobs);
@@ -164,15 +180,13 @@ for (const [name, format, repack, config] of kinds) {
   });
 }
 
-t.test("objects outside packs are left to git", async (t) => {
+t.test("loose objects beside packs, and missing ones, which are left to git", async (t) => {
   const { repository, commits } = packed(t, "sha1");
-  const loose = execFileSync("git", ["-C", repository.path, "hash-object", "-w", "--stdin"], { input: "loose" })
-    .toString()
-    .trim();
+  const loose = writeBlob(repository, "loose");
   const missing = "0123456789".repeat(4);
   const [packedOid] = allBlobs(repository).filter((oid) => oid !== loose);
   const packs = open(t, repository, "sha1");
-  t.same(packs.blobSizes([loose, missing]), [-1, -1]);
+  t.same(packs.blobSizes([loose, missing]), [5, -1]);
   t.equal(packs.readCommit(missing), undefined);
   t.notOk(packs.diffTrees(undefined, missing, () => true));
   const size = packs.blobSizes([packedOid])[0];
@@ -189,6 +203,54 @@ t.test("objects outside packs are left to git", async (t) => {
     { code: "cancelled" },
   );
 });
+
+t.test("a file that is not that of a loose object yields nothing", (t) => {
+  const { repository } = packed(t, "sha1");
+  const oid = writeBlob(repository, "some text");
+  const file = join(repository.path, "objects", oid.slice(0, 2), oid.slice(2));
+  const sound = readFileSync(file);
+  const packs = open(t, repository, "sha1");
+  const room = Buffer.alloc(9);
+  t.ok(packs.readBlob(oid, room));
+  t.equal(room.toString(), "some text");
+  chmodSync(file, 0o600);
+  for (const [what, bytes] of [
+    ["empty", Buffer.alloc(0)],
+    ["short", sound.subarray(0, sound.length - 1)],
+    ["not compressed", Buffer.from("blob 9\0some text")],
+    ["no size", deflateSync("blob \0some text")],
+    ["no number", deflateSync("blob 9x\0some text")],
+    ["a signed number", deflateSync("blob -9\0some text")],
+    ["no end of the head", deflateSync(`blob ${"9".repeat(40)}`)],
+    ["another kind", deflateSync("clob 9\0some text")],
+    ["more text", deflateSync("blob 9\0some text.")],
+    ["less text", deflateSync("blob 9\0some tex")],
+    ["another size", deflateSync("blob 8\0some text")],
+    ["a size that nothing has", deflateSync(`blob ${"9".repeat(18)}\0some text`)],
+  ] as const) {
+    writeFileSync(file, bytes);
+    packs.blobSizes([oid]);
+    t.notOk(packs.readBlob(oid, Buffer.alloc(9)), what);
+    t.equal(packs.readCommit(oid), undefined, what);
+  }
+  for (let bit = 0; bit < 8 * sound.length; bit++) {
+    const bytes = Buffer.from(sound);
+    bytes[bit >> 3] ^= 1 << (bit & 7);
+    writeFileSync(file, bytes);
+    const text = Buffer.alloc(9);
+    if (packs.readBlob(oid, text) && text.toString() !== "some text") t.fail(`bit ${bit}`);
+  }
+  rmSync(file);
+  execFileSync("mkfifo", [file]);
+  t.same(packs.blobSizes([oid]), [-1], "a pipe, which would block");
+  t.end();
+});
+
+function writeBlob(repository: GitFixture, text: string): string {
+  return execFileSync("git", ["-C", repository.path, "hash-object", "-w", "--stdin"], { input: text })
+    .toString()
+    .trim();
+}
 
 t.test("texts are unpacked one after another", (t) => {
   const { repository } = packed(t, "sha1");
@@ -235,7 +297,7 @@ t.test("texts are unpacked one after another", (t) => {
   t.end();
 });
 
-t.test("loose trees are compared by git", async (t) => {
+t.test("loose trees are compared with packed ones", async (t) => {
   const { repository, commits } = packed(t, "sha1");
   const last = repository.commit({ branch: "main", files: { long: "short" } });
   const chain = await compareAlong(repository.path, commits[0], [last, commits[5]], 1000, neverStop);
@@ -267,7 +329,7 @@ t.test("a damaged pack yields correct contents, or none", async (t) => {
       const place = (Math.imul(round + 1, 2_654_435_761) >>> 0) % sound.length;
       bytes[place] ^= 1 << (round % 8);
       writeFileSync(file, round % 5 === 0 ? bytes.subarray(0, place) : bytes);
-      const damaged = PackedObjects.open(repository.path, 40, neverStop);
+      const damaged = StoredObjects.open(repository.path, 40, neverStop);
       for (const [i, oid] of blobs.entries()) {
         const size = damaged?.blobSizes([oid])[0] ?? -1;
         const text = Buffer.alloc(Math.max(0, Math.min(size, 1 << 20)));

@@ -13,31 +13,29 @@ const pieceBytes = 256 << 10;
  */
 const memoryBytesMax = 64 << 20;
 
-/** A larger commit is left to git. */
+/** A larger commit or tag is left to git. */
 const commitBytesMax = 1 << 20;
 
 /**
- * The packed objects of a mirror, read without starting git. Reading the texts of Linux takes three quarters of git's
- * time and no pipe; comparing half of its paths takes a third.
+ * The objects of a mirror, read from its packs and from the files of loose objects, without starting git. Reading the
+ * texts of Linux takes three quarters of git's time and no pipe; comparing half of its paths takes a third.
  *
- * Objects that are not found are loose, were added after this was opened, are damaged, or do not exist: they must be
- * requested from git. Must be closed; nothing may be called after that.
+ * Objects that are not found are in a pack that was added after this was opened, are damaged, or do not exist: they must
+ * be requested from git. Must be closed; nothing may be called after that.
  */
-export class PackedObjects {
+export class StoredObjects {
   readonly #packs: Packs;
 
   private constructor(packs: Packs) {
     this.#packs = packs;
   }
 
-  /**
-   * `oidLength` is that of a hex oid. Undefined if the kernel's addon is not built, or if there are no packs. All
-   * methods throw `cancelled` if stopped.
-   */
-  static open(directory: string, oidLength: number, stop: StopSignal): PackedObjects | undefined {
-    const files = listPackFiles(join(directory, "objects", "pack"));
-    const packs = files.length === 0 ? undefined : Packs.open(files, { oidBytes: oidLength / 2, memoryBytesMax, stop });
-    return packs === undefined ? undefined : new PackedObjects(packs);
+  /** `oidLength` is that of a hex oid. Undefined if the kernel's addon is not built. All methods throw `cancelled` if stopped. */
+  static open(directory: string, oidLength: number, stop: StopSignal): StoredObjects | undefined {
+    const folder = join(directory, "objects");
+    const files = listPackFiles(join(folder, "pack"));
+    const packs = Packs.open(folder, files, { oidBytes: oidLength / 2, memoryBytesMax, stop });
+    return packs === undefined ? undefined : new StoredObjects(packs);
   }
 
   /** Sizes of blobs in the order of the request; -1 if an object is not found or not a blob. */
@@ -56,11 +54,26 @@ export class PackedObjects {
     return this.#packs.readTexts(...request);
   }
 
+  /** A number of `objectKinds` for each object. */
+  kinds(oids: readonly string[]): number[] {
+    const found = this.#packs.describe(Buffer.from(oids.join(""), "hex"), oids.length);
+    return oids.map((_, i) => found[2 * i]);
+  }
+
   /** The text of a commit; undefined if it is not found, or is larger than a commit should be. */
   readCommit(oid: string): string | undefined {
+    return this.#readText(oid, objectKinds.commit);
+  }
+
+  /** The same for the object of an annotated tag. */
+  readTag(oid: string): string | undefined {
+    return this.#readText(oid, objectKinds.tag);
+  }
+
+  #readText(oid: string, wanted: number): string | undefined {
     const bytes = Buffer.from(oid, "hex");
     const [kind, size] = this.#packs.describe(bytes, 1);
-    if (kind !== objectKinds.commit || size > commitBytesMax) return undefined;
+    if (kind !== wanted || size > commitBytesMax) return undefined;
     const text = Buffer.from(uninitializedBytes(size));
     return this.#packs.read(bytes, text) ? text.toString("latin1") : undefined;
   }
