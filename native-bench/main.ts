@@ -3,6 +3,7 @@ import { addCorpusCommand } from "./corpus/command.js";
 import { addLoadCommand } from "./load/command.js";
 import { addCompareCommand } from "./run/compare-command.js";
 import { addReportCommand, addRunCommands, exitCodes } from "./run/run-commands.js";
+import { changesSuite } from "./suites/changes.js";
 import { graphqlSuite } from "./suites/graphql.js";
 import { historySuite } from "./suites/history.js";
 import { indexSuite } from "./suites/indexing.js";
@@ -36,6 +37,7 @@ const suites: readonly Suite[] = [
   symbolsSuite,
   patternsSuite,
   jobsSuite,
+  changesSuite,
   webSuite,
   microSuite,
   sizeScaleSuite,

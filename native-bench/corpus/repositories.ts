@@ -82,6 +82,16 @@ export function readHead(directory: string): string {
   return readFileSync(join(directory, "refs/heads/main"), "utf8").trim();
 }
 
+/** The branch that HEAD of a repository names. */
+export async function headBranch(directory: string): Promise<string> {
+  return (await run("git", ["--git-dir", directory, "symbolic-ref", "--short", "HEAD"], "")).trim();
+}
+
+/** The commit of a branch. */
+export async function headCommit(directory: string, branch: string): Promise<string> {
+  return (await run("git", ["--git-dir", directory, "rev-parse", `refs/heads/${branch}`], "")).trim();
+}
+
 /** Makes a bare repository with one commit. */
 export async function makeRepository(directory: string, files: readonly SourceFile[]): Promise<void> {
   initBare(directory);

@@ -25,6 +25,7 @@ const suiteCommands: readonly (readonly [name: string, suites: readonly string[]
   ["symbols", ["symbols"], "Symbols beside ctags, their cost, searches for them, and first ranked results."],
   ["patterns", ["patterns"], "Thousands of patterns in one pass, beside a search for each and `rg -f`."],
   ["jobs", ["jobs"], "Search jobs beside streams, a job over 10,000 repositories, and what receipts cost."],
+  ["changes", ["changes"], "From a push until it is found, and what a commit changed in the results of a broad query."],
   ["web", ["web"], "The web pages in chromium: size, delays, memory."],
   ["micro", ["micro"], "The kernel's loops one by one, beside what the machine can do."],
   [

@@ -2,14 +2,13 @@ import { join } from "node:path";
 import { sleep, monotonicMs } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
 import { openMainCorpus, type Corpus } from "../corpus/corpus.js";
-import { cloneBare, commit, makeRepository, readSource, smallFiles } from "../corpus/repositories.js";
+import { cloneBare, commit, headBranch, makeRepository, readSource, smallFiles } from "../corpus/repositories.js";
 import { queries, streamParams } from "../peers/queries.js";
 import type { Trawl } from "../peers/trawl.js";
 import { grouped, short } from "../report/numbers.js";
 import type { Results } from "../report/results.js";
 import { axis, line, memoryPlot } from "../report/views.js";
 import { diskBytes, median, readMemory, waitForIdle, watchMemory, type WatchedMemory } from "../system/measure.js";
-import { run } from "../system/processes.js";
 import { longSearches, startDaemon, type Suite, type SuiteContext } from "./suite.js";
 
 /** From a repository to a searchable index, what that costs, and how soon a commit is found. */
@@ -128,7 +127,7 @@ async function makeSmallRepository(corpus: Corpus, directory: string): Promise<v
  * commits. `directory` is the bare repository that the daemon knows as `name`.
  */
 async function timeCommits(trawl: Trawl, name: string, directory: string, count: number): Promise<number[]> {
-  const branch = (await run("git", ["--git-dir", directory, "symbolic-ref", "--short", "HEAD"], "")).trim();
+  const branch = await headBranch(directory);
   const times: number[] = [];
   for (let i = 0; i < count; i++) {
     const marker = `trawlbench${name}${i}x`;

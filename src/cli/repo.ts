@@ -100,15 +100,21 @@ export class RepoCommands {
     this.#print(`removed ${name}`);
   }
 
-  /** Syncs one repository, or all of them; resolves when the fetched state is searchable. */
-  async sync(name: string | undefined): Promise<void> {
+  /**
+   * Syncs one repository, or all of them; resolves when the fetched state is searchable. With a commit, resolves when an
+   * indexed branch of the repository contains it; throws the reason if none does after a fetch.
+   */
+  async sync(name: string | undefined, commit: string | undefined): Promise<void> {
+    if (name === undefined && commit !== undefined)
+      throw new TrawlError("bad-request", "write `trawl repo sync NAME --wait COMMIT`");
     if (name === undefined) {
       for (const status of (await this.#call("POST", "/.api/sync", undefined)) as RepositoryStatus[])
         this.#printStatus(status);
       return;
     }
     const path = `/.api/repos/${encodeURIComponent(name)}/sync`;
-    this.#printStatus((await this.#callFor(name, "POST", path, undefined)) as RepositoryStatus);
+    const body = commit === undefined ? undefined : { commit };
+    this.#printStatus((await this.#callFor(name, "POST", path, body)) as RepositoryStatus);
   }
 
   /** Like `#call`; if there is no such repository, the error names the one that was probably meant. */

@@ -46,10 +46,14 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
       await daemon().sync.commands.remove(params["NAME"] ?? "");
       return null;
     },
-    "POST /.api/repos/NAME/sync": async ({ params, progress }: ControlCall) => {
+    "POST /.api/repos/NAME/sync": async ({ params, body, progress }: ControlCall) => {
       const { sync } = daemon();
       const name = params["NAME"] ?? "";
-      await withActivity(sync, name, progress, () => sync.commands.sync(name));
+      const oid = readCommit(body);
+      await withActivity(sync, name, progress, async () => {
+        if (oid === undefined) await sync.commands.sync(name);
+        else await daemon().waitForCommit({ repository: name, oid });
+      });
       return statusOf(name);
     },
     "POST /.api/repos/NAME/attributes": async ({ params, body }: ControlCall) => {
@@ -82,6 +86,14 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
     "POST /backup": ({ body, progress }: ControlCall) => daemon().backups.take(readFolder(body), progress),
     "POST /check": ({ body, progress }: ControlCall) => check(daemon().sync, isTrue(body, "repair"), progress),
   };
+}
+
+/** The commit that a sync has to bring; undefined if it need not bring a certain one. */
+function readCommit(body: unknown): string | undefined {
+  const commit = (body as { readonly commit?: unknown } | null | undefined)?.commit;
+  if (commit === undefined) return undefined;
+  if (typeof commit === "string" && /^([0-9a-f]{40}|[0-9a-f]{64})$/i.test(commit)) return commit.toLowerCase();
+  throw new TrawlError("bad-request", `a commit is waited for by its full id, not ${JSON.stringify(commit)}`);
 }
 
 /** Adds many repositories without waiting for their first sync. */

@@ -2,6 +2,7 @@ import type { Accounts } from "../account/identity/accounts.js";
 import type { TokenLifetimes } from "../account/identity/token-lifetimes.js";
 import type { AuditLog } from "../account/records/audit-log.js";
 import type { AccessTokenPolicy } from "../account/sign-in/authenticator.js";
+import type { AwaitedCommit } from "../browse/commit-wait.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { Connections } from "../codehost/connections.js";
 import type { Searcher } from "../search/searcher.js";
@@ -19,6 +20,8 @@ export interface Controlled {
   readonly tokenLifetimes: TokenLifetimes;
   readonly backups: Backups;
   readonly connections: Connections;
+  /** See `waitForCommit` in browse. */
+  waitForCommit(commit: AwaitedCommit): Promise<void>;
   /** Reloads the configuration. If it is invalid, rejects with the errors, and nothing has changed. */
   reload(mayRemoveMost: boolean): Promise<ReloadResult>;
   /** Base of the URLs in responses; without a trailing slash. */

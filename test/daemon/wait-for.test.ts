@@ -60,7 +60,20 @@ t.test("a search waits for a commit", async (t) => {
   const shown = await runCommand("search", "--wait-for", `host/code@${fourth}`, "--endpoint", daemon.url, "word");
   t.match(shown.out, /fourth/, shown.err);
 
+  const fifth = push(source, "fifth");
+  const synced = await runCommand("repo", "sync", "host/code", "--wait", fifth, "--data", daemon.data);
+  t.match(synced.out, /host\/code/, synced.err);
+  t.match(await search(daemon, "fifth", ""), { paths: ["fifth"] }, "a sync waits for a commit as well");
+
   const aside = push(source, "aside", "side");
+  for (const [commit, reason] of [
+    [aside, /no indexed branch of host\/code contains commit [0-9a-f]{40} after a fetch; indexed: main at/],
+    [aside.slice(1), /its full id/],
+  ] as const) {
+    const refused = await runCommand("repo", "sync", "host/code", "--wait", commit, "--data", daemon.data);
+    t.match(refused.err, reason);
+    t.not(refused.exitCode, 0);
+  }
   t.match(
     (await search(daemon, "word", `host/code@${aside}`)).error,
     /^wait_for: no indexed branch of host\/code contains commit [0-9a-f]{40} after a fetch; indexed: main at/,

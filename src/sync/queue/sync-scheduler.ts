@@ -1,8 +1,17 @@
+import { callAfter, monotonicMs } from "../../base/deadline.js";
 import type { Repository } from "../../model/repository.js";
 import type { IngestPool } from "../../pool/ingest-pool.js";
 import type { IndexTasks } from "./index-tasks.js";
 import type { SyncQueue } from "./sync-queue.js";
 import type { SyncRunner } from "../runner/sync-runner.js";
+
+/**
+ * After a sync, other work than syncs is started this much later: the first searches of what the sync has brought, and a
+ * sync that follows soon, get the processor, the disk and the locks of repositories to themselves. It is not delayed
+ * longer than `pauseMsMax` by syncs that follow one another.
+ */
+const pauseMs = 100;
+const pauseMsMax = 1_000;
 
 /** Work for times when nothing else is to be done. */
 export interface Housekeeping {
@@ -30,6 +39,9 @@ export class SyncScheduler {
   #slowTaskCount = 0;
   /** Set while nothing but syncs is started. */
   isHeld = false;
+  /** When the pause after the last sync ends, and when the first of the pauses without other work in between began. */
+  #pauseEndMs = 0;
+  #pausedSinceMs: number | undefined;
 
   constructor(
     pool: IngestPool,
@@ -51,12 +63,36 @@ export class SyncScheduler {
     this.#startBeside(() => this.#queue.takeSlow(), true);
     while (this.#usualTaskCount < this.#pool.workerCount && !this.#tasks.isStopping) {
       const batch = this.#queue.takeBatch(this.#pool.workerCount);
-      if (batch.length > 0) this.#tasks.track(this.#runner.run(batch, false));
-      else if (this.isHeld || ![...this.#background, ...this.#housekeeping].some((one) => one.start())) return;
+      if (batch.length > 0) this.#tasks.track(this.#run(batch, false));
+      else if (this.isHeld || this.#isPausing() || !this.#startOther()) return;
     }
     // All other threads may be waiting for remotes that are not known to be slow yet: syncs that a caller waits for run
     // in addition to them.
     this.#startBeside(() => this.#queue.takeUrgent(), false);
+  }
+
+  #startOther(): boolean {
+    this.#pausedSinceMs = undefined;
+    return [...this.#background, ...this.#housekeeping].some((one) => one.start());
+  }
+
+  async #run(repositories: readonly Repository[], isPatient: boolean): Promise<void> {
+    try {
+      await this.#runner.run(repositories, isPatient);
+    } finally {
+      this.#beginPause();
+    }
+  }
+
+  #beginPause(): void {
+    const nowMs = monotonicMs();
+    this.#pausedSinceMs ??= nowMs;
+    this.#pauseEndMs = Math.min(nowMs + pauseMs, this.#pausedSinceMs + pauseMsMax);
+    callAfter(this.#pauseEndMs - nowMs, () => this.#tasks.pump());
+  }
+
+  #isPausing(): boolean {
+    return this.#pausedSinceMs !== undefined && monotonicMs() < this.#pauseEndMs;
   }
 
   get #usualTaskCount(): number {
@@ -70,7 +106,7 @@ export class SyncScheduler {
       if (repositories === undefined) return;
       this.#slowTaskCount++;
       this.#tasks.track(
-        this.#runner.run(repositories, isPatient).finally(() => {
+        this.#run(repositories, isPatient).finally(() => {
           this.#slowTaskCount--;
         }),
       );

@@ -1,6 +1,7 @@
 import type { Catalog } from "../../catalog/catalog.js";
 import type { CatalogChange } from "../../catalog/catalog-change.js";
 import type { Repository } from "../../model/repository.js";
+import type { LiveShard } from "../../model/shard-record.js";
 import type { SyncOutcome, SyncTaskResult } from "../../protocol/ingest-messages.js";
 import type { LossJudge } from "./loss.js";
 import { withOnly } from "../housekeeping/shard-flips.js";
@@ -17,12 +18,22 @@ export function toCatalogChange(catalog: Catalog, judge: LossJudge, result: Sync
   ) as ChangedOutcome[];
   const changedIds = new Set(changed.map((outcome) => outcome.repositoryId));
   const replaced = new Set(changed.filter((outcome) => outcome.replaces).map((outcome) => outcome.repositoryId));
+  const { removedShardIds, hidden } = withoutReplaced(catalog, replaced);
+  const tombstones = mergeTombstones(changed);
+  const deadIds = [...tombstones].flatMap(([id, documents]) => (isDead(catalog.shard(id), documents) ? [id] : []));
+  for (const id of deadIds) tombstones.delete(id);
   return {
     repositories: changed.flatMap((outcome) => updatedRecord(catalog, judge, outcome)),
     addedShards: withOnly(result.shards, (id) => changedIds.has(id)),
-    ...withoutReplaced(catalog, replaced),
-    tombstones: mergeTombstones(changed),
+    removedShardIds: [...new Set([...removedShardIds, ...deadIds])],
+    hidden,
+    tombstones,
   };
+}
+
+/** Whether nothing of the shard is left, as when a file changes again and again: then it need not be merged. */
+function isDead(shard: LiveShard | undefined, documents: readonly number[]): boolean {
+  return shard !== undefined && shard.tombstoneCount + documents.length === shard.record.documentCount;
 }
 
 /** Shards that contain only replaced repositories are removed; in the others these are hidden. */

@@ -3,7 +3,7 @@ import t, { type Test } from "tap";
 import type { Repository } from "../../../src/model/repository.js";
 import { SyncScheduler } from "../../../src/sync/queue/sync-scheduler.js";
 import { idsOf, syncParts, type SyncParts } from "../../support/sync-parts.js";
-import { settled } from "../../support/test-clock.js";
+import { settled, TestClock } from "../../support/test-clock.js";
 
 interface Scene extends SyncParts {
   readonly scheduler: SyncScheduler;
@@ -99,6 +99,7 @@ t.test("no more tasks run than there are workers, and the next starts when one e
 
 t.test("syncs come before histories, these before merges, and repacking is last", async (t) => {
   const { queue, tasks, started, due, end } = await scene(t, 2, 1, 0);
+  const clock = new TestClock(t);
   due.merges = 1;
   due.repacks = 1;
   due.histories = 1;
@@ -107,10 +108,35 @@ t.test("syncs come before histories, these before merges, and repacking is last"
   queue.enqueue(2, false);
   await end("sync 1");
   await end("sync 2");
+  await clock.advance(100);
   await end("merge");
   await end("repack");
   await end("history");
   t.same(started, ["sync 1", "sync 2", "history", "merge", "repack"]);
+});
+
+t.test("other work starts some time after the last sync, but is not put off for ever", async (t) => {
+  const { queue, tasks, started, due, end } = await scene(t, 1, 1, 0);
+  const clock = new TestClock(t);
+  const sync = async (): Promise<void> => {
+    queue.enqueue(1, false);
+    tasks.pump();
+    await end("sync 1");
+  };
+  due.merges = 1;
+  await sync();
+  await clock.advance(99);
+  t.notOk(started.includes("merge"));
+  await clock.advance(1);
+  t.same(started, ["sync 1", "merge"]);
+  await end("merge");
+  due.merges = 1;
+  for (let ms = 0; ms < 1000; ms += 50) {
+    await sync();
+    t.notOk(started.slice(2).includes("merge"), `after ${ms} ms`);
+    await clock.advance(50);
+  }
+  t.equal(started.at(-1), "merge", "after a second");
 });
 
 t.test("a history does not keep a worker from syncs", async (t) => {

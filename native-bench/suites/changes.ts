@@ -1,0 +1,223 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { monotonicMs, sleep } from "../../src/base/deadline.js";
+import { TrawlError } from "../../src/base/errors.js";
+import { type Corpus, openMainCorpus } from "../corpus/corpus.js";
+import { cloneBare, commit, headBranch, headCommit, readSource, smallFiles } from "../corpus/repositories.js";
+import { literal, trawlQuery } from "../peers/queries.js";
+import { type ChangesAnswer, SearchClient } from "../peers/search-client.js";
+import type { Trawl } from "../peers/trawl.js";
+import { grouped, short } from "../report/numbers.js";
+import type { Results } from "../report/results.js";
+import { axis, line } from "../report/views.js";
+import { longSearches, startDaemon, type Suite, type SuiteContext } from "./suite.js";
+
+/** How soon a commit of one file is found, and what it changed in the results of a broad query. */
+export const changesSuite: Suite = {
+  name: "changes",
+  title: "From a push to the results, and changes of results",
+  estimateSeconds: { quick: 30, full: 360 },
+  measure,
+};
+
+const hookId = "bench";
+const hookSecret = "0123456789abcdef0123456789abcdef";
+
+/** Commits of each kind of push that count, after one that does not. */
+const commitCount = { full: 20, quick: 5 } as const;
+
+/** Before each push; nobody pushes right after the last push was indexed. */
+const pauseMs = 500;
+
+const query = trawlQuery(literal("return"), "all");
+const deltaTask = "what a commit of one file changed in the results of `return`";
+const whole = "the whole answer";
+const pushTask = "push to searchable";
+
+/** A file that the commits change. */
+interface ChangedFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+interface Scene {
+  readonly name: string;
+  readonly directory: string;
+  readonly branch: string;
+  readonly trawl: Trawl;
+  readonly client: SearchClient;
+  readonly file: ChangedFile;
+}
+
+/** Lets the daemon know of a push, and resolves when a search finds what it brought. */
+type Push = (scene: Scene, word: string) => Promise<void>;
+
+/** By the name of the subject. */
+const pushes: Readonly<Record<string, Push>> = {
+  "by a hook": async ({ name, trawl, client }, word) => {
+    await callHook(trawl.url, name);
+    await client.untilFound(word);
+  },
+  "by a sync that is waited for": async ({ name, trawl, client }, word) => {
+    await trawl.sync(name);
+    if (!(await client.finds(word, {}))) throw new TrawlError("internal", `${word} is not found after the sync`);
+  },
+  "by a search with wait_for": async ({ name, directory, branch, client }, word) => {
+    const awaited = { wait_for: `${name}@${await headCommit(directory, branch)}` };
+    if (!(await client.finds(word, awaited))) throw new TrawlError("internal", `${word} is not found with wait_for`);
+  },
+};
+
+async function measure(context: SuiteContext, results: Results): Promise<void> {
+  const { isQuick, workFolder, progress } = context;
+  const corpus = await openMainCorpus(context);
+  const directory = await cloneBare(corpus, join(workFolder, "changes-corpus.git"));
+  const trawl = await startDaemon(context, "changes-data", "--config", writeConfig(workFolder), ...longSearches);
+  await trawl.add(corpus.name, directory, progress);
+  progress("waiting until the symbols are extracted");
+  await trawl.waitForSymbols();
+  const client = new SearchClient(trawl.url);
+  const branch = await headBranch(directory);
+  const scene: Scene = { name: corpus.name, directory, branch, trawl, client, file: await chooseFile(corpus) };
+  progress("comparing two whole answers with what changed between them");
+  const changeCount = await requireTrue(scene);
+  const deltaTimes: number[] = [];
+  const rows = Object.entries(pushes).map(([name, push]) => ({ name, push, times: [] as number[] }));
+  const count = isQuick ? commitCount.quick : commitCount.full;
+  for (let round = 0; round <= count; round++) {
+    for (const [i, { name, push, times }] of rows.entries()) {
+      progress(`commits of one file, ${name}, ${round} of ${count}`);
+      const { pushMs, deltaMs } = await pushOnce(scene, push, `trawlbench${round * rows.length + i}x`);
+      if (round === 0) continue;
+      times.push(pushMs);
+      deltaTimes.push(deltaMs);
+    }
+  }
+  client.close();
+  await trawl.stop();
+  results.note(
+    `The corpus ${corpus.name} has ${short(corpus.textBytes / 1e6)} MB in ${grouped(corpus.fileCount)} files. Each commit changes ${scene.file.path}; the first changed ${grouped(changeCount)} lines of the results, and the difference of two whole answers is the same.`,
+    `Times are of one client on a connection that stays open, ${pauseMs} ms after the end of the last one.`,
+    "Push to searchable: from the request that tells the daemon until a search has found the committed line; before the request the daemon knows nothing of the commit. After a hook, which is answered at once, searches follow each other.",
+  );
+  results.list("Changes of results");
+  results.less(deltaTask, whole, "ms", deltaTimes);
+  results.list("Push to searchable");
+  for (const { name, times } of rows) results.less(pushTask, name, "ms", times);
+  addTargets(results, rows.map(({ name }) => name));
+}
+
+function addTargets(results: Results, subjects: readonly string[]): void {
+  const delta = results.median(deltaTask, whole);
+  results.atMost(deltaTask, "ms", delta, { must: 20, aim: 5 }, results.spread(deltaTask, whole));
+  for (const subject of subjects) {
+    const p50 = results.median(pushTask, subject);
+    results.atMost(`${pushTask} ${subject}, p50`, "ms", p50, { must: 100, aim: 100 }, results.spread(pushTask, subject));
+  }
+  results.plot({
+    name: "changes-push",
+    title: "From a push until a search finds it",
+    x: axis("share of the commits, %", "linear"),
+    y: axis("time, ms", "log"),
+    series: subjects.map((subject) => {
+      const sorted = [...results.values(pushTask, subject)].sort((a, b) => a - b);
+      return line(subject, sorted.map((y, i) => ({ x: (100 * (i + 1)) / sorted.length, y })));
+    }),
+  });
+}
+
+function writeConfig(workFolder: string): string {
+  const secret = join(workFolder, "changes-hook-secret");
+  const config = join(workFolder, "changes.trawl.jsonc");
+  writeFileSync(secret, `${hookSecret}\n`);
+  writeFileSync(config, JSON.stringify({ webhooks: { secrets: { [hookId]: `file:${secret}` } } }));
+  return config;
+}
+
+async function callHook(url: string, repository: string): Promise<void> {
+  const headers = { authorization: `Bearer ${hookSecret}`, "content-type": "application/json" };
+  const body = JSON.stringify({ repository });
+  const response = await fetch(`${url}/.api/webhooks/${hookId}`, { method: "POST", headers, body });
+  const text = await response.text();
+  if (response.status !== 202 || !text.includes(repository))
+    throw new TrawlError("internal", `the hook answered ${response.status}: ${text}`);
+}
+
+/** Among files of usual size the one with the most lines that the query finds. */
+async function chooseFile(corpus: Corpus): Promise<ChangedFile> {
+  let chosen = { path: "", text: "", count: -1 };
+  for (const path of (await smallFiles(corpus, 32 << 10)).filter((_, i) => i % 97 === 0)) {
+    const text = readSource(corpus, path).text.toString("latin1");
+    const count = text.split("\n").filter((each) => each.includes("return")).length;
+    if (count > chosen.count) chosen = { path, text, count };
+  }
+  return chosen;
+}
+
+/** Commits the file with another first line, so that all its lines move, and with another result. */
+async function commitFile({ directory, branch, file }: Scene, word: string): Promise<void> {
+  const text = Buffer.from(`${word}: return of ${word}\n${file.text}`, "latin1");
+  await commit(directory, branch, [{ path: file.path, text }], `refs/heads/${branch}^0`);
+}
+
+async function pushOnce(scene: Scene, push: Push, word: string): Promise<{ pushMs: number; deltaMs: number }> {
+  const { client } = scene;
+  await commitFile(scene, word);
+  await sleep(pauseMs);
+  const receiptUrl = await client.receiptUrl();
+  const startedMs = monotonicMs();
+  await push(scene, word);
+  const pushMs = monotonicMs() - startedMs;
+  await sleep(pauseMs);
+  const { ms, changes } = await client.changes(query, receiptUrl);
+  if (!changes.some(({ line: text }) => text?.includes(word)))
+    throw new TrawlError("internal", `the changes lack the line of ${word}`);
+  return { pushMs, deltaMs: ms };
+}
+
+/**
+ * Throws if what changed, by the daemon, is not the difference of two whole answers. Returns the number of lines that
+ * changed.
+ */
+async function requireTrue(scene: Scene): Promise<number> {
+  const { name, trawl, client } = scene;
+  const receiptUrl = await client.receiptUrl();
+  const gone = new Set<string>();
+  await readKeys(client, (key) => gone.add(key));
+  await commitFile(scene, "trawlbenchfirst");
+  await trawl.sync(name);
+  const came = new Set<string>();
+  await readKeys(client, (key) => {
+    if (!gone.delete(key)) came.add(key);
+  });
+  const delta = await client.changes(query, receiptUrl);
+  requireSame(came, keysOf(delta, "newer"));
+  requireSame(gone, keysOf(delta, "older"));
+  return delta.changes.length;
+}
+
+const keyOf = (path: string, lineNumber: number | undefined, text: string | undefined): string =>
+  `${path}\0${lineNumber}\0${text}`;
+
+async function readKeys(client: SearchClient, add: (key: string) => void): Promise<void> {
+  await client.matches({ q: query }, ({ path = "", lineMatches = [] }) => {
+    for (const match of lineMatches) add(keyOf(path, match.lineNumber, match.line));
+  });
+}
+
+/** The lines that only one side has. */
+function keysOf({ changes }: ChangesAnswer, side: "older" | "newer"): Set<string> {
+  const keys = new Set<string>();
+  for (const { change, path, lineNumber, line: text, from } of changes) {
+    if (side === "newer" && change !== "went") keys.add(keyOf(path, lineNumber, text));
+    if (side === "older" && change === "went") keys.add(keyOf(path, lineNumber, text));
+    if (side === "older" && from !== undefined) keys.add(keyOf(from.path, from.lineNumber, text));
+  }
+  return keys;
+}
+
+function requireSame(expected: ReadonlySet<string>, given: ReadonlySet<string>): void {
+  const only = [...expected].find((key) => !given.has(key)) ?? [...given].find((key) => !expected.has(key));
+  if (only === undefined && expected.size > 0) return;
+  throw new TrawlError("internal", `what changed differs from two whole answers at ${JSON.stringify(only)}`);
+}
