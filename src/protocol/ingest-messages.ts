@@ -81,6 +81,8 @@ export interface SyncInput {
   readonly rebuild: boolean;
   /** True to fetch everything into a new mirror, which replaces the old one if the fetch succeeds. */
   readonly recreate: boolean;
+  /** True if somebody has asked for this sync: there is probably something to fetch. */
+  readonly isRequested: boolean;
   /** True if the outcome may be `lacking`, which requests a new fetch of everything. */
   readonly mayRefetch: boolean;
 }

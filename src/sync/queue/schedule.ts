@@ -19,6 +19,8 @@ export class Schedule {
   rebuild = false;
   /** True until a task that fetches everything again has started. */
   recreate = false;
+  /** True from the time at which somebody asks for a sync, probably because of a push, until its task starts. */
+  isRequested = false;
   /** Callers that wait for the next task to start, and callers that wait for the running one to end. */
   readonly #waiters: Waiter[] = [];
   readonly #attending: Waiter[] = [];

@@ -48,8 +48,7 @@ export class SyncQueue {
     if (this.#tasks.suspended !== undefined) return Promise.reject(this.#tasks.suspended);
     if (this.#catalog.repository(id)?.removedAt !== "") return Promise.reject(wasRemoved());
     const done = this.schedule(id).wait();
-    this.#urgent.add(id);
-    this.#tasks.pump();
+    this.#addUrgent(id);
     return done;
   }
 
@@ -59,6 +58,11 @@ export class SyncQueue {
    */
   request(id: number): void {
     if (this.#catalog.repository(id)?.removedAt !== "" || this.#tasks.isStopping) return;
+    this.#addUrgent(id);
+  }
+
+  #addUrgent(id: number): void {
+    this.schedule(id).isRequested = true;
     this.#urgent.add(id);
     this.#tasks.pump();
   }

@@ -70,8 +70,9 @@ export class SyncRunner {
   #toInput(repository: Repository): SyncInput {
     const { queue, outcomes, quarantines } = this.#parts;
     const schedule = queue.schedule(repository.id);
-    const { rebuild, recreate } = schedule;
+    const { rebuild, recreate, isRequested } = schedule;
     schedule.recreate = false;
+    schedule.isRequested = false;
     if (recreate) outcomes.recordRecreation(repository.id);
     schedule.attend();
     const shards = this.#services.catalog
@@ -82,6 +83,7 @@ export class SyncRunner {
       shards,
       rebuild,
       recreate,
+      isRequested,
       mayRefetch: outcomes.mayRefetch(repository.id),
     };
   }

@@ -67,7 +67,7 @@ async function tryToFetch(
 
 async function fetchOne(
   dataFolder: string,
-  { repository, rebuild, recreate }: SyncInput,
+  { repository, rebuild, recreate, isRequested }: SyncInput,
   fetch: FetchSettings,
   stop: StopSignal,
 ): Promise<Fetched> {
@@ -75,7 +75,7 @@ async function fetchOne(
   const known = rebuild && !recreate ? await stateToRebuild(repository, mirror, stop) : undefined;
   const date = new Date().toISOString();
   if (known !== undefined) return { mirror, state: known, recreated: false, date };
-  const state = recreate ? await mirror.refetch(stop) : await mirror.sync(stop);
+  const state = recreate ? await mirror.refetch(stop) : await mirror.sync(stop, isRequested);
   return { mirror, state, recreated: recreate || state.recreated, date };
 }
 

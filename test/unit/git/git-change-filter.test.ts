@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { filterChanges } from "../../../src/git/history/change-filter.js";
@@ -109,7 +109,7 @@ t.test("lines that move, repeat, or change at both ends of a long file", async (
   t.ok(excluded > 100, `${excluded} of 480 are excluded`);
 });
 
-t.test("what the packs cannot tell is read", async (t) => {
+t.test("what cannot be told without git is read", async (t) => {
   const repository = GitFixture.create();
   t.teardown(() => repository.remove());
   const many = Array.from({ length: 200_000 }, (_, i) => `line ${i}`).join("\n");
@@ -128,7 +128,11 @@ t.test("what the packs cannot tell is read", async (t) => {
   t.strictSame(search(), [1, 2, 3], "a submodule, a large file and a large change");
   const loose = repository.commit({ branch: "main", files: { a: "else\n" } });
   const longer = await listCommits(path, [loose], [], neverStop);
-  t.strictSame([...filterChanges(path, longer, 0, 1, request, neverStop)], [0], "a loose object");
+  t.strictSame([...filterChanges(path, longer, 0, 1, request, neverStop)], [], "a loose commit");
+  const file = join(path, "objects", loose.slice(0, 2), loose.slice(2));
+  chmodSync(file, 0o600);
+  writeFileSync(file, "");
+  t.strictSame([...filterChanges(path, longer, 0, 1, request, neverStop)], [0], "an object that cannot be read");
   t.throws(() => filterChanges(path, list, 0, list.count, request, () => true), { code: "cancelled" });
   writeFileSync(join(path, "shallow"), `${loose}\n`);
   t.strictSame(search(), [0, 1, 2, 3, 4], "a shallow mirror");

@@ -17,18 +17,19 @@ import {
   testMirrorOptions,
 } from "../../support/git-mirror.js";
 
-for (const kind of ["path, bare", "path, worktree", "file URL", "sha256"] as const) {
+for (const kind of ["path, bare", "path, worktree", "file URL", "sha256", "path, each sync requested"] as const) {
   t.test(`the life cycle of a repository: ${kind}`, async (t) => {
+    const isRequested = kind === "path, each sync requested";
     const source = fixture(t, kind === "path, worktree" ? "worktree" : "bare", kind === "sha256" ? "sha256" : "sha1");
     const mirror = await openMirror(source, kind === "file URL" ? `file://${source.path}` : source.path);
-    const sync = async (): Promise<string> => printSync(await mirror.sync(neverStop));
+    const sync = async (): Promise<string> => printSync(await mirror.sync(neverStop, isRequested));
 
     t.equal(await sync(), "same null [] []", "empty repository");
     const first = source.commit({ branch: "main", files: { a: "1" } });
     t.equal(await sync(), "changed main [main] []", "first commit");
     t.equal(await sync(), "same main [main] []", "nothing new");
     const second = source.commit({ branch: "main", files: { a: "2" } });
-    const state = await mirror.sync(neverStop);
+    const state = await mirror.sync(neverStop, isRequested);
     t.match(state, { changed: true, headCommit: second }, "second commit");
     t.equal(state.branches.get("main"), second);
 
@@ -45,7 +46,7 @@ for (const kind of ["path, bare", "path, worktree", "file URL", "sha256"] as con
     t.equal(await sync(), "changed main [main,topic] [heavy]", "deleted tag");
 
     const forced = source.commit({ branch: "main", files: { c: "1" }, orphan: true });
-    t.match(await mirror.sync(neverStop), { changed: true, headCommit: forced }, "force-push");
+    t.match(await mirror.sync(neverStop, isRequested), { changed: true, headCommit: forced }, "force-push");
 
     source.git("branch", "-m", "main", "trunk");
     source.setHead("trunk");
@@ -64,22 +65,24 @@ for (const kind of ["path, bare", "path, worktree", "file URL", "sha256"] as con
   });
 }
 
-t.test("a detached HEAD, with and without branches", async (t) => {
-  const source = fixture(t, "worktree");
-  const first = source.commit({ branch: "main", files: { a: "1" } });
-  const second = source.commit({ branch: "main", files: { a: "2" } });
-  source.detachHead(first);
-  const mirror = await openMirror(source);
-  t.match(await mirror.sync(neverStop), { changed: true, defaultBranch: null, headCommit: first });
-  t.equal((await mirror.sync(neverStop)).changed, false);
-  source.detachHead(second);
-  source.deleteBranch("main");
-  const gone = await mirror.sync(neverStop);
-  t.match(gone, { changed: true, defaultBranch: null, headCommit: second });
-  t.equal(gone.branches.size, 0);
-  t.equal((await mirror.sync(neverStop)).changed, false);
-  t.equal((await listTree(mirror.directory, second, "without-sizes", neverStop)).length, 1);
-});
+for (const isRequested of [false, true]) {
+  t.test(`a detached HEAD, with and without branches${isRequested ? ", each sync requested" : ""}`, async (t) => {
+    const source = fixture(t, "worktree");
+    const first = source.commit({ branch: "main", files: { a: "1" } });
+    const second = source.commit({ branch: "main", files: { a: "2" } });
+    source.detachHead(first);
+    const mirror = await openMirror(source);
+    t.match(await mirror.sync(neverStop, isRequested), { changed: true, defaultBranch: null, headCommit: first });
+    t.equal((await mirror.sync(neverStop, isRequested)).changed, false);
+    source.detachHead(second);
+    source.deleteBranch("main");
+    const gone = await mirror.sync(neverStop, isRequested);
+    t.match(gone, { changed: true, defaultBranch: null, headCommit: second });
+    t.equal(gone.branches.size, 0);
+    t.equal((await mirror.sync(neverStop, isRequested)).changed, false);
+    t.equal((await listTree(mirror.directory, second, "without-sizes", neverStop)).length, 1);
+  });
+}
 
 t.test("unusual ref names", async (t) => {
   const source = fixture(t);
