@@ -1,4 +1,4 @@
-import { callAfter, monotonicMs } from "../../base/deadline.js";
+import { callAfter, monotonicMs, type PendingCall } from "../../base/deadline.js";
 import type { Repository } from "../../model/repository.js";
 import type { IngestPool } from "../../pool/ingest-pool.js";
 import type { IndexTasks } from "./index-tasks.js";
@@ -39,8 +39,9 @@ export class SyncScheduler {
   #slowTaskCount = 0;
   /** Set while nothing but syncs is started. */
   isHeld = false;
-  /** When the pause after the last sync ends, and when the first of the pauses without other work in between began. */
-  #pauseEndMs = 0;
+  /** The end of the pause after the last sync; undefined if it is over. */
+  #pauseEnd: PendingCall | undefined;
+  /** When the first of the pauses without other work in between began. */
   #pausedSinceMs: number | undefined;
 
   constructor(
@@ -64,7 +65,7 @@ export class SyncScheduler {
     while (this.#usualTaskCount < this.#pool.workerCount && !this.#tasks.isStopping) {
       const batch = this.#queue.takeBatch(this.#pool.workerCount);
       if (batch.length > 0) this.#tasks.track(this.#run(batch, false));
-      else if (this.isHeld || this.#isPausing() || !this.#startOther()) return;
+      else if (this.isHeld || this.#pauseEnd !== undefined || !this.#startOther()) return;
     }
     // All other threads may be waiting for remotes that are not known to be slow yet: syncs that a caller waits for run
     // in addition to them.
@@ -87,12 +88,11 @@ export class SyncScheduler {
   #beginPause(): void {
     const nowMs = monotonicMs();
     this.#pausedSinceMs ??= nowMs;
-    this.#pauseEndMs = Math.min(nowMs + pauseMs, this.#pausedSinceMs + pauseMsMax);
-    callAfter(this.#pauseEndMs - nowMs, () => this.#tasks.pump());
-  }
-
-  #isPausing(): boolean {
-    return this.#pausedSinceMs !== undefined && monotonicMs() < this.#pauseEndMs;
+    this.#pauseEnd?.cancel();
+    this.#pauseEnd = callAfter(Math.max(0, Math.min(pauseMs, this.#pausedSinceMs + pauseMsMax - nowMs)), () => {
+      this.#pauseEnd = undefined;
+      this.#tasks.pump();
+    });
   }
 
   get #usualTaskCount(): number {
