@@ -77,10 +77,7 @@ export class SearchClient {
     return isFound;
   }
 
-  async #read(
-    params: Readonly<Record<string, string>>,
-    take: (event: string, data: unknown) => void,
-  ): Promise<void> {
+  async #read(params: Readonly<Record<string, string>>, take: (event: string, data: unknown) => void): Promise<void> {
     const url = `${this.#url}/.api/search/stream?${new URLSearchParams({ v: "V3", ...params }).toString()}`;
     const response = await new Promise<IncomingMessage>((resolve, reject) =>
       request(url, { agent: this.#agent }, resolve).on("error", reject).end(),

@@ -104,7 +104,10 @@ async function measure(context: SuiteContext, results: Results): Promise<void> {
   results.less(deltaTask, whole, "ms", deltaTimes);
   results.list("Push to searchable");
   for (const { name, times } of rows) results.less(pushTask, name, "ms", times);
-  addTargets(results, rows.map(({ name }) => name));
+  addTargets(
+    results,
+    rows.map(({ name }) => name),
+  );
 }
 
 function addTargets(results: Results, subjects: readonly string[]): void {
@@ -112,7 +115,13 @@ function addTargets(results: Results, subjects: readonly string[]): void {
   results.atMost(deltaTask, "ms", delta, { must: 20, aim: 5 }, results.spread(deltaTask, whole));
   for (const subject of subjects) {
     const p50 = results.median(pushTask, subject);
-    results.atMost(`${pushTask} ${subject}, p50`, "ms", p50, { must: 100, aim: 100 }, results.spread(pushTask, subject));
+    results.atMost(
+      `${pushTask} ${subject}, p50`,
+      "ms",
+      p50,
+      { must: 100, aim: 100 },
+      results.spread(pushTask, subject),
+    );
   }
   results.plot({
     name: "changes-push",
@@ -121,7 +130,10 @@ function addTargets(results: Results, subjects: readonly string[]): void {
     y: axis("time, ms", "log"),
     series: subjects.map((subject) => {
       const sorted = [...results.values(pushTask, subject)].sort((a, b) => a - b);
-      return line(subject, sorted.map((y, i) => ({ x: (100 * (i + 1)) / sorted.length, y })));
+      return line(
+        subject,
+        sorted.map((y, i) => ({ x: (100 * (i + 1)) / sorted.length, y })),
+      );
     }),
   });
 }

@@ -64,7 +64,9 @@ export function addRepo(program: Command): void {
     .addOption(dataOption())
     .description("Fetch and index a repository immediately, or all repositories if no name is given.")
     .option("--wait <commit>", "return when searches cover this commit, given by its full id; fail if none can")
-    .action((name: string | undefined, typed: { data: string; wait?: string }) => commands(typed).sync(name, typed.wait));
+    .action((name: string | undefined, typed: { data: string; wait?: string }) =>
+      commands(typed).sync(name, typed.wait),
+    );
 }
 
 /** Adds the options for attributes of a repository. */

@@ -66,7 +66,7 @@ export interface Addon {
   populate(bytes: Uint8Array): void;
   /** When the heap of this thread, which must be a worker's, reaches its limit, the word is set and the thread ends. */
   guardHeap(reached: Uint32Array): void;
-  /** `strings`: the index and the pack of each, each terminated by a zero byte. */
+  /** `strings`: the folder of loose objects, then the index and the pack of each, each terminated by a zero byte. */
   openPacks(strings: Uint8Array, packCount: number, oidBytes: number, memoryBytesMax: number): OpenPacks;
   closePacks(packs: OpenPacks): void;
   /** Writes kind and size of each to `out`; false if one of the words of `stop` is set. */

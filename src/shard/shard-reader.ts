@@ -111,8 +111,7 @@ export class ShardReader {
   verify(part: "index" | "content" | "documents"): void {
     if (part === "documents") this.#sections.verify((section) => documentSections.has(section));
     else this.#sections.verify((section) => (section === "content") === (part === "content"));
-    const fault =
-      part === "index" ? structureFault(this) : part === "documents" ? documentFault(this) : undefined;
+    const fault = part === "index" ? structureFault(this) : part === "documents" ? documentFault(this) : undefined;
     if (fault !== undefined) this.#sections.fail(fault);
   }
 

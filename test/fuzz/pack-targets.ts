@@ -183,11 +183,15 @@ function hostileDelta(random: Random): Buffer {
 
 function readHostile(input: Buffer): void {
   const folder = join(packFolder(parted(input)), "objects", "pack");
-  const packs = Packs.open(join(folder, ".."), [{ index: join(folder, "pack-a.idx"), pack: join(folder, "pack-a.pack") }], {
-    oidBytes: 20,
-    memoryBytesMax: smallBudget,
-    stop: neverStop,
-  });
+  const packs = Packs.open(
+    join(folder, ".."),
+    [{ index: join(folder, "pack-a.idx"), pack: join(folder, "pack-a.pack") }],
+    {
+      oidBytes: 20,
+      memoryBytesMax: smallBudget,
+      stop: neverStop,
+    },
+  );
   if (packs === undefined) return;
   try {
     const oids = Buffer.from(hostileOids.join(""), "hex");

@@ -24,7 +24,9 @@ export function filterChanges(
   const { oids, oidBytes } = list;
   const verdicts = new Uint8Array(to - from).fill(1);
   // In a shallow mirror, git takes a commit whose parents are missing for one without parents.
-  const objects = existsSync(join(directory, "shallow")) ? undefined : StoredObjects.open(directory, oidBytes * 2, stop);
+  const objects = existsSync(join(directory, "shallow"))
+    ? undefined
+    : StoredObjects.open(directory, oidBytes * 2, stop);
   try {
     for (let at = from; objects !== undefined && at < to; at += commitsPerCall) {
       const end = Math.min(to, at + commitsPerCall);

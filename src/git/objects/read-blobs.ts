@@ -99,7 +99,8 @@ async function readStored(
     if (size > contentBytesMax) pending = onBlob(i, { kind: "too-large", contentBytes: size });
     else {
       const content = size < 0 ? undefined : place(size);
-      if (content !== undefined && objects.readBlob(oids[i], content)) pending = onBlob(i, { kind: "content", content });
+      if (content !== undefined && objects.readBlob(oids[i], content))
+        pending = onBlob(i, { kind: "content", content });
       else others.push(i);
     }
     if (pending !== undefined) await pending;

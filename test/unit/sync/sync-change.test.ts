@@ -28,9 +28,12 @@ t.test("a shard of which no document is left is removed by the same change", (t)
   const result = { outcomes: [outcome], shards: [] } as unknown as SyncTaskResult;
   const change = toCatalogChange(catalog, new LossJudge("test"), result);
   t.same(change.removedShardIds, [2, 3]);
-  t.same([...(change.tombstones ?? [])], [
-    [1, [4]],
-    [9, [0]],
-  ]);
+  t.same(
+    [...(change.tombstones ?? [])],
+    [
+      [1, [4]],
+      [9, [0]],
+    ],
+  );
   t.end();
 });
