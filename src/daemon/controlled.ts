@@ -21,7 +21,7 @@ export interface Controlled {
   readonly backups: Backups;
   readonly connections: Connections;
   /** See `waitForCommit` in browse. */
-  waitForCommit(commit: AwaitedCommit): Promise<void>;
+  readonly waitForCommit: (commit: AwaitedCommit) => Promise<void>;
   /** Reloads the configuration. If it is invalid, rejects with the errors, and nothing has changed. */
   reload(mayRemoveMost: boolean): Promise<ReloadResult>;
   /** Base of the URLs in responses; without a trailing slash. */

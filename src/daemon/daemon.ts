@@ -11,14 +11,11 @@ import { lazy } from "../base/lazy.js";
 import type { Log } from "../base/log.js";
 import { LoopDelayMeter } from "../base/loop-delay.js";
 import { resultWhileYielding } from "../base/yielding.js";
-import { type AwaitedCommit, waitForCommit } from "../browse/commit-wait.js";
-import { type GraphqlServices, RequestContext } from "../browse/request-context.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { ControlServer } from "../http/server/control-server.js";
 import type { HttpServer } from "../http/server/uws.js";
 import { limitUnsentBytes, widenSendBuffers } from "../native/socket/socket.js";
 import { Connections } from "../codehost/connections.js";
-import { operatorViewer } from "../model/viewer.js";
 import type { Searcher } from "../search/searcher.js";
 import type { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import type { SyncManager } from "../sync/sync-manager.js";
@@ -27,7 +24,7 @@ import { checkRepository } from "./config/repositories.js";
 import { differingOptions } from "./config.js";
 import type { Controlled, ReloadResult } from "./controlled.js";
 import type { ResolvedOptions } from "./options.js";
-import { createGraphqlExecutor, createGraphqlServices } from "./parts/graphql-parts.js";
+import { commitWaiter, createGraphqlExecutor, createGraphqlServices } from "./parts/graphql-parts.js";
 import { mcpLoader } from "./parts/mcp-parts.js";
 import { warmUpSteps } from "./parts/warm-up.js";
 import { createHttpServer } from "./parts/http-parts.js";
@@ -55,9 +52,6 @@ const unsentBytesMax = 128 * 1024;
  */
 const lastBytesMax = 1024 * 1024;
 
-/** How long a command waits for a commit: a first fetch may take this long. */
-const commitWaitMs = 3_600_000;
-
 /** The actor that creates the first account. */
 const programItself: Actor = { who: "trawld", sudoBy: undefined, from: "start" };
 
@@ -76,9 +70,9 @@ export class Daemon implements Controlled {
   readonly tokenLifetimes: TokenLifetimes;
   readonly backups: Backups;
   readonly connections: Connections;
+  readonly waitForCommit: Controlled["waitForCommit"];
   /** Resolves with the reason when the durable state of a store is unknown. */
   readonly storeLost: Promise<string>;
-  readonly #services: GraphqlServices;
   readonly #server: HttpServer;
   readonly #control: ControlServer;
   /** Created lazily: parsing the schema takes 0.1 s, which would delay the first searches. */
@@ -111,11 +105,11 @@ export class Daemon implements Controlled {
     const graphql = lazy(() => createGraphqlExecutor(options, services, parts));
     this.#options = options;
     this.#parts = parts;
-    this.#services = services;
     this.#control = control;
     const mcp = mcpLoader(options, parts);
     this.#warmUpSteps = warmUpSteps(parts, graphql, mcp);
     this.#server = createHttpServer(options, parts, { webhookSecrets, services, graphql, mcp });
+    this.waitForCommit = commitWaiter(services);
     this.catalog = parts.catalog;
     this.searcher = parts.searcher;
     this.sync = parts.sync;
@@ -167,10 +161,6 @@ export class Daemon implements Controlled {
       `${missing.length} shards are missing from the store; their repositories will be indexed again from their mirrors`,
     );
     for (const { id } of missing) this.sync.repairs.repair(id);
-  }
-
-  async waitForCommit(commit: AwaitedCommit): Promise<void> {
-    await waitForCommit(commit, new RequestContext(this.#services, operatorViewer, "", commitWaitMs));
   }
 
   /** Known once the port is open. */

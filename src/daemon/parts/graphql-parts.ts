@@ -1,9 +1,12 @@
 import { lazy } from "../../base/lazy.js";
+import { waitForCommit } from "../../browse/commit-wait.js";
 import { GitCache } from "../../browse/git-reads.js";
 import type { Connections } from "../../codehost/connections.js";
-import type { GraphqlServices } from "../../browse/request-context.js";
+import { type GraphqlServices, RequestContext } from "../../browse/request-context.js";
 import { GraphqlExecutor } from "../../graphql/execution/executor.js";
 import { createSchema } from "../../graphql/execution/schema.js";
+import { operatorViewer } from "../../model/viewer.js";
+import type { Controlled } from "../controlled.js";
 import type { ResolvedOptions } from "../options.js";
 import { checkConfiguration } from "../reread-options.js";
 import { addRemote } from "../remote-repository.js";
@@ -41,6 +44,14 @@ export function createGraphqlServices(
     checkConfiguration: (text) => checkConfiguration(options.typed, text),
     siteId: siteId(options.data),
   };
+}
+
+/** How long a command waits for a commit: a first fetch may take this long. */
+const commitWaitMs = 3_600_000;
+
+/** Waits for commits in the name of the operator. */
+export function commitWaiter(services: GraphqlServices): Controlled["waitForCommit"] {
+  return (commit) => waitForCommit(commit, new RequestContext(services, operatorViewer, "", commitWaitMs));
 }
 
 /** Parses the schema, which takes 0.1 s. */

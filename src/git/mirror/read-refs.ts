@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { TrawlError } from "../../base/errors.js";
 import { objectKinds } from "../../native/packs/packs.js";
 import { StoredObjects } from "../objects/stored-objects.js";
 import type { StopSignal } from "../run/run.js";
@@ -10,7 +11,7 @@ import { detachedHeadRef, isOid, toLocalListing, type RefListing } from "./refs.
 /** What git writes at the beginning of a file of packed refs. */
 const packedHeader = "# pack-refs with: peeled fully-peeled sorted \n";
 
-/** What `git check-ref-format` rejects, and names that only this file has to be careful with. */
+/** What `git check-ref-format` rejects. */
 const unusualName = /[\0-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|\/\.|\.lock(\/|$)|[./]$/;
 
 /** A tag may refer to a tag. */
@@ -27,6 +28,16 @@ type Refs = Map<string, string>;
  * Caller guarantees: no git writes to the mirror. Throws `cancelled` if stopped.
  */
 export function readRefs(directory: string, stop: StopSignal): RefListing | undefined {
+  try {
+    return readUsualRefs(directory, stop);
+  } catch (error) {
+    if (error instanceof TrawlError) throw error;
+    // A file cannot be read.
+    return undefined;
+  }
+}
+
+function readUsualRefs(directory: string, stop: StopSignal): RefListing | undefined {
   const refs: Refs = new Map();
   const peeled: Refs = new Map();
   if (!readPacked(directory, refs, peeled)) return undefined;

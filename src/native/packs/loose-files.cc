@@ -8,6 +8,9 @@
 namespace trawl {
 namespace {
 
+// Of a file, enough to decompress the head of its object.
+constexpr size_t startBytes = 4096;
+
 // The longest kind, a space, twenty digits and a zero byte are shorter.
 constexpr size_t headBytesMax = 32;
 
@@ -32,10 +35,12 @@ std::string LooseFiles::path(const uint8_t* oid) const {
   return path;
 }
 
-size_t LooseFiles::readStart(const uint8_t* oid, uint8_t* out) const {
+bool LooseFiles::describe(const uint8_t* oid, Inflater& inflater, LooseHead* head) const {
   LooseFile file(*this, oid);
+  uint8_t start[startBytes];
   size_t length = file.length() < startBytes ? file.length() : startBytes;
-  return file.read(out, length) ? length : 0;
+  if (!file.isOpen() || !file.read(start, length)) return false;
+  return parseLooseHead({start, length}, file.length(), inflater, head) && head->size <= UINT32_MAX;
 }
 
 // Anything but a regular file, such as a pipe, which would block, is no object.
@@ -56,7 +61,6 @@ LooseFile::~LooseFile() {
 }
 
 bool LooseFile::read(uint8_t* out, size_t count) const {
-  if (descriptor_ < 0) return false;
   for (size_t done = 0; done < count;) {
     ssize_t got = pread(descriptor_, out + done, count - done, static_cast<off_t>(done));
     if (got <= 0) return false;
@@ -65,7 +69,7 @@ bool LooseFile::read(uint8_t* out, size_t count) const {
   return true;
 }
 
-bool parseLooseHead(Text packed, Inflater& inflater, LooseHead* head) {
+bool parseLooseHead(Text packed, size_t fileBytes, Inflater& inflater, LooseHead* head) {
   uint8_t start[headBytesMax];
   size_t length = inflater.inflateStart(packed, start, sizeof start);
   const void* end = memchr(start, 0, length);
@@ -80,7 +84,7 @@ bool parseLooseHead(Text packed, Inflater& inflater, LooseHead* head) {
       size = size * 10 + (start[at] - '0');
     }
     *head = {row.kind, size, headLength + 1};
-    return true;
+    return size <= fileBytes * deflateRatioMax;
   }
   return false;
 }

@@ -10,22 +10,28 @@
 
 namespace trawl {
 
+// What precedes the bytes of an object: its kind, its size and a zero byte, of this length together.
+struct LooseHead {
+  ObjectKind kind;
+  uint64_t size;
+  size_t length;
+};
+
+// `packed` is the beginning of a file of `fileBytes`. False if it is not that of an object, or if the size is more than the
+// file can decompress to.
+bool parseLooseHead(Text packed, size_t fileBytes, Inflater& inflater, LooseHead* head);
+
 // The folder `objects` of a repository.
 class LooseFiles {
  public:
   LooseFiles(const char* folder, size_t oidBytes) : folder_(folder), oidBytes_(oidBytes) {}
 
-  // Of a file, enough to decompress the head of its object.
-  static constexpr size_t startBytes = 4096;
-
-  // Reads the first bytes of the object's file; returns how many there are, 0 if there is no such file.
-  size_t readStart(const uint8_t* oid, uint8_t* out) const;
-
- private:
-  friend class LooseFile;
-
   std::string path(const uint8_t* oid) const;
 
+  // Reads only the beginning of the file. False if there is none, or if the object has 4 GiB or more.
+  bool describe(const uint8_t* oid, Inflater& inflater, LooseHead* head) const;
+
+ private:
   std::string folder_;
   size_t oidBytes_;
 };
@@ -48,15 +54,5 @@ class LooseFile {
   int descriptor_;
   size_t length_ = 0;
 };
-
-// What precedes the bytes of an object: its kind, its size and a zero byte, of this length together.
-struct LooseHead {
-  ObjectKind kind;
-  uint64_t size;
-  size_t length;
-};
-
-// `packed` is the beginning of the file. False if it is not that of an object.
-bool parseLooseHead(Text packed, Inflater& inflater, LooseHead* head);
 
 }  // namespace trawl

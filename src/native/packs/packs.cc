@@ -88,27 +88,23 @@ bool Packs::describe(const uint8_t* oid, ObjectKind* kind, uint64_t* size) {
   PackFile::Head head;
   if (find(oid, &position, &head)) return sizeOf(*packs_[position.pack], head, size) && kindOf(position, kind);
   LooseHead loose;
-  uint8_t start[LooseFiles::startBytes];
-  size_t length = loose_.readStart(oid, start);
-  if (length == 0 || !parseLooseHead({start, length}, inflater_, &loose) || loose.size > UINT32_MAX) return false;
+  if (!loose_.describe(oid, inflater_, &loose)) return false;
   *kind = loose.kind;
   *size = loose.size;
   return true;
 }
 
-// Unpacks a loose object: `whole` is its head and its bytes, which are at most `bytesMax`.
-Found Packs::readLoose(const uint8_t* oid, LooseHead* head, std::shared_ptr<OwnBytes>* whole, size_t bytesMax, const StopFlags& stop) {
+// Unpacks a loose object of at most `bytesMax` bytes.
+Found Packs::readLoose(const uint8_t* oid, LooseObject* object, size_t bytesMax, const StopFlags& stop) {
   LooseFile file(loose_, oid);
   if (!file.isOpen()) return Found::no;
   std::shared_ptr<OwnBytes> packed = allocate(file.length());
   if (packed == nullptr) return Found::tooLarge;
   Text text = {packed->data, packed->length};
-  if (!file.read(packed->data, packed->length) || !parseLooseHead(text, inflater_, head)) return Found::no;
-  if (head->size > text.length * deflateRatioMax) return Found::no;
-  if (head->size > bytesMax) return Found::tooLarge;
-  *whole = allocate(head->length + static_cast<size_t>(head->size));
-  if (*whole == nullptr) return Found::tooLarge;
-  if (inflater_.inflate(text, (*whole)->data, (*whole)->length, stop)) return Found::yes;
+  if (!file.read(packed->data, text.length) || !parseLooseHead(text, text.length, inflater_, &object->head)) return Found::no;
+  if (object->head.size <= bytesMax) object->whole = allocate(object->head.length + static_cast<size_t>(object->head.size));
+  if (object->whole == nullptr) return Found::tooLarge;
+  if (inflater_.inflate(text, object->whole->data, object->whole->length, stop)) return Found::yes;
   return stop.areSet() ? Found::stopped : Found::no;
 }
 
@@ -140,12 +136,11 @@ Found Packs::read(const uint8_t* oid, uint8_t* out, size_t size, const StopFlags
   PackFile::Head head;
   if (stop.areSet()) return Found::stopped;
   if (!find(oid, &position, &head)) {
-    LooseHead loose;
-    std::shared_ptr<OwnBytes> whole;
-    Found found = readLoose(oid, &loose, &whole, size, stop);
-    if (found != Found::yes || loose.size != size) return found == Found::yes ? Found::no : found;
-    memcpy(out, whole->data + loose.length, size);
-    return Found::yes;
+    LooseObject loose;
+    Found found = readLoose(oid, &loose, size, stop);
+    if (found == Found::yes && loose.head.size != size) return Found::no;
+    if (found == Found::yes) memcpy(out, loose.whole->data + loose.head.length, size);
+    return found;
   }
   const PackFile& pack = *packs_[position.pack];
   if (head.kind != ObjectKind::none) {
@@ -199,13 +194,12 @@ Found Packs::readCached(const uint8_t* oid, ObjectKind kind, size_t bytesMax, Sh
 }
 
 Found Packs::readLooseOf(const uint8_t* oid, ObjectKind kind, size_t bytesMax, SharedBytes* bytes, const StopFlags& stop) {
-  LooseHead head;
-  std::shared_ptr<OwnBytes> whole;
-  Found found = readLoose(oid, &head, &whole, bytesMax, stop);
-  if (found != Found::yes || head.kind != kind) return found == Found::yes ? Found::no : found;
-  std::shared_ptr<OwnBytes> content = allocate(static_cast<size_t>(head.size));
+  LooseObject loose;
+  Found found = readLoose(oid, &loose, bytesMax, stop);
+  if (found != Found::yes || loose.head.kind != kind) return found == Found::yes ? Found::no : found;
+  std::shared_ptr<OwnBytes> content = allocate(static_cast<size_t>(loose.head.size));
   if (content == nullptr) return Found::tooLarge;
-  memcpy(content->data, whole->data + head.length, content->length);
+  memcpy(content->data, loose.whole->data + loose.head.length, content->length);
   *bytes = content;
   return Found::yes;
 }

@@ -97,13 +97,19 @@ class Packs {
     PackFile::Head head;
   };
 
+  // `whole` is the head and the bytes of the object.
+  struct LooseObject {
+    LooseHead head;
+    std::shared_ptr<OwnBytes> whole;
+  };
+
   struct Cached {
     SharedBytes bytes;
     std::list<uint64_t>::iterator use;
   };
 
   bool find(const uint8_t* oid, Position* position, PackFile::Head* head);
-  Found readLoose(const uint8_t* oid, LooseHead* head, std::shared_ptr<OwnBytes>* whole, size_t bytesMax, const StopFlags& stop);
+  Found readLoose(const uint8_t* oid, LooseObject* object, size_t bytesMax, const StopFlags& stop);
   Found readLooseOf(const uint8_t* oid, ObjectKind kind, size_t bytesMax, SharedBytes* bytes, const StopFlags& stop);
   bool kindOf(Position position, ObjectKind* kind) const;
   bool sizeOf(const PackFile& pack, const PackFile::Head& head, uint64_t* size);

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { neverStop } from "../../../src/base/stop-signal.js";
@@ -86,5 +86,8 @@ t.test("what is unusual is left to git", (t) => {
   }
   requireSame(t, repository, "as before");
   t.throws(() => readRefs(repository.path, () => true), { code: "cancelled" });
+  renameSync(join(repository.path, "refs/tags"), join(repository.path, "tags"));
+  writeFileSync(join(repository.path, "refs/tags"), "");
+  t.equal(readRefs(repository.path, neverStop), undefined, "a file in place of a folder");
   t.end();
 });
