@@ -13,6 +13,7 @@
         "kernel/loops-swar.cc",
         "kernel/loops.cc",
         "kernel/needle.cc",
+        "kernel/pattern-units.cc",
         "kernel/patterns-binding.cc",
         "kernel/patterns.cc",
         "kernel/posting-lists.cc",

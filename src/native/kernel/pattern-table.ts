@@ -1,5 +1,5 @@
 import type { PatternTable, WindowGroup } from "./pattern-kernel.js";
-import { exponent, filterBits, hashWords, joinHashes, windowBytesMax, wordsOf } from "./window-hash.js";
+import { exponent, filterBits, hashWords, joinHashes, windowBytesMax, readWords } from "./window-hash.js";
 
 interface GroupSize {
   readonly lengthMin: number;
@@ -49,7 +49,7 @@ export function* makePatternTable(
   foldAscii: boolean,
 ): Generator<undefined, PatternTable> {
   const groups: WindowGroup[] = [];
-  const words = wordsOf(literals);
+  const words = readWords(literals);
   yield;
   for (let from = 0; from + 1 < starts.length; from = groups[groups.length - 1].to) {
     const lengthOf = (i: number): number => starts[i + 1] - starts[i];

@@ -96,14 +96,14 @@ export function unitsOfPatterns(request: PatternUnits): boolean {
     // Twice as much: a sample is not exact.
     const sample = findLists(request, placeOf, step, Math.floor((2 * costMax) / step));
     if (sample === undefined) return false;
-    const count = sample.reduce((sum, lists) => sum + unitsOf(request, lists).length, 0);
+    const count = sample.reduce((sum, lists) => sum + findUnits(request, lists).length, 0);
     if (count * step > (32 * units.length) / 2) return false;
   }
   const found = findLists(request, placeOf, 1, costMax);
   if (found === undefined) return false;
   totals[0] = found.length;
   totals[1] = found.reduce((sum, [shortest]) => sum + bytesOfList(starts, shortest), 0);
-  for (const lists of found) for (const unit of unitsOf(request, lists)) units[unit >>> 5] |= 1 << (unit & 31);
+  for (const lists of found) for (const unit of findUnits(request, lists)) units[unit >>> 5] |= 1 << (unit & 31);
   return true;
 }
 
@@ -112,7 +112,7 @@ function bytesOfList(starts: Uint32Array, list: number): number {
 }
 
 /** The units that are in all lists. */
-function unitsOf({ postings, starts }: PatternUnits, lists: readonly number[]): Uint32Array {
+function findUnits({ postings, starts }: PatternUnits, lists: readonly number[]): Uint32Array {
   const units = new Uint32Array(bytesOfList(starts, lists[0]));
   return units.subarray(0, unitsOfLists(postings, starts, Uint32Array.from(lists), lists.length, units));
 }

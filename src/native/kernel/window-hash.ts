@@ -12,7 +12,7 @@ export function hashWindow(text: Uint8Array, at: number, windowBytes: number, fo
 /** The same of a window whose first four bytes are in one word, and the next ones in another; both may have more bytes. */
 export function hashWords(low: number, high: number, windowBytes: number): number {
   return (
-    (Math.imul(low & maskOf(windowBytes), 0x9e3779b1) + Math.imul(high & maskOf(windowBytes - 4), 0x85ebca77)) >>> 0
+    (Math.imul(low & makeMask(windowBytes), 0x9e3779b1) + Math.imul(high & makeMask(windowBytes - 4), 0x85ebca77)) >>> 0
   );
 }
 
@@ -29,12 +29,12 @@ export function joinHashes(first: number, last: number): number {
 }
 
 /** The lowest bytes of a word. */
-function maskOf(byteCount: number): number {
+function makeMask(byteCount: number): number {
   return byteCount >= 4 ? -1 : byteCount <= 0 ? 0 : (1 << (8 * byteCount)) - 1;
 }
 
 /** The four bytes at each position of a text, and of the seven positions after it: as if zeros followed it. */
-export function wordsOf(text: Uint8Array): Uint32Array {
+export function readWords(text: Uint8Array): Uint32Array {
   const words = new Uint32Array(text.length + windowBytesMax);
   let word = 0;
   for (let at = text.length - 1; at >= 0; at--) words[at] = word = (word << 8) | text[at];
