@@ -15,8 +15,9 @@ const output = join(checkout, "dist/web");
 // Files below this size are sent as they are: a packet holds them anyway.
 const compressedBytesMin = 512;
 
-const commonModules =
-  /\/src\/(base\/errors|web\/(api\/(api-error|event-stream|graphql)|route\/[a-z-]+|ui\/(delay|element|keys|parse-html|states|text-range)))\.tsx?$/;
+// The entry, and small modules that nearly every page needs: one file instead of a request for each.
+const mainModules =
+  /\/src\/(base\/errors|web\/(main|index|pages|api\/(api-error|event-stream|graphql|use-graphql)|route\/[a-z-]+|ui\/(delay|element|keys|parse-html|states|text-range)))\.tsx?$/;
 
 /** Modules that are made from other files of the checkout: the name, and what it exports. */
 const madeModules = {
@@ -57,11 +58,10 @@ await build({
     reportCompressedSize: false,
     // The console with its editor, which only its page loads.
     chunkSizeWarningLimit: 800,
-    // Small modules that nearly every page needs are one file, not one request each.
     rolldownOptions: {
       // On a busy machine each plugin would be reported as slow.
       checks: { pluginTimings: false },
-      output: { codeSplitting: { groups: [{ name: "common", test: commonModules, minSize: 0 }] } },
+      output: { codeSplitting: { groups: [{ name: "main", test: mainModules, minSize: 0 }] } },
     },
     target: "es2022",
     cssTarget: ["chrome123", "firefox120", "safari17.5"],
@@ -70,7 +70,7 @@ await build({
 
 rmSync(join(output, ".vite"), { recursive: true, force: true });
 const compressible = readdirSync(output).filter(
-  (name) => /\.(js|css|svg|json|ttf)$/.test(name) && name !== "manifest.json",
+  (name) => /\.(js|css|json|ttf)$/.test(name) && name !== "manifest.json",
 );
 await Promise.all(
   compressible.map(async (name) => {

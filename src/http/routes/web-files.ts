@@ -3,7 +3,7 @@ import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
-import type { WebPage } from "../../model/web-page.js";
+import { type WebPage, webPages } from "../../model/web-page.js";
 
 /** The folder that `make build` writes, beside the compiled program. */
 export const webFolder = fileURLToPath(new URL("../../../web", import.meta.url));
@@ -15,7 +15,7 @@ const typeOfExtension: ReadonlyMap<string, string> = new Map([
   [".js", "text/javascript; charset=utf-8"],
   [".css", "text/css; charset=utf-8"],
   [".json", "application/json"],
-  [".svg", "image/svg+xml"],
+  [".png", "image/png"],
   [".ttf", "font/ttf"],
   [".woff2", "font/woff2"],
 ]);
@@ -63,11 +63,14 @@ function readWebFiles(folder: string): WebFiles {
     files.set(name, { type, bytes, gzip: read(`${name}.gz`), brotli: read(`${name}.br`) });
   }
   const manifest = JSON.parse(readFileSync(join(folder, manifestName), "utf8")) as Manifest;
-  return {
-    document: readFileSync(join(folder, "index.html"), "utf8"),
-    find: (name) => files.get(name),
-    filesOf: ({ module }) => collectFiles(manifest, module),
-  };
+  const document = readFileSync(join(folder, "index.html"), "utf8");
+  const filesOf = new Map<string, readonly string[]>();
+  for (const { module } of webPages)
+    filesOf.set(
+      module,
+      collectFiles(manifest, module).filter((file) => !document.includes(file)),
+    );
+  return { document, find: (name) => files.get(name), filesOf: ({ module }) => filesOf.get(module) ?? [] };
 }
 
 const manifestName = "manifest.json";
@@ -77,7 +80,6 @@ type Manifest = Readonly<Record<string, ManifestEntry>>;
 
 interface ManifestEntry {
   readonly file: string;
-  readonly isEntry?: boolean;
   /** Keys of the manifest. */
   readonly imports?: readonly string[];
   readonly css?: readonly string[];
@@ -88,7 +90,7 @@ function collectFiles(manifest: Manifest, module: string): readonly string[] {
   const found = new Set<string>();
   const visit = (key: string): void => {
     const entry = manifest[key];
-    if (entry === undefined || entry.isEntry === true || seen.has(key)) return;
+    if (entry === undefined || seen.has(key)) return;
     seen.add(key);
     for (const file of [entry.file, ...(entry.css ?? [])]) found.add(file);
     for (const next of entry.imports ?? []) visit(next);

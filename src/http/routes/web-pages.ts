@@ -89,8 +89,9 @@ export function replyPage(
   status = 200,
 ): void {
   if (files === undefined) return response.reply(status, plainText, missingText(request));
-  const links = files.filesOf(page).map((file) => linkOfFile(file));
-  if (status === 200 && page.name === "code") links.push(...textLinks(request.path));
+  // The browser asks for a few things at a time, in this order: the text takes longest.
+  const links = status === 200 && page.name === "code" ? [...textLinks(request.path)] : [];
+  for (const file of files.filesOf(page)) links.push(linkOfFile(file));
   response.reply(status, documentHeaders, pageDocument(files, links, viewer, request.headers.get("cookie")));
 }
 

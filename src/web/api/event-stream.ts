@@ -3,6 +3,9 @@ import { ApiError, request } from "./api-error.js";
 /** Longer events are refused by every client of this interface. */
 const eventLengthMax = 16 << 20;
 
+/** How long events are taken at a time. After a pause many are there at once, and the browser must paint and answer. */
+const sliceMs = 8;
+
 type EventTaker = (name: string, data: string) => Promise<void> | undefined;
 
 /**
@@ -16,8 +19,10 @@ type EventTaker = (name: string, data: string) => Promise<void> | undefined;
 export async function readEvents(path: string, signal: AbortSignal, take: EventTaker): Promise<void> {
   const response = await request(path, { headers: { Accept: "text/event-stream" }, signal });
   if (response.body === null) throw new ApiError(response.status, "The answer is empty.");
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
   let pause: Promise<void> | undefined;
+  let sliceEndMs = performance.now() + sliceMs;
   const splitter = new EventSplitter((name, data) => {
     pause = take(name, data) ?? pause;
   });
@@ -27,10 +32,24 @@ export async function readEvents(path: string, signal: AbortSignal, take: EventT
       throw new ApiError(0, "The connection to the server broke off before the end.");
     });
     if (done) break;
-    splitter.push(value);
-    await pause;
+    splitter.push(decoder.decode(value, { stream: true }));
+    if (pause === undefined && performance.now() < sliceEndMs) continue;
+    await (pause ?? nextTask());
     pause = undefined;
+    sliceEndMs = performance.now() + sliceMs;
   }
+}
+
+/** Resolves in a task of its own, so that the browser can paint and answer before it. */
+function nextTask(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(undefined);
+  });
 }
 
 /** Splits text into events. Each is two lines, `event: NAME` and `data: JSON`, and an empty line. */

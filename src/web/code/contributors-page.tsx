@@ -2,6 +2,7 @@ import type { PagePath } from "../../model/page-path.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { Found, MissingRepository } from "./found.js";
 import { repositoryFilter, searchUrl } from "./urls.js";
+import { formatCount } from "../ui/numbers.js";
 
 interface Contributors {
   readonly repository: {
@@ -34,7 +35,7 @@ export function ContributorsPage({ path }: { readonly path: PagePath }) {
         return (
           <section class="panel" aria-label="Contributors">
             <h1 class="panel-head">
-              Contributors <span class="soft small">{totalCount.toLocaleString("en")}</span>
+              Contributors <span class="soft small">{formatCount(totalCount)}</span>
             </h1>
             <ul class="people">
               {nodes.map(({ count, person }) => (
@@ -42,7 +43,7 @@ export function ContributorsPage({ path }: { readonly path: PagePath }) {
                   <span>{person.displayName}</span>
                   <meter min={0} max={most} value={count} aria-label={`Commits of ${person.displayName}`} />
                   <a href={searchUrl(`${repositoryFilter(path)} type:commit author:"${person.email}"`)}>
-                    {count.toLocaleString("en")} {count === 1 ? "commit" : "commits"}
+                    {formatCount(count)} {count === 1 ? "commit" : "commits"}
                   </a>
                 </li>
               ))}

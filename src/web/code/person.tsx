@@ -9,7 +9,9 @@ export interface Signature {
 /** Fields of a `Signature`, for queries. */
 export const signatureFields = "{ date person { displayName email } }";
 
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+/** Made at the first use, which takes a while. */
+let relative: Intl.RelativeTimeFormat | undefined;
+
 const units = [
   ["year", 31_557_600],
   ["month", 2_629_800],
@@ -23,6 +25,7 @@ const units = [
 export function When({ date }: { readonly date: string }) {
   const seconds = (Date.parse(date) - serverTimeMs()) / 1000;
   const unit = units.find(([, size]) => Math.abs(seconds) >= size);
+  relative ??= new Intl.RelativeTimeFormat("en", { numeric: "auto" });
   const text = unit === undefined ? "just now" : relative.format(Math.round(seconds / unit[1]), unit[0]);
   return (
     <time dateTime={date} title={new Date(date).toLocaleString()}>

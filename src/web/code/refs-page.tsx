@@ -2,6 +2,7 @@ import { type PagePath, pageUrl, repositoryUrl } from "../../model/page-path.js"
 import { useGraphql } from "../api/use-graphql.js";
 import { State } from "../ui/states.js";
 import { Found, MissingRepository } from "./found.js";
+import { formatCount } from "../ui/numbers.js";
 
 interface Refs {
   readonly repository: {
@@ -37,7 +38,7 @@ export function RefsPage({ path }: { readonly path: PagePath }) {
         return (
           <section class="panel" aria-label={isTags ? "Tags" : "Branches"}>
             <h1 class="panel-head">
-              {isTags ? "Tags" : "Branches"} <span class="soft small">{gitRefs.totalCount.toLocaleString("en")}</span>
+              {isTags ? "Tags" : "Branches"} <span class="soft small">{formatCount(gitRefs.totalCount)}</span>
             </h1>
             <ul class="ref-list">
               {gitRefs.nodes.map(({ abbrevName, target }) => (

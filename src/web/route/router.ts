@@ -17,11 +17,13 @@ export function navigate(to: string, how: "push" | "replace" = "push"): void {
     window.location.assign(target);
     return;
   }
-  if (how === "push" && target.href !== address.peek().href) history.pushState(null, "", target);
-  else history.replaceState(null, "", target);
+  const from = address.peek();
   arrival.value = "other";
-  const isOtherPage = target.pathname !== address.peek().pathname;
+  // Requests begin with this, before the browser's own work for an entry of its history.
   address.value = target;
+  if (how === "push" && target.href !== from.href) history.pushState(null, "", target);
+  else history.replaceState(null, "", target);
+  const isOtherPage = target.pathname !== from.pathname;
   if (isOtherPage) window.scrollTo(0, 0);
 }
 

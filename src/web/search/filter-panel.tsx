@@ -3,6 +3,7 @@ import type { Filter } from "../../model/stream-events.js";
 import { addressOfQuery, type QueryState } from "../query/query-state.js";
 import { hasFilter, toggleFilter } from "./filter-toggle.js";
 import type { SearchRun } from "./search-run.js";
+import { formatCount } from "../ui/numbers.js";
 
 const kinds: readonly (readonly [kind: string, title: string])[] = [
   ["type", "Kinds of results"],
@@ -87,7 +88,7 @@ const wholeMax = 200;
 function FilterRow({ filter, query }: { readonly filter: Filter; readonly query: QueryState }) {
   const isOn = hasFilter(query.text, filter.value);
   const text = toggleFilter(query.text, filter.value);
-  const count = filter.count > 0 ? `${filter.count.toLocaleString("en")}${filter.exhaustive ? "" : "+"}` : "";
+  const count = filter.count > 0 ? `${formatCount(filter.count)}${filter.exhaustive ? "" : "+"}` : "";
   return (
     <li>
       <a href={addressOfQuery({ ...query, text })} aria-current={isOn ? "true" : undefined} title={filter.value}>

@@ -11,6 +11,9 @@ const resultHeightGuess = 110;
  */
 const resultsPerFrameMax = 8;
 
+/** The first frame has fewer, because someone waits for it; they fill most screens. */
+const firstResultsMax = 3;
+
 /** Makes the element of a result. */
 export type ResultView = (match: StreamMatch, key: string) => HTMLElement;
 
@@ -71,22 +74,24 @@ export class ResultList {
   }
 
   update(): void {
-    const [first, last] = this.#visibleGroups();
+    if (this.#store.groupCount === 0) return;
+    // For the first frame, where the list is must not be measured: the browser would lay out the page twice.
+    const isFirst = this.#shown.size === 0;
+    const [first, last] = this.#visibleGroups(isFirst ? 0 : -this.#host.getBoundingClientRect().top);
     for (const [index, { element: old }] of this.#shown) {
       if (index >= first && index <= last) continue;
       this.#sizes.unobserve(old);
       old.remove();
       this.#shown.delete(index);
     }
-    let left = resultsPerFrameMax;
+    let left = isFirst ? firstResultsMax : resultsPerFrameMax;
     for (let index = first; index <= last; index++) left -= this.#show(index, left);
     if (left <= 0) this.refresh();
     this.#setSpaces();
   }
 
-  /** The first and the last group that are at most a screen and a half away from the visible part. */
-  #visibleGroups(): readonly [first: number, last: number] {
-    const top = -this.#host.getBoundingClientRect().top;
+  /** The first and the last group that are at most a screen and a half away from the visible part, which begins at `top`. */
+  #visibleGroups(top: number): readonly [first: number, last: number] {
     const margin = window.innerHeight * 1.5;
     const count = this.#store.groupCount;
     let first = count;
@@ -121,14 +126,15 @@ export class ResultList {
   }
 
   #fill(index: number, group: ShownGroup, countMax: number): number {
-    const results = this.#store.read(index);
-    if (!(results instanceof Promise)) return this.#append(index, group, results, countMax);
+    const results = this.#store.read(index, group.count, Math.max(0, countMax));
+    if (!(results instanceof Promise)) return this.#append(index, group, results);
     group.element.style.minHeight = `${this.#heightOf(index)}px`;
     group.count = this.#store.countOf(index);
     results.then(
       (found) => {
         group.count = 0;
-        this.#append(index, group, found, found.length);
+        group.element.replaceChildren();
+        this.#append(index, group, found);
       },
       () => group.element.replaceChildren("These results could not be read again. Run the search once more."),
     );
@@ -136,12 +142,11 @@ export class ResultList {
   }
 
   /** A group that is not whole yet is as high as it is expected to become. */
-  #append(index: number, group: ShownGroup, results: readonly StreamMatch[], countMax: number): number {
-    const added = results.slice(group.count, group.count + Math.max(0, countMax));
+  #append(index: number, group: ShownGroup, added: readonly StreamMatch[]): number {
     const made = added.map((match, at) => this.#view(match, `${index}:${group.count + at}`));
     group.element.append(...made);
     group.count += added.length;
-    group.element.style.minHeight = group.count < results.length ? `${this.#heightOf(index)}px` : "";
+    group.element.style.minHeight = group.count < this.#store.countOf(index) ? `${this.#heightOf(index)}px` : "";
     return added.length;
   }
 

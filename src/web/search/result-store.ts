@@ -88,11 +88,11 @@ export class ResultStore {
     this.#waitingLength = 0;
   }
 
-  /** The results of a group; a promise if they are in a blob. */
-  read(index: number): readonly StreamMatch[] | Promise<readonly StreamMatch[]> {
+  /** Results of a group, at most `count` from the one with this index on; a promise of all of them if they are in a blob. */
+  read(index: number, from: number, count: number): readonly StreamMatch[] | Promise<readonly StreamMatch[]> {
     const group = this.#groups[index];
     if (group === undefined) return [];
-    if (group.blob === undefined) return parse(group.texts.join(","));
+    if (group.blob === undefined) return parse(group.texts.slice(from, from + count).join(","));
     return group.blob.slice(group.from, group.to).text().then(parse);
   }
 }

@@ -4,8 +4,7 @@ import { viewer } from "../route/viewer.js";
 import { ShareButton } from "./share-button.js";
 import { SaveSearch } from "./save-search.js";
 import type { SearchRun } from "./search-run.js";
-
-const numbers = new Intl.NumberFormat("en");
+import { formatCount } from "../ui/numbers.js";
 
 /** How much was found, in which time, and what can be done with it. */
 export function RunSummary({ run }: { readonly run: SearchRun }) {
@@ -49,7 +48,7 @@ function describe({ progress, state, store, version }: SearchRun): string {
   const { matchCount = 0, durationMs = 0, repositoriesCount, skipped = [] } = progress.value ?? {};
   const plus = skipped.some(({ reason }) => reason.includes("-limit")) ? "+" : "";
   const count = Math.max(matchCount, arrived);
-  const found = `${numbers.format(count)}${plus} ${count === 1 ? "match" : "matches"}`;
+  const found = `${formatCount(count)}${plus} ${count === 1 ? "match" : "matches"}`;
   switch (state.value) {
     case "searching":
       return arrived === 0 ? "Searching…" : `${found} so far`;
@@ -61,7 +60,7 @@ function describe({ progress, state, store, version }: SearchRun): string {
       const places =
         repositoriesCount === undefined
           ? ""
-          : ` in ${numbers.format(repositoriesCount)} ${repositoriesCount === 1 ? "repository" : "repositories"}`;
+          : ` in ${formatCount(repositoriesCount)} ${repositoriesCount === 1 ? "repository" : "repositories"}`;
       return progress.value === undefined ? "" : `${found}${places} · ${formatDuration(durationMs)}`;
     }
   }

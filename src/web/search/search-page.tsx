@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { queryOfAddress } from "../query/query-state.js";
-import { address, arrival } from "../route/router.js";
+import { address } from "../route/router.js";
 import { addKeys } from "../ui/keys.js";
 import { FilterPanel } from "./filter-panel.js";
 import { SearchHome } from "./search-home.js";
@@ -11,33 +11,29 @@ import { resultView } from "./results/result-views.js";
 import type { ResultState } from "./results/result-context.js";
 import { ResultList } from "./result-list.js";
 import { stepToResult } from "./result-steps.js";
-import { currentRun, showRun } from "./run-keeper.js";
+import { currentRun, followAddress } from "./run-keeper.js";
 import type { SearchRun } from "./search-run.js";
 import "./search-page.css";
 import "./results.css";
 
 /** `/search`: the results of the query in the address, or the start page. */
 export function SearchPage() {
-  const url = address.value;
-  const isEmpty = queryOfAddress(url).text.trim() === "";
-  // The search begins, and its list is there, before the browser paints.
+  const query = queryOfAddress(address.value);
+  const run = currentRun.value;
+  // The first search begins, and its list is there, before the browser paints.
+  useLayoutEffect(followAddress, []);
   useLayoutEffect(() => {
-    if (isEmpty) return undefined;
-    const query = queryOfAddress(url);
-    showRun(url.href, query, arrival.peek() === "history");
-    document.title = `${query.text} · Trawl`;
-    const run = currentRun.peek();
     if (run === undefined) return undefined;
     // When the page is left, the address has changed and the next page is scrolled already.
     const follow = (): void => {
       run.scrollY = window.scrollY;
     };
     window.addEventListener("scroll", follow, { passive: true });
-    return () => {
-      window.removeEventListener("scroll", follow);
-      run.stop();
-    };
-  }, [url, isEmpty]);
+    return () => window.removeEventListener("scroll", follow);
+  }, [run]);
+  useEffect(() => {
+    if (run !== undefined) document.title = `${run.query.text} · Trawl`;
+  }, [run]);
   useEffect(
     () =>
       addKeys([
@@ -46,9 +42,8 @@ export function SearchPage() {
       ]),
     [],
   );
-  if (isEmpty) return <SearchHome />;
-  const run = currentRun.value;
-  if (run === undefined || run.query.text !== queryOfAddress(url).text) return null;
+  if (query.text.trim() === "") return <SearchHome />;
+  if (run === undefined) return null;
   return (
     <div class="search-page">
       <h1 class="unseen">Search results</h1>
@@ -83,7 +78,7 @@ function Results({ run }: { readonly run: SearchRun }) {
     if (run.scrollY > 0) window.scrollTo(0, run.scrollY);
     // The first results are in the document at once, later ones with the next frame. An effect would begin to follow the
     // search only after a paint, and the first results are often there before.
-    const forget = run.version.subscribe((version) => (version <= 1 ? made.update() : made.refresh()));
+    const forget = run.version.subscribe((version) => (version === 1 ? made.update() : made.refresh()));
     return () => {
       forget();
       made.close();

@@ -33,6 +33,8 @@ export class SearchRun {
   readonly version = signal(0);
   /** Where the page was scrolled to when it was left. */
   scrollY = 0;
+  /** The newest filters, while the first results, which came with them, are not painted yet. */
+  #firstFilters: string | undefined;
   readonly #stop = new AbortController();
   #isComplete = false;
 
@@ -52,6 +54,7 @@ export class SearchRun {
     try {
       const path = `/search/stream?${streamParameters(this.query)}`;
       await readEvents(path, this.#stop.signal, (name, data) => this.#take(name, data));
+      this.#showFirstFilters();
       if (!this.#isComplete) throw new ApiError(0, "The connection to the server broke off before the end.");
       if (this.state.peek() === "searching") this.state.value = this.error.peek() === undefined ? "done" : "failed";
     } catch (error) {
@@ -69,7 +72,12 @@ export class SearchRun {
     this.store.add(data);
     this.version.value++;
     // Nothing competes with the paint of the first results: what follows waits in the connection.
-    return this.version.peek() === 1 ? painted() : undefined;
+    return this.version.peek() === 1 ? painted().then(() => this.#showFirstFilters()) : undefined;
+  }
+
+  #showFirstFilters(): void {
+    if (this.#firstFilters !== undefined) this.filters.value = JSON.parse(this.#firstFilters) as Filter[];
+    this.#firstFilters = undefined;
   }
 
   #takeOther(name: string, data: string): void {
@@ -78,7 +86,8 @@ export class SearchRun {
         this.progress.value = JSON.parse(data) as Progress;
         return;
       case "filters":
-        this.filters.value = JSON.parse(data) as Filter[];
+        if (this.version.peek() === 0 || this.#firstFilters !== undefined) this.#firstFilters = data;
+        else this.filters.value = JSON.parse(data) as Filter[];
         return;
       case "alert":
         this.alert.value = JSON.parse(data) as Alert;

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { keyListOpen } from "../ui/keys.js";
 import { theme, switchTheme } from "../ui/theme.js";
-import iconUrl from "../ui/icon.svg";
 import { address } from "../route/router.js";
 import { viewer } from "../route/viewer.js";
 import "./header.css";
@@ -14,7 +13,7 @@ export function Header({ children }: { readonly children: ComponentChildren }) {
   return (
     <header class="header">
       <a class="home" href="/search">
-        <img src={iconUrl} alt="" width="26" height="26" />
+        <Icon />
         <span>Trawl</span>
       </a>
       <div class="header-field">{children}</div>
@@ -45,6 +44,22 @@ export function Header({ children }: { readonly children: ComponentChildren }) {
         <Account />
       </div>
     </header>
+  );
+}
+
+/** The same as `icon.png`, without a file of its own, and without the document that a browser makes of such a file. */
+function Icon() {
+  return (
+    <svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true">
+      <rect width="32" height="32" rx="7" fill="#0b6e74" />
+      <path
+        d="M7 9h18M9 9c0 9 3 14 7 14s7-5 7-14M12.5 9c0 6 1.4 10.500 3.5 13.5M19.5 9c0 6-1.4 10.500-3.5 13.5M9.8 15h12.4"
+        fill="none"
+        stroke="#fff"
+        stroke-width="2"
+        stroke-linecap="round"
+      />
+    </svg>
   );
 }
 

@@ -4,6 +4,7 @@ import { Found, MissingRepository } from "../found.js";
 import { CommitLine, commitLineFields, type CommitSummary } from "./commit-line.js";
 import { fileDiffFields, type FileDiffList } from "./file-diff.js";
 import { FileDiffs } from "./file-diffs.js";
+import { formatCount } from "../../ui/numbers.js";
 
 interface Comparison {
   readonly repository: {
@@ -63,5 +64,5 @@ export function ComparePage({ path }: { readonly path: PagePath }) {
 }
 
 function countText(count: number): string {
-  return count === 1 ? "1 commit" : `${count.toLocaleString("en")} commits`;
+  return count === 1 ? "1 commit" : `${formatCount(count)} commits`;
 }

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import "./diff.css";
 import { DiffTable, type DiffForm } from "./diff-table.js";
 import type { FileDiff, FileDiffList } from "./file-diff.js";
+import { formatCount } from "../../ui/numbers.js";
 
 /** Larger differences are shown when they are asked for. */
 const openLineCountMax = 2000;
@@ -89,8 +90,7 @@ function FileChange({ file, name, base, head, form }: FileChangeProps) {
 function Stat({ added, deleted }: { readonly added: number; readonly deleted: number }) {
   return (
     <span class="stat small">
-      <span class="stat-added">+{added.toLocaleString("en")}</span>{" "}
-      <span class="stat-removed">−{deleted.toLocaleString("en")}</span>
+      <span class="stat-added">+{formatCount(added)}</span> <span class="stat-removed">−{formatCount(deleted)}</span>
     </span>
   );
 }

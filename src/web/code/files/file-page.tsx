@@ -8,6 +8,7 @@ import { directoryUrl } from "../urls.js";
 import type { FileEntry } from "./file-entry.js";
 import { useFileText } from "./file-text.js";
 import { TextFile } from "./text-file.js";
+import { formatCount } from "../../ui/numbers.js";
 
 interface FileCommit {
   readonly oid: string;
@@ -77,7 +78,7 @@ function WithoutText({ path, entry, error }: WithoutTextProps) {
   if ((entry.byteSize ?? 0) > pageTextBytesMax)
     return (
       <State title="The file is too large for a page">
-        <p>It has {(entry.byteSize ?? 0).toLocaleString("en")} bytes.</p>
+        <p>It has {formatCount(entry.byteSize ?? 0)} bytes.</p>
         <a class="button" href={pageUrl(path, "raw", path.path)}>
           Open it as plain text
         </a>
@@ -93,7 +94,7 @@ function WithoutText({ path, entry, error }: WithoutTextProps) {
 function BinaryFile({ path, byteCount }: { readonly path: PagePath; readonly byteCount: number }) {
   return (
     <State title="The file is not text">
-      <p>It has {byteCount.toLocaleString("en")} bytes.</p>
+      <p>It has {formatCount(byteCount)} bytes.</p>
       <a class="button" href={pageUrl(path, "raw", path.path)} download={path.path.split("/").at(-1)}>
         Download
       </a>

@@ -2,6 +2,7 @@ import type { BlameHunk } from "./blame.js";
 import { callAfter, painted, type PendingCall } from "../../ui/delay.js";
 import { chunkLineCount, parseRows, type Highlighting } from "./highlighting.js";
 import type { LineRange } from "./line-range.js";
+import { formatCount } from "../../ui/numbers.js";
 
 /** What the reader does. */
 export interface FileViewEvents {
@@ -173,7 +174,7 @@ export class FileView {
 }
 
 function cutLine(text: string): string {
-  return `${text.slice(0, lineLengthMax)} … ${(text.length - lineLengthMax).toLocaleString("en")} more characters`;
+  return `${text.slice(0, lineLengthMax)} … ${formatCount(text.length - lineLengthMax)} more characters`;
 }
 
 function blameLink({ message, author, commit }: BlameHunk): HTMLElement {

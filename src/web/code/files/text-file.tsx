@@ -10,6 +10,7 @@ import { readLineRange, lineRangeText } from "./line-range.js";
 import "./file.css";
 import { Outline } from "./outline.js";
 import { useBlame, useFileKeys, useFileView, type FileActions } from "./text-file-state.js";
+import { formatCount } from "../../ui/numbers.js";
 
 interface TextFileProps {
   readonly path: PagePath;
@@ -40,7 +41,7 @@ export function TextFile({ path, text, oid }: TextFileProps) {
       <div class="panel-head file-tools">
         <span class="soft small">
           {view.value !== undefined && <Languages path={path} />}
-          {view.value !== undefined && `${view.value.lineCount.toLocaleString("en")} lines`}
+          {view.value !== undefined && `${formatCount(view.value.lineCount)} lines`}
         </span>
         <Switch label="Outline" isOn={hasOutline.value} act={actions.outline} />
         <Switch

@@ -1,10 +1,11 @@
-import type { StreamMatch } from "../../../model/stream-events.js";
+import type { ChunkMatch, StreamMatch } from "../../../model/stream-events.js";
 import { button, element } from "../../ui/element.js";
 import type { Token } from "../../ui/text-range.js";
 import { lineRow, linesOfChunk, type CodeLine } from "./code-lines.js";
 import { fileUrl } from "./file-url.js";
 import type { ResultContext, TokenLines } from "./result-context.js";
 import { resultFrame, titleOfFile } from "./result-frame.js";
+import { formatCount } from "../../ui/numbers.js";
 
 /** Matching lines of one file that are shown at first, and with each further step. */
 const linesShownMax = 8;
@@ -18,55 +19,78 @@ const linesAdded = 10;
 
 /** A file with matches in its text. */
 export function contentResult(match: StreamMatch, key: string, context: ResultContext): HTMLElement {
-  const chunks = (match.chunkMatches ?? []).flatMap((chunk) => splitChunk(linesOfChunk(chunk)));
-  const count = (match.chunkMatches ?? []).reduce((sum, { ranges }) => sum + ranges.length, 0);
+  const chunks = match.chunkMatches ?? [];
+  const count = chunks.reduce((sum, { ranges }) => sum + ranges.length, 0);
+  const lineCount = chunks.reduce((sum, { ranges }) => sum + countMatchingLines(ranges), 0);
   const body = element("div", { class: "chunks" });
   const state = context.state(key);
-  showChunks(match, chunks, state.isWhole === true ? Infinity : linesShownMax, body, context, () => {
+  const parts = { next: splitChunks(chunks), lineCount };
+  showChunks(match, parts, state.isWhole === true ? Infinity : linesShownMax, body, context, () => {
     state.isWhole = true;
   });
   const language = match.language === undefined ? "" : `${match.language} · `;
   return resultFrame({
     title: titleOfFile(match),
     label: match.path ?? "",
-    note: `${language}${count.toLocaleString("en")} ${count === 1 ? "match" : "matches"}`,
+    note: `${language}${formatCount(count)} ${count === 1 ? "match" : "matches"}`,
     body,
     fold: { state },
   });
 }
 
-/** Neighbouring matches make one chunk, which can be as long as the file. */
-function splitChunk(lines: readonly CodeLine[]): readonly (readonly CodeLine[])[] {
-  const parts: (readonly CodeLine[])[] = [];
-  for (let at = 0; at < lines.length; at += partLinesMax) parts.push(lines.slice(at, at + partLinesMax));
-  return parts;
+/** Lines of a file, read from its chunks only when they are shown: there may be many thousands. */
+interface Parts {
+  readonly next: Iterator<readonly CodeLine[], undefined>;
+  /** Matching lines of the parts that are still to come. */
+  readonly lineCount: number;
 }
 
-/** Shows chunks until that number of lines match, and a button for the next ones. */
+/** Neighbouring matches make one chunk, which can be as long as the file. */
+function* splitChunks(chunks: readonly ChunkMatch[]): Generator<readonly CodeLine[], undefined> {
+  for (const chunk of chunks) {
+    const lines = linesOfChunk(chunk);
+    for (let at = 0; at < lines.length; at += partLinesMax) yield lines.slice(at, at + partLinesMax);
+  }
+}
+
+/** The lines that sorted ranges touch. */
+function countMatchingLines(ranges: ChunkMatch["ranges"]): number {
+  let count = 0;
+  let next = 0;
+  for (const { start, end } of ranges) {
+    count += Math.max(0, end.line + 1 - Math.max(start.line, next));
+    next = Math.max(next, end.line + 1);
+  }
+  return count;
+}
+
+/** Shows parts until that number of lines match, and a button for the next ones. */
 function showChunks(
   match: StreamMatch,
-  chunks: readonly (readonly CodeLine[])[],
+  parts: Parts,
   linesMax: number,
   body: HTMLElement,
   context: ResultContext,
   onMore: () => void,
 ): void {
   let shownLines = 0;
-  let shown = 0;
   const limit = Math.min(linesMax, linesStep);
-  while (shown < chunks.length && (shownLines < limit || shown === 0))
-    shownLines += matchingLines(chunks[shown++] ?? []);
-  const views = chunks.slice(0, shown).map((lines) => new ChunkView(match, lines, context));
+  const views: ChunkView[] = [];
+  while (shownLines < limit) {
+    const lines = parts.next.next().value;
+    if (lines === undefined) break;
+    shownLines += matchingLines(lines);
+    views.push(new ChunkView(match, lines, context));
+  }
   body.append(...views.map(({ element: made }) => made));
   const spans = views.map(({ span }) => span);
   context.highlight(match, spans, (index, lines) => views[index]?.colour(lines));
-  const rest = chunks.slice(shown);
-  if (rest.length === 0) return;
-  const restLines = rest.reduce((sum, lines) => sum + matchingLines(lines), 0);
-  const more = button("more", `${restLines.toLocaleString("en")} more matching lines`, () => {
+  const lineCount = parts.lineCount - shownLines;
+  if (lineCount <= 0) return;
+  const more = button("more", `${formatCount(lineCount)} more matching lines`, () => {
     more.remove();
     onMore();
-    showChunks(match, rest, linesStep, body, context, onMore);
+    showChunks(match, { ...parts, lineCount }, linesStep, body, context, onMore);
   });
   body.append(more);
   if (linesMax === Infinity) more.click();
@@ -82,6 +106,7 @@ class ChunkView {
   readonly #match: StreamMatch;
   readonly #context: ResultContext;
   readonly #rows = element("div", { class: "rows" });
+  readonly #url: string;
   #lines: readonly CodeLine[];
 
   constructor(match: StreamMatch, lines: readonly CodeLine[], context: ResultContext) {
@@ -89,7 +114,8 @@ class ChunkView {
     this.#context = context;
     this.#lines = lines;
     this.element = element("div", { class: "chunk" }, this.#moreButton(-1), this.#rows, this.#moreButton(1));
-    this.#rows.append(...lines.map((line) => lineRow(line, fileUrl(match), [])));
+    this.#url = fileUrl(match);
+    this.#rows.append(...lines.map((line) => lineRow(line, this.#url, [])));
   }
 
   get span(): { readonly from: number; readonly to: number } {
@@ -99,13 +125,12 @@ class ChunkView {
 
   /** Shows the tokens of the lines, as far as the file still has the same text. */
   colour(tokenLines: TokenLines): void {
-    const url = fileUrl(this.#match);
     this.#lines.forEach((line, at) => {
       const known = tokenLines[at];
       const row = this.#rows.children[at];
       if (known === undefined || row === undefined || known.tokens.length === 0) return;
       if (known.text !== line.text) return;
-      row.replaceWith(lineRow(line, url, known.tokens as readonly Token[]));
+      row.replaceWith(lineRow(line, this.#url, known.tokens as readonly Token[]));
     });
   }
 
@@ -127,7 +152,7 @@ class ChunkView {
       const added = await this.#context.readLines(this.#match, wanted);
       this.#lines = direction < 0 ? [...added, ...this.#lines] : [...this.#lines, ...added];
       pressed.hidden = added.length < linesAdded || this.span.from === 0;
-      this.#rows.replaceChildren(...this.#lines.map((line) => lineRow(line, fileUrl(this.#match), [])));
+      this.#rows.replaceChildren(...this.#lines.map((line) => lineRow(line, this.#url, [])));
       this.#context.highlight(this.#match, [this.span], (_, lines) => this.colour(lines));
     } catch (error) {
       pressed.title = error instanceof Error ? error.message : String(error);
