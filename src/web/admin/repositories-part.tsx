@@ -7,6 +7,7 @@ import { callAfter } from "../ui/delay.js";
 import { Form, TextField } from "../ui/form.js";
 import { Failure, Waiting } from "../ui/states.js";
 import { formatBytes, formatTime } from "./amounts.js";
+import { formatCount } from "../ui/numbers.js";
 
 interface AdminRepository {
   readonly id: string;
@@ -225,7 +226,7 @@ function RepositoryRow({ repository, changed }: RowProps) {
         </span>
         <span class="soft small">
           {mirrorInfo.remoteURL} · fetched {formatTime(mirrorInfo.updatedAt)}
-          {files !== undefined && ` · ${files} files`}
+          {files !== undefined && ` · ${formatCount(files)} ${files === 1 ? "file" : "files"}`}
           {mirrorInfo.cloned && ` · ${formatBytes(mirrorInfo.byteSize)} of text`}
           {historyIndex.upToDate ? "" : " · history not indexed completely"}
         </span>

@@ -16,17 +16,15 @@ interface Entry {
 interface DirectoryCommit {
   readonly tree: { readonly entries: readonly Entry[] } | null;
   readonly ancestors: { readonly nodes: readonly CommitSummary[] };
-  readonly languageStatistics?: readonly { readonly name: string; readonly totalBytes: number }[];
 }
 
 const entryCountMax = 2000;
 
-const directoryQuery = `query Directory($name: String!, $revision: String!, $path: String!, $isRoot: Boolean!) {
+const directoryQuery = `query Directory($name: String!, $revision: String!, $path: String!) {
   repository(name: $name) {
     commit(rev: $revision) {
       tree(path: $path) { entries(first: ${entryCountMax + 1}) { name path isDirectory submodule { url commit } } }
       ancestors(first: 1, path: $path) { nodes ${commitLineFields} }
-      languageStatistics @include(if: $isRoot) { name totalBytes }
     }
   }
 }`;
@@ -38,7 +36,6 @@ export function DirectoryPage({ path }: { readonly path: PagePath }) {
     name,
     revision,
     path: path.path,
-    isRoot: path.path === "",
   });
   return (
     <FoundCommit path={path} used={used} what="the directory">
@@ -48,7 +45,7 @@ export function DirectoryPage({ path }: { readonly path: PagePath }) {
 }
 
 function Directory({ path, commit }: { readonly path: PagePath; readonly commit: DirectoryCommit }) {
-  const { tree, ancestors, languageStatistics = [] } = commit;
+  const { tree, ancestors } = commit;
   if (tree === null)
     return (
       <State title="There is no such directory">
@@ -93,7 +90,7 @@ function Directory({ path, commit }: { readonly path: PagePath; readonly commit:
           </p>
         )}
       </section>
-      <Languages statistics={languageStatistics} />
+      {path.path === "" && <Languages path={path} />}
       {readme !== undefined && <Readme path={path} file={readme.path} />}
     </>
   );
@@ -117,10 +114,23 @@ function EntryLink({ path, entry }: { readonly path: PagePath; readonly entry: E
   );
 }
 
-/** The share of each language in the text, those with most first. */
-function Languages({ statistics }: { readonly statistics: readonly { name: string; totalBytes: number }[] }) {
+const languagesQuery = `query Languages($name: String!, $revision: String!) {
+  repository(name: $name) { commit(rev: $revision) { languageStatistics { name totalBytes } } }
+}`;
+
+interface CountedCommit {
+  readonly languageStatistics: readonly { readonly name: string; readonly totalBytes: number }[];
+}
+
+/**
+ * The share of each language in the text, those with most first. The daemon looks at each file for it, which takes seconds
+ * in a large repository, so the directory does not wait for it, and its line is there from the start.
+ */
+function Languages({ path: { name, revision } }: { readonly path: PagePath }) {
+  const { answer } = useGraphql<RepositoryAnswer<CountedCommit>>("Languages", languagesQuery, { name, revision });
+  const statistics = (answer.kind === "ready" && answer.value.repository?.commit?.languageStatistics) || [];
   const total = statistics.reduce((sum, { totalBytes }) => sum + totalBytes, 0);
-  if (total === 0) return null;
+  if (answer.kind !== "waiting" && total === 0) return null;
   return (
     <ul class="languages soft small" aria-label="Languages">
       {statistics.slice(0, 8).map(({ name, totalBytes }) => (

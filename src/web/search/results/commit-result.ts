@@ -4,6 +4,7 @@ import { markedText, unitIndex, type TextRange } from "../../ui/text-range.js";
 import { ownUrl } from "./file-url.js";
 import type { ResultContext } from "./result-context.js";
 import { repositoryLink, resultFrame } from "./result-frame.js";
+import { formatDay } from "../../ui/numbers.js";
 
 const linesShownMax = 30;
 
@@ -25,8 +26,7 @@ export function commitResult(match: StreamMatch, key: string, context: ResultCon
 
 function byline(author: string, oid: string, date: string | undefined): HTMLElement {
   const made = element("p", { class: "byline" }, element("strong", {}, author));
-  if (date !== undefined)
-    made.append(element("time", { datetime: date, title: date }, new Date(date).toLocaleDateString("en-CA")));
+  if (date !== undefined) made.append(element("time", { datetime: date, title: date }, formatDay(date)));
   made.append(element("code", {}, oid.slice(0, 10)));
   return made;
 }
@@ -40,7 +40,7 @@ function commitText(match: StreamMatch, key: string, context: ResultContext): HT
   const made = element("div", { class: isDiff ? "diff" : "message" });
   const show = (from: number, to: number): void => {
     for (let at = from; at < Math.min(to, lines.length); at++)
-      made.append(commitLine(lines[at] ?? "", marks.get(at + 1) ?? [], isDiff));
+      made.append(commitLine(isDiff ? shortLine(lines[at] ?? "") : (lines[at] ?? ""), marks.get(at + 1) ?? [], isDiff));
   };
   const state = context.state(key);
   show(0, state.isWhole === true ? lines.length : linesShownMax);
@@ -51,6 +51,13 @@ function commitText(match: StreamMatch, key: string, context: ResultContext): HT
     show(linesShownMax, lines.length);
   });
   return element("div", {}, made, more);
+}
+
+/** The line before the changes of a file has its old and its new path, which are mostly the same. */
+function shortLine(line: string): string {
+  const half = (line.length - 1) / 2;
+  const isTwice = diffClass(line) === "file" && line[half] === " " && line.slice(0, half) === line.slice(half + 1);
+  return isTwice ? line.slice(0, half) : line;
 }
 
 type CommitRange = readonly [line: number, character: number, length: number];
