@@ -79,7 +79,7 @@ async function measurePages(browser: Browser, context: SuiteContext, results: Re
   results.less(tasks.elements, subject, "elements", all.elementCount);
   await trawl.stop();
   results.note(
-    `chromium ${browser.version()}, headless, beside the daemon. ${some}: ${few.status}. ${many}: ${all.status}.`,
+    `chromium ${browser.version()}, headless, beside the daemon; a page is opened when the new window is at rest. ${some}: ${few.status}. ${many}: ${all.status}.`,
     "A delay below 16 ms counts as 16 ms, because browsers report no shorter ones.",
   );
   addTargets(tasks, results);

@@ -34,6 +34,12 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
   await daemon.add("example.org/code", fixture.path);
   const at = (path: string): string => `${daemon.url}/example.org/code${path}`;
 
+  await t.test("the text of a file is asked for before the scripts of its page", async (t) => {
+    const text = await (await fetch(at("/-/blob/src/a.ts"), { headers: { Accept: "text/html" } })).text();
+    const [raw, script] = [text.indexOf("/-/raw/src/a.ts"), text.indexOf("code-page-")];
+    t.ok(raw > 0 && script > raw, text);
+  });
+
   await t.test("a directory shows its entries, its newest commit and its README as text", async (t) => {
     await withPage(t, browser, at(""), {}, async (page) => {
       await page.getByRole("link", { name: "src/", exact: true }).waitFor();
@@ -82,6 +88,21 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       await becomes(t, () => page.locator(".line").count(), lineCount, "all lines are in the document");
       await becomes(t, () => page.locator(".line.selected").isVisible(), true, "the line is in view");
       await page.locator(".line.selected .hljs-type").waitFor();
+    });
+  });
+
+  await t.test("where a name in the middle of a file is defined and used", async (t) => {
+    await withPage(t, browser, at("/-/blob/long.c?L15000"), {}, async (page) => {
+      // Highlighting replaces the text, and with it what is selected.
+      await page.locator('.line.selected [class^="hljs"]').first().waitFor();
+      await page.locator(".line.selected code").dblclick({ position: { x: 20, y: 8 } });
+      const bar = page.locator(".word-bar");
+      const box = await bar.boundingBox();
+      const height = page.viewportSize()?.height ?? 0;
+      t.ok(box !== null && box.y > 0 && box.y + box.height <= height, "seen without scrolling");
+      for (const name of ["Definitions here", "Definitions everywhere", "References"])
+        await bar.getByRole("link", { name }).waitFor();
+      t.same(await findViolations(page), []);
     });
   });
 

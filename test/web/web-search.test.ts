@@ -21,7 +21,12 @@ function makeRepository(): GitFixture {
       [`${hostile.replaceAll("/", "")}.html`]: `needle ${hostile}</code></article>\n`,
     },
   });
-  fixture.commit({ branch: "main", message: "Change a line", files: { "src/changed.go": "package needle\n" } });
+  fixture.commit({ branch: "main", message: "Add a file", files: { "src/changed.go": "package needle\n" } });
+  fixture.commit({
+    branch: "main",
+    message: "Change it",
+    files: { "src/changed.go": "package needle\n\nvar x = 1\n" },
+  });
   return fixture;
 }
 
@@ -48,6 +53,7 @@ async function testKinds(t: Test, daemon: DaemonProcess, browser: Browser): Prom
     ["needle type:path", ".result .path mark", /^needle$/],
     ["type:repo code", ".result .path", /example\.org\/code/],
     ["type:commit needle", ".result .message mark", /needle/],
+    ["type:diff var file:changed", ".result .diff .file", /^src\/changed\.go$/],
     ["type:diff needle file:changed", ".result .diff .added", /\+package needle/],
   ];
   await t.test("each kind of result", async (t) => {
@@ -63,9 +69,14 @@ async function testKinds(t: Test, daemon: DaemonProcess, browser: Browser): Prom
   await t.test("dark and narrow", async (t) => {
     const options = { colorScheme: "dark", viewport: { width: 360, height: 700 } } as const;
     await withPage(t, browser, daemon.url, options, async (page) => {
-      await search(page, daemon, "needle");
-      t.same(await findViolations(page), []);
-      t.equal(await page.evaluate("document.documentElement.scrollWidth"), 360);
+      for (const query of ["needle", "needle file:many", "type:diff needle", "type:path a"]) {
+        await search(page, daemon, query);
+        t.same(await findViolations(page), [], query);
+        t.equal(await page.evaluate("document.documentElement.scrollWidth"), 360, query);
+      }
+      await search(page, daemon, "needle file:img");
+      const [fold, title] = [page.locator(".fold").first(), page.locator(".result h2").first()];
+      t.ok(Math.abs(((await fold.boundingBox())?.y ?? 0) - ((await title.boundingBox())?.y ?? 99)) < 10, "on one line");
     });
   });
 }

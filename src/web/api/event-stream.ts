@@ -11,8 +11,7 @@ type EventTaker = (name: string, data: string) => Promise<void> | undefined;
 /**
  * Reads a stream of events and calls `take` with each, in order; `data` is one line of JSON. Resolves when the stream
  * has ended, and throws an `ApiError` if it breaks off or cannot start. Reading stops when the signal is aborted: the
- * daemon notices and stops as well. If `take` returns a promise, reading goes on when it has resolved; events that had
- * arrived with that one are taken before.
+ * daemon notices and stops as well. If `take` returns a promise, the next event is taken when it has resolved.
  *
  * `EventSource` is not used because it reconnects, which would run the search again.
  */
@@ -21,22 +20,22 @@ export async function readEvents(path: string, signal: AbortSignal, take: EventT
   if (response.body === null) throw new ApiError(response.status, "The answer is empty.");
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
-  let pause: Promise<void> | undefined;
+  const splitter = new EventSplitter();
   let sliceEndMs = performance.now() + sliceMs;
-  const splitter = new EventSplitter((name, data) => {
-    pause = take(name, data) ?? pause;
-  });
   for (;;) {
     const { done, value } = await reader.read().catch((error: unknown) => {
       if (signal.aborted) throw error;
       throw new ApiError(0, "The connection to the server broke off before the end.");
     });
     if (done) break;
-    splitter.push(decoder.decode(value, { stream: true }));
-    if (pause === undefined && performance.now() < sliceEndMs) continue;
-    await (pause ?? nextTask());
-    pause = undefined;
-    sliceEndMs = performance.now() + sliceMs;
+    for (const [name, data] of splitter.push(decoder.decode(value, { stream: true }))) {
+      const pause = take(name, data);
+      if (pause === undefined && performance.now() < sliceEndMs) continue;
+      await pause;
+      await nextTask();
+      signal.throwIfAborted();
+      sliceEndMs = performance.now() + sliceMs;
+    }
   }
 }
 
@@ -54,14 +53,10 @@ function nextTask(): Promise<void> {
 
 /** Splits text into events. Each is two lines, `event: NAME` and `data: JSON`, and an empty line. */
 class EventSplitter {
-  readonly #take: (name: string, data: string) => void;
   #rest = "";
 
-  constructor(take: (name: string, data: string) => void) {
-    this.#take = take;
-  }
-
-  push(text: string): void {
+  /** The events that end in this text. */
+  *push(text: string): Generator<readonly [name: string, data: string]> {
     let from = 0;
     // Only an end of a line that is split between two pieces can be missed by searching the new text alone.
     const whole = this.#rest + text;
@@ -69,18 +64,19 @@ class EventSplitter {
     for (;;) {
       const end = whole.indexOf("\n\n", searchFrom);
       if (end < 0) break;
-      this.#event(whole.slice(from, end));
+      const event = parseEvent(whole.slice(from, end));
+      if (event !== undefined) yield event;
       from = end + 2;
       searchFrom = from;
     }
     this.#rest = whole.slice(from);
     if (this.#rest.length > eventLengthMax) throw new ApiError(200, "The server sent an event that is too long.");
   }
+}
 
-  #event(text: string): void {
-    const [first = "", second = ""] = splitLine(text);
-    if (first.startsWith("event: ") && second.startsWith("data: ")) this.#take(first.slice(7), second.slice(6));
-  }
+function parseEvent(text: string): readonly [name: string, data: string] | undefined {
+  const [first = "", second = ""] = splitLine(text);
+  return first.startsWith("event: ") && second.startsWith("data: ") ? [first.slice(7), second.slice(6)] : undefined;
 }
 
 function splitLine(text: string): readonly [string, string] {

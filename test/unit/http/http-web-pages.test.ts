@@ -17,12 +17,12 @@ const script = `export const text = "${"pages ".repeat(200)}";`;
 function folderOfPages(folder: string): string {
   mkdirSync(folder, { recursive: true });
   const manifest = {
-    "index.html": { file: "index-1.js", isEntry: true },
+    "index.html": { file: "index-1.js" },
     "search/search-page.tsx": { file: "search-2.js", imports: ["index.html", "_shared.js"], css: ["search-3.css"] },
     "_shared.js": { file: "shared-4.js" },
   };
   const document =
-    '<!doctype html>\n<html lang="en">\n<head><meta name="trawl-viewer" content="{}" /></head><body></body></html>';
+    '<!doctype html>\n<html lang="en">\n<head><meta name="trawl-viewer" content="{}" /><script src="/.assets/index-1.js"></script></head><body></body></html>';
   const files: Readonly<Record<string, string | Uint8Array>> = {
     "index.html": document,
     "manifest.json": JSON.stringify(manifest),
@@ -62,6 +62,7 @@ t.test("a document", async (t) => {
   t.equal(response.headers.get("x-frame-options"), "DENY");
   t.match(text, /<html lang="en" data-theme="dark">/);
   t.notMatch(text, /<script>/, "a name is text");
+  t.equal(text.split("index-1.js").length, 2, "named once");
   t.match(text, /content="\{&#34;name&#34;:&#34;&lt;script&gt;/);
   for (const file of ["search-2.js", "shared-4.js", "search-3.css"]) t.match(text, `/.assets/${file}`);
   const odd = await fetch(`${url}/search`, { headers: { Cookie: 'trawl-theme="><script>' } });

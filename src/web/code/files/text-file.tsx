@@ -55,11 +55,11 @@ export function TextFile({ path, text, oid }: TextFileProps) {
       {error.value !== undefined && (
         <Notice kind="bad">{error.value instanceof Error ? error.value.message : String(error.value)}</Notice>
       )}
-      {word.value !== "" && <WordBar path={path} word={word.value} />}
       <div class="file-body">
         {hasOutline.value && <Outline path={path} />}
         <div ref={host} class={`file-lines${isWrapped.value ? " wrapped" : ""}`} />
       </div>
+      {word.value !== "" && <WordBar path={path} word={word.value} />}
     </section>
   );
 }
