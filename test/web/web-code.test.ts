@@ -3,7 +3,7 @@ import t from "tap";
 import { findViolations, shiftedClock, testBrowser, withoutBrowser, withPage } from "../support/browser.js";
 import { testDaemon } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
-import { becomes } from "../support/waiting.js";
+import { becomes, until } from "../support/waiting.js";
 
 const hostile = '<img src=x onerror="document.title=1">';
 const lineCount = 20_000;
@@ -95,8 +95,11 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
     await withPage(t, browser, at("/-/blob/long.c?L15000"), {}, async (page) => {
       // Highlighting replaces the text, and with it what is selected.
       await page.locator('.line.selected [class^="hljs"]').first().waitFor();
-      await page.locator(".line.selected code").dblclick({ position: { x: 20, y: 8 } });
       const bar = page.locator(".word-bar");
+      await until("the bar is there", async () => {
+        await page.locator(".line.selected code").dblclick({ position: { x: 12, y: 8 } });
+        return (await bar.count()) > 0;
+      });
       const box = await bar.boundingBox();
       const height = page.viewportSize()?.height ?? 0;
       t.ok(box !== null && box.y > 0 && box.y + box.height <= height, "seen without scrolling");
