@@ -17,7 +17,7 @@ const compressedBytesMin = 512;
 
 // The entry, and small modules that nearly every page needs: one file instead of a request for each.
 const mainModules =
-  /\/src\/(base\/errors|web\/(main|index|pages|api\/(api-error|event-stream|graphql|use-graphql)|route\/[a-z-]+|ui\/(delay|element|keys|parse-html|states|text-range)))\.tsx?$/;
+  /\/src\/(base\/errors|web\/(main|index|pages|api\/(api-error|event-stream|graphql|use-graphql)|route\/[a-z-]+|ui\/(delay|element|keys|numbers|parse-html|states|text-range)))\.tsx?$/;
 
 /** Modules that are made from other files of the checkout: the name, and what it exports. */
 const madeModules = {
