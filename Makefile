@@ -94,13 +94,16 @@ dist/web/.built: $(web_sources) src/web/tsconfig.json | install
 	@node_modules/.bin/tsc -p src/web && node scripts/build-web.mjs
 	@touch $@
 
-# The browser is only needed by the tests in test/web.
+# Without a terminal, tap's progress display is unreadable. The browser is only needed by the tests in test/web.
 test: check
 	@bash scripts/debian-packages.sh browser || true
+	@mkdir -p .tap && rm -f .tap/out.tap
 	@files=; for name in $(TESTS); do \
 	  found=$$(find dist/test \( -path "*/$$name.test.js" -o -path "*/$${name%/}/*.test.js" \) | sort); \
 	  [ -n "$$found" ] || { echo "no test and no folder under test/ is named $$name"; exit 2; }; files="$$files $$found"; done; \
-	node scripts/run-tests.mjs $$files
+	reporter=min; if [ -t 1 ]; then reporter=terse; fi; \
+	node scripts/run-tests.mjs $$files | tee .tap/out.tap | node_modules/.bin/tap --timeout=0 --reporter=$$reporter -; code=$$?; echo; \
+	node scripts/tap-summary.mjs .tap/out.tap $$code | tee .tap/summary; exit $$code
 
 check: build
 	@node_modules/.bin/biome check --error-on-warnings --log-level=warn || { echo "run make format to fix the format"; exit 1; }

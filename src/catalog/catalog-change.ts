@@ -32,6 +32,18 @@ export interface CatalogChange {
   readonly symbols?: ReadonlyMap<number, SymbolRecord | undefined>;
 }
 
+/** A repository before and after a change; undefined before it is added. */
+export interface RepositoryChange {
+  readonly before: Repository | undefined;
+  readonly after: Repository;
+}
+
+/** Records that are stored in the transaction of a change; `show` is called when that is durable and visible. */
+export interface AddedRecords {
+  readonly records: readonly RecordChange[];
+  readonly show: () => void;
+}
+
 /** The state of the catalog that a change applies to. */
 export interface CatalogState {
   readonly repositories: ReadonlyMap<number, Repository>;

@@ -4,26 +4,14 @@ import type { HistoryShardRecord } from "../model/history-record.js";
 import type { Repository, RepositoryConfig } from "../model/repository.js";
 import type { LiveShard } from "../model/shard-record.js";
 import type { Viewer } from "../model/viewer.js";
-import type { RecordChange, RecordStore } from "../store/record-store.js";
-import { stageChange, type CatalogChange } from "./catalog-change.js";
+import type { RecordStore } from "../store/record-store.js";
+import { type AddedRecords, type CatalogChange, type RepositoryChange, stageChange } from "./catalog-change.js";
 import { readCounters, readHistoryShards, readRepositories, readShards } from "./catalog-records.js";
 import { HistoryShards, type HistoryView } from "./history-shards.js";
 import { makeLiveShard } from "./live-shard.js";
 import { LiveShards, type CatalogView } from "./live-shards.js";
 import type { RepositoryTable } from "./repository-table.js";
 import { mayHide, VisibleTables } from "./visible-tables.js";
-
-/** A repository before and after a change; undefined before it is added. */
-export interface RepositoryChange {
-  readonly before: Repository | undefined;
-  readonly after: Repository;
-}
-
-/** Records that are stored in the transaction of a change; `show` is called when that is durable and visible. */
-export interface AddedRecords {
-  readonly records: readonly RecordChange[];
-  readonly show: () => void;
-}
 
 /**
  * The record of repositories, indexed commits and live shards: read from memory, persisted in the record store.

@@ -130,9 +130,8 @@ export class Daemon implements Controlled {
     ]);
     this.catalog.reserveRepositoryId(largestId);
     await resultWhileYielding(this.accounts.load());
-    await resultWhileYielding(this.#parts.jobs.load());
+    for (const records of [this.#parts.jobs, this.#parts.notifications]) await resultWhileYielding(records.load());
     await this.#parts.resumable.load();
-    await resultWhileYielding(this.#parts.notifications.load());
     const storedIds = await resultWhileYielding(this.#parts.stores.shards.idsInSteps());
     this.sync.shards.reserveShardIds(Math.max(this.catalog.nextShardId, (storedIds.at(-1) ?? 0) + 1));
     this.sync.shards.retire(storedIds.filter((id) => !this.#isLive(id)));
@@ -265,13 +264,12 @@ export class Daemon implements Controlled {
     this.#warmUpCall?.cancel();
     this.#loopDelay?.close();
     const { jobs, resumable, notifications } = this.#parts;
-    const others = Promise.all([jobs.stop(), resumable.stop(), notifications.stop()]);
+    const work = Promise.all([jobs.stop(), resumable.stop(), notifications.stop(), this.connections.close()]);
     this.#parts.watch.close();
-    const connections = this.connections.close();
     const streams = this.#server.stop(drainMs);
     if (this.#port !== 0) widenSendBuffers(this.#port, lastBytesMax);
     await Promise.all([this.searcher.stop(), this.#parts.warmer.close()]);
-    await Promise.all([streams, this.#control.close(), this.sync.close(), connections, others]);
+    await Promise.all([streams, this.#control.close(), this.sync.close(), work]);
     const { search, ingest, read } = this.#parts.threads;
     await Promise.all([search.close(), ingest.close(), read.close()]);
     await this.accounts.close();

@@ -1,4 +1,4 @@
-import type { AddedRecords, RepositoryChange } from "../catalog/catalog.js";
+import type { AddedRecords, RepositoryChange } from "../catalog/catalog-change.js";
 import type { Repository } from "../model/repository.js";
 import type { RecordChange, RecordStore } from "../store/record-store.js";
 

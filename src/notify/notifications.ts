@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { SavedSearch } from "../account/settings/saved-searches.js";
 import type { Author } from "../account/records/audit-log.js";
 import { TrawlError } from "../base/errors.js";
-import type { AddedRecords, RepositoryChange } from "../catalog/catalog.js";
+import type { AddedRecords, RepositoryChange } from "../catalog/catalog-change.js";
 import type { Viewer } from "../model/viewer.js";
 import { ChangeJournal } from "./change-journal.js";
 import { DeliveryQueue } from "./delivery-queue.js";
