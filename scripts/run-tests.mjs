@@ -17,6 +17,8 @@ const slowFolders = ["faults", "daemon", "attack", "web", "cases", "house"];
 
 const files = process.argv.length > 2 ? process.argv.slice(2) : findFiles();
 
+// Each file has its own limit.
+t.setTimeout(0);
 // One more than there are processors, because most files wait for something during part of their time.
 t.jobs = Number(process.env.JOBS) || availableParallelism() + 1;
 for (const file of files.sort(byRank))
