@@ -71,6 +71,13 @@ export class ShardFilter {
     return this.#blockCount;
   }
 
+  /** The columns that have been filled, as a mask. */
+  knownColumns(): Int32Array {
+    return Int32Array.from({ length: this.#blockCount }, (_, i) =>
+      Atomics.load(this.#words, wordIndex(headRows.known, i * blockColumns)),
+    );
+  }
+
   isKnown(column: number): boolean {
     return this.#has(headRows.known, column);
   }

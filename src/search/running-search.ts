@@ -98,6 +98,8 @@ export class RunningSearch {
   readonly #clocks: SearchClocks;
   /** Whether something was looked up before it was known what is searched. */
   #wasPrepared = false;
+  /** Whether the choice of what was ranked depended on more than what is indexed. */
+  #wasRankedOtherwise = false;
   #ended = false;
   #resolveStopped: () => void = () => undefined;
   /** Resolves when the search is stopped. */
@@ -316,7 +318,7 @@ export class RunningSearch {
   /** Searches texts. Ranked results are sent when `earlier` is, because those that are no texts come first. */
   async #searchRows(work: SlicedWork, earlier: Promise<void>): Promise<void> {
     if (!isRanked(this.#plan, this.#limits)) return this.#slices.run(work);
-    const { first, rest } = await new RankedPass(
+    const { first, rest, hasFailed } = await new RankedPass(
       {
         id: this.#id,
         environment: this.#environment,
@@ -328,6 +330,7 @@ export class RunningSearch {
       },
       work,
     ).run(this.#slices.stats);
+    if (hasFailed) this.#wasRankedOtherwise = true;
     await earlier;
     if (!this.#ended) await this.#slices.run(first);
     if (!this.#ended) await this.#slices.run(rest);
@@ -376,7 +379,9 @@ export class RunningSearch {
 
   #chooseRows(): Uint32Array {
     const choices = textChoices(this.#plan, this.#options.selections);
-    const { rows, ruledOutCount } = chooseShards(this.#view, choices, this.#options.receipt);
+    const { rows, ruledOutCount, unopenedCount } = chooseShards(this.#view, choices, this.#options.receipt);
+    // All shards share the budget of ranking, and some of these will be ruled out from now on.
+    if (unopenedCount > 0 && isRanked(this.#plan, this.#limits)) this.#wasRankedOtherwise = true;
     this.#slices.stats.shardsRuledOut += ruledOutCount;
     if (this.#request.explain === true) this.#estimate = estimateCost(this.#view, rows, ruledOutCount);
     return rows;
@@ -472,7 +477,7 @@ export class RunningSearch {
     const { since, query } = this.#request;
     // What a search context stands for is not in the catalog.
     if (since !== undefined || /context:/i.test(query)) return false;
-    if (this.#wasPrepared || this.#phases !== undefined || searchesHistory(this.#plan)) return false;
+    if (this.#wasPrepared || this.#wasRankedOtherwise || this.#phases !== undefined || searchesHistory(this.#plan)) return false;
     return this.#report.excluded.length + this.#report.unfinishedShards.length === 0;
   }
 

@@ -17,6 +17,8 @@ export interface ChosenShards {
   readonly rows: Uint32Array;
   /** Number of shards with a chosen repository that the filter rules out. */
   readonly ruledOutCount: number;
+  /** Number of the shards to open that no thread has opened yet, so that the filter could not rule them out. */
+  readonly unopenedCount: number;
 }
 
 /** The choices of a plan; `selections` are by basic query. */
@@ -36,6 +38,8 @@ export interface ShardsInView {
  * the query requires.
  */
 export function chooseShards(view: ShardsInView, choices: readonly TextChoice[], all: boolean): ChosenShards {
+  // Read first, because threads open shards meanwhile.
+  const opened = view.filter.knownColumns();
   // Names of symbols need not be in the text that the filter knows.
   const masks = choices.map(({ text }) =>
     all || text.symbols !== undefined ? undefined : shardMask(text, view.filter),
@@ -43,6 +47,7 @@ export function chooseShards(view: ShardsInView, choices: readonly TextChoice[],
   const rows = new Uint32Array(view.shards.length);
   let placeCount = 0;
   let ruledOutCount = 0;
+  let unopenedCount = 0;
   // No object is created per shard, because there may be 100,000.
   for (let row = 0; row < view.shards.length; row++) {
     const column = view.table.filterColumn(row);
@@ -54,10 +59,12 @@ export function chooseShards(view: ShardsInView, choices: readonly TextChoice[],
       const mask = masks[i];
       mayHold = column === noColumn || mask === undefined || hasBit(mask, column);
     }
-    if (mayHold) rows[placeCount++] = row;
-    else if (isChosen) ruledOutCount++;
+    if (mayHold) {
+      rows[placeCount++] = row;
+      if (column !== noColumn && !hasBit(opened, column)) unopenedCount++;
+    } else if (isChosen) ruledOutCount++;
   }
-  return { rows: rows.slice(0, placeCount), ruledOutCount };
+  return { rows: rows.slice(0, placeCount), ruledOutCount, unopenedCount };
 }
 
 function holdsChosen({ record }: ShardsInView["shards"][number], { repositoryIds }: RepositorySelection): boolean {

@@ -308,9 +308,10 @@ export class DaemonProcess {
     return { status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() };
   }
 
-  /** The sum of a metric over all labels. */
+  /** The sum of a metric over all labels. Throws if metrics are refused, which must not look like a count of 0. */
   async metric(name: string): Promise<number> {
-    const { text } = await this.get("/metrics");
+    const { status, text } = await this.get("/metrics");
+    if (status !== 200) throw new Error(`/metrics answered ${status}: ${text}`);
     const rows = text.split("\n").filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
     return rows.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
   }

@@ -44,6 +44,8 @@ export interface Ranking {
   readonly first: SlicedWork;
   /** The other results. */
   readonly rest: SlicedWork;
+  /** Whether shards could not be ranked: their results are not among the first. */
+  readonly hasFailed: boolean;
 }
 
 /**
@@ -61,6 +63,7 @@ export class RankedPass {
   readonly #budget: RankBudget;
   #isAlone: boolean;
   #activeCount = 0;
+  #hasFailed = false;
   #resolve: () => void = () => undefined;
 
   constructor(search: PassSearch, work: SlicedWork) {
@@ -121,6 +124,7 @@ export class RankedPass {
       });
       this.#take(result);
     } catch (error) {
+      this.#hasFailed = true;
       // The shards that the thread had taken are searched without ranking, which reports what is wrong with them.
       environment.log.error({ error }, "a thread was lost while it ranked results");
     }
@@ -128,7 +132,8 @@ export class RankedPass {
     if (this.#activeCount === 0) this.#resolve();
   }
 
-  #take({ ranked, isDone }: RankTaskResult): void {
+  #take({ ranked, failures, isDone }: RankTaskResult): void {
+    if (failures.length > 0) this.#hasFailed = true;
     this.#shards.push(...decodeShards(ranked));
     for (const document of decodeDocuments(ranked)) this.#best.offer(document);
     if (!isDone && !this.#search.control.isStopped) this.#schedule();
@@ -145,7 +150,12 @@ export class RankedPass {
       done.add(shard);
       addStats(stats, own);
     }
-    return { best: first, first: this.#rankedWork(first), rest: this.#otherWork(first, done) };
+    return {
+      best: first,
+      first: this.#rankedWork(first),
+      rest: this.#otherWork(first, done),
+      hasFailed: this.#hasFailed,
+    };
   }
 
   /** One element of its rows for each document. */

@@ -102,12 +102,17 @@ t.test("a column that is not filled rules nothing out", (t) => {
   const filter = ShardFilter.withColumns(32);
   const view = viewOf([[{ path: "one.c", content: "something" }], [{ path: "two.c", content: "other" }]], filter);
   t.same([...chooseShards(view, choicesOf("something"), false).rows], [0]);
+  t.equal(chooseShards(view, choicesOf("something"), false).unopenedCount, 0);
   filter.forget(1);
-  t.same([...chooseShards(view, choicesOf("something"), false).rows], [0, 1]);
+  const { rows, unopenedCount } = chooseShards(view, choicesOf("something"), false);
+  t.same([...rows], [0, 1]);
+  t.equal(unopenedCount, 1, "the next choice may be another one");
   t.same(
     [...chooseShards({ ...view, table: { filterColumn: () => noColumn } }, choicesOf("nowhere"), false).rows],
     [0, 1],
   );
+  const withoutColumns = { ...view, table: { filterColumn: () => noColumn } };
+  t.equal(chooseShards(withoutColumns, choicesOf("nowhere"), false).unopenedCount, 0, "these are always opened");
   t.end();
 });
 
