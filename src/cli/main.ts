@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
 import { errorMessage, TrawlError } from "../base/errors.js";
+import { nearestWord } from "../base/nearest-word.js";
 import { isJournal, withPriority } from "../base/journal.js";
 import { addOrganisation, addToken, addUser } from "./account-commands.js";
 import { addApi } from "./api/api-command.js";
@@ -33,6 +34,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   watchOutput();
   try {
     checkArguments(argv);
+    checkCommandNames(program, argv.slice(argv[2] === "help" ? 3 : 2));
     await program.parseAsync(withLongOptions(argv));
     return exitCode;
   } catch (error) {
@@ -48,6 +50,24 @@ function checkArguments(argv: readonly string[]): void {
   const at = argv.findIndex((word) => word.includes(replacement));
   if (at === -1 || isUtf8(readFileSync("/proc/self/cmdline"))) return;
   throw new TrawlError("bad-request", `the argument "${argv[at]}" is not UTF-8`);
+}
+
+/** Refuses a command that does not exist, also where only its help is wanted: commander then prints that of all. */
+function checkCommandNames(program: Command, words: readonly string[]): void {
+  let command = program;
+  for (const word of words) {
+    const { commands } = command;
+    if (commands.length === 0 || word === "help" || word.startsWith("-")) return;
+    const next = commands.find((one) => one.name() === word || one.aliases().includes(word));
+    if (next === undefined) {
+      const meant = nearestWord(
+        word,
+        commands.map((one) => one.name()),
+      );
+      return command.error(`unknown command '${word}'${meant === undefined ? "" : `\n(Did you mean ${meant}?)`}`);
+    }
+    command = next;
+  }
 }
 
 /** Options that `src` writes with one dash. */

@@ -238,7 +238,7 @@ export interface ObjectTypes {
     readonly savedSearches: { readonly args: { readonly owner?: string | null | undefined; readonly namespace?: string | null | undefined; readonly query?: string | null | undefined; readonly viewerIsAffiliated?: boolean | null | undefined; readonly includeDrafts: boolean | null; readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined; readonly orderBy: SavedSearchesOrderBy | null }; readonly result: SourceOf<"SavedSearchConnection"> };
     readonly savedSearchList: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SavedSearch">)[] };
     readonly externalServices: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly repo?: string | null | undefined }; readonly result: SourceOf<"ExternalServiceConnection"> };
-    readonly search: { readonly args: { readonly version: SearchVersion | null; readonly patternType?: SearchPatternType | null | undefined; readonly query: string | null; readonly receipt: boolean | null; readonly strict: boolean | null; readonly duplicates: boolean | null }; readonly result: SourceOf<"Search"> | null };
+    readonly search: { readonly args: { readonly version: SearchVersion | null; readonly patternType?: SearchPatternType | null | undefined; readonly query: string | null; readonly receipt: boolean | null; readonly strict: boolean | null; readonly duplicates: boolean | null; readonly explain: boolean | null }; readonly result: SourceOf<"Search"> | null };
     readonly searchContexts: { readonly args: { readonly first: number | null; readonly after?: string | null | undefined; readonly query?: string | null | undefined; readonly namespaces: readonly (string | null)[] | null; readonly orderBy: SearchContextsOrderBy | null; readonly descending: boolean | null }; readonly result: SourceOf<"SearchContextConnection"> };
     readonly searchContextBySpec: { readonly args: { readonly spec: string }; readonly result: SourceOf<"SearchContext"> | null };
     readonly isSearchContextAvailable: { readonly args: { readonly spec: string }; readonly result: boolean };
@@ -981,6 +981,23 @@ export interface ObjectTypes {
     readonly skipped: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SearchSkipped">)[] };
     readonly receipt: { readonly args: NoArguments; readonly result: SourceOf<"SearchReceipt"> | null };
     readonly duplicates: { readonly args: NoArguments; readonly result: SourceOf<"SearchDuplicates"> | null };
+    readonly explain: { readonly args: NoArguments; readonly result: SourceOf<"SearchCost"> | null };
+  };
+  readonly SearchCost: {
+    readonly plan: { readonly args: NoArguments; readonly result: string };
+    readonly estimate: { readonly args: NoArguments; readonly result: SourceOf<"SearchEstimate"> | null };
+    readonly took: { readonly args: NoArguments; readonly result: SourceOf<"SearchTook"> };
+  };
+  readonly SearchEstimate: {
+    readonly shards: { readonly args: NoArguments; readonly result: number };
+    readonly shardsRuledOut: { readonly args: NoArguments; readonly result: number };
+    readonly documents: { readonly args: NoArguments; readonly result: number };
+    readonly textBytes: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly SearchTook: {
+    readonly durationMs: { readonly args: NoArguments; readonly result: number };
+    readonly workerMs: { readonly args: NoArguments; readonly result: number };
+    readonly stats: { readonly args: NoArguments; readonly result: unknown | null };
   };
   readonly SearchDuplicates: {
     readonly places: { readonly args: NoArguments; readonly result: number };

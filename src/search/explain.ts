@@ -20,6 +20,7 @@ import {
   resolveRepositories,
   type Resolution,
 } from "./repositories/repository-resolver.js";
+import { chooseShards, estimateCost, textChoices } from "./shard-choice.js";
 import { describeExcluded } from "./stream/excluded-files.js";
 import { explainHistories } from "./history/explain-histories.js";
 import { explainPhases } from "./revisions/revision-phases.js";
@@ -126,7 +127,8 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
     );
     const options = explainOptions(plan, resolutions, people);
     lines.push(...(await explainHistories(plan, resolutions, control, environment)));
-    lines.push(...phases, ...(await explainShards(searchId, options, view, control, environment)));
+    lines.push(...phases, describeEstimate(plan, options, view));
+    lines.push(...(await explainShards(searchId, options, view, control, environment)));
     return [...lines, ...(await explainRanking(searchId, options, view, environment)), ...failures];
   } finally {
     view.release();
@@ -138,6 +140,13 @@ function describeResolution(resolution: Resolution, i: number, allCount: number)
     `repositories of basic query ${i + 1}: ${resolution.repositories.length} of ${allCount}` +
     `, ${resolution.excludedForks.length} forks and ${resolution.excludedArchived.length} archived excluded`
   );
+}
+
+/** What a search examines at most, as `explain=1` of the stream tells it. */
+function describeEstimate(plan: SearchPlan, { selections }: SearchOptions, view: CatalogView): string {
+  const { rows, ruledOutCount } = chooseShards(view, textChoices(plan, selections), false);
+  const { shards, documents, textBytes } = estimateCost(view, rows, ruledOutCount);
+  return `at most: ${shards} shards with ${documents} documents and ${textBytes} bytes of text; ${ruledOutCount} shards ruled out without opening them`;
 }
 
 function explainOptions(
@@ -211,6 +220,7 @@ async function explainShards(
   return [
     ...rows,
     `all ${view.shards.length} shards: ${describe(sum, total)}`,
+    `took: ${control.cost.workerMs.toFixed(1)} ms of worker time`,
     `matches: ${control.matchCount}`,
     ...failures,
   ];

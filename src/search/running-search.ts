@@ -477,7 +477,8 @@ export class RunningSearch {
     const { since, query } = this.#request;
     // What a search context stands for is not in the catalog.
     if (since !== undefined || /context:/i.test(query)) return false;
-    if (this.#wasPrepared || this.#wasRankedOtherwise || this.#phases !== undefined || searchesHistory(this.#plan)) return false;
+    if (this.#wasPrepared || this.#wasRankedOtherwise || this.#phases !== undefined || searchesHistory(this.#plan))
+      return false;
     return this.#report.excluded.length + this.#report.unfinishedShards.length === 0;
   }
 

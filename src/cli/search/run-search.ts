@@ -46,6 +46,8 @@ export interface SearchCommand {
   readonly receipt: ReceiptMode;
   /** Whether matches of files with the same content are printed once. */
   readonly duplicates: boolean;
+  /** Whether the costs of the search are printed on standard error. */
+  readonly explain: boolean;
   /** Whether the search goes on after a lost connection. */
   readonly isResumable: boolean;
   /** `REPOSITORY@COMMIT` that must be searchable before the search begins; "" for none. */
@@ -174,6 +176,7 @@ function searchUrl(command: SearchCommand, query: string): URL {
   url.searchParams.set("v", "V3");
   if (command.patternType !== undefined) url.searchParams.set("t", command.patternType);
   if (command.duplicates) url.searchParams.set("duplicates", "1");
+  if (command.explain) url.searchParams.set("explain", "1");
   if (command.isResumable) url.searchParams.set("resume", "1");
   if (command.waitFor !== "") url.searchParams.set("wait_for", command.waitFor);
   if (command.receipt === "report") url.searchParams.set("receipt", "1");

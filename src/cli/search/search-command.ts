@@ -40,6 +40,7 @@ interface TypedSearch extends TypedConnection {
   readonly strict: boolean;
   readonly resume: boolean;
   readonly duplicates: boolean;
+  readonly explain: boolean;
 }
 
 type When = "auto" | "always" | "never";
@@ -74,6 +75,11 @@ export function addSearch(program: Command, exit: (code: number) => void): void 
     .option("-i, --ignore-case", "do not distinguish upper and lower case, which is the default", false)
     .option("--receipt", "print on standard error, as JSON, what was searched and what was left out", false)
     .option("--strict", "like --receipt, and fail if anything that may contain a result was left out", false)
+    .option(
+      "--explain",
+      "print on standard error, as JSON, the plan, what the search was expected to cost at most, and what it took",
+      false,
+    )
     .option("--wait-for <repo@commit>", "search when this commit is searchable; it is fetched if necessary", "")
     .option(
       "--resume",
@@ -226,6 +232,7 @@ function toSearchCommand(
     receipt: typed.strict ? "strict" : typed.receipt ? "report" : "none",
     isResumable: typed.resume,
     duplicates: typed.duplicates,
+    explain: typed.explain,
   };
 }
 

@@ -101,7 +101,8 @@ export class SearchView {
     for (const one of skipped) this.note(visibleLines(skippedText(one)));
     if (this.#alert) this.note(alertText(this.#alert, this.#options));
     const receipt = progress?.receipt;
-    if (receipt !== undefined) this.#options.note(`${JSON.stringify(receipt)}\n`);
+    for (const told of [receipt, progress?.explain])
+      if (told !== undefined) this.#options.note(`${JSON.stringify(told)}\n`);
     if (progress && this.#options.hasSummary) this.#options.note(`${this.#summary(progress)}\n`);
     if (this.#failed && receipt?.complete === false) return exitCodes.excluded;
     if (this.#failed || (this.#alert && !progress)) return exitCodes.failed;

@@ -36,13 +36,14 @@ export const query: ResolversOf<"Query"> = {
     const { records, totalCount, pageInfo } = await repositoryPage(context.repositories, args, context);
     return { nodes: records.map(toRepositorySource), totalCount, pageInfo };
   },
-  search: (_, { query: text, version, patternType, receipt, strict, duplicates }) =>
+  search: (_, { query: text, version, patternType, receipt, strict, duplicates, explain }) =>
     new SearchSource({
       query: text ?? "",
       version: version ?? "V1",
       patternType: patternType ?? undefined,
       receipt: strict === true ? "strict" : receipt === true ? "report" : "none",
       duplicates: duplicates === true,
+      explain: explain === true,
     }),
   ...contextQueries,
   ...searchJobQueries,

@@ -19,6 +19,7 @@ export interface SearchArguments {
   readonly patternType: string | undefined;
   readonly receipt: ReceiptMode;
   readonly duplicates?: boolean;
+  readonly explain?: boolean;
 }
 
 /** A search that runs once, when a field of its results is first requested. */
@@ -38,7 +39,7 @@ export class SearchSource {
   async #run(context: RequestContext): Promise<SearchResultsSource> {
     if (context.isCancelled)
       throw new TrawlError("cancelled", "the search was not started, because its client has disconnected");
-    const { query, version, patternType, receipt, duplicates = false } = this.#arguments;
+    const { query, version, patternType, receipt, duplicates = false, explain = false } = this.#arguments;
     const { searcher } = context.services;
     const refusal = searcher.admit(context.client);
     if (refusal !== undefined) throw new TrawlError("overloaded", refusal.message);
@@ -57,6 +58,7 @@ export class SearchSource {
       debug: false,
       receipt,
       duplicates,
+      explain,
       viewer: context.viewer,
       client: context.client,
     };
@@ -153,6 +155,17 @@ export class SearchResultsSource {
   get receipt() {
     const receipt = this.#collected.end?.receipt;
     return receipt === undefined ? null : new ReceiptSource(receipt);
+  }
+
+  get explain() {
+    const { explain } = this.#collected.progress ?? {};
+    if (explain === undefined) return null;
+    const { plan, estimate, took } = explain;
+    return {
+      plan,
+      estimate: estimate === undefined ? null : { ...estimate, textBytes: String(estimate.textBytes) },
+      took: { ...took, stats: took.stats ?? null },
+    };
   }
 
   get duplicates() {

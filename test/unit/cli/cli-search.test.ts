@@ -98,6 +98,7 @@ function commandFor(endpoint: string, changes: Partial<SearchCommand> = {}): Sea
     receipt: "none",
     waitFor: "",
     duplicates: false,
+    explain: false,
     isResumable: false,
     ...changes,
   };
@@ -563,7 +564,9 @@ t.test("the command line", async (t) => {
   t.equal(await run(["node", "trawl", "serve", "--listen", "0.0.0.0:1"]), 2);
   t.equal(await run(["node", "trawl", "serve", "--set", "queue"]), 2);
   t.equal(await run(["node", "trawl", "repo", "list", "--data", t.testdir()]), 2);
-  t.equal(await run(["node", "trawl", "serch"]), 2);
+  for (const words of [["serch"], ["help", "serch"], ["serch", "--help"]])
+    t.equal(await run(["node", "trawl", ...words]), 2, words.join(" "));
+  t.equal(await run(["node", "trawl", "help", "repo", "lst"]), 2);
   t.equal(await run(["node", "trawl", "search", "-t", "regex", "x"]), 2);
   t.equal(await run(["node", "trawl", "search", "-C", "-1", "x"]), 2);
   t.equal(await run(["node", "trawl", "search", "-t", "go", "x"]), 2);
@@ -572,7 +575,8 @@ t.test("the command line", async (t) => {
   t.equal(await run(["node", "trawl", "search", "--resume", "x count:allowed"]), 2);
   const text = written.join("");
   t.match(text, /no trawld is running with the data in/);
-  t.match(text, /trawl: unknown command 'serch'\ntrawl: \(Did you mean search\?\)/);
+  t.equal(text.match(/trawl: unknown command 'serch'\ntrawl: \(Did you mean search\?\)/g)?.length, 3);
+  t.match(text, /trawl: unknown command 'lst'\ntrawl: \(Did you mean list\?\)/);
   t.match(text, /Did you mean regexp\?/);
   t.match(text, /argument 'go' is invalid.* A language is lang:NAME in the query\./);
   t.match(text, /trawl: unknown option '-w'\ntrawl: for whole words, write a regular expression: \/\\bWORD\\b\//);

@@ -1,11 +1,11 @@
 /** Budgets of scanned bytes and worker time, and the costs that `explain=1` shows. */
 import assert from "node:assert/strict";
-import t from "tap";
+import t, { type Test } from "tap";
 import { SseDecoder } from "../../../src/cli/sse-decoder.js";
 import type { Progress, StreamError } from "../../../src/model/stream-events.js";
 import { ControlBlock, CostMeter } from "../../../src/protocol/control-block.js";
 import { CostBudgets } from "../../../src/search/cost-budgets.js";
-import { type DaemonProcess, testDaemon } from "../../support/daemon.js";
+import { type DaemonProcess, runCommand, testDaemon } from "../../support/daemon.js";
 import { fixture } from "../../support/git-mirror.js";
 import { randomFrom } from "../../support/random.js";
 
@@ -70,6 +70,26 @@ const pick = randomFrom(8);
 const slowText = Array.from({ length: 300 }, () => `z${Array.from({ length: 200 }, () => "ab"[pick(2)]).join("")}`);
 const slowPattern = "a.{60}b.{60}a.{30}z count:all";
 
+/** The costs of a search that scans nothing, on the command line and in GraphQL. */
+async function checkExplained(t: Test, daemon: DaemonProcess): Promise<void> {
+  const query = "type:path f[12].txt";
+  const { err, exitCode } = await runCommand("search", "--endpoint", daemon.url, "-t", "regexp", "--explain", query);
+  t.equal(exitCode, 0, err);
+  const expected = { plan: /f\[12\]/, estimate: { shards: 4, documents: 4 }, took: { stats: { documentsMatched: 2 } } };
+  t.match(JSON.parse(err), expected);
+  const text = `query ($q: String!) { search(query: $q, patternType: regexp, explain: true) { results { explain {
+    plan estimate { shards shardsRuledOut documents textBytes } took { durationMs workerMs stats } } } } }`;
+  const response = await fetch(`${daemon.url}/.api/graphql`, {
+    method: "POST",
+    body: JSON.stringify({ query: text, variables: { q: query } }),
+  });
+  const { data } = (await response.json()) as { data: { search: { results: { explain: object } } } };
+  t.match(data.search.results.explain, { ...expected, estimate: { ...expected.estimate, textBytes: /^2\d{5}$/ } });
+  const plain = await runCommand("explain", "--data", daemon.data, "-t", "regexp", query);
+  t.match(plain.out, /^at most: 4 shards with 4 documents and 2\d{5} bytes of text; 0 shards ruled out/m);
+  t.match(plain.out, /^took: \d+\.\d ms of worker time$/m);
+}
+
 t.test("a search that exceeds the budget is ended, and the next one is refused", async (t) => {
   const daemon = await testDaemon(t, ["--set", "workers=1", "--set", "search.budgetScannedBytes=50000"]);
   for (let i = 0; i < 4; i++) {
@@ -77,6 +97,7 @@ t.test("a search that exceeds the budget is ended, and the next one is refused",
     source.commit({ branch: "main", files: { [`f${i}.txt`]: `${i}\n${slowText.join("\n")}\n` } });
     await daemon.add(`slow${i}`, source.path);
   }
+  await checkExplained(t, daemon);
   const first = await search(daemon, slowPattern, { receipt: "1", explain: "1" });
   t.equal(first.status, 200);
   t.match(first.error, /have scanned [0-9]+ bytes, and may scan 50000/, JSON.stringify(first.progress));
