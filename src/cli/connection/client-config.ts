@@ -9,6 +9,15 @@ export interface ClientConfig {
   readonly endpoint: string | undefined;
   /** Access tokens by endpoint: a token is sent to no other daemon than the one that it was stored for. */
   readonly tokens: Readonly<Record<string, string>>;
+  /** What renews those of the tokens that were obtained in a browser, by endpoint. */
+  readonly refreshTokens?: Readonly<Record<string, string>>;
+}
+
+/** A token of one endpoint. */
+export interface StoredToken {
+  readonly token: string;
+  /** Undefined if the token cannot be renewed. */
+  readonly refreshToken: string | undefined;
 }
 
 const configBytesMax = 1024 * 1024;
@@ -32,6 +41,27 @@ export function readClientConfig(path: string): ClientConfig {
   return parseClientConfig(text, path);
 }
 
+/** Stores the token of an endpoint, or deletes it, with what renews it. The endpoint of other commands is that of `change`. */
+export function storeToken(
+  path: string,
+  endpoint: string,
+  stored: StoredToken | undefined,
+  change: Pick<ClientConfig, "endpoint"> | undefined = undefined,
+): void {
+  const config = readClientConfig(path);
+  const without = (table: Readonly<Record<string, string>> = {}): Record<string, string> =>
+    Object.fromEntries(Object.entries(table).filter(([other]) => other !== endpoint));
+  const { token, refreshToken } = stored ?? {};
+  writeClientConfig(path, {
+    endpoint: (change ?? config).endpoint,
+    tokens: { ...without(config.tokens), ...(token !== undefined && { [endpoint]: token }) },
+    refreshTokens: {
+      ...without(config.refreshTokens),
+      ...(refreshToken !== undefined && { [endpoint]: refreshToken }),
+    },
+  });
+}
+
 /** Replaces the file. Only its owner may read it. */
 export function writeClientConfig(path: string, config: ClientConfig): void {
   const temporary = `${path}.${process.pid}`;
@@ -53,12 +83,16 @@ function parseClientConfig(text: string, path: string): ClientConfig {
     throw invalid(path, `is not JSON: ${errorMessage(error)}`);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid(path, "is not a JSON object");
-  const { endpoint, tokens = {} } = value as { endpoint?: unknown; tokens?: unknown };
+  const { endpoint, tokens = {}, refreshTokens = {} } = value as Record<keyof ClientConfig, unknown>;
   if (endpoint !== undefined && typeof endpoint !== "string") throw invalid(path, "has an endpoint that is not text");
-  const isTable = typeof tokens === "object" && tokens !== null && !Array.isArray(tokens);
-  if (!isTable || !Object.values(tokens).every((token) => typeof token === "string"))
-    throw invalid(path, "must have `tokens` as an object of texts");
-  return { endpoint, tokens: tokens as Record<string, string> };
+  if (!isTextTable(tokens)) throw invalid(path, "must have `tokens` as an object of texts");
+  if (!isTextTable(refreshTokens)) throw invalid(path, "must have `refreshTokens` as an object of texts");
+  return { endpoint, tokens, refreshTokens };
+}
+
+function isTextTable(value: unknown): value is Record<string, string> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every((text) => typeof text === "string");
 }
 
 function invalid(path: string, problem: string): TrawlError {

@@ -9,6 +9,8 @@ export interface Connection {
   readonly token: string | undefined;
   /** Where the token is from: the name of an environment variable, or undefined. */
   readonly tokenVariable: string | undefined;
+  /** Whether it is the token that `trawl login` has stored, which may be renewed when it has expired. */
+  readonly isStored?: boolean;
 }
 
 export interface TypedConnection {
@@ -42,7 +44,7 @@ export function resolveConnection(
   }
   const stored = findToken(config, endpoint);
   const token = stored === undefined ? undefined : checkedToken(stored, "client.json");
-  return { endpoint, token, tokenVariable: undefined };
+  return { endpoint, token, tokenVariable: undefined, isStored: token !== undefined };
 }
 
 /** Refuses a token that a header cannot contain; `origin` says where it is from. */

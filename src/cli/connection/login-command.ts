@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { TrawlError } from "../../base/errors.js";
 import { print } from "../command-options.js";
 import { readInput } from "../input.js";
-import { clientConfigPath, readClientConfig, writeClientConfig } from "./client-config.js";
+import { clientConfigPath, readClientConfig, storeToken, type StoredToken } from "./client-config.js";
 import { checkedEndpoint, checkedToken, resolveConnection } from "./connection.js";
 
 const tokenBytesMax = 4096;
@@ -15,11 +15,12 @@ export function addLogin(program: Command): void {
     .command("login")
     .argument("[endpoint]", "address of the daemon; the default is the one that other commands use")
     .description(
-      "Check an access token, and store it for later commands. It is asked for, or read from standard input if that is not a terminal.",
+      "Sign in, and store the access token for later commands. On a terminal, print an address at which to authorize this program in a browser; else read an access token from standard input.",
     )
-    .action(async (endpoint: string | undefined) => {
+    .option("--token", "ask for an access token instead", false)
+    .action(async (endpoint: string | undefined, { token }: { token: boolean }) => {
       const chosen = endpoint === undefined ? resolveConnection({}).endpoint : checkedEndpoint(endpoint);
-      await login(chosen);
+      await login(chosen, token);
     });
   program
     .command("logout")
@@ -30,13 +31,13 @@ export function addLogin(program: Command): void {
     );
 }
 
-async function login(endpoint: string): Promise<void> {
+async function login(endpoint: string, asksForToken: boolean): Promise<void> {
   const path = clientConfigPath();
-  const config = readClientConfig(path);
-  const token = checkedToken(
-    process.stdin.isTTY ? await askToken(endpoint) : await readInput(process.stdin, tokenBytesMax),
-    "the input",
-  );
+  // An invalid file is an error before anything is asked.
+  readClientConfig(path);
+  const authorized = process.stdin.isTTY && !asksForToken ? await authorize(endpoint) : undefined;
+  const stored = authorized ?? { token: await readToken(endpoint), refreshToken: undefined };
+  const { token } = stored;
   const { queryData } = await import("../api/run-api.js");
   const { currentUser } = await queryData<{ currentUser: { username: string } | null }>(
     { endpoint, token, tokenVariable: undefined },
@@ -44,17 +45,29 @@ async function login(endpoint: string): Promise<void> {
   );
   if (currentUser === null)
     throw new TrawlError("forbidden", `${endpoint} does not know this token; \`trawl token create\` creates one`);
-  writeClientConfig(path, { endpoint, tokens: { ...config.tokens, [endpoint]: token } });
+  storeToken(path, endpoint, stored, { endpoint });
   print(`signed in to ${endpoint} as ${currentUser.username}; the token is in ${path}`);
   if (isReadableOnTheWay(endpoint)) print("this address is not encrypted: others on the network can read the token");
+}
+
+/** In a browser; undefined if the daemon does not offer that. */
+async function authorize(endpoint: string): Promise<StoredToken | undefined> {
+  const { authorizeDevice } = await import("./device-login.js");
+  return await authorizeDevice(endpoint, ({ address, code }) =>
+    process.stderr.write(`To authorize this program, open ${address}\nand compare the code: ${code}\n`),
+  );
+}
+
+async function readToken(endpoint: string): Promise<string> {
+  const text = process.stdin.isTTY ? await askToken(endpoint) : await readInput(process.stdin, tokenBytesMax);
+  return checkedToken(text, "the input");
 }
 
 function logout(endpoint: string): void {
   const path = clientConfigPath();
   const { endpoint: preferred, tokens } = readClientConfig(path);
   if (!Object.hasOwn(tokens, endpoint)) throw new TrawlError("not-found", `no token is stored for ${endpoint}`);
-  const others = Object.fromEntries(Object.entries(tokens).filter(([other]) => other !== endpoint));
-  writeClientConfig(path, { endpoint: preferred === endpoint ? undefined : preferred, tokens: others });
+  storeToken(path, endpoint, undefined, { endpoint: preferred === endpoint ? undefined : preferred });
   print(`the token for ${endpoint} was deleted from ${path}`);
 }
 

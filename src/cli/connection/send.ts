@@ -34,10 +34,24 @@ export function urlAt({ endpoint }: Connection, path: string): URL {
   return new URL(path, `${endpoint}/`);
 }
 
-/** Sends a request with the token. Resolves with the response if it was accepted; else throws what to do. */
+/**
+ * Sends a request with the token, and again if that was stored, has expired and could be renewed. Resolves with the
+ * response if it was accepted; else throws what to do.
+ */
 export async function send(connection: Connection, sent: ClientRequest): Promise<IncomingMessage> {
-  const { endpoint } = connection;
-  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+  const { endpoint, token, isStored } = connection;
+  const response = await sendOnce(connection, sent);
+  if (response.statusCode !== 401 || isStored !== true || token === undefined)
+    return accepted(endpoint, sent, response);
+  const { renewedToken } = await import("./device-login.js");
+  const renewed = await renewedToken(endpoint, token);
+  if (renewed === undefined) return accepted(endpoint, sent, response);
+  response.destroy();
+  return accepted(endpoint, sent, await sendOnce({ ...connection, token: renewed }, sent));
+}
+
+function sendOnce(connection: Connection, sent: ClientRequest): Promise<IncomingMessage> {
+  return new Promise<IncomingMessage>((resolve, reject) => {
     const make = sent.url.protocol === "https:" ? httpsRequest : httpRequest;
     const request = make(
       sent.url,
@@ -49,9 +63,12 @@ export async function send(connection: Connection, sent: ClientRequest): Promise
       resolve,
     );
     request.on("socket", (socket) => watchConnection(socket));
-    request.on("error", (cause) => reject(unreachable(endpoint, cause)));
+    request.on("error", (cause) => reject(unreachable(connection.endpoint, cause)));
     request.end(sent.body);
   });
+}
+
+async function accepted(endpoint: string, sent: ClientRequest, response: IncomingMessage): Promise<IncomingMessage> {
   const { statusCode = 0, headers } = response;
   const isAccepted = statusCode === 200 || (statusCode === 400 && sent.mayBeBad);
   if (!isAccepted) throw refusal(endpoint, response, await readRefusal(response));

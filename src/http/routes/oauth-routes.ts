@@ -32,9 +32,14 @@ export interface OAuthServices {
 
 const bodyBytesMax = 8 << 10;
 
-/** The `src` command. It keeps no secret, so its name proves nothing: only the user's approval counts. */
-const clientId = "sgo_cid_sourcegraph-cli";
-const note = "src, authorized in a browser";
+/**
+ * The commands `src` and `trawl`, with the note of their tokens. They keep no secret, so a name proves nothing: only the
+ * user's approval counts.
+ */
+const notes: ReadonlyMap<string, string> = new Map([
+  ["sgo_cid_sourcegraph-cli", "src, authorized in a browser"],
+  ["trawl", "trawl, authorized in a browser"],
+]);
 
 /** All are granted together: a token may do what its user may do. */
 const scopes: ReadonlySet<string> = new Set(["email", "offline_access", "openid", "profile", "user:all"]);
@@ -65,7 +70,7 @@ class OAuthError extends TrawlError {
 }
 
 /**
- * OAuth 2.0 device authorization (RFC 8628) as `src login` speaks it, with refresh (RFC 6749) and revocation (RFC 7009).
+ * OAuth 2.0 device authorization (RFC 8628) as `src login` and `trawl login` speak it, with refresh (RFC 6749) and revocation (RFC 7009).
  * A token is an access token of the user, which the user's settings show and delete like any other.
  */
 export function addOAuthRoutes(server: HttpServer, services: OAuthServices): void {
@@ -128,10 +133,10 @@ function beginGrant(form: URLSearchParams, { remoteAddress }: HttpRequest, { oau
 }
 
 async function issueToken(form: URLSearchParams, request: HttpRequest, services: OAuthServices) {
-  checkClient(form);
+  const note = checkClient(form);
   switch (form.get("grant_type")) {
     case deviceGrant:
-      return answerPoll(form.get("device_code") ?? "", request, services);
+      return answerPoll(form.get("device_code") ?? "", note, request, services);
     case "refresh_token": {
       const { tokens, refreshMs } = services.oauth;
       const lifetimes: RefreshLifetimes = { lifetimeMs: tokenLifetimeMs, refreshMs };
@@ -145,7 +150,7 @@ async function issueToken(form: URLSearchParams, request: HttpRequest, services:
   }
 }
 
-async function answerPoll(deviceCode: string, { remoteAddress }: HttpRequest, { oauth }: OAuthServices) {
+async function answerPoll(deviceCode: string, note: string, { remoteAddress }: HttpRequest, { oauth }: OAuthServices) {
   const outcome = oauth.devices.poll(deviceCode, monotonicMs());
   switch (outcome.kind) {
     case "pending":
@@ -176,8 +181,11 @@ function shownTexts({ text, refreshText }: RefreshableTexts) {
   };
 }
 
-function checkClient(form: URLSearchParams): void {
-  if (form.get("client_id") !== clientId) throw new OAuthError("invalid_client", "this client is not known", 401);
+/** The note of the client's tokens. */
+function checkClient(form: URLSearchParams): string {
+  const note = notes.get(form.get("client_id") ?? "");
+  if (note === undefined) throw new OAuthError("invalid_client", "this client is not known", 401);
+  return note;
 }
 
 function jsonHandler(handler: (form: URLSearchParams, request: HttpRequest) => unknown): Handler {

@@ -5,7 +5,12 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { apiAsCurl, runApi } from "../../../src/cli/api/run-api.js";
 import { readVariables } from "../../../src/cli/api/variables.js";
-import { clientConfigPath, readClientConfig, writeClientConfig } from "../../../src/cli/connection/client-config.js";
+import {
+  clientConfigPath,
+  readClientConfig,
+  storeToken,
+  writeClientConfig,
+} from "../../../src/cli/connection/client-config.js";
 import { resolveConnection } from "../../../src/cli/connection/connection.js";
 import { checkTokenFile } from "../../../src/cli/doctor/client-checks.js";
 import { runCommandWith } from "../../support/daemon.js";
@@ -125,13 +130,20 @@ t.test("the file of trawl login", async (t) => {
   const folder = t.testdir();
   const path = clientConfigPath({ XDG_CONFIG_HOME: join(folder, "new") });
   t.same(readClientConfig(path), { endpoint: undefined, tokens: {} });
-  writeClientConfig(path, { endpoint: "http://h", tokens: { "http://h": "x" } });
-  t.same(readClientConfig(path), { endpoint: "http://h", tokens: { "http://h": "x" } });
+  const config = { endpoint: "http://h", tokens: { "http://h": "x" }, refreshTokens: {} };
+  writeClientConfig(path, config);
+  t.same(readClientConfig(path), config);
+  storeToken(path, "http://other", { token: "y", refreshToken: "z" });
+  t.match(readClientConfig(path), { ...config, refreshTokens: { "http://other": "z" } });
+  storeToken(path, "http://other", { token: "y", refreshToken: undefined });
+  t.same(readClientConfig(path), { ...config, tokens: { ...config.tokens, "http://other": "y" } });
+  storeToken(path, "http://other", undefined);
+  t.same(readClientConfig(path), config);
   t.equal(statSync(path).mode & 0o777, 0o600);
   t.same(checkTokenFile(path), []);
   chmodSync(path, 0o640);
   t.match(checkTokenFile(path), [{ state: "warning", remedy: /chmod 600/ }]);
-  for (const text of ["{", "[1]", '{"tokens": {"a": 1}}', '{"endpoint": 1}']) {
+  for (const text of ["{", "[1]", '{"tokens": {"a": 1}}', '{"endpoint": 1}', '{"refreshTokens": ["a"]}']) {
     writeFileSync(path, text);
     t.throws(() => readClientConfig(path), { message: /client\.json .*trawl login/ }, text);
   }

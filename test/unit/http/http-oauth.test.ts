@@ -1,8 +1,15 @@
 /** Programs that act for a user who approves them in a browser: OAuth 2.0 device authorization, as `src login` speaks it. */
 import t, { type Test } from "tap";
 import { DeviceGrants } from "../../../src/account/sign-in/device-grants.js";
+import {
+  clientConfigPath,
+  readClientConfig,
+  storeToken,
+  type StoredToken,
+} from "../../../src/cli/connection/client-config.js";
+import { authorizeDevice } from "../../../src/cli/connection/device-login.js";
 import { AccountSite } from "../../support/account-site.js";
-import { dataDirectory, testDaemon, type DaemonProcess } from "../../support/daemon.js";
+import { dataDirectory, runCommandWith, testDaemon, type DaemonProcess } from "../../support/daemon.js";
 import { wallClock } from "../../support/wall-clock.js";
 
 const client = "sgo_cid_sourcegraph-cli";
@@ -89,6 +96,40 @@ class Site {
   }
 }
 
+/** What `trawl login` does on a terminal, and what the commands after it do when its token has expired. */
+async function checkTrawlLogin(t: Test, site: Site, cookie: string): Promise<void> {
+  const { url } = site.daemon;
+  const login = (decision: string): Promise<StoredToken | undefined> => {
+    let code = "";
+    return authorizeDevice(
+      url,
+      (prompt) => {
+        t.ok(prompt.address.startsWith(`${url}/-/oauth/device?user_code=${prompt.code}`));
+        ({ code } = prompt);
+      },
+      async (ms) => {
+        t.equal(ms, 5_000);
+        await site.decide(cookie, code, decision);
+      },
+    );
+  };
+  await t.rejects(login("deny"), { message: /was refused/ });
+  const stored = await login("approve");
+  t.equal(await site.whoIs(stored?.token ?? ""), "bob");
+
+  const environment = { XDG_CONFIG_HOME: t.testdir() };
+  const file = clientConfigPath(environment);
+  storeToken(file, url, { token: "sgp_expired", refreshToken: stored?.refreshToken }, { endpoint: url });
+  const api = () => runCommandWith("", ["api", "{ currentUser { username } }"], environment);
+  for (let i = 0; i < 2; i++) t.match(await api(), { exitCode: 0, out: /"bob"/ });
+  const renewed = readClientConfig(file);
+  t.equal(await site.whoIs(renewed.tokens[url] ?? ""), "bob", "it is stored");
+  const both = await Promise.all([api(), api()]);
+  t.match(both, [{ exitCode: 0 }, { exitCode: 0 }]);
+  await site.form("/-/oauth/revoke", { token: renewed.tokens[url] ?? "" });
+  t.match(await api(), { exitCode: 2, err: /answered 401.* Run `trawl login`/ });
+}
+
 t.test("a program is authorized, refreshes its token, and is revoked", async (t) => {
   const site = await Site.start(t);
   const found = (await (await fetch(`${site.daemon.url}/.well-known/openid-configuration`)).json()) as object;
@@ -131,6 +172,7 @@ t.test("a program is authorized, refreshes its token, and is revoked", async (t)
   t.equal(await site.whoIs(second.access_token), "401");
   t.equal((await site.refresh(second.refresh_token)).error, "invalid_grant");
   t.equal((await site.form("/-/oauth/revoke", { token: "unknown" })).status, 200);
+  await checkTrawlLogin(t, site, cookie);
 });
 
 t.test("what is refused", async (t) => {
@@ -178,6 +220,7 @@ t.test("only where users may create access tokens", async (t) => {
   t.equal((await site.poll(codes)).error, "authorization_pending");
   const without = await Site.start(t, ["--set", "auth.accessTokens=none"]);
   t.equal((await fetch(`${without.daemon.url}/.well-known/openid-configuration`)).status, 404);
+  t.equal(await authorizeDevice(without.daemon.url, () => t.fail("there is no code")), undefined);
 });
 
 t.test("grants are few, slow and short", async (t) => {
