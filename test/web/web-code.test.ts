@@ -68,6 +68,25 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
     });
   });
 
+  await t.test("a Markdown file is shown as its source, and rendered on demand", async (t) => {
+    await withPage(t, browser, at("/-/blob/docs/README.md"), {}, async (page) => {
+      await page.getByText("# Guide").waitFor();
+      await page.getByRole("button", { name: "Rendered" }).click();
+      await page.getByRole("heading", { name: "Guide" }).waitFor();
+      t.equal(await page.getByText("# Guide").isVisible(), false);
+      t.match(await page.getByRole("link", { name: "more" }).getAttribute("href"), /\/-\/blob\/docs\/a\.md$/);
+      t.equal(await page.getByRole("link", { name: "evil" }).count(), 0);
+      t.equal(await page.locator("img").count(), 0);
+      t.same(await findViolations(page), []);
+      await page.getByRole("button", { name: "Rendered", pressed: true }).click();
+      await page.getByText("# Guide").waitFor();
+      t.equal(await page.getByRole("heading", { name: "Guide" }).count(), 0);
+      await page.goto(at("/-/blob/src/a.ts"));
+      await page.getByText("export const").first().waitFor();
+      t.equal(await page.getByRole("button", { name: "Rendered" }).count(), 0);
+    });
+  });
+
   await t.test("a file is highlighted, a click on a number selects its line, and blame names commits", async (t) => {
     await withPage(t, browser, at("@main/-/blob/src/a.ts?L1"), {}, async (page) => {
       await page.locator(".line.selected").getByText("export const needle = 2;").waitFor();
@@ -110,8 +129,12 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
   });
 
   await t.test("what is not text, does not exist or is no page is said, with its status", async (t) => {
-    await withPage(t, browser, at("/-/blob/data.bin"), {}, async (page) => {
+    const options = { allowed: [/status of 404/] };
+    await withPage(t, browser, at("/-/blob/data.bin"), options, async (page) => {
       await page.getByRole("heading", { name: "The file is not text" }).waitFor();
+      await page.goto(`${daemon.url}/example.org/none`);
+      await page.getByRole("heading", { name: "There is no such repository" }).waitFor();
+      t.equal(await page.getByRole("link", { name: "Commits" }).count(), 0, "it has no other pages");
       for (const [path, heading] of [
         ["/-/blob/none", "There is no such file"],
         ["@none", "There is no such revision"],
@@ -119,6 +142,7 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       ] as const) {
         await page.goto(at(path));
         await page.getByRole("heading", { name: heading }).waitFor();
+        await page.getByRole("link", { name: "Commits", exact: true }).waitFor();
       }
     });
     const markup = { headers: { Accept: "text/html" } };

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { Form, TextField } from "../ui/form.js";
+import { formatDay } from "../ui/numbers.js";
 import { Failure, Notice, Waiting } from "../ui/states.js";
 
 interface Token {
@@ -133,9 +134,15 @@ function TokenTable({ tokens, revoke }: TokenTableProps) {
             <tr key={id}>
               <td>{note}</td>
               <td>{scopes.join(", ")}</td>
-              <td>{day(createdAt)}</td>
-              <td>{lastUsedAt === null ? "never" : day(lastUsedAt)}</td>
-              <td>{expiresAt === null ? "never" : day(expiresAt)}</td>
+              <td>
+                <Day date={createdAt} />
+              </td>
+              <td>
+                <Day date={lastUsedAt} />
+              </td>
+              <td>
+                <Day date={expiresAt} />
+              </td>
               <td>
                 <button type="button" class="button danger" onClick={() => void revoke(id)}>
                   Revoke<span class="unseen"> {note}</span>
@@ -149,6 +156,6 @@ function TokenTable({ tokens, revoke }: TokenTableProps) {
   );
 }
 
-function day(date: string): string {
-  return new Date(date).toLocaleDateString();
+function Day({ date }: { readonly date: string | null }) {
+  return date === null ? <>never</> : <time dateTime={date}>{formatDay(date)}</time>;
 }

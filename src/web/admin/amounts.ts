@@ -10,7 +10,3 @@ export function formatBytes(bytes: number | string): string {
   }
   return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
-
-export function formatTime(date: string | null): string {
-  return date === null ? "never" : new Date(date).toLocaleString();
-}

@@ -3,6 +3,7 @@ import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
 import { Form, TextField } from "../ui/form.js";
+import { formatAmount } from "../ui/numbers.js";
 import { Failure, Waiting } from "../ui/states.js";
 
 interface Organization {
@@ -58,7 +59,7 @@ export function OrganizationsPart() {
       {answer.kind === "ready" && (
         <>
           <p class="soft small" role="status">
-            {answer.value.organizations.totalCount} organisations
+            {formatAmount(answer.value.organizations.totalCount, "organisation")}
           </p>
           {answer.value.organizations.nodes.length > 0 && (
             <ul class="rows panel" aria-label="Organisations">
@@ -70,7 +71,7 @@ export function OrganizationsPart() {
                     </span>
                     <span class="soft small">
                       {displayName !== null && displayName !== "" && `${displayName} · `}
-                      {members.totalCount} members
+                      {formatAmount(members.totalCount, "member")}
                     </span>
                   </div>
                   <div class="row-actions">

@@ -6,8 +6,8 @@ import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
 import { callAfter } from "../ui/delay.js";
 import { Form, TextField } from "../ui/form.js";
 import { Failure, Waiting } from "../ui/states.js";
-import { formatBytes, formatTime } from "./amounts.js";
-import { formatCount } from "../ui/numbers.js";
+import { formatBytes } from "./amounts.js";
+import { formatAmount, formatCount, formatTime } from "../ui/numbers.js";
 
 interface AdminRepository {
   readonly id: string;
@@ -116,7 +116,7 @@ export function RepositoriesPart() {
       {answer.kind === "ready" && (
         <>
           <p class="soft small" role="status">
-            {answer.value.repositories.totalCount} repositories
+            {formatAmount(answer.value.repositories.totalCount, "repository", "repositories")}
           </p>
           {answer.value.repositories.nodes.length > 0 && (
             <ul class="rows panel" aria-label="Repositories">

@@ -3,9 +3,9 @@ import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
 import { Form, TextField } from "../ui/form.js";
+import { formatAmount, formatTime } from "../ui/numbers.js";
 import { Failure, Notice, Waiting } from "../ui/states.js";
 import { viewer } from "../route/viewer.js";
-import { formatTime } from "./amounts.js";
 
 interface SiteUser {
   readonly id: string;
@@ -79,7 +79,7 @@ export function UsersPart() {
       {answer.kind === "ready" && (
         <>
           <p class="soft small" role="status">
-            {answer.value.site.users.totalCount} users
+            {formatAmount(answer.value.site.users.totalCount, "user")}
             {answer.value.site.users.totalCount > shownMax && `, of whom ${shownMax} are shown`}
           </p>
           <ul class="rows panel" aria-label="Users">

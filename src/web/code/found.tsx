@@ -1,4 +1,6 @@
+import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import type { PagePath } from "../../model/page-path.js";
 import type { UsedAnswer } from "../api/use-graphql.js";
 import { Failure, State, Waiting } from "../ui/states.js";
@@ -41,7 +43,16 @@ export function Found<T>({ used: { answer, retry }, what, children }: FoundProps
   return <>{children(answer.value)}</>;
 }
 
+/** The name of the repository that is shown and does not exist, "" for none: it has no pages to go to. */
+export const missingName = signal("");
+
 export function MissingRepository({ name }: { readonly name: string }) {
+  useEffect(() => {
+    missingName.value = name;
+    return () => {
+      missingName.value = "";
+    };
+  }, [name]);
   return (
     <State title="There is no such repository">
       <p>

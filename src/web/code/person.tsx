@@ -1,4 +1,5 @@
 import { serverTimeMs } from "../route/viewer.js";
+import { formatTime } from "../ui/numbers.js";
 
 /** An author or committer, as GraphQL tells. */
 export interface Signature {
@@ -28,7 +29,7 @@ export function When({ date }: { readonly date: string }) {
   relative ??= new Intl.RelativeTimeFormat("en", { numeric: "auto" });
   const text = unit === undefined ? "just now" : relative.format(Math.round(seconds / unit[1]), unit[0]);
   return (
-    <time dateTime={date} title={new Date(date).toLocaleString()}>
+    <time dateTime={date} title={formatTime(date)}>
       {text}
     </time>
   );

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { type PagePath, pageUrl, repositoryUrl } from "../../model/page-path.js";
+import { missingName } from "./found.js";
 import { directoryUrl, repositoryFilter, searchUrl } from "./urls.js";
 
 interface FrameProps {
@@ -10,26 +11,33 @@ interface FrameProps {
 
 /** What all pages of a repository have: where one is, and the way to the other pages. */
 export function RepositoryFrame({ path, children }: FrameProps) {
-  const { name, revision, page } = path;
+  const { name } = path;
   useEffect(() => {
     document.title = `${path.path === "" ? "" : `${path.path} · `}${name} · Trawl`;
   }, [name, path.path]);
-  const isCode = page === "" || page === "tree" || page === "blob";
   return (
     <div class="code-page">
       <div class="code-head">
         <Trail path={path} />
-        <nav class="code-tabs" aria-label="Repository">
-          <Tab href={repositoryUrl(path)} isCurrent={isCode} label="Code" />
-          <Tab href={pageUrl(path, "commits")} isCurrent={page === "commits" || page === "commit"} label="Commits" />
-          <Tab href={pageUrl({ name, revision: "" }, "branches")} isCurrent={page === "branches"} label="Branches" />
-          <Tab href={pageUrl({ name, revision: "" }, "tags")} isCurrent={page === "tags"} label="Tags" />
-          <Tab href={pageUrl(path, "stats", "contributors")} isCurrent={page === "stats"} label="Contributors" />
-          <a href={searchUrl(`${repositoryFilter({ name, revision })} `)}>Search here</a>
-        </nav>
+        {missingName.value !== name && <Tabs path={path} />}
       </div>
       {children}
     </div>
+  );
+}
+
+function Tabs({ path }: { readonly path: PagePath }) {
+  const { name, revision, page } = path;
+  const isCode = page === "" || page === "tree" || page === "blob";
+  return (
+    <nav class="code-tabs" aria-label="Repository">
+      <Tab href={repositoryUrl(path)} isCurrent={isCode} label="Code" />
+      <Tab href={pageUrl(path, "commits")} isCurrent={page === "commits" || page === "commit"} label="Commits" />
+      <Tab href={pageUrl({ name, revision: "" }, "branches")} isCurrent={page === "branches"} label="Branches" />
+      <Tab href={pageUrl({ name, revision: "" }, "tags")} isCurrent={page === "tags"} label="Tags" />
+      <Tab href={pageUrl(path, "stats", "contributors")} isCurrent={page === "stats"} label="Contributors" />
+      <a href={searchUrl(`${repositoryFilter({ name, revision })} `)}>Search here</a>
+    </nav>
   );
 }
 

@@ -1,6 +1,7 @@
 import { graphql } from "../api/graphql.js";
 import { viewer } from "../route/viewer.js";
 import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
+import { formatTime } from "../ui/numbers.js";
 import { hasEnded, type SearchJob } from "./search-job.js";
 
 const stateNames: Readonly<Record<SearchJob["state"], string>> = {
@@ -45,7 +46,7 @@ export function JobRow({ job, changed }: JobRowProps) {
         </span>
         <span class="soft small">
           {completed} of {total} repositories
-          {failed > 0 && `, ${failed} could not be searched completely`} · {new Date(createdAt).toLocaleString()}
+          {failed > 0 && `, ${failed} could not be searched completely`} · {formatTime(createdAt)}
           {creator !== null && creator.username !== viewer.name && ` · ${creator.username}`}
         </span>
         {message !== null && <span class="soft small">{message}</span>}

@@ -6,6 +6,7 @@ import { address } from "../route/router.js";
 import { viewer } from "../route/viewer.js";
 import { callAfter } from "../ui/delay.js";
 import { Form, TextField } from "../ui/form.js";
+import { formatAmount } from "../ui/numbers.js";
 import { Failure, State, Waiting } from "../ui/states.js";
 import { JobRow } from "./job-row.js";
 import { hasEnded, jobFields, type SearchJob } from "./search-job.js";
@@ -84,7 +85,7 @@ function Jobs() {
       {answer.kind === "ready" && nodes.length > 0 && (
         <>
           <p class="soft small" role="status">
-            {answer.value.searchJobs.totalCount === 1 ? "1 job" : `${answer.value.searchJobs.totalCount} jobs`}
+            {formatAmount(answer.value.searchJobs.totalCount, "job")}
             {answer.value.searchJobs.totalCount > nodes.length && `, of which the newest ${nodes.length} are shown`}
           </p>
           <ul class="rows panel" aria-label="Search jobs">

@@ -3,6 +3,7 @@ import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
 import { Form, TextField } from "../ui/form.js";
+import { formatDay } from "../ui/numbers.js";
 import { Failure, Notice } from "../ui/states.js";
 
 interface Pending {
@@ -51,7 +52,7 @@ export function Invitations({ organization }: { readonly organization: string })
                 <div class="row-main">
                   <span class="row-title">{name}</span>
                   <span class="soft small">
-                    {respondURL ?? ""} · until {new Date(expiresAt).toLocaleDateString()}
+                    {respondURL ?? ""} · until {formatDay(expiresAt)}
                   </span>
                 </div>
                 <div class="row-actions">

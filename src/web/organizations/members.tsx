@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { viewer } from "../route/viewer.js";
 import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
 import { Form, TextField } from "../ui/form.js";
+import { formatAmount } from "../ui/numbers.js";
 
 export interface Member {
   readonly id: string;
@@ -28,7 +29,8 @@ export function Members({ members, totalCount, of, add, remove, changed }: Membe
     <section class="panel organization-part" aria-labelledby="members">
       <h2 id="members">Members</h2>
       <p class="soft small" role="status">
-        {totalCount} members{totalCount > members.length && `, of whom ${members.length} are shown`}
+        {formatAmount(totalCount, "member")}
+        {totalCount > members.length && `, of whom ${members.length} are shown`}
       </p>
       <ActionError action={action} />
       {members.length > 0 && (

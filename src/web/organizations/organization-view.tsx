@@ -3,6 +3,7 @@ import { useGraphql } from "../api/use-graphql.js";
 import { SettingsEditor } from "../editor/settings-editor.js";
 import { viewer } from "../route/viewer.js";
 import { Form, TextField } from "../ui/form.js";
+import { formatDay } from "../ui/numbers.js";
 import { Failure, State, Waiting } from "../ui/states.js";
 import { Invitations } from "./invitations.js";
 import { Members, type Member } from "./members.js";
@@ -61,7 +62,7 @@ export function OrganizationView({ name }: { readonly name: string }) {
           <dt>Display name</dt>
           <dd>{displayName === null || displayName === "" ? "none" : displayName}</dd>
           <dt>Created</dt>
-          <dd>{new Date(createdAt).toLocaleDateString()}</dd>
+          <dd>{formatDay(createdAt)}</dd>
         </dl>
         {viewerCanAdminister && (
           <details>

@@ -4,6 +4,7 @@ import { useGraphql } from "../api/use-graphql.js";
 import { navigate } from "../route/router.js";
 import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
 import { Form, TextField } from "../ui/form.js";
+import { formatAmount } from "../ui/numbers.js";
 import { Failure, State, Waiting } from "../ui/states.js";
 import { Members, type Member } from "./members.js";
 
@@ -58,7 +59,7 @@ export function TeamList() {
       {answer.kind === "ready" && (
         <>
           <p class="soft small" role="status">
-            {answer.value.teams.totalCount} teams
+            {formatAmount(answer.value.teams.totalCount, "team")}
           </p>
           {answer.value.teams.nodes.length > 0 && (
             <ul class="rows panel" aria-label="Teams">
@@ -70,7 +71,7 @@ export function TeamList() {
                     </span>
                     <span class="soft small">
                       {displayName !== null && displayName !== "" && `${displayName} · `}
-                      {members.totalCount} members
+                      {formatAmount(members.totalCount, "member")}
                     </span>
                   </div>
                 </li>

@@ -3,6 +3,7 @@ import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
 import { Form, TextField } from "../ui/form.js";
+import { formatTime } from "../ui/numbers.js";
 import { Failure, Notice, Waiting } from "../ui/states.js";
 
 interface Delivery {
@@ -111,7 +112,7 @@ function Deliveries({ deliveries }: { readonly deliveries: readonly Delivery[] }
     <ul class="small" aria-label="Recent deliveries">
       {deliveries.map((one) => (
         <li key={one.id}>
-          <time dateTime={one.createdAt}>{new Date(one.createdAt).toLocaleString()}</time>: {describe(one)}
+          <time dateTime={one.createdAt}>{formatTime(one.createdAt)}</time>: {describe(one)}
           {one.error !== null && <span class="soft"> ({one.error})</span>}
         </li>
       ))}

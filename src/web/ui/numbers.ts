@@ -14,9 +14,24 @@ export function formatCount(count: number): string {
   return text;
 }
 
+/** A count with its noun: `1 member`, `2 members`. */
+export function formatAmount(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
 /** The day of a point in time, by the time zone of the browser: `2026-11-24`. */
 export function formatDay(date: string): string {
   const given = new Date(date);
-  const pad = (part: number): string => String(part).padStart(2, "0");
-  return `${given.getFullYear()}-${pad(given.getMonth() + 1)}-${pad(given.getDate())}`;
+  return `${given.getFullYear()}-${twoDigits(given.getMonth() + 1)}-${twoDigits(given.getDate())}`;
+}
+
+/** The same with the minute: `2026-11-24 09:05`. */
+export function formatTime(date: string | null): string {
+  if (date === null) return "never";
+  const given = new Date(date);
+  return `${formatDay(date)} ${twoDigits(given.getHours())}:${twoDigits(given.getMinutes())}`;
+}
+
+function twoDigits(part: number): string {
+  return String(part).padStart(2, "0");
 }

@@ -13,26 +13,38 @@ const readmeQuery = `query Readme($name: String!, $revision: String!, $path: Str
   }
 }`;
 
-/** A README: rendered if it is Markdown, otherwise its text. */
-export function Readme({ path, file }: { readonly path: PagePath; readonly file: string }) {
-  const { name, revision } = path;
-  const used = useGraphql<RepositoryAnswer<ReadmeCommit>>("Readme", readmeQuery, { name, revision, path: file });
+interface ReadmeProps {
+  readonly path: PagePath;
+  readonly file: string;
+}
+
+/** A README below its directory. */
+export function Readme({ path, file }: ReadmeProps) {
   return (
     <section class="panel readme" aria-label={file}>
       <h2 class="panel-head">
         <a href={pageUrl(path, "blob", file)}>{file.split("/").at(-1)}</a>
       </h2>
-      <Found used={used} what="the README">
-        {({ repository }) => {
-          const blob = repository?.commit?.blob ?? undefined;
-          if (blob === undefined) return null;
-          return blob.richHTML === "" ? (
-            <pre class="readme-text">{blob.content}</pre>
-          ) : (
-            <SafeMarkup html={blob.richHTML} path={path} file={file} />
-          );
-        }}
-      </Found>
+      <RenderedText path={path} file={file} />
     </section>
+  );
+}
+
+/** A file for readers: rendered if it is Markdown, otherwise its text. */
+export function RenderedText({ path, file }: ReadmeProps) {
+  const { name, revision } = path;
+  const used = useGraphql<RepositoryAnswer<ReadmeCommit>>("Readme", readmeQuery, { name, revision, path: file });
+  return (
+    <Found used={used} what="the text">
+      {({ repository }) => {
+        const blob = repository?.commit?.blob ?? undefined;
+        if (blob === undefined) return null;
+        return blob.richHTML === "" ? (
+          <pre class="readme-text">{blob.content}</pre>
+        ) : (
+          <SafeMarkup html={blob.richHTML} path={path} file={file} />
+        );
+      }}
+    </Found>
   );
 }

@@ -8,6 +8,7 @@ import type { RepositoryAnswer } from "../found.js";
 import { repositoryFilter, searchUrl } from "../urls.js";
 import { readLineRange, lineRangeText } from "./line-range.js";
 import "./file.css";
+import { RenderedText } from "./readme.js";
 import { Outline } from "./outline.js";
 import { useBlame, useFileKeys, useFileView, type FileActions } from "./text-file-state.js";
 import { formatCount } from "../../ui/numbers.js";
@@ -25,6 +26,7 @@ export function TextFile({ path, text, oid }: TextFileProps) {
   const { view, error, word } = useFileView(path, text, host);
   const isWrapped = useSignal(false);
   const hasOutline = useSignal(false);
+  const isRendered = useSignal(false);
   const blame = useBlame(path, view, error);
   const actions: FileActions = {
     wrap: () => (isWrapped.value = !isWrapped.peek()),
@@ -43,6 +45,9 @@ export function TextFile({ path, text, oid }: TextFileProps) {
           {view.value !== undefined && <Languages path={path} />}
           {view.value !== undefined && `${formatCount(view.value.lineCount)} lines`}
         </span>
+        {/\.(md|markdown|mkd)$/i.test(path.path) && (
+          <Switch label="Rendered" isOn={isRendered.value} act={() => (isRendered.value = !isRendered.peek())} />
+        )}
         <Switch label="Outline" isOn={hasOutline.value} act={actions.outline} />
         <Switch
           label={blame.state.value === "waiting" ? "Blame…" : "Blame"}
@@ -55,7 +60,13 @@ export function TextFile({ path, text, oid }: TextFileProps) {
       {error.value !== undefined && (
         <Notice kind="bad">{error.value instanceof Error ? error.value.message : String(error.value)}</Notice>
       )}
-      <div class="file-body">
+      {isRendered.value && (
+        <>
+          <h2 class="unseen">Rendered</h2>
+          <RenderedText path={path} file={path.path} />
+        </>
+      )}
+      <div class="file-body" hidden={isRendered.value}>
         {hasOutline.value && <Outline path={path} />}
         <div ref={host} class={`file-lines${isWrapped.value ? " wrapped" : ""}`} />
       </div>
