@@ -47,17 +47,17 @@ export async function authorizeDevice(
   // Without OAuth, the path is one that does not exist, which is refused in another form.
   if (begun.status >= 400 && begun.status < 500 && begun.members["error"] === undefined) return undefined;
   if (begun.status !== 200) throw refused(endpoint, begun);
-  const deviceCode = textOf(endpoint, begun, "device_code");
+  const deviceCode = readText(endpoint, begun, "device_code");
   show({
-    address: textOf(endpoint, begun, "verification_uri_complete"),
-    code: textOf(endpoint, begun, "user_code"),
+    address: readText(endpoint, begun, "verification_uri_complete"),
+    code: readText(endpoint, begun, "user_code"),
   });
-  const endMs = monotonicMs() + Math.min(waitMsMax, secondsOf(begun, "expires_in", 600) * 1000);
-  let seconds = Math.min(intervalSecondsMax, Math.max(intervalSecondsMin, secondsOf(begun, "interval", 5)));
+  const endMs = monotonicMs() + Math.min(waitMsMax, readSeconds(begun, "expires_in", 600) * 1000);
+  let seconds = Math.min(intervalSecondsMax, Math.max(intervalSecondsMin, readSeconds(begun, "interval", 5)));
   while (monotonicMs() < endMs) {
     await pause(seconds * 1000);
     const answer = await post(endpoint, paths.token, { grant_type: deviceGrant, device_code: deviceCode });
-    if (answer.status === 200) return tokenOf(endpoint, answer);
+    if (answer.status === 200) return readToken(endpoint, answer);
     const { error } = answer.members;
     if (error === "slow_down") seconds += slowerSeconds;
     else if (error !== "authorization_pending" && error !== "temporarily_unavailable") throw refused(endpoint, answer);
@@ -80,7 +80,7 @@ export async function renewedToken(endpoint: string, expired: string): Promise<s
   if (refreshToken === undefined) return undefined;
   const answer = await post(endpoint, paths.token, { grant_type: "refresh_token", refresh_token: refreshToken });
   if (answer.status === 200) {
-    const renewed = tokenOf(endpoint, answer);
+    const renewed = readToken(endpoint, answer);
     storeToken(path, endpoint, renewed);
     return renewed.token;
   }
@@ -101,7 +101,7 @@ async function post(endpoint: string, path: string, fields: Readonly<Record<stri
       redirect: "error",
       signal: AbortSignal.timeout(requestMsMax),
     });
-    return { status: response.status, members: membersOf(await readText(response)) };
+    return { status: response.status, members: parseMembers(await readBody(response)) };
   } catch (error) {
     const { cause } = error as Error;
     throw new TrawlError("not-found", `no answer from ${endpoint}: ${errorMessage(cause ?? error)}`, { cause: error });
@@ -109,7 +109,7 @@ async function post(endpoint: string, path: string, fields: Readonly<Record<stri
 }
 
 /** The body up to a limit: what is longer is no answer of OAuth. */
-async function readText({ body }: Response): Promise<string> {
+async function readBody({ body }: Response): Promise<string> {
   const parts: Uint8Array[] = [];
   let byteCount = 0;
   for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {
@@ -120,7 +120,7 @@ async function readText({ body }: Response): Promise<string> {
   return Buffer.concat(parts).toString();
 }
 
-function membersOf(text: string): Readonly<Record<string, unknown>> {
+function parseMembers(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
@@ -129,21 +129,21 @@ function membersOf(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-function tokenOf(endpoint: string, answer: OAuthAnswer): StoredToken {
+function readToken(endpoint: string, answer: OAuthAnswer): StoredToken {
   return {
-    token: textOf(endpoint, answer, "access_token"),
-    refreshToken: textOf(endpoint, answer, "refresh_token"),
+    token: readText(endpoint, answer, "access_token"),
+    refreshToken: readText(endpoint, answer, "refresh_token"),
   };
 }
 
 /** A text that may be printed, and sent in a header. */
-function textOf(endpoint: string, { members }: OAuthAnswer, name: string): string {
+function readText(endpoint: string, { members }: OAuthAnswer, name: string): string {
   const text = members[name];
   if (typeof text === "string" && /^[\x21-\x7e]{1,4096}$/.test(text)) return text;
   throw new TrawlError("bad-request", `${endpoint} did not answer as a Trawl daemon does: there is no valid ${name}`);
 }
 
-function secondsOf({ members }: OAuthAnswer, name: string, otherwise: number): number {
+function readSeconds({ members }: OAuthAnswer, name: string, otherwise: number): number {
   const value = members[name];
   return typeof value === "number" && value > 0 ? value : otherwise;
 }
