@@ -1,3 +1,6 @@
+import { monotonicMs } from "../base/deadline.js";
+import { pressureWords } from "./pressure.js";
+
 /** Indexes of the 32-bit words of the control block. */
 const words = {
   /** One of `stopReasons`. Must be word 0, because the addon and the git readers use the block as a stop flag. */
@@ -61,6 +64,9 @@ export class CostMeter {
   }
 }
 
+/** A slice without credit waits so many times as long if no other slice waits for its thread. */
+const idleWaits = 4;
+
 type StopReason = (typeof stopReasons)[keyof typeof stopReasons];
 
 /**
@@ -70,10 +76,12 @@ type StopReason = (typeof stopReasons)[keyof typeof stopReasons];
 export class ControlBlock {
   /** The memory, which is passed to the threads of the search. Its first word is the stop flag. */
   readonly memory: Int32Array;
+  readonly #pressure: Int32Array | undefined;
 
-  /** Accesses a block created by `allocate`, in any thread. */
-  constructor(memory: Int32Array) {
+  /** Accesses a block created by `allocate`, in any thread. With `pressure`, it is known whether other slices wait. */
+  constructor(memory: Int32Array, pressure?: Int32Array) {
     this.memory = memory;
+    this.#pressure = pressure;
   }
 
   /** A block for a search that is not stopped and has found nothing, for slots below `slotCount`. */
@@ -147,15 +155,33 @@ export class ControlBlock {
   }
 
   /**
-   * Whether there is credit to produce more results. If not, the calling thread first waits up to `creditWaitMs`: a
-   * client that keeps up returns credit within that time, and leaving the shard and returning to it costs more.
+   * Whether there is credit to produce more results. If not, the calling thread first waits up to `creditWaitMs`, and
+   * `idleWaits` times as long if no other slice waits: a client that keeps up returns credit within that time, and
+   * leaving the shard and returning to it costs more. The wait is not part of what the search costs.
    */
   waitForCredit(): boolean {
-    const left = Atomics.load(this.memory, words.credit);
-    if (left > 0) return true;
+    if (this.credit > 0) return true;
+    const startMs = monotonicMs();
+    const hasCredit = this.#awaitCredit(startMs);
+    this.addCost(0, -Math.floor((monotonicMs() - startMs) * 10));
+    return hasCredit;
+  }
+
+  /** What is returned may not cover what has been taken: then it waits again. */
+  #awaitCredit(startMs: number): boolean {
     const waitMs = Atomics.load(this.memory, words.creditWaitMs);
-    if (waitMs > 0) Atomics.wait(this.memory, words.credit, left, waitMs);
-    return Atomics.load(this.memory, words.credit) > 0;
+    for (;;) {
+      const left = this.credit;
+      if (left > 0) return true;
+      const restMs = startMs + waitMs * (this.#isIdle ? idleWaits : 1) - monotonicMs();
+      if (restMs <= 0 || this.isCancelled) return false;
+      Atomics.wait(this.memory, words.credit, left, Math.min(waitMs, restMs));
+    }
+  }
+
+  /** False if other slices wait for a worker, or if that is not known. */
+  get #isIdle(): boolean {
+    return this.#pressure !== undefined && Atomics.load(this.#pressure, pressureWords.all) === 0;
   }
 
   takeCredit(byteCount: number): void {

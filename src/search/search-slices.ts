@@ -25,7 +25,7 @@ import { helpRetryMs, mayBeSmall, mustStayAlone } from "./small-work.js";
  */
 export const creditBytes = 512 * 1024;
 
-/** A worker without credit waits this long for it. */
+/** A worker without credit waits this long for it, and longer if no other slice waits. */
 export const creditWaitMs = 5;
 
 /** What the slices of one phase search. */

@@ -150,10 +150,16 @@ class GroupBuilder {
         const end = start + Math.min(lookedBytesMax, this.#starts[i + 1] - this.#starts[i]) - blockBytes;
         let best = start;
         let least = Infinity;
+        let ofWindows = 0;
+        for (let at = start; at < start + stride; at++) ofWindows += equalWindows[windows[at] >>> shift];
         for (let block = start; block <= end && least > stride + 1; block++) {
-          let sum = equalBlocks[blocks[block] >>> shift];
-          for (let at = block; at < block + stride; at++) sum += equalWindows[windows[at] >>> shift];
-          if (sum < least) [best, least] = [block, sum];
+          const sum = equalBlocks[blocks[block] >>> shift] + ofWindows;
+          if (sum < least) {
+            best = block;
+            least = sum;
+          }
+          if (block === end) break;
+          ofWindows += equalWindows[windows[block + stride] >>> shift] - equalWindows[windows[block] >>> shift];
         }
         offsets[i - this.#from] = best - start;
       }

@@ -83,7 +83,7 @@ export class SearchSlice {
     this.#task = task;
     this.#faultCount = thread.shards.faultCount;
     this.#mayRequestHelp = task.isAlone && !isOrdered(task.ranked);
-    this.#control = new ControlBlock(task.control);
+    this.#control = new ControlBlock(task.control, thread.pressure);
     this.#meter = new CostMeter(this.#control);
     this.#coverage = task.options.receipt && !isOrdered(task.ranked) ? emptyCoverage() : undefined;
     const symbols = task.options.plan.basicQueries.flatMap(({ text }) => (text === undefined ? [] : [text.symbols]));

@@ -1,0 +1,53 @@
+/** A slice without credit waits for as much as it needs, and no longer than others allow. */
+import { Worker } from "node:worker_threads";
+import t from "tap";
+import { ControlBlock } from "../../../src/protocol/control-block.js";
+import { makePressure, pressureWords } from "../../../src/protocol/pressure.js";
+
+const longMs = 60_000;
+
+/** Gives credit in parts, each once a thread waits for it, because `notify` returns how many threads it has woken. */
+const giver = `
+  const { workerData: { memory, word, parts } } = require("node:worker_threads");
+  for (const part of parts) {
+    Atomics.add(memory, word, part);
+    while (Atomics.notify(memory, word) === 0 && Atomics.load(memory, word) <= 0);
+  }`;
+
+/** The word of the credit: the only one that giving credit changes. */
+function creditWord(): number {
+  const { memory } = ControlBlock.allocate(1, 0, 0);
+  new ControlBlock(memory).giveCredit(7);
+  return memory.indexOf(7);
+}
+
+t.test("credit that does not cover what was taken does not end the wait", async (t) => {
+  const control = ControlBlock.allocate(1, -100, longMs);
+  const workerData = { memory: control.memory, word: creditWord(), parts: [40, 40, 40] };
+  const worker = new Worker(giver, { eval: true, workerData });
+  t.ok(control.waitForCredit());
+  t.equal(control.credit, 20);
+  t.ok(control.cost.workerMs <= 0, "the wait costs nothing");
+  await new Promise((resolve) => worker.once("exit", resolve));
+});
+
+t.test("the wait ends early for a cancelled search, and is longer if no other slice waits", async (t) => {
+  const cancelled = ControlBlock.allocate(1, 0, longMs);
+  cancelled.cancel();
+  t.notOk(cancelled.waitForCredit());
+  t.notOk(ControlBlock.allocate(1, 0, 0).waitForCredit());
+  const { memory } = ControlBlock.allocate(1, 0, 10);
+  const pressure = makePressure();
+  const timeWait = (): number => {
+    const startMs = performance.now();
+    t.notOk(new ControlBlock(memory, pressure).waitForCredit());
+    return performance.now() - startMs;
+  };
+  t.ok(timeWait() >= 39, "four times as long");
+  const startMs = performance.now();
+  t.notOk(new ControlBlock(memory).waitForCredit());
+  t.ok(performance.now() - startMs >= 9);
+  Atomics.store(pressure, pressureWords.all, 1);
+  // On a busy machine a wait may end late: one of several is in time.
+  t.ok(Math.min(...Array.from({ length: 20 }, timeWait)) < 39);
+});
