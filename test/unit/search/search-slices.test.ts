@@ -2,6 +2,7 @@
 import t from "tap";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import { ControlBlock } from "../../../src/protocol/control-block.js";
+import { makePressure } from "../../../src/protocol/pressure.js";
 import type { SearchTask, SearchTaskResult } from "../../../src/protocol/messages.js";
 import { noStats, type SearchOptions } from "../../../src/protocol/search-options.js";
 import type { ResultBatch } from "../../../src/protocol/result-batch.js";
@@ -47,7 +48,7 @@ function startSearch(query: string, shardCount: number) {
   };
   const slices = new SearchSlices({
     id: 1,
-    environment: { pool, scheduler: new SliceScheduler(workerCount, new Int32Array(1)) },
+    environment: { pool, scheduler: new SliceScheduler(workerCount, makePressure()) },
     view: { table: { count: shardCount }, filter: {} },
     control,
     lane: "interactive",
