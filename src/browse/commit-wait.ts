@@ -18,7 +18,7 @@ const abbreviatedLength = 12;
  * `cancelled` when the time of the request is over.
  */
 export async function waitForCommit({ repository: name, oid }: AwaitedCommit, context: RequestContext): Promise<void> {
-  if (await isCovered(requireRepository(name, context), oid, context)) return;
+  if (await wasCovered(requireRepository(name, context), oid, context)) return;
   const watch = watchCommit(name, oid, context);
   try {
     const synced = context.services.repositoryCommands.sync(name);
@@ -43,6 +43,15 @@ function requireRepository(name: string, { repositories }: RequestContext): Repo
   const repository = repositories.byName(name);
   if (repository !== undefined) return repository;
   throw new TrawlError("not-found", `there is no repository ${JSON.stringify(name)}`);
+}
+
+/** Without starting git for a commit that the mirror does not have, which is the usual one to wait for. */
+async function wasCovered(repository: Repository, oid: string, context: RequestContext): Promise<boolean> {
+  const { indexedBranches, id } = repository;
+  if (indexedBranches.some(({ commit }) => commit === oid)) return true;
+  if (indexedBranches.length === 0) return false;
+  const { isStored } = await context.git.run({ kind: "has-commit", repositoryId: id, oid });
+  return isStored && (await isCovered(repository, oid, context));
 }
 
 /** Whether the commit is that of an indexed branch, or one of its ancestors. */

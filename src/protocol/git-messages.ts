@@ -8,6 +8,7 @@ import type { ListedOccurrences, ListedSymbols, ListOccurrences, ListSymbols } f
 /** GraphQL's requests to read workers, each about one repository. */
 export interface GitReadKinds {
   "read-commits": { readonly request: ReadCommits; readonly answer: { readonly commits: readonly CommitData[] } };
+  "has-commit": { readonly request: HasCommit; readonly answer: { readonly isStored: boolean } };
   "list-history": { readonly request: ListHistory; readonly answer: { readonly commits: readonly CommitData[] } };
   /** The oids as bytes, one after the other. */
   "list-history-oids": { readonly request: ListHistoryOids; readonly answer: { readonly oids: Uint8Array } };
@@ -52,6 +53,12 @@ export interface GitReadKinds {
 
 interface OfRepository {
   readonly repositoryId: number;
+}
+
+export interface HasCommit extends OfRepository {
+  readonly kind: "has-commit";
+  /** In full. */
+  readonly oid: string;
 }
 
 export interface FindOwners extends OfRepository {

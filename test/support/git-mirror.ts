@@ -22,13 +22,13 @@ export const testMirrorOptions: MirrorOptions = {
 };
 
 /** The mirror of a fixture, in its folder. Opening it twice returns the same directory. */
-export async function openMirror(source: GitFixture, url: string = source.path): Promise<Mirror> {
-  return Mirror.open(source.sibling("mirror"), parseRemoteUrl(url), testMirrorOptions);
+export async function openMirror(source: GitFixture, url: string = source.path, name = "mirror"): Promise<Mirror> {
+  return Mirror.open(source.sibling(name), parseRemoteUrl(url), testMirrorOptions);
 }
 
 /** A synced mirror of the fixture. */
-export async function mirrorOf(source: GitFixture): Promise<Mirror> {
-  const mirror = await openMirror(source);
+export async function mirrorOf(source: GitFixture, name = "mirror"): Promise<Mirror> {
+  const mirror = await openMirror(source, source.path, name);
   await mirror.sync(neverStop);
   return mirror;
 }

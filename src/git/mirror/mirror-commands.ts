@@ -143,7 +143,7 @@ export class MirrorCommands {
       await fetch();
     } catch (error) {
       const isTooLarge = unfinishedPackBytes(directory) >= fetchBytesMax;
-      removeLeftovers(this.directory);
+      removeLeftovers(this.directory, true);
       if (!isTooLarge) throw error;
       throw new TrawlError(
         "git",

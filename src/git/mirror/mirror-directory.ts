@@ -144,15 +144,16 @@ export function writeRefs(
 }
 
 /**
- * Removes leftovers of killed commands: staging directories, locks, incomplete packs and objects, keep files. Caller
- * guarantees: no command is writing to the mirror.
+ * Removes leftovers of killed commands: staging directories, locks, incomplete packs, keep files, and incomplete loose
+ * objects if `hasLoose`: these are in up to 256 folders, and hinder nobody. Caller guarantees: no command is writing to
+ * the mirror.
  */
-export function removeLeftovers(directory: string): void {
+export function removeLeftovers(directory: string, hasLoose: boolean): void {
   for (const path of [stagingPath(directory), retiredPath(directory)]) rmSync(path, { recursive: true, force: true });
   const stale = [
     ...pathsIn(directory, /\.lock$|^gc\.pid$|\.tmp$/),
     ...lockedRefs(Buffer.from(join(directory, "refs"))),
-    ...staleObjects(join(directory, "objects")),
+    ...staleObjects(join(directory, "objects"), hasLoose),
   ];
   for (const path of stale) rmSync(path, { recursive: true, force: true });
 }
@@ -203,12 +204,12 @@ function lockedRefs(directory: Buffer): Buffer[] {
   });
 }
 
-function staleObjects(objects: string): string[] {
+function staleObjects(objects: string, hasLoose: boolean): string[] {
   return [
     ...pathsIn(objects, /^(tmp_|incoming-)/),
     ...pathsIn(join(objects, "info"), /\.lock$|^tmp_/),
     ...pathsIn(join(objects, "pack"), /^(tmp_|\.tmp-)|\.(lock|keep)$/),
-    ...fanOut(objects).flatMap((name) => pathsIn(join(objects, name), /^tmp_/)),
+    ...(hasLoose ? fanOut(objects) : []).flatMap((name) => pathsIn(join(objects, name), /^tmp_/)),
   ];
 }
 

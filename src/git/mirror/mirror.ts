@@ -1,5 +1,6 @@
 import { isAbsolute } from "node:path";
 import { assert } from "../../base/assert.js";
+import { BoundedMap } from "../../base/bounded-map.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { StopSignal } from "../run/run.js";
 import { saysDamaged } from "./damage.js";
@@ -27,6 +28,9 @@ export interface SyncResult extends RefState {
   readonly recreated: boolean;
 }
 
+/** The mirrors that this thread has opened; those beyond the limit are searched for leftovers again. */
+const opened = new BoundedMap<string, true>(20_000, () => 1);
+
 /** A mirror with more loose objects is repacked. git's own limit is 6,700. */
 const looseCountMax = 5_000;
 
@@ -53,8 +57,9 @@ export class Mirror {
   }
 
   /**
-   * Opens the mirror in `directory` (absolute) and removes what killed commands left in it. Creates an empty one when
-   * it is missing or incomplete. Does not contact the remote.
+   * Opens the mirror in `directory` (absolute) and removes what killed commands left in it; incomplete loose objects
+   * only if this thread opens it for the first time. Creates an empty one when it is missing or incomplete. Does not
+   * contact the remote.
    *
    * Throws `storage` when the file system fails.
    */
@@ -65,7 +70,8 @@ export class Mirror {
       const commands = new MirrorCommands(directory, url, options);
       const mirror = new Mirror(commands, new MirrorRebuild(commands, format ?? "sha1"));
       if (format === null) await mirror.recreate();
-      removeLeftovers(directory);
+      removeLeftovers(directory, opened.get(directory) === undefined);
+      opened.set(directory, true);
       writeMirrorConfig(directory, mirror.#rebuild.format, url);
       return mirror;
     });
@@ -113,16 +119,19 @@ export class Mirror {
    * something differs, or at once if `isLikely`: then the remote is asked for its references at the same time, which
    * saves a connection's time. Rebuilds a damaged mirror.
    *
+   * During a fetch at once, `onListed` is called with what the remote lists, if that differs: the state that the mirror
+   * will probably have. git may not have received or verified it yet.
+   *
    * Throws `git` when the remote cannot be reached, `cancelled` when stopped, `storage` when the file system fails; the
    * mirror is then unchanged.
    */
-  async sync(stop: StopSignal, isLikely = false): Promise<SyncResult> {
+  async sync(stop: StopSignal, isLikely = false, onListed?: (state: RefState) => void): Promise<SyncResult> {
     return storageErrors(async () => {
       const before = await this.#rebuild.listLocal(stop);
       const isEarly = isLikely && before !== null && this.#mayFetchAtOnce(before);
       const [early, listed] = await Promise.allSettled([
         isEarly ? this.#tryToFetch(before, stop) : null,
-        this.#commands.listRemote(stop),
+        this.#listRemote(isEarly ? before : null, onListed, stop),
       ]);
       // Neither must go on to access the mirror after this has failed.
       if (early.status === "rejected") throw early.reason;
@@ -133,6 +142,18 @@ export class Mirror {
         return isUpToDate ? before : this.#update(before, remote, stop);
       });
     });
+  }
+
+  /** The references of the remote, which `onListed` gets too if they differ from those at the start of a fetch. */
+  async #listRemote(
+    before: RefListing | null,
+    onListed: ((state: RefState) => void) | undefined,
+    stop: StopSignal,
+  ): Promise<RefListing> {
+    const remote = await this.#commands.listRemote(stop);
+    if (before !== null && !isCurrent(before, remote) && !isDetached(remote) && this.#rebuild.formatFits(remote))
+      onListed?.(refState({ ...remote, ...chooseHead(remote, remote) }));
+    return remote;
   }
 
   /** Whether a fetch needs to know nothing of the remote but its URL. */

@@ -1,6 +1,7 @@
 import { assert } from "../../base/assert.js";
 import { TrawlError } from "../../base/errors.js";
 import { revisionProblem } from "../../model/revision-syntax.js";
+import { objectKinds } from "../../native/packs/packs.js";
 import { readLimits } from "../run/child-limits.js";
 import { localEnvironment } from "../run/environment.js";
 import { parseCommitHeader } from "../history/commit-header.js";
@@ -52,6 +53,7 @@ export interface TreeChange {
  * twice.
  */
 const listingBytesMax = 128 << 20;
+const smallListingBytesMax = 64 << 10;
 const listingTimeoutMs = 300_000;
 
 /**
@@ -83,15 +85,49 @@ export async function diffTrees(
   stop: StopSignal,
 ): Promise<TreeChange[]> {
   assert(isOid(oldCommit) && isOid(newCommit), "trees are compared by oid");
-  const listing = diffStored(directory, oldCommit, newCommit, stop);
+  const listing = diffStored(directory, oldCommit, newCommit, listingBytesMax, stop, () => true);
   if (listing !== undefined) return parseChanges(listing);
   const flags = ["-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", "--ignore-submodules=none"];
   const args = ["diff-tree", ...flags, "--end-of-options", oldCommit, newCommit];
   return parseChanges(await readListing(directory, args, stop));
 }
 
-/** The output of `git diff-tree`; undefined if it is too long, or an object must be read by git. */
-function diffStored(directory: string, oldCommit: string, newCommit: string, stop: StopSignal): Buffer | undefined {
+/**
+ * Whether the mirror has every tree and blob of the new commit that the old one lacks, which git may still be writing.
+ * False too for a difference of more than some hundred paths.
+ */
+export function hasChanges(directory: string, oldCommit: string, newCommit: string, stop: StopSignal): boolean {
+  const areThere = (listing: Buffer, objects: StoredObjects): boolean => {
+    const blobs = parseChanges(listing).flatMap(({ newOid, newMode }) =>
+      newOid === null || newMode === fileMode.gitlink ? [] : [newOid],
+    );
+    return objects.kinds(blobs).every((kind) => kind === objectKinds.blob);
+  };
+  return diffStored(directory, oldCommit, newCommit, smallListingBytesMax, stop, areThere) !== undefined;
+}
+
+/** Whether the mirror has the commit. False too for one that only git can read. */
+export function hasStoredCommit(directory: string, oid: string, stop: StopSignal): boolean {
+  const objects = StoredObjects.open(directory, oid.length, stop);
+  try {
+    return objects?.kinds([oid])[0] === objectKinds.commit;
+  } finally {
+    objects?.close();
+  }
+}
+
+/**
+ * The output of `git diff-tree`, if it satisfies `isGood`; undefined if not, if it is longer than `bytesMax`, or if an
+ * object must be read by git.
+ */
+function diffStored(
+  directory: string,
+  oldCommit: string,
+  newCommit: string,
+  bytesMax: number,
+  stop: StopSignal,
+  isGood: (listing: Buffer, objects: StoredObjects) => boolean,
+): Buffer | undefined {
   const objects = StoredObjects.open(directory, newCommit.length, stop);
   if (objects === undefined) return undefined;
   try {
@@ -104,9 +140,11 @@ function diffStored(directory: string, oldCommit: string, newCommit: string, sto
     const isWhole = objects.diffTrees(before, after, (piece) => {
       byteCount += piece.length;
       pieces.push(Buffer.from(piece));
-      return byteCount <= listingBytesMax;
+      return byteCount <= bytesMax;
     });
-    return isWhole && byteCount <= listingBytesMax ? Buffer.concat(pieces) : undefined;
+    if (!isWhole || byteCount > bytesMax) return undefined;
+    const listing = Buffer.concat(pieces);
+    return isGood(listing, objects) ? listing : undefined;
   } finally {
     objects.close();
   }

@@ -23,17 +23,39 @@ export type FetchOutcome =
 
 /** A fetch that runs while other repositories are indexed. */
 export class RunningFetch {
+  /**
+   * What the remote has listed while git fetches: its objects may still be missing, and nobody has verified them.
+   * Undefined if the fetch has ended without that.
+   */
+  readonly listed: Promise<Fetched | undefined>;
   readonly #outcome: Promise<FetchOutcome>;
   readonly #startedMs = monotonicMs();
+  #awaited: Promise<FetchOutcome | undefined> | undefined;
   #isOver = false;
+  #isEnded = false;
 
   constructor(dataFolder: string, input: SyncInput, task: SyncTask) {
     const isStopped = stopWhenSet(task.stop);
-    this.#outcome = tryToFetch(dataFolder, input, task, () => this.#isOver || isStopped());
+    let tell: (listed: Fetched | undefined) => void = () => undefined;
+    this.listed = new Promise((resolve) => (tell = resolve));
+    this.#outcome = tryToFetch(dataFolder, input, task, () => this.#isOver || isStopped(), tell).finally(() => {
+      this.#isEnded = true;
+      tell(undefined);
+    });
   }
 
-  /** Undefined if it has not finished this long after its start; it is then stopped. */
-  async within(patienceMs: number): Promise<FetchOutcome | undefined> {
+  /** Whether git no longer runs. */
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** Undefined if it has not finished this long after its start; it is then stopped. The first call decides. */
+  within(patienceMs: number): Promise<FetchOutcome | undefined> {
+    this.#awaited ??= this.#endWithin(patienceMs);
+    return this.#awaited;
+  }
+
+  async #endWithin(patienceMs: number): Promise<FetchOutcome | undefined> {
     if (patienceMs === Infinity) return await this.#outcome;
     let timer: PendingCall | undefined;
     const late = new Promise<undefined>((resolve) => {
@@ -57,9 +79,10 @@ async function tryToFetch(
   input: SyncInput,
   task: SyncTask,
   stop: StopSignal,
+  onListed: (listed: Fetched) => void,
 ): Promise<FetchOutcome> {
   try {
-    return { kind: "fetched", fetched: await fetchOne(dataFolder, input, task.fetch, stop) };
+    return { kind: "fetched", fetched: await fetchOne(dataFolder, input, task.fetch, stop, onListed) };
   } catch (error) {
     return { kind: "failed", error };
   }
@@ -70,12 +93,14 @@ async function fetchOne(
   { repository, rebuild, recreate, isRequested }: SyncInput,
   fetch: FetchSettings,
   stop: StopSignal,
+  onListed: (listed: Fetched) => void,
 ): Promise<Fetched> {
   const mirror = await openMirror(dataFolder, repository, fetch);
   const known = rebuild && !recreate ? await stateToRebuild(repository, mirror, stop) : undefined;
   const date = new Date().toISOString();
   if (known !== undefined) return { mirror, state: known, recreated: false, date };
-  const state = recreate ? await mirror.refetch(stop) : await mirror.sync(stop, isRequested);
+  const tell = (listed: RefState): void => onListed({ mirror, state: listed, recreated: false, date });
+  const state = recreate ? await mirror.refetch(stop) : await mirror.sync(stop, isRequested, tell);
   return { mirror, state, recreated: recreate || state.recreated, date };
 }
 

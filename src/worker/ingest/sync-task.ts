@@ -3,6 +3,7 @@ import type { ShardOutput } from "../../indexer/shard-output.js";
 import type { SyncInput, SyncOutcome, SyncTask, SyncTaskResult } from "../../protocol/ingest-messages.js";
 import { stepAllowanceMs } from "./allowances.js";
 import { indexFetched } from "./index-fetched.js";
+import { indexWhileFetching, mayIndexEarly } from "./index-while-fetching.js";
 import type { IngestThread } from "./ingest-thread.js";
 import { withOutput } from "./output.js";
 import { RunningFetch, type FetchOutcome } from "./running-fetch.js";
@@ -24,28 +25,45 @@ const fetchPatienceMsMin = 3_000;
 const lateCountMax = 2;
 
 /** Syncs the repositories one after another into common shards; a failure of one does not affect the others. */
-export function runSync(thread: IngestThread, task: SyncTask): Promise<SyncTaskResult> {
+export async function runSync(thread: IngestThread, task: SyncTask): Promise<SyncTaskResult> {
+  const fetches: RunningFetch[] = [];
+  try {
+    return (await indexEarly(thread, task, fetches)) ?? (await indexInTurn(thread, task, fetches));
+  } finally {
+    // Nothing accesses a mirror after its task has ended.
+    await Promise.all(fetches.map((fetch) => fetch.end()));
+  }
+}
+
+/** Indexes a repository that a client waits for while git still verifies what it has received, if that is possible. */
+async function indexEarly(
+  thread: IngestThread,
+  task: SyncTask,
+  fetches: RunningFetch[],
+): Promise<SyncTaskResult | undefined> {
+  const { repositories } = task;
+  if (repositories.length !== 1 || !mayIndexEarly(repositories[0])) return undefined;
+  const fetch = new RunningFetch(thread.dataFolder, repositories[0], task);
+  fetches.push(fetch);
+  return await indexWhileFetching(thread, repositories[0], task, fetch, patience(task, 0));
+}
+
+function indexInTurn(thread: IngestThread, task: SyncTask, fetches: RunningFetch[]): Promise<SyncTaskResult> {
   return withOutput(thread, task.shardIds, async (output) => {
     const { repositories } = task;
     const outcomes: SyncOutcome[] = [];
-    const fetches: RunningFetch[] = [];
     let lateCount = 0;
-    try {
-      for (const [i, input] of repositories.entries()) {
-        while (fetches.length < Math.min(repositories.length, i + 1 + fetchAheadCount))
-          fetches.push(new RunningFetch(thread.dataFolder, repositories[fetches.length], task));
-        thread.activity.enter("fetching", input.repository.id, "", stepAllowanceMs);
-        const fetched = await fetches[i].within(patience(task, lateCount));
-        if (fetched === undefined) lateCount++;
-        outcomes.push(
-          fetched === undefined
-            ? { kind: "deferred", repositoryId: input.repository.id }
-            : await tryToIndex(thread, input, fetched, task, output),
-        );
-      }
-    } finally {
-      // Nothing accesses a mirror after its task has ended.
-      await Promise.all(fetches.map((fetch) => fetch.end()));
+    for (const [i, input] of repositories.entries()) {
+      while (fetches.length < Math.min(repositories.length, i + 1 + fetchAheadCount))
+        fetches.push(new RunningFetch(thread.dataFolder, repositories[fetches.length], task));
+      thread.activity.enter("fetching", input.repository.id, "", stepAllowanceMs);
+      const fetched = await fetches[i].within(patience(task, lateCount));
+      if (fetched === undefined) lateCount++;
+      outcomes.push(
+        fetched === undefined
+          ? { kind: "deferred", repositoryId: input.repository.id }
+          : await tryToIndex(thread, input, fetched, task, output),
+      );
     }
     await output.flush();
     return { outcomes, shards: output.records };

@@ -11,6 +11,7 @@ import {
   readHistoryOids,
 } from "../../git/history/commits.js";
 import { listDirectory, listFileNames, readEntries } from "../../git/objects/directories.js";
+import { hasStoredCommit } from "../../git/objects/objects.js";
 import { readDiff } from "../../git/history/file-diffs.js";
 import { listRefs } from "../../git/mirror/ref-list.js";
 import type {
@@ -42,6 +43,8 @@ export async function answerGitRead(
   switch (request.kind) {
     case "read-commits":
       return { commits: await readCommits(mirror, request.oids, stop) };
+    case "has-commit":
+      return { isStored: hasStoredCommit(mirror, request.oid, stop) };
     case "list-history":
       return { commits: await readHistory(mirror, request.history, stop) };
     case "list-history-oids":
