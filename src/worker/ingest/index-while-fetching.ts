@@ -13,6 +13,8 @@ import { stateName, wantedBranches } from "./wanted-branches.js";
 /** Time between two looks whether git has written what it received: a look takes half a millisecond. */
 const lookMs = 2;
 
+type UnfinishedFetch = Pick<RunningFetch, "listed" | "isEnded" | "within">;
+
 /** Whether only differences from what is indexed must be read. */
 export function mayIndexEarly({ repository, isRequested, rebuild, recreate }: SyncInput): boolean {
   return isRequested && !rebuild && !recreate && repository.generation > 0;
@@ -28,7 +30,7 @@ export async function indexWhileFetching(
   thread: IngestThread,
   input: SyncInput,
   task: SyncTask,
-  fetch: RunningFetch,
+  fetch: UnfinishedFetch,
   patienceMs: number,
 ): Promise<SyncTaskResult | undefined> {
   thread.activity.enter("fetching", input.repository.id, "", stepAllowanceMs);
@@ -58,7 +60,7 @@ async function areReceived(
   { repository }: SyncInput,
   { mirror, state }: Fetched,
   task: SyncTask,
-  fetch: RunningFetch,
+  fetch: UnfinishedFetch,
 ): Promise<boolean> {
   const stop = stopWhenSet(task.stop);
   const wanted = wantedBranches(state, repository.branches);
