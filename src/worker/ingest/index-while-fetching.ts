@@ -1,4 +1,5 @@
 import { sleep } from "../../base/deadline.js";
+import { TrawlError } from "../../base/errors.js";
 import { stopWhenSet } from "../../base/stop-signal.js";
 import type { RefState } from "../../git/mirror/refs.js";
 import { hasChanges } from "../../git/objects/objects.js";
@@ -42,9 +43,9 @@ export async function indexWhileFetching(
       await output.flush();
       thread.activity.enter("fetching", input.repository.id, "", stepAllowanceMs);
       const fetched = await fetch.within(patienceMs);
-      if (outcome.kind !== "changed" || outcome.lacksObjects || fetched?.kind !== "fetched") throw notAsListed;
+      if (outcome.kind !== "changed" || outcome.lacksObjects || fetched?.kind !== "fetched") throw notAsListed();
       const { state, recreated } = fetched.fetched;
-      if (recreated || !isSameState(listed.state, state, input)) throw notAsListed;
+      if (recreated || !isSameState(listed.state, state, input)) throw notAsListed();
       return { outcomes: [outcome], shards: output.records };
     });
   } catch {
@@ -53,7 +54,9 @@ export async function indexWhileFetching(
   }
 }
 
-const notAsListed = new Error("the mirror is not as the remote has listed it");
+function notAsListed(): TrawlError {
+  return new TrawlError("git", "the mirror is not as the remote has listed it");
+}
 
 /** Resolves when the changes of all branches can be read; false if the fetch ends before, or they are many. */
 async function areReceived(
