@@ -136,10 +136,12 @@ function readToken(endpoint: string, answer: OAuthAnswer): StoredToken {
   };
 }
 
+const tokenLengthMax = 4096;
+
 /** A text that may be printed, and sent in a header. */
 function readText(endpoint: string, { members }: OAuthAnswer, name: string): string {
   const text = members[name];
-  if (typeof text === "string" && /^[\x21-\x7e]{1,4096}$/.test(text)) return text;
+  if (typeof text === "string" && text.length <= tokenLengthMax && /^[\x21-\x7e]+$/.test(text)) return text;
   throw new TrawlError("bad-request", `${endpoint} did not answer as a Trawl daemon does: there is no valid ${name}`);
 }
 

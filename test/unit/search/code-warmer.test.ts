@@ -3,6 +3,7 @@ import t from "tap";
 import type { CatalogView } from "../../../src/catalog/live-shards.js";
 import type { SearchTask } from "../../../src/protocol/messages.js";
 import { CodeWarmer } from "../../../src/search/code-warmer.js";
+import { makePressure } from "../../../src/protocol/pressure.js";
 import { SliceScheduler } from "../../../src/search/slice-scheduler.js";
 import { TestClock } from "../../support/test-clock.js";
 
@@ -34,7 +35,7 @@ function warmerOf(
       return answer(task);
     },
   };
-  const scheduler = new SliceScheduler(2, new Int32Array(1));
+  const scheduler = new SliceScheduler(2, makePressure());
   const environment = { pool, scheduler } as never as ConstructorParameters<typeof CodeWarmer>[0];
   return { warmer: new CodeWarmer(environment, hasPendingSymbols), tasks, scheduler };
 }

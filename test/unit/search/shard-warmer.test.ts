@@ -8,6 +8,7 @@ import type { ShardRecord } from "../../../src/model/shard-record.js";
 import type { WarmTask, WarmTaskResult } from "../../../src/protocol/messages.js";
 import { ShardTable } from "../../../src/protocol/shard-table.js";
 import { ShardWarmer, type WarmerOptions } from "../../../src/search/shard-warmer.js";
+import { makePressure } from "../../../src/protocol/pressure.js";
 import { SliceScheduler } from "../../../src/search/slice-scheduler.js";
 import { settled, TestClock } from "../../support/test-clock.js";
 
@@ -17,7 +18,7 @@ const gaveWay: WarmTaskResult = { isDone: false, failures: [] };
 /** The live shards, and a pool that records its tasks and does what `answer` says. */
 class Scene {
   readonly clock: TestClock;
-  readonly scheduler = new SliceScheduler(1, new Int32Array(new SharedArrayBuffer(4)));
+  readonly scheduler = new SliceScheduler(1, makePressure());
   /** `shard part` for each task. */
   readonly tasks: string[] = [];
   readonly warnings: string[] = [];
