@@ -1,4 +1,5 @@
 import { errorMessage, TrawlError } from "../base/errors.js";
+import { isOid } from "../git/mirror/refs.js";
 import type { Repository } from "../model/repository.js";
 import type { RequestContext } from "./request-context.js";
 import { toRepositorySource } from "./repository-source.js";
@@ -11,6 +12,12 @@ export interface AwaitedCommit {
 }
 
 const abbreviatedLength = 12;
+
+/** The id in lower case; undefined if it is not the full id of a commit. */
+export function readCommitId(text: string): string | undefined {
+  const oid = text.toLowerCase();
+  return isOid(oid) ? oid : undefined;
+}
 
 /**
  * Resolves when an indexed branch of the repository contains the commit. If none does, the repository is fetched once,

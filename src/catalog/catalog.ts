@@ -83,7 +83,7 @@ export class Catalog {
     if (table !== undefined) this.#tables.take(table);
   }
 
-  /** Grows with each change that a search can notice. */
+  /** Grows with each change of what searches find; when a repository was fetched is not part of that. */
   get version(): number {
     return this.#version;
   }
@@ -201,10 +201,8 @@ export class Catalog {
   recordFetched(repositoryId: number, fetched: string): void {
     const repository = this.#repositories.get(repositoryId);
     if (repository === undefined) return;
-    const version = this.#version;
+    if (repository.lastError !== "") this.#version++;
     this.#setRepository({ ...repository, lastFetched: fetched, lastError: "" });
-    // No search tells when a repository was fetched.
-    if (repository.lastError === "") this.#version = version;
   }
 
   /**
@@ -212,14 +210,17 @@ export class Catalog {
    */
   recordFailed(repositoryId: number, error: string): void {
     const repository = this.#repositories.get(repositoryId);
-    if (repository !== undefined) this.#setRepository({ ...repository, lastError: error });
+    if (repository === undefined) return;
+    this.#version++;
+    this.#setRepository({ ...repository, lastError: error });
   }
 
   /** Records in memory only why its history could not be indexed; "" if it could. */
   recordHistoryError(repositoryId: number, error: string): void {
     const repository = this.#repositories.get(repositoryId);
-    if (repository !== undefined && (repository.historyError ?? "") !== error)
-      this.#setRepository({ ...repository, historyError: error === "" ? undefined : error });
+    if (repository === undefined || (repository.historyError ?? "") === error) return;
+    this.#version++;
+    this.#setRepository({ ...repository, historyError: error === "" ? undefined : error });
   }
 
   /**
@@ -280,7 +281,6 @@ export class Catalog {
 
   #setRepository(repository: Repository): void {
     const before = this.#repositories.get(repository.id);
-    this.#version++;
     this.#repositories.set(repository.id, repository);
     this.#repositoryIdOfName.set(repository.name, repository.id);
     this.#tables.replace(repository);

@@ -3,7 +3,8 @@ import { TrawlError } from "../base/errors.js";
 import { parseConfigFile, readConfigFile, type ConfigFile } from "./config/config-file.js";
 import { fileConnections } from "./config/connections.js";
 import { fileContexts } from "./config/contexts.js";
-import { describe, isObject, ownRow, unknownKeyText } from "./config/problems.js";
+import { isObject } from "../base/is-object.js";
+import { describe, ownRow, unknownKeyText } from "./config/problems.js";
 import { checkRepositories, fileRepositories, typedRepository } from "./config/repositories.js";
 import { validConfig } from "./config/validators.js";
 import {

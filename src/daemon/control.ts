@@ -6,6 +6,7 @@ import type { RepositoryConfig, RepositoryAttributes } from "../model/repository
 import type { RepositoryStatus } from "../model/repository-status.js";
 import type { SyncManager } from "../sync/sync-manager.js";
 import { isSecretSource } from "../base/secret-source.js";
+import { readCommitId } from "../browse/commit-wait.js";
 import { parseRemoteUrl } from "../git/mirror/remote-url.js";
 import { splitSecret } from "../git/mirror/url-secret.js";
 import { type AddedRepositories, readRepositories } from "./added-repositories.js";
@@ -92,7 +93,8 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
 function readCommit(body: unknown): string | undefined {
   const commit = (body as { readonly commit?: unknown } | null | undefined)?.commit;
   if (commit === undefined) return undefined;
-  if (typeof commit === "string" && /^([0-9a-f]{40}|[0-9a-f]{64})$/i.test(commit)) return commit.toLowerCase();
+  const oid = typeof commit === "string" ? readCommitId(commit) : undefined;
+  if (oid !== undefined) return oid;
   throw new TrawlError("bad-request", `a commit is waited for by its full id, not ${JSON.stringify(commit)}`);
 }
 

@@ -1,6 +1,6 @@
 import { TrawlError } from "../base/errors.js";
 import type { Repository } from "../model/repository.js";
-import { lineBytesUnlimited, type SearchRequest } from "../model/search-request.js";
+import { ownRequest, type SearchRequest } from "../model/search-request.js";
 import type { Viewer } from "../model/viewer.js";
 import type { SearchEnd } from "../search/search-environment.js";
 import type { Searcher } from "../search/searcher.js";
@@ -58,21 +58,7 @@ interface BatchOutcome {
 
 /** The request of a job, apart from its scope. */
 export function jobRequest(query: string, viewer: Viewer): SearchRequest {
-  return {
-    query,
-    version: "V3",
-    patternType: "",
-    display: undefined,
-    chunkMatches: true,
-    contextLines: 0,
-    lineBytesMax: lineBytesUnlimited,
-    diffType: "commit",
-    defaultCount: undefined,
-    debug: false,
-    receipt: "report",
-    viewer,
-    client: `search-job:${viewer.userId ?? 0}`,
-  };
+  return { ...ownRequest(query, viewer, `search-job:${viewer.userId ?? 0}`), chunkMatches: true };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isObject } from "../base/is-object.js";
 import type { Tool } from "./tool.js";
 import type { ToolOutcome } from "./tool-calls.js";
 
@@ -33,10 +34,6 @@ export function writePlainResponse(id: string | number, { isError, text }: ToolO
 
 const bodyMembers: ReadonlySet<string> = new Set(["jsonrpc", "id", "method", "params"]);
 const paramsMembers: ReadonlySet<string> = new Set(["name", "arguments"]);
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 function hasOnly(value: unknown, members: ReadonlySet<string>): value is Readonly<Record<string, unknown>> {
   return isObject(value) && Object.keys(value).every((name) => members.has(name));

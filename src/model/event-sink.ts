@@ -10,6 +10,24 @@ export function bytesOfPart(part: Uint8Array | PooledBytes): Uint8Array {
   return part instanceof Uint8Array ? part : part.bytes;
 }
 
+/** The text of all parts. */
+export function joinText(data: readonly EventPart[]): string {
+  let text = "";
+  for (const part of data) {
+    if (typeof part === "string") text += part;
+    else {
+      const { buffer, byteOffset, byteLength } = bytesOfPart(part);
+      text += Buffer.from(buffer, byteOffset, byteLength).toString("utf8");
+    }
+  }
+  return text;
+}
+
+/** Releases the parts that are pooled. */
+export function releaseParts(data: readonly EventPart[]): void {
+  for (const part of data) if (typeof part !== "string" && !(part instanceof Uint8Array)) part.release();
+}
+
 /**
  * The destination of a search's events.
  *

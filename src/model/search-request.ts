@@ -64,3 +64,22 @@ export type PatternType = "keyword" | "standard" | "literal" | "regexp";
 
 /** The largest length that fits the kernel's 32-bit numbers; no line is longer. */
 export const lineBytesUnlimited = 0xffff_ffff;
+
+/** The request of a search that the daemon itself runs for a viewer, apart from its scope. */
+export function ownRequest(query: string, viewer: Viewer, client: string): SearchRequest {
+  return {
+    query,
+    version: "V3",
+    patternType: "",
+    display: undefined,
+    chunkMatches: false,
+    contextLines: 0,
+    lineBytesMax: lineBytesUnlimited,
+    diffType: "commit",
+    defaultCount: undefined,
+    debug: false,
+    receipt: "report",
+    viewer,
+    client,
+  };
+}

@@ -1,4 +1,4 @@
-import { bytesOfPart, type EventPart, type EventSink } from "../model/event-sink.js";
+import { type EventPart, type EventSink, joinText, releaseParts } from "../model/event-sink.js";
 import type { MatchChange } from "../model/match-change.js";
 import type { Alert, Progress, Receipt, StreamError } from "../model/stream-events.js";
 import { type ChangeCounts, noChanges, payloadBytesMax, payloadMatchesMax } from "./payload.js";
@@ -25,7 +25,8 @@ export class ChangeSummarySink implements EventSink {
 
   send(event: string, data: readonly EventPart[]): void {
     if (this.closed) return;
-    const json = data.map(toText).join("");
+    const json = joinText(data);
+    releaseParts(data);
     if (event === "changes") this.#addChanges(JSON.parse(json) as readonly MatchChange[]);
     else if (event === "progress") this.receipt = (JSON.parse(json) as Progress).receipt ?? this.receipt;
     else if (event === "error") this.error = (JSON.parse(json) as StreamError).message;
@@ -77,11 +78,4 @@ export class ChangeSummarySink implements EventSink {
       for (const callback of this.#drainCallbacks) callback();
     });
   }
-}
-
-function toText(part: EventPart): string {
-  if (typeof part === "string") return part;
-  const text = Buffer.from(bytesOfPart(part)).toString();
-  if (!(part instanceof Uint8Array)) part.release();
-  return text;
 }

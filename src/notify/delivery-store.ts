@@ -1,3 +1,4 @@
+import type { AddedRecords } from "../catalog/catalog-change.js";
 import type { RecordChange, RecordStore } from "../store/record-store.js";
 import type { ChangeCounts, StoredPayload } from "./payload.js";
 
@@ -33,12 +34,6 @@ export interface DeliveryRecord {
   readonly error: string;
 }
 
-/** A record change, and what makes it visible. */
-export interface Staged {
-  readonly records: readonly RecordChange[];
-  readonly show: () => void;
-}
-
 /**
  * The deliveries of each saved search: those that wait, in order, and the last that ended. Payloads are in the record
  * store only, and removed when their delivery ends.
@@ -46,7 +41,7 @@ export interface Staged {
 export class DeliveryStore {
   readonly #store: RecordStore;
   /** By search, in order. */
-  readonly #deliveries = new Map<number, DeliveryRecord[]>();
+  readonly #deliveries = new Map<number, readonly DeliveryRecord[]>();
   #nextNumber = 1;
   #pendingBytes = 0;
 
@@ -86,12 +81,13 @@ export class DeliveryStore {
   }
 
   payload(delivery: DeliveryRecord): StoredPayload | undefined {
-    const stored = this.#store.get(`${payloadPrefix}${delivery.id}`);
+    const stored = this.#store.get(payloadKey(delivery));
     return stored === undefined ? undefined : (JSON.parse(stored.toString()) as StoredPayload);
   }
 
-  adding(delivery: DeliveryRecord, payload: Buffer): Staged {
-    const records = [{ key: `${payloadPrefix}${delivery.id}`, value: payload }, toRecord(delivery)];
+  /** The records that add a delivery. */
+  adding(delivery: DeliveryRecord, payload: Buffer): AddedRecords {
+    const records = [{ key: payloadKey(delivery), value: payload }, toRecord(delivery)];
     return { records, show: () => this.#set(delivery) };
   }
 
@@ -100,7 +96,7 @@ export class DeliveryStore {
     if (!this.#has(delivery)) return;
     const records = [toRecord(delivery)];
     const ended = delivery.state === "PENDING" ? [] : this.#endedTooMany(delivery);
-    if (delivery.state !== "PENDING") records.push({ key: `${payloadPrefix}${delivery.id}`, value: undefined });
+    if (delivery.state !== "PENDING") records.push({ key: payloadKey(delivery), value: undefined });
     await this.#store.apply([...records, ...ended.flatMap(toRemovals)]);
     if (!this.#has(delivery)) return void (await this.#store.apply(toRemovals(delivery)));
     this.#set(delivery);
@@ -109,7 +105,7 @@ export class DeliveryStore {
 
   /** Removes all deliveries of a search. */
   async removeOf(searchId: number): Promise<void> {
-    const removed = [...this.of(searchId)];
+    const removed = this.of(searchId);
     for (const delivery of removed) this.#forget(delivery);
     await this.#store.apply(removed.flatMap(toRemovals));
   }
@@ -124,27 +120,21 @@ export class DeliveryStore {
   }
 
   #set(delivery: DeliveryRecord): void {
-    const { searchId, number } = delivery;
-    this.#nextNumber = Math.max(this.#nextNumber, number + 1);
-    const known = this.#deliveries.get(searchId) ?? [];
-    this.#deliveries.set(searchId, known);
-    const at = known.findIndex((other) => other.id === delivery.id);
-    if (at >= 0) this.#pendingBytes -= countPendingBytes(known[at]);
+    this.#forget(delivery);
+    this.#nextNumber = Math.max(this.#nextNumber, delivery.number + 1);
     this.#pendingBytes += countPendingBytes(delivery);
-    if (at >= 0) known[at] = delivery;
-    else if (known.length === 0 || known[known.length - 1].number < number) known.push(delivery);
-    else {
-      known.push(delivery);
-      known.sort((a, b) => a.number - b.number);
-    }
+    const known = [...this.of(delivery.searchId), delivery].sort((a, b) => a.number - b.number);
+    this.#deliveries.set(delivery.searchId, known);
   }
 
-  #forget(delivery: DeliveryRecord): void {
-    const known = this.#deliveries.get(delivery.searchId) ?? [];
-    const left = known.filter(({ id }) => id !== delivery.id);
-    for (const { id, ...one } of known) if (id === delivery.id) this.#pendingBytes -= countPendingBytes({ id, ...one });
-    if (left.length > 0) this.#deliveries.set(delivery.searchId, left);
-    else this.#deliveries.delete(delivery.searchId);
+  #forget({ id, searchId }: DeliveryRecord): void {
+    const [removed, left] = [
+      this.of(searchId).find((one) => one.id === id),
+      this.of(searchId).filter((one) => one.id !== id),
+    ];
+    if (removed !== undefined) this.#pendingBytes -= countPendingBytes(removed);
+    if (left.length > 0) this.#deliveries.set(searchId, left);
+    else this.#deliveries.delete(searchId);
   }
 }
 
@@ -159,8 +149,12 @@ function toRecord(delivery: DeliveryRecord): RecordChange {
 function toRemovals(delivery: DeliveryRecord): readonly RecordChange[] {
   return [
     { key: recordKey(delivery), value: undefined },
-    { key: `${payloadPrefix}${delivery.id}`, value: undefined },
+    { key: payloadKey(delivery), value: undefined },
   ];
+}
+
+function payloadKey({ id }: DeliveryRecord): string {
+  return `${payloadPrefix}${id}`;
 }
 
 function recordKey({ searchId, number }: DeliveryRecord): string {

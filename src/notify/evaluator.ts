@@ -2,7 +2,7 @@ import type { SavedSearch } from "../account/settings/saved-searches.js";
 import { callAfter, type PendingCall } from "../base/deadline.js";
 import { errorMessage } from "../base/errors.js";
 import type { BaseRevisions } from "../model/match-change.js";
-import { lineBytesUnlimited, type SearchRequest } from "../model/search-request.js";
+import { ownRequest, type SearchRequest } from "../model/search-request.js";
 import type { Viewer } from "../model/viewer.js";
 import type { SearchChanges } from "../search/changes/revision-changes.js";
 import { ChangeSummarySink } from "./change-summary.js";
@@ -25,7 +25,7 @@ export interface EvaluatorServices {
   /** Whether the queue has room for a delivery of the search. */
   readonly hasRoom: (searchId: number) => boolean;
   /** Stores the payload with the position. */
-  readonly enqueue: (search: SavedSearch, payload: StoredPayload, position: SearchPosition) => Promise<void>;
+  readonly enqueue: (search: SavedSearch, payload: StoredPayload, position: SearchPosition) => Promise<unknown>;
 }
 
 /** What of the journal one evaluation covers. */
@@ -42,21 +42,7 @@ export function searchRequest(
   { query, ownerId }: Pick<SavedSearch, "query" | "ownerId">,
   viewer: Viewer,
 ): SearchRequest {
-  return {
-    query,
-    version: "V3",
-    patternType: "",
-    display: undefined,
-    chunkMatches: false,
-    contextLines: 0,
-    lineBytesMax: lineBytesUnlimited,
-    diffType: "commit",
-    defaultCount: undefined,
-    debug: false,
-    receipt: "report",
-    viewer,
-    client: `notification:${ownerId}`,
-  };
+  return ownRequest(query, viewer, `notification:${ownerId}`);
 }
 
 /**
@@ -136,7 +122,8 @@ export class Evaluator {
     const position = positions.of(search);
     if (journal.isIncompleteAfter(position.number)) {
       const error = "too many repositories changed before the search could be evaluated: search again";
-      return enqueue(search, failure(error), { ...position, number: journal.position, ahead: [] });
+      await enqueue(search, failure(error), { ...position, number: journal.position, ahead: [] });
+      return;
     }
     const work = this.#workAfter(position);
     if (work.to === position.number) return;

@@ -56,7 +56,7 @@ export class Notifications {
       viewerOf,
       hasRoom: (id) =>
         this.#deliveries.pendingBytes < limits.queueBytes && this.#deliveries.pendingOf(id).length < pendingMax,
-      enqueue: (search, payload, position) => this.#enqueue(search, payload, position),
+      enqueue: (search, payload, position) => this.#add(search, payload, position),
     });
     this.#journal.onChange = () => this.#evaluator.schedule();
   }
@@ -143,10 +143,6 @@ export class Notifications {
     return ownerViewer(search, this.#environment.accounts);
   }
 
-  async #enqueue(search: SavedSearch, payload: StoredPayload, position: SearchPosition): Promise<void> {
-    await this.#add(search, payload, position);
-  }
-
   /** Stores a delivery, with the position of its search in one transaction. */
   async #add(
     search: SavedSearch,
@@ -168,11 +164,10 @@ export class Notifications {
       lastAttemptAt: "",
       error: "",
     };
-    const added = this.#deliveries.adding(delivery, bytes);
-    const moved = position === undefined ? undefined : this.#positions.setting(search, position);
-    await this.#environment.store.apply([...added.records, ...(moved === undefined ? [] : [moved.record])]);
-    added.show();
-    moved?.show();
+    const added = [this.#deliveries.adding(delivery, bytes)];
+    if (position !== undefined) added.push(this.#positions.setting(search, position));
+    await this.#environment.store.apply(added.flatMap(({ records }) => records));
+    for (const { show } of added) show();
     if (this.#find(search.id)?.notification?.key === search.notification?.key) this.#queue.add(search.id);
     else await this.#deliveries.removeOf(search.id);
     return delivery;

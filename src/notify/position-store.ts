@@ -1,4 +1,5 @@
 import type { SavedSearch } from "../account/settings/saved-searches.js";
+import type { AddedRecords } from "../catalog/catalog-change.js";
 import type { RecordChange, RecordStore } from "../store/record-store.js";
 import type { ChangeJournal } from "./change-journal.js";
 
@@ -49,10 +50,10 @@ export class PositionStore {
     this.#unstored.add(id);
   }
 
-  /** The record to store with a delivery, after which `show` must be called. */
-  setting(search: SavedSearch, position: SearchPosition): { readonly record: RecordChange; readonly show: () => void } {
+  /** The record to store with a delivery. */
+  setting(search: SavedSearch, position: SearchPosition): AddedRecords {
     return {
-      record: toRecord(search.id, position),
+      records: [toRecord(search.id, position)],
       show: () => {
         this.#positions.set(search.id, position);
         this.#unstored.delete(search.id);

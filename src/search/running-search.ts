@@ -96,10 +96,8 @@ export class RunningSearch {
   /** What is indexed and may contain a result. */
   #estimate = { shards: 0, shardsRuledOut: 0, documents: 0, textBytes: 0 };
   readonly #clocks: SearchClocks;
-  /** Whether something was looked up before it was known what is searched. */
-  #wasPrepared = false;
-  /** Whether the choice of what was ranked depended on more than what is indexed. */
-  #wasRankedOtherwise = false;
+  /** Whether the results depend on more than the query and what is indexed. */
+  #dependsOnMore = false;
   #ended = false;
   #resolveStopped: () => void = () => undefined;
   /** Resolves when the search is stopped. */
@@ -251,9 +249,10 @@ export class RunningSearch {
 
   /** Searches what is indexed, and prepares the search of what is not. */
   async #searchAtOnce(): Promise<void> {
-    this.#wasPrepared = this.#preparation.isNeeded;
-    if (this.#wasPrepared) await this.#prepare();
-    else await this.#preparation.recordSnapshot();
+    if (this.#preparation.isNeeded) {
+      this.#dependsOnMore = true;
+      await this.#prepare();
+    } else await this.#preparation.recordSnapshot();
     const repositories = this.#ended ? Promise.resolve() : this.#sendRepositories();
     if (!this.#ended) await Promise.all([repositories, this.#searchIndexed(repositories)]);
   }
@@ -330,7 +329,7 @@ export class RunningSearch {
       },
       work,
     ).run(this.#slices.stats);
-    if (hasFailed) this.#wasRankedOtherwise = true;
+    if (hasFailed) this.#dependsOnMore = true;
     await earlier;
     if (!this.#ended) await this.#slices.run(first);
     if (!this.#ended) await this.#slices.run(rest);
@@ -381,7 +380,7 @@ export class RunningSearch {
     const choices = textChoices(this.#plan, this.#options.selections);
     const { rows, ruledOutCount, unopenedCount } = chooseShards(this.#view, choices, this.#options.receipt);
     // All shards share the budget of ranking, and some of these will be ruled out from now on.
-    if (unopenedCount > 0 && isRanked(this.#plan, this.#limits)) this.#wasRankedOtherwise = true;
+    if (unopenedCount > 0 && isRanked(this.#plan, this.#limits)) this.#dependsOnMore = true;
     this.#slices.stats.shardsRuledOut += ruledOutCount;
     if (this.#request.explain === true) this.#estimate = estimateCost(this.#view, rows, ruledOutCount);
     return rows;
@@ -477,8 +476,7 @@ export class RunningSearch {
     const { since, query } = this.#request;
     // What a search context stands for is not in the catalog.
     if (since !== undefined || /context:/i.test(query)) return false;
-    if (this.#wasPrepared || this.#wasRankedOtherwise || this.#phases !== undefined || searchesHistory(this.#plan))
-      return false;
+    if (this.#dependsOnMore || this.#phases !== undefined || searchesHistory(this.#plan)) return false;
     return this.#report.excluded.length + this.#report.unfinishedShards.length === 0;
   }
 

@@ -10,6 +10,7 @@ import {
   type ParseError,
 } from "jsonc-parser";
 import { TrawlError } from "../../base/errors.js";
+import { isObject } from "../../base/is-object.js";
 
 /** Parsed settings. */
 export type SettingsValues = Readonly<Record<string, unknown>>;
@@ -36,7 +37,7 @@ export function checkSettings(text: string): void {
     throw new TrawlError("bad-request", `settings are limited to ${settingsBytesMax} bytes`);
   checkDepth(text);
   const value = readJsonc(text, "settings");
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return;
+  if (isObject(value)) return;
   throw new TrawlError("bad-request", 'settings must be a JSON object, as in { "search.contextLines": 3 }');
 }
 
@@ -147,8 +148,4 @@ function mergedValue(key: string, before: unknown, value: unknown): unknown {
     return [...(before as unknown[]), ...(value as unknown[])];
   if (addedObjects.has(key) && isObject(before) && isObject(value)) return { ...before, ...value };
   return value;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

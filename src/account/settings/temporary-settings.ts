@@ -1,4 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
+import { isObject } from "../../base/is-object.js";
 import { requireRoom } from "../identity/validation.js";
 import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
 import type { TransactionQueue } from "../records/transaction-queue.js";
@@ -76,7 +77,7 @@ function parseEntries(text: string): Entries {
     throw new TrawlError("bad-request", `temporary settings are limited to ${contentsLengthMax} characters`);
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return new Map(Object.entries(value));
+    if (isObject(value)) return new Map(Object.entries(value));
   } catch {
     // Reported below.
   }

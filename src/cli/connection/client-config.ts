@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } 
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { TrawlError, errorMessage } from "../../base/errors.js";
+import { isObject } from "../../base/is-object.js";
 
 /** What `trawl login` has stored. */
 export interface ClientConfig {
@@ -41,7 +42,10 @@ export function readClientConfig(path: string): ClientConfig {
   return parseClientConfig(text, path);
 }
 
-/** Stores the token of an endpoint, or deletes it, with what renews it. The endpoint of other commands is that of `change`. */
+/**
+ * Stores the token of an endpoint with what renews it, or deletes both. The default endpoint becomes that of `change`, if
+ * that is given.
+ */
 export function storeToken(
   path: string,
   endpoint: string,
@@ -60,6 +64,11 @@ export function storeToken(
       ...(refreshToken !== undefined && { [endpoint]: refreshToken }),
     },
   });
+}
+
+/** What is stored for an endpoint. */
+export function ofEndpoint(table: Readonly<Record<string, string>>, endpoint: string): string | undefined {
+  return Object.hasOwn(table, endpoint) ? table[endpoint] : undefined;
 }
 
 /** Replaces the file. Only its owner may read it. */
@@ -82,8 +91,8 @@ function parseClientConfig(text: string, path: string): ClientConfig {
   } catch (error) {
     throw invalid(path, `is not JSON: ${errorMessage(error)}`);
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid(path, "is not a JSON object");
-  const { endpoint, tokens = {}, refreshTokens = {} } = value as Record<keyof ClientConfig, unknown>;
+  if (!isObject(value)) throw invalid(path, "is not a JSON object");
+  const { endpoint, tokens = {}, refreshTokens = {} } = value;
   if (endpoint !== undefined && typeof endpoint !== "string") throw invalid(path, "has an endpoint that is not text");
   if (!isTextTable(tokens)) throw invalid(path, "must have `tokens` as an object of texts");
   if (!isTextTable(refreshTokens)) throw invalid(path, "must have `refreshTokens` as an object of texts");
@@ -91,8 +100,7 @@ function parseClientConfig(text: string, path: string): ClientConfig {
 }
 
 function isTextTable(value: unknown): value is Record<string, string> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  return Object.values(value).every((text) => typeof text === "string");
+  return isObject(value) && Object.values(value).every((text) => typeof text === "string");
 }
 
 function invalid(path: string, problem: string): TrawlError {

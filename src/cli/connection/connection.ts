@@ -1,5 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
-import { type ClientConfig, clientConfigPath, readClientConfig } from "./client-config.js";
+import { type ClientConfig, clientConfigPath, ofEndpoint, readClientConfig } from "./client-config.js";
 
 /** A daemon, and how to sign in there. */
 export interface Connection {
@@ -42,14 +42,19 @@ export function resolveConnection(
     if (!token || (name === "SRC_ACCESS_TOKEN" && !isForEndpoint(environment["SRC_ENDPOINT"], endpoint))) continue;
     return { endpoint, token: checkedToken(token, name), tokenVariable: name };
   }
-  const stored = findToken(config, endpoint);
+  const stored = ofEndpoint(config.tokens, endpoint);
   const token = stored === undefined ? undefined : checkedToken(stored, "client.json");
   return { endpoint, token, tokenVariable: undefined, isStored: token !== undefined };
 }
 
+/** Whether a header may contain the text, and a terminal may show it. */
+export function isHeaderText(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text);
+}
+
 /** Refuses a token that a header cannot contain; `origin` says where it is from. */
 export function checkedToken(token: string, origin: string): string {
-  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  if (isHeaderText(token)) return token;
   throw new TrawlError(
     "bad-request",
     `the access token from ${origin} is none: it has spaces, line ends or other special characters`,
@@ -73,8 +78,4 @@ export function checkedEndpoint(text: string): string {
 
 function isForEndpoint(owner: string | undefined, endpoint: string): boolean {
   return !owner || checkedEndpoint(owner) === endpoint;
-}
-
-function findToken({ tokens }: ClientConfig, endpoint: string): string | undefined {
-  return Object.hasOwn(tokens, endpoint) ? tokens[endpoint] : undefined;
 }

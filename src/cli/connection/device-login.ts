@@ -1,7 +1,8 @@
-import { setTimeout as wait } from "node:timers/promises";
-import { monotonicMs } from "../../base/deadline.js";
+import { monotonicMs, sleep } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
-import { clientConfigPath, readClientConfig, storeToken, type StoredToken } from "./client-config.js";
+import { isObject } from "../../base/is-object.js";
+import { clientConfigPath, ofEndpoint, readClientConfig, storeToken, type StoredToken } from "./client-config.js";
+import { isHeaderText } from "./connection.js";
 
 /** Where the user authorizes the program, and the code to compare with the one on that page. */
 export interface DevicePrompt {
@@ -41,7 +42,7 @@ interface OAuthAnswer {
 export async function authorizeDevice(
   endpoint: string,
   show: (prompt: DevicePrompt) => void,
-  pause: (ms: number) => Promise<unknown> = wait,
+  pause: (ms: number) => Promise<unknown> = sleep,
 ): Promise<StoredToken | undefined> {
   const begun = await post(endpoint, paths.device, { scope: "user:all offline_access" });
   // Without OAuth, the path is one that does not exist, which is refused in another form.
@@ -73,7 +74,7 @@ export async function renewedToken(endpoint: string, expired: string): Promise<s
   const path = clientConfigPath();
   const stored = (): { token: string | undefined; refreshToken: string | undefined } => {
     const { tokens, refreshTokens = {} } = readClientConfig(path);
-    return { token: ownValue(tokens, endpoint), refreshToken: ownValue(refreshTokens, endpoint) };
+    return { token: ofEndpoint(tokens, endpoint), refreshToken: ofEndpoint(refreshTokens, endpoint) };
   };
   const { token, refreshToken } = stored();
   if (token !== expired) return token;
@@ -88,7 +89,7 @@ export async function renewedToken(endpoint: string, expired: string): Promise<s
   for (let i = 0; i < rereadsMax && answer.members["error"] === "invalid_grant"; i++) {
     const other = stored().token;
     if (other !== expired) return other;
-    await wait(rereadMs);
+    await sleep(rereadMs);
   }
   return undefined;
 }
@@ -123,7 +124,7 @@ async function readBody({ body }: Response): Promise<string> {
 function parseMembers(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+    return isObject(value) ? value : {};
   } catch {
     return {};
   }
@@ -141,7 +142,7 @@ const tokenLengthMax = 4096;
 /** A text that may be printed, and sent in a header. */
 function readText(endpoint: string, { members }: OAuthAnswer, name: string): string {
   const text = members[name];
-  if (typeof text === "string" && text.length <= tokenLengthMax && /^[\x21-\x7e]+$/.test(text)) return text;
+  if (typeof text === "string" && text.length <= tokenLengthMax && isHeaderText(text)) return text;
   throw new TrawlError("bad-request", `${endpoint} did not answer as a Trawl daemon does: there is no valid ${name}`);
 }
 
@@ -157,8 +158,4 @@ function refused(endpoint: string, { status, members }: OAuthAnswer): TrawlError
     return new TrawlError("cancelled", "the code has expired, or the daemon was restarted: run `trawl login` again");
   const told = typeof description === "string" ? `: ${description.slice(0, 1000)}` : "";
   return new TrawlError("bad-request", `${endpoint} answered ${status}${told}`);
-}
-
-function ownValue(table: Readonly<Record<string, string>>, key: string): string | undefined {
-  return Object.hasOwn(table, key) ? table[key] : undefined;
 }

@@ -9,7 +9,8 @@ import {
   type ParseError,
 } from "jsonc-parser";
 import { errorMessage, TrawlError } from "../../base/errors.js";
-import { describe, isObject } from "./problems.js";
+import { isObject } from "../../base/is-object.js";
+import { describe } from "./problems.js";
 import { validConfig } from "./validators.js";
 
 /** A configuration file that was read and checked. */

@@ -102,7 +102,3 @@ export function ownRow(rows: Readonly<Record<string, OptionRow>>, key = ""): Opt
 function valueAt(content: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], content);
 }
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

@@ -61,10 +61,10 @@ function readPacked(directory: string, refs: Refs, peeled: Refs): boolean {
   const path = join(directory, packedRefsFile);
   if (!existsSync(path)) return true;
   const text = readFileSync(path, "latin1");
+  if (text === packedHeader) return true;
   if (!text.startsWith(packedHeader) || !text.endsWith("\n")) return false;
   let last = "";
   for (const line of text.slice(packedHeader.length, -1).split("\n")) {
-    if (line === "" && text.length === packedHeader.length) return true;
     const isPeeled = line.startsWith("^");
     const oid = isPeeled ? line.slice(1) : line.slice(0, line.indexOf(" "));
     if (!isOid(oid) || (isPeeled && last === "")) return false;

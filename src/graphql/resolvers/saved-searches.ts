@@ -4,16 +4,13 @@ import { TrawlError } from "../../base/errors.js";
 import { filterInSteps, sortInSteps } from "../../base/yielding.js";
 import { actingForOwner, maySeeSavedSearch, ownerSource, userSource } from "./account-access.js";
 import { SavedSearchSource } from "../sources/account-sources.js";
-import { paginateBothWays, nothing } from "./connections.js";
+import { pageCountMax, paginateBothWays, nothing } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { numericKey, parseGlobalId } from "../../browse/ids.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
 import type { ObjectTypes, SourceOf } from "../schema-types.js";
 
 type Mutation = ResolversOf<"Mutation">;
-
-/** A list without `first` is limited to one page. */
-const listMax = 1000;
 
 export const savedSearchQueries: Pick<ResolversOf<"Query">, "savedSearches" | "savedSearchList"> = {
   savedSearches: async (_, { first, last, after, before, ...wanted }, context) => {
@@ -27,7 +24,7 @@ export const savedSearchQueries: Pick<ResolversOf<"Query">, "savedSearches" | "s
   },
   savedSearchList: async (_, __, context) => {
     const wanted = { viewerIsAffiliated: true, includeDrafts: true, orderBy: "SAVED_SEARCH_DESCRIPTION" } as const;
-    const found = (await findSearches(wanted, context)).slice(0, listMax);
+    const found = (await findSearches(wanted, context)).slice(0, pageCountMax);
     await context.yieldAfter(found.length);
     return found.flatMap((search) => savedSearchSource(search, context) ?? []);
   },

@@ -1,4 +1,4 @@
-import { bytesOfPart, type EventPart, type EventSink } from "../../model/event-sink.js";
+import { bytesOfPart, type EventPart, type EventSink, joinText, releaseParts } from "../../model/event-sink.js";
 import type { Alert, Filter, Progress, StreamError, StreamMatch } from "../../model/stream-events.js";
 import type { SearchEnd } from "../../search/search-environment.js";
 
@@ -54,7 +54,7 @@ export class SearchCollector implements EventSink {
   send(event: string, data: readonly EventPart[]): void {
     if (event === "matches") this.#addMatches(data);
     else this.#note(event, joinText(data));
-    for (const part of data) if (typeof part !== "string" && !(part instanceof Uint8Array)) part.release();
+    releaseParts(data);
   }
 
   onDrain(): void {
@@ -119,16 +119,4 @@ export class SearchCollector implements EventSink {
         break;
     }
   }
-}
-
-function joinText(data: readonly EventPart[]): string {
-  let text = "";
-  for (const part of data) {
-    if (typeof part === "string") text += part;
-    else {
-      const bytes = bytesOfPart(part);
-      text += Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
-    }
-  }
-  return text;
 }

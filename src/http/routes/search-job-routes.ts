@@ -1,6 +1,7 @@
 import type { Authenticator } from "../../account/sign-in/authenticator.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { FairSemaphore, shareLimits } from "../../base/fair-semaphore.js";
+import { isObject } from "../../base/is-object.js";
 import type { SearchJobs } from "../../jobs/search-jobs.js";
 import { clientKey } from "../../model/client.js";
 import type { Viewer } from "../../model/viewer.js";
@@ -111,7 +112,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 /** Throws `bad-request` if it is not a JSON object. */
 function parseMessage(body: Uint8Array): Readonly<Record<string, unknown>> {
   const message = parseJson(body);
-  if (typeof message === "object" && message !== null && !Array.isArray(message)) return { ...message };
+  if (isObject(message)) return message;
   throw new TrawlError("bad-request", "the body must be a JSON object");
 }
 

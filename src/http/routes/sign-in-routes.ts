@@ -3,6 +3,7 @@ import type { Authenticator } from "../../account/sign-in/authenticator.js";
 import type { Origins } from "../../account/sign-in/origins.js";
 import type { SignIn, SignInOutcome } from "../../account/sign-in/sign-in.js";
 import { TrawlError } from "../../base/errors.js";
+import { isObject } from "../../base/is-object.js";
 import { admit } from "../access/guard.js";
 import type { Handler } from "../server/handler.js";
 import { plainText, type Headers } from "../server/headers.js";
@@ -154,8 +155,7 @@ class Form {
 function readObject(body: Uint8Array): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
-    if (typeof value === "object" && value !== null && !Array.isArray(value))
-      return value as Readonly<Record<string, unknown>>;
+    if (isObject(value)) return value;
   } catch {
     // Reported below, without the received data, which contains a password.
   }

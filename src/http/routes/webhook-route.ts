@@ -2,6 +2,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypt
 import { RateLimiter, attemptsIn } from "../../account/sign-in/rate-limiter.js";
 import { monotonicMs } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
+import { isObject } from "../../base/is-object.js";
 import type { Handler } from "../server/handler.js";
 import { plainText } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
@@ -123,7 +124,7 @@ function readPayload({ headers, body }: HttpRequest): Fields {
       headers.get("content-type")?.toLowerCase().startsWith("application/x-www-form-urlencoded") === true &&
       !text.trimStart().startsWith("{");
     const payload: unknown = JSON.parse(isForm ? (new URLSearchParams(text).get("payload") ?? "") : text);
-    if (isFields(payload)) return payload;
+    if (isObject(payload)) return payload;
   } catch (error) {
     throw new TrawlError("bad-request", `the delivery is not JSON in UTF-8: ${errorMessage(error)}`);
   }
@@ -148,11 +149,7 @@ function addressesIn(payload: Fields): string[] {
 }
 
 function toFields(value: unknown): Fields {
-  return isFields(value) ? value : {};
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject(value) ? value : {};
 }
 
 function toText(value: unknown): string | undefined {

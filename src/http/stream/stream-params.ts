@@ -1,5 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
-import type { AwaitedCommit } from "../../browse/commit-wait.js";
+import { type AwaitedCommit, readCommitId } from "../../browse/commit-wait.js";
 import { lineBytesUnlimited, type ReceiptMode, type SearchRequest } from "../../model/search-request.js";
 
 /** A request without its sender, and without what is in its body. */
@@ -139,8 +139,8 @@ function readResume(given: (name: string) => string): ResumeParams | undefined {
 function readAwaitedCommit(text: string): AwaitedCommit | undefined {
   if (text === "") return undefined;
   const at = text.indexOf("@");
-  const [repository, oid] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1).toLowerCase()];
-  if (repository !== "" && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(oid)) return { repository, oid };
+  const [repository, oid] = [text.slice(0, Math.max(at, 0)), readCommitId(text.slice(at + 1))];
+  if (repository !== "" && oid !== undefined) return { repository, oid };
   throw bad(`wait_for must be REPOSITORY@COMMIT with the full id of a commit, got ${quoted(text)}`);
 }
 

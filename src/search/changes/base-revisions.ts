@@ -1,4 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
+import { isObject } from "../../base/is-object.js";
 import type { BaseRevisions } from "../../model/match-change.js";
 
 const repositoriesMax = 100_000;
@@ -47,8 +48,8 @@ function readRevisions(revisions: readonly unknown[], where: string): Map<string
   );
 }
 
-function readObject(value: unknown, where: string): Record<string, unknown> {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+function readObject(value: unknown, where: string): Readonly<Record<string, unknown>> {
+  if (isObject(value)) return value;
   throw malformed(where, "an object");
 }
 

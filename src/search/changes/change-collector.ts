@@ -1,4 +1,4 @@
-import { bytesOfPart, type EventPart, type EventSink } from "../../model/event-sink.js";
+import { bytesOfPart, type EventPart, type EventSink, joinText, releaseParts } from "../../model/event-sink.js";
 import type { Progress } from "../../model/stream-events.js";
 
 /** Limit on the JSON of the matches that are compared, which are in memory. */
@@ -78,7 +78,7 @@ export class ChangeCollector implements EventSink {
     const joined = Buffer.concat(
       data.map((part) => (typeof part === "string" ? Buffer.from(part) : bytesOfPart(part))),
     );
-    for (const part of data) if (typeof part !== "string" && !(part instanceof Uint8Array)) part.release();
+    releaseParts(data);
     this.#matchBytes += joined.length;
     if (!this.isFull) this.#matches.push(joined);
     else {
@@ -91,8 +91,4 @@ export class ChangeCollector implements EventSink {
     // The last one is made from the end of the search.
     if (json.startsWith(unfinished) && this.#client.pendingBytes === 0) this.#client.send("progress", [json]);
   }
-}
-
-function joinText(data: readonly EventPart[]): string {
-  return data.map((part) => (typeof part === "string" ? part : Buffer.from(bytesOfPart(part)).toString())).join("");
 }

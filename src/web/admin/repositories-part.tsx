@@ -7,7 +7,7 @@ import { callAfter } from "../ui/delay.js";
 import { Form, TextField } from "../ui/form.js";
 import { Failure, Waiting } from "../ui/states.js";
 import { formatBytes } from "./amounts.js";
-import { formatAmount, formatCount, formatTime } from "../ui/numbers.js";
+import { formatAmount, formatTime } from "../ui/numbers.js";
 
 interface AdminRepository {
   readonly id: string;
@@ -226,7 +226,7 @@ function RepositoryRow({ repository, changed }: RowProps) {
         </span>
         <span class="soft small">
           {mirrorInfo.remoteURL} · fetched {formatTime(mirrorInfo.updatedAt)}
-          {files !== undefined && ` · ${formatCount(files)} ${files === 1 ? "file" : "files"}`}
+          {files !== undefined && ` · ${formatAmount(files, "file")}`}
           {mirrorInfo.cloned && ` · ${formatBytes(mirrorInfo.byteSize)} of text`}
           {historyIndex.upToDate ? "" : " · history not indexed completely"}
         </span>

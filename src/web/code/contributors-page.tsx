@@ -2,7 +2,7 @@ import type { PagePath } from "../../model/page-path.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { Found, MissingRepository } from "./found.js";
 import { repositoryFilter, searchUrl } from "./urls.js";
-import { formatCount } from "../ui/numbers.js";
+import { formatAmount, formatCount } from "../ui/numbers.js";
 
 interface Contributors {
   readonly repository: {
@@ -43,7 +43,7 @@ export function ContributorsPage({ path }: { readonly path: PagePath }) {
                   <span>{person.displayName}</span>
                   <meter min={0} max={most} value={count} aria-label={`Commits of ${person.displayName}`} />
                   <a href={searchUrl(`${repositoryFilter(path)} type:commit author:"${person.email}"`)}>
-                    {formatCount(count)} {count === 1 ? "commit" : "commits"}
+                    {formatAmount(count, "commit")}
                   </a>
                 </li>
               ))}

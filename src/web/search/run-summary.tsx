@@ -4,7 +4,7 @@ import { viewer } from "../route/viewer.js";
 import { ShareButton } from "./share-button.js";
 import { SaveSearch } from "./save-search.js";
 import type { SearchRun } from "./search-run.js";
-import { formatCount } from "../ui/numbers.js";
+import { formatAmount, formatCount } from "../ui/numbers.js";
 
 /** How much was found, in which time, and what can be done with it. */
 export function RunSummary({ run }: { readonly run: SearchRun }) {
@@ -58,9 +58,7 @@ function describe({ progress, state, store, version }: SearchRun): string {
       return arrived === 0 ? "The search failed" : `${found} before the search failed`;
     case "done": {
       const places =
-        repositoriesCount === undefined
-          ? ""
-          : ` in ${formatCount(repositoriesCount)} ${repositoriesCount === 1 ? "repository" : "repositories"}`;
+        repositoriesCount === undefined ? "" : ` in ${formatAmount(repositoriesCount, "repository", "repositories")}`;
       return progress.value === undefined ? "" : `${found}${places} · ${formatDuration(durationMs)}`;
     }
   }

@@ -4,7 +4,7 @@ import { Found, MissingRepository } from "../found.js";
 import { CommitLine, commitLineFields, type CommitSummary } from "./commit-line.js";
 import { fileDiffFields, type FileDiffList } from "./file-diff.js";
 import { FileDiffs } from "./file-diffs.js";
-import { formatCount } from "../../ui/numbers.js";
+import { formatAmount } from "../../ui/numbers.js";
 
 interface Comparison {
   readonly repository: {
@@ -45,7 +45,7 @@ export function ComparePage({ path }: { readonly path: PagePath }) {
                 <span>
                   <code>{base === "" ? "HEAD" : base}</code> … <code>{head === "" ? "HEAD" : head}</code>
                 </span>
-                <span class="soft small">{countText(commits.totalCount ?? commits.nodes.length)}</span>
+                <span class="soft small">{formatAmount(commits.totalCount ?? commits.nodes.length, "commit")}</span>
               </h1>
               <ul class="commit-list">
                 {commits.nodes.map((commit) => (
@@ -61,8 +61,4 @@ export function ComparePage({ path }: { readonly path: PagePath }) {
       }}
     </Found>
   );
-}
-
-function countText(count: number): string {
-  return count === 1 ? "1 commit" : `${formatCount(count)} commits`;
 }

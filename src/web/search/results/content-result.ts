@@ -5,7 +5,7 @@ import { lineRow, linesOfChunk, type CodeLine } from "./code-lines.js";
 import { fileUrl } from "./file-url.js";
 import type { ResultContext, TokenLines } from "./result-context.js";
 import { resultFrame, titleOfFile } from "./result-frame.js";
-import { formatCount } from "../../ui/numbers.js";
+import { formatAmount, formatCount } from "../../ui/numbers.js";
 
 /** Matching lines of one file that are shown at first, and with each further step. */
 const linesShownMax = 8;
@@ -32,7 +32,7 @@ export function contentResult(match: StreamMatch, key: string, context: ResultCo
   return resultFrame({
     title: titleOfFile(match),
     label: match.path ?? "",
-    note: `${language}${formatCount(count)} ${count === 1 ? "match" : "matches"}`,
+    note: `${language}${formatAmount(count, "match", "matches")}`,
     body,
     fold: { state },
   });
