@@ -1,4 +1,4 @@
-import { sleep } from "../../base/deadline.js";
+import { monotonicMs, sleep } from "../../base/deadline.js";
 import { TrawlError } from "../../base/errors.js";
 import { stopWhenSet } from "../../base/stop-signal.js";
 import type { RefState } from "../../git/mirror/refs.js";
@@ -11,8 +11,11 @@ import { withOutput } from "./output.js";
 import type { Fetched, RunningFetch } from "./running-fetch.js";
 import { stateName, wantedBranches } from "./wanted-branches.js";
 
-/** Time between two looks whether git has written what it received: a look takes half a millisecond. */
-const lookMs = 2;
+/** First time between two checks whether git has written what it received. A check takes half a millisecond. */
+const checkMs = 2;
+
+/** The time between two checks grows to this share of the fetch so far, so that a long fetch costs little. */
+const checkShare = 1 / 16;
 
 type UnfinishedFetch = Pick<RunningFetch, "listed" | "isEnded" | "within">;
 
@@ -35,6 +38,8 @@ export async function indexWhileFetching(
   patienceMs: number,
 ): Promise<SyncTaskResult | undefined> {
   thread.activity.enter("fetching", input.repository.id, "", stepAllowanceMs);
+  // Called first, because it stops a fetch that takes too long, also one whose remote does not answer.
+  const ended = fetch.within(patienceMs);
   try {
     const listed = await fetch.listed;
     if (listed === undefined || !(await areReceived(input, listed, task, fetch))) return undefined;
@@ -42,7 +47,7 @@ export async function indexWhileFetching(
       const outcome = await indexFetched(thread, input, listed, task, output);
       await output.flush();
       thread.activity.enter("fetching", input.repository.id, "", stepAllowanceMs);
-      const fetched = await fetch.within(patienceMs);
+      const fetched = await ended;
       if (outcome.kind !== "changed" || outcome.lacksObjects || fetched?.kind !== "fetched") throw notAsListed();
       const { state, recreated } = fetched.fetched;
       if (recreated || !isSameState(listed.state, state, input)) throw notAsListed();
@@ -73,10 +78,11 @@ async function areReceived(
   });
   // Renamed and new branches are left to the usual way.
   if (changed.length === 0 || wanted.size !== repository.indexedBranches.length) return false;
+  const startMs = monotonicMs();
   while (!fetch.isEnded) {
     if (changed.every(({ oldCommit, newCommit }) => hasChanges(mirror.directory, oldCommit, newCommit, stop)))
       return true;
-    await sleep(lookMs);
+    await sleep(Math.max(checkMs, (monotonicMs() - startMs) * checkShare));
   }
   return false;
 }

@@ -130,6 +130,26 @@ t.test("a commit is indexed while git verifies it", async (t) => {
   t.ok(scene.isStored(6));
 });
 
+t.test("a fetch whose remote does not answer is stopped in time", async (t) => {
+  const scene = new Scene(t);
+  scene.source.commit({ branch: "main", files: { a: "one\n" } });
+  const input = await scene.indexed();
+  let stop: (listed: undefined) => void = () => undefined;
+  const listed = new Promise<undefined>((resolve) => {
+    stop = resolve;
+  });
+  const fetch = {
+    listed,
+    isEnded: true,
+    within: (patienceMs: number) => {
+      t.equal(patienceMs, 50);
+      stop(undefined);
+      return Promise.resolve(undefined);
+    },
+  };
+  t.equal(await indexWhileFetching(scene.thread, input, scene.task, fetch, 50), undefined);
+});
+
 t.test("a requested sync gives the same", async (t) => {
   const scene = new Scene(t);
   scene.source.commit({ branch: "main", files: { a: "one\n" } });
