@@ -2,9 +2,9 @@
 //
 //   node scripts/run-tests.mjs [FILE...]        all files below dist/test without arguments
 //
-// `JOBS=N` sets how many run at once. The files run without NODE_OPTIONS, in which tap passes on its hooks for modules: in each
-// process and thread that a test starts, they double the processor time. tap's own command cannot do without, and runs the
-// files in alphabetical order, so it only shows the results.
+// `JOBS=N` sets how many run at once. tap's own command only shows the results, for two reasons. It passes its module hooks
+// in NODE_OPTIONS to each process that a test starts, which doubles the processor time of daemons; here, NODE_OPTIONS is
+// removed. And it runs the files in alphabetical order.
 import { readdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ for (const file of files.sort(byRank))
     buffered: true,
     timeout: timeoutSeconds * 1000,
     env: { ...process.env, TAP_TIMEOUT: String(timeoutSeconds) },
-    // A failed file is shown with what failed in it, not with the line above.
+    // Otherwise the report of a failed file would show the source of this call.
     at: null,
     stack: "",
   });

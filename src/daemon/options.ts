@@ -329,13 +329,13 @@ export const optionTable = {
     kind: "strings",
     default: [],
     description:
-      "Origins, such as https://hooks.example.org, to which users may have changes in the results of their saved searches sent. Without any, there are no notifications.",
+      "Origins, such as https://hooks.example.org, that may receive notifications of users' saved searches. If the list is empty, there are no notifications.",
   },
   "notifications.networks": {
     kind: "strings",
     default: [],
     description:
-      "Addresses, or networks such as 10.0.0.0/8, that names in notifications.origins may stand for although they are not public. An origin that is written with an address needs no entry.",
+      "Addresses, or networks such as 10.0.0.0/8, that are not public but to which names in notifications.origins may resolve. An origin that is written with an address needs no entry.",
   },
   "notifications.countMax": {
     kind: "integer",
@@ -343,7 +343,7 @@ export const optionTable = {
     min: 1,
     max: 100_000,
     unit: "searches",
-    description: "Saved searches with notifications.",
+    description: "Largest number of saved searches with notifications.",
   },
   "notifications.intervalSeconds": {
     kind: "integer",

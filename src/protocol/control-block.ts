@@ -64,7 +64,7 @@ export class CostMeter {
   }
 }
 
-/** A slice without credit waits so many times as long if no other slice waits for its thread. */
+/** A slice without credit waits this many times as long if no other slice waits for its thread. */
 const idleWaits = 4;
 
 type StopReason = (typeof stopReasons)[keyof typeof stopReasons];
@@ -163,7 +163,8 @@ export class ControlBlock {
     if (this.credit > 0) return true;
     const startMs = monotonicMs();
     const hasCredit = this.#awaitCredit(startMs);
-    this.addCost(0, -Math.floor((monotonicMs() - startMs) * 10));
+    const waitedTenths = Math.floor((monotonicMs() - startMs) * 10);
+    this.addCost(0, -waitedTenths);
     return hasCredit;
   }
 

@@ -5,17 +5,17 @@ import { uptime } from "node:os";
 /** A difference that is rounding, or the clock being adjusted slowly. */
 const toleranceMs = 60_000;
 
-/** When the machine was started, as the wall clock of some moment says. */
+/** When the machine was started, by the wall clock at the time of recording. */
 interface Recorded {
   readonly bootId: string;
   readonly bootedMs: number;
 }
 
 /**
- * Ages of files when the wall clock was set in between: the file `path` has how the clock related to the time since the
- * machine was started, so that a step is noticed as long as it was not started again.
+ * Computes the ages of files although the wall clock may have been set since they were written. The file `path` records
+ * when the machine was started by the wall clock. A different start time for the same boot means that the clock was set.
  *
- * An age is never too large because of a step; it may be too small, by at most the whole age.
+ * A step never makes an age too large. It may make it too small, down to 0.
  */
 export class ClockSteps {
   readonly #path: string;
@@ -37,12 +37,12 @@ export class ClockSteps {
     return Math.max(0, Math.min(nowMs - mtimeMs, nowMs - this.#stepMs(nowMs) - mtimeMs));
   }
 
-  /** Whether the clock was set since it was recorded, so that the times of files do not fit it. */
+  /** Whether the clock was set since it was recorded, so that the times of the files are wrong. */
   get hasStepped(): boolean {
     return this.#recorded?.bootId !== this.#bootId || Math.abs(this.#stepMs(new Date().getTime())) > toleranceMs;
   }
 
-  /** Must be called when the times of all files fit the clock. */
+  /** Must be called after the times of all files have been corrected. */
   async record(): Promise<void> {
     const recorded = { bootId: this.#bootId, bootedMs: bootedMs(new Date().getTime()) };
     await writeFile(this.#path, JSON.stringify(recorded), { mode: 0o600 });

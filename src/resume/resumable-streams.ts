@@ -199,7 +199,7 @@ export class ResumableStreams {
       })
       .finally(() => {
         stream.usedMs = monotonicMs();
-        // Not for how long the daemon runs: a stream that was removed meanwhile has no file.
+        // Only the next start reads this time. The file is missing if the stream was removed meanwhile.
         setTime(stream.path, stream.usedMs).catch(() => undefined);
       });
   }

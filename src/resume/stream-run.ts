@@ -99,7 +99,8 @@ export class StreamRun implements EventSink {
       this.#fail(
         `the search was interrupted, and its repetition ${ending} before it had found ${left} of the results again that were sent; search again`,
       );
-    // If it has chosen all of the same ones again, only the digest might be that of other matches of the last of them.
+    // All results that were sent were found again. The digest of a receipt may still differ: the last result may have been cut at
+    // another match.
     else if ((left > 0 || receipt !== undefined) && skipped.some(({ reason }) => limits.has(reason)))
       this.#fail(
         "the search was interrupted before it reached its limit of matches, and cannot choose the same ones again; search again, or use count:all",

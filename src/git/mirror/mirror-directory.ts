@@ -144,16 +144,16 @@ export function writeRefs(
 }
 
 /**
- * Removes leftovers of killed commands: staging directories, locks, incomplete packs, keep files, and incomplete loose
- * objects if `hasLoose`: these are in up to 256 folders, and hinder nobody. Caller guarantees: no command is writing to
- * the mirror.
+ * Removes leftovers of killed commands: staging directories, locks, incomplete packs and keep files. Incomplete loose
+ * objects are removed only if `includeLoose` is true, because finding them takes reading 256 folders, and they do no harm.
+ * Caller guarantees: no command is writing to the mirror.
  */
-export function removeLeftovers(directory: string, hasLoose: boolean): void {
+export function removeLeftovers(directory: string, includeLoose: boolean): void {
   for (const path of [stagingPath(directory), retiredPath(directory)]) rmSync(path, { recursive: true, force: true });
   const stale = [
     ...pathsIn(directory, /\.lock$|^gc\.pid$|\.tmp$/),
     ...lockedRefs(Buffer.from(join(directory, "refs"))),
-    ...staleObjects(join(directory, "objects"), hasLoose),
+    ...staleObjects(join(directory, "objects"), includeLoose),
   ];
   for (const path of stale) rmSync(path, { recursive: true, force: true });
 }
@@ -204,12 +204,12 @@ function lockedRefs(directory: Buffer): Buffer[] {
   });
 }
 
-function staleObjects(objects: string, hasLoose: boolean): string[] {
+function staleObjects(objects: string, includeLoose: boolean): string[] {
   return [
     ...pathsIn(objects, /^(tmp_|incoming-)/),
     ...pathsIn(join(objects, "info"), /\.lock$|^tmp_/),
     ...pathsIn(join(objects, "pack"), /^(tmp_|\.tmp-)|\.(lock|keep)$/),
-    ...(hasLoose ? fanOut(objects) : []).flatMap((name) => pathsIn(join(objects, name), /^tmp_/)),
+    ...(includeLoose ? fanOut(objects) : []).flatMap((name) => pathsIn(join(objects, name), /^tmp_/)),
   ];
 }
 

@@ -30,7 +30,10 @@ export class StoredObjects {
     this.#packs = packs;
   }
 
-  /** `oidLength` is that of a hex oid. Undefined if the kernel's addon is not built. All methods throw `cancelled` if stopped. */
+  /**
+   * `oidLength` is that of a hex oid. Undefined if the kernel's addon is not built. All methods throw `cancelled` if
+   * stopped.
+   */
   static open(directory: string, oidLength: number, stop: StopSignal): StoredObjects | undefined {
     const folder = join(directory, "objects");
     const files = listPackFiles(join(folder, "pack"));

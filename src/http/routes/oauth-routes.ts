@@ -70,8 +70,8 @@ class OAuthError extends TrawlError {
 }
 
 /**
- * OAuth 2.0 device authorization (RFC 8628) as `src login` and `trawl login` speak it, with refresh (RFC 6749) and revocation (RFC 7009).
- * A token is an access token of the user, which the user's settings show and delete like any other.
+ * OAuth 2.0 device authorization (RFC 8628) as `src login` and `trawl login` use it, with refresh (RFC 6749) and
+ * revocation (RFC 7009). A token is an access token of the user, which the user's settings show and delete like any other.
  */
 export function addOAuthRoutes(server: HttpServer, services: OAuthServices): void {
   // With no access tokens there is nothing to grant: clients then ask for none.

@@ -50,7 +50,10 @@ export class Packs {
     this.#stopWords = stop.words ?? [];
   }
 
-  /** `folder` has the folders of loose objects. Undefined if the addon is not built. Files that are not packs are skipped. */
+  /**
+   * `folder` has the folders of loose objects. Undefined if the addon is not built. Files that are not packs are
+   * skipped.
+   */
   static open(
     folder: string,
     files: readonly PackFiles[],

@@ -103,8 +103,8 @@ export function* restoreInSteps(
 }
 
 /**
- * Why a search of this plan cannot be repeated, or not always: "" if it can. It is said before the first result,
- * because nobody can get the rest after a crash.
+ * Why a stream of this plan cannot always be continued after a crash; "" if it can. Clients are told before the first
+ * result.
  */
 export function describeRestriction(plan: SearchPlan): string {
   const { basicQueries, resultOptions } = plan;

@@ -26,8 +26,9 @@ export function isOverdue({ pressure }: SearchThread, startedMs: number, lane: L
 }
 
 /**
- * Whether a slice that is alone may ask for others: shards are left that no slice has taken. While interactive searches wait, an interactive one would stay alone
- * (`mustStayAlone`), and the message would cost both threads more than it takes to examine a few contents.
+ * Whether a slice that is alone may ask for others: only if there are shards that no slice has taken. An interactive slice
+ * does not ask while interactive searches wait: it would stay alone (`mustStayAlone`), and the message costs both threads
+ * more than examining a few contents.
  */
 export function mayAskForHelp(
   { pressure }: SearchThread,

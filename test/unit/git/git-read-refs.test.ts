@@ -88,6 +88,6 @@ t.test("what is unusual is left to git", (t) => {
   t.throws(() => readRefs(repository.path, () => true), { code: "cancelled" });
   renameSync(join(repository.path, "refs/tags"), join(repository.path, "tags"));
   writeFileSync(join(repository.path, "refs/tags"), "");
-  t.equal(readRefs(repository.path, neverStop), undefined, "a file in place of a folder");
+  t.equal(readRefs(repository.path, neverStop), undefined, "a file where a folder is expected");
   t.end();
 });
