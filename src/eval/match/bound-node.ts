@@ -2,7 +2,6 @@ import type { Kernel } from "../../native/kernel/kernel.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import type { PatternSet } from "../../query/plan/pattern-plan.js";
 import type { Leaf } from "../../query/plan/plan.js";
-import { compileRegexp } from "../../regexp/match/compile.js";
 import type { MatchWork } from "../../regexp/match/match-work.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import { StoppableWork } from "./content-work.js";
@@ -53,7 +52,6 @@ export function bindLeaf(
   stop: StopCheck,
 ): BoundLeaf {
   if (leaf.set !== undefined) return bindSet(leaf, leaf.set, reader, kernel, useIndex, stop);
-  const matcher = compileRegexp(leaf.source, leaf.foldCase);
   const work = new StoppableWork(stop);
   const finders = compilePathFinders(leaf, reader, work);
   const anyFinder = finders.length === 1 ? finders[0] : new PathFinder(reader, leaf.source, leaf.foldCase, work);
@@ -65,8 +63,7 @@ export function bindLeaf(
     finders,
     inContent,
     highlighted: leaf.highlighted,
-    scan:
-      inContent && plan.candidates?.length !== 0 ? new LeafScan(plan, reader, kernel, matcher, leaf, stop) : undefined,
+    scan: inContent && plan.candidates?.length !== 0 ? new LeafScan(plan, reader, kernel, leaf, stop) : undefined,
     pathBits: leaf.inPath ? matchPaths(reader, kernel, leaf, anyFinder, stop) : undefined,
     rowFrom: new Uint32Array(0),
     rowTo: new Uint32Array(0),

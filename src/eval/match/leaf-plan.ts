@@ -46,7 +46,7 @@ export interface LeafPlan {
   /**
    * Contents that the index cannot rule out. Sound because a match contains at least one literal of each clause, a
    * literal is in the unit lists of all its trigrams, and the contents for which ignoring case reaches outside ASCII
-   * (`foldExceptions`) are always included.
+   * (`foldExceptions`) are included unless the pattern has no letter that does.
    */
   readonly candidates: ContentSet;
   /** Contents that RE2 searches completely, regardless of the method. Ascending. */
@@ -66,8 +66,8 @@ export function planLeaf(leaf: Leaf, reader: TextIndex, kernel: Kernel, useIndex
 }
 
 function planTexts(leaf: Leaf, reader: TextIndex, kernel: Kernel, useIndex: boolean, stop: StopCheck): LeafPlan {
-  const { exact, clauses } = requiredLiterals(leaf);
-  const exceptions = leaf.foldCase ? reader.foldExceptions : reader.foldExceptions.subarray(0, 0);
+  const { exact, clauses, foldsOutsideAscii } = requiredLiterals(leaf);
+  const exceptions = foldsOutsideAscii ? reader.foldExceptions : reader.foldExceptions.subarray(0, 0);
   const lookups = useIndex && reader.hasPostings ? lookUpClauses(clauses, reader, kernel, stop) : [];
   if (lookups.length === 0) return planWithoutIndex(leaf, exact, exceptions);
   const [best, ...others] = lookups;

@@ -22,6 +22,9 @@ const scanBytesMax = 4 * 1024 * 1024;
 /** Initial capacity of a leaf's rows: most shards hold few matches, and many matches make it grow quickly. */
 const rowCountInitial = 128;
 
+/** A pattern, or the texts of an `or` as `either`, which is empty for one pattern. */
+export type ScannedLeaf = Pick<Leaf, "source" | "either" | "foldCase" | "highlighted">;
+
 /**
  * Finds the rows of one pattern, or of an `or` of texts, in the contents of one shard. The rows of one pattern are
  * disjoint; those of an `or` of texts are disjoint for each text.
@@ -38,10 +41,9 @@ export class LeafScan implements ContentScan {
   readonly #plan: LeafPlan;
   readonly #reader: TextIndex;
   readonly #kernel: Kernel;
-  readonly #matcher: Matcher;
-  readonly #foldCase: boolean;
-  /** The texts of an `or`; empty for one pattern. */
-  readonly #either: readonly string[];
+  readonly #leaf: ScannedLeaf;
+  /** Of the whole leaf; compiled when first needed, because most literals are found by the kernel alone. */
+  #matcher: Matcher | undefined;
   /** True when RE2 need only find the first row in each text, because rows are not reported. */
   readonly #firstSuffices: boolean;
   readonly #stop: StopCheck;
@@ -54,20 +56,11 @@ export class LeafScan implements ContentScan {
   /** Index in the plan's exceptions of the first one that is not before the contents of the last call. */
   #exceptionCursor = 0;
 
-  constructor(
-    plan: LeafPlan,
-    reader: TextIndex,
-    kernel: Kernel,
-    matcher: Matcher,
-    leaf: Pick<Leaf, "either" | "foldCase" | "highlighted">,
-    stop: StopCheck,
-  ) {
+  constructor(plan: LeafPlan, reader: TextIndex, kernel: Kernel, leaf: ScannedLeaf, stop: StopCheck) {
     this.#plan = plan;
     this.#reader = reader;
     this.#kernel = kernel;
-    this.#matcher = matcher;
-    this.#foldCase = leaf.foldCase;
-    this.#either = leaf.either;
+    this.#leaf = leaf;
     this.#firstSuffices = !leaf.highlighted;
     this.#ranges = new ScanRanges(plan, reader);
     this.#stop = stop;
@@ -123,16 +116,16 @@ export class LeafScan implements ContentScan {
             this.#ranges.words,
             this.#ranges.count,
             scans[i].needle,
-            this.#foldCase,
+            this.#leaf.foldCase,
             scanBytesMax,
             rows.words,
             cursor,
           ),
         3,
       );
-      if (scans.length > 1 && this.#either.length === 0) {
+      if (scans.length > 1 && this.#leaf.either.length === 0) {
         const { content, contentStart, contentCount } = this.#reader;
-        const text = { content, contentStart, contentCount, foldCase: this.#foldCase };
+        const text = { content, contentStart, contentCount, foldCase: this.#leaf.foldCase };
         addOverlappingRows(text, contents, scans[i].needle, rows, before, this.#work, this.tooCostly);
       }
     }
@@ -154,7 +147,7 @@ export class LeafScan implements ContentScan {
             this.#ranges.words,
             this.#ranges.count,
             scans[i].needle,
-            this.#foldCase,
+            this.#leaf.foldCase,
             newline,
             scanBytesMax,
             lines.words,
@@ -237,14 +230,14 @@ export class LeafScan implements ContentScan {
   }
 
   #order(): void {
-    if (this.#either.length === 0) this.rows.makeDisjoint(0);
+    if (this.#leaf.either.length === 0) this.rows.makeDisjoint(0);
     else this.rows.sort(0);
   }
 
   #searchContent(content: number): void {
     if (content >= this.#reader.contentCount) return;
     const [start, end] = [this.#reader.contentStart[content], this.#reader.contentStart[content + 1]];
-    this.#work.begin((end - start) * Math.max(1, this.#either.length));
+    this.#work.begin((end - start) * Math.max(1, this.#leaf.either.length));
     if (!this.#search(start, end)) this.tooCostly.add(content);
   }
 
@@ -252,7 +245,7 @@ export class LeafScan implements ContentScan {
     if (content >= this.#reader.contentCount) return;
     const { contentStart, content: names } = this.#reader;
     const end = contentStart[content + 1];
-    this.#work.begin((end - contentStart[content]) * Math.max(1, this.#either.length));
+    this.#work.begin((end - contentStart[content]) * Math.max(1, this.#leaf.either.length));
     for (let from = contentStart[content]; from < end; ) {
       const to = names.indexOf(newline, from);
       if (!this.#search(from, to)) this.tooCostly.add(content);
@@ -265,10 +258,11 @@ export class LeafScan implements ContentScan {
     this.#searchedBytes += to - from;
     const text = this.#reader.content.subarray(from, to);
     const countMax = this.#firstSuffices ? 1 : contentMatchCountMax + 1;
-    return this.#either.length === 0
-      ? this.#matcher.findAll(text, from, this.rows, this.#work, countMax)
-      : this.#either.every((source) =>
-          compileRegexp(source, this.#foldCase).findAll(text, from, this.rows, this.#work, countMax),
-        );
+    const { source, either, foldCase } = this.#leaf;
+    if (either.length === 0) {
+      this.#matcher ??= compileRegexp(source, foldCase);
+      return this.#matcher.findAll(text, from, this.rows, this.#work, countMax);
+    }
+    return either.every((one) => compileRegexp(one, foldCase).findAll(text, from, this.rows, this.#work, countMax));
   }
 }

@@ -34,10 +34,10 @@ export function matchPaths(
   tester: PathTester,
   stop: StopCheck,
 ): Uint8Array | undefined {
-  const { clauses } = requiredLiterals(condition);
+  const { clauses, foldsOutsideAscii } = requiredLiterals(condition);
   const { foldCase } = condition;
   const trigrams = findPathTrigrams(reader);
-  const reachesFurther = foldCase && (trigrams?.hasFoldException ?? holdsFoldException(reader.paths));
+  const reachesFurther = foldsOutsideAscii && (trigrams?.hasFoldException ?? holdsFoldException(reader.paths));
   if (trigrams !== undefined && !reachesFurther)
     if (clauses.some((literals) => literals.every((literal) => !trigrams.mayContain(literal)))) return undefined;
   let matches: Uint8Array | undefined;

@@ -9,6 +9,11 @@ export interface LeafLiterals {
   readonly exact: readonly Buffer[] | undefined;
   /** The text contains at least one of the literals of each clause. */
   readonly clauses: readonly (readonly Buffer[])[];
+  /**
+   * Whether characters outside ASCII may match letters of the pattern: with case ignored, U+212A matches k, and U+017F
+   * matches s. Exact literals without these letters match ASCII only.
+   */
+  readonly foldsOutsideAscii: boolean;
 }
 
 /** Shorter literals are not in the index. */
@@ -25,8 +30,12 @@ export function requiredLiterals(leaf: Pick<Leaf, "analysis" | "foldCase">): Lea
 
 function makeLiterals(leaf: Pick<Leaf, "analysis" | "foldCase">): LeafLiterals {
   const exact = exactLiterals(leaf);
-  if (exact !== undefined) return { exact, clauses: [exact] };
-  return { exact, clauses: leaf.analysis.clauses.map((clause) => clause.map((text) => Buffer.from(text))) };
+  if (exact !== undefined) {
+    const hasLetter = exact.some((literal) => literal.includes("k") || literal.includes("s"));
+    return { exact, clauses: [exact], foldsOutsideAscii: leaf.foldCase && hasLetter };
+  }
+  const clauses = leaf.analysis.clauses.map((clause) => clause.map((text) => Buffer.from(text)));
+  return { exact, clauses, foldsOutsideAscii: leaf.foldCase };
 }
 
 /**

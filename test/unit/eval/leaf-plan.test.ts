@@ -36,9 +36,13 @@ const reader = shardOf(contents);
 
 const rows: readonly (readonly [string, string, string])[] = [
   // query, plan with the index, plan without it
-  // Trigrams ignore case. A content with U+212A or U+017F is always a candidate of a pattern that ignores it too.
+  // Trigrams ignore case. A content with U+212A or U+017F is a candidate of a pattern that ignores it too, unless that is
+  // a text without the letters k and s.
   ["needle case:yes", "literals [needle] 0,1,2", "literals [needle] all"],
-  ["needle", "literals [needle] 0,1,2,5", "literals [needle] all"],
+  ["needle", "literals [needle] 0,1,2", "literals [needle] all"],
+  ["needles", "literals [needles] 2,5", "literals [needles] all"],
+  ["kneedle", "literals [] 5", "literals [kneedle] all"],
+  ["/needle.*x/", "lines [needle] 0,1,2,5", "lines [needle] all"],
   ["absent case:yes", "literals [] ", "literals [absent] all"],
   ["ne case:yes", "literals [ne] all", "literals [ne] all"],
   ["/needle|thread/ case:yes", "literals [needle thread] 0,1,2", "lines [needle thread] all"],

@@ -1,3 +1,4 @@
+import { constants, PerformanceObserver } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
 import t from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
@@ -78,10 +79,27 @@ t.test("fewer of those that use much memory are cached", async (t) => {
 
 t.test("evicted ones are collected soon", async (t) => {
   const compiled: WeakRef<object>[] = [];
-  for (let i = 0; i < 2000; i++) {
-    compiled.push(new WeakRef(compileRegexp(`dropped${i}`, false)));
-    await setImmediate();
-  }
+  const forced = { young: 0, full: 0 };
+  const { NODE_PERFORMANCE_GC_MINOR: minor, NODE_PERFORMANCE_GC_FLAGS_FORCED: isForced } = constants;
+  const observer = new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) {
+      const { kind, flags } = (entry as unknown as { detail: { kind: number; flags: number } }).detail;
+      if ((flags & isForced) !== 0) forced[kind === minor ? "young" : "full"]++;
+    }
+  });
+  observer.observe({ entryTypes: ["gc"] });
+  const compileOthers = async (count: number): Promise<void> => {
+    for (let i = 0; i < count; i++) {
+      compiled.push(new WeakRef(compileRegexp(`dropped${compiled.length}`, false)));
+      await setImmediate();
+    }
+  };
+  await compileOthers(1_200);
+  t.ok(forced.young >= 1, "young ones, after 512");
+  t.equal(forced.full, 0);
+  await compileOthers(1_200);
+  t.equal(forced.full, 1, "all, after 2,048");
+  observer.disconnect();
   const alive = compiled.filter((one) => one.deref() !== undefined).length;
-  t.ok(alive < 256 + 512 + 10, `${alive} of 2000 are in memory`);
+  t.ok(alive < 256 + 512 + 10, `${alive} of ${compiled.length} are in memory`);
 });
