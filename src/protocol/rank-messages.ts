@@ -1,4 +1,4 @@
-import type { CachedShardRange, Lane, ShardFailure } from "./messages.js";
+import type { CachedShardRange, Lane, SearchTaskResult, ShardFailure } from "./messages.js";
 import type { SearchOptions, SearchStats } from "./search-options.js";
 
 /** The points that a document got, by what they are for: its score is their sum times `fileFactor`, in whole points. */
@@ -47,6 +47,11 @@ export interface RankTask {
   readonly budget: RankBudget;
   /** Whether the parts of the scores are wanted. */
   readonly withParts: boolean;
+  /**
+   * The slice as which the task writes the best documents, if it has ranked all shards and requested no help. Undefined
+   * if it must not write them.
+   */
+  readonly writtenSlice: number | undefined;
 }
 
 /** What ranking may examine in each shard: the same in every run, so the order of results is, too. */
@@ -93,4 +98,6 @@ export interface RankTaskResult {
   readonly failures: readonly ShardFailure[];
   /** False if the task yielded to others: another one continues with the shards that are left. */
   readonly isDone: boolean;
+  /** The result of `writtenSlice`; undefined if the best documents are not written. */
+  readonly written: SearchTaskResult | undefined;
 }

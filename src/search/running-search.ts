@@ -317,7 +317,8 @@ export class RunningSearch {
   /** Searches texts. Ranked results are sent when `earlier` is, because those that are no texts come first. */
   async #searchRows(work: SlicedWork, earlier: Promise<void>): Promise<void> {
     if (!isRanked(this.#plan, this.#limits)) return this.#slices.run(work);
-    const { first, rest, hasFailed } = await new RankedPass(
+    const slices = this.#slices;
+    const { first, written, rest, hasFailed } = await new RankedPass(
       {
         id: this.#id,
         environment: this.#environment,
@@ -326,13 +327,15 @@ export class RunningSearch {
         lane: this.#limits.lane,
         client: this.#request.client,
         debug: this.#request.debug,
+        slices,
       },
       work,
-    ).run(this.#slices.stats);
+    ).run(slices.stats);
     if (hasFailed) this.#dependsOnMore = true;
     await earlier;
-    if (!this.#ended) await this.#slices.run(first);
-    if (!this.#ended) await this.#slices.run(rest);
+    if (this.#ended) return slices.dropHeld();
+    await (written === undefined ? slices.run(first) : slices.continue(first, written.slice, written.result));
+    if (!this.#ended) await slices.run(rest);
   }
 
   async #searchPhases(phases: PhaseQueue): Promise<void> {

@@ -2,20 +2,14 @@ import { callAfter } from "../base/deadline.js";
 import { errorMessage } from "../base/errors.js";
 import type { CatalogView } from "../catalog/live-shards.js";
 import { isOrdered } from "../protocol/ranked-order.js";
+import type { ShardWork } from "../protocol/ranked-work.js";
 import type { ResultBatch } from "../protocol/result-batch.js";
-import { addStats, noStats, type SearchOptions } from "../protocol/search-options.js";
+import { addStats, noStats } from "../protocol/search-options.js";
 import { type ControlBlock, stopReasons } from "../protocol/control-block.js";
-import type {
-  BatchMessage,
-  CachedShardRange,
-  Lane,
-  RankedPart,
-  ResumePosition,
-  FinishedWork,
-  SearchTaskResult,
-} from "../protocol/messages.js";
+import type { Lane, RankedPart, ResumePosition, FinishedWork, SearchTaskResult } from "../protocol/messages.js";
 import type { SearchEnvironment } from "./search-environment.js";
 import { recordShardFailure } from "./shard-failure.js";
+import { type BatchReceiver, SliceBatches } from "./slice-batches.js";
 import { helpRetryMs, mayBeSmall, mustStayAlone } from "./small-work.js";
 
 /**
@@ -29,11 +23,7 @@ export const creditBytes = 512 * 1024;
 export const creditWaitMs = 5;
 
 /** What the slices of one phase search. */
-export interface SlicedWork {
-  readonly options: SearchOptions;
-  /** Indexes of shards: first in the view's table, then among the cached ones. */
-  readonly rows: Uint32Array;
-  readonly cached: readonly CachedShardRange[];
+export interface SlicedWork extends ShardWork {
   readonly ranked: RankedPart | undefined;
 }
 
@@ -52,7 +42,7 @@ export interface SlicedSearch {
   readonly onBadQuery: (sentence: string) => void;
   /** Called with what a slice reports besides its results. */
   readonly onWork: (work: FinishedWork) => void;
-  readonly onBatch: (batch: ResultBatch, release: () => void) => void;
+  readonly onBatch: BatchReceiver;
   /** Called before a slice is scheduled. */
   readonly onScheduled: () => void;
   /** Called when the client may have read: parked work should be asked to continue. */
@@ -61,12 +51,7 @@ export interface SlicedSearch {
   readonly onParked: () => void;
 }
 
-/**
- * The slices of one search: at most one per worker at a time.
- *
- * Batches arrive on a separate channel, before or after the result of their slice. Batches of a slice whose worker has
- * crashed are accepted but not awaited, because their number is unknown.
- */
+/** The slices of one search: at most one per worker at a time. */
 export class SearchSlices {
   readonly stats = noStats();
   readonly #search: SlicedSearch;
@@ -80,17 +65,22 @@ export class SearchSlices {
   #isAlone = false;
   readonly #parked: { readonly slot: number; readonly row: ResumePosition }[] = [];
   #sliceCount = 0;
-  /** By slice: batches that it reports to have posted, minus those that have arrived, unless that is zero. */
-  readonly #missingBatches = new Map<number, number>();
-  /** Slices whose worker crashed. */
-  readonly #lost = new Set<number>();
+  readonly #batches: SliceBatches;
   /** Bytes subtracted from the workers' credit that the sink has not accepted yet. */
   #owedBytes = 0;
 
   constructor(search: SlicedSearch) {
     this.#search = search;
+    this.#batches = new SliceBatches(
+      (batch, release) => this.#takeBatch(batch, release),
+      (byteCount) => search.control.giveCredit(byteCount),
+    );
     search.environment.pool.receive(search.id, {
-      onBatch: (message, release) => this.#receive(message, release),
+      onBatch: (message, release) => {
+        this.#batches.receive(message, release);
+        search.onProgress();
+        this.#settle();
+      },
       onHelpWanted: () => this.#addSlices(),
     });
   }
@@ -107,12 +97,8 @@ export class SearchSlices {
   shardsInWork(): number[] {
     const work = this.#work;
     if (work === undefined) return [];
-    const ids: number[] = [];
-    for (let slot = 0; slot < this.#search.environment.pool.workerCount; slot++) {
-      const id = this.#shardId(slot, work);
-      if (id !== undefined) ids.push(id);
-    }
-    return ids;
+    const slots = Array.from({ length: this.#search.environment.pool.workerCount }, (_, slot) => slot);
+    return slots.flatMap((slot) => this.#shardId(slot, work) ?? []);
   }
 
   /**
@@ -133,6 +119,34 @@ export class SearchSlices {
     });
   }
 
+  /**
+   * The number of a slice that a task runs besides other work: its batches are held until `continue` or `dropHeld`, which
+   * must be called before `run`.
+   */
+  holdSlice(): number {
+    this.#work = undefined;
+    const slice = this.#sliceCount++;
+    this.#batches.hold(slice);
+    return slice;
+  }
+
+  /** Like `run`, for work that the held slice has begun, with its result. */
+  continue(work: SlicedWork, slice: number, result: SearchTaskResult): Promise<void> {
+    this.#work = work;
+    this.#isAlone = true;
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      this.#batches.takeHeld();
+      this.#take(0, work, slice, result);
+      this.#settle();
+    });
+  }
+
+  /** The batches of the held slice are not wanted. */
+  dropHeld(): void {
+    this.#batches.dropHeld();
+  }
+
   /** Returns credit to the workers for everything that the socket has accepted. */
   grantCredit(): void {
     const free = this.#owedBytes - this.#search.unreadBytes();
@@ -143,7 +157,7 @@ export class SearchSlices {
 
   /** Whether there is credit and, for work in a given order, all that was sent has arrived. */
   get #mayResume(): boolean {
-    return this.#search.control.credit > 0 && !(isOrdered(this.#work?.ranked) && this.#missingBatches.size > 0);
+    return this.#search.control.credit > 0 && !(isOrdered(this.#work?.ranked) && !this.#batches.isComplete);
   }
 
   /** Lets parked slices continue, if they may. */
@@ -223,9 +237,7 @@ export class SearchSlices {
         resume: row,
         explain: false,
       });
-      if (result.lastBatch !== undefined && !this.#isGivenUp) this.#takeBatch(result.lastBatch, () => undefined);
-      this.#countBatches(slice, result.batchCount);
-      this.#takeResult(slot, work, result);
+      this.#take(slot, work, slice, result);
     } catch (error) {
       this.#loseWorker(slot, work, slice, error);
     }
@@ -241,7 +253,7 @@ export class SearchSlices {
   #settle(): void {
     if (this.isActive) return;
     if (this.isParked) return this.#search.onParked();
-    if (this.#missingBatches.size === 0 || this.#isGivenUp) this.#resolve();
+    if (this.#batches.isComplete || this.#isGivenUp) this.#resolve();
   }
 
   /** False if a slice that continues at `row` has nothing to do: after the limit, only counted results are written. */
@@ -250,7 +262,9 @@ export class SearchSlices {
     return stopReason === stopReasons.none || (stopReason === stopReasons.limit && row?.position.counted !== undefined);
   }
 
-  #takeResult(slot: number, work: SlicedWork, result: SearchTaskResult): void {
+  #take(slot: number, work: SlicedWork, slice: number, result: SearchTaskResult): void {
+    if (result.lastBatch !== undefined && !this.#isGivenUp) this.#takeBatch(result.lastBatch, () => undefined);
+    this.#batches.expect(slice, result.batchCount);
     this.addWork(result);
     if (result.resume === undefined || !this.#isWanted(result.resume)) return;
     if (this.#mayResume) return this.#schedule(slot, work, result.resume);
@@ -266,8 +280,7 @@ export class SearchSlices {
     const { control } = this.#search;
     const shardId = this.#shardId(slot, work);
     this.recordLostWorker(shardId === undefined ? "before its first shard" : `in shard ${shardId}`, shardId, error);
-    this.#missingBatches.delete(slice);
-    this.#lost.add(slice);
+    this.#batches.lose(slice);
     if (control.takenShardCount < work.rows.length && !control.isStopped) this.#schedule(slot, work, undefined);
   }
 
@@ -277,20 +290,6 @@ export class SearchSlices {
     const row = rows[this.#search.control.shardOfSlot(slot)] as number | undefined;
     if (row === undefined) return undefined;
     return row < table.count ? table.shardId(row) : kept[row - table.count]?.id;
-  }
-
-  #countBatches(slice: number, count: number): void {
-    if (this.#lost.has(slice)) return;
-    const missing = (this.#missingBatches.get(slice) ?? 0) + count;
-    if (missing === 0) this.#missingBatches.delete(slice);
-    else this.#missingBatches.set(slice, missing);
-  }
-
-  #receive({ slice, batch }: BatchMessage, release: () => void): void {
-    this.#countBatches(slice, -1);
-    this.#takeBatch(batch, release);
-    this.#search.onProgress();
-    this.#settle();
   }
 
   #takeBatch(batch: ResultBatch, release: () => void): void {

@@ -30,7 +30,16 @@ export async function explainRanking(
   if (!isRanked(plan, limits)) return ["not ranked: results are sent in the order in which they are found"];
   const control = ControlBlock.allocate(1, unlimitedCredit, 0);
   const timeout = callAfter(environment.maxTimeoutMs, () => control.cancel());
-  const search = { id, environment, view, control, lane: "exhaustive", client: operatorClient, debug: true } as const;
+  const search = {
+    id,
+    environment,
+    view,
+    control,
+    lane: "exhaustive",
+    client: operatorClient,
+    debug: true,
+    slices: undefined,
+  } as const;
   const { rows } = chooseShards(view, textChoices(plan, selections), false);
   const { best } = await new RankedPass(search, { options, rows, cached: [], ranked: undefined }).run(noStats());
   timeout.cancel();

@@ -1,13 +1,14 @@
 import { callAfter } from "../../base/deadline.js";
 import type { CatalogView } from "../../catalog/live-shards.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
-import type { Lane, RankedPart } from "../../protocol/messages.js";
+import type { Lane, SearchTaskResult } from "../../protocol/messages.js";
 import type { RankBudget, RankedDocument, RankedShard, RankTaskResult } from "../../protocol/rank-messages.js";
+import { workOnDocuments, workOnShards } from "../../protocol/ranked-work.js";
 import { decodeDocuments, decodeShards } from "../../protocol/ranked-columns.js";
 import { BestDocuments } from "../../protocol/ranked-order.js";
 import { addStats, type SearchStats } from "../../protocol/search-options.js";
 import type { SearchEnvironment } from "../search-environment.js";
-import type { SlicedWork } from "../search-slices.js";
+import type { SearchSlices, SlicedWork } from "../search-slices.js";
 import { helpRetryMs, mayBeSmall, mustStayAlone } from "../small-work.js";
 import { describeScore } from "./describe-score.js";
 
@@ -34,6 +35,14 @@ export interface PassSearch {
   readonly client: string;
   /** Whether results say how they were scored. */
   readonly debug: boolean;
+  /** Send the results; undefined if they are not wanted. */
+  readonly slices: Pick<SearchSlices, "holdSlice" | "dropHeld"> | undefined;
+}
+
+/** What the thread has written that ranked all shards. */
+export interface WrittenResults {
+  readonly slice: number;
+  readonly result: SearchTaskResult;
 }
 
 /** The results to send first, and what is left to search. */
@@ -42,6 +51,8 @@ export interface Ranking {
   readonly best: readonly RankedDocument[];
   /** The best results, in order. */
   readonly first: SlicedWork;
+  /** If they are written already, their slice, whose batches are held, and its result. */
+  readonly written: WrittenResults | undefined;
   /** The other results. */
   readonly rest: SlicedWork;
   /** Whether shards could not be ranked: their results are not among the first. */
@@ -64,6 +75,7 @@ export class RankedPass {
   #isAlone: boolean;
   #activeCount = 0;
   #hasFailed = false;
+  #written: WrittenResults | undefined;
   #resolve: () => void = () => undefined;
 
   constructor(search: PassSearch, work: SlicedWork) {
@@ -84,8 +96,12 @@ export class RankedPass {
     if (sliceCount > 0)
       await new Promise<void>((resolve) => {
         this.#resolve = resolve;
-        for (let i = 0; i < sliceCount; i++) this.#schedule();
+        // A thread that is alone may write what it has ranked: another task for that takes longer than most searches.
+        const slice = this.#isAlone && !this.#search.debug ? this.#search.slices?.holdSlice() : undefined;
+        this.#schedule(slice);
+        for (let i = 1; i < sliceCount; i++) this.#schedule();
       });
+    if (this.#written === undefined) this.#search.slices?.dropHeld();
     environment.pool.forget(-id);
     return this.#finish(stats);
   }
@@ -99,13 +115,13 @@ export class RankedPass {
     for (let slice = 1; slice < Math.min(environment.pool.workerCount, left + 1); slice++) this.#schedule();
   }
 
-  #schedule(): void {
+  #schedule(writtenSlice?: number): void {
     const { environment, lane, client } = this.#search;
     this.#activeCount++;
-    environment.scheduler.schedule(lane, client, () => this.#run());
+    environment.scheduler.schedule(lane, client, () => this.#run(writtenSlice));
   }
 
-  async #run(): Promise<void> {
+  async #run(writtenSlice: number | undefined): Promise<void> {
     const { id, environment, view, control, lane, debug } = this.#search;
     const { options, rows, cached } = this.#work;
     try {
@@ -121,7 +137,10 @@ export class RankedPass {
         lane,
         budget: this.#budget,
         withParts: debug,
+        writtenSlice,
       });
+      if (writtenSlice !== undefined && result.written !== undefined)
+        this.#written = { slice: writtenSlice, result: result.written };
       this.#take(result);
     } catch (error) {
       this.#hasFailed = true;
@@ -152,19 +171,11 @@ export class RankedPass {
     }
     return {
       best: first,
-      first: this.#rankedWork(first),
+      first: workOnDocuments(this.#work, first, this.#search.debug ? first.map(describeScore) : undefined),
+      written: this.#written,
       rest: this.#otherWork(first, done),
       hasFailed: this.#hasFailed,
     };
-  }
-
-  /** One element of its rows for each document. */
-  #rankedWork(first: readonly RankedDocument[]): SlicedWork {
-    const only = Uint32Array.from(first, ({ document }) => document);
-    return this.#workOn(
-      Uint32Array.from(first, ({ shard }) => shard),
-      { only, scores: this.#search.debug ? first.map(describeScore) : undefined, except: undefined },
-    );
   }
 
   /** The shards that are not done, without the ranked documents. */
@@ -176,15 +187,7 @@ export class RankedPass {
       except.set(rows[shard], documents.add(document));
     }
     const left = Uint32Array.from([...rows.keys()].filter((shard) => !done.has(shard)));
-    return this.#workOn(left, { only: undefined, scores: undefined, except });
-  }
-
-  /** Work on shards, which are indexes into the rows of the whole work. */
-  #workOn(shards: Uint32Array, ranked: RankedPart): SlicedWork {
-    const { options, rows, cached } = this.#work;
-    const sets = options.commitSets;
-    const commitSets = sets && { ...sets, starts: shards.map((shard) => sets.starts[shard]) };
-    return { options: { ...options, commitSets }, rows: shards.map((shard) => rows[shard]), cached, ranked };
+    return workOnShards(this.#work, left, { only: undefined, scores: undefined, except });
   }
 }
 

@@ -2,17 +2,22 @@ import { parentPort } from "node:worker_threads";
 import { serializeError } from "../../base/errors.js";
 import { ShardRanking, type RankedTarget } from "../../eval/ranking/shard-ranking.js";
 import { ControlBlock, CostMeter } from "../../protocol/control-block.js";
-import type { HelpMessage, ShardFailure } from "../../protocol/messages.js";
+import type { HelpMessage, SearchTask, SearchTaskResult, ShardFailure } from "../../protocol/messages.js";
 import type { RankedShard, RankTask, RankTaskResult } from "../../protocol/rank-messages.js";
 import { encodeRanked } from "../../protocol/ranked-columns.js";
 import { BestDocuments } from "../../protocol/ranked-order.js";
+import { workOnDocuments } from "../../protocol/ranked-work.js";
 import { ShardTable } from "../../protocol/shard-table.js";
 import { StopCheck } from "../../protocol/stop-check.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
+import { SearchSlice } from "./search-slice.js";
 import { isCancelled, isOverdue, mayAskForHelp, type SearchThread } from "./search-thread.js";
 import { aloneContentsMax, aloneMs } from "./alone-limits.js";
 
-/** Ranks shards until none is left, the search is stopped or other slices wait. */
+/**
+ * Ranks shards until none is left, the search is stopped or other slices wait. If it has ranked all shards, it may write
+ * the best documents.
+ */
 export class RankSlice {
   readonly #thread: SearchThread;
   readonly #task: RankTask;
@@ -50,7 +55,30 @@ export class RankSlice {
       shard = this.#control.takeShard();
     }
     const ranked = encodeRanked(this.#best.documents, this.#shards, this.#task.withParts);
-    return { ranked, failures: this.#failures, isDone };
+    return { ranked, failures: this.#failures, isDone, written: isDone ? this.#writeBest(snapshot) : undefined };
+  }
+
+  /** Undefined if the order is not known yet, because shards failed or other threads rank some. */
+  #writeBest(snapshot: ShardSnapshot): SearchTaskResult | undefined {
+    const { writtenSlice, searchId, options, rows, cached, lane, table, filter, control } = this.#task;
+    if (writtenSlice === undefined || !this.#mayRequestHelp || this.#failures.length > 0) return undefined;
+    if (this.#control.isStopped || this.#best.documents.length === 0) return undefined;
+    this.#control.restartShards();
+    const task: SearchTask = {
+      ...workOnDocuments({ options, rows, cached }, this.#best.documents, undefined),
+      // Messages of ranking have the negative number of the search.
+      searchId: -searchId,
+      slice: writtenSlice,
+      table,
+      filter,
+      control,
+      slot: 0,
+      isAlone: true,
+      lane,
+      resume: undefined,
+      explain: false,
+    };
+    return new SearchSlice(this.#thread, task).run(snapshot);
   }
 
   #requestHelp(): void {
