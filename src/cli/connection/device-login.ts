@@ -11,7 +11,7 @@ export interface DevicePrompt {
 }
 
 /** Paths of the daemon's OAuth endpoints, below the endpoint: what is obtained there is sent to no other daemon. */
-const paths = { device: "/-/oauth/device/code", token: "/-/oauth/token" } as const;
+const paths = { device: "/-/oauth/device/code", token: "/-/oauth/token", revoke: "/-/oauth/revoke" } as const;
 
 const clientId = "trawl";
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
@@ -92,6 +92,15 @@ export async function renewedToken(endpoint: string, expired: string): Promise<s
     await sleep(rereadMs);
   }
   return undefined;
+}
+
+/** Revokes a token that was obtained in a browser (RFC 7009). Resolves with whether the daemon has confirmed it. */
+export async function revokeToken(endpoint: string, refreshToken: string): Promise<boolean> {
+  try {
+    return (await post(endpoint, paths.revoke, { token: refreshToken })).status === 200;
+  } catch {
+    return false;
+  }
 }
 
 async function post(endpoint: string, path: string, fields: Readonly<Record<string, string>>): Promise<OAuthAnswer> {

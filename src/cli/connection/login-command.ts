@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { TrawlError } from "../../base/errors.js";
 import { print } from "../command-options.js";
 import { readInput } from "../input.js";
-import { clientConfigPath, readClientConfig, storeToken, type StoredToken } from "./client-config.js";
+import { clientConfigPath, ofEndpoint, readClientConfig, storeToken, type StoredToken } from "./client-config.js";
 import { checkedEndpoint, checkedToken, resolveConnection } from "./connection.js";
 
 const tokenBytesMax = 4096;
@@ -25,7 +25,9 @@ export function addLogin(program: Command): void {
   program
     .command("logout")
     .argument("[endpoint]", "address of the daemon; the default is the one that other commands use")
-    .description("Delete the stored access token. The token itself stays valid: `trawl token delete` revokes it.")
+    .description(
+      "Delete the stored access token. One that was obtained in a browser is revoked; another one stays valid until `trawl token delete` revokes it.",
+    )
     .action((endpoint: string | undefined) =>
       logout(endpoint === undefined ? resolveConnection({}).endpoint : checkedEndpoint(endpoint)),
     );
@@ -63,12 +65,21 @@ async function readToken(endpoint: string): Promise<string> {
   return checkedToken(text, "the input");
 }
 
-function logout(endpoint: string): void {
+/** Only the token that `trawl login` itself has obtained is revoked: others may be in use elsewhere. */
+async function logout(endpoint: string): Promise<void> {
   const path = clientConfigPath();
-  const { endpoint: preferred, tokens } = readClientConfig(path);
+  const { endpoint: preferred, tokens, refreshTokens = {} } = readClientConfig(path);
   if (!Object.hasOwn(tokens, endpoint)) throw new TrawlError("not-found", `no token is stored for ${endpoint}`);
   storeToken(path, endpoint, undefined, { endpoint: preferred === endpoint ? undefined : preferred });
   print(`the token for ${endpoint} was deleted from ${path}`);
+  const refreshToken = ofEndpoint(refreshTokens, endpoint);
+  if (refreshToken === undefined) return;
+  const { revokeToken } = await import("./device-login.js");
+  if (await revokeToken(endpoint, refreshToken)) print("it was revoked");
+  else
+    process.stderr.write(
+      `trawl: ${endpoint} did not confirm that the token is revoked; delete it at ${endpoint}/user/settings/tokens or with \`trawl token delete\`\n`,
+    );
 }
 
 function isReadableOnTheWay(endpoint: string): boolean {

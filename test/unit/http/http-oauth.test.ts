@@ -128,6 +128,15 @@ async function checkTrawlLogin(t: Test, site: Site, cookie: string): Promise<voi
   t.match(both, [{ exitCode: 0 }, { exitCode: 0 }]);
   await site.form("/-/oauth/revoke", { token: renewed.tokens[url] ?? "" });
   t.match(await api(), { exitCode: 2, err: /answered 401.* Run `trawl login`/ });
+
+  const last = await login("approve");
+  storeToken(file, url, last);
+  const logout = await runCommandWith("", ["logout"], environment);
+  t.match([logout.exitCode, logout.out], [0, /was deleted from .*\nit was revoked/]);
+  t.equal(await site.whoIs(last?.token ?? ""), "401");
+  storeToken(file, "http://127.0.0.1:1", { token: "sgp_x", refreshToken: "y" });
+  const unconfirmed = await runCommandWith("", ["logout", "http://127.0.0.1:1"], environment);
+  t.match([unconfirmed.exitCode, unconfirmed.err], [0, /did not confirm that the token is revoked; delete it at/]);
 }
 
 t.test("a program is authorized, refreshes its token, and is revoked", async (t) => {
