@@ -1,4 +1,5 @@
 import type { Kernel } from "../../native/kernel/kernel.js";
+import { requiredLiterals } from "../../query/plan/leaf-literals.js";
 import type { Leaf } from "../../query/plan/plan.js";
 import { compileRegexp } from "../../regexp/match/compile.js";
 import type { Matcher } from "../../regexp/match/matcher.js";
@@ -7,6 +8,7 @@ import type { TextIndex } from "../../shard/text-index.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import type { ContentScan } from "./content-scan.js";
 import { ContentWork, workBytesMax } from "./content-work.js";
+import { mayMatchException } from "./fold-exceptions.js";
 import type { LeafPlan } from "./leaf-plan.js";
 import { contentMatchCountMax } from "./match-density.js";
 import { addOverlappingRows } from "./overlapping-rows.js";
@@ -23,7 +25,7 @@ const scanBytesMax = 4 * 1024 * 1024;
 const rowCountInitial = 128;
 
 /** A pattern, or the texts of an `or` as `either`, which is empty for one pattern. */
-export type ScannedLeaf = Pick<Leaf, "source" | "either" | "foldCase" | "highlighted">;
+export type ScannedLeaf = Pick<Leaf, "source" | "either" | "foldCase" | "highlighted" | "analysis">;
 
 /**
  * Finds the rows of one pattern, or of an `or` of texts, in the contents of one shard. The rows of one pattern are
@@ -222,11 +224,21 @@ export class LeafScan implements ContentScan {
       while (this.#exceptionCursor < exceptions.length && exceptions[this.#exceptionCursor] < content)
         this.#exceptionCursor++;
       if (exceptions[this.#exceptionCursor] !== content) continue;
+      if (!this.#mayMatchException(content)) continue;
       found = true;
       this.#searchContent(content);
     }
     // The ranges exclude the contents of exceptions, so no row occurs twice.
     if (found) this.#order();
+  }
+
+  /** False only if an exception has no match. */
+  #mayMatchException(content: number): boolean {
+    const { exact } = requiredLiterals(this.#leaf);
+    // The text of a view of symbols is another one in each block.
+    if (exact?.length !== 1 || this.#reader instanceof SymbolView || content >= this.#reader.contentCount) return true;
+    this.#searchedBytes += this.#reader.contentStart[content + 1] - this.#reader.contentStart[content];
+    return mayMatchException(this.#reader, content, exact[0], this.#kernel, this.#stop);
   }
 
   #order(): void {
