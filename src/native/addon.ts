@@ -29,7 +29,12 @@ export interface NativeMethods
  * The exports of the C++ addon: the same loops for each vector instruction set that this CPU supports, and without one.
  */
 export interface Addon {
-  readonly kernels: { readonly avx2?: NativeMethods; readonly neon?: NativeMethods; readonly swar: NativeMethods };
+  readonly kernels: {
+    readonly avx512?: NativeMethods;
+    readonly avx2?: NativeMethods;
+    readonly neon?: NativeMethods;
+    readonly swar: NativeMethods;
+  };
   limitUnsentBytes(port: number, bytes: number): boolean;
   /** Sends the descriptor with the message, unless it is 0. Returns the system's error number, 0 for none. */
   sendDatagram(address: Uint8Array, message: Uint8Array, descriptor: number): number;

@@ -237,7 +237,8 @@ NAPI_MODULE_INIT() {
   using namespace trawl;
   installFileGuard();
   napi_value kernels;
-  bool made = napi_create_object(env, &kernels) == napi_ok && addKernel(env, kernels, usableAvx2Loops()) &&
+  bool made = napi_create_object(env, &kernels) == napi_ok && addKernel(env, kernels, usableAvx512Loops()) &&
+              addKernel(env, kernels, usableAvx2Loops()) &&
               addKernel(env, kernels, neonLoops()) && addKernel(env, kernels, swarLoops()) &&
               napi_set_named_property(env, exports, "kernels", kernels) == napi_ok &&
               addFunction(env, exports, {"limitUnsentBytes", guarded<limitUnsent>}, nullptr) &&

@@ -9,6 +9,7 @@
         "kernel/documents-binding.cc",
         "kernel/documents.cc",
         "kernel/loops-avx2.cc",
+        "kernel/loops-avx512.cc",
         "kernel/loops-neon.cc",
         "kernel/loops-swar.cc",
         "kernel/loops.cc",

@@ -153,13 +153,18 @@ struct Loops {
   size_t (*findBlocks)(const BlockSearch&);
 };
 
-// Null if compiled for another architecture. The AVX2 loops run only on a processor that has AVX2.
+// Null if compiled for another architecture. The AVX2 loops run only on a processor that has AVX2, those of AVX-512 only
+// where `usableAvx512Loops` has them.
+const Loops* avx512Loops();
 const Loops* avx2Loops();
 const Loops* neonLoops();
 const Loops* swarLoops();
 
 // Null if the processor lacks AVX2.
 const Loops* usableAvx2Loops();
+
+// Null if the processor lacks AVX-512, or is so old that it lowers its frequency for it.
+const Loops* usableAvx512Loops();
 
 // The fastest that run on this processor.
 const Loops& fastestLoops();

@@ -8,8 +8,8 @@ import type { PatternKernel } from "./pattern-kernel.js";
  * if the addon is not built.
  */
 export function nativeKernel(): Kernel {
-  const { avx2, neon, swar } = loadAddon().kernels;
-  return kernelOver(avx2 ?? neon ?? swar);
+  const { avx512, avx2, neon, swar } = loadAddon().kernels;
+  return kernelOver(avx512 ?? avx2 ?? neon ?? swar);
 }
 
 /**

@@ -8,6 +8,21 @@
 
 namespace trawl {
 
+// The numbers of the bits of a byte, each in a byte, from the lowest on.
+struct BitNumbers {
+  uint64_t of[256];
+  constexpr BitNumbers() : of() {
+    for (unsigned byte = 0; byte < 256; byte++) {
+      unsigned count = 0;
+      for (unsigned bit = 0; bit < 8; bit++) {
+        if (byte >> bit & 1) of[byte] |= uint64_t(bit) << (8 * count++);
+      }
+    }
+  }
+};
+
+static constexpr BitNumbers bitNumbers;
+
 struct Avx2 {
   using Reg = __m256i;
   using Mask = uint32_t;
@@ -33,8 +48,8 @@ struct Avx2 {
     return either(a, both(upper, splat(0x20)));
   }
 
-  // Eight numbers of 32 bits.
-  static constexpr bool hasWords = true;
+  // Numbers of 32 bits in a register.
+  static constexpr size_t wordCount = 8;
 
   struct WordPairs {
     Reg low, high;
@@ -53,8 +68,10 @@ struct Avx2 {
     }
   }
 
-  // The eight bytes at `a` and the next three positions, and at `b` and the next three. Reads 16 bytes of each.
-  static WordPairs wordsFrom(const uint8_t* a, const uint8_t* b) { return wordsOf<1>(a, b); }
+  // The eight bytes at each of two positions and the next three. Reads 16 bytes of each.
+  static WordPairs wordsFrom(const uint8_t* text, const uint32_t* positions) {
+    return wordsOf<1>(text + positions[0], text + positions[1]);
+  }
 
   static Reg splatWord(uint32_t word) { return _mm256_set1_epi32(static_cast<int>(word)); }
   static Reg multiplyWords(Reg a, Reg b) { return _mm256_mullo_epi32(a, b); }
@@ -71,22 +88,24 @@ struct Avx2 {
     return static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_slli_epi32(shifted, 31))));
   }
 
-  // Writes `base + (byte << shift)` for each of eight bytes.
-  static void storeWords(uint32_t* to, uint64_t bytes, int shift, size_t base) {
-    const Reg numbers = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(bytes)));
-    const Reg words = addWords(_mm256_slli_epi32(numbers, shift), splatWord(static_cast<uint32_t>(base)));
+  // Writes `base + (i << shift)` for each bit i that is set.
+  static void storeWords(uint32_t* to, unsigned bits, int shift, size_t base) {
+    const Reg words = addWords(_mm256_slli_epi32(numbersOf(bits), shift), splatWord(static_cast<uint32_t>(base)));
     store(reinterpret_cast<uint8_t*>(to), words);
   }
 
-  // Writes `a`, `a + 1`, `a + 2`, `a + 3`, `b` and so on: those whose numbers are in `bytes`.
-  static void storeChosen(uint32_t* to, uint64_t bytes, size_t a, size_t b) {
-    const Reg numbers = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(bytes)));
-    const __m128i first = _mm_set1_epi32(static_cast<int>(a)), second = _mm_set1_epi32(static_cast<int>(b));
+  // Each of two positions and the next three are words: writes those whose bits are set.
+  static void storeChosen(uint32_t* to, unsigned bits, const uint32_t* positions) {
+    const __m128i first = _mm_set1_epi32(static_cast<int>(positions[0])), second = _mm_set1_epi32(static_cast<int>(positions[1]));
     const Reg words = addWords(_mm256_set_m128i(second, first), _mm256_setr_epi32(0, 1, 2, 3, 0, 1, 2, 3));
-    store(reinterpret_cast<uint8_t*>(to), _mm256_permutevar8x32_epi32(words, numbers));
+    store(reinterpret_cast<uint8_t*>(to), _mm256_permutevar8x32_epi32(words, numbersOf(bits)));
   }
 
  private:
+  static Reg numbersOf(unsigned bits) {
+    return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(bitNumbers.of[bits])));
+  }
+
   // The eight bytes at four positions from `a` on and four from `b` on, each `stride` bytes apart.
   template <size_t stride>
   static WordPairs wordsOf(const uint8_t* a, const uint8_t* b) {

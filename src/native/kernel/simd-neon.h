@@ -14,7 +14,7 @@ struct Neon {
   static constexpr const char* name = "neon";
   static constexpr size_t width = 16;
   static constexpr size_t stride = 4;
-  static constexpr bool hasWords = false;
+  static constexpr size_t wordCount = 0;
 
   static Reg load(const uint8_t* from) { return vld1q_u8(from); }
   static void store(uint8_t* to, Reg value) { vst1q_u8(to, value); }

@@ -16,7 +16,7 @@ struct Swar {
   static constexpr const char* name = "swar";
   static constexpr size_t width = 8;
   static constexpr size_t stride = 8;
-  static constexpr bool hasWords = false;
+  static constexpr size_t wordCount = 0;
 
   static constexpr uint64_t ones = 0x0101010101010101u;
   static constexpr uint64_t tops = 0x8080808080808080u;

@@ -1,6 +1,6 @@
 // Finds the positions of a text at which the block of some literal may begin: first the windows that pass, then the blocks
-// that contain one. Eight hashes are looked up at once where the vector type can, and positions are written to a list
-// without a branch: one window in ten may pass, and a processor predicts that badly.
+// that contain one. Eight or sixteen hashes are looked up at once where the vector type can, and positions are written to
+// a list without a branch: one window in ten may pass, and a processor predicts that badly.
 #pragma once
 
 #include <cstddef>
@@ -53,23 +53,8 @@ static inline uint32_t passes(const HashFilter& filter, uint32_t hash) {
   return word >> (hash >> 12 & 31) & word >> (hash >> 7 & 31) & 1;
 }
 
-// The numbers of the bits of a byte, each in a byte, from the lowest on.
-struct BitNumbers {
-  uint64_t of[256];
-  constexpr BitNumbers() : of() {
-    for (unsigned byte = 0; byte < 256; byte++) {
-      unsigned count = 0;
-      for (unsigned bit = 0; bit < 8; bit++) {
-        if (byte >> bit & 1) of[byte] |= uint64_t(bit) << (8 * count++);
-      }
-    }
-  }
-};
-
-static constexpr BitNumbers bitNumbers;
-
 // The text is read from memory faster than the processor expects it: without this, half of the time is spent waiting.
-constexpr size_t prefetchedBytes = 1024;
+constexpr size_t prefetchedBytes = 2048;
 
 template <class V, bool fold>
 struct BlockFinder {
@@ -93,13 +78,13 @@ struct BlockFinder {
   template <size_t stride>
   size_t findWindows(size_t position, size_t until, uint32_t* out) {
     size_t count = 0;
-    if constexpr (V::hasWords) {
-      constexpr size_t step = 8 * stride;
+    if constexpr (V::wordCount > 0) {
+      constexpr size_t step = V::wordCount * stride;
       for (; position + step <= until && text.length - position >= step + 16; position += step) {
         const uint8_t* at = text.data + position;
         for (size_t line = 0; line < step; line += 64) __builtin_prefetch(at + prefetchedBytes + line);
         const unsigned passed = lookUp(hashesOf(V::template wordsAt<stride>(at), windowBits), job.windows);
-        V::storeWords(out + count, bitNumbers.of[passed], __builtin_ctzll(stride), position);
+        V::storeWords(out + count, passed, __builtin_ctzll(stride), position);
         count += static_cast<size_t>(__builtin_popcount(passed));
       }
     }
@@ -121,15 +106,17 @@ struct BlockFinder {
         count += passes(job.blocks, blockHashAt<fold>(text, at, blockBytes));
       }
     };
-    if constexpr (V::hasWords && stride >= 4) {
-      constexpr size_t together = 8 / stride;
+    if constexpr (V::wordCount > 0 && stride >= 4) {
+      constexpr size_t together = V::wordCount / stride, quadsOfWindow = stride / 4;
       while (i < passedCount && job.passed[i] - job.from < stride) addBlocks(job.passed[i++]);
       for (; i + together <= passedCount; i += together) {
-        const size_t a = job.passed[i] - (stride - 1);
-        const size_t b = stride == 4 ? job.passed[i + 1] - (stride - 1) : a + 4;
-        if (b + stride > job.until || text.length - b < 16 + blockBytes) break;
-        const unsigned passed = lookUp(blockHashesAt(text.data + a, text.data + b), job.blocks);
-        V::storeChosen(job.found + count, bitNumbers.of[passed], a, b);
+        uint32_t quads[V::wordCount / 4];
+        for (size_t k = 0; k < V::wordCount / 4; k++)
+          quads[k] = job.passed[i + k / quadsOfWindow] - (stride - 1) + 4 * (k % quadsOfWindow);
+        const size_t last = quads[V::wordCount / 4 - 1];
+        if (last + stride > job.until || text.length - last < 16 + blockBytes) break;
+        const unsigned passed = lookUp(blockHashesAt(quads), job.blocks);
+        V::storeChosen(job.found + count, passed, quads);
         count += static_cast<size_t>(__builtin_popcount(passed));
       }
     }
@@ -137,11 +124,11 @@ struct BlockFinder {
     return count;
   }
 
-  // The hashes of the blocks at `a` and the next three positions, and at `b` and the next three.
-  auto blockHashesAt(const uint8_t* a, const uint8_t* b) const {
-    if (blockBytes <= 8) return hashesOf(V::wordsFrom(a, b), windowMask(blockBytes));
-    const auto last = hashesOf(V::wordsFrom(a + blockBytes - 8, b + blockBytes - 8), windowMask(8));
-    return V::addWords(hashesOf(V::wordsFrom(a, b), windowMask(8)), V::multiplyWords(last, V::splatWord(lastFactor)));
+  // The hashes of the blocks at each of the positions and the next three.
+  auto blockHashesAt(const uint32_t* quads) const {
+    if (blockBytes <= 8) return hashesOf(V::wordsFrom(text.data, quads), windowMask(blockBytes));
+    const auto last = hashesOf(V::wordsFrom(text.data + blockBytes - 8, quads), windowMask(8));
+    return V::addWords(hashesOf(V::wordsFrom(text.data, quads), windowMask(8)), V::multiplyWords(last, V::splatWord(lastFactor)));
   }
 
   template <class Windows>
@@ -152,7 +139,7 @@ struct BlockFinder {
     return V::addWords(V::multiplyWords(low, V::splatWord(lowFactor)), V::multiplyWords(high, V::splatWord(highFactor)));
   }
 
-  // A bit for each of eight hashes that pass.
+  // A bit for each hash that passes.
   template <class Hashes>
   static unsigned lookUp(Hashes hashes, const HashFilter& filter) {
     const auto words = V::lookUpWords(filter.words, V::shiftWords(hashes, filter.shift));
