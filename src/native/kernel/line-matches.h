@@ -23,6 +23,7 @@ struct LineMatchEncoder : ElementsEncoder<V> {
       if (!isSound(job, row)) return this->misused();
       size_t groupRow = row, groupAt = json.at;
       lines.seek(line, rowAt(job, row).start);
+      if (row + 1 < job.rowTo) lines.prefetch(rowAt(job, row + 1).start);
       Outcome outcome = writeGroup();
       if (outcome == Outcome::misuse) return this->misused();
       if (outcome == Outcome::full) return {outcome, groupAt, groupRow};

@@ -54,7 +54,7 @@ static inline uint32_t passes(const HashFilter& filter, uint32_t hash) {
 }
 
 // The text is read from memory faster than the processor expects it: without this, half of the time is spent waiting.
-constexpr size_t prefetchedBytes = 2048;
+constexpr size_t prefetchedBytes = 4096;
 
 template <class V, bool fold>
 struct BlockFinder {
@@ -82,7 +82,7 @@ struct BlockFinder {
       constexpr size_t step = V::wordCount * stride;
       for (; position + step <= until && text.length - position >= step + 16; position += step) {
         const uint8_t* at = text.data + position;
-        for (size_t line = 0; line < step; line += 64) __builtin_prefetch(at + prefetchedBytes + line);
+        for (size_t line = 0; line < step; line += 64) __builtin_prefetch(at + prefetchedBytes + line, 0, 2);
         const unsigned passed = lookUp(hashesOf(V::template wordsAt<stride>(at), windowBits), job.windows);
         V::storeWords(out + count, passed, __builtin_ctzll(stride), position);
         count += static_cast<size_t>(__builtin_popcount(passed));
