@@ -86,6 +86,7 @@ class Scan {
       foundCount_ = job_.loops->findBlocks({job_.text, next, until, job_.group.windowBytes, job_.group.stride, fold,
                                             windows_, blocks_, passed_, found_});
       spend(until - next);
+      keepBlocksOfLiterals();
       const ScanEnd compared = compareBlocks(r, next);
       if (compared != ScanEnd::done) return compared;
       next = until;
@@ -93,12 +94,45 @@ class Scan {
     return ScanEnd::done;
   }
 
+  // Removes the blocks whose bucket is empty from the list, notes the buckets of the others, and fetches what is read of
+  // them: a comparison would wait for each of these reads, and then for a wrongly predicted branch.
+  void keepBlocksOfLiterals() {
+    const WordList &buckets = job_.group.buckets, &entries = job_.group.entries;
+    for (size_t i = 0; i < foundCount_; i++) {
+      buckets_[i] = blockHashAt<fold>(job_.text, found_[i], blockBytes_) >> bucketShift_;
+      __builtin_prefetch(buckets.data + buckets_[i]);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < foundCount_; i++) {
+      const uint32_t bucket = buckets_[i], from = buckets[bucket];
+      found_[kept] = found_[i];
+      buckets_[kept] = bucket;
+      kept += from != buckets[bucket + 1];
+      __builtin_prefetch(entries.data + 2 * size_t(from));
+    }
+    foundCount_ = kept;
+    for (size_t i = 0; i < foundCount_; i++) {
+      const size_t literal = firstLiteral(buckets_[i]);
+      __builtin_prefetch(job_.starts.data + literal);
+      __builtin_prefetch(job_.ends + literal);
+    }
+    for (size_t i = 0; i < foundCount_; i++) {
+      const size_t literal = firstLiteral(buckets_[i]);
+      if (literal < job_.starts.length) __builtin_prefetch(job_.literals.data + job_.starts[literal]);
+    }
+  }
+
+  uint32_t firstLiteral(uint32_t bucket) const {
+    const size_t entry = 2 * size_t(job_.group.buckets[bucket]);
+    return entry < job_.group.entries.length ? job_.group.entries[entry] : 0;
+  }
+
   // Compares the text with the literals that have one of the blocks that are listed. If it is paused, `next` is the next
   // block.
   ScanEnd compareBlocks(const Range& range, size_t& next) {
     for (size_t i = 0; i < foundCount_; i++) {
       // Each call compares one block at least.
-      const ScanEnd end = i > 0 && isSpent() ? ScanEnd::paused : compareBlock(found_[i], range);
+      const ScanEnd end = i > 0 && isSpent() ? ScanEnd::paused : compareBlock(found_[i], buckets_[i], range);
       if (end == ScanEnd::done) continue;
       next = found_[i];
       return end;
@@ -107,10 +141,9 @@ class Scan {
   }
 
   // Paused if not all literals that have the block may fit.
-  ScanEnd compareBlock(size_t block, const Range& range) {
+  ScanEnd compareBlock(size_t block, uint32_t bucket, const Range& range) {
     const WordList& buckets = job_.group.buckets;
     const WordList& entries = job_.group.entries;
-    const uint32_t bucket = blockHashAt<fold>(job_.text, block, blockBytes_) >> bucketShift_;
     const size_t from = buckets[bucket], to = buckets[bucket + 1];
     if (from > to || to > entries.length / 2) return ScanEnd::misuse;
     if (job_.hitCapacity - hitCount_ < to - from) return ScanEnd::paused;
@@ -161,6 +194,8 @@ class Scan {
   // The positions of windows, and those of blocks.
   uint32_t passed_[stepBytes / 2 + 16];
   uint32_t found_[stepBytes + 16];
+  // By block in the list: the bucket of its literals.
+  uint32_t buckets_[stepBytes + 16];
 };
 
 bool isFilter(const WordList& words) { return isPowerOfTwo(words.length) && words.length > 1 && bitsOf(words.length) < 32; }

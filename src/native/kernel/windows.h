@@ -82,7 +82,7 @@ struct BlockFinder {
       constexpr size_t step = V::wordCount * stride;
       for (; position + step <= until && text.length - position >= step + 16; position += step) {
         const uint8_t* at = text.data + position;
-        for (size_t line = 0; line < step; line += 64) __builtin_prefetch(at + prefetchedBytes + line, 0, 2);
+        for (size_t line = 0; line < step; line += 64) __builtin_prefetch(at + prefetchedBytes + line);
         const unsigned passed = lookUp(hashesOf(V::template wordsAt<stride>(at), windowBits), job.windows);
         V::storeWords(out + count, passed, __builtin_ctzll(stride), position);
         count += static_cast<size_t>(__builtin_popcount(passed));
