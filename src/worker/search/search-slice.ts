@@ -30,7 +30,7 @@ import { isCancelled, isOverdue, mayAskForHelp, type SearchThread } from "./sear
 import { type OpenShard, lostPart } from "./shard-opener.js";
 
 /** A batch is sent at this size: small for a person who waits, large when only throughput counts. */
-const batchBytes = { interactive: 32 * 1024, exhaustive: 128 * 1024 } as const;
+const batchBytes = { interactive: 32 * 1024, exhaustive: 224 * 1024 } as const;
 
 /** Results do not wait longer than this for their batch to fill. */
 const flushAfterMs = 50;

@@ -124,6 +124,20 @@ forEachKernel("many literals are found as each of them alone", (t, kernel) => {
   );
 });
 
+forEachKernel("texts in which most blocks are those of literals", (_, kernel) => {
+  const groups = [4, 6, 8, 11, 15, 40];
+  for (const [i, length] of groups.entries()) {
+    // Each differs from the next one in its number only, so that they share windows and blocks.
+    const numbered = Array.from({ length: 60 }, (_, n) => `${n}_${"aBk".repeat(20)}`.slice(0, length));
+    const text = bytes(Array.from({ length: 900 }, (_, n) => numbered[(n * n) % 60] + "k".repeat(n % 5)).join(""));
+    const range: Range = [i, text.length - i, text.length];
+    for (const fold of [false, true]) {
+      const table = tableOf(numbered, fold);
+      assert.deepEqual(occurrences(kernel, text, [range], table), naive(text, [range], table), `${length} bytes`);
+    }
+  }
+});
+
 forEachKernel("literals of each length, at each position", (t, kernel) => {
   const lengths = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 15, 16, 17, 31, 64, 65, 300];
   const whole = Array.from({ length: 300 }, (_, i) => letters[(i * i + (i >> 3)) % 6]).join("");
