@@ -93,6 +93,11 @@ export class BasicQueryEvaluator {
     return this.#pattern === undefined || this.#pattern.isCheap;
   }
 
+  /** True when all leaves are sets of long literals. */
+  get isOnePass(): boolean {
+    return this.#pattern?.isOnePass === true;
+  }
+
   /** True when this basic query searches some repository of the shard. */
   get hasRepositories(): boolean {
     return this.#revisions.hasRepositories;

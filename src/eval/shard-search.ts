@@ -4,7 +4,7 @@ import type { ShardReader } from "../shard/shard-reader.js";
 import { BasicQueryEvaluator } from "./basic-query-evaluator.js";
 import type { ShardVisibility } from "./shard-visibility.js";
 import type { WantedDocuments } from "./wanted-documents.js";
-import { blockContentCountMax, Blocks } from "./blocks.js";
+import { blockBytesMax, blockContentCountMax, Blocks } from "./blocks.js";
 import { unite } from "./match/content-set.js";
 import { isBefore, type ResultPosition } from "../protocol/result-position.js";
 import { ListedBlocks, type ListedBlock } from "./listed-blocks.js";
@@ -19,12 +19,6 @@ import { Rows } from "./match/rows.js";
 import type { SearchOptions, SearchStats } from "../protocol/search-options.js";
 import { StopCheck } from "../protocol/stop-check.js";
 import { type CountedResults, isCounted, type ShardPosition } from "../protocol/shard-position.js";
-
-/**
- * A block ends at this many bytes of text: the most work between two checks of the stop flag. When a query has only
- * literals, a small part of the text is read, and more than ten times faster than by RE2.
- */
-const blockBytesMax = { cheap: 8 * 1024 * 1024, expensive: 1024 * 1024 } as const;
 
 /**
  * The first block of a shard is small until something is found: the first result does not wait for a full one.
@@ -147,7 +141,7 @@ export class ShardSearch {
       if (candidates?.length === 0) stats.shardsRuledOut++;
     }
     const blocks = new Blocks(this.#reader, candidates, position.content, this.#blockContentCountMax);
-    const bytesMax = blockBytesMax[this.evaluators.every((evaluator) => evaluator.isCheap) ? "cheap" : "expensive"];
+    const bytesMax = blockBytesMax(this.evaluators);
     let from = position;
     // A resumed block must hold all results that are counted: it is at least as large as the one that was left.
     let block = blocks.next(position.counted === undefined && !this.#writer.hasMatches ? firstBlockBytesMax : bytesMax);

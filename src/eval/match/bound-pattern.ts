@@ -1,6 +1,7 @@
 import type { Kernel } from "../../native/kernel/kernel.js";
 import type { SearchStats } from "../../protocol/search-options.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
+import type { PatternSet } from "../../query/plan/pattern-plan.js";
 import type { Leaf, TextNode } from "../../query/plan/plan.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import {
@@ -36,6 +37,8 @@ export interface DocumentBlock {
  * text is read only if no cheaper condition has decided.
  */
 export class BoundPattern {
+  /** True if one pass of the kernel finds all, and a block of 4 MiB has far fewer labels than are kept. */
+  readonly isOnePass: boolean;
   readonly #root: BoundNode;
   readonly #leaves: BoundLeaf[] = [];
   readonly #reader: ShardReader;
@@ -50,6 +53,7 @@ export class BoundPattern {
     stop: StopCheck,
   ) {
     this.#reader = reader;
+    this.isOnePass = leaves.every(({ set }) => set !== undefined && hasFewLabels(set));
     this.#root = this.#bind(pattern, (leaf) => bindLeaf(leaves[leaf], reader, kernel, useIndex, stop));
   }
 
@@ -247,4 +251,10 @@ export class BoundPattern {
       if (alive[i] === 1 && leaf.rowTo[index] > leaf.rowFrom[index]) result[i] = 1;
     }
   }
+}
+
+/** Literals of eight bytes and more, each of them one pattern. */
+function hasFewLabels({ regexps, targets, table }: PatternSet): boolean {
+  const areLong = table.groups.every(({ stride }) => stride >= 4);
+  return regexps.length === 0 && areLong && targets.length < table.starts.length;
 }
