@@ -34,6 +34,9 @@ const rounds = 5;
 const clients = 2;
 const searchSecondsMax = 90;
 
+/** Indexing symbols and the history would take minutes beside the searches, of which it would disturb only the first. */
+const textsOnly = ["--set", "index.symbols=false", "--set", "index.historyBytes=0"];
+
 const ours = "one pass";
 const each = "a search for each";
 const rg = "rg -f";
@@ -44,7 +47,7 @@ async function measure(context: SuiteContext, results: Results): Promise<void> {
   const corpus = await openMainCorpus(context);
   const literals = await chooseLiterals(corpus, isQuick ? literalCount.quick : literalCount.full);
   const task = `${grouped(literals.length)} identifiers, every match`;
-  const trawl = await startDaemon(context, "patterns-data", "--set", "index.symbols=false", ...longSearches);
+  const trawl = await startDaemon(context, "patterns-data", ...textsOnly, ...longSearches);
   await trawl.add(corpus.name, await cloneBare(corpus, join(workFolder, "patterns-corpus.git")), progress);
   const search = searchFor(trawl, literals);
   const found = { name: ours, lines: await readLines(search) };
