@@ -10,6 +10,7 @@ import { takePermit } from "../access/permits.js";
 import { acceptedEncoding } from "../stream/sse.js";
 import type { BodyAdmission } from "../server/handler.js";
 import { plainText, type Headers } from "../server/headers.js";
+import { parseJsonBody } from "../server/json-body.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 
@@ -111,7 +112,7 @@ function gzipped(json: string | Uint8Array): Promise<Uint8Array> {
 
 /** Throws `bad-request` for an invalid request. */
 function readRequest(body: Uint8Array): GraphqlRequest {
-  const sent = parseJson(body);
+  const sent = parseJsonBody(body);
   if (Array.isArray(sent))
     throw new TrawlError("bad-request", "a list of requests is not supported; send them separately");
   if (typeof sent !== "object" || sent === null)
@@ -131,15 +132,4 @@ function readRequest(body: Uint8Array): GraphqlRequest {
 
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
-}
-
-/** Shared, because creating one costs more than decoding a small body with it. */
-const utf8 = new TextDecoder("utf-8", { fatal: true });
-
-function parseJson(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(utf8.decode(body));
-  } catch (error) {
-    throw new TrawlError("bad-request", `the body is not JSON in UTF-8: ${errorMessage(error)}`);
-  }
 }

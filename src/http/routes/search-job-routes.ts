@@ -1,5 +1,5 @@
 import type { Authenticator } from "../../account/sign-in/authenticator.js";
-import { errorMessage, TrawlError } from "../../base/errors.js";
+import { TrawlError } from "../../base/errors.js";
 import { FairSemaphore, shareLimits } from "../../base/fair-semaphore.js";
 import { isObject } from "../../base/is-object.js";
 import type { SearchJobs } from "../../jobs/search-jobs.js";
@@ -8,6 +8,7 @@ import type { Viewer } from "../../model/viewer.js";
 import { guardedBody } from "../access/guard.js";
 import { takePermit, type ReplyError } from "../access/permits.js";
 import type { Headers } from "../server/headers.js";
+import { parseJsonBody } from "../server/json-body.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 import type { HttpServer } from "../server/uws.js";
@@ -106,20 +107,9 @@ const replyError: ReplyError = (response, status, message, headers) =>
     JSON.stringify({ code: codes.get(status) ?? "unknown", message }),
   );
 
-/** Shared, because creating one costs more than decoding a small body with it. */
-const utf8 = new TextDecoder("utf-8", { fatal: true });
-
 /** Throws `bad-request` if it is not a JSON object. */
 function parseMessage(body: Uint8Array): Readonly<Record<string, unknown>> {
-  const message = parseJson(body);
+  const message = parseJsonBody(body);
   if (isObject(message)) return message;
   throw new TrawlError("bad-request", "the body must be a JSON object");
-}
-
-function parseJson(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(utf8.decode(body));
-  } catch (error) {
-    throw new TrawlError("bad-request", `the body is not JSON in UTF-8: ${errorMessage(error)}`);
-  }
 }

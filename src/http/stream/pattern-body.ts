@@ -1,16 +1,14 @@
-import { errorMessage, TrawlError } from "../../base/errors.js";
+import { TrawlError } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
 import { patternSetLimits, shown } from "../../query/plan/pattern-set.js";
+import { parseJsonBody } from "../server/json-body.js";
 
 /** Limit on the body of a search with patterns. Parsing 1 MiB of JSON takes 3 to 10 ms of the main thread. */
 export const patternBodyBytesMax = 1 << 20;
 
-/** Shared, because creating one costs more than decoding a small body with it. */
-const utf8 = new TextDecoder("utf-8", { fatal: true });
-
 /** The patterns in `{"patterns": ["…"]}`. Throws `bad-request` that names the first pattern that cannot be used. */
 export function parsePatternBody(body: Uint8Array): readonly string[] {
-  const sent = parseJson(body);
+  const sent = parseJsonBody(body);
   const { patterns, ...others }: Readonly<Record<string, unknown>> = isObject(sent) ? sent : {};
   if (!Array.isArray(patterns)) throw bad('the body must be a JSON object with a list of "patterns"');
   const [unknown] = Object.keys(others);
@@ -34,14 +32,6 @@ function requirePattern(pattern: string, i: number): void {
   if (bytes > patternSetLimits.bytesMax)
     throw bad(`patterns[${i}] ${shown(pattern)} has ${bytes} bytes; at most ${patternSetLimits.bytesMax} are allowed`);
   if (/\p{Surrogate}/u.test(pattern)) throw bad(`patterns[${i}] has half of a surrogate pair, which is no character`);
-}
-
-function parseJson(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(utf8.decode(body));
-  } catch (error) {
-    throw bad(`the body is not JSON in UTF-8: ${errorMessage(error)}`);
-  }
 }
 
 function bad(message: string): TrawlError {

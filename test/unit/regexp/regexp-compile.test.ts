@@ -99,6 +99,9 @@ t.test("evicted ones are collected soon", async (t) => {
   t.equal(forced.full, 0);
   await compileOthers(1_200);
   t.equal(forced.full, 1, "all, after 2,048");
+  for (let i = 0; i < 4_200; i++) compileRegexp(`at once ${i}`, false);
+  await compileOthers(10);
+  t.equal(forced.full, 2, "of a thread that does not return to its event loop, after 4,096");
   observer.disconnect();
   const alive = compiled.filter((one) => one.deref() !== undefined).length;
   t.ok(alive < 256 + 512 + 10, `${alive} of ${compiled.length} are in memory`);
