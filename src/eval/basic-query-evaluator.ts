@@ -94,8 +94,8 @@ export class BasicQueryEvaluator {
   }
 
   /** True when all leaves are sets of long literals. */
-  get isOnePass(): boolean {
-    return this.#pattern?.isOnePass === true;
+  get hasFewLabels(): boolean {
+    return this.#pattern?.hasFewLabels === true;
   }
 
   /** True when this basic query searches some repository of the shard. */

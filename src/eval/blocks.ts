@@ -28,10 +28,10 @@ export function blockContentCountMax(options: SearchOptions, { sets }: ShardVisi
  * 4 MiB takes three milliseconds; blocks of 1 MiB took 6 % more processor time.
  */
 export function blockBytesMax(
-  evaluators: readonly { readonly isCheap: boolean; readonly isOnePass: boolean }[],
+  evaluators: readonly { readonly isCheap: boolean; readonly hasFewLabels: boolean }[],
 ): number {
   if (evaluators.every(({ isCheap }) => isCheap)) return 8 * 1024 * 1024;
-  return (evaluators.every(({ isOnePass }) => isOnePass) ? 4 : 1) * 1024 * 1024;
+  return (evaluators.every(({ hasFewLabels }) => hasFewLabels) ? 4 : 1) * 1024 * 1024;
 }
 
 /** Divides the candidates of a shard into blocks: contents that are evaluated together. */

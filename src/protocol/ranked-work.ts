@@ -10,12 +10,17 @@ export interface ShardWork {
   readonly cached: readonly CachedShardRange[];
 }
 
+/** A part of a ranked search. */
+export interface RankedWork extends ShardWork {
+  readonly ranked: RankedPart;
+}
+
 /** Work on shards, which are indexes into the rows of the whole work. */
-export function workOnShards<Part extends RankedPart>(
+export function workOnShards(
   { options, rows, cached }: ShardWork,
   shards: Uint32Array,
-  ranked: Part,
-): ShardWork & { readonly ranked: Part } {
+  ranked: RankedPart,
+): RankedWork {
   const sets = options.commitSets;
   const commitSets = sets && { ...sets, starts: shards.map((shard) => sets.starts[shard]) };
   return { options: { ...options, commitSets }, rows: shards.map((shard) => rows[shard]), cached, ranked };
@@ -26,7 +31,7 @@ export function workOnDocuments(
   work: ShardWork,
   documents: readonly RankedDocument[],
   scores: readonly string[] | undefined,
-): ReturnType<typeof workOnShards> {
+): RankedWork {
   const shards = Uint32Array.from(documents, ({ shard }) => shard);
   return workOnShards(work, shards, {
     only: Uint32Array.from(documents, ({ document }) => document),

@@ -334,7 +334,7 @@ export class RunningSearch {
     if (hasFailed) this.#dependsOnMore = true;
     await earlier;
     if (this.#ended) return slices.dropHeld();
-    await (written === undefined ? slices.run(first) : slices.continue(first, written.slice, written.result));
+    await (written === undefined ? slices.run(first) : slices.continue(first, written));
     if (!this.#ended) await slices.run(rest);
   }
 

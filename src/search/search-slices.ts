@@ -131,13 +131,12 @@ export class SearchSlices {
   }
 
   /** Like `run`, for work that the held slice has begun, with its result. */
-  continue(work: SlicedWork, slice: number, result: SearchTaskResult): Promise<void> {
+  continue(work: SlicedWork, result: SearchTaskResult): Promise<void> {
     this.#work = work;
     this.#isAlone = true;
     return new Promise((resolve) => {
       this.#resolve = resolve;
-      this.#batches.takeHeld();
-      this.#take(0, work, slice, result);
+      this.#take(0, work, this.#batches.takeHeld(), result);
       this.#settle();
     });
   }

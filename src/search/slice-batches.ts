@@ -1,8 +1,14 @@
+import { assert } from "../base/assert.js";
 import type { BatchMessage } from "../protocol/messages.js";
 import type { ResultBatch } from "../protocol/result-batch.js";
 
 /** Receives a batch. `release` must be called when its bytes are no longer needed. */
 export type BatchReceiver = (batch: ResultBatch, release: () => void) => void;
+
+interface HeldSlice {
+  readonly slice: number;
+  readonly batches: { readonly batch: ResultBatch; readonly release: () => void }[];
+}
 
 /**
  * The batches of the slices of one search. They arrive on another channel than the results of their slices, before or
@@ -20,8 +26,7 @@ export class SliceBatches {
   readonly #lost = new Set<number>();
   /** Slices whose batches are not wanted. */
   readonly #unwanted = new Set<number>();
-  #heldSlice: number | undefined;
-  #held: { readonly batch: ResultBatch; readonly release: () => void }[] = [];
+  #held: HeldSlice | undefined;
 
   /** `onDropped` is called with the size of each batch that is not passed on. */
   constructor(onBatch: BatchReceiver, onDropped: (byteCount: number) => void) {
@@ -36,12 +41,8 @@ export class SliceBatches {
 
   receive({ slice, batch }: BatchMessage, release: () => void): void {
     if (this.#unwanted.has(slice)) return this.#drop(batch, release);
-    if (slice === this.#heldSlice) {
-      this.#held.push({ batch, release });
-      return;
-    }
-    this.#count(slice, -1);
-    this.#onBatch(batch, release);
+    if (slice === this.#held?.slice) this.#held.batches.push({ batch, release });
+    else this.#pass(slice, batch, release);
   }
 
   /** Records the number of batches that a slice reports to have posted. */
@@ -56,24 +57,30 @@ export class SliceBatches {
 
   /** Holds the batches of a slice, until `takeHeld` or `dropHeld`. The client's credit limits their size. */
   hold(slice: number): void {
-    this.#heldSlice = slice;
+    this.#held = { slice, batches: [] };
   }
 
-  /** Passes on the batches that are held, and those of the slice that are to come. */
-  takeHeld(): void {
-    const slice = this.#heldSlice;
-    this.#heldSlice = undefined;
-    for (const { batch, release } of this.#held.splice(0)) {
-      if (slice !== undefined) this.#count(slice, -1);
-      this.#onBatch(batch, release);
-    }
+  /** Passes on the batches that are held, and from now on those of the slice. Returns the slice. */
+  takeHeld(): number {
+    assert(this.#held !== undefined, "a slice is held");
+    const { slice, batches } = this.#held;
+    this.#held = undefined;
+    for (const { batch, release } of batches) this.#pass(slice, batch, release);
+    return slice;
   }
 
   /** Drops the batches that are held, and those of the slice that are to come. */
   dropHeld(): void {
-    if (this.#heldSlice !== undefined) this.#unwanted.add(this.#heldSlice);
-    this.#heldSlice = undefined;
-    for (const { batch, release } of this.#held.splice(0)) this.#drop(batch, release);
+    if (this.#held === undefined) return;
+    const { slice, batches } = this.#held;
+    this.#held = undefined;
+    this.#unwanted.add(slice);
+    for (const { batch, release } of batches) this.#drop(batch, release);
+  }
+
+  #pass(slice: number, batch: ResultBatch, release: () => void): void {
+    this.#count(slice, -1);
+    this.#onBatch(batch, release);
   }
 
   #drop({ bytes }: ResultBatch, release: () => void): void {

@@ -1,8 +1,6 @@
+import { foldedCharacters } from "../base/ascii-folding.js";
 import type { Postings } from "../native/kernel/kernel.js";
 import { overlapBytes } from "./format.js";
-
-const kelvinSign = Buffer.from("\u212a");
-const longS = Buffer.from("\u017f");
 
 /**
  * Divides every content into units of this size; an empty content has none. `units` contains pairs (from, to), where `to` includes
@@ -47,8 +45,8 @@ export function findFoldExceptions(
     }
     let end = first + 1;
     while (end < contentCount && !ascii.has(end)) end++;
-    for (const character of [kelvinSign, longS])
-      addContentsWith(character, text, contentStart.subarray(first, end + 1), first, found);
+    for (const { bytes } of foldedCharacters)
+      addContentsWith(bytes, text, contentStart.subarray(first, end + 1), first, found);
     first = end;
   }
   return Uint32Array.from(found).sort();

@@ -37,8 +37,8 @@ export interface DocumentBlock {
  * text is read only if no cheaper condition has decided.
  */
 export class BoundPattern {
-  /** True if one pass of the kernel finds all, and a block of 4 MiB has far fewer labels than are kept. */
-  readonly isOnePass: boolean;
+  /** True if all leaves are sets of long literals: even a block of 4 MiB then has far fewer labels than are kept. */
+  readonly hasFewLabels: boolean;
   readonly #root: BoundNode;
   readonly #leaves: BoundLeaf[] = [];
   readonly #reader: ShardReader;
@@ -53,7 +53,7 @@ export class BoundPattern {
     stop: StopCheck,
   ) {
     this.#reader = reader;
-    this.isOnePass = leaves.every(({ set }) => set !== undefined && hasFewLabels(set));
+    this.hasFewLabels = leaves.every(({ set }) => set !== undefined && isOfLongLiterals(set));
     this.#root = this.#bind(pattern, (leaf) => bindLeaf(leaves[leaf], reader, kernel, useIndex, stop));
   }
 
@@ -254,7 +254,7 @@ export class BoundPattern {
 }
 
 /** Literals of eight bytes and more, each of them one pattern. */
-function hasFewLabels({ regexps, targets, table }: PatternSet): boolean {
+function isOfLongLiterals({ regexps, targets, table }: PatternSet): boolean {
   const areLong = table.groups.every(({ stride }) => stride >= 4);
   return regexps.length === 0 && areLong && targets.length < table.starts.length;
 }

@@ -7,7 +7,7 @@ import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import type { TextIndex } from "../../shard/text-index.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import type { ContentScan } from "./content-scan.js";
-import { ContentWork, workBytesMax } from "./content-work.js";
+import { ContentWork, scanBytesMax, workBytesMax } from "./content-work.js";
 import { mayMatchException } from "./fold-exceptions.js";
 import type { LeafPlan } from "./leaf-plan.js";
 import { contentMatchCountMax } from "./match-density.js";
@@ -18,14 +18,11 @@ import { lastAtMost } from "../../base/sorted-search.js";
 
 const newline = 10;
 
-/** The kernel returns after this much work, so that the stop flag is checked: 0.4 ms at its speed in memory. */
-const scanBytesMax = 4 * 1024 * 1024;
-
 /** Initial capacity of a leaf's rows: most shards hold few matches, and many matches make it grow quickly. */
 const rowCountInitial = 128;
 
 /** A pattern, or the texts of an `or` as `either`, which is empty for one pattern. */
-export type ScannedLeaf = Pick<Leaf, "source" | "either" | "foldCase" | "highlighted" | "analysis">;
+type ScannedLeaf = Pick<Leaf, "source" | "either" | "foldCase" | "highlighted" | "analysis">;
 
 /**
  * Finds the rows of one pattern, or of an `or` of texts, in the contents of one shard. The rows of one pattern are

@@ -3,6 +3,7 @@ import { requiredLiterals } from "../../query/plan/leaf-literals.js";
 import type { Leaf, PathFilter } from "../../query/plan/plan.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import type { PathTable } from "../../shard/text-index.js";
+import { scanBytesMax } from "./content-work.js";
 import { findPathTrigrams, holdsFoldException } from "./path-trigrams.js";
 import { Rows } from "./rows.js";
 import { lastAtMost } from "../../base/sorted-search.js";
@@ -13,9 +14,6 @@ export interface PathTester {
 
 /** With more literals than this, one pass over the paths per literal costs more than testing every path. */
 const scannedLiteralsMax = 8;
-
-/** The kernel returns after this much work, so that the stop flag can be checked. */
-const scanBytesMax = 4 * 1024 * 1024;
 
 /** A condition on the text of a path. */
 export type PathCondition = Pick<Leaf | PathFilter, "analysis" | "foldCase">;

@@ -1,3 +1,4 @@
+import { foldedCharacters } from "../../base/ascii-folding.js";
 import { trigramAt, trigramBits } from "../../native/kernel/alphabet.js";
 import type { PathTable } from "../../shard/text-index.js";
 
@@ -7,9 +8,6 @@ import type { PathTable } from "../../shard/text-index.js";
  * one of a thousand shards.
  */
 const hashBits = 16;
-
-const kelvinSign = Buffer.from("\u212a");
-const longS = Buffer.from("\u017f");
 
 /**
  * The trigrams that occur in the paths of a shard, regardless of ASCII case: a superset of them, hashed. Most words
@@ -57,7 +55,7 @@ export function findPathTrigrams(reader: PathTable): PathTrigrams | undefined {
 
 /** Whether some path contains a character that folds into ASCII from outside ASCII. */
 export function holdsFoldException(paths: Buffer): boolean {
-  return paths.includes(kelvinSign) || paths.includes(longS);
+  return foldedCharacters.some(({ bytes }) => paths.includes(bytes));
 }
 
 /** Multiplicative hashing, as in `ShardFilter`. */

@@ -2,6 +2,7 @@ import { gunzip, gzip, constants } from "node:zlib";
 import type { Authenticator } from "../../account/sign-in/authenticator.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { FairSemaphore, shareLimits } from "../../base/fair-semaphore.js";
+import { isObject } from "../../base/is-object.js";
 import type { GraphqlExecutor, GraphqlRequest } from "../../graphql/execution/executor.js";
 import { clientKey } from "../../model/client.js";
 import type { Viewer } from "../../model/viewer.js";
@@ -115,13 +116,12 @@ function readRequest(body: Uint8Array): GraphqlRequest {
   const sent = parseJsonBody(body);
   if (Array.isArray(sent))
     throw new TrawlError("bad-request", "a list of requests is not supported; send them separately");
-  if (typeof sent !== "object" || sent === null)
-    throw new TrawlError("bad-request", 'the body must be a JSON object with a "query"');
-  const { query, operationName, variables } = sent as Readonly<Record<string, unknown>>;
+  if (!isObject(sent)) throw new TrawlError("bad-request", 'the body must be a JSON object with a "query"');
+  const { query, operationName, variables } = sent;
   if (typeof query !== "string") throw new TrawlError("bad-request", '"query" must be a string');
   if (!isAbsent(operationName) && typeof operationName !== "string")
     throw new TrawlError("bad-request", '"operationName" must be a string');
-  if (!isAbsent(variables) && (typeof variables !== "object" || Array.isArray(variables)))
+  if (!isAbsent(variables) && !isObject(variables))
     throw new TrawlError("bad-request", '"variables" must be an object');
   return {
     query,

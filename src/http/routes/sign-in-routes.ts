@@ -7,6 +7,7 @@ import { isObject } from "../../base/is-object.js";
 import { admit } from "../access/guard.js";
 import type { Handler } from "../server/handler.js";
 import { plainText, type Headers } from "../server/headers.js";
+import { parseJsonBody } from "../server/json-body.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 import type { HttpServer } from "../server/uws.js";
@@ -154,7 +155,7 @@ class Form {
 
 function readObject(body: Uint8Array): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    const value = parseJsonBody(body);
     if (isObject(value)) return value;
   } catch {
     // Reported below, without the received data, which contains a password.

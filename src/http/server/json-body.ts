@@ -1,8 +1,8 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
 
 /**
- * Lists and objects within one another that a body may have. Half a million take 80 ms of the main thread, most of it in
- * collections of garbage, and requests need five.
+ * Limit on the nesting of lists and objects. To parse half a million levels takes 80 ms of the main thread, most of it in
+ * garbage collections; requests need about five.
  */
 const depthMax = 500;
 
@@ -12,7 +12,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 /** Parses a request's body. Throws `bad-request` if it is not JSON in UTF-8, or is nested too deeply. */
 export function parseJsonBody(body: Uint8Array): unknown {
   if (body.length > depthMax && nestingDepth(body) > depthMax)
-    throw new TrawlError("bad-request", `the body has more than ${depthMax} lists and objects within one another`);
+    throw new TrawlError("bad-request", `the body must not be nested more than ${depthMax} levels deep`);
   try {
     return JSON.parse(utf8.decode(body));
   } catch (error) {
@@ -22,7 +22,7 @@ export function parseJsonBody(body: Uint8Array): unknown {
 
 const [quote, backslash, listStart, listEnd, objectStart, objectEnd] = Buffer.from('"\\[]{}');
 
-/** How deeply lists and objects are nested; of a body that is not JSON, of what precedes the error at least. */
+/** The number of levels of lists and objects. If the body is not JSON, at least that of the part before the error. */
 function nestingDepth(body: Uint8Array): number {
   let depth = 0;
   let most = 0;

@@ -1,7 +1,8 @@
 #if defined(__x86_64__)
 // System headers come before the target is changed: their functions may be shared with the rest of the program, which
 // must run without AVX-512. Our own headers come after it: a template is compiled for the target where it is defined.
-// GCC's own functions for AVX-512 use a register whose value does not matter, of which it warns where they are inlined.
+
+// GCC's AVX-512 intrinsics read a register that is not initialized, whose value does not matter, and GCC warns about it.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
 
@@ -21,7 +22,7 @@
 
 namespace trawl {
 
-// The others do not gain from larger vectors.
+// The other loops do not gain from larger vectors.
 const Loops* avx512Loops() {
   static const Loops loops = [] {
     Loops all = *avx2Loops();

@@ -14,7 +14,7 @@ const Loops* usableAvx2Loops() {
 
 const Loops* usableAvx512Loops() {
 #if defined(__x86_64__)
-  // The first processors without that disadvantage are those that have VBMI2.
+  // Processors without VBMI2 lower their frequency for AVX-512.
   bool runs = usableAvx2Loops() != nullptr && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi2");
   return runs ? avx512Loops() : nullptr;

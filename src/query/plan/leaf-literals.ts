@@ -1,3 +1,4 @@
+import { foldedCharacters } from "../../base/ascii-folding.js";
 import type { Leaf } from "./plan.js";
 
 /** What a pattern requires of a text, as bytes to look up in an index whose trigrams fold ASCII case. */
@@ -31,7 +32,7 @@ export function requiredLiterals(leaf: Pick<Leaf, "analysis" | "foldCase">): Lea
 function makeLiterals(leaf: Pick<Leaf, "analysis" | "foldCase">): LeafLiterals {
   const exact = exactLiterals(leaf);
   if (exact !== undefined) {
-    const hasLetter = exact.some((literal) => literal.includes("k") || literal.includes("s"));
+    const hasLetter = exact.some((literal) => foldedCharacters.some(({ letter }) => literal.includes(letter)));
     return { exact, clauses: [exact], foldsOutsideAscii: leaf.foldCase && hasLetter };
   }
   const clauses = leaf.analysis.clauses.map((clause) => clause.map((text) => Buffer.from(text)));

@@ -35,14 +35,8 @@ export interface PassSearch {
   readonly client: string;
   /** Whether results say how they were scored. */
   readonly debug: boolean;
-  /** Send the results; undefined if they are not wanted. */
+  /** The slices that send the results; undefined if no results are sent. */
   readonly slices: Pick<SearchSlices, "holdSlice" | "dropHeld"> | undefined;
-}
-
-/** What the thread has written that ranked all shards. */
-export interface WrittenResults {
-  readonly slice: number;
-  readonly result: SearchTaskResult;
 }
 
 /** The results to send first, and what is left to search. */
@@ -51,8 +45,8 @@ export interface Ranking {
   readonly best: readonly RankedDocument[];
   /** The best results, in order. */
   readonly first: SlicedWork;
-  /** If they are written already, their slice, whose batches are held, and its result. */
-  readonly written: WrittenResults | undefined;
+  /** The result of the held slice if it has written them; otherwise undefined. */
+  readonly written: SearchTaskResult | undefined;
   /** The other results. */
   readonly rest: SlicedWork;
   /** Whether shards could not be ranked: their results are not among the first. */
@@ -75,7 +69,7 @@ export class RankedPass {
   #isAlone: boolean;
   #activeCount = 0;
   #hasFailed = false;
-  #written: WrittenResults | undefined;
+  #written: SearchTaskResult | undefined;
   #resolve: () => void = () => undefined;
 
   constructor(search: PassSearch, work: SlicedWork) {
@@ -139,8 +133,7 @@ export class RankedPass {
         withParts: debug,
         writtenSlice,
       });
-      if (writtenSlice !== undefined && result.written !== undefined)
-        this.#written = { slice: writtenSlice, result: result.written };
+      this.#written ??= result.written;
       this.#take(result);
     } catch (error) {
       this.#hasFailed = true;

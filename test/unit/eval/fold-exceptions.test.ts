@@ -37,4 +37,6 @@ t.test("a content with very many of these characters is left to RE2", async (t) 
   const literal = Buffer.from("absent");
   t.equal(mayMatchException(reader, 0, literal, kernel, neverStopped), false);
   t.equal(mayMatchException(reader, 1, literal, kernel, neverStopped), true);
+  t.equal(mayMatchException(reader, 0, Buffer.alloc(256, "a"), kernel, neverStopped), false);
+  t.equal(mayMatchException(reader, 0, Buffer.alloc(257, "a"), kernel, neverStopped), true, "so is a long literal");
 });
