@@ -15,7 +15,6 @@ import { resolveAttributes, resolveRepository } from "./config/repositories.js";
 import type { Controlled } from "./controlled.js";
 
 /** The control interface's routes; `cli/` is their client. */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: it is a table of routes, which is read in one piece.
 export function controlHandlers(daemon: () => Controlled): ControlHandlers {
   const statusOf = (name: string): RepositoryStatus => {
     const status = daemon()

@@ -147,15 +147,6 @@ const leftovers = new RegExp(
 
 const blobBytesMax = 512 * 1024;
 
-const sourceLinesMax = 300;
-
-/** Files of src that are longer, and why. The reason also stands at the head of the file. */
-const longFiles: Readonly<Record<string, string>> = {
-  "src/graphql/schema-types.ts": "it is generated from the schema",
-  "src/daemon/options.ts": "it is the one table of options, which is read and searched as a whole",
-  "src/search/running-search.ts": "it is one search from its first step to its last, in the order in which they run",
-};
-
 const tracked = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], {
   encoding: "utf8",
 })
@@ -360,17 +351,6 @@ t.test("file names, unused files and sizes", async (t) => {
       t.fail(`${path} is larger than ${blobBytesMax} bytes`);
   }
   t.pass();
-});
-
-t.test("files of src are short", async (t) => {
-  for (const path of tracked.filter((path) => /^src\/.*\.(tsx?|css|cc|h)$/.test(path))) {
-    const lineCount = readFileSync(path, "utf8").split("\n").length - 1;
-    const isLong = lineCount > sourceLinesMax;
-    if (isLong && !Object.hasOwn(longFiles, path))
-      t.fail(`${path} has ${lineCount} lines, more than ${sourceLinesMax}; split it by job`);
-    if (!isLong && Object.hasOwn(longFiles, path)) t.fail(`${path} has ${lineCount} lines: take it from the list`);
-  }
-  for (const path of Object.keys(longFiles)) t.ok(existsSync(path), path);
 });
 
 t.test("options and metrics are documented", async (t) => {

@@ -38,7 +38,6 @@ export interface ClientServices {
  * version, which is requested like a health check, and the resources of the sign-in page (its icon, and the rules for
  * crawlers) are public.
  */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: it is a table of routes, which is read in one piece.
 export function addClientRoutes(
   server: HttpServer,
   services: ClientServices,

@@ -44,7 +44,6 @@ const receiptBytesMax = 1 << 20;
 const receiptsMax = 64;
 
 /** Adds the daemon's routes to the server. */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: it is a table of routes, which is read in one piece.
 export function addRoutes(server: HttpServer, services: Services): void {
   server.setCheck(requestCheck(services.hosts, services.log));
   server.setHeaders(headersOfEvery(services.origins));
