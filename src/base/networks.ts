@@ -28,3 +28,39 @@ export class Networks {
     this.#list.addSubnet(address, length, family === 4 ? "ipv4" : "ipv6");
   }
 }
+
+/** Networks that are not public: private, local, shared, for documentation and measurements, reserved, multicast. */
+const closedIpv4 = new Networks(
+  [
+    "0.0.0.0/8",
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.0.0.0/24",
+    "192.0.2.0/24",
+    "192.88.99.0/24",
+    "192.168.0.0/16",
+    "198.18.0.0/15",
+    "198.51.100.0/24",
+    "203.0.113.0/24",
+    "224.0.0.0/3",
+  ],
+  "",
+);
+
+/**
+ * Everything but 2000::/3, from which all public addresses come: local, site-local (fec0::/10), unique local and multicast
+ * addresses, and all forms that stand for IPv4 (::/96, ::ffff:0:0/96, SIIT's ::ffff:0:0:0/96, 64:ff9b::/96, 64:ff9b:1::/48). In
+ * 2000::/3, the networks of protocols (Teredo), for documentation, and 6to4, which stands for IPv4 as well.
+ */
+const closedIpv6 = new Networks(
+  ["::/3", "4000::/2", "8000::/1", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"],
+  "",
+);
+
+/** Whether an IP address is one that everybody on the internet can reach. */
+export function isPublicAddress(address: string): boolean {
+  return isIP(address) === 6 ? !closedIpv6.has(address) : isIP(address) === 4 && !closedIpv4.has(address);
+}

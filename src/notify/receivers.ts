@@ -1,32 +1,9 @@
 import { lookup, type LookupAddress } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { TrawlError } from "../base/errors.js";
-import { Networks } from "../base/networks.js";
+import { isPublicAddress, Networks } from "../base/networks.js";
 
 const urlCharsMax = 2_048;
-
-/** Networks that are not public: private, local, shared, reserved, multicast, and those that stand for IPv4. */
-const closedNetworks = [
-  "0.0.0.0/8",
-  "10.0.0.0/8",
-  "100.64.0.0/10",
-  "127.0.0.0/8",
-  "169.254.0.0/16",
-  "172.16.0.0/12",
-  "192.0.0.0/24",
-  "192.168.0.0/16",
-  "198.18.0.0/15",
-  "224.0.0.0/4",
-  "240.0.0.0/4",
-  "::/127",
-  "64:ff9b::/96",
-  "64:ff9b:1::/48",
-  "2001::/23",
-  "2002::/16",
-  "fc00::/7",
-  "fe80::/10",
-  "ff00::/8",
-];
 
 /**
  * To whom deliveries may go. A user chooses the URL, but the operator the origins: otherwise a user could make the
@@ -37,7 +14,6 @@ const closedNetworks = [
  */
 export class Receivers {
   readonly #origins: ReadonlySet<string>;
-  readonly #closed = new Networks(closedNetworks, "");
   readonly #listed: Networks;
 
   /** Throws `bad-config` for an origin or a network that is none. */
@@ -73,7 +49,7 @@ export class Receivers {
 
   /** Why the address of a host must not be connected to; undefined if it may. */
   refusal(host: string, address: string): string | undefined {
-    if (!this.#closed.has(address) || this.#listed.has(address)) return undefined;
+    if (isPublicAddress(address) || this.#listed.has(address)) return undefined;
     return `${host} has the address ${address}, which is not public: the operator has to list it in notifications.networks`;
   }
 

@@ -54,9 +54,32 @@ t.test("only listed origins, and only addresses that are public or listed", asyn
     "::ffff:10.0.0.1",
     "0.0.0.0",
     "64:ff9b::a00:1",
+    "64:ff9b:1::a00:1",
+    ...[
+      "::a00:1",
+      "::10.0.0.1",
+      "::ffff:0:10.0.0.1",
+      "::ffff:0:a00:1",
+      "fec0::1",
+      "feff::1",
+      "100::1",
+      "2002:a00:1::1",
+    ],
+    ...[
+      "2001::1",
+      "2001:db8::1",
+      "3fff::1",
+      "4000::1",
+      "ff02::1",
+      "192.0.2.1",
+      "198.51.100.7",
+      "203.0.113.9",
+      "240.0.0.1",
+    ],
+    ...["255.255.255.255", "fe80::1%eth0", "not an address"],
   ])
     t.match(receivers.refusal("hooks.example.org", address), /not public: the operator has to list it/, address);
-  for (const address of ["93.184.216.34", "2606:2800:220:1::1", "192.168.7.9"])
+  for (const address of ["93.184.216.34", "2606:2800:220:1::1", "2001:4860:4860::8888", "223.255.255.1", "192.168.7.9"])
     t.equal(receivers.refusal("hooks.example.org", address), undefined, address);
   for (const origin of ["hooks.example.org", "https://hooks.example.org/path", "ftp://a", "https://u@a", "https://*"])
     t.throws(() => new Receivers([origin], []), { code: "bad-config" }, origin);
