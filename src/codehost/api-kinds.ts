@@ -22,15 +22,44 @@ const integer = (value: unknown): number => (Number.isSafeInteger(value) ? (valu
 const texts = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((one) => text(one) !== "") : [];
 
+const isObject = (value: unknown): value is HostItem => typeof value === "object" && value !== null;
+
+/**
+ * A repository is public only if every field that can say otherwise says so: what a host leaves out, and what it writes in
+ * another way than expected, counts as private. GitHub has internal repositories, which all members of an enterprise see.
+ */
+function isPublicOnGithub(item: HostItem): boolean {
+  return item["private"] === false && item["visibility"] === "public";
+}
+
+/**
+ * Gitea and Forgejo have no `visibility` of a repository. Theirs is not private in an organisation that is limited to users,
+ * or private to its members: the visibility of the owner says so, which they send with the owner, and `internal` for both.
+ */
+function isPublicOnGitea(item: HostItem): boolean {
+  const { owner } = item;
+  const isOwnerPublic = isObject(owner) && owner["visibility"] === "public";
+  return item["private"] === false && item["internal"] === false && isOwnerPublic;
+}
+
+/**
+ * In a public project of GitLab, the repository may be for members only. Lists for callers without a token omit that field,
+ * and contain only what everybody may fetch.
+ */
+function isPublicOnGitlab(item: HostItem): boolean {
+  const access = item["repository_access_level"];
+  return item["visibility"] === "public" && (access === undefined || access === "enabled" || access === "public");
+}
+
 /** GitHub, and Gitea and Forgejo, whose interface follows it. */
-function readHubItem(item: HostItem): ListedRepository {
+function readHubItem(item: HostItem, isPublic: boolean): ListedRepository {
   return {
     name: text(item["full_name"]),
     url: text(item["clone_url"]),
     sshUrl: text(item["ssh_url"]),
     fork: item["fork"] === true,
     archived: item["archived"] === true,
-    private: item["private"] === true || item["visibility"] === "internal",
+    private: !isPublic,
     stars: integer(item["stargazers_count"] ?? item["stars_count"]),
     description: text(item["description"]),
     topics: texts(item["topics"]),
@@ -42,10 +71,9 @@ function readLabItem(item: HostItem): ListedRepository {
     name: text(item["path_with_namespace"]),
     url: text(item["http_url_to_repo"]),
     sshUrl: text(item["ssh_url_to_repo"]),
-    fork: typeof item["forked_from_project"] === "object" && item["forked_from_project"] !== null,
+    fork: isObject(item["forked_from_project"]),
     archived: item["archived"] === true,
-    // Hosts that do not tell send none; a repository is public only if they say so.
-    private: item["visibility"] !== "public",
+    private: !isPublicOnGitlab(item),
     stars: integer(item["star_count"]),
     description: text(item["description"]),
     topics: texts(item["topics"]),
@@ -66,7 +94,7 @@ export const apiKinds: Readonly<Record<"github" | "gitlab" | "gitea", ApiKind>> 
     }),
     ownerPaths: (owner) => [`orgs/${escapeName(owner)}/repos`, `users/${escapeName(owner)}/repos`],
     ownPath: "user/repos",
-    read: readHubItem,
+    read: (item) => readHubItem(item, isPublicOnGithub(item)),
   },
   gitlab: {
     base: "api/v4/",
@@ -87,6 +115,6 @@ export const apiKinds: Readonly<Record<"github" | "gitlab" | "gitea", ApiKind>> 
     headers: (token) => ({ Accept: "application/json", ...(token === "" ? {} : { Authorization: `token ${token}` }) }),
     ownerPaths: (owner) => [`orgs/${escapeName(owner)}/repos`, `users/${escapeName(owner)}/repos`],
     ownPath: "user/repos",
-    read: readHubItem,
+    read: (item) => readHubItem(item, isPublicOnGitea(item)),
   },
 };

@@ -21,10 +21,10 @@ export async function listUrls(
   return items.map((item) => ({ ...plainRepository(String(item.name), String(item.url)), ...readAttributes(item) }));
 }
 
-/** The attributes that an item in JSON may have. */
+/** The attributes that an item in JSON may have. Whatever is not plainly false is private, such as `"yes"`. */
 function readAttributes(item: ListedItem): Partial<ListedRepository> {
-  const flags = ["fork", "archived", "private"].map((name) => [name, item[name] === true] as const);
-  return Object.fromEntries(flags);
+  const isPrivate = item["private"] !== undefined && item["private"] !== false;
+  return { fork: item["fork"] === true, archived: item["archived"] === true, private: isPrivate };
 }
 
 async function readList(path: string): Promise<string> {

@@ -4,10 +4,12 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { apiKinds } from "../../../src/codehost/api-kinds.js";
 import { listHost } from "../../../src/codehost/api-listing.js";
 import type { ConnectionConfig } from "../../../src/codehost/connection.js";
 import { Connections } from "../../../src/codehost/connections.js";
 import { listFolder } from "../../../src/codehost/folder-listing.js";
+import { listUrls } from "../../../src/codehost/list-listing.js";
 import { selectRepositories } from "../../../src/codehost/selection.js";
 import { checkRepository } from "../../../src/daemon/config/repositories.js";
 import { dataDirectory, runCommand, testDaemon } from "../../support/daemon.js";
@@ -78,6 +80,9 @@ t.test("pages of GitHub, GitLab and Gitea", async (t) => {
           clone_url: `https://h/acme/${name}.git`,
           ssh_url: `git@h:acme/${name}.git`,
           private: name !== "r1",
+          ...(kind === "github"
+            ? { visibility: name === "r1" ? "public" : "private" }
+            : { internal: false, owner: { login: "acme", visibility: "public" } }),
           [kind === "github" ? "stargazers_count" : "stars_count"]: 3,
           archived: true,
           fork: true,
@@ -109,6 +114,64 @@ t.test("pages of GitHub, GitLab and Gitea", async (t) => {
     t.equal(requests.length, 3);
     t.equal(requests[0]?.headers[header], value);
   }
+});
+
+t.test("a repository is public only if every field that can say otherwise says so", async (t) => {
+  const open = {
+    github: { private: false, visibility: "public" },
+    gitlab: { visibility: "public", repository_access_level: "enabled" },
+    gitea: { private: false, internal: false, owner: { login: "acme", visibility: "public" } },
+  };
+  const rows: readonly (readonly [kind: Api["kind"], changes: object, isPrivate: boolean])[] = [
+    ["github", {}, false],
+    ["github", { private: true, visibility: "private" }, true],
+    ["github", { private: true }, true],
+    ["github", { visibility: "internal" }, true],
+    ["github", { visibility: "secret" }, true],
+    ["github", { visibility: undefined }, true],
+    ["github", { private: undefined }, true],
+    ["github", { private: null }, true],
+    ["github", { private: "false" }, true],
+    ["github", { private: 0 }, true],
+    ["gitlab", {}, false],
+    ["gitlab", { repository_access_level: undefined }, false],
+    ["gitlab", { visibility: "internal" }, true],
+    ["gitlab", { visibility: "private" }, true],
+    ["gitlab", { visibility: undefined }, true],
+    ["gitlab", { visibility: "PUBLIC " }, true],
+    ["gitlab", { repository_access_level: "private" }, true],
+    ["gitlab", { repository_access_level: "disabled" }, true],
+    ["gitlab", { repository_access_level: null }, true],
+    ["gitea", {}, false],
+    ["gitea", { owner: { login: "acme", visibility: "private" } }, true],
+    ["gitea", { owner: { login: "acme", visibility: "limited" } }, true],
+    ["gitea", { owner: { login: "acme" } }, true],
+    ["gitea", { owner: null }, true],
+    ["gitea", { owner: "public" }, true],
+    ["gitea", { owner: undefined }, true],
+    ["gitea", { internal: true }, true],
+    ["gitea", { internal: undefined }, true],
+    ["gitea", { private: true }, true],
+    ["gitea", { private: undefined }, true],
+    ["gitea", { private: undefined, visibility: "public" }, true],
+  ];
+  for (const [kind, changes, isPrivate] of rows)
+    t.equal(
+      apiKinds[kind].read({ ...open[kind], ...changes }).private,
+      isPrivate,
+      `${kind} ${JSON.stringify(changes)}`,
+    );
+  const folder = t.testdir({
+    list: [{}, { private: false }, { private: true }, { private: "yes" }, { private: null }, { private: 1 }]
+      .map((item, i) => JSON.stringify({ name: `r${i}`, url: "https://h/x", ...item }))
+      .join("\n"),
+  });
+  const listed = await listUrls({ ...connection({ url: join(folder, "list") }), kind: "list" }, "", never);
+  t.same(
+    listed.map((one) => one.private),
+    [false, false, true, true, true, true],
+    "a list",
+  );
 });
 
 t.test("a user instead of an organisation, and the token's own repositories", async (t) => {
