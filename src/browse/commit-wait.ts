@@ -1,6 +1,7 @@
 import { errorMessage, TrawlError } from "../base/errors.js";
 import { isOid } from "../git/mirror/refs.js";
 import type { Repository } from "../model/repository.js";
+import { operatorViewer } from "../model/viewer.js";
 import type { RequestContext } from "./request-context.js";
 import { toRepositorySource } from "./repository-source.js";
 
@@ -20,23 +21,42 @@ export function readCommitId(text: string): string | undefined {
 }
 
 /**
- * Resolves when an indexed branch of the repository contains the commit. If none does, the repository is fetched once,
- * as a webhook does. Rejects with the reason if the commit is not searchable afterwards: `not-found`, `git`, or
- * `cancelled` when the time of the request is over.
+ * Resolves when an indexed branch of the repository contains the commit. If none does, the repository is fetched, as a
+ * webhook does. Rejects if the commit is not searchable afterwards, or when the time of the request is over. The operator
+ * learns the reason; everybody else only that the commit is not covered, because git's messages contain the URL of the
+ * remote and what it says.
  */
 export async function waitForCommit({ repository: name, oid }: AwaitedCommit, context: RequestContext): Promise<void> {
-  if (await wasCovered(requireRepository(name, context), oid, context)) return;
+  const repository = requireRepository(name, context);
+  if (await wasCovered(repository, oid, context)) return;
   const watch = watchCommit(name, oid, context);
+  try {
+    if (context.viewer === operatorViewer) await fetchForOperator(name, oid, watch.indexed, context);
+    else if (!(await fetchForOthers(repository, oid, watch.indexed, context))) throw notCovered(name, oid);
+  } finally {
+    watch.end();
+  }
+}
+
+function notCovered(name: string, oid: string): TrawlError {
+  return new TrawlError("not-found", `commit ${oid} of ${name} is not covered`);
+}
+
+/** Rejects with `not-found`, `git`, or `cancelled`. */
+async function fetchForOperator(
+  name: string,
+  oid: string,
+  indexed: Promise<void>,
+  context: RequestContext,
+): Promise<void> {
   try {
     const synced = context.services.repositoryCommands.sync(name);
     // Nobody else looks at it when the commit is indexed earlier, by a sync that was running.
     synced.catch(() => undefined);
-    await context.beforeEnd(Promise.race([watch.indexed, synced]), `the fetch of ${name} for commit ${oid}`);
+    await context.beforeEnd(Promise.race([indexed, synced]), `the fetch of ${name} for commit ${oid}`);
   } catch (error) {
     if (error instanceof TrawlError && error.code === "cancelled") throw error;
     throw new TrawlError("git", `${name} could not be fetched for commit ${oid}: ${errorMessage(error)}`);
-  } finally {
-    watch.end();
   }
   const repository = requireRepository(name, context);
   if (await isCovered(repository, oid, context)) return;
@@ -44,6 +64,30 @@ export async function waitForCommit({ repository: name, oid }: AwaitedCommit, co
     "not-found",
     `no indexed branch of ${name} contains commit ${oid} after a fetch; indexed: ${describeBranches(repository)}`,
   );
+}
+
+/** Whether the commit is covered in the end. */
+async function fetchForOthers(
+  { id, name }: Repository,
+  oid: string,
+  indexed: Promise<void>,
+  context: RequestContext,
+): Promise<boolean> {
+  const isCoveredBy = async (): Promise<boolean> => {
+    const repository = context.repositories.byName(name);
+    return repository !== undefined && (await isCovered(repository, oid, context));
+  };
+  const isWanted = (): boolean => !context.isCancelled;
+  const brought = context.services.commitFetches.bring({ id, name }, isCoveredBy, isWanted, context.leftMs);
+  // When the commit is indexed earlier, or the time is over, nobody looks at it any more.
+  brought.catch(() => undefined);
+  try {
+    await context.beforeEnd(Promise.race([indexed, brought]), "the wait");
+    return await isCoveredBy();
+  } catch (error) {
+    if (error instanceof TrawlError && error.code !== "internal") return false;
+    throw error;
+  }
 }
 
 function requireRepository(name: string, { repositories }: RequestContext): Repository {

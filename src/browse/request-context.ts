@@ -19,6 +19,7 @@ import type { Notifications } from "../notify/notifications.js";
 import type { SearchJobs } from "../jobs/search-jobs.js";
 import type { Searcher } from "../search/searcher.js";
 import type { ReadLimits, ReadPool } from "../pool/read-pool.js";
+import type { CommitFetches } from "./commit-fetches.js";
 import { GitReads, type GitCache } from "./git-reads.js";
 import { RequestSearches } from "./request-searches.js";
 import { RequestWork } from "./request-work.js";
@@ -58,6 +59,8 @@ export interface GraphqlServices {
    * for one of this host, and with `conflict` if its name stands for another.
    */
   readonly addRemote: (given: RemoteRepository) => Promise<void>;
+  /** The fetches of clients that wait for a commit. */
+  readonly commitFetches: CommitFetches;
   readonly connections: Connections;
   readonly catalog: Catalog;
   readonly searcher: Searcher;

@@ -1,5 +1,6 @@
 /** `wait_for`: a search covers a commit that was just pushed, or says why it does not. */
 import t, { type Test } from "tap";
+import { CommitFetches } from "../../src/browse/commit-fetches.js";
 import { SseDecoder } from "../../src/cli/sse-decoder.js";
 import type { StreamError, StreamMatch } from "../../src/model/stream-events.js";
 import { parseStreamParams } from "../../src/http/stream/stream-params.js";
@@ -74,12 +75,25 @@ t.test("a search waits for a commit", async (t) => {
     t.match(refused.err, reason);
     t.not(refused.exitCode, 0);
   }
-  t.match(
-    (await search(daemon, "word", `host/code@${aside}`)).error,
-    /^wait_for: no indexed branch of host\/code contains commit [0-9a-f]{40} after a fetch; indexed: main at/,
+  const notCovered = (commit: string): Found => ({
+    paths: [],
+    error: `wait_for: commit ${commit} of host/code is not covered`,
+  });
+  const syncCount = (): Promise<number> => daemon.metric("trawl_syncs_total");
+  const before = await syncCount();
+  t.same(
+    await search(daemon, "word", `host/code@${aside}`),
+    notCovered(aside),
+    "a commit of a branch that is not indexed",
   );
+  t.equal(await syncCount(), before + 1, "for which the repository was fetched");
   const unknown = "1".repeat(40);
-  t.match(await search(daemon, "word", `host/code@${unknown}`), { paths: [], error: /no indexed branch/ });
+  const guesses = Array.from({ length: 12 }, (_, i) =>
+    i % 3 === 0 ? unknown : i.toString(16).repeat(40).slice(0, 40),
+  );
+  const answers = await Promise.all(guesses.map((guess) => search(daemon, "word", `host/code@${guess}`)));
+  t.same(answers, guesses.map(notCovered), "guesses learn nothing else");
+  t.equal(await syncCount(), before + 1, "and cause no fetch within the interval");
   t.match((await search(daemon, "word", `host/none@${unknown}`)).error, /there is no repository "host\/none"/);
 
   source.git("update-ref", "-d", "refs/heads/main");
@@ -99,10 +113,55 @@ t.test("a repository that cannot be fetched", async (t) => {
   const daemon = await startWith(t, source);
   const next = push(source, "second");
   source.git("config", "core.repositoryformatversion", "99");
-  t.match(await search(daemon, "word", `host/code@${next}`), {
-    paths: [],
-    error: /^wait_for: host\/code could not be fetched for commit/,
-  });
+  t.same(
+    await search(daemon, "word", `host/code@${next}`),
+    { paths: [], error: `wait_for: commit ${next} of host/code is not covered` },
+    "neither the address of the remote nor what git says",
+  );
+  const told = await runCommand("repo", "sync", "host/code", "--wait", next, "--data", daemon.data);
+  t.match(told.err, /host\/code could not be fetched for commit .*: cannot read \//, "the operator is told");
+});
+
+t.test("those who wait for a commit share fetches", async (t) => {
+  const fetches: ((error?: Error) => void)[] = [];
+  const bringing = (intervalMs: number): CommitFetches =>
+    new CommitFetches(
+      () => new Promise<void>((resolve, reject) => fetches.push((error) => (error ? reject(error) : resolve()))),
+      intervalMs,
+    );
+  const [yes, no] = [async () => true, async () => false];
+  const repository = { id: 1, name: "r" };
+  const far = bringing(3_600_000);
+  const first = far.bring(repository, no, () => true, 1000);
+  const second = far.bring(repository, no, () => true, 1000);
+  fetches[0]?.(new Error("no such host"));
+  await Promise.all([first, second]);
+  await far.bring(repository, no, () => true, 1000);
+  t.equal(fetches.length, 1, "a fetch that fails counts as well");
+  const other = far.bring({ id: 2, name: "s" }, no, () => true, 1000);
+  t.equal(fetches.length, 2, "each repository for itself");
+  fetches[1]?.();
+  await other;
+
+  const useful = bringing(3_600_000);
+  for (let i = 2; i < 5; i++) {
+    const brought = useful.bring(repository, yes, () => true, 1000);
+    t.equal(fetches.length, i + 1, "a fetch that brought what it was for does not count");
+    fetches[i]?.();
+    await brought;
+  }
+
+  const near = bringing(20);
+  const began = near.bring(repository, no, () => true, 60_000);
+  fetches[5]?.();
+  await began;
+  const late = near.bring(repository, yes, () => true, 60_000);
+  await until("the interval has passed", async () => fetches.length === 7);
+  fetches[6]?.();
+  await late;
+  const gone = near.bring(repository, yes, () => false, 60_000);
+  await gone;
+  t.equal(fetches.length, 7, "nothing is fetched for a client that has left");
 });
 
 t.test("values of wait_for", async (t) => {

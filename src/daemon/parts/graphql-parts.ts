@@ -1,4 +1,5 @@
 import { lazy } from "../../base/lazy.js";
+import { CommitFetches } from "../../browse/commit-fetches.js";
 import { waitForCommit } from "../../browse/commit-wait.js";
 import { GitCache } from "../../browse/git-reads.js";
 import type { Connections } from "../../codehost/connections.js";
@@ -24,6 +25,7 @@ export function createGraphqlServices(
   return {
     repositoryCommands: sync.commands,
     addRemote: (given) => addRemote(sync, given),
+    commitFetches: new CommitFetches((name) => sync.commands.sync(name), options.sync.intervalSeconds * 1000),
     connections,
     catalog,
     jobs: parts.jobs,
