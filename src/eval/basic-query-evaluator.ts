@@ -10,7 +10,7 @@ import { BoundPattern } from "./match/bound-pattern.js";
 import type { ContentScan } from "./match/content-scan.js";
 import type { Labels } from "./match/labels.js";
 import type { ContentSet } from "./match/content-set.js";
-import { PathFilters } from "./match/path-filters.js";
+import { FileFilters } from "./match/file-filters.js";
 import { Rows } from "./match/rows.js";
 import { addAllNames, keepKind, widenToNames } from "./match/symbol-rows.js";
 import type { People } from "./people/people.js";
@@ -49,7 +49,7 @@ export class BasicQueryEvaluator {
   readonly #reader: ShardReader;
   readonly #kernel: Kernel;
   readonly #revisions: SearchedRevisions;
-  readonly #filters: PathFilters;
+  readonly #filters: FileFilters;
   readonly #pattern: BoundPattern | undefined;
   /** Undefined when the query has no filters on people, or people are not looked up yet: every document passes. */
   readonly #people: People | undefined;
@@ -79,7 +79,7 @@ export class BasicQueryEvaluator {
     this.#people = people;
     this.#peopleFilters = text.people;
     this.#revisions = new SearchedRevisions(reader, visibility, selection);
-    this.#filters = new PathFilters(text.pathFilters, reader, kernel, stop);
+    this.#filters = new FileFilters(text.fileFilters, reader, kernel, stop);
     this.#pattern =
       text.pattern === undefined
         ? undefined

@@ -3,9 +3,9 @@ import { countHeaderBytes, type SectionFormat } from "../shard/section-layout.js
 /**
  * Constants of the format of history shards; FORMAT.md describes it in prose.
  *
- * Versions: 1: first.
+ * Versions: 1: first. 2: languages of files.
  */
-export const formatVersion = 1;
+export const formatVersion = 2;
 
 /** "TRWLHIST" in two little-endian words. */
 export const magic = [0x4c575254, 0x54534948] as const;
@@ -45,6 +45,8 @@ export const sections = [
   "persons",
   "pathStart",
   "paths",
+  "pathLanguages",
+  "languages",
   "messageStart",
   "messageBlockStart",
   "messageFirstUnit",

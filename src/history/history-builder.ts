@@ -25,6 +25,9 @@ import { HunkWriter } from "./hunk-writer.js";
 import { LineDictionary } from "./line-dictionary.js";
 import { StringTable } from "./string-table.js";
 
+/** Larger than any number of languages. */
+const languageCountMax = 2 ** 16;
+
 /** What `build` may leave out for a shard that stays in memory and is searched a few times. */
 export type BuildKind = "with-postings" | "without-postings";
 
@@ -42,6 +45,7 @@ export class HistoryBuilder {
   #hunks = new HunkWriter(this.#lines);
   #persons = new StringTable();
   #paths = new StringTable();
+  #languages = new StringTable();
 
   /** `oidBytes` is 20 or 32. */
   constructor(kernel: Kernel, oidBytes: number) {
@@ -76,17 +80,18 @@ export class HistoryBuilder {
     columns.flags.push(isMessageCut ? commitFlags.messageCut : 0);
     columns.messages.push(Buffer.from(message));
     columns.messageBytes += message.length + 1;
-    columns.firstEntry.push(columns.entryInfo.length);
+    columns.firstEntry.push(columns.entryStatus.length);
   }
 
-  addFile(file: PatchFile): void {
+  /** `language` is "" if it is not known, or set later. */
+  addFile(file: PatchFile, language: string): void {
     const columns = this.#commits;
-    const path = this.#paths.add(file.path.toString("latin1"));
-    if (path >= pathCountMax) throw new TrawlError("git", "the commits of a history shard change too many paths");
     const status =
       file.status === "A" ? entryStatus.added : file.status === "D" ? entryStatus.removed : entryStatus.changed;
     const flags = (file.isBinary ? entryFlags.binary : 0) | (file.isTooLarge ? entryFlags.tooLarge : 0);
-    columns.entryInfo.push(path * 2 ** entryPathShift + (status | flags));
+    columns.entryStatus.push(status | flags);
+    columns.entryPaths.push(this.#paths.add(file.path.toString("latin1")));
+    columns.entryLanguages.push(this.#languages.add(language));
     columns.entryStart.push(this.#hunks.byteCount);
     columns.entryFirstLine.push(this.#lines.count);
     this.#hunks.write(file);
@@ -94,12 +99,17 @@ export class HistoryBuilder {
 
   /** Files that were added, of all commits. */
   get fileCount(): number {
-    return this.#commits.entryInfo.length;
+    return this.#commits.entryStatus.length;
+  }
+
+  /** Sets the language of a file, which is known by how many were added before. */
+  setLanguage(file: number, language: string): void {
+    this.#commits.entryLanguages[file] = this.#languages.add(language);
   }
 
   /** The changes of these files were left out because they are too large; they are known by how many were added before. */
   markTooLarge(files: readonly number[]): void {
-    for (const file of files) this.#commits.entryInfo[file] |= entryFlags.tooLarge;
+    for (const file of files) this.#commits.entryStatus[file] |= entryFlags.tooLarge;
   }
 
   /** `isComplete` is false if some files of the commit are missing. */
@@ -112,7 +122,7 @@ export class HistoryBuilder {
     assert(this.commitCount > 0, "a history shard holds at least one commit");
     const isIndexed = kind === "with-postings";
     const header: HeaderValues = {
-      counts: [this.commitCount, this.#commits.entryInfo.length, this.#lines.count],
+      counts: [this.commitCount, this.#commits.entryStatus.length, this.#lines.count],
       oidBytes: this.#oidBytes,
       flags: isIndexed ? 0 : withoutPostings,
     };
@@ -135,6 +145,7 @@ export class HistoryBuilder {
     this.#hunks = new HunkWriter(this.#lines);
     this.#persons = new StringTable();
     this.#paths = new StringTable();
+    this.#languages = new StringTable();
   }
 
   #personNumber({ name, email }: PatchPerson): number {
@@ -144,6 +155,7 @@ export class HistoryBuilder {
   #commitSections(): Record<CommitSection, Uint8Array> {
     const columns = this.#commits;
     const { oids, parentStart, parents } = this.#numberParents();
+    const { entryInfo, paths, pathLanguages } = this.#numberPaths();
     return {
       oids,
       parentStart: words(parentStart),
@@ -154,16 +166,39 @@ export class HistoryBuilder {
       authors: words(columns.authors),
       committers: words(columns.committers),
       commitFlags: words(columns.flags),
-      commitFirstEntry: words([...columns.firstEntry, columns.entryInfo.length]),
-      entryInfo: words(columns.entryInfo),
+      commitFirstEntry: words([...columns.firstEntry, columns.entryStatus.length]),
+      entryInfo: words(entryInfo),
       entryStart: words([...columns.entryStart, this.#hunks.byteCount]),
       entryFirstLine: words([...columns.entryFirstLine, this.#lines.count]),
       hunks: this.#hunks.bytes.subarray(0, this.#hunks.byteCount),
       personStart: words(this.#persons.starts()),
       persons: this.#persons.bytes(),
-      pathStart: words(this.#paths.starts()),
-      paths: this.#paths.bytes(),
+      pathStart: words(paths.starts()),
+      paths: paths.bytes(),
+      pathLanguages: words(pathLanguages),
+      languages: Buffer.from(this.#languages.texts().join("\n"), "latin1"),
     };
+  }
+
+  /** A path is stored once for each language that its files have. */
+  #numberPaths(): { entryInfo: number[]; paths: StringTable; pathLanguages: number[] } {
+    const { entryStatus: statuses, entryPaths, entryLanguages } = this.#commits;
+    const texts = this.#paths.texts();
+    const paths = new StringTable();
+    const pathLanguages: number[] = [];
+    const numberOf = new Map<number, number>();
+    const entryInfo = statuses.map((status, entry) => {
+      const key = entryPaths[entry] * languageCountMax + entryLanguages[entry];
+      let path = numberOf.get(key);
+      if (path === undefined) {
+        path = paths.append(texts[entryPaths[entry]]);
+        if (path >= pathCountMax) throw new TrawlError("git", "the commits of a history shard change too many paths");
+        pathLanguages.push(entryLanguages[entry]);
+        numberOf.set(key, path);
+      }
+      return path * 2 ** entryPathShift + status;
+    });
+    return { entryInfo, paths, pathLanguages };
   }
 
   /** The oids of the commits, then those of parents that are not among them. */
@@ -267,7 +302,9 @@ class Columns {
   /** Including a zero byte after each. */
   messageBytes = 0;
   readonly firstEntry: number[] = [];
-  readonly entryInfo: number[] = [];
+  readonly entryStatus: number[] = [];
+  readonly entryPaths: number[] = [];
+  readonly entryLanguages: number[] = [];
   readonly entryStart: number[] = [];
   readonly entryFirstLine: number[] = [];
 }

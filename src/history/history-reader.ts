@@ -1,4 +1,5 @@
 import { isPlainText } from "../base/bytes.js";
+import { lazy } from "../base/lazy.js";
 import { lastAtMost } from "../base/sorted-search.js";
 import { newlineStepBytes } from "../shard/format.js";
 import { SectionReader } from "../shard/section-reader.js";
@@ -57,8 +58,10 @@ export class HistoryReader {
   readonly messages: TextIndex;
   /** A content is a block of whole lines. */
   readonly lines: TextIndex;
-  /** Document i is path i. */
+  /** Document i is path i in one language: a path is listed once for each of its languages. */
   readonly paths: PathTable;
+  /** By path: the number of its language in `paths.languages()`. */
+  readonly pathLanguages: Uint32Array;
   /** Newlines in `lines` before each multiple of `newlineStepBytes`. */
   readonly newlines: Uint32Array;
   readonly #sections: SectionReader<Section>;
@@ -94,6 +97,7 @@ export class HistoryReader {
     this.messageStart = sections.words("messageStart", commitCount + 1);
     this.messages = this.#readText("message");
     this.lines = this.#readText("line");
+    this.pathLanguages = sections.words("pathLanguages", sections.words("pathStart", undefined).length - 1);
     this.paths = this.#readPaths();
   }
 
@@ -193,6 +197,7 @@ export class HistoryReader {
     const sections = this.#sections;
     const pathStart = sections.words("pathStart", undefined);
     const paths = sections.section("paths");
+    const languages = lazy(() => sections.section("languages").toString().split("\n"));
     const path = (number: number): Buffer => paths.subarray(pathStart[number], pathStart[number + 1] - 1);
     return {
       documentCount: pathStart.length - 1,
@@ -203,6 +208,8 @@ export class HistoryReader {
         const bytes = path(number);
         return isPlainText(bytes) ? bytes.toString("latin1") : undefined;
       },
+      languages,
+      languageNumber: (number) => this.pathLanguages[number],
     };
   }
 }

@@ -30,7 +30,8 @@ export interface HistorySections {
   readonly messageStart: Uint32Array;
   readonly messages: TextIndex;
   readonly lines: TextIndex;
-  readonly paths: Pick<PathTable, "documentCount" | "pathStart" | "paths">;
+  readonly paths: Pick<PathTable, "documentCount" | "pathStart" | "paths" | "languages">;
+  readonly pathLanguages: Uint32Array;
   readonly newlines: Uint32Array;
 }
 
@@ -66,6 +67,8 @@ function commitFault(reader: HistorySections): string | undefined {
 function entryFault(reader: HistorySections): string | undefined {
   const { entryInfo, paths } = reader;
   if (!isAscending(paths.pathStart, 1, paths.paths.length)) return "paths are not ascending";
+  const languageCount = paths.languages().length;
+  if (reader.pathLanguages.some((language) => language >= languageCount)) return "a path has no language";
   if (!isAscending(reader.entryStart, 0, reader.hunks.length)) return "hunks are not ascending";
   const { entryFirstLine } = reader;
   if (entryFirstLine[0] !== 0 || !isAscending(entryFirstLine, 0, reader.lineCount)) return "lines are not ascending";

@@ -26,8 +26,8 @@ export function contentLimitsFor(options: {
 /** A smaller content cannot have more trigrams than any sensible limit. */
 export const trigramCheckBytesMin = 100_000;
 
-/** Languages are detected from this many bytes at the start of a file. */
-const languageHeadBytes = 4096;
+/** Up to this many blobs are read by the thread itself, which takes less time than the start of git. */
+export const ownReadsMax = 128;
 
 /** Why `content` is not indexed, or "none". */
 export function skipReasonOfContent(content: Buffer, path: Buffer, limits: ContentLimits, kernel: Kernel): SkipReason {
@@ -49,7 +49,7 @@ export function isTooLarge(byteCount: number, path: Buffer, limits: ContentLimit
 
 /** The linguist name of the document's language; "" if unknown. */
 export function detectLanguageName(path: Buffer, content: Buffer): string {
-  return detectLanguage(path.toString(), content.subarray(0, languageHeadBytes))?.name ?? "";
+  return detectLanguage(path.toString(), content)?.name ?? "";
 }
 
 /**

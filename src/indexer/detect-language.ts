@@ -11,29 +11,44 @@ import {
 import { TextPattern } from "../regexp/match/text-pattern.js";
 import { chooseByHead } from "./language-heuristics.js";
 
-/**
- * The language of a file, from its path and the first bytes of its content: by file name, else by the longest known
- * extension, else by its first line. `head` is examined only if the path is ambiguous or inconclusive, so most files
- * cost a few look-ups.
- */
-export function detectLanguage(path: string, head: Buffer): Language | undefined {
-  const filename = path.slice(path.lastIndexOf("/") + 1);
-  const named = languagesByFilename(filename);
-  if (named !== undefined) return named[0];
-  const extension = knownExtension(filename.toLowerCase());
-  const candidates = extension === undefined ? undefined : languagesByExtension(extension);
-  if (extension === undefined || candidates === undefined) return languageOfHead(head);
-  if (candidates.length === 1 || head.length === 0) return candidates[0];
-  return languageAmong(candidates, extension, head);
+/** A language, and whether the content of a file has no influence on it. */
+interface LanguageOfPath {
+  readonly language: Language | undefined;
+  readonly isCertain: boolean;
 }
 
-function languageAmong(candidates: readonly Language[], extension: string, head: Buffer): Language {
-  const interpreted = languagesOfShebang(head).find((language) => candidates.includes(language));
+/** What the path of a file says about its language: by its name, else by the longest known extension. */
+export function detectByPath(path: string): LanguageOfPath {
+  const candidates = findCandidates(path).languages;
+  return { language: candidates[0], isCertain: candidates.length === 1 };
+}
+
+/**
+ * The language of a file, from its path and the first bytes of its content, which are examined only if the path is
+ * ambiguous or inconclusive, so most files cost a few look-ups. An empty content decides nothing.
+ */
+export function detectLanguage(path: string, content: Buffer): Language | undefined {
+  const { key, languages } = findCandidates(path);
+  if (languages.length === 1 || content.length === 0) return languages[0];
+  const head = content.subarray(0, headBytesMax);
+  return languages.length === 0 ? languageOfHead(head) : languageAmong(languages, key, head);
+}
+
+/** The languages of a path, most popular first, and the name or extension that they have. */
+function findCandidates(path: string): { readonly key: string; readonly languages: readonly Language[] } {
+  const filename = path.slice(path.lastIndexOf("/") + 1);
+  const named = languagesByFilename(filename);
+  if (named !== undefined) return { key: filename, languages: named };
+  const extension = knownExtension(filename.toLowerCase()) ?? "";
+  return { key: extension, languages: languagesByExtension(extension) ?? [] };
+}
+
+function languageAmong(candidates: readonly Language[], key: string, first: Buffer): Language {
+  const interpreted = languagesOfShebang(first).find((language) => candidates.includes(language));
   if (interpreted !== undefined) return interpreted;
-  const first = head.subarray(0, headBytesMax);
   // Without a copy where possible: for most files this is most of the work.
   const isPlain = isAscii(first) && !first.includes(carriageReturn);
-  const chosen = chooseByHead(extension, candidates, isPlain ? first : firstLines(first));
+  const chosen = chooseByHead(key, candidates, isPlain ? first : firstLines(first));
   return candidates.find(({ name }) => name === chosen) ?? candidates[0];
 }
 

@@ -6,6 +6,7 @@ import { TrawlError } from "../base/errors.js";
 import { listCommits, listedOids, type CommitList } from "../git/history/commit-list.js";
 import { LargeBlobs } from "../git/history/large-blobs.js";
 import { readPatches, usualPatchLimits } from "../git/history/patches.js";
+import { FileLanguages } from "./file-languages.js";
 import type { StopSignal } from "../git/run/run.js";
 import { commitFlags } from "../history/format.js";
 import { CommitCover } from "../history/commit-cover.js";
@@ -76,6 +77,7 @@ async function buildShard(list: CommitList, missing: Uint32Array, input: History
     return builder.textBytes < (isOlder ? Math.min(older.textBytesMax, historyTextBytes) : historyTextBytes);
   };
   const largeBlobs = new LargeBlobs();
+  const languages = new FileLanguages();
   if (isWanted()) {
     await readPatches(
       { directory, commits, limits: usualPatchLimits, stop },
@@ -83,7 +85,7 @@ async function buildShard(list: CommitList, missing: Uint32Array, input: History
         commit: (commit) => builder.addCommit(commit),
         file: (file) => {
           largeBlobs.add(file, builder.fileCount);
-          builder.addFile(file);
+          languages.add(file, builder);
         },
         endCommit: (isComplete) => {
           input.onCommit();
@@ -100,6 +102,7 @@ async function buildShard(list: CommitList, missing: Uint32Array, input: History
     );
   }
   builder.markTooLarge(await largeBlobs.find(directory, stop));
+  await languages.find(directory, builder, stop);
   const { commitCount, textBytes, newest } = builder;
   if (commitCount === 0) return { shard: undefined, doneCount, brokenCount };
   input.onBuild(textBytes);

@@ -6,7 +6,7 @@ import type { StopSignal } from "../git/run/run.js";
 import type { Kernel } from "../native/kernel/kernel.js";
 import type { IndexedBranch } from "../model/repository.js";
 import type { SkipReason } from "../model/skip-reason.js";
-import { isTooLarge, detectLanguageName, skipReasonOfContent, type ContentLimits } from "./classify.js";
+import { detectLanguageName, isTooLarge, ownReadsMax, skipReasonOfContent, type ContentLimits } from "./classify.js";
 import type { ShardOutput } from "./shard-output.js";
 
 /**
@@ -17,9 +17,6 @@ const contentBytesLimit = 1 << 30;
 
 /** git is considered hung if one step of reading takes longer than this. */
 const readSilenceMs = 120_000;
-
-/** Up to this many blobs are read by this thread, which takes less time than the start of git. */
-const ownReadsMax = 128;
 
 const fileTypeMask = 0o170000;
 

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { byPopularity } from "./language-popularity.js";
-import { escapeRegexp } from "../base/escape-regexp.js";
 
 /** A language as linguist knows it. */
 export interface Language {
@@ -81,20 +80,6 @@ export function languageByName(nameOrAlias: string): Language | undefined {
 export function languageNames(): readonly string[] {
   return [...languages.keys()];
 }
-
-/**
- * RE2 source that matches the paths of this language, to be used case-insensitively. An extension shared by several
- * languages matches for each of them, as `lang:` specifies.
- */
-export function languagePathRegexp({ extensions, filenames }: Language): string {
-  const alternatives = [
-    ...extensions.map((extension) => `${escapeRegexp(extension)}$`),
-    ...filenames.map((name) => `(^|/)${escapeRegexp(name)}$`),
-  ];
-  return alternatives.length > 0 ? alternatives.join("|") : matchesNothing;
-}
-
-const matchesNothing = String.raw`[^\x00-\x{10FFFF}]`;
 
 /** The languages of a file name, most popular first. */
 export function languagesByFilename(filename: string): readonly Language[] | undefined {

@@ -33,6 +33,8 @@ export interface BuildHistory {
   readonly to: number;
   /** Without the changes of the commits. */
   readonly headersOnly: boolean;
+  /** Whether the languages of changed files are wanted, which takes reading some of them. */
+  readonly withLanguages: boolean;
 }
 
 /** Determines which commits of a list can have changed a line that contains one of the literals. */

@@ -133,8 +133,9 @@ const codeOwnersFile: TextPlan = {
   pattern: undefined,
   leaves: [],
   people: [],
-  pathFilters: [
+  fileFilters: [
     {
+      kind: "path",
       negated: false,
       source: codeOwnersPath,
       foldCase: false,

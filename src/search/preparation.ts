@@ -59,7 +59,7 @@ async function keepWithFiles(
   for (const { file, negated } of conditions) {
     const unindexed = keepRevisions(left, (_, choice) => choice.unindexed !== undefined);
     if (unindexed.repositories.length === 0) return left;
-    const path = file.pathFilters.length === 0 ? "" : file.pathFilters[0].source;
+    const path = file.fileFilters.flatMap((filter) => (filter.kind === "path" ? [filter.source] : []))[0] ?? "";
     const content = file.leaves.length === 0 ? "" : file.leaves[0].source;
     const attributes = await ask(
       { kind: "has-file", path, content, limits: context.limits },

@@ -76,7 +76,8 @@ function holdsChosen({ record }: ShardsInView["shards"][number], { repositoryIds
 /** The columns of shards that may contain a document that satisfies the basic query. */
 function shardMask(text: TextPlan, filter: ShardFilter): Int32Array {
   const mask = text.pattern === undefined ? allColumns(filter) : maskOfNode(text.pattern, text.leaves, filter);
-  for (const pathFilter of text.pathFilters) if (!pathFilter.negated) and(mask, maskOfLeaf(pathFilter, filter));
+  for (const fileFilter of text.fileFilters)
+    if (fileFilter.kind === "path" && !fileFilter.negated) and(mask, maskOfLeaf(fileFilter, filter));
   return mask;
 }
 

@@ -1,6 +1,6 @@
 import { lastAtMost, lowerBoundBy } from "../base/sorted-search.js";
 import { isPlainText } from "../base/bytes.js";
-import { documentSections, shardFormat, unitBytes, type Section } from "./format.js";
+import { documentSections, shardFormat, unitBytes, unpackLanguage, type Section } from "./format.js";
 import { SectionReader } from "./section-reader.js";
 import { documentFault, structureFault } from "./structure.js";
 
@@ -102,6 +102,11 @@ export class ShardReader {
   /** Language names, indexed by the numbers in `documentInfo`; "" means unknown. */
   languages(): string[] {
     return this.#sections.section("languages").toString().split("\n");
+  }
+
+  /** The number of the language of a document in `languages`. */
+  languageNumber(document: number): number {
+    return unpackLanguage(this.documentInfo[document]);
   }
 
   /**

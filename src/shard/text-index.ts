@@ -19,5 +19,8 @@ export type TextIndex = Pick<
   | "requireUnits"
 >;
 
-/** Paths as a shard has them, one per document. */
-export type PathTable = Pick<ShardReader, "documentCount" | "pathStart" | "paths" | "path" | "plainPath">;
+/** Paths as a shard has them, one per document, and the languages of the documents. */
+export type PathTable = Pick<
+  ShardReader,
+  "documentCount" | "pathStart" | "paths" | "path" | "plainPath" | "languages" | "languageNumber"
+>;

@@ -1,11 +1,12 @@
-/** Symbols of revisions that are not indexed are those that an indexed branch with the same files has. */
+/** Symbols and languages of revisions that are not indexed are those that an indexed branch with the same files has. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import t from "tap";
+import t, { type Test } from "tap";
 import { SseDecoder } from "../../src/cli/sse-decoder.js";
 import { testDaemon, type DaemonProcess } from "../support/daemon.js";
 import { fixture } from "../support/git-mirror.js";
+import { ask } from "../support/graphql.js";
 import { until } from "../support/waiting.js";
 
 interface SymbolMatch {
@@ -84,7 +85,99 @@ t.test("the same answers as on an indexed branch", async (t) => {
   const queriesOfIndexed = queries("topic").map((query) => query.replace("repo:code", "repo:indexed"));
   const expected = await Promise.all(queriesOfIndexed.map((query) => find(daemon, query)));
   t.same(first, expected);
+  await t.test("lang: finds what its suggestion counts, wherever files are listed", (t) => checkLanguages(t, daemon));
 });
+
+/** Files with a line that has "needle", by language: their paths alone would say something else, or nothing. */
+const filesOfLanguages: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  Python: { "bin/tool": "#!/usr/bin/env -S python3 -u\nprint('needle')\n", "a.py": "needle = 1\n" },
+  Perl: { "bin/convert": "#!/usr/bin/perl\nprint 'needle';\n", "t/a.t": "use strict;\nmy $x = 'needle';\n" },
+  Ruby: { rake: "# -*- ruby -*-\nputs 'needle'\n" },
+  C: { "old.h": "/* needle */\nint f(void);\n" },
+  "C++": { "new.h": "/* needle */\nnamespace a {\nclass B;\n}\n" },
+  "Objective-C": { "View.m": "#import <Foundation/Foundation.h>\n@implementation View // needle\n@end\n" },
+  MATLAB: { "solve.m": "% needle\nfunction y = solve(x)\ny = x;\n" },
+};
+const languagesOfTopic = { Shell: { configure: "#! /bin/bash -e\necho needle\n" } };
+
+async function checkLanguages(t: Test, daemon: DaemonProcess): Promise<void> {
+  const source = fixture(t);
+  const inMain = Object.assign({}, ...Object.values(filesOfLanguages)) as Record<string, string>;
+  source.commit({ branch: "main", files: { ...inMain, "bin/tool": "needle\n", note: "needle\n" } });
+  source.commit({ branch: "main", files: { "bin/tool": inMain["bin/tool"] } });
+  await daemon.add("mixed", source.path);
+  source.commit({ branch: "topic", files: { ...inMain, ...languagesOfTopic.Shell, note: "needle\n" } });
+  await daemon.sync("mixed");
+  const filesOf = async (query: string): Promise<string[]> => {
+    const { found } = await daemon.search(query);
+    return found.map((place) => place.split(":")[1]).sort();
+  };
+  const revisions: readonly (readonly [revision: string, files: typeof filesOfLanguages])[] = [
+    ["main", filesOfLanguages],
+    ["topic", { ...filesOfLanguages, ...languagesOfTopic }],
+  ];
+  for (const [revision, expected] of revisions) {
+    const query = `repo:mixed@${revision} needle`;
+    const sent = (await daemon.stream(query)).filter(({ name }) => name === "filters").at(-1);
+    const languages = (JSON.parse(sent?.data ?? "[]") as readonly Suggestion[]).filter(({ kind }) => kind === "lang");
+    t.same(languages.map(({ label }) => label).sort(), Object.keys(expected).sort(), revision);
+    for (const { label, value, count } of languages) {
+      const found = await filesOf(`${query} ${value}`);
+      t.same(found, Object.keys(expected[label]).sort(), `${value} at ${revision}`);
+      t.equal(found.length, count, `${value} at ${revision} is counted`);
+      t.notOk(
+        (await filesOf(`${query} -${value}`)).some((path) => found.includes(path)),
+        `-${value} at ${revision}`,
+      );
+    }
+    const rest = languages.map(({ value }) => `-${value}`).join(" ");
+    t.same(await filesOf(`${query} ${rest}`), ["note"], `the rest at ${revision}`);
+    const answer = await ask(
+      daemon.url,
+      'query ($rev: String!) { repository(name: "mixed") { commit(rev: $rev) { languageStatistics { name } } } }',
+      { rev: revision },
+    );
+    t.same(statisticsIn(answer), Object.keys(expected).sort(), `statistics of ${revision}`);
+  }
+  await until("the history is indexed", async () =>
+    (await daemon.list()).every(({ historyIndex }) => historyIndex?.isUpToDate === true),
+  );
+  for (const index of ["", "index:no "])
+    for (const [condition, commits] of [
+      ["lang:python", 2],
+      ["lang:python file:bin/tool", 1],
+      ["-lang:python file:bin/tool", 1],
+      ["lang:shell", 0],
+      ["lang:perl", 1],
+      ["lang:c", 1],
+      ["lang:c++ file:new.h", 1],
+      ["lang:c file:new.h", 0],
+      ["lang:matlab", 1],
+    ] as const)
+      for (const type of ["diff", "commit"]) {
+        const query = `${index}repo:mixed type:${type} ${condition}`;
+        const events = await daemon.stream(query);
+        const matches = events.flatMap(({ name, data }) =>
+          name === "matches" ? (JSON.parse(data) as readonly unknown[]) : [],
+        );
+        t.equal(matches.length, commits, query);
+      }
+}
+
+interface Suggestion {
+  readonly kind: string;
+  readonly label: string;
+  readonly value: string;
+  readonly count: number;
+}
+
+/** Names of the languages in an answer of GraphQL, sorted. */
+function statisticsIn(answer: unknown): string[] {
+  const { data } = answer as {
+    data: { repository: { commit: { languageStatistics: readonly { readonly name: string }[] } } };
+  };
+  return data.repository.commit.languageStatistics.map(({ name }) => name).sort();
+}
 
 t.test("what is missing is said", async (t) => {
   const source = fixture(t);

@@ -16,6 +16,7 @@ import { makeResultLimits, type ResultLimits } from "../../src/protocol/result-l
 import { allDocuments } from "../../src/eval/wanted-documents.js";
 import { ShardSearch, shardStart } from "../../src/eval/shard-search.js";
 import type { Kernel } from "../../src/native/kernel/kernel.js";
+import { detectLanguageName } from "../../src/indexer/classify.js";
 import type { Repository } from "../../src/model/repository.js";
 import type { StreamMatch } from "../../src/model/stream-events.js";
 import type { SkipReason } from "../../src/model/skip-reason.js";
@@ -30,6 +31,7 @@ export interface TestDocument {
   readonly content: string | Buffer;
   readonly repositoryId?: number;
   readonly branchMask?: number;
+  /** By default that which the indexer finds. */
   readonly language?: string;
   readonly skipReason?: SkipReason;
   /** Without it, each document has its own, although its content may be that of another. */
@@ -94,7 +96,7 @@ export function testShard(
       path: typeof document.path === "string" ? Buffer.from(document.path) : document.path,
       branchMask: document.branchMask ?? 1,
       oid: document.oid ?? i.toString(16).padStart(40, "0"),
-      language: document.language ?? "",
+      language: document.language ?? detectLanguageName(Buffer.from(document.path), Buffer.from(document.content)),
       skipReason: document.skipReason ?? "none",
     };
     if (input.skipReason === "none")

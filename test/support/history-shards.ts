@@ -1,5 +1,6 @@
 import { readPatches, usualPatchLimits } from "../../src/git/history/patches.js";
 import { HistoryBuilder, type BuildKind } from "../../src/history/history-builder.js";
+import { FileLanguages } from "../../src/indexer/file-languages.js";
 import { loadKernel } from "../../src/native/kernel/load.js";
 
 /** The bytes of a history shard of these commits. Throws if one of them is missing. */
@@ -10,11 +11,12 @@ export async function buildHistoryShard(
   kind: BuildKind,
 ): Promise<Buffer> {
   const builder = new HistoryBuilder(loadKernel(kernelName), commits[0].length / 2);
+  const languages = new FileLanguages();
   await readPatches(
     { directory, commits, limits: usualPatchLimits, stop: () => false },
     {
       commit: (commit) => builder.addCommit(commit),
-      file: (file) => builder.addFile(file),
+      file: (file) => languages.add(file, builder),
       endCommit: (isComplete) => {
         builder.endCommit(isComplete);
         return true;
@@ -24,6 +26,7 @@ export async function buildHistoryShard(
       },
     },
   );
+  await languages.find(directory, builder, () => false);
   return builder.build(kind, (byteCount) => Buffer.alloc(byteCount));
 }
 

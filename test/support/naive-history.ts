@@ -1,6 +1,8 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import RE2 from "re2";
+import { lazy } from "../../src/base/lazy.js";
 import { usualPatchLimits } from "../../src/git/history/patches.js";
+import { detectByPath, detectLanguage } from "../../src/indexer/detect-language.js";
 import type { HistoryPlan } from "../../src/query/plan/history-plan.js";
 import type { Leaf, TextNode } from "../../src/query/plan/pattern-plan.js";
 import { findRanges } from "./naive.js";
@@ -17,6 +19,8 @@ export interface NaiveCommit {
 
 export interface NaiveFile {
   readonly path: Buffer;
+  /** Of its text after the change, or before it if the file was removed. */
+  readonly language: () => string;
   /** The line that begins the file in a result. */
   readonly heading: string;
   readonly lines: readonly NaiveLine[];
@@ -130,7 +134,9 @@ async function readFiles(
     const [status, path] = named;
     const name = path.toString().replaceAll(" ", "\\ ").replaceAll("\n", "\\n");
     const heading = `${status === "A" ? "/dev/null" : name} ${status === "D" ? "/dev/null" : name}`;
-    current.push({ path, heading, lines: section.lines });
+    const revision = status === "D" ? `${oid}^` : oid;
+    const language = lazy(() => languageAt(repository, revision, path));
+    current.push({ path, language, heading, lines: section.lines });
     section = undefined;
   };
   const args = ["-p", "-U1", "--no-renames", "--no-ext-diff", "--no-textconv", "--format=%x01%H", ...revisions];
@@ -145,6 +151,18 @@ async function readFiles(
   }
   if (oid !== "") endSection();
   return files;
+}
+
+function languageAt(repository: string, revision: string, path: Buffer): string {
+  const { language, isCertain } = detectByPath(path.toString());
+  if (isCertain) return language?.name ?? "";
+  const { stdout } = spawnSync("git", ["-C", repository, "cat-file", "--batch=", "-z"], {
+    input: Buffer.concat([Buffer.from(`${revision}:`), path, Buffer.from("\0")]),
+    maxBuffer: Infinity,
+  });
+  // The empty header and the text each end with a newline.
+  const text = stdout.subarray(1, -1);
+  return detectLanguage(path.toString(), text.includes(0) ? Buffer.alloc(0) : text)?.name ?? "";
 }
 
 /** The lines of one file in a patch. */
@@ -210,12 +228,15 @@ function passes(plan: HistoryPlan, commit: NaiveCommit): boolean {
   );
 }
 
-function passesPath(plan: HistoryPlan, { path }: NaiveFile): boolean {
-  return plan.pathFilters.every((filter) => hasMatch(filter, path) !== filter.negated);
+function passesFilters(plan: HistoryPlan, { path, language }: NaiveFile): boolean {
+  return plan.fileFilters.every(
+    (filter) =>
+      (filter.kind === "language" ? language() === filter.language : hasMatch(filter, path)) !== filter.negated,
+  );
 }
 
 function findMessage(plan: HistoryPlan, { message, files }: NaiveCommit): string[] | undefined {
-  if (plan.pathFilters.length > 0 && !files.some((file) => passesPath(plan, file))) return undefined;
+  if (plan.fileFilters.length > 0 && !files.some((file) => passesFilters(plan, file))) return undefined;
   const leaves = evaluate(plan.pattern, (leaf) => leafRanges(plan.leaves[leaf], message).length > 0);
   if (leaves === undefined) return undefined;
   const found = leaves.flatMap((leaf) => leafRanges(plan.leaves[leaf], message));
@@ -225,7 +246,7 @@ function findMessage(plan: HistoryPlan, { message, files }: NaiveCommit): string
 function findFiles(plan: HistoryPlan, { files }: NaiveCommit): string[] | undefined {
   let previews = 0;
   const shown = files
-    .filter((file) => passesPath(plan, file))
+    .filter((file) => passesFilters(plan, file))
     .flatMap((file) => {
       const leaves = evaluate(plan.pattern, (leaf) =>
         file.lines.some(({ text }) => leafRanges(plan.leaves[leaf], text).length > 0),

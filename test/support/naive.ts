@@ -1,5 +1,6 @@
 import RE2 from "re2";
-import type { Leaf, PathFilter, SearchPlan, TextNode, TextPlan } from "../../src/query/plan/plan.js";
+import { detectLanguage } from "../../src/indexer/detect-language.js";
+import type { FileFilter, Leaf, SearchPlan, TextNode, TextPlan } from "../../src/query/plan/plan.js";
 import type { MatchObject } from "./engine.js";
 
 /** A document for the oracle. */
@@ -52,11 +53,13 @@ interface Found {
 
 function searchDocument(text: TextPlan, document: NaiveDocument): Found[] | undefined {
   const path = Buffer.from(document.path);
-  if (!text.pathFilters.every((filter) => hasMatch(filter.source, filter.foldCase, path) !== filter.negated))
-    return undefined;
-  const filterRanges = text.pathFilters
-    .filter((filter: PathFilter) => filter.highlighted && !filter.negated)
-    .flatMap((filter) => ranges(filter.source, filter.foldCase, path));
+  const language = detectLanguage(document.path, document.content)?.name;
+  const passes = (filter: FileFilter): boolean =>
+    filter.kind === "language" ? language === filter.language : hasMatch(filter.source, filter.foldCase, path);
+  if (!text.fileFilters.every((filter) => passes(filter) !== filter.negated)) return undefined;
+  const filterRanges = text.fileFilters.flatMap((filter) =>
+    filter.kind === "path" && filter.highlighted && !filter.negated ? ranges(filter.source, filter.foldCase, path) : [],
+  );
   if (text.pattern === undefined) return [{ content: [], path: filterRanges }];
   const found = evaluate(text.pattern, text, document);
   return found === undefined ? undefined : [found, { content: [], path: filterRanges }];

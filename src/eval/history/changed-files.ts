@@ -1,7 +1,7 @@
 import { entryPathShift, entryStatusMask, runSigns } from "../../history/format.js";
 import type { HistoryReader } from "../../history/history-reader.js";
 import { HunkReader } from "../../history/hunk-reader.js";
-import type { PathFilters } from "../match/path-filters.js";
+import type { FileFilters } from "../match/file-filters.js";
 import type { BoundTree } from "./bound-tree.js";
 import type { RecordLeaf } from "./record-leaf.js";
 import { scanEntry } from "./scan-entry.js";
@@ -18,14 +18,14 @@ export interface FoundFile {
 /** Decides which changed files of a commit satisfy the path filters and the pattern of a plan. */
 export class ChangedFiles {
   readonly #reader: HistoryReader;
-  readonly #filters: PathFilters;
+  readonly #filters: FileFilters;
   readonly #tree: BoundTree | undefined;
   readonly #onlySign: OnlySign;
   readonly #hunks: HunkReader;
   readonly #hits: Uint8Array;
   readonly #noHits: Uint8Array;
 
-  constructor(reader: HistoryReader, filters: PathFilters, tree: BoundTree | undefined, onlySign: OnlySign) {
+  constructor(reader: HistoryReader, filters: FileFilters, tree: BoundTree | undefined, onlySign: OnlySign) {
     this.#reader = reader;
     this.#filters = filters;
     this.#tree = tree;

@@ -2,7 +2,7 @@ import type { HistoryReader } from "../../history/history-reader.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import type { HistoryPlan } from "../../query/plan/history-plan.js";
-import { PathFilters } from "../match/path-filters.js";
+import { FileFilters } from "../match/file-filters.js";
 import { Rows } from "../match/rows.js";
 import { BoundTree } from "./bound-tree.js";
 import { ChangedFiles, type FoundFile } from "./changed-files.js";
@@ -90,8 +90,8 @@ export class HistorySearch {
       leaf: new RecordLeaf(leaf, messageRecords(reader), kernel, useIndex, stop, first),
       negated,
     }));
-    const pathFilters = new PathFilters(plan.pathFilters, reader.paths, kernel, stop);
-    this.#files = new ChangedFiles(reader, pathFilters, this.#lineTree, plan.onlySign);
+    const fileFilters = new FileFilters(plan.fileFilters, reader.paths, kernel, stop);
+    this.#files = new ChangedFiles(reader, fileFilters, this.#lineTree, plan.onlySign);
     this.#hits = new Uint8Array(leaves.length);
   }
 
@@ -149,6 +149,6 @@ export class HistorySearch {
   }
 
   #hasWantedFile(commit: number): boolean {
-    return this.#plan.pathFilters.length === 0 || this.#files.anyPasses(commit);
+    return this.#plan.fileFilters.length === 0 || this.#files.anyPasses(commit);
   }
 }

@@ -15,6 +15,7 @@ export class LargeBlobs {
   readonly #oids: string[] = [];
 
   add(file: PatchFile, number: number): void {
+    if (!file.isBinary) return;
     for (const oid of file.oids) {
       if (!isOid(oid) || /^0+$/.test(oid)) continue;
       this.#files.push(number);

@@ -17,8 +17,7 @@ export class PatchFile {
   status: PatchStatus = "M";
   /** git considers it binary, or does not look because it is too large: there are no hunks. */
   isBinary = false;
-  /** Of a binary file: the oids of its blobs before and after the change; zeros if there is none. */
-  oids: readonly string[] = [];
+  #readOids: () => readonly string[] = () => [];
   /** Its hunks were left out because they are too large. */
   isTooLarge = false;
   bytes: Buffer = Buffer.alloc(0);
@@ -33,11 +32,17 @@ export class PatchFile {
   hunkCount = 0;
   hunks: PatchHunk[] = Array.from({ length: hunkCountStart }, newHunk);
 
-  begin(path: Buffer, status: PatchStatus, bytes: Buffer): void {
+  /** The oids of its blobs before and after the change; zeros if there is none. */
+  get oids(): readonly string[] {
+    return this.#readOids();
+  }
+
+  /** `readOids` is called while the file is reported, if at all. */
+  begin(path: Buffer, status: PatchStatus, bytes: Buffer, readOids: () => readonly string[]): void {
     this.path = path;
     this.status = status;
     this.isBinary = false;
-    this.oids = [];
+    this.#readOids = readOids;
     this.isTooLarge = false;
     this.bytes = bytes;
     this.lineCount = 0;

@@ -173,7 +173,6 @@ export class PatchParser {
       this.#beginHunk(from, end);
     } else if (first === 66 && startsWith(data, from, end, binaryHeader)) {
       this.#file.isBinary = true;
-      this.#file.oids = this.#records.oids(this.#record);
     }
     this.#window.at = end + 1;
     return true;
@@ -181,13 +180,15 @@ export class PatchParser {
 
   #beginSection(start: number): void {
     if (this.#record >= this.#records.count) throw unexpected();
-    const status = this.#records.status(this.#record);
+    const record = this.#record;
+    const status = this.#records.status(record);
     const file = this.#file;
     if (status === "T") this.#isFirstOfTwo = !this.#isFirstOfTwo;
     file.begin(
       this.#records.path(this.#record),
       status === "A" || status === "D" ? status : status === "T" ? (this.#isFirstOfTwo ? "D" : "A") : "M",
       this.#window.data,
+      () => this.#records.oids(record),
     );
     this.#hasSection = true;
     this.#window.kept = start;

@@ -1,4 +1,4 @@
-import type { Leaf, PathFilter, TextNode } from "./pattern-plan.js";
+import type { FileFilter, Leaf, TextNode } from "./pattern-plan.js";
 
 /** What the results of a search of history are: commits found by their messages, or by the lines that they changed. */
 export type HistoryKind = "commit" | "diff";
@@ -25,7 +25,7 @@ export interface HistoryPlan {
    * Some changed file must satisfy all of them, by its path before or after the change; for "diff" the same file must
    * satisfy `pattern`. Without filters a commit needs no changed file for "commit", and at least one for "diff".
    */
-  readonly pathFilters: readonly PathFilter[];
+  readonly fileFilters: readonly FileFilter[];
   /** All must hold, for "diff" only. */
   readonly messages: readonly MessageFilter[];
   /** All must hold. */

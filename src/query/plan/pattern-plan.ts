@@ -1,16 +1,29 @@
 import type { PatternTable } from "../../native/kernel/pattern-kernel.js";
 import type { RegexpAnalysis } from "../../regexp/analysis/analysis.js";
 
-/** A `file:` or `lang:` filter: the path must match or, if `negated`, must not. */
-export interface PathFilter {
+/** A condition on a file that its content's matches have no influence on. */
+export type FileFilter = PathFilter | LanguageFilter;
+
+/** A `lang:` filter: the file must be in the language or, if `negated`, must not. */
+export interface LanguageFilter {
+  readonly kind: "language";
   readonly negated: boolean;
-  /** RE2 source: as typed for `file:`, derived from the language's extensions and file names for `lang:`. */
+  /** As shards name it. */
+  readonly language: string;
+  /** The filter in its printed form: `lang:Go`. */
+  readonly label: string;
+}
+
+/** A `file:` filter: the path must match or, if `negated`, must not. */
+export interface PathFilter {
+  readonly kind: "path";
+  readonly negated: boolean;
+  /** RE2 source. */
   readonly source: string;
-  /** Whether case is ignored; always for `lang:`. */
   readonly foldCase: boolean;
-  /** True for `file:`, whose matches in the path are highlighted unless it is negated; false for `lang:`. */
+  /** Whether matches in the path are highlighted, unless the filter is negated. */
   readonly highlighted: boolean;
-  /** The filter in its printed form, for example `-file:/_test\.go$/i` or `lang:Go`. */
+  /** The filter in its printed form, for example `-file:/_test\.go$/i`. */
   readonly label: string;
   /** What `source` requires of a path. */
   readonly analysis: RegexpAnalysis;

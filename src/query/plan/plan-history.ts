@@ -4,7 +4,7 @@ import type { FieldNode, PatternNode } from "../syntax/ast.js";
 import type { Analyses } from "./analyses.js";
 import type { BasicQuery } from "./basic.js";
 import type { HistoryKind, HistoryPlan, MessageFilter, PersonFilter } from "./history-plan.js";
-import { planPathFilters } from "./path-filters.js";
+import { planFileFilters } from "./file-filters.js";
 import { Leaves, planNode, requireAll } from "./pattern-leaves.js";
 
 /** One plan for each type of history that the query names, commits first; none for a query without such a type. */
@@ -38,7 +38,7 @@ function planKind(kind: HistoryKind, query: BasicQuery, analyses: Analyses, nowM
     kind,
     pattern: conditions.length === 0 ? undefined : requireAll(conditions),
     leaves: leaves.all,
-    pathFilters: planPathFilters(query, analyses),
+    fileFilters: planFileFilters(query, analyses),
     messages: kind === "diff" ? messages.map((field) => planMessage(field, foldCase, analyses)) : [],
     persons: query.fields.flatMap((field) => planPerson(field, foldCase)),
     committedAfter: latest(findFields(query, "after"), nowMs),

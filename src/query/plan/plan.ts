@@ -1,7 +1,7 @@
 import type { RevisionSpec } from "../../model/revision.js";
 import type { PatternType } from "../../model/search-request.js";
 import type { HistoryPlan } from "./history-plan.js";
-import type { Leaf, PathFilter, TextNode } from "./pattern-plan.js";
+import type { FileFilter, Leaf, PathFilter, TextNode } from "./pattern-plan.js";
 
 /**
  * What a search does, not bound to any shard: plain data that is sent to the workers by structured clone. A plan is a
@@ -23,7 +23,7 @@ export interface ResultOptions {
   readonly timeoutMs: number | undefined;
 }
 
-export type { HistoryPlan, Leaf, PathFilter, PatternType, TextNode };
+export type { FileFilter, HistoryPlan, Leaf, PathFilter, PatternType, TextNode };
 
 /** One basic query: filters, and at most one pattern tree. */
 export interface BasicQueryPlan {
@@ -134,8 +134,8 @@ export interface TextPlan {
   /** Whether the types of the query include contents and paths, respectively. At least one is true. */
   readonly content: boolean;
   readonly path: boolean;
-  /** The document's path must satisfy all of them. */
-  readonly pathFilters: readonly PathFilter[];
+  /** The document must satisfy all of them. */
+  readonly fileFilters: readonly FileFilter[];
   /** The pattern tree; undefined if there are only filters. Leaves are indexes into `leaves`. */
   readonly pattern: TextNode | undefined;
   readonly leaves: readonly Leaf[];

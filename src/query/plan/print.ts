@@ -82,7 +82,7 @@ function printRepositories(filter: RepositoryFilter): readonly string[] {
 }
 
 function printCondition(file: TextPlan): string {
-  const parts = [...file.pathFilters.map(({ label }) => label), ...file.leaves.map((leaf) => printLeaf(leaf, false))];
+  const parts = [...file.fileFilters.map(({ label }) => label), ...file.leaves.map((leaf) => printLeaf(leaf, false))];
   return `has(${parts.join(" ")})`;
 }
 
@@ -94,7 +94,7 @@ function printInclude({ source, revisions, withoutHistoryOf, exactName }: Reposi
 
 function printText(text: TextPlan): string {
   const kinds = [...(text.content ? ["content"] : []), ...(text.path ? ["path"] : [])];
-  const parts = [kinds.join("+"), ...text.pathFilters.map(({ label }) => label)];
+  const parts = [kinds.join("+"), ...text.fileFilters.map(({ label }) => label)];
   if (text.pattern !== undefined) parts.push(printTextNode(text.pattern, text.leaves, text.path));
   parts.push(...text.people.map(printPeople));
   if (text.symbols === undefined) return `text(${parts.join(" ")})`;
@@ -110,9 +110,9 @@ function printPeople(filter: PeopleFilter): string {
 
 /** A date is in Unix seconds. */
 export function printHistory(plan: HistoryPlan): string {
-  const { kind, pathFilters, pattern, leaves, messages, persons, committedAfter, committedBefore, onlySign } = plan;
+  const { kind, fileFilters, pattern, leaves, messages, persons, committedAfter, committedBefore, onlySign } = plan;
   const parts = [
-    ...pathFilters.map(({ label }) => label),
+    ...fileFilters.map(({ label }) => label),
     ...(pattern === undefined ? [] : [printTextNode(pattern, leaves, false)]),
     ...messages.map(({ negated, leaf }) => `${negated ? "-" : ""}message:${printLeaf(leaf, false)}`),
     ...persons.map(

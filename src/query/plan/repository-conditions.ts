@@ -54,11 +54,12 @@ function fileArgument({ name, value, predicate }: FieldNode): FileArgument | und
 
 /** Case is ignored, as by every filter on repositories. */
 function planFile({ path, content }: FileArgument, span: Span, analyses: Analyses): RepositoryCondition["file"] {
-  const pathFilters: PathFilter[] =
+  const fileFilters: PathFilter[] =
     path === ""
       ? []
       : [
           {
+            kind: "path",
             negated: false,
             source: path,
             foldCase: true,
@@ -85,7 +86,7 @@ function planFile({ path, content }: FileArgument, span: Span, analyses: Analyse
     symbols: undefined,
     content: true,
     path: true,
-    pathFilters,
+    fileFilters,
     pattern: content === "" ? undefined : { kind: "leaf", leaf: 0 },
     leaves,
     people: [],

@@ -3,7 +3,7 @@ import { readResultTypes, type ResultTypes } from "../fields/result-types.js";
 import { findField, isCaseSensitive } from "../fields/validate.js";
 import type { Analyses } from "./analyses.js";
 import type { BasicQuery } from "./basic.js";
-import { planPathFilters } from "./path-filters.js";
+import { planFileFilters } from "./file-filters.js";
 import type { PatternSet } from "./pattern-plan.js";
 import { requireAll, Leaves, planNode } from "./pattern-leaves.js";
 import type { PeopleFilter, TextNode, TextPlan } from "./plan.js";
@@ -22,7 +22,7 @@ export function planSymbols(query: BasicQuery, analyses: Analyses): TextPlan | u
     symbols: { kind: select.startsWith("symbol.") ? select.slice("symbol.".length) : undefined },
     content: true,
     path: false,
-    pathFilters: planPathFilters(query, analyses),
+    fileFilters: planFileFilters(query, analyses),
     pattern: query.pattern === undefined ? undefined : planNode(query.pattern, leaves),
     leaves: leaves.all,
     people: query.fields.filter(({ name }) => name === "file").flatMap((field) => planPeople(field, foldCase)),
@@ -50,7 +50,7 @@ export function planText(query: BasicQuery, analyses: Analyses, set: PatternSet 
     symbols: undefined,
     content: types.file,
     path: types.path,
-    pathFilters: planPathFilters(query, analyses),
+    fileFilters: planFileFilters(query, analyses),
     pattern: conditions.length === 0 ? undefined : requireAll(conditions),
     leaves: leaves.all,
     people: filters.flatMap((field) => planPeople(field, foldCase)),

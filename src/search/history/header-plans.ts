@@ -4,7 +4,12 @@ import type { Leaf, TextNode } from "../../query/plan/pattern-plan.js";
 
 /** Whether the plans depend on what the commits changed. */
 export function needsFiles(plans: readonly HistoryPlanWithOptions[]): boolean {
-  return plans.some(({ plan }) => plan.kind === "diff" || plan.pathFilters.length > 0);
+  return plans.some(({ plan }) => plan.kind === "diff" || plan.fileFilters.length > 0);
+}
+
+/** Whether the plans depend on the languages of what the commits changed. */
+export function needsLanguages(plans: readonly HistoryPlanWithOptions[]): boolean {
+  return plans.some(({ plan }) => plan.fileFilters.some(({ kind }) => kind === "language"));
 }
 
 /** Whether the plans depend on messages. */
@@ -27,7 +32,7 @@ function testsHeader({ kind, persons, messages, pattern }: HistoryPlan): boolean
 
 function headerPlan(plan: HistoryPlan): HistoryPlan {
   const ofMessage = plan.kind === "commit" ? { pattern: plan.pattern, leaves: plan.leaves } : requireMessages(plan);
-  return { ...plan, ...ofMessage, kind: "commit", pathFilters: [], messages: [], onlySign: undefined };
+  return { ...plan, ...ofMessage, kind: "commit", fileFilters: [], messages: [], onlySign: undefined };
 }
 
 /** The filters on messages as a pattern. */

@@ -13,7 +13,7 @@ import { readPage, type FoundCommit } from "../../protocol/commit-page.js";
 import type { HistoryContext } from "./history-context.js";
 import type { HistoryGroup } from "./history-choice.js";
 import { lineLiterals } from "./line-literals.js";
-import { headerPlans, needsFiles, needsMessages } from "./header-plans.js";
+import { headerPlans, needsFiles, needsLanguages, needsMessages } from "./header-plans.js";
 import { mergePages, type PageSource, type ResultPages } from "./merge-pages.js";
 
 /**
@@ -164,6 +164,7 @@ class UnindexedHistory {
   readonly #repository: Repository;
   readonly #list: CommitList;
   readonly #needsFiles: boolean;
+  readonly #needsLanguages: boolean;
   readonly #needsMessages: boolean;
   /** What the headers of commits must satisfy before their changes are read; undefined if that excludes none. */
   readonly #headerPlans: readonly HistoryPlanWithOptions[] | undefined;
@@ -180,6 +181,7 @@ class UnindexedHistory {
     this.#repository = repository;
     this.#list = list;
     this.#needsFiles = needsFiles(plans);
+    this.#needsLanguages = needsLanguages(plans);
     this.#needsMessages = needsMessages(plans);
     this.#headerPlans = headerPlans(plans);
     this.#literals = lineLiterals(plans);
@@ -216,7 +218,15 @@ class UnindexedHistory {
     const { reads, readLimits, control, onBuilt } = this.#context;
     for (let at = from; at < to && !control.isStopped; ) {
       const { id, name } = this.#repository;
-      const request: BuildHistory = { kind: "build-history", repositoryId: id, list, from: at, to, headersOnly };
+      const request: BuildHistory = {
+        kind: "build-history",
+        repositoryId: id,
+        list,
+        from: at,
+        to,
+        headersOnly,
+        withLanguages: this.#needsLanguages,
+      };
       const built = await reads.run<"build-history">(request, readLimits);
       onBuilt(name, {
         brokenCount: reported.files ? built.brokenCount : 0,

@@ -63,7 +63,7 @@ function answerFile(file: WantedFile, content: Buffer, time: MarkupTime): FileAn
     kind: "file" as const,
     byteCount: content.length,
     isBinary,
-    language: detectLanguage(file.path, isBinary ? Buffer.alloc(0) : head)?.name ?? "",
+    language: detectLanguage(file.path, isBinary ? Buffer.alloc(0) : content)?.name ?? "",
     aborted: false,
   };
   if (isBinary) return { ...shared, lineCount: 0, text: "" };

@@ -5,6 +5,7 @@ import { LargeBlobs } from "../../git/history/large-blobs.js";
 import { readPatches, usualPatchLimits, type PatchReader } from "../../git/history/patches.js";
 import { resolveRevisions } from "../../git/history/revisions.js";
 import { HistoryBuilder } from "../../history/history-builder.js";
+import { FileLanguages } from "../../indexer/file-languages.js";
 import type {
   BuildHistory,
   BuiltHistory,
@@ -49,7 +50,7 @@ export function answerFilterHistory(
 }
 
 export async function answerBuildHistory(
-  { repositoryId, list, from, to, headersOnly }: BuildHistory,
+  { repositoryId, list, from, to, headersOnly, withLanguages }: BuildHistory,
   context: ReadContext,
 ): Promise<BuiltHistory> {
   const builder = new HistoryBuilder(context.kernel, list.oidBytes);
@@ -57,6 +58,7 @@ export async function answerBuildHistory(
   let largeFileCount = 0;
   let cutMessageCount = 0;
   const largeBlobs = new LargeBlobs();
+  const languages = new FileLanguages();
   const reader: PatchReader = {
     commit: (commit) => {
       if (commit.isMessageCut) cutMessageCount++;
@@ -65,7 +67,8 @@ export async function answerBuildHistory(
     file: (file) => {
       if (file.isTooLarge) largeFileCount++;
       largeBlobs.add(file, builder.fileCount);
-      builder.addFile(file);
+      if (withLanguages) languages.add(file, builder);
+      else builder.addFile(file, "");
     },
     endCommit: (isComplete) => {
       if (!isComplete) brokenCount++;
@@ -91,6 +94,7 @@ export async function answerBuildHistory(
   const large = await largeBlobs.find(directory, context.stop);
   largeFileCount += large.length;
   builder.markTooLarge(large);
+  await languages.find(directory, builder, context.stop);
   const shard =
     builder.commitCount === 0
       ? undefined

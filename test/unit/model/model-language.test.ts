@@ -2,15 +2,8 @@ import { readFileSync } from "node:fs";
 import * as linguist from "linguist-languages";
 import t from "tap";
 import { languagesText } from "../../../scripts/languages-text.js";
-import { assert } from "../../../src/base/assert.js";
 import { detectLanguage } from "../../../src/indexer/detect-language.js";
-import { languageByName, languageNames, languagePathRegexp, type Language } from "../../../src/model/language.js";
-
-function language(name: string): Language {
-  const found = languageByName(name);
-  assert(found !== undefined, name);
-  return found;
-}
+import { languageByName, languageNames } from "../../../src/model/language.js";
 
 t.test("the table matches the package", async (t) => {
   t.equal(readFileSync("src/model/languages.tsv", "utf8"), languagesText(), "make languages writes it");
@@ -60,38 +53,6 @@ t.test("names and aliases", async (t) => {
   for (const [nameOrAlias, name] of rows)
     t.equal(languageByName(nameOrAlias)?.name, name, `"${nameOrAlias}" → ${name}`);
   for (const name of languageNames()) t.equal(languageByName(name)?.name, name, name);
-});
-
-t.test("path regexps", async (t) => {
-  const sourceOf = (name: string): string => languagePathRegexp(language(name));
-  t.equal(sourceOf("Go"), String.raw`\.go$`);
-  t.match(sourceOf("C++"), String.raw`\.c\+\+$|`);
-  t.match(sourceOf("Makefile"), "|(^|/)Makefile$|");
-  t.match(sourceOf("CMake"), String.raw`\.cmake$|\.cmake\.in$|(^|/)CMakeLists\.txt$`);
-  const matches = (name: string, path: string): boolean => new RegExp(sourceOf(name), "i").test(path);
-  const rows: readonly (readonly [name: string, path: string, matches: boolean])[] = [
-    ["Go", "a/b.GO", true],
-    ["Go", "a/b.gox", false],
-    ["Go", "a/bgo", false],
-    ["C", "a.h", true],
-    ["C++", "a.h", true],
-    ["TypeScript", "a.tsx", false],
-    ["TSX", "a.tsx", true],
-    ["JavaScript", "a.jsx", true],
-    ["Makefile", "makefile", true],
-    ["Makefile", "src/Makefile", true],
-    ["Makefile", "src/NotMakefile", false],
-    ["Makefile", "Makefile/x", false],
-  ];
-  for (const [name, path, expected] of rows) t.equal(matches(name, path), expected, `${name} ${path}`);
-  for (const name of languageNames()) {
-    const { extensions, filenames } = language(name);
-    t.ok(
-      [...extensions, ...filenames].every((ending) => matches(name, `src/${ending}`)),
-      name,
-    );
-    t.notOk(matches(name, ""), `${name} and no path`);
-  }
 });
 
 t.test("paths alone", async (t) => {

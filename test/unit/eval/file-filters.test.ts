@@ -1,12 +1,12 @@
-/** `file:` and `lang:`: a document passes if each filter matches its path, or does not if it is negated. */
+/** `file:` and `lang:`: a document passes if each filter matches its path or language, or does not if it is negated. */
 import assert from "node:assert/strict";
 import RE2 from "re2";
 import t from "tap";
-import { PathFilters } from "../../../src/eval/match/path-filters.js";
+import { FileFilters } from "../../../src/eval/match/file-filters.js";
 import { Rows } from "../../../src/eval/match/rows.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
-import type { PathFilter } from "../../../src/query/plan/plan.js";
+import type { FileFilter } from "../../../src/query/plan/plan.js";
 import type { ShardReader } from "../../../src/shard/shard-reader.js";
 import { neverStopped, testRepository, testShard } from "../../support/engine.js";
 import { fc, runs } from "../../support/property.js";
@@ -30,11 +30,11 @@ function readerOf(names: readonly string[]): ShardReader {
 
 const reader = readerOf(paths);
 
-function filtersOf(query: string): readonly PathFilter[] {
-  return planQuery(`${query} needle`, "standard").basicQueries.flatMap(({ text }) => text?.pathFilters ?? []);
+function filtersOf(query: string): readonly FileFilter[] {
+  return planQuery(`${query} needle`, "standard").basicQueries.flatMap(({ text }) => text?.fileFilters ?? []);
 }
 
-function passing(filters: PathFilters): string[] {
+function passing(filters: FileFilters): string[] {
   return paths.filter((_, document) => filters.passes(document));
 }
 
@@ -51,26 +51,26 @@ const rows: readonly (readonly [string, readonly string[]])[] = [
 
 t.test("which paths pass, one by one and all at once", async (t) => {
   for (const [query, expected] of rows) {
-    const one = new PathFilters(filtersOf(query), reader, kernel, neverStopped);
+    const one = new FileFilters(filtersOf(query), reader, kernel, neverStopped);
     t.same(passing(one), expected, query);
     t.same(passing(one), expected, `${query} again`);
-    const all = new PathFilters(filtersOf(query), reader, kernel, neverStopped);
+    const all = new FileFilters(filtersOf(query), reader, kernel, neverStopped);
     all.decideAll();
     t.same(passing(all), expected, `${query} at once`);
-    const known = new PathFilters(filtersOf(query), reader, kernel, neverStopped);
+    const known = new FileFilters(filtersOf(query), reader, kernel, neverStopped);
     t.same(passing(known), expected, `${query}, decided before`);
   }
 });
 
 t.test("without filters every document passes", async (t) => {
-  const none = new PathFilters([], reader, kernel, neverStopped);
+  const none = new FileFilters([], reader, kernel, neverStopped);
   t.ok(none.isEmpty);
   t.same(passing(none), paths);
 });
 
 t.test("what `file:` matches is highlighted, unless it is negated; what `lang:` matches is not", async (t) => {
   const highlights = (query: string, document: number): string => {
-    const filters = new PathFilters(filtersOf(query), reader, kernel, neverStopped);
+    const filters = new FileFilters(filtersOf(query), reader, kernel, neverStopped);
     const ranges = new Rows(1);
     filters.addRows(document, ranges);
     return Array.from({ length: ranges.count }, (_, i) => ranges.words.subarray(2 * i, 2 * i + 2).join("-")).join(" ");
@@ -79,8 +79,8 @@ t.test("what `file:` matches is highlighted, unless it is negated; what `lang:` 
   t.equal(highlights("-file:test", 0), "");
   t.equal(highlights("lang:go", 0), "");
   t.equal(highlights("file:main", 6), "3-7", "in bytes");
-  t.ok(new PathFilters(filtersOf("file:main lang:go"), reader, kernel, neverStopped).hasHighlights);
-  t.notOk(new PathFilters(filtersOf("lang:go"), reader, kernel, neverStopped).hasHighlights);
+  t.ok(new FileFilters(filtersOf("file:main lang:go"), reader, kernel, neverStopped).hasHighlights);
+  t.notOk(new FileFilters(filtersOf("lang:go"), reader, kernel, neverStopped).hasHighlights);
 });
 
 const name = fc.stringMatching(/^[abkK\u212a]{1,3}\/[abk]{0,3}(\.go|\.md|)$/);
@@ -103,16 +103,19 @@ t.test("both ways are the filters of RE2, for any paths", async (t) => {
     fc.property(names, fc.array(filter, { maxLength: 3 }), fc.boolean(), (given, chosen, matchesCase) => {
       const shard = readerOf(given);
       const filters = filtersOf([...chosen, ...(matchesCase ? ["case:yes"] : [])].join(" "));
-      const lazy = new PathFilters(filters, shard, kernel, neverStopped);
-      const eager = new PathFilters(filters, shard, kernel, neverStopped);
+      const lazy = new FileFilters(filters, shard, kernel, neverStopped);
+      const eager = new FileFilters(filters, shard, kernel, neverStopped);
       eager.decideAll();
       // From the second use of a shard on, filters are ruled out by the trigrams of its paths.
-      const again = new PathFilters(filters, shard, kernel, neverStopped);
+      const again = new FileFilters(filters, shard, kernel, neverStopped);
       again.decideAll();
       for (let document = 0; document < shard.documentCount; document++) {
         const path = shard.path(document);
         const expected = filters.every(
-          ({ source, foldCase, negated }) => new RE2(source, foldCase ? "umi" : "um").test(path) !== negated,
+          (filter) =>
+            (filter.kind === "language"
+              ? path.toString().endsWith(".go") === (filter.language === "Go")
+              : new RE2(filter.source, filter.foldCase ? "umi" : "um").test(path)) !== filter.negated,
         );
         assert.equal(lazy.passes(document), expected, `${path.toString()}, by itself`);
         assert.equal(eager.passes(document), expected, `${path.toString()}, all at once`);
