@@ -219,7 +219,7 @@ export interface ObjectTypes {
     readonly node: { readonly args: { readonly id: string }; readonly result: SourceOf<"Node"> | null };
     readonly repository: { readonly args: { readonly name?: string | null | undefined; readonly cloneURL?: string | null | undefined; readonly uri?: string | null | undefined }; readonly result: SourceOf<"Repository"> | null };
     readonly repositoryRedirect: { readonly args: { readonly name?: string | null | undefined; readonly cloneURL?: string | null | undefined; readonly hashedName?: string | null | undefined }; readonly result: SourceOf<"RepositoryRedirect"> | null };
-    readonly repositories: { readonly args: { readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly query?: string | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined; readonly names?: readonly (string)[] | null | undefined; readonly cloned: boolean | null; readonly cloneStatus?: CloneStatus | null | undefined; readonly notCloned: boolean | null; readonly indexed: boolean | null; readonly notIndexed: boolean | null; readonly embedded: boolean | null; readonly notEmbedded: boolean | null; readonly failedFetch: boolean | null; readonly corrupted: boolean | null; readonly externalService?: string | null | undefined; readonly orderBy: RepositoryOrderBy | null; readonly descending: boolean | null }; readonly result: SourceOf<"RepositoryConnection"> };
+    readonly repositories: { readonly args: { readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly query?: string | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined; readonly names?: readonly (string)[] | null | undefined; readonly cloned: boolean | null; readonly cloneStatus?: CloneStatus | null | undefined; readonly notCloned: boolean | null; readonly indexed: boolean | null; readonly notIndexed: boolean | null; readonly embedded: boolean | null; readonly notEmbedded: boolean | null; readonly failedFetch: boolean | null; readonly corrupted: boolean | null; readonly externalService?: string | null | undefined; readonly orderBy: RepositoryOrderBy | null; readonly descending: boolean | null }; readonly result: SourceOf<"RepositoryConnection"> | null };
     readonly currentUser: { readonly args: NoArguments; readonly result: SourceOf<"User"> | null };
     readonly user: { readonly args: { readonly username?: string | null | undefined; readonly email?: string | null | undefined }; readonly result: SourceOf<"User"> | null };
     readonly users: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly query?: string | null | undefined; readonly tag?: string | null | undefined; readonly activePeriod?: UserActivePeriod | null | undefined; readonly inactiveSince?: string | null | undefined }; readonly result: SourceOf<"UserConnection"> };
@@ -244,9 +244,9 @@ export interface ObjectTypes {
     readonly isSearchContextAvailable: { readonly args: { readonly spec: string }; readonly result: boolean };
     readonly defaultSearchContext: { readonly args: NoArguments; readonly result: SourceOf<"SearchContext"> | null };
     readonly searchJobs: { readonly args: { readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined; readonly userIDs?: readonly (string)[] | null | undefined; readonly query?: string | null | undefined; readonly states?: readonly (SearchJobState)[] | null | undefined; readonly orderBy: SearchJobsOrderBy | null; readonly descending: boolean | null }; readonly result: SourceOf<"SearchJobConnection"> };
-    readonly renderMarkdown: { readonly args: { readonly markdown: string; readonly options?: MarkdownOptions | null | undefined }; readonly result: string };
+    readonly renderMarkdown: { readonly args: { readonly markdown: string; readonly options?: MarkdownOptions | null | undefined }; readonly result: string | null };
     readonly validateSearchJob: { readonly args: { readonly query: string }; readonly result: SourceOf<"EmptyResponse"> | null };
-    readonly highlightCode: { readonly args: { readonly code: string; readonly fuzzyLanguage: string; readonly disableTimeout: boolean; readonly isLightTheme?: boolean | null | undefined }; readonly result: string };
+    readonly highlightCode: { readonly args: { readonly code: string; readonly fuzzyLanguage: string; readonly disableTimeout: boolean; readonly isLightTheme?: boolean | null | undefined }; readonly result: string | null };
     readonly settingsSubject: { readonly args: { readonly id: string }; readonly result: SourceOf<"SettingsSubject"> | null };
     readonly viewerSettings: { readonly args: NoArguments; readonly result: SourceOf<"SettingsCascade"> };
     readonly viewerConfiguration: { readonly args: NoArguments; readonly result: SourceOf<"ConfigurationCascade"> };
@@ -478,7 +478,7 @@ export interface ObjectTypes {
     readonly uri: { readonly args: NoArguments; readonly result: string };
     readonly sourceType: { readonly args: NoArguments; readonly result: RepositorySourceType };
     readonly description: { readonly args: NoArguments; readonly result: string };
-    readonly language: { readonly args: NoArguments; readonly result: string };
+    readonly language: { readonly args: NoArguments; readonly result: string | null };
     readonly createdAt: { readonly args: NoArguments; readonly result: string };
     readonly updatedAt: { readonly args: NoArguments; readonly result: string | null };
     readonly commit: { readonly args: { readonly rev: string; readonly inputRevspec?: string | null | undefined }; readonly result: SourceOf<"GitCommit"> | null };
@@ -489,19 +489,19 @@ export interface ObjectTypes {
     readonly isArchived: { readonly args: NoArguments; readonly result: boolean };
     readonly isPrivate: { readonly args: NoArguments; readonly result: boolean };
     readonly permissionsInfo: { readonly args: NoArguments; readonly result: SourceOf<"PermissionsInfo"> | null };
-    readonly authorizedUsers: { readonly args: { readonly permission: RepositoryPermission | null; readonly first: number; readonly after?: string | null | undefined }; readonly result: SourceOf<"UserConnection"> };
-    readonly externalServices: { readonly args: { readonly first?: number | null | undefined }; readonly result: SourceOf<"ExternalServiceConnection"> };
+    readonly authorizedUsers: { readonly args: { readonly permission: RepositoryPermission | null; readonly first: number; readonly after?: string | null | undefined }; readonly result: SourceOf<"UserConnection"> | null };
+    readonly externalServices: { readonly args: { readonly first?: number | null | undefined }; readonly result: SourceOf<"ExternalServiceConnection"> | null };
     readonly cloneInProgress: { readonly args: NoArguments; readonly result: boolean };
     readonly textSearchIndex: { readonly args: NoArguments; readonly result: SourceOf<"RepositoryTextSearchIndex"> | null };
-    readonly historyIndex: { readonly args: NoArguments; readonly result: SourceOf<"RepositoryHistoryIndex"> };
+    readonly historyIndex: { readonly args: NoArguments; readonly result: SourceOf<"RepositoryHistoryIndex"> | null };
     readonly url: { readonly args: NoArguments; readonly result: string };
     readonly externalURLs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"ExternalLink">)[] };
     readonly defaultBranch: { readonly args: NoArguments; readonly result: SourceOf<"GitRef"> | null };
-    readonly gitRefs: { readonly args: { readonly first?: number | null | undefined; readonly query?: string | null | undefined; readonly type?: GitRefType | null | undefined; readonly orderBy?: GitRefOrder | null | undefined; readonly interactive: boolean | null }; readonly result: SourceOf<"GitRefConnection"> };
-    readonly branches: { readonly args: { readonly first?: number | null | undefined; readonly query?: string | null | undefined; readonly orderBy?: GitRefOrder | null | undefined; readonly interactive: boolean | null }; readonly result: SourceOf<"GitRefConnection"> };
-    readonly tags: { readonly args: { readonly first?: number | null | undefined; readonly query?: string | null | undefined }; readonly result: SourceOf<"GitRefConnection"> };
-    readonly comparison: { readonly args: { readonly base?: string | null | undefined; readonly head?: string | null | undefined; readonly fetchMissing: boolean | null }; readonly result: SourceOf<"RepositoryComparison"> };
-    readonly contributors: { readonly args: { readonly revisionRange?: string | null | undefined; readonly afterDate?: string | null | undefined; readonly path?: string | null | undefined; readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined }; readonly result: SourceOf<"RepositoryContributorConnection"> };
+    readonly gitRefs: { readonly args: { readonly first?: number | null | undefined; readonly query?: string | null | undefined; readonly type?: GitRefType | null | undefined; readonly orderBy?: GitRefOrder | null | undefined; readonly interactive: boolean | null }; readonly result: SourceOf<"GitRefConnection"> | null };
+    readonly branches: { readonly args: { readonly first?: number | null | undefined; readonly query?: string | null | undefined; readonly orderBy?: GitRefOrder | null | undefined; readonly interactive: boolean | null }; readonly result: SourceOf<"GitRefConnection"> | null };
+    readonly tags: { readonly args: { readonly first?: number | null | undefined; readonly query?: string | null | undefined }; readonly result: SourceOf<"GitRefConnection"> | null };
+    readonly comparison: { readonly args: { readonly base?: string | null | undefined; readonly head?: string | null | undefined; readonly fetchMissing: boolean | null }; readonly result: SourceOf<"RepositoryComparison"> | null };
+    readonly contributors: { readonly args: { readonly revisionRange?: string | null | undefined; readonly afterDate?: string | null | undefined; readonly path?: string | null | undefined; readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined }; readonly result: SourceOf<"RepositoryContributorConnection"> | null };
     readonly viewerCanAdminister: { readonly args: NoArguments; readonly result: boolean };
     readonly label: { readonly args: NoArguments; readonly result: SourceOf<"Markdown"> };
     readonly detail: { readonly args: NoArguments; readonly result: SourceOf<"Markdown"> };
@@ -548,12 +548,12 @@ export interface ObjectTypes {
     readonly serviceID: { readonly args: NoArguments; readonly result: string };
   };
   readonly MirrorRepositoryInfo: {
-    readonly remoteURL: { readonly args: NoArguments; readonly result: string };
+    readonly remoteURL: { readonly args: NoArguments; readonly result: string | null };
     readonly cloneInProgress: { readonly args: NoArguments; readonly result: boolean };
     readonly cloneProgress: { readonly args: NoArguments; readonly result: string | null };
     readonly cloned: { readonly args: NoArguments; readonly result: boolean };
-    readonly isCorrupted: { readonly args: NoArguments; readonly result: boolean };
-    readonly corruptionLogs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"CorruptionLog">)[] };
+    readonly isCorrupted: { readonly args: NoArguments; readonly result: boolean | null };
+    readonly corruptionLogs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"CorruptionLog">)[] | null };
     readonly updatedAt: { readonly args: NoArguments; readonly result: string | null };
     readonly lastChanged: { readonly args: NoArguments; readonly result: string | null };
     readonly nextSyncAt: { readonly args: NoArguments; readonly result: string | null };
@@ -561,7 +561,7 @@ export interface ObjectTypes {
     readonly updateQueue: { readonly args: NoArguments; readonly result: SourceOf<"UpdateQueue"> | null };
     readonly lastError: { readonly args: NoArguments; readonly result: string | null };
     readonly lastSyncOutput: { readonly args: NoArguments; readonly result: string | null };
-    readonly byteSize: { readonly args: NoArguments; readonly result: string };
+    readonly byteSize: { readonly args: NoArguments; readonly result: string | null };
     readonly shard: { readonly args: NoArguments; readonly result: string | null };
   };
   readonly CorruptionLog: {
@@ -582,7 +582,7 @@ export interface ObjectTypes {
   readonly RepositoryTextSearchIndex: {
     readonly repository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> };
     readonly status: { readonly args: NoArguments; readonly result: SourceOf<"RepositoryTextSearchIndexStatus"> | null };
-    readonly refs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"RepositoryTextSearchIndexedRef">)[] };
+    readonly refs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"RepositoryTextSearchIndexedRef">)[] | null };
     readonly host: { readonly args: NoArguments; readonly result: SourceOf<"RepositoryIndexserverHost"> | null };
   };
   readonly RepositoryHistoryIndex: {
@@ -709,26 +709,26 @@ export interface ObjectTypes {
     readonly repository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> };
     readonly oid: { readonly args: NoArguments; readonly result: string };
     readonly abbreviatedOID: { readonly args: NoArguments; readonly result: string };
-    readonly author: { readonly args: NoArguments; readonly result: SourceOf<"Signature"> };
+    readonly author: { readonly args: NoArguments; readonly result: SourceOf<"Signature"> | null };
     readonly committer: { readonly args: NoArguments; readonly result: SourceOf<"Signature"> | null };
-    readonly message: { readonly args: NoArguments; readonly result: string };
-    readonly subject: { readonly args: NoArguments; readonly result: string };
+    readonly message: { readonly args: NoArguments; readonly result: string | null };
+    readonly subject: { readonly args: NoArguments; readonly result: string | null };
     readonly body: { readonly args: NoArguments; readonly result: string | null };
-    readonly parents: { readonly args: NoArguments; readonly result: readonly (SourceOf<"GitCommit">)[] };
+    readonly parents: { readonly args: NoArguments; readonly result: readonly (SourceOf<"GitCommit">)[] | null };
     readonly url: { readonly args: NoArguments; readonly result: string };
     readonly canonicalURL: { readonly args: NoArguments; readonly result: string };
     readonly externalURLs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"ExternalLink">)[] };
     readonly path: { readonly args: { readonly path: string | null }; readonly result: SourceOf<"GitTreeOrBlob"> | null };
     readonly tree: { readonly args: { readonly path: string | null; readonly recursive?: boolean | null | undefined }; readonly result: SourceOf<"GitTree"> | null };
-    readonly fileNames: { readonly args: NoArguments; readonly result: readonly (string)[] };
+    readonly fileNames: { readonly args: NoArguments; readonly result: readonly (string)[] | null };
     readonly blob: { readonly args: { readonly path: string }; readonly result: SourceOf<"GitBlob"> | null };
     readonly file: { readonly args: { readonly path: string }; readonly result: SourceOf<"File2"> | null };
-    readonly languages: { readonly args: NoArguments; readonly result: readonly (string)[] };
-    readonly languageStatistics: { readonly args: NoArguments; readonly result: readonly (SourceOf<"LanguageStatistics">)[] };
-    readonly ancestors: { readonly args: { readonly first?: number | null | undefined; readonly query?: string | null | undefined; readonly path?: string | null | undefined; readonly follow: boolean | null; readonly after?: string | null | undefined; readonly afterCursor?: string | null | undefined; readonly before?: string | null | undefined }; readonly result: SourceOf<"GitCommitConnection"> };
-    readonly behindAhead: { readonly args: { readonly revspec: string }; readonly result: SourceOf<"BehindAheadCounts"> };
-    readonly symbols: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly query?: string | null | undefined; readonly includePatterns?: readonly (string)[] | null | undefined; readonly excludePatterns?: readonly (string)[] | null | undefined; readonly kinds?: readonly (SymbolKind)[] | null | undefined }; readonly result: SourceOf<"SymbolConnection"> };
-    readonly diff: { readonly args: { readonly base?: string | null | undefined }; readonly result: SourceOf<"RepositoryComparison"> };
+    readonly languages: { readonly args: NoArguments; readonly result: readonly (string)[] | null };
+    readonly languageStatistics: { readonly args: NoArguments; readonly result: readonly (SourceOf<"LanguageStatistics">)[] | null };
+    readonly ancestors: { readonly args: { readonly first?: number | null | undefined; readonly query?: string | null | undefined; readonly path?: string | null | undefined; readonly follow: boolean | null; readonly after?: string | null | undefined; readonly afterCursor?: string | null | undefined; readonly before?: string | null | undefined }; readonly result: SourceOf<"GitCommitConnection"> | null };
+    readonly behindAhead: { readonly args: { readonly revspec: string }; readonly result: SourceOf<"BehindAheadCounts"> | null };
+    readonly symbols: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly query?: string | null | undefined; readonly includePatterns?: readonly (string)[] | null | undefined; readonly excludePatterns?: readonly (string)[] | null | undefined; readonly kinds?: readonly (SymbolKind)[] | null | undefined }; readonly result: SourceOf<"SymbolConnection"> | null };
+    readonly diff: { readonly args: { readonly base?: string | null | undefined }; readonly result: SourceOf<"RepositoryComparison"> | null };
     readonly perforceChangelist: { readonly args: NoArguments; readonly result: SourceOf<"PerforceChangelist"> | null };
   };
   readonly PerforceChangelist: {
@@ -767,41 +767,41 @@ export interface ObjectTypes {
     readonly externalURLs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"ExternalLink">)[] };
     readonly rawZipArchiveURL: { readonly args: NoArguments; readonly result: string };
     readonly submodule: { readonly args: NoArguments; readonly result: SourceOf<"Submodule"> | null };
-    readonly directories: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null }; readonly result: readonly (SourceOf<"GitTree">)[] };
-    readonly files: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null }; readonly result: readonly (SourceOf<"GitBlob">)[] };
-    readonly entries: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null; readonly ancestors: boolean | null; readonly recursiveSingleChild: boolean | null }; readonly result: readonly (SourceOf<"TreeEntry">)[] };
-    readonly isSingleChild: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null; readonly recursiveSingleChild: boolean | null }; readonly result: boolean };
-    readonly history: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"TreeEntryHistory"> };
-    readonly symbols: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly query?: string | null | undefined; readonly includePatterns?: readonly (string)[] | null | undefined; readonly excludePatterns?: readonly (string)[] | null | undefined; readonly kinds?: readonly (SymbolKind)[] | null | undefined }; readonly result: SourceOf<"SymbolConnection"> };
+    readonly directories: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null }; readonly result: readonly (SourceOf<"GitTree">)[] | null };
+    readonly files: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null }; readonly result: readonly (SourceOf<"GitBlob">)[] | null };
+    readonly entries: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null; readonly ancestors: boolean | null; readonly recursiveSingleChild: boolean | null }; readonly result: readonly (SourceOf<"TreeEntry">)[] | null };
+    readonly isSingleChild: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null; readonly recursiveSingleChild: boolean | null }; readonly result: boolean | null };
+    readonly history: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"TreeEntryHistory"> | null };
+    readonly symbols: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly query?: string | null | undefined; readonly includePatterns?: readonly (string)[] | null | undefined; readonly excludePatterns?: readonly (string)[] | null | undefined; readonly kinds?: readonly (SymbolKind)[] | null | undefined }; readonly result: SourceOf<"SymbolConnection"> | null };
   };
   readonly GitBlob: {
     readonly path: { readonly args: NoArguments; readonly result: string };
     readonly name: { readonly args: NoArguments; readonly result: string };
     readonly isDirectory: { readonly args: NoArguments; readonly result: boolean };
-    readonly content: { readonly args: { readonly startLine?: number | null | undefined; readonly endLine?: number | null | undefined }; readonly result: string };
-    readonly byteSize: { readonly args: NoArguments; readonly result: number };
-    readonly totalLines: { readonly args: NoArguments; readonly result: number };
-    readonly binary: { readonly args: NoArguments; readonly result: boolean };
-    readonly richHTML: { readonly args: { readonly startLine?: number | null | undefined; readonly endLine?: number | null | undefined }; readonly result: string };
+    readonly content: { readonly args: { readonly startLine?: number | null | undefined; readonly endLine?: number | null | undefined }; readonly result: string | null };
+    readonly byteSize: { readonly args: NoArguments; readonly result: number | null };
+    readonly totalLines: { readonly args: NoArguments; readonly result: number | null };
+    readonly binary: { readonly args: NoArguments; readonly result: boolean | null };
+    readonly richHTML: { readonly args: { readonly startLine?: number | null | undefined; readonly endLine?: number | null | undefined }; readonly result: string | null };
     readonly commit: { readonly args: NoArguments; readonly result: SourceOf<"GitCommit"> };
     readonly repository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> };
     readonly url: { readonly args: NoArguments; readonly result: string };
     readonly canonicalURL: { readonly args: NoArguments; readonly result: string };
     readonly changelistURL: { readonly args: NoArguments; readonly result: string | null };
     readonly externalURLs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"ExternalLink">)[] };
-    readonly blame: { readonly args: { readonly startLine: number; readonly endLine: number; readonly ignoreWhitespace: boolean | null }; readonly result: readonly (SourceOf<"Hunk">)[] };
-    readonly highlight: { readonly args: { readonly disableTimeout: boolean; readonly isLightTheme?: boolean | null | undefined; readonly highlightLongLines: boolean | null; readonly format: HighlightResponseFormat | null; readonly startLine?: number | null | undefined; readonly endLine?: number | null | undefined }; readonly result: SourceOf<"HighlightedFile"> };
+    readonly blame: { readonly args: { readonly startLine: number; readonly endLine: number; readonly ignoreWhitespace: boolean | null }; readonly result: readonly (SourceOf<"Hunk">)[] | null };
+    readonly highlight: { readonly args: { readonly disableTimeout: boolean; readonly isLightTheme?: boolean | null | undefined; readonly highlightLongLines: boolean | null; readonly format: HighlightResponseFormat | null; readonly startLine?: number | null | undefined; readonly endLine?: number | null | undefined }; readonly result: SourceOf<"HighlightedFile"> | null };
     readonly submodule: { readonly args: NoArguments; readonly result: SourceOf<"Submodule"> | null };
-    readonly isSingleChild: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null; readonly recursiveSingleChild: boolean | null }; readonly result: boolean };
+    readonly isSingleChild: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null; readonly recursiveSingleChild: boolean | null }; readonly result: boolean | null };
     readonly lfs: { readonly args: NoArguments; readonly result: SourceOf<"LFS"> | null };
-    readonly history: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"TreeEntryHistory"> };
-    readonly ownership: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly reasons?: readonly (OwnershipReasonType)[] | null | undefined }; readonly result: SourceOf<"OwnershipConnection"> };
+    readonly history: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"TreeEntryHistory"> | null };
+    readonly ownership: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly reasons?: readonly (OwnershipReasonType)[] | null | undefined }; readonly result: SourceOf<"OwnershipConnection"> | null };
     readonly lsif: { readonly args: { readonly toolName?: string | null | undefined }; readonly result: SourceOf<"GitBlobLSIFData"> | null };
-    readonly languages: { readonly args: NoArguments; readonly result: readonly (string)[] };
-    readonly contentType: { readonly args: NoArguments; readonly result: string };
-    readonly symbols: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly query?: string | null | undefined; readonly kinds?: readonly (SymbolKind)[] | null | undefined }; readonly result: SourceOf<"SymbolConnection"> };
+    readonly languages: { readonly args: NoArguments; readonly result: readonly (string)[] | null };
+    readonly contentType: { readonly args: NoArguments; readonly result: string | null };
+    readonly symbols: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly query?: string | null | undefined; readonly kinds?: readonly (SymbolKind)[] | null | undefined }; readonly result: SourceOf<"SymbolConnection"> | null };
     readonly symbol: { readonly args: { readonly line: number; readonly character: number }; readonly result: SourceOf<"Symbol"> | null };
-    readonly outline: { readonly args: NoArguments; readonly result: readonly (SourceOf<"OutlineItem">)[] };
+    readonly outline: { readonly args: NoArguments; readonly result: readonly (SourceOf<"OutlineItem">)[] | null };
     readonly symbolInfo: { readonly args: { readonly line: number; readonly character: number }; readonly result: SourceOf<"SymbolInfo"> | null };
     readonly localCodeIntel: { readonly args: NoArguments; readonly result: unknown | null };
   };
@@ -826,9 +826,9 @@ export interface ObjectTypes {
   };
   readonly GitBlobLSIFData: {
     readonly hover: { readonly args: { readonly line: number; readonly character: number }; readonly result: SourceOf<"Hover"> | null };
-    readonly definitions: { readonly args: { readonly line: number; readonly character: number; readonly filter?: string | null | undefined }; readonly result: SourceOf<"LocationConnection"> };
-    readonly references: { readonly args: { readonly line: number; readonly character: number; readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly filter?: string | null | undefined }; readonly result: SourceOf<"LocationConnection"> };
-    readonly implementations: { readonly args: { readonly line: number; readonly character: number; readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly filter?: string | null | undefined }; readonly result: SourceOf<"LocationConnection"> };
+    readonly definitions: { readonly args: { readonly line: number; readonly character: number; readonly filter?: string | null | undefined }; readonly result: SourceOf<"LocationConnection"> | null };
+    readonly references: { readonly args: { readonly line: number; readonly character: number; readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly filter?: string | null | undefined }; readonly result: SourceOf<"LocationConnection"> | null };
+    readonly implementations: { readonly args: { readonly line: number; readonly character: number; readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly filter?: string | null | undefined }; readonly result: SourceOf<"LocationConnection"> | null };
   };
   readonly LocationConnection: {
     readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Location">)[] };
@@ -889,9 +889,9 @@ export interface ObjectTypes {
   readonly RepositoryComparison: {
     readonly baseRepository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> };
     readonly headRepository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> };
-    readonly range: { readonly args: NoArguments; readonly result: SourceOf<"GitRevisionRange"> };
-    readonly commits: { readonly args: { readonly first?: number | null | undefined; readonly path?: string | null | undefined }; readonly result: SourceOf<"GitCommitConnection"> };
-    readonly fileDiffs: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly paths?: readonly (string)[] | null | undefined }; readonly result: SourceOf<"FileDiffConnection"> };
+    readonly range: { readonly args: NoArguments; readonly result: SourceOf<"GitRevisionRange"> | null };
+    readonly commits: { readonly args: { readonly first?: number | null | undefined; readonly path?: string | null | undefined }; readonly result: SourceOf<"GitCommitConnection"> | null };
+    readonly fileDiffs: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly paths?: readonly (string)[] | null | undefined }; readonly result: SourceOf<"FileDiffConnection"> | null };
   };
   readonly GitRevisionRange: {
     readonly expr: { readonly args: NoArguments; readonly result: string };
@@ -902,11 +902,11 @@ export interface ObjectTypes {
     readonly mergeBase: { readonly args: NoArguments; readonly result: SourceOf<"GitObject"> | null };
   };
   readonly FileDiffConnection: {
-    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"FileDiff">)[] };
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"FileDiff">)[] | null };
     readonly totalCount: { readonly args: NoArguments; readonly result: number | null };
     readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
-    readonly diffStat: { readonly args: NoArguments; readonly result: SourceOf<"DiffStat"> };
-    readonly rawDiff: { readonly args: NoArguments; readonly result: string };
+    readonly diffStat: { readonly args: NoArguments; readonly result: SourceOf<"DiffStat"> | null };
+    readonly rawDiff: { readonly args: NoArguments; readonly result: string | null };
   };
   readonly DiffStat: {
     readonly added: { readonly args: NoArguments; readonly result: number };
@@ -918,8 +918,8 @@ export interface ObjectTypes {
     readonly newPath: { readonly args: NoArguments; readonly result: string | null };
     readonly newFile: { readonly args: NoArguments; readonly result: SourceOf<"File2"> | null };
     readonly mostRelevantFile: { readonly args: NoArguments; readonly result: SourceOf<"File2"> };
-    readonly hunks: { readonly args: NoArguments; readonly result: readonly (SourceOf<"FileDiffHunk">)[] };
-    readonly stat: { readonly args: NoArguments; readonly result: SourceOf<"DiffStat"> };
+    readonly hunks: { readonly args: NoArguments; readonly result: readonly (SourceOf<"FileDiffHunk">)[] | null };
+    readonly stat: { readonly args: NoArguments; readonly result: SourceOf<"DiffStat"> | null };
     readonly internalID: { readonly args: NoArguments; readonly result: string };
   };
   readonly FileDiffHunk: {
@@ -928,7 +928,7 @@ export interface ObjectTypes {
     readonly newRange: { readonly args: NoArguments; readonly result: SourceOf<"FileDiffHunkRange"> };
     readonly section: { readonly args: NoArguments; readonly result: string | null };
     readonly body: { readonly args: NoArguments; readonly result: string };
-    readonly highlight: { readonly args: { readonly disableTimeout: boolean; readonly isLightTheme?: boolean | null | undefined; readonly highlightLongLines: boolean | null }; readonly result: SourceOf<"HighlightedDiffHunkBody"> };
+    readonly highlight: { readonly args: { readonly disableTimeout: boolean; readonly isLightTheme?: boolean | null | undefined; readonly highlightLongLines: boolean | null }; readonly result: SourceOf<"HighlightedDiffHunkBody"> | null };
   };
   readonly HighlightedDiffHunkBody: {
     readonly aborted: { readonly args: NoArguments; readonly result: boolean };
@@ -951,16 +951,16 @@ export interface ObjectTypes {
     readonly person: { readonly args: NoArguments; readonly result: SourceOf<"Person"> };
     readonly count: { readonly args: NoArguments; readonly result: number };
     readonly repository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> };
-    readonly commits: { readonly args: { readonly first?: number | null | undefined }; readonly result: SourceOf<"GitCommitConnection"> };
+    readonly commits: { readonly args: { readonly first?: number | null | undefined }; readonly result: SourceOf<"GitCommitConnection"> | null };
   };
   readonly Search: {
     readonly results: { readonly args: NoArguments; readonly result: SourceOf<"SearchResults"> };
     readonly stats: { readonly args: NoArguments; readonly result: SourceOf<"SearchResultsStats"> };
   };
   readonly SearchResultsStats: {
-    readonly approximateResultCount: { readonly args: NoArguments; readonly result: string };
-    readonly sparkline: { readonly args: NoArguments; readonly result: readonly (number)[] };
-    readonly languages: { readonly args: NoArguments; readonly result: readonly (SourceOf<"LanguageStatistics">)[] };
+    readonly approximateResultCount: { readonly args: NoArguments; readonly result: string | null };
+    readonly sparkline: { readonly args: NoArguments; readonly result: readonly (number)[] | null };
+    readonly languages: { readonly args: NoArguments; readonly result: readonly (SourceOf<"LanguageStatistics">)[] | null };
   };
   readonly SearchResults: {
     readonly results: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SearchResult">)[] };

@@ -11,7 +11,7 @@ import { MarkupTime } from "./markup-time.js";
 /** Larger files are not read for GraphQL, whose responses are built in memory; their raw form is streamed. */
 export const fileBytesMax = 8 << 20;
 
-/** Limit on the total text of one task's files; further files are treated as too large. */
+/** Limit on the total text of one task's files; files that do not fit are treated as too large. */
 const textBytesMax = 16 << 20;
 
 /** A read fails if git shows no activity for this long. */
@@ -40,11 +40,12 @@ export async function answerReadFiles(
       else if (outcome.kind === "too-large") answers[index] = { kind: "too-large", byteCount: outcome.contentBytes };
       else {
         const file = files[index];
-        if (file.form.kind !== "attributes") textBytes += outcome.content.length;
-        answers[index] =
-          textBytes > textBytesMax
-            ? { kind: "too-large", byteCount: outcome.content.length }
-            : answerFile(file, outcome.content, time);
+        const { length } = outcome.content;
+        const ofText = file.form.kind === "attributes" ? 0 : length;
+        // A smaller file may still fit.
+        const fits = textBytes + ofText <= textBytesMax;
+        if (fits) textBytes += ofText;
+        answers[index] = fits ? answerFile(file, outcome.content, time) : { kind: "too-large", byteCount: length };
       }
     },
   );

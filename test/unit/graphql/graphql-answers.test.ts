@@ -162,7 +162,7 @@ t.test("responses", async (t) => {
       "an empty repository",
     );
     t.match(await repository("name mirrorInfo { remoteURL }"), {
-      data: { repository: null },
+      data: { repository: { name: "example.org/a", mirrorInfo: { remoteURL: null } } },
       errors: [{ message: "not authenticated", path: ["repository", "mirrorInfo", "remoteURL"] }],
     });
   });
@@ -279,7 +279,7 @@ t.test("responses", async (t) => {
       data: { repository: { commit: { blob: { byteSize: 9 << 20, path: "large" } } } },
     });
     t.match(await file("large", "content"), {
-      data: { repository: { commit: { blob: null } } },
+      data: { repository: { commit: { blob: { content: null } } } },
       errors: [{ message: /too many for this response/ }],
     });
     t.match(await file("empty", "content byteSize totalLines languages"), {
