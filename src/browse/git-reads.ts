@@ -1,5 +1,6 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import { TrawlError } from "../base/errors.js";
+import { shownPath } from "../base/path-text.js";
 import type { BlameRequest } from "../git/history/blame.js";
 import type { FoundHunk } from "../git/history/blame-stream.js";
 import type { CommitData, HistoryRequest } from "../git/history/commits.js";
@@ -165,6 +166,18 @@ export class GitReads {
     return known !== undefined ? known.entry : this.#entries.get(group, path);
   }
 
+  /** The path of the entry that a path with U+FFFD names, see `readEntries`; others as they are. */
+  async exactPath(commit: CommitSource, path: string): Promise<string> {
+    return path.includes("\ufffd") ? ((await this.entry(commit, path))?.path ?? path) : path;
+  }
+
+  /** The entry of a file. Throws `not-found` if the commit, or its mirror, no longer has it. */
+  async entryOf({ commit, path, entry }: BlobSource): Promise<EntryData> {
+    const found = entry ?? (await this.entry(commit, path));
+    if (found === null) throw new TrawlError("not-found", `${shownPath(path)} is not in commit ${commit.oid}`);
+    return found;
+  }
+
   /** A file's text or attributes. Throws if it is too large or does not exist. */
   async file(
     blob: BlobSource,
@@ -172,8 +185,7 @@ export class GitReads {
     startLine: number | undefined,
     endLine: number | undefined,
   ): Promise<FileAnswer & { kind: "file" }> {
-    const entry = blob.entry ?? (await this.entry(blob.commit, blob.path));
-    if (entry === null) throw new TrawlError("not-found", `${blob.path} is not in commit ${blob.commit.oid}`);
+    const entry = await this.entryOf(blob);
     if (entry.kind !== "file") return noText;
     const answer = await this.#files.get(String(blob.repository.record.id), {
       oid: entry.oid,
@@ -184,21 +196,22 @@ export class GitReads {
     });
     switch (answer.kind) {
       case "missing":
-        throw new TrawlError("not-found", `the mirror has no content of ${blob.path}`);
+        throw noContent(blob.path);
       case "too-large":
         throw new TrawlError(
           "bad-request",
-          `${blob.path} has ${answer.byteCount} bytes, too many for this response; read it at its raw URL`,
+          `${shownPath(blob.path)} has ${answer.byteCount} bytes, too many for this response; read it at its raw URL`,
         );
       case "file":
         break;
     }
+    if (this.#textBytes + answer.text.length > requestTextBytesMax)
+      throw new TrawlError(
+        "bad-request",
+        `${shownPath(blob.path)} does not fit: the files of this response would have more than ${requestTextBytesMax} characters in total; request fewer`,
+      );
     this.#textBytes += answer.text.length;
-    if (this.#textBytes <= requestTextBytesMax) return answer;
-    throw new TrawlError(
-      "bad-request",
-      `the files of this response have more than ${requestTextBytesMax} characters in total; request fewer`,
-    );
+    return answer;
   }
 
   /** The origin of all lines of a file, if it was streamed before. */
@@ -253,6 +266,11 @@ export class GitReads {
     entries.forEach((entry, at) => this.#cache.entries.set(`${group}/${paths[at]}`, { entry }));
     return entries;
   }
+}
+
+/** The blob of a file is missing from the mirror. */
+export function noContent(path: string): TrawlError {
+  return new TrawlError("not-found", `the mirror has no content of ${shownPath(path)}`);
 }
 
 function commitKey(repositoryId: number, oid: string): string {

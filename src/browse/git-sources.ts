@@ -1,4 +1,4 @@
-import { escapeUrlPath } from "../base/escape-url-path.js";
+import { escapeUrlPath } from "../base/path-text.js";
 import type { CommitData } from "../git/history/commits.js";
 import type { EntryData } from "../git/objects/directories.js";
 import type { RefData } from "../git/mirror/ref-list.js";

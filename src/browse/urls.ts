@@ -1,4 +1,4 @@
-import { escapeUrlPath } from "../base/escape-url-path.js";
+import { escapeUrlPath } from "../base/path-text.js";
 import { splitOnce, trimEndChars, withoutSuffix } from "../base/text.js";
 
 /** The software of a code host, as named in the GraphQL schema. */

@@ -1,3 +1,4 @@
+import { escapeUrlPart, unescapeUrlPath } from "../base/path-text.js";
 import { trimEndChars } from "../base/text.js";
 
 /** The parts of a repository URL: `/NAME[@REVISION][/-/PAGE[/PATH]]`. */
@@ -7,7 +8,7 @@ export interface PagePath {
   readonly revision: string;
   /** "" is the repository's own page. */
   readonly page: string;
-  /** What follows the page, without trailing slashes: a path, a commit, two revisions. */
+  /** What follows the page, without trailing slashes: a path as `decodePath` returns it, a commit, two revisions. */
   readonly path: string;
 }
 
@@ -19,7 +20,7 @@ const separator = "/-/";
  * which no name in git contains.
  */
 export function readPagePath(urlPath: string): PagePath | undefined {
-  const text = decoded(urlPath);
+  const text = unescapeUrlPath(urlPath);
   if (text === undefined || text.includes("\0")) return undefined;
   const [front, ...rest] = `${text.slice(1)}/`.split(separator);
   const [page = "", ...path] = rest.join(separator).split("/");
@@ -31,14 +32,6 @@ export function readPagePath(urlPath: string): PagePath | undefined {
     page,
     path: trimEndChars(path.join("/"), "/"),
   };
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
 
 type RevisionOfPage = Pick<PagePath, "name" | "revision">;
@@ -54,7 +47,7 @@ export function pageUrl(place: RevisionOfPage, page: string, path = ""): string 
 }
 
 function escapePath(path: string): string {
-  return path.split("/").map(encodeURIComponent).join("/");
+  return path.split("/").map(escapeUrlPart).join("/");
 }
 
 /** Larger files have no page: the daemon reads no larger text at once. */

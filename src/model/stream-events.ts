@@ -3,6 +3,7 @@
  * repository read. Members that are undefined are absent.
  */
 import type { ChangeSummary } from "./match-change.js";
+import { unescapeUrlPath } from "../base/path-text.js";
 import type { ShownSymbolKind } from "./symbol-kind.js";
 
 /** A location in a file or name: `offset` in bytes, `column` in code points; these and `line` are 0-based. */
@@ -72,6 +73,8 @@ export interface StreamMatch {
   readonly private?: boolean;
   readonly commit?: string;
   readonly path?: string;
+  /** The path as a URL has it, if it is not UTF-8: `path` has U+FFFD for its other bytes. */
+  readonly escapedPath?: string;
   readonly language?: string;
   readonly pathMatches?: readonly StreamRange[];
   /** The one or the other, as the client asked. */
@@ -92,6 +95,11 @@ export interface StreamMatch {
   readonly message?: string;
   readonly content?: string;
   readonly ranges?: readonly (readonly [number, number, number])[];
+}
+
+/** The path of a file, as `decodePath` returns it. */
+export function pathOfMatch({ path = "", escapedPath }: StreamMatch): string {
+  return (escapedPath === undefined ? undefined : unescapeUrlPath(escapedPath)) ?? path;
 }
 
 /** An element of a `filters` event: a suggestion for narrowing a search. */

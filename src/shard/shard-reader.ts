@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { lastAtMost, lowerBoundBy } from "../base/sorted-search.js";
 import { isPlainText } from "../base/bytes.js";
 import { documentSections, shardFormat, unitBytes, unpackLanguage, type Section } from "./format.js";
@@ -56,6 +57,7 @@ export class ShardReader {
   readonly #sections: SectionReader<Section>;
   /** Whether all paths are plain; undefined before this has been computed. */
   #hasPlainPaths: boolean | undefined;
+  #hasUtf8Paths: boolean | undefined;
 
   constructor(id: number, bytes: Uint8Array) {
     const sections = new SectionReader(shardFormat, id, bytes);
@@ -138,6 +140,17 @@ export class ShardReader {
   isPlainPath(document: number): boolean {
     this.#hasPlainPaths ??= isPlainText(this.paths);
     return this.#hasPlainPaths || isPlainText(this.path(document));
+  }
+
+  /** Whether the path is UTF-8. */
+  isUtf8Path(document: number): boolean {
+    return this.hasUtf8Paths || isUtf8(this.path(document));
+  }
+
+  /** Whether all paths are UTF-8, which is the case in nearly all shards. */
+  get hasUtf8Paths(): boolean {
+    this.#hasUtf8Paths ??= isUtf8(this.paths);
+    return this.#hasUtf8Paths;
   }
 
   /** The path if it is plain, so that its characters are its bytes; otherwise undefined. */

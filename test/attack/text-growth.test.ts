@@ -3,7 +3,7 @@
  * single character and every pair of characters repeated: none takes long. `PAIRS=all` tries all pairs (half an hour);
  * otherwise some of them, by a fixed seed.
  */
-import { escapeUrlPath } from "../../src/base/escape-url-path.js";
+import { escapeUrlPath } from "../../src/base/path-text.js";
 import t from "tap";
 import { readCredential, readSession } from "../../src/account/sign-in/credential.js";
 import { checkEmail, checkName, readLifetime } from "../../src/account/identity/validation.js";

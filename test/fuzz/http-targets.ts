@@ -1,4 +1,4 @@
-import { escapeUrlPath } from "../../src/base/escape-url-path.js";
+import { escapeUrlPath } from "../../src/base/path-text.js";
 import { readCredential, readSession } from "../../src/account/sign-in/credential.js";
 import { SseDecoder } from "../../src/cli/sse-decoder.js";
 import { parseRemoteUrl, redactUrl } from "../../src/git/mirror/remote-url.js";

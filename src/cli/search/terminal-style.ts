@@ -1,4 +1,5 @@
-import type { StreamMatch } from "../../model/stream-events.js";
+import { escapeUrlPart } from "../../base/path-text.js";
+import { pathOfMatch, type StreamMatch } from "../../model/stream-events.js";
 
 /** Colours as ripgrep and git use them: parameters of the escape sequence that selects them. */
 export const colour = {
@@ -37,12 +38,10 @@ export function findPage(match: StreamMatch, line?: number): string {
   const at = match.branches?.[0] ? `${repository}@${escapeNames(match.branches[0])}` : repository;
   if (match.path === undefined) return at;
   const kind = match.path.endsWith("/") ? "tree" : "blob";
-  return `${at}/-/${kind}/${escapeNames(match.path)}${line === undefined ? "" : `?L${line}`}`;
+  return `${at}/-/${kind}/${escapeNames(pathOfMatch(match))}${line === undefined ? "" : `?L${line}`}`;
 }
 
 /** What remains are characters that may stand in a URL, so that nothing can end the escape sequence. */
 function escapeNames(names: string): string {
-  // A lone surrogate, which is no character, cannot be escaped.
-  const wellFormed = names.replace(/[\ud800-\udfff]/gu, "\ufffd");
-  return wellFormed.split("/").map(encodeURIComponent).join("/");
+  return names.split("/").map(escapeUrlPart).join("/");
 }

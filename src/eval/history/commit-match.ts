@@ -1,5 +1,5 @@
 import { uninitializedBytes } from "../../base/bytes.js";
-import { escapeUrlPath } from "../../base/escape-url-path.js";
+import { escapeUrlPath } from "../../base/path-text.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
 import type { HistoryKind } from "../../query/plan/history-plan.js";
 import type { RepositorySummary } from "../../protocol/repository-summaries.js";

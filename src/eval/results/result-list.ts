@@ -84,6 +84,12 @@ export class ResultList {
     return { from: this.#words[at + resultWords.tailFrom], to: this.#words[at + resultWords.tailTo] };
   }
 
+  setTail(result: number, tail: FragmentSpan): void {
+    const at = result * resultWordCount;
+    this.#words[at + resultWords.tailFrom] = tail.from;
+    this.#words[at + resultWords.tailTo] = tail.to;
+  }
+
   /** The last result has rows up to this one, of which none is written, because another result has the same ones. */
   omitRows(rowTo: number): void {
     this.#omittedRows.set(this.count - 1, rowTo);

@@ -1,3 +1,4 @@
+import { decodePath, escapeUrlPath } from "../../base/path-text.js";
 import { shownSymbolKind } from "../../model/symbol-kind.js";
 import type { RepositorySummary } from "../../protocol/repository-summaries.js";
 import type { RevisionChoice } from "../../protocol/search-options.js";
@@ -116,7 +117,7 @@ export class ResultTemplates {
   /** How addresses of the template's files begin. */
   link(template: ResultTemplate): FragmentSpan {
     const { summary, typed } = template;
-    const start = `/${summary.name}${typed === "" ? "" : `@${typed}`}/-/blob/`;
+    const start = `/${escapeUrlPath(summary.name)}${typed === "" ? "" : `@${escapeUrlPath(typed)}`}/-/blob/`;
     template.link ??= this.#addText(JSON.stringify(start).slice(1, -1));
     return template.link;
   }
@@ -139,9 +140,10 @@ export class ResultTemplates {
   ending(document: number, group: ContentGroup | undefined): FragmentSpan {
     const language = unpackLanguage((this.#reader as ShardReader).documentInfo[document]);
     const [start, end] = this.endingStarts.subarray(language, language + 2);
-    if (this.#debug === undefined && group === undefined) return { from: start, to: end };
+    const path = this.#membersOfPath(document);
+    if (this.#debug === undefined && group === undefined && path === "") return { from: start, to: end };
     const debug = this.#debug === undefined ? "" : `,"debug":${JSON.stringify(this.#debug)}`;
-    const members = debug + membersOfGroup(group);
+    const members = path + debug + membersOfGroup(group);
     const key = `${language}${members}`;
     const known = this.#groupEndings.get(key);
     if (known !== undefined) return known;
@@ -151,6 +153,14 @@ export class ResultTemplates {
     const span = { from, to: this.#fragments.length };
     this.#groupEndings.set(key, span);
     return span;
+  }
+
+  /** What a client needs to name a file whose path is not UTF-8. */
+  #membersOfPath(document: number): string {
+    const reader = this.#reader as ShardReader;
+    return reader.isUtf8Path(document)
+      ? ""
+      : `,"escapedPath":${JSON.stringify(escapeUrlPath(decodePath(reader.path(document))))}`;
   }
 
   /** How results in language i end is the range `[starts[i], starts[i + 1])` of the fragments. */

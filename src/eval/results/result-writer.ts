@@ -154,8 +154,19 @@ export class ResultWriter {
     this.#hasTally = true;
     this.listed.addCounts(this.#tally);
     results.keepRows(this.limits.show(this.listed.matchCount));
+    this.#endForeignPaths();
     const { rowFrom, rowTo } = results.rowsOf(Math.max(0, results.count - 1));
     return { count, shownCount: results.count, shownRows: rowTo - rowFrom };
+  }
+
+  /** The kernel has listed results with the endings of their languages only. */
+  #endForeignPaths(): void {
+    const reader = this.#reader as ShardReader;
+    if (reader.hasUtf8Paths) return;
+    for (let i = 0; i < this.#results.count; i++) {
+      const document = this.listed.documents[i];
+      if (!reader.isUtf8Path(document)) this.#results.setTail(i, this.#templates.ending(document, undefined));
+    }
   }
 
   /** Adds a document that an earlier slice has counted; at most `rowCountMax` of its rows are written. */

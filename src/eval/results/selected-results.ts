@@ -1,3 +1,4 @@
+import { decodePath, escapeUrlPath, isForeignPath, shownPath } from "../../base/path-text.js";
 import type { SelectedResult } from "../../protocol/result-batch.js";
 import { commitOfChoice } from "../choice-commit.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
@@ -24,8 +25,9 @@ export function selectResults(
     case "repo":
       return [{ ...common, kind: "repository", key: repositoryKey, json: "" }];
     case "file.directory": {
-      const directory = directoryName(reader.path(source.document).toString());
-      const json = `{"type":"path","path":${JSON.stringify(directory)}${members().toString()}}`;
+      const directory = directoryName(decodePath(reader.path(source.document)));
+      const escaped = isForeignPath(directory) ? `,"escapedPath":${JSON.stringify(escapeUrlPath(directory))}` : "";
+      const json = `{"type":"path","path":${JSON.stringify(shownPath(directory))}${members().toString()}${escaped}}`;
       return [{ ...common, kind: "directory", key: `${repositoryKey}:${directory}`, json }];
     }
     case "file.owners": {

@@ -4,7 +4,7 @@ import { isOid } from "../mirror/refs.js";
 import { readLimits } from "../run/child-limits.js";
 import { historyEnvironment } from "../run/environment.js";
 import { GitChild, type StopSignal } from "../run/run.js";
-import type { BlameHunk } from "./blame.js";
+import { unquotePath, type BlameHunk } from "./blame.js";
 
 /** Lines of the blamed file with the same origin. */
 export type FoundHunk = Omit<BlameHunk, "byteCount">;
@@ -75,7 +75,7 @@ export class IncrementalBlame {
       commit,
       startLine: Number(startLine),
       lineCount: Number(lineCount),
-      path: line.slice(pathPrefix.length),
+      path: unquotePath(line.slice(pathPrefix.length)),
     };
   }
 }

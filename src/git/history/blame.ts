@@ -1,4 +1,5 @@
 import { assert } from "../../base/assert.js";
+import { decodePath } from "../../base/path-text.js";
 import { localCommand } from "../objects/objects.js";
 import { isOid } from "../mirror/refs.js";
 import { runGit, type StopSignal } from "../run/run.js";
@@ -93,12 +94,33 @@ export function parseBlame(output: Buffer): BlameHunk[] {
       if (header?.groups?.["oid"] !== undefined) {
         commit = header.groups["oid"];
         line = Number(header.groups["line"]);
-      } else if (header?.groups?.["path"] !== undefined) pathOf.set(commit, header.groups["path"]);
+      } else if (header?.groups?.["path"] !== undefined) pathOf.set(commit, unquotePath(header.groups["path"]));
     }
     start = end + 1;
   }
   return hunks;
 }
+
+/** A path as git prints it: in quotes, with escape sequences, if it has bytes other than printable ASCII, or quotes. */
+export function unquotePath(text: string): string {
+  if (!text.startsWith('"')) return text;
+  const bytes: number[] = [];
+  for (const [, octal, letter, plain] of text.slice(1, -1).matchAll(/\\([0-7]{3})|\\(.)|([^\\]+)/gs)) {
+    if (octal !== undefined) bytes.push(Number.parseInt(octal, 8));
+    else bytes.push(...Buffer.from(plain ?? escapes.get(letter) ?? letter));
+  }
+  return decodePath(Uint8Array.from(bytes));
+}
+
+const escapes = new Map([
+  ["a", "\x07"],
+  ["b", "\b"],
+  ["f", "\f"],
+  ["n", "\n"],
+  ["r", "\r"],
+  ["t", "\t"],
+  ["v", "\v"],
+]);
 
 const headerPattern = /^(?:(?<oid>[0-9a-f]{40,64}) \d+ (?<line>\d+)|filename (?<path>.*))/;
 const lineFeed = 10;

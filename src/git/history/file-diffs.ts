@@ -1,4 +1,5 @@
 import { assert } from "../../base/assert.js";
+import { decodePath } from "../../base/path-text.js";
 import { localCommand } from "../objects/objects.js";
 import { isOid } from "../mirror/refs.js";
 import { runGit, type StopSignal } from "../run/run.js";
@@ -88,7 +89,7 @@ export async function readDiff(
 /** Parses the list of changed files, a zero byte, and their patches. */
 export function parseDiff(output: Buffer): DiffData {
   const rawEnd = endOfRaw(output);
-  const files = parseRaw(output.toString("utf8", 0, rawEnd));
+  const files = parseRaw(decodePath(output.subarray(0, rawEnd)));
   const patch = output.toString("utf8", Math.min(output.length, rawEnd + 1));
   return { files: withHunks(files, patch), patch };
 }
@@ -192,8 +193,7 @@ export async function countFileLines(
     exitCodes: [],
   });
   return new Map(
-    stdout
-      .toString("utf8")
+    decodePath(stdout)
       .split("\0")
       .flatMap((record) => {
         const [added, , path] = record.split("\t");

@@ -1,25 +1,35 @@
 import { assert } from "../../base/assert.js";
+import { decodePath, shownPath } from "../../base/path-text.js";
 import { localCommand } from "./objects.js";
 import { isOid } from "../mirror/refs.js";
 import { runGit, type StopSignal } from "../run/run.js";
 
 /** A file, directory or submodule of a commit. */
 export interface EntryData {
-  /** From the root; "" is the root itself. */
+  /** From the root, as `decodePath` returns it; "" is the root itself. */
   readonly path: string;
   readonly kind: "directory" | "file" | "submodule";
   readonly mode: number;
   readonly oid: string;
-  /** Size of a file; 0 for other entries. */
+  /** Size of a file, -1 if the mirror lacks its blob; 0 for other entries. */
   readonly byteCount: number;
 }
 
 /** The whole tree. */
 const rootEntry: EntryData = { path: "", kind: "directory", mode: 0o040000, oid: "", byteCount: 0 };
 
+/** Limit on the paths of one process, whose arguments the system limits; a longer path cannot be asked for. */
+const argumentBytesMax = 64 << 10;
+
+/** Limit on the directories that one request lists for paths with U+FFFD. */
+const searchedDirectoriesMax = 64;
+
+const replacement = "\ufffd";
+
 /**
  * The entries at these paths, null if there is none, in the order of the request. A path has no leading or trailing
- * slash; "" is the root. Throws `git` if the mirror is damaged, `cancelled` if stopped.
+ * slash; "" is the root. A path with U+FFFD that is not in the commit names the only entry that is shown like that, see
+ * `shownPath`. Throws `git` if the mirror is damaged, `cancelled` if stopped.
  */
 export async function readEntries(
   directory: string,
@@ -28,10 +38,67 @@ export async function readEntries(
   stop: StopSignal,
 ): Promise<(EntryData | null)[]> {
   assert(isOid(commit), "a tree is read by oid");
-  const wanted = paths.filter((path) => path !== "" && isPlain(path));
-  const found = wanted.length === 0 ? [] : await list(directory, commit, [], wanted, stop);
-  const byPath = new Map(found.map((entry) => [entry.path, entry]));
-  return paths.map((path) => (path === "" ? rootEntry : (byPath.get(path) ?? null)));
+  const byPath = new Map<string, EntryData>([["", rootEntry]]);
+  for (const wanted of argumentLists(new Set(paths.filter((path) => path !== "" && isPlain(path))))) {
+    // Otherwise a directory is omitted if something below it is wanted too.
+    for (const entry of await list(directory, commit, ["-t"], wanted, stop)) byPath.set(entry.path, entry);
+  }
+  const search = new ShownPathSearch((path) => listDirectory(directory, commit, path, false, stop));
+  const found: (EntryData | null)[] = [];
+  for (const path of paths)
+    found.push(byPath.get(path) ?? (path.includes(replacement) && isPlain(path) ? await search.find(path) : null));
+  return found;
+}
+
+function argumentLists(paths: Iterable<string>): string[][] {
+  const lists: string[][] = [];
+  let byteCount = argumentBytesMax;
+  for (const path of paths) {
+    const length = Buffer.byteLength(path) + 1;
+    if (length > argumentBytesMax) continue;
+    byteCount += length;
+    if (byteCount > argumentBytesMax) {
+      lists.push([]);
+      byteCount = length;
+    }
+    lists.at(-1)?.push(path);
+  }
+  return lists;
+}
+
+/** Finds entries by their path with U+FFFD for what is not UTF-8, as answers show it. */
+class ShownPathSearch {
+  readonly #list: (path: string) => Promise<readonly EntryData[]>;
+  readonly #listings = new Map<string, readonly EntryData[]>();
+
+  constructor(list: (path: string) => Promise<readonly EntryData[]>) {
+    this.#list = list;
+  }
+
+  /** Null too if several entries are shown like that. */
+  async find(path: string): Promise<EntryData | null> {
+    const parts = path.split("/");
+    let found: readonly EntryData[] = [rootEntry];
+    for (const part of parts) {
+      const below: EntryData[] = [];
+      for (const { path, kind } of found) {
+        if (kind !== "directory") continue;
+        const prefix = path === "" ? "" : `${path}/`;
+        for (const entry of await this.#entries(path))
+          if (shownPath(entry.path.slice(prefix.length)) === part) below.push(entry);
+      }
+      found = below;
+    }
+    return found.length === 1 ? found[0] : null;
+  }
+
+  async #entries(path: string): Promise<readonly EntryData[]> {
+    const known = this.#listings.get(path);
+    if (known !== undefined) return known;
+    const entries = this.#listings.size < searchedDirectoriesMax ? await this.#list(path) : [];
+    this.#listings.set(path, entries);
+    return entries;
+  }
 }
 
 /**
@@ -60,7 +127,7 @@ export async function listFileNames(directory: string, commit: string, stop: Sto
     args: [`--git-dir=${directory}`, "ls-tree", "-r", "-z", "--name-only", "--full-tree", "--end-of-options", commit],
     exitCodes: [],
   });
-  return stdout.toString("utf8").split("\0").slice(0, -1);
+  return decodePath(stdout).split("\0").slice(0, -1);
 }
 
 /** Whether it can be a path in a tree: no `..`, no empty components, nothing that cannot be passed to git. */
@@ -94,7 +161,7 @@ async function list(
     ],
     exitCodes: [],
   });
-  return stdout.toString("utf8").split("\0").flatMap(parseEntry);
+  return decodePath(stdout).split("\0").flatMap(parseEntry);
 }
 
 /** `MODE TYPE OID SIZE\tPATH`. */
@@ -109,7 +176,8 @@ export function parseEntry(record: string): EntryData[] {
       kind,
       mode: Number.parseInt(mode, 8),
       oid,
-      byteCount: size === "-" ? 0 : Number(size),
+      // git writes `BAD` for a blob that it does not find.
+      byteCount: size === "-" ? 0 : /^\d+$/.test(size) ? Number(size) : -1,
     },
   ];
 }

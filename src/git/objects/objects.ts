@@ -23,7 +23,7 @@ export interface TreeEntry {
   /** See `fileMode`; old repositories contain others, such as 0o100664. */
   readonly mode: number;
   readonly oid: string;
-  /** Size of the blob in bytes; -1 if it was not requested, and for a gitlink. */
+  /** Size of the blob in bytes; -1 if it was not requested, for a gitlink, and if the mirror lacks the blob. */
   readonly size: number;
   /** From the root, with slashes; the bytes as they are in the repository. Shares memory with other entries. */
   readonly path: Buffer;
@@ -267,10 +267,10 @@ class ModeReader {
   }
 }
 
-/** The size of a gitlink is `-`. */
+/** The size of a gitlink is `-`, and that of a blob that the mirror lacks is `BAD`. */
 function parseSize(text: string): number {
   const trimmed = text.trim();
-  return trimmed === "-" ? -1 : Number(trimmed);
+  return /^\d+$/.test(trimmed) ? Number(trimmed) : -1;
 }
 
 function malformed(command: string): TrawlError {

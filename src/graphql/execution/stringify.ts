@@ -10,12 +10,21 @@ const sliceMs = 5;
  */
 const itemsAtOnce = 4000;
 
+/** Unpaired surrogates, which `JSON.stringify` escapes, in JSON: other escape sequences are matched too. */
+const surrogate = /\\(?:u(d[89a-f][0-9a-f]{2})|.)/g;
+
+/** JSON of characters only: many clients refuse an unpaired surrogate. */
+function toJson(value: unknown): string {
+  const json = JSON.stringify(value);
+  return json?.includes("\\ud") ? json.replace(surrogate, (all, unpaired) => (unpaired ? "\ufffd" : all)) : json;
+}
+
 /**
- * The JSON of a value, as written by `JSON.stringify`: of a small value as text, which the socket accepts directly. For
+ * The JSON of a value, as written by `JSON.stringify`, with U+FFFD for unpaired surrogates: of a small value as text, which the socket accepts directly. For
  * a large value, it yields every few milliseconds, because the main thread serves all clients.
  */
 export async function stringify(value: unknown): Promise<string | Uint8Array> {
-  if (isSmall(value)) return JSON.stringify(value);
+  if (isSmall(value)) return toJson(value);
   const writer = new PieceWriter();
   await writer.write(value, 0);
   return writer.bytes();
@@ -36,7 +45,7 @@ class PieceWriter {
 
   async write(value: unknown, depth: number): Promise<void> {
     if (typeof value !== "object" || value === null || depth > depthMax || isSmall(value)) {
-      this.#text += JSON.stringify(value);
+      this.#text += toJson(value);
       if (monotonicMs() > this.#restAtMs) await this.#rest();
       return;
     }

@@ -1,4 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
+import { shownPath } from "../../base/path-text.js";
 import { offsetPageInfo, pageLength, skipCount } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { CommitData } from "../../git/history/commits.js";
@@ -38,7 +39,7 @@ export const commit: ResolversOf<"GitCommit"> = {
       commit: oid,
       countMax: fileNamesMax,
     });
-    return names;
+    return names.map(shownPath);
   },
   blob: (source, { path }, context) => fileAt(source, path, context),
   file: (source, { path }, context) => fileAt(source, path, context),
@@ -56,7 +57,7 @@ export const commit: ResolversOf<"GitCommit"> = {
       without: [],
       messageText: args.query ?? "",
       author: "",
-      path,
+      path: await context.git.exactPath(source, path),
       follow: args.follow ?? false,
       after: args.after ?? "",
       before: args.before ?? "",

@@ -1,3 +1,4 @@
+import { encodePath, shownPath } from "../../base/path-text.js";
 import { offsetPageInfo, pageLength, skipCount } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { BlobSource, CommitSource, ObjectSource, RevisionSource } from "../../browse/git-sources.js";
@@ -75,15 +76,15 @@ export const fileDiffs: ResolversOf<"FileDiffConnection"> = {
 };
 
 export const fileDiff: ResolversOf<"FileDiff"> = {
-  oldPath: ({ data }) => data.oldPath,
+  oldPath: ({ data }) => data.oldPath && shownPath(data.oldPath),
   oldFile: (source) => oldFile(source),
-  newPath: ({ data }) => data.newPath,
+  newPath: ({ data }) => data.newPath && shownPath(data.newPath),
   newFile: (source) => newFile(source),
   mostRelevantFile: (source) =>
     newFile(source) ?? oldFile(source) ?? new BlobSource(source.newCommit, "", undefined, undefined),
   hunks: ({ data }) => data.hunks.map((hunk) => ({ data: hunk, path: data.newPath ?? data.oldPath ?? "" })),
   stat: ({ data }) => ({ added: data.addedCount, deleted: data.deletedCount }),
-  internalID: ({ data }) => Buffer.from(`${data.oldPath ?? ""}\0${data.newPath ?? ""}`).toString("base64"),
+  internalID: ({ data }) => Buffer.from(encodePath(`${data.oldPath ?? ""}\0${data.newPath ?? ""}`)).toString("base64"),
 };
 
 export const fileDiffHunk: ResolversOf<"FileDiffHunk"> = {

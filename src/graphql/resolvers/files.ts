@@ -1,4 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
+import { shownPath } from "../../base/path-text.js";
 import { readBlame } from "../../browse/blame.js";
 import { offsetPageInfo, pageLength, skipCount } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
@@ -10,6 +11,7 @@ import {
   commitSubject,
   TreeSource,
 } from "../../browse/git-sources.js";
+import { noContent } from "../../browse/git-reads.js";
 import { HighlightSource } from "../../browse/highlight-source.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
 import { blobOwnership } from "./ownership.js";
@@ -20,6 +22,8 @@ import { unfilteredHistory } from "../../protocol/git-messages.js";
 const entriesMax = 20_000;
 
 export const tree: ResolversOf<"GitTree"> = {
+  path: ({ path }) => shownPath(path),
+  name: ({ name }) => shownPath(name),
   directories: async (source, { first, recursive }, context) =>
     (await listing(source, first, recursive, ["directory"], context)).filter((entry) => entry instanceof TreeSource),
   files: async (source, { first, recursive }, context) =>
@@ -38,10 +42,15 @@ export const tree: ResolversOf<"GitTree"> = {
 };
 
 export const blob: ResolversOf<"GitBlob"> = {
+  path: ({ path }) => shownPath(path),
+  name: ({ name }) => shownPath(name),
   content: async (source, { startLine, endLine }, { git }) =>
     (await git.file(source, { kind: "text" }, startLine ?? undefined, endLine ?? undefined)).text,
-  byteSize: async (source, _, { git }) =>
-    (source.entry ?? (await git.entry(source.commit, source.path)))?.byteCount ?? 0,
+  byteSize: async (source, _, { git }) => {
+    const { byteCount } = await git.entryOf(source);
+    if (byteCount < 0) throw noContent(source.path);
+    return byteCount;
+  },
   totalLines: async (source, _, { git }) =>
     (await git.file(source, { kind: "attributes" }, undefined, undefined)).lineCount,
   binary: async (source, _, { git }) => (await git.file(source, { kind: "attributes" }, undefined, undefined)).isBinary,
@@ -56,7 +65,12 @@ export const blob: ResolversOf<"GitBlob"> = {
       );
     const lines = await readBlame(
       source.commit,
-      { path: source.path, startLine, endLine, ignoreWhitespace: ignoreWhitespace ?? false },
+      {
+        path: await context.git.exactPath(source.commit, source.path),
+        startLine,
+        endLine,
+        ignoreWhitespace: ignoreWhitespace ?? false,
+      },
       context,
     );
     return lines.map(({ commit, data, path, ...range }) => ({
@@ -65,7 +79,7 @@ export const blob: ResolversOf<"GitBlob"> = {
       author: signatureSource(data.author),
       message: commitSubject(data.message),
       commit,
-      filename: path,
+      filename: shownPath(path),
     }));
   },
   highlight: async (source, { startLine, endLine, format, highlightLongLines, disableTimeout }, { git }) => {
@@ -78,19 +92,19 @@ export const blob: ResolversOf<"GitBlob"> = {
     return new HighlightSource(file.text, file.aborted);
   },
   submodule: async (source, _, { git }) => {
-    const entry = source.entry ?? (await git.entry(source.commit, source.path));
-    if (entry?.kind !== "submodule") return null;
+    const entry = await git.entryOf(source);
+    if (entry.kind !== "submodule") return null;
     const { urls } = await git.run({
       kind: "read-submodules",
       repositoryId: source.repository.record.id,
       commit: source.commit.oid,
     });
-    return { url: urls.get(source.path) ?? "", commit: entry.oid, path: source.path };
+    return { url: urls.get(entry.path) ?? "", commit: entry.oid, path: shownPath(entry.path) };
   },
   isSingleChild: (source, _, context) => isSingleChild(source, context),
   lfs: async (source, _, { git }) => {
-    const entry = source.entry ?? (await git.entry(source.commit, source.path));
-    if (entry?.kind !== "file" || entry.byteCount > lfsBytesMax) return null;
+    const entry = await git.entryOf(source);
+    if (entry.kind !== "file" || entry.byteCount < 0 || entry.byteCount > lfsBytesMax) return null;
     const size = lfsPointer.exec((await git.file(source, { kind: "text" }, undefined, undefined)).text)?.[1];
     return size === undefined ? null : { byteSize: size };
   },
@@ -174,12 +188,12 @@ async function pathHistory(
   const commits = await git.history(commit.repository, {
     ...unfilteredHistory,
     from: [commit.oid],
-    path,
+    path: await git.exactPath(commit, path),
     skipCount: skipped,
     countMax: countMax + 1,
   });
   const nodes = commits
     .slice(0, countMax)
-    .map(({ oid }) => ({ commit: new CommitSource(commit.repository, oid, undefined), path }));
+    .map(({ oid }) => ({ commit: new CommitSource(commit.repository, oid, undefined), path: shownPath(path) }));
   return { nodes, pageInfo: offsetPageInfo(skipped, nodes.length, commits.length > countMax) };
 }

@@ -2,7 +2,13 @@ import { BlobSource, CommitSource, ObjectSource, RevisionSource } from "../../br
 import { fencedMarkdown, linksMarkdown } from "../../browse/markdown.js";
 import type { RepositorySource } from "../../browse/repository-source.js";
 import { SymbolSource } from "./symbol-source.js";
-import type { ChunkMatch, StreamLocation, StreamMatch, StreamRange } from "../../model/stream-events.js";
+import {
+  pathOfMatch,
+  type ChunkMatch,
+  type StreamLocation,
+  type StreamMatch,
+  type StreamRange,
+} from "../../model/stream-events.js";
 
 /** A file with matches. */
 export class FileMatchSource {
@@ -18,7 +24,7 @@ export class FileMatchSource {
 
   constructor(repository: RepositorySource, revision: string, match: StreamMatch) {
     const oid = match.commit ?? "";
-    this.file = new BlobSource(new CommitSource(repository, oid, revision), match.path ?? "", undefined, undefined);
+    this.file = new BlobSource(new CommitSource(repository, oid, revision), pathOfMatch(match), undefined, undefined);
     this.revSpec =
       revision === "" ? null : new RevisionSource(revision, new ObjectSource(repository, oid, true, revision));
     this.#match = match;

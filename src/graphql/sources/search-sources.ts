@@ -2,7 +2,7 @@ import { TrawlError } from "../../base/errors.js";
 import { lineBytesUnlimited, type ReceiptMode } from "../../model/search-request.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { toRepositorySource, RepositorySource } from "../../browse/repository-source.js";
-import type { StreamMatch } from "../../model/stream-events.js";
+import { pathOfMatch, type StreamMatch } from "../../model/stream-events.js";
 import { ReceiptSource } from "./receipt-source.js";
 import { SearchCollector, type Collected } from "./search-collector.js";
 import { FileMatchSource, CommitMatchSource } from "./match-sources.js";
@@ -203,7 +203,7 @@ function groupResults(
     else if (match.type === "commit") results.push(new CommitMatchSource(repository, match));
     else if (match.path !== undefined) {
       // A file with many matches is sent as several match objects.
-      const key = `${match.repositoryID}@${revision}:${match.path}`;
+      const key = `${match.repositoryID}@${revision}:${pathOfMatch(match)}`;
       const known = fileOf.get(key);
       if (known !== undefined) {
         known.add(match);

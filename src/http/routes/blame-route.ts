@@ -1,4 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
+import { shownPath } from "../../base/path-text.js";
 import { FairSemaphore, shareLimits } from "../../base/fair-semaphore.js";
 import { streamOrigins, type OriginOfLines } from "../../browse/blame-stream.js";
 import { commitSubject } from "../../browse/git-sources.js";
@@ -33,11 +34,12 @@ export function blameHandler(content: ContentServices, events: EventServices, sh
     if (request.method === "HEAD") return refuseHead(response);
     const pagePath = readPagePath(request.path.slice(root.length));
     if (pagePath === undefined)
-      return response.reply(400, plainText, "the path is not percent-encoded UTF-8, or contains a zero byte\n");
+      return response.reply(400, plainText, "the path is not percent-encoded, or contains a zero byte\n");
     if (pagePath.page !== "stream") return response.reply(404, plainText, "no route\n");
     await withContext(content, { request, response, viewer }, {}, async (context) => {
       const { commit, entry } = await findEntry(context, pagePath);
-      if (entry.kind !== "file") throw new TrawlError("not-found", `${JSON.stringify(entry.path)} is not a file`);
+      if (entry.kind !== "file")
+        throw new TrawlError("not-found", `${JSON.stringify(shownPath(entry.path))} is not a file`);
       const release = await takePermit(permits, context.client, "files to blame", response, {});
       if (release === undefined) return;
       try {
@@ -96,7 +98,7 @@ function shownHunk({ startLine, endLine, commit, data: { author, message, parent
     endLine,
     author: { Name: author.name, Email: author.email, Date: author.date },
     message: commitSubject(message),
-    filename: path,
+    filename: shownPath(path),
     commit: { parents, url: commit.canonicalURL.slice(1) },
   };
 }

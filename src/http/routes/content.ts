@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { TrawlError } from "../../base/errors.js";
+import { shownPath } from "../../base/path-text.js";
 import type { EntryData } from "../../git/objects/directories.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { CommitSource } from "../../browse/git-sources.js";
@@ -74,7 +75,7 @@ export async function findEntry(context: RequestContext, { name, revision, path 
   if (entry !== null) return { commit, entry };
   throw new TrawlError(
     "not-found",
-    `there is nothing at ${JSON.stringify(path)} in ${repository.name} at commit ${commit.oid}`,
+    `there is nothing at ${JSON.stringify(shownPath(path))} in ${repository.name} at commit ${commit.oid}`,
   );
 }
 

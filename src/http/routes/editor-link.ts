@@ -1,4 +1,4 @@
-import { escapeUrlPath } from "../../base/escape-url-path.js";
+import { escapeUrlPath } from "../../base/path-text.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { nameOfCloneUrl, repositoryUrl } from "../../browse/urls.js";
 import { escapeRegexp } from "../../base/escape-regexp.js";

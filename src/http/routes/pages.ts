@@ -76,8 +76,7 @@ async function sitePage(
   pagePath: PagePath | undefined,
 ): Promise<void> {
   const { request, response } = visit;
-  if (pagePath === undefined)
-    return reply(response, 400, "the path is not percent-encoded UTF-8, or contains a zero byte");
+  if (pagePath === undefined) return reply(response, 400, "the path is not percent-encoded, or contains a zero byte");
   if (request.path.startsWith("/-/")) return instancePage(visit, services);
   const page = findSitePage(request);
   if (page !== undefined) return reply(response, 200, page);

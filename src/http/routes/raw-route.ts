@@ -1,7 +1,9 @@
 import { openArchive, openBlob, type ArchiveFormat } from "../../git/objects/content.js";
+import { noContent } from "../../browse/git-reads.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { CommitSource } from "../../browse/git-sources.js";
 import { TrawlError } from "../../base/errors.js";
+import { shownPath } from "../../base/path-text.js";
 import { FairSemaphore, shareLimits } from "../../base/fair-semaphore.js";
 import { clientKey } from "../../model/client.js";
 import { sendOutput, type OutputRange, type ReadingLimits } from "../stream/child-output.js";
@@ -76,9 +78,10 @@ export function rawHandler(services: ContentServices, sharePercent: number): Raw
         return response.reply(
           404,
           { ...plainText, ...headers },
-          `${entry.path} is a submodule, at commit ${entry.oid} of another repository\n`,
+          `${shownPath(entry.path)} is a submodule, at commit ${entry.oid} of another repository\n`,
         );
       }
+      if (entry.byteCount < 0) throw noContent(entry.path);
       const format = negotiateFormat(request);
       if (format !== "text") return sendArchive(services, archives, answer, found, format);
       return entry.kind === "file" ? sendFile(services, files, answer, found) : sendDirectory(answer, found);

@@ -27,7 +27,8 @@ export const repositoryPages: ReadonlyMap<string, Page> = new Map(
     },
     commits: async (context, { name, revision, path }) => {
       const commit = await resolveCommit(context, findRepository(context, name), revision);
-      const history = { ...unfilteredHistory, from: [commit.oid], path, countMax: listLengthMax };
+      const exact = await context.git.exactPath(commit, path);
+      const history = { ...unfilteredHistory, from: [commit.oid], path: exact, countMax: listLengthMax };
       const commits = await context.git.history(commit.repository, history);
       return lines(
         commits.map(

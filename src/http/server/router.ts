@@ -1,4 +1,5 @@
 import { assert } from "../../base/assert.js";
+import { unescapeUrlPath } from "../../base/path-text.js";
 
 /**
  * Finds the route of a request. A pattern is a path in which words in capitals match any non-empty text, including
@@ -52,11 +53,13 @@ function match<Route>(
   if (names.length === 0) return pattern === path ? noParams : undefined;
   const captured = captures(texts, path);
   if (captured === undefined) return undefined;
-  try {
-    return Object.fromEntries(names.map((name, at) => [name, decodeURIComponent(captured[at] ?? "")]));
-  } catch {
-    return undefined;
+  const params: Record<string, string> = {};
+  for (const [at, name] of names.entries()) {
+    const text = unescapeUrlPath(captured[at] ?? "");
+    if (text === undefined) return undefined;
+    params[name] = text;
   }
+  return params;
 }
 
 /** The texts between the fixed texts, matched from left to right; undefined if one would be empty. */

@@ -1,4 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
+import { shownPath } from "../../base/path-text.js";
 import type { EntryData } from "../../git/objects/directories.js";
 import { resultWhileYielding } from "../../base/yielding.js";
 import { BlobSource, type CommitSource } from "../../browse/git-sources.js";
@@ -40,7 +41,7 @@ export const readFile = defineTool({
       throw new TrawlError("bad-request", `endLine ${args.endLine} is before startLine ${startLine}`);
     const isLarge = args.startLine === undefined && args.endLine === undefined && entry.byteCount > wholeFileBytesMax;
     const endLine = isLarge ? firstLineCount : args.endLine;
-    const blob = new BlobSource(commit, path, entry, undefined);
+    const blob = new BlobSource(commit, entry.path, entry, undefined);
     const file = await context.git.file(blob, { kind: "text" }, startLine, endLine);
     const { lines, excluded } = await resultWhileYielding(
       fittingLinesInSteps(file.text, startLine, maxBytes - frameBytes - args.repo.length - path.length),
@@ -128,7 +129,7 @@ export const listFiles = defineTool({
       kind: "list-directory",
       repositoryId: repository.record.id,
       commit: commit.oid,
-      path,
+      path: entry.path,
       recursive: false,
       entryKinds: [],
       countMax: listedEntriesMax,
@@ -136,7 +137,7 @@ export const listFiles = defineTool({
     return {
       head: { repository: repository.name, path, commit: commit.oid, totalCount },
       listName: "files",
-      items: entries.map(({ path: of, kind }) => (kind === "directory" ? `${of}/` : of)),
+      items: entries.map(({ path: of, kind }) => shownPath(kind === "directory" ? `${of}/` : of)),
       excluded: atMost(entries.length, totalCount, "entries"),
     };
   },

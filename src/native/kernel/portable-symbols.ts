@@ -1,7 +1,8 @@
 import { utf8Bytes } from "../../base/bytes.js";
+import { decodePath, escapeUrlPart } from "../../base/path-text.js";
 import { JsonWriter } from "./portable-json.js";
 import { countNewlines } from "./portable-scan.js";
-import { Columns, sequenceLength } from "./portable-utf8.js";
+import { Columns } from "./portable-utf8.js";
 import { RecordSymbols } from "./record-symbols.js";
 import { symbolResultWordCount, symbolResultWords, type SymbolsRequest } from "./symbol-kernel.js";
 
@@ -208,14 +209,7 @@ class SymbolResult {
   }
 }
 
-/** The path, encoded for a URL except for its slashes; each byte that is not part of valid UTF-8 as U+FFFD. */
+/** The path, encoded for a URL except for its slashes; bytes that are not UTF-8 one by one. */
 function encodePath(paths: Uint8Array, from: number, to: number): string {
-  let encoded = "";
-  for (let at = from; at < to; ) {
-    const length = paths[at] < 0x80 ? 1 : sequenceLength(paths, at, to);
-    const character = length === 0 ? "\ufffd" : Buffer.from(paths.subarray(at, at + length)).toString();
-    encoded += character === "/" ? "/" : encodeURIComponent(character);
-    at += length || 1;
-  }
-  return encoded;
+  return decodePath(paths.subarray(from, to)).split("/").map(escapeUrlPart).join("/");
 }

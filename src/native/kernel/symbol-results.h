@@ -153,13 +153,7 @@ struct SymbolEncoder {
     if (linkFrom_ > 0) return json.bytes(job.out + linkFrom_, linkTo_ - linkFrom_);
     const size_t from = json.at;
     json.bytes(job.fragments.data + result.linkFrom, result.linkTo - result.linkFrom);
-    for (size_t at = result.pathFrom; at < result.pathTo && !json.full;) {
-      const uint8_t byte = job.paths.data[at];
-      const size_t length = byte < 0x80 ? 1 : sequenceLength(job.paths, at, result.pathTo);
-      if (length == 0) json.raw("%EF%BF%BD");
-      for (size_t i = 0; i < length; i++) writeEncoded(job.paths.data[at + i]);
-      at += length == 0 ? 1 : length;
-    }
+    for (size_t at = result.pathFrom; at < result.pathTo && !json.full; at++) writeEncoded(job.paths.data[at]);
     json.raw("?");
     if (json.full) return;
     linkFrom_ = from;

@@ -6,12 +6,14 @@ import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { TrawlError } from "../../base/errors.js";
 import { lazy } from "../../base/lazy.js";
+import { encodePath } from "../../base/path-text.js";
 import { addonIfBuilt, type Addon } from "../addon.js";
 import { forgetChild, recordChild } from "./child-registry.js";
 
 export interface ProcessCommand {
   /** Looked up in the `PATH` of the environment. */
   readonly name: string;
+  /** Paths that are not UTF-8 are as `decodePath` returns them; without the addon, no process can be started with them. */
   readonly args: readonly string[];
   /** The complete environment. */
   readonly environment: Readonly<Record<string, string>>;
@@ -69,7 +71,7 @@ function spawned({ name, args, environment, directory, limits }: ProcessCommand,
   if (strings.some((text) => text.includes("\0"))) throw failure(name, "ERR_INVALID_ARG_VALUE");
   const out = new Uint32Array(4);
   const error = addon.startProcess(
-    Buffer.from(`${strings.join("\0")}\0`),
+    Buffer.from(encodePath(`${strings.join("\0")}\0`)),
     args.length + 1,
     variables.length,
     limitWords(limits),

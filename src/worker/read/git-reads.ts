@@ -1,5 +1,5 @@
 import { escapeHtml } from "../../base/html.js";
-import { utf8Bytes } from "../../base/bytes.js";
+import { encodePath } from "../../base/path-text.js";
 import { TrawlError } from "../../base/errors.js";
 import {
   countDifference,
@@ -138,14 +138,19 @@ async function printedDirectory(
   const entries = await listDirectory(mirror, commit, path, false, stop);
   const prefixLength = path === "" ? 0 : path.length + 1;
   const lines = entries.map(
-    (entry) => `${escapeHtml(entry.path.slice(prefixLength))}${entry.kind === "directory" ? "/" : ""}\n`,
+    (entry) => `${escapeName(entry.path.slice(prefixLength))}${entry.kind === "directory" ? "/" : ""}\n`,
   );
-  const text = utf8Bytes(lines.join(""));
+  const text = encodePath(lines.join(""));
   if (text.length <= byteCountMax) return { text };
   throw new TrawlError(
     "bad-request",
     `the names in this directory have ${text.length} bytes in total, more than ${byteCountMax}; use format=tar`,
   );
+}
+
+/** A name in one line of text. */
+function escapeName(name: string): string {
+  return escapeHtml(name).replaceAll("\n", "&#10;").replaceAll("\r", "&#13;");
 }
 
 async function diffPage(mirror: string, request: ReadDiff, { stop }: ReadContext): Promise<GitReadAnswer<"read-diff">> {

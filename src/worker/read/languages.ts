@@ -1,3 +1,4 @@
+import { decodePath } from "../../base/path-text.js";
 import { countFileLines } from "../../git/history/file-diffs.js";
 import { fileMode, listTree } from "../../git/objects/objects.js";
 import { readBlobs } from "../../git/objects/read-blobs.js";
@@ -38,7 +39,8 @@ export async function answerCountLanguages(
   const unknown: CountedFile[] = [];
   for (const { mode, path, oid, size } of entries) {
     if (mode === fileMode.symlink || mode === fileMode.gitlink) continue;
-    const file: CountedFile = { path: path.toString("utf8"), oid, byteCount: size };
+    // A blob that the mirror lacks has no size.
+    const file: CountedFile = { path: decodePath(path), oid, byteCount: Math.max(0, size) };
     const { language, isCertain } = detectByPath(file.path);
     if (isCertain) add(file, language?.name);
     else unknown.push(file);

@@ -1,5 +1,5 @@
-import { escapeUrlPath } from "../../base/escape-url-path.js";
-import type { ChunkMatch, StreamMatch, StreamRange } from "../../model/stream-events.js";
+import { escapeUrlPath } from "../../base/path-text.js";
+import { pathOfMatch, type ChunkMatch, type StreamMatch, type StreamRange } from "../../model/stream-events.js";
 
 /**
  * Longer texts and lists of ranges are cut: a cell of a spreadsheet holds as many characters (UTF-16 units), and the text of
@@ -86,10 +86,11 @@ function otherValues(match: StreamMatch, baseUrl: string): Values {
   };
 }
 
-function fileUrl({ repository = "", commit, branches, path = "" }: StreamMatch, baseUrl: string): string {
+function fileUrl(match: StreamMatch, baseUrl: string): string {
+  const { repository = "", commit, branches } = match;
   const revision = commit ?? branches?.[0] ?? "";
   const at = revision === "" ? "" : `@${escapeUrlPath(revision)}`;
-  return `${baseUrl}/${escapeUrlPath(repository)}${at}/-/blob/${escapeUrlPath(path)}`;
+  return `${baseUrl}/${escapeUrlPath(repository)}${at}/-/blob/${escapeUrlPath(pathOfMatch(match))}`;
 }
 
 function formatRange({ start, end }: StreamRange): string {

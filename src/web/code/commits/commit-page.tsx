@@ -70,7 +70,7 @@ function Commit({ name, commit }: { readonly name: string; readonly commit: Comm
           <a href={repositoryUrl({ name, revision: oid })}>Files at this commit</a>
         </p>
       </section>
-      <FileDiffs list={diff.fileDiffs} name={name} base={parents[0]?.oid ?? ""} head={oid} />
+      <FileDiffs list={diff.fileDiffs} />
     </>
   );
 }

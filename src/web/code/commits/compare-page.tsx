@@ -55,7 +55,7 @@ export function ComparePage({ path }: { readonly path: PagePath }) {
                 ))}
               </ul>
             </section>
-            <FileDiffs list={fileDiffs} name={name} base={base} head={head} />
+            <FileDiffs list={fileDiffs} />
           </>
         );
       }}

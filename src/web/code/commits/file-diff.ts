@@ -8,6 +8,7 @@ export interface DiffHunk {
 export interface FileDiff {
   readonly oldPath: string | null;
   readonly newPath: string | null;
+  readonly mostRelevantFile: { readonly url: string };
   readonly stat: { readonly added: number; readonly deleted: number };
   readonly hunks: readonly DiffHunk[];
 }
@@ -21,7 +22,7 @@ export interface FileDiffList {
 /** Fields of a `FileDiffList`, for queries. */
 export const fileDiffFields = `{
   nodes {
-    oldPath newPath stat { added deleted }
+    oldPath newPath mostRelevantFile { url } stat { added deleted }
     hunks { oldRange { startLine } newRange { startLine } section body }
   }
   totalCount

@@ -1,4 +1,3 @@
-import { pageUrl } from "../../../model/page-path.js";
 import { useSignal } from "@preact/signals";
 import "./diff.css";
 import { DiffTable, type DiffForm } from "./diff-table.js";
@@ -10,13 +9,10 @@ const openLineCountMax = 2000;
 
 interface FileDiffsProps {
   readonly list: FileDiffList;
-  readonly name: string;
-  readonly base: string;
-  readonly head: string;
 }
 
 /** The files that differ, each with its changed lines, one below the other or side by side. */
-export function FileDiffs({ list, name, base, head }: FileDiffsProps) {
+export function FileDiffs({ list }: FileDiffsProps) {
   const form = useSignal<DiffForm>("unified");
   const { nodes, totalCount, diffStat } = list;
   return (
@@ -38,14 +34,7 @@ export function FileDiffs({ list, name, base, head }: FileDiffsProps) {
         </button>
       </div>
       {nodes.map((file) => (
-        <FileChange
-          key={`${file.oldPath} ${file.newPath}`}
-          file={file}
-          name={name}
-          base={base}
-          head={head}
-          form={form.value}
-        />
+        <FileChange key={file.mostRelevantFile.url} file={file} form={form.value} />
       ))}
       {totalCount !== null && totalCount > nodes.length && (
         <p class="soft">Only the first {nodes.length} files are shown.</p>
@@ -56,16 +45,12 @@ export function FileDiffs({ list, name, base, head }: FileDiffsProps) {
 
 interface FileChangeProps {
   readonly file: FileDiff;
-  readonly name: string;
-  readonly base: string;
-  readonly head: string;
   readonly form: DiffForm;
 }
 
-function FileChange({ file, name, base, head, form }: FileChangeProps) {
+function FileChange({ file, form }: FileChangeProps) {
   const { oldPath, newPath, stat, hunks } = file;
   const path = newPath ?? oldPath ?? "";
-  const href = pageUrl({ name, revision: newPath === null ? base : head }, "blob", path);
   const title = oldPath !== null && newPath !== null && oldPath !== newPath ? `${oldPath} → ${newPath}` : path;
   const note = newPath === null ? "removed" : oldPath === null ? "new" : "";
   return (
@@ -76,7 +61,7 @@ function FileChange({ file, name, base, head, form }: FileChangeProps) {
         <Stat added={stat.added} deleted={stat.deleted} />
       </summary>
       <p class="panel-foot small">
-        <a href={href}>View the file</a>
+        <a href={file.mostRelevantFile.url}>View the file</a>
       </p>
       {hunks.length === 0 ? (
         <p class="panel-foot soft">No lines are shown: the file is binary, or only its name or mode changed.</p>

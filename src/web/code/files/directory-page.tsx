@@ -8,7 +8,8 @@ import { Readme } from "./readme.js";
 
 interface Entry {
   readonly name: string;
-  readonly path: string;
+  /** Names also an entry whose path is not UTF-8. */
+  readonly url: string;
   readonly isDirectory: boolean;
   readonly submodule: { readonly url: string; readonly commit: string } | null;
 }
@@ -23,7 +24,7 @@ const entryCountMax = 2000;
 const directoryQuery = `query Directory($name: String!, $revision: String!, $path: String!) {
   repository(name: $name) {
     commit(rev: $revision) {
-      tree(path: $path) { entries(first: ${entryCountMax + 1}) { name path isDirectory submodule { url commit } } }
+      tree(path: $path) { entries(first: ${entryCountMax + 1}) { name url isDirectory submodule { url commit } } }
       ancestors(first: 1, path: $path) { nodes ${commitLineFields} }
     }
   }
@@ -78,8 +79,8 @@ function Directory({ path, commit }: { readonly path: PagePath; readonly commit:
             </li>
           )}
           {entries.map((entry) => (
-            <li key={entry.path}>
-              <EntryLink path={path} entry={entry} />
+            <li key={entry.url}>
+              <EntryLink entry={entry} />
             </li>
           ))}
         </ul>
@@ -91,12 +92,14 @@ function Directory({ path, commit }: { readonly path: PagePath; readonly commit:
         )}
       </section>
       {path.path === "" && <Languages path={path} />}
-      {readme !== undefined && <Readme path={path} file={readme.path} />}
+      {readme !== undefined && (
+        <Readme path={path} file={path.path === "" ? readme.name : `${path.path}/${readme.name}`} />
+      )}
     </>
   );
 }
 
-function EntryLink({ path, entry }: { readonly path: PagePath; readonly entry: Entry }) {
+function EntryLink({ entry }: { readonly entry: Entry }) {
   if (entry.submodule !== null)
     return (
       <span class="entry submodule" title={entry.submodule.url}>
@@ -104,11 +107,11 @@ function EntryLink({ path, entry }: { readonly path: PagePath; readonly entry: E
       </span>
     );
   return entry.isDirectory ? (
-    <a class="entry directory" href={directoryUrl(path, entry.path)}>
+    <a class="entry directory" href={entry.url}>
       {entry.name}/
     </a>
   ) : (
-    <a class="entry" href={pageUrl(path, "blob", entry.path)}>
+    <a class="entry" href={entry.url}>
       {entry.name}
     </a>
   );

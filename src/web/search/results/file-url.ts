@@ -1,7 +1,8 @@
-import type { StreamMatch } from "../../../model/stream-events.js";
+import { escapeUrlPart } from "../../../base/path-text.js";
+import { pathOfMatch, type StreamMatch } from "../../../model/stream-events.js";
 
 function escapePath(path: string): string {
-  return path.split("/").map(encodeURIComponent).join("/");
+  return path.split("/").map(escapeUrlPart).join("/");
 }
 
 /** The page of a repository at the revision that the query named. */
@@ -12,7 +13,7 @@ export function repositoryUrl({ repository = "", branches }: StreamMatch): strin
 
 /** The page of a file, or of a directory, whose path ends with a slash. */
 export function fileUrl(match: StreamMatch): string {
-  const { path = "" } = match;
+  const path = pathOfMatch(match);
   const page = path.endsWith("/") ? "tree" : "blob";
   return `${repositoryUrl(match)}/-/${page}/${escapePath(path)}`;
 }
