@@ -1,7 +1,7 @@
 import { TrawlError } from "../base/errors.js";
 import { resultWhileYielding } from "../base/yielding.js";
 import type { HistoryShardRecord } from "../model/history-record.js";
-import type { Repository, RepositoryConfig } from "../model/repository.js";
+import { visibilityOf, type Repository, type RepositoryConfig } from "../model/repository.js";
 import type { LiveShard } from "../model/shard-record.js";
 import type { Viewer } from "../model/viewer.js";
 import type { RecordStore } from "../store/record-store.js";
@@ -47,6 +47,9 @@ export class Catalog {
 
   /** Called when some users who could read a repository can no longer do so. */
   onReadersChanged: (before: Repository, after: Repository) => void = () => undefined;
+
+  /** Called with the id of a repository that other viewers see than before. */
+  onVisibilityChanged: (repositoryId: number) => void = () => undefined;
 
   /** Called with the ids of shards that no search can read any more. */
   onRetired: (shardIds: number[]) => void = () => undefined;
@@ -285,6 +288,9 @@ export class Catalog {
     this.#repositoryIdOfName.set(repository.name, repository.id);
     this.#tables.replace(repository);
     for (const watch of this.watchers) watch(repository);
-    if (before !== undefined && mayHide(before, repository)) this.onReadersChanged(before, repository);
+    if (before === undefined || (before.private === repository.private && before.readers === repository.readers))
+      return;
+    if (visibilityOf(before) !== visibilityOf(repository)) this.onVisibilityChanged(repository.id);
+    if (mayHide(before, repository)) this.onReadersChanged(before, repository);
   }
 }

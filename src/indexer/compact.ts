@@ -16,29 +16,41 @@ export interface CompactSource extends SourceShard {
 }
 
 /**
- * Copies the live documents of the sources to the output. Every checksum of a source is verified first, so that damage
+ * Copies the live documents of the sources to the output, each group of repositories into shards of its own. Every checksum of a source is verified first, so that damage
  * is not copied into a shard with valid checksums. Throws `corrupt-shard`, or `cancelled` if stopped.
  */
 export async function compact(
   sources: readonly CompactSource[],
+  groups: readonly (readonly number[])[],
   snapshot: ShardSnapshot,
   output: ShardOutput,
   stop: () => boolean,
 ): Promise<void> {
   const symbols = new KnownSymbols();
   output.useSymbols(symbols);
-  for (const source of sources) {
-    const value = source.hasSymbols ? snapshot.symbols(source.id) : undefined;
-    const bytes = snapshot.get(source.id);
-    if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${source.id} is missing from the store`);
-    const reader = new ShardReader(source.id, bytes);
-    reader.requireChecksum(source.checksum);
-    reader.verify("index");
-    reader.verify("content");
-    if (value !== undefined) addSymbols(symbols, reader, value);
-    await copyLiving(reader, source, output, stop);
+  const verified = new Set<number>();
+  for (const group of groups) {
+    const members = new Set(group);
+    for (const source of sources) {
+      const repositoryIds = source.repositoryIds.map((id) => (members.has(id) ? id : 0));
+      if (repositoryIds.every((id) => id === 0)) continue;
+      const isFirst = !verified.has(source.id);
+      const value = source.hasSymbols && isFirst ? snapshot.symbols(source.id) : undefined;
+      // Valid until the snapshot is asked for the next shard.
+      const bytes = snapshot.get(source.id);
+      if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${source.id} is missing from the store`);
+      const reader = new ShardReader(source.id, bytes);
+      if (isFirst) {
+        reader.requireChecksum(source.checksum);
+        reader.verify("index");
+        reader.verify("content");
+        verified.add(source.id);
+      }
+      if (value !== undefined) addSymbols(symbols, reader, value);
+      await copyLiving(reader, { ...source, repositoryIds }, output, stop);
+    }
+    await output.flush();
   }
-  await output.flush();
 }
 
 /** Damaged symbols are not copied: those of the new shards are extracted again. */

@@ -47,6 +47,17 @@ export function attributesIn({
   return { fork, archived, private: isPrivate, readers, stars, description, topics, metadata, history };
 }
 
+/**
+ * Equal for two repositories if and only if the same viewers see them; "" for a public one. A shard contains repositories
+ * of one visibility only, so that the work of a search does not depend on text that its viewer may not see.
+ */
+export function visibilityOf(repository: Pick<RepositoryAttributes, "private" | "readers">): string {
+  if (!repository.private) return "";
+  // Names of readers contain no spaces.
+  const readers = new Set(repository.readers.map((reader) => reader.toLowerCase()));
+  return ["private", ...[...readers].sort()].join(" ");
+}
+
 /** A branch that is indexed. `bit` is its bit in the branch masks of this repository's documents, 0 to 31. */
 export interface IndexedBranch {
   readonly name: string;

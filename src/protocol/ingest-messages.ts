@@ -143,6 +143,8 @@ export interface MaintainTask {
 /** Merges the live documents of several shards into new shards. */
 export interface CompactTask {
   readonly kind: "compact";
+  /** Ids of the repositories that are not hidden; those of different groups are written into different shards. */
+  readonly groups: readonly (readonly number[])[];
   readonly shards: readonly (SyncShard & { readonly repositoryIds: readonly number[]; readonly hasSymbols: boolean })[];
   readonly shardIds: Int32Array;
   readonly stop: Int32Array;

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { callAfter, callEvery, type PendingCall } from "../base/deadline.js";
-import type { TrawlError } from "../base/errors.js";
+import { errorMessage, type TrawlError } from "../base/errors.js";
 import { eachInSteps, resultWhileYielding } from "../base/yielding.js";
 import type { HistoryStatus } from "../model/history-record.js";
 import type { Repository, RepositoryConfig } from "../model/repository.js";
@@ -63,6 +63,9 @@ export class SyncManager {
   readonly #removal: RepositoryRemoval;
   readonly #gauges: IndexGauges;
   readonly #history: HistoryIndexing;
+  readonly #compaction: Compaction;
+  /** Repositories that other viewers see than before the last configuration. */
+  readonly #toSeparate = new Set<number>();
   readonly #symbols: SymbolIndexing;
   readonly #scheduler: SyncScheduler;
   /** Activities of running syncs. */
@@ -93,6 +96,11 @@ export class SyncManager {
     const compaction = new Compaction(services, tasks, locks, flips, repairs, symbols);
     const history = new HistoryIndexing(services, tasks, flips);
     const outcomes = new SyncOutcomes(services, queue, maintenance, history);
+    this.#compaction = compaction;
+    catalog.onVisibilityChanged = (id) => {
+      compaction.suspect(id);
+      this.#toSeparate.add(id);
+    };
     history.onBroken = (repository, brokenCount) => outcomes.recordBrokenHistory(repository, brokenCount);
     const parts = { tasks, locks, queue, flips, repairs, outcomes, judge, quarantines };
     const runner = new SyncRunner(services, parts);
@@ -113,7 +121,15 @@ export class SyncManager {
     this.activities = activities;
     this.#history = history;
     this.#symbols = symbols;
-    this.commands = new RepositoryCommands(catalog, queue, this.#secrets, quarantines, this.#removal, history);
+    this.commands = new RepositoryCommands(
+      catalog,
+      queue,
+      this.#secrets,
+      quarantines,
+      this.#removal,
+      history,
+      compaction,
+    );
     this.repairs = repairs;
     this.historyRepairs = new HistoryRepairs(services, tasks, history);
     this.shards = flips;
@@ -172,7 +188,14 @@ export class SyncManager {
    * period ends. Rejects with `conflict` if most of them are no longer configured, unless `mayRemoveMost`.
    */
   async configure(configured: readonly RepositoryConfig[], mayRemoveMost: boolean): Promise<void> {
+    this.#toSeparate.clear();
     await configureRepositories(this.#services, this.#secrets, this.#queue, configured, mayRemoveMost);
+    for (const id of this.#toSeparate)
+      await this.#compaction.separate(id).catch((error: unknown) => {
+        // It is done again when there is time.
+        const { log, catalog } = this.#services;
+        log.error({ repository: catalog.repository(id)?.name, error: errorMessage(error) }, "text was not moved yet");
+      });
     this.repairs.count();
     this.#tasks.pump();
     await this.#removal.removeExpired();

@@ -1,3 +1,4 @@
+import { callAfter, type PendingCall } from "../../base/deadline.js";
 import { errorMessage, type TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 
@@ -42,6 +43,16 @@ export class IndexTasks {
   /** Resolves when one of them ends. Caller guarantees: at least one is running. */
   async oneEnded(): Promise<void> {
     await Promise.race(this.#running);
+  }
+
+  /** Resolves when one of them ends, but no later than after this time. */
+  async oneEndedWithin(ms: number): Promise<void> {
+    let timer: PendingCall | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = callAfter(ms, resolve);
+    });
+    await Promise.race([late, ...this.#running]);
+    timer?.cancel();
   }
 
   /** Resolves when none is running. */

@@ -4,6 +4,7 @@ import type { MetadataChange } from "../../model/metadata-change.js";
 import type { Repository, RepositoryAttributes, RepositoryConfig } from "../../model/repository.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import { changedMetadata, withChange } from "./metadata.js";
+import type { Compaction } from "../housekeeping/compaction.js";
 import type { HistoryIndexing } from "../housekeeping/history-indexing.js";
 import type { Quarantines } from "../runner/quarantines.js";
 import type { RepositoryRemoval } from "../housekeeping/repository-removal.js";
@@ -19,6 +20,7 @@ export class RepositoryCommands {
   readonly #quarantines: Quarantines;
   readonly #removal: RepositoryRemoval;
   readonly #history: Pick<HistoryIndexing, "request">;
+  readonly #compaction: Pick<Compaction, "separate">;
 
   constructor(
     catalog: Catalog,
@@ -27,6 +29,7 @@ export class RepositoryCommands {
     quarantines: Quarantines,
     removal: RepositoryRemoval,
     history: Pick<HistoryIndexing, "request">,
+    compaction: Pick<Compaction, "separate">,
   ) {
     this.#catalog = catalog;
     this.#queue = queue;
@@ -34,6 +37,7 @@ export class RepositoryCommands {
     this.#quarantines = quarantines;
     this.#removal = removal;
     this.#history = history;
+    this.#compaction = compaction;
   }
 
   /**
@@ -73,12 +77,16 @@ export class RepositoryCommands {
     return known?.removedAt === "" && known.url === splitSecret(url).url;
   }
 
-  /** Changes attributes of a repository. Rejects with `conflict` if the configuration file sets them. */
+  /**
+   * Changes attributes of a repository. Rejects with `conflict` if the configuration file sets them. New readers are in
+   * force at once; resolves when no shard has text of the repository beside text with other viewers: see Compaction.
+   */
   async setAttributes(name: string, attributes: Partial<RepositoryAttributes>): Promise<void> {
     const {
       repositories: [{ id }],
     } = await this.#catalog.commit(() => ({ repositories: [{ ...this.#addedByHand(name), ...attributes }] as const }));
     this.#history.request(id);
+    if (attributes.private !== undefined || attributes.readers !== undefined) await this.#compaction.separate(id);
   }
 
   /**
@@ -120,11 +128,12 @@ export class RepositoryCommands {
   /** Removes a name from the readers of repositories; readers in the configuration file are not changed. */
   async removeReader(name: string): Promise<void> {
     const isOther = (reader: string): boolean => reader.toLowerCase() !== name.toLowerCase();
-    await this.#catalog.commit(() => ({
+    const { repositories } = await this.#catalog.commit(() => ({
       repositories: [...this.#catalog.repositories()]
         .filter(({ configured, readers }) => !configured && !readers.every(isOther))
         .map((repository) => ({ ...repository, readers: repository.readers.filter(isOther) })),
     }));
+    for (const { id } of repositories) await this.#compaction.separate(id);
   }
 
   /** Removes a repository with its documents and its mirror. */

@@ -12,7 +12,7 @@ export function runCompact(thread: IngestThread, task: CompactTask): Promise<Com
   return withOutput(thread, task.shardIds, async (output) => {
     const snapshot = store.read();
     try {
-      await compact(task.shards, snapshot, output, beatingStop(activity, task.stop));
+      await compact(task.shards, task.groups, snapshot, output, beatingStop(activity, task.stop));
     } finally {
       snapshot.close();
     }

@@ -3,8 +3,11 @@
  * that has only what the viewer may see.
  */
 import t, { type Test } from "tap";
+import type { Progress } from "../../../src/model/stream-events.js";
 import { dataDirectory, testDaemon, type DaemonProcess } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
+import { fixture } from "../../support/git-mirror.js";
+import { until } from "../../support/waiting.js";
 
 interface Known {
   readonly name: string;
@@ -58,7 +61,7 @@ const queries = [
   "type:path secret",
   "select:repo password",
   "nothing-of-this-kind",
-  "password or needle count:2",
+  "password or needle count:50",
   "lang:markdown",
   "needle timeout:10s repo:core",
 ];
@@ -165,7 +168,10 @@ async function answersOf(daemon: DaemonProcess, headers: Record<string, string>)
   return answers;
 }
 
-/** Removes what differs between daemons: times, trace addresses, commits, and the grouping of matches into events. */
+/**
+ * Removes what differs between daemons: times, trace addresses, commits, and the grouping of matches into events and their
+ * order, which depends on when shards were merged.
+ */
 function comparable(text: string): string {
   const timeless = text
     .replace(/"durationMs":\d+/g, '"durationMs":0')
@@ -175,11 +181,11 @@ function comparable(text: string): string {
   const events = timeless.split("\n\n").filter((event) => !/^event: progress\ndata: \{"done":false/.test(event));
   const ofKind = (kind: string): readonly string[] => events.filter((event) => event.startsWith(`event: ${kind}\n`));
   const matches = ofKind("matches")
-    .map((event) => event.slice(event.indexOf("[") + 1, -1))
-    .join(",");
+    .flatMap((event) => JSON.parse(event.slice(event.indexOf("["))) as unknown[])
+    .map((match) => JSON.stringify(match));
   return [
     ...ofKind("filters").slice(-1),
-    matches,
+    matches.sort().join(","),
     ...events.filter((event) => !/^event: (filters|matches)\n/.test(event)),
   ].join("\n\n");
 }
@@ -230,3 +236,76 @@ t.test("each viewer gets the responses of a daemon without the other repositorie
   const another = await fetch(`${daemon.url}/.api/search/stream?q=type:repo+closed&token=${text}`);
   t.notMatch(await another.text(), /closed\/both/, "another user of the same name does not inherit what it might see");
 });
+
+t.test(
+  "no shard has text of different viewers, so no search does work on text that its viewer may not see",
+  async (t) => {
+    const daemon = await testDaemon(t, ["--set", "workers=1", "--set", "index.symbols=false"]);
+    const token = async (user: string): Promise<string> => {
+      const options = { user, scopes: ["user:all"], note: "", expires: "1d" };
+      return ((await daemon.control("POST", "/.api/tokens", options)) as { text: string }).text;
+    };
+    for (const name of ["ann", "bob"]) await daemon.control("POST", "/.api/users", { name });
+    // Enough of each kind to be merged.
+    const kinds = {
+      open: {},
+      ann: { private: true, readers: ["ann"] },
+      bob: { private: true, readers: ["bob", "Ann"] },
+    };
+    for (let i = 0; i < 6; i++)
+      for (const [kind, attributes] of Object.entries(kinds)) {
+        const repository = fixture(t);
+        repository.commit({
+          branch: "main",
+          files: { "a.txt": `needle ${kind}word ${i}\n`, "b.txt": `more ${kind} ${i}\n` },
+        });
+        await daemon.control("POST", "/.api/repos", { name: `${kind}/${i}`, url: repository.path, ...attributes });
+      }
+    const admin = await token("admin");
+    const explained = async (query: string, credential: string) => {
+      const parameters = new URLSearchParams({ q: query, v: "V3", explain: "1", token: credential });
+      const text = await (await fetch(`${daemon.url}/.api/search/stream?${parameters}`)).text();
+      const [last] = text
+        .split("\n")
+        .filter((line) => line.startsWith('data: {"done":true'))
+        .slice(-1);
+      return JSON.parse(last!.slice("data: ".length)) as Progress;
+    };
+    /** The documents of all shards with a repository of that name: more than its own if it shares them. */
+    const documentsWith = async (pattern: string): Promise<number> =>
+      (await explained(`repo:${pattern} needle`, admin)).explain?.estimate?.documents ?? -1;
+    const shardCount = async (): Promise<number> => (await explained("needle", admin)).explain?.estimate?.shards ?? -1;
+    await until("they are merged", async () => (await shardCount()) === 3);
+    for (const kind of Object.keys(kinds)) t.equal(await documentsWith(`^${kind}/0$`), 12, `${kind} alone`);
+
+    await daemon.control("POST", "/.api/repos/open%2F1/attributes", { private: true });
+    t.equal(await documentsWith("^open/1$"), 2, "moved when the command returns");
+    t.equal(await documentsWith("^open/0$"), 10);
+    await daemon.control("POST", "/.api/repos/ann%2F1/attributes", { readers: ["ANN", "bob"] });
+    t.equal(await documentsWith("^ann/1$"), 2);
+    await daemon.control("POST", "/.api/repos/ann%2F1/attributes", { readers: ["bob", "ann", "bob"] });
+    t.equal(await documentsWith("^ann/1$"), 2, "the same readers");
+    // Documents of removed repositories had the readers of the rest of their shard; then the rest gets others.
+    for (const i of [2, 3, 4, 5]) await daemon.remove(`bob/${i}`);
+    await daemon.remove("bob/1");
+    await daemon.control("POST", "/.api/repos/bob%2F0/attributes", { private: false });
+    t.equal(await documentsWith("^bob/0$"), 2, "without those that are hidden");
+    await daemon.control("DELETE", "/.api/users/bob");
+    t.equal(await documentsWith("^ann/1$"), 2, "a reader less");
+
+    for (const word of ["bobword", "annword", "openword", "absentword"]) {
+      const { took, plan, ...rest } = (await explained(word, "")).explain!;
+      t.same(rest, {}, "no estimate");
+      t.same(Object.keys(took), ["durationMs"]);
+      t.equal(took.durationMs % 10, 0);
+      t.match(plan, word);
+    }
+    const traceOf = async (credential: string): Promise<string> => {
+      const { trace, durationMs } = await explained("needle", credential);
+      if (credential !== admin) t.equal(durationMs % 10, 0);
+      return await (await fetch(`${trace}?token=${credential}`)).text();
+    };
+    t.notMatch(await traceOf(await token("ann")), /scannedBytes|shardsOpened|\.[1-9]/);
+    t.match(await traceOf(admin), /scannedBytes/);
+  },
+);

@@ -34,6 +34,13 @@ interface Scene {
   /** Builds and stores a shard. */
   add(documents: readonly Given[]): Promise<CompactSource>;
   /** Merges, and returns the documents of the new shards. */
+  /** One list for each shard that was written. */
+  mergeGroups(
+    sources: readonly CompactSource[],
+    groups: readonly (readonly number[])[],
+    stop?: () => boolean,
+  ): Promise<string[][]>;
+  /** All repositories together. */
   merge(sources: readonly CompactSource[], stop?: () => boolean): Promise<string[]>;
 }
 
@@ -75,7 +82,7 @@ function makeScene(t: Test): Scene {
     putSymbols: (symbols: Parameters<ShardStore["put"]>[0]) => store.putSymbols(symbols),
     onBuild: () => undefined,
   };
-  return {
+  const scene: Scene = {
     store,
     shardIds,
     async add(documents) {
@@ -92,17 +99,22 @@ function makeScene(t: Test): Scene {
       const [{ id, checksum, repositoryIds }] = output.records;
       return { id, checksum, repositoryIds, tombstones: undefined, hasSymbols: false };
     },
-    async merge(sources, stop = () => false) {
+    async mergeGroups(sources, groups, stop = () => false) {
       const output = new ShardOutput(kernel, sink, shardIds);
       const snapshot = store.read();
       try {
-        await compact(sources, snapshot, output, stop);
+        await compact(sources, groups, snapshot, output, stop);
       } finally {
         snapshot.close();
       }
-      return output.records.flatMap(({ id }) => describe(store, id));
+      return output.records.map(({ id }) => describe(store, id));
+    },
+    async merge(sources, stop) {
+      const all = sources.flatMap(({ repositoryIds }) => repositoryIds);
+      return (await scene.mergeGroups(sources, [all], stop)).flat();
     },
   };
+  return scene;
 }
 
 /** `repository:path mask language reason content` for each document of a stored shard, sorted. */
@@ -154,6 +166,21 @@ t.test("all documents of the shards are in the merged one, and a shared content 
     "3:b 1  0 one",
     "3:c 1  0 twelve",
     "3:empty 1  0 ",
+  ]);
+});
+
+t.test("each group of repositories gets shards of its own, even of a shared content", async (t) => {
+  const { add, mergeGroups } = makeScene(t);
+  const first = await add([
+    { repositoryId: 1, path: "a", content: "one" },
+    { repositoryId: 2, path: "b", content: "one" },
+    { repositoryId: 2, path: "c", content: "secret" },
+    { repositoryId: 3, path: "d", content: "three" },
+  ]);
+  const second = await add([{ repositoryId: 2, path: "e", content: "", skipReason: "not-regular", oid: "e" }]);
+  t.same(await mergeGroups([first, second], [[1, 3], [2]]), [
+    ["1:a 1  0 one", "2 contents", "3:d 1  0 three"],
+    ["2 contents", "2:b 1  0 one", "2:c 1  0 secret", "2:e 1  4 -"],
   ]);
 });
 

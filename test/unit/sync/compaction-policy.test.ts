@@ -2,7 +2,12 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import type { LiveShard } from "../../../src/model/shard-record.js";
-import { chooseCompaction } from "../../../src/sync/housekeeping/compaction-policy.js";
+import {
+  chooseCompaction,
+  isImpure,
+  repositoriesByVisibility,
+  type CompactionSite,
+} from "../../../src/sync/housekeeping/compaction-policy.js";
 import { fc, runs } from "../../support/property.js";
 
 const kibibyte = 1024;
@@ -28,10 +33,21 @@ function shard(id: number, { contentBytes, documentCount = 10, tombstoneCount = 
 
 const neverBusy = (): boolean => false;
 
+/** Repositories from 100 on are private, with other readers for each hundred. */
+const siteWith = (isBusy: (shard: LiveShard) => boolean, suspects: readonly number[] = []): CompactionSite => ({
+  isBusy,
+  visibilityOf: (id) => (id < 100 ? "" : `private reader${Math.floor(id / 100)}`),
+  isSuspect: ({ record }) => suspects.includes(record.id),
+});
+
 /** The ids of the chosen ones; the shards have ids from 1 on. */
-function choose(given: readonly Given[], isBusy: (shard: LiveShard) => boolean = neverBusy): string {
+function choose(
+  given: readonly Given[],
+  isBusy: (shard: LiveShard) => boolean = neverBusy,
+  suspects?: number[],
+): string {
   const shards = given.map((one, i) => shard(i + 1, one));
-  return chooseCompaction(shards, isBusy)
+  return chooseCompaction(shards, siteWith(isBusy, suspects))
     .map(({ record }) => record.id)
     .join();
 }
@@ -55,11 +71,45 @@ const rows: readonly (readonly [string, readonly Given[], string])[] = [
   ["the same of a large shard", [{ contentBytes: mergedBytesMax, tombstoneCount: 5 }], "1"],
   ["most repositories are hidden", [{ ...small, repositoryIds: [0, 0, 3] }], "1"],
   ["few are hidden", [{ ...small, repositoryIds: [0, 2, 3] }], ""],
+  [
+    "shards of other viewers stay apart",
+    [
+      ...times(5, small),
+      ...times(5, { ...small, repositoryIds: [100] }),
+      ...times(6, { ...small, repositoryIds: [200] }),
+    ],
+    "11,12,13,14,15,16",
+  ],
+  ["a shard of several visibilities comes first", [...times(6, small), { ...small, repositoryIds: [1, 0, 100] }], "7"],
+  ["and one with text of two groups of readers", [{ ...small, repositoryIds: [100, 101, 200] }], "1"],
+  ["one visibility beside hidden documents", [{ ...small, repositoryIds: [100, 101, 0] }], ""],
   ["a dead one goes before a merge", [...times(6, small), { ...medium, tombstoneCount: 9 }], "7"],
 ];
 
 t.test("which shards are chosen", async (t) => {
   for (const [name, given, expected] of rows) t.equal(choose(given), expected, name);
+});
+
+t.test("hidden documents of former viewers are left out soon", async (t) => {
+  const given = [small, { ...small, repositoryIds: [100, 101, 0] }, { ...small, repositoryIds: [100, 101] }];
+  t.equal(choose(given, neverBusy, [2]), "2");
+  t.equal(choose(given, neverBusy, [3]), "", "nothing is hidden in it");
+});
+
+t.test("a merge writes shards of one visibility each", async (t) => {
+  const site = siteWith(neverBusy);
+  const ids = fc.array(fc.constantFrom(0, 1, 2, 100, 101, 200, 300), { minLength: 1, maxLength: 6 });
+  fc.assert(
+    fc.property(fc.array(ids, { minLength: 1, maxLength: 4 }), (given) => {
+      const shards = given.map((repositoryIds, i) => shard(i + 1, { ...small, repositoryIds }));
+      const groups = repositoriesByVisibility(shards, site.visibilityOf);
+      for (const group of groups) assert.equal(isImpure(shard(9, { ...small, repositoryIds: group }), site), false);
+      assert.deepEqual(groups.flat().sort(), [...new Set(given.flat())].filter((id) => id !== 0).sort());
+      assert.equal(new Set(groups.map(([id]) => site.visibilityOf(id))).size, groups.length, "one for each");
+    }),
+    { numRuns: runs(200) },
+  );
+  t.pass();
 });
 
 t.test("a shard of a repository that is in a task is never chosen", async (t) => {
@@ -80,12 +130,12 @@ t.test("an index that grows by small shards has few, and copies each byte a few 
       for (const contentBytes of added) {
         addedBytes += contentBytes;
         shards.push(shard(nextId++, { contentBytes }));
-        for (let chosen = chooseCompaction(shards, neverBusy); chosen.length > 0; ) {
+        for (let chosen = chooseCompaction(shards, siteWith(neverBusy)); chosen.length > 0; ) {
           const bytes = chosen.reduce((sum, { record }) => sum + record.contentBytes, 0);
           assert.ok(bytes <= mergedBytesMax, "a merged shard is not too large");
           copiedBytes += bytes;
           shards = [...shards.filter((one) => !chosen.includes(one)), shard(nextId++, { contentBytes: bytes })];
-          chosen = chooseCompaction(shards, neverBusy);
+          chosen = chooseCompaction(shards, siteWith(neverBusy));
         }
         assert.ok(shards.length <= 35, `${shards.length} shards`);
       }

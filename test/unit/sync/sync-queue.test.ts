@@ -29,6 +29,25 @@ t.test("a batch leaves several batches for each worker, and has at most 64 repos
   t.equal(queue.takeBatch(1).length, 64);
 });
 
+t.test("repositories with other readers are in other batches", async (t) => {
+  const { queue, catalog } = await syncParts(t, 40);
+  await catalog.commit(() => ({
+    repositories: [...catalog.repositories()].map((repository) => ({
+      ...repository,
+      private: repository.id % 4 !== 0,
+      readers: repository.id % 4 === 1 ? ["ann", "Bob"] : repository.id % 4 === 2 ? ["bob", "ann"] : [],
+    })),
+  }));
+  for (let id = 1; id <= 40; id++) queue.enqueue(id, false);
+  const kind = (id: number): number => [0, 1, 1, 3][id % 4]!;
+  for (;;) {
+    const batch = queue.takeBatch(1);
+    if (batch.length === 0) break;
+    t.equal(new Set(batch.map(({ id }) => kind(id))).size, 1, String(idsOf(batch)));
+  }
+  t.equal(queue.waitingCount, 0);
+});
+
 t.test("several requests before a sync result in one, a request during it in another", async (t) => {
   const { queue, locks } = await syncParts(t, 1);
   queue.request(1);
