@@ -996,7 +996,7 @@ export interface ObjectTypes {
   };
   readonly SearchTook: {
     readonly durationMs: { readonly args: NoArguments; readonly result: number };
-    readonly workerMs: { readonly args: NoArguments; readonly result: number };
+    readonly workerMs: { readonly args: NoArguments; readonly result: number | null };
     readonly stats: { readonly args: NoArguments; readonly result: unknown | null };
   };
   readonly SearchDuplicates: {

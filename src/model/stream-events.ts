@@ -145,8 +145,7 @@ export interface ExplainedCost {
   /** The printed form of the plan. */
   readonly plan: string;
   /**
-   * What is indexed and may contain a result: an upper limit. Undefined if the viewer does not see all repositories,
-   * because others share their shards.
+   * What is indexed and may contain a result: an upper limit. Undefined if the viewer does not see all repositories.
    */
   readonly estimate?: {
     readonly shards: number;
@@ -155,9 +154,10 @@ export interface ExplainedCost {
     readonly textBytes: number;
   };
   readonly took: {
+    /** Rounded up to whole 10 ms if the viewer does not see all repositories. */
     readonly durationMs: number;
-    /** Sum over search workers. */
-    readonly workerMs: number;
+    /** Sum over search workers; undefined like the estimate. */
+    readonly workerMs?: number;
     /** The members of `SearchStats`; undefined like the estimate. */
     readonly stats?: Readonly<Record<string, number>>;
   };

@@ -76,10 +76,10 @@ export class CostBudgets {
     const within = `of the last ${Math.round(windowMs / 1000)} seconds`;
     const bytes = parts.reduce((sum, part) => sum + part.scannedBytes, 0);
     if (scannedBytes > 0 && bytes >= scannedBytes)
-      return `Your searches ${within} have scanned ${bytes} bytes, and may scan ${scannedBytes} (search.budgetScannedBytes).`;
+      return `Your searches ${within} have scanned the ${scannedBytes} bytes that they may (search.budgetScannedBytes).`;
     const spentMs = parts.reduce((sum, part) => sum + part.workerMs, 0);
     if (workerMs > 0 && spentMs >= workerMs)
-      return `Your searches ${within} have taken ${(spentMs / 1000).toFixed(1)} seconds of worker time, and may take ${workerMs / 1000} (search.budgetWorkerSeconds).`;
+      return `Your searches ${within} have taken the ${workerMs / 1000} seconds of worker time that they may (search.budgetWorkerSeconds).`;
     return undefined;
   }
 

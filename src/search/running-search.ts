@@ -9,7 +9,7 @@ import type { BaseRevisions } from "../model/match-change.js";
 import type { SearchRequest } from "../model/search-request.js";
 import type { ExplainedCost } from "../model/stream-events.js";
 import type { SearchPlan } from "../query/plan/plan.js";
-import { printPlan } from "../query/plan/print.js";
+import { printPlan, printPlanWithoutLists } from "../query/plan/print.js";
 import { endTaking } from "../protocol/result-limits.js";
 import type { SearchOptions } from "../protocol/search-options.js";
 import { ControlBlock } from "../protocol/control-block.js";
@@ -28,6 +28,7 @@ import type { SearchEnd, SearchEnvironment } from "./search-environment.js";
 import { searchLimits, searchOptions, type SearchLimits } from "./search-limits.js";
 import { SearchPreparation } from "./search-preparation.js";
 import { SearchReceipt } from "./receipt/search-receipt.js";
+import { visibleMs } from "./stream/progress.js";
 import { SearchReport } from "./stream/search-report.js";
 import { SearchResults } from "./stream/search-results.js";
 import { isRanked } from "./ranking/ranked-search.js";
@@ -150,6 +151,7 @@ export class RunningSearch {
         repositories,
         startedMs: this.#startedMs,
         traceUrl: environment.traceUrl,
+        seesAll: environment.catalog.seesAll(request.viewer),
       },
       resolutions,
     );
@@ -483,15 +485,19 @@ export class RunningSearch {
     return this.#report.excluded.length + this.#report.unfinishedShards.length === 0;
   }
 
-  /** Statistics reveal something about repositories that share shards with those that the viewer sees. */
+  /**
+   * For viewers who do not see all repositories, without the work: how long it takes also depends on what others have
+   * stored and search for.
+   */
   #explain(): ExplainedCost {
-    const seesAll = this.#environment.catalog.seesAll(this.#request.viewer);
     const { durationMs } = this.#report;
+    if (!this.#environment.catalog.seesAll(this.#request.viewer))
+      return { plan: printPlanWithoutLists(this.#plan), took: { durationMs: visibleMs(durationMs, false) } };
     const { workerMs } = this.#control.cost;
     return {
       plan: printPlan(this.#plan),
-      ...(seesAll ? { estimate: this.#estimate } : {}),
-      took: { durationMs, workerMs, ...(seesAll ? { stats: { ...this.#slices.stats } } : {}) },
+      estimate: this.#estimate,
+      took: { durationMs, workerMs, stats: { ...this.#slices.stats } },
     };
   }
 

@@ -285,7 +285,7 @@ export class Searcher {
     // shards with others.
     if (end.receipt !== undefined) this.#receipts.add(traceId, end.receipt, request.viewer);
     const seesAll = this.#environment.catalog.seesAll(request.viewer);
-    this.#traces.add(traceId, traceWriter(request, plan, end, seesAll ? end.stats : {}), request.viewer);
+    this.#traces.add(traceId, traceWriter(request, plan, end, seesAll), request.viewer);
   }
 }
 

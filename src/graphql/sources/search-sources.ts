@@ -164,7 +164,7 @@ export class SearchResultsSource {
     return {
       plan,
       estimate: estimate === undefined ? null : { ...estimate, textBytes: String(estimate.textBytes) },
-      took: { ...took, stats: took.stats ?? null },
+      took: { ...took, workerMs: took.workerMs ?? null, stats: took.stats ?? null },
     };
   }
 

@@ -35,11 +35,29 @@ export function printNode(node: QueryNode): string {
  */
 export function printPlan({ basicQueries, resultOptions }: SearchPlan): string {
   const [common] = resultOptions;
-  if (resultOptions.length === 1)
-    return [basicQueries.map((basic) => printBasic(basic, [])).join(" or "), ...printResultOptions(common)].join(" ");
-  return basicQueries
-    .map((basic) => printBasic(basic, printResultOptions(resultOptions[basic.optionsIndex])))
-    .join(" or ");
+  const isOne = resultOptions.length === 1;
+  // Basic queries that differ only in what is not printed are printed once.
+  const printed = new Set(
+    basicQueries.map((basic) => printBasic(basic, isOne ? [] : printResultOptions(resultOptions[basic.optionsIndex]))),
+  );
+  return [[...printed].join(" or "), ...(isOne ? printResultOptions(common) : [])].join(" ");
+}
+
+/**
+ * The same for a viewer who does not see all repositories: of a context with a list it has only the name, since the list
+ * names repositories, their revisions and by its groups their number.
+ */
+export function printPlanWithoutLists(plan: SearchPlan): string {
+  return printPlan({
+    ...plan,
+    basicQueries: plan.basicQueries.map((basic) => {
+      const { repositories } = basic;
+      if (repositories.among === undefined) return basic;
+      // What the list adds names no repository.
+      const include = repositories.include.filter(({ source }) => source !== "");
+      return { ...basic, repositories: { ...repositories, among: undefined, include } };
+    }),
+  });
 }
 
 function printResultOptions({ select, count, timeoutMs }: ResultOptions): readonly string[] {

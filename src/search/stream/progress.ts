@@ -1,6 +1,16 @@
 import type { Skipped } from "../../model/stream-events.js";
 import { describeGaps, type HistoryGaps } from "./history-gaps.js";
 
+/** What durations are rounded up to for viewers who do not see all repositories. */
+const durationStepMs = 10;
+
+/**
+ * A duration as a viewer may see it: exact ones would tell something about the load by searches of what others see.
+ */
+export function visibleMs(ms: number, seesAll: boolean): number {
+  return seesAll ? ms : Math.ceil(ms / durationStepMs) * durationStepMs;
+}
+
 /** Names of repositories that were not searched, or not completely, by reason. */
 export interface NotSearched {
   readonly missing: readonly string[];

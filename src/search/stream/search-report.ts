@@ -11,7 +11,7 @@ import { makeFilters } from "./filters.js";
 import type { ExcludedRepository } from "../preparation-context.js";
 import type { BuiltHistory } from "../../protocol/history-messages.js";
 import type { HistoryGaps } from "./history-gaps.js";
-import { makeSkipped, type NotSearched } from "./progress.js";
+import { makeSkipped, visibleMs, type NotSearched } from "./progress.js";
 import { countIds, namesIn, repositoriesOfAll, withMore } from "./repository-sets.js";
 import type { MissingRevision } from "../revisions/revision-resolver.js";
 import type { Resolution } from "../repositories/repository-resolver.js";
@@ -29,6 +29,8 @@ export interface ReportedSearch {
   readonly repositories: () => RepositoryTable;
   readonly startedMs: number;
   readonly traceUrl: string;
+  /** Whether its viewer sees all repositories. */
+  readonly seesAll: boolean;
 }
 
 /** What a search reports in addition to its matches: progress, exclusions and their reasons. */
@@ -163,7 +165,7 @@ export class SearchReport {
       unownedResults: results.tally.unownedResults,
       repositoryCount: repositories().count,
       hasResults: results.matchCount > 0,
-      timedOutAfterMs: this.#hasTimedOut ? durationMs : undefined,
+      timedOutAfterMs: this.#hasTimedOut ? visibleMs(durationMs, this.#search.seesAll) : undefined,
     });
   }
 
@@ -194,12 +196,12 @@ export class SearchReport {
   }
 
   progress(done: boolean): Progress {
-    const { results, traceUrl } = this.#search;
+    const { results, traceUrl, seesAll } = this.#search;
     return {
       done,
       repositoriesCount: done ? results.repositoryIds.size || undefined : undefined,
       matchCount: results.matchCount,
-      durationMs: Math.round(this.durationMs),
+      durationMs: visibleMs(Math.round(this.durationMs), seesAll),
       skipped: this.#skipped(done),
       trace: traceUrl,
       receipt: done ? this.receipt : undefined,

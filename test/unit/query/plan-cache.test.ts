@@ -2,6 +2,7 @@ import t from "tap";
 import { resultAtOnce } from "../../../src/base/yielding.js";
 import type { SearchContext } from "../../../src/model/search-context.js";
 import { PlanCache } from "../../../src/query/plan/plan-cache.js";
+import { printPlanWithoutLists } from "../../../src/query/plan/print.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import type { SearchContexts } from "../../../src/query/plan/search-contexts.js";
 import type { QueryType } from "../../../src/query/syntax/query-type.js";
@@ -63,4 +64,30 @@ t.test("the number of plans and the length of their texts are bounded", async (t
 t.test("an invalid query throws each time", async (t) => {
   const cache = new PlanCache();
   for (let i = 0; i < 2; i++) t.throws(() => plan(cache, "/(/"), { name: "QueryError" });
+});
+
+t.test("the list of a context is not printed for viewers who do not see all repositories", async (t) => {
+  const listed = (names: readonly (readonly [name: string, revisions: readonly string[]])[]): SearchContexts =>
+    new Map([
+      [
+        "mine",
+        {
+          query: "",
+          repositories: names.map(([name, revisions]) => ({ name, revisions })),
+        } as unknown as SearchContext,
+      ],
+    ]);
+  const printed = (contexts: SearchContexts): string =>
+    printPlanWithoutLists(plan(new PlanCache(), "context:mine repo:typed foo or bar", "standard", contexts));
+  const some = printed(
+    listed([
+      ["host/open", []],
+      ["host/closed", ["secret-branch"]],
+      ["host/other", ["x", "y"]],
+    ]),
+  );
+  t.match(some, /context:mine/);
+  t.match(some, /typed/);
+  t.notMatch(some, /closed|secret|open|among/);
+  t.equal(some, printed(listed([["host/open", []]])), "nor how many groups it has");
 });

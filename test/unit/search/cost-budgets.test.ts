@@ -20,7 +20,7 @@ t.test("a budget is spent and comes back as the window slides", async (t) => {
   budgets.charge("a", { scannedBytes: 30, workerMs: 0 });
   t.equal(budgets.refusal("a"), undefined, "some is left");
   budgets.charge("a", { scannedBytes: 20, workerMs: 0 });
-  t.match(budgets.refusal("a"), { message: /have scanned 110 bytes, and may scan 100 \(search.budgetScannedBytes\)/ });
+  t.match(budgets.refusal("a"), { message: /have scanned the 100 bytes that they may \(search.budgetScannedBytes\)/ });
   t.equal(budgets.refusal("b"), undefined, "the budget of one client is not that of another");
   const wait = budgets.refusal("a")?.retryAfterSeconds ?? 0;
   t.ok(wait >= 29 && wait <= 32, `${wait}`);
@@ -28,7 +28,7 @@ t.test("a budget is spent and comes back as the window slides", async (t) => {
   t.equal(budgets.refusal("a"), undefined, "what was spent first is forgotten after the time that was told");
   const time = new CostBudgets({ scannedBytes: 0, workerMs: 2_000, windowMs: 10_000 }, () => nowMs);
   time.charge("a", { scannedBytes: 1e12, workerMs: 2_000 });
-  t.match(time.refusal("a"), { message: /have taken 2.0 seconds of worker time, and may take 2/ });
+  t.match(time.refusal("a"), { message: /have taken the 2 seconds of worker time that they may/ });
   t.notOk(new CostBudgets({ scannedBytes: 0, workerMs: 0, windowMs: 10_000 }).isOn);
 });
 
@@ -100,7 +100,7 @@ t.test("a search that exceeds the budget is ended, and the next one is refused",
   await checkExplained(t, daemon);
   const first = await search(daemon, slowPattern, { receipt: "1", explain: "1" });
   t.equal(first.status, 200);
-  t.match(first.error, /have scanned [0-9]+ bytes, and may scan 50000/, JSON.stringify(first.progress));
+  t.match(first.error, /have scanned the 50000 bytes that they may/, JSON.stringify(first.progress));
   t.match(first.progress?.receipt, { complete: false, excludedByReason: { budget: 1 } });
   const explained = first.progress?.explain;
   assert.ok(explained);
@@ -108,7 +108,7 @@ t.test("a search that exceeds the budget is ended, and the next one is refused",
   t.ok((explained.estimate?.textBytes ?? 0) > 240_000);
   const scanned = explained.took.stats?.["scannedBytes"] ?? 0;
   t.ok(scanned >= 50_000 && scanned < (explained.estimate?.textBytes ?? 0), `${scanned} bytes, not all, were scanned`);
-  t.ok(explained.took.workerMs > 0 && explained.took.durationMs > 0);
+  t.ok(explained.took.workerMs! > 0 && explained.took.durationMs > 0);
   t.match(explained.plan, /requires/);
   const second = await search(daemon, "anything", {});
   t.match(second, { status: 429, text: /search.budgetScannedBytes/ });
