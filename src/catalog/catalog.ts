@@ -1,7 +1,7 @@
 import { TrawlError } from "../base/errors.js";
 import { resultWhileYielding } from "../base/yielding.js";
 import type { HistoryShardRecord } from "../model/history-record.js";
-import { visibilityOf, type Repository, type RepositoryConfig } from "../model/repository.js";
+import { viewersKey, type Repository, type RepositoryConfig } from "../model/repository.js";
 import type { LiveShard } from "../model/shard-record.js";
 import type { Viewer } from "../model/viewer.js";
 import type { RecordStore } from "../store/record-store.js";
@@ -290,7 +290,7 @@ export class Catalog {
     for (const watch of this.watchers) watch(repository);
     if (before === undefined || (before.private === repository.private && before.readers === repository.readers))
       return;
-    if (visibilityOf(before) !== visibilityOf(repository)) this.onVisibilityChanged(repository.id);
+    if (viewersKey(before) !== viewersKey(repository)) this.onVisibilityChanged(repository.id);
     if (mayHide(before, repository)) this.onReadersChanged(before, repository);
   }
 }

@@ -51,7 +51,7 @@ export function attributesIn({
  * Equal for two repositories if and only if the same viewers see them; "" for a public one. A shard contains repositories
  * of one visibility only, so that the work of a search does not depend on text that its viewer may not see.
  */
-export function visibilityOf(repository: Pick<RepositoryAttributes, "private" | "readers">): string {
+export function viewersKey(repository: Pick<RepositoryAttributes, "private" | "readers">): string {
   if (!repository.private) return "";
   // Names of readers contain no spaces.
   const readers = new Set(repository.readers.map((reader) => reader.toLowerCase()));

@@ -17,7 +17,7 @@ const deadShareMax = 0.4;
 export interface CompactionSite {
   readonly isBusy: (shard: LiveShard) => boolean;
   /** The visibility of a repository that is not hidden. */
-  readonly visibilityOf: (repositoryId: number) => string;
+  readonly viewersKey: (repositoryId: number) => string;
   /** Whether documents that are hidden in the shard may have had other viewers than the rest of it. */
   readonly isSuspect: (shard: LiveShard) => boolean;
 }
@@ -54,22 +54,22 @@ export function chooseCompaction(shards: readonly LiveShard[], site: CompactionS
 }
 
 /** Whether some of the shard's text had or has other viewers than the rest. */
-export function isImpure(shard: LiveShard, site: Pick<CompactionSite, "visibilityOf" | "isSuspect">): boolean {
+export function isImpure(shard: LiveShard, site: Pick<CompactionSite, "viewersKey" | "isSuspect">): boolean {
   const { repositoryIds } = shard.record;
   if (site.isSuspect(shard) && repositoryIds.includes(0)) return true;
   const visibility = shardVisibility(shard, site);
-  return visibility !== undefined && repositoryIds.some((id) => id !== 0 && site.visibilityOf(id) !== visibility);
+  return visibility !== undefined && repositoryIds.some((id) => id !== 0 && site.viewersKey(id) !== visibility);
 }
 
 /** The repositories of the shards that are not hidden, by visibility. */
 export function repositoriesByVisibility(
   shards: readonly LiveShard[],
-  visibilityOf: CompactionSite["visibilityOf"],
+  viewersKey: CompactionSite["viewersKey"],
 ): number[][] {
   const groups = new Map<string, number[]>();
   for (const id of new Set(shards.flatMap(({ record }) => record.repositoryIds))) {
     if (id === 0) continue;
-    const visibility = visibilityOf(id);
+    const visibility = viewersKey(id);
     const group = groups.get(visibility);
     if (group === undefined) groups.set(visibility, [id]);
     else group.push(id);
@@ -78,9 +78,9 @@ export function repositoriesByVisibility(
 }
 
 /** The visibility of its first repository; undefined if all are hidden. */
-function shardVisibility({ record }: LiveShard, site: Pick<CompactionSite, "visibilityOf">): string | undefined {
+function shardVisibility({ record }: LiveShard, site: Pick<CompactionSite, "viewersKey">): string | undefined {
   const first = record.repositoryIds.find((id) => id !== 0);
-  return first === undefined ? undefined : site.visibilityOf(first);
+  return first === undefined ? undefined : site.viewersKey(first);
 }
 
 function deadShare(shard: LiveShard): number {

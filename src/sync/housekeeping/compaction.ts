@@ -3,7 +3,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { LiveShard } from "../../model/shard-record.js";
 import { IngestLoss } from "../../pool/ingest-pool.js";
 import type { SyncTaskResult } from "../../protocol/ingest-messages.js";
-import { visibilityOf } from "../../model/repository.js";
+import { viewersKey } from "../../model/repository.js";
 import { chooseCompaction, isImpure, repositoriesByVisibility, type CompactionSite } from "./compaction-policy.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
 import type { RepositoryLocks } from "../queue/repository-locks.js";
@@ -63,9 +63,9 @@ export class Compaction {
     this.#site = {
       // The symbols of merged shards are copied, unless those of one of them are missing.
       isBusy: (shard) => this.#symbols.isPending(shard) || this.#isInUse(shard),
-      visibilityOf: (id) => {
+      viewersKey: (id) => {
         const repository = catalog.repository(id);
-        return repository === undefined ? "" : visibilityOf(repository);
+        return repository === undefined ? "" : viewersKey(repository);
       },
       isSuspect: ({ record }) => this.#suspects.has(record.id),
     };
@@ -122,7 +122,7 @@ export class Compaction {
 
   async #merge(shards: readonly LiveShard[]): Promise<void> {
     this.#isRunning = true;
-    const groups = repositoriesByVisibility(shards, this.#site.visibilityOf);
+    const groups = repositoriesByVisibility(shards, this.#site.viewersKey);
     const ids = groups.flat();
     this.#locks.lock(ids);
     try {

@@ -1,7 +1,7 @@
 import { callAfter } from "../../base/deadline.js";
 import { TrawlError } from "../../base/errors.js";
 import type { Catalog } from "../../catalog/catalog.js";
-import { visibilityOf, type Repository } from "../../model/repository.js";
+import { viewersKey, type Repository } from "../../model/repository.js";
 import type { IndexTasks } from "./index-tasks.js";
 import type { RepositoryLocks } from "./repository-locks.js";
 import { Schedule, type SyncResult } from "./schedule.js";
@@ -146,15 +146,15 @@ export class SyncQueue {
     const free = [...this.#queued].filter((id) => !this.#locks.isBusy(id) && !this.#slow.has(id));
     if (this.#alone.has(free[0])) return this.#take(free.slice(0, 1));
     // A task writes the texts of its repositories into the same shards.
-    const visibility = this.#visibilityOf(free[0]);
-    const together = free.filter((id) => !this.#alone.has(id) && this.#visibilityOf(id) === visibility);
+    const visibility = this.#viewersKey(free[0]);
+    const together = free.filter((id) => !this.#alone.has(id) && this.#viewersKey(id) === visibility);
     const count = Math.min(batchCountMax, Math.ceil(together.length / (workerCount * 4)));
     return this.#take(together.slice(0, count));
   }
 
-  #visibilityOf(id: number | undefined): string | undefined {
+  #viewersKey(id: number | undefined): string | undefined {
     const repository = id === undefined ? undefined : this.#catalog.repository(id);
-    return repository && visibilityOf(repository);
+    return repository && viewersKey(repository);
   }
 
   /** A waiting repository with a slow remote; undefined if there is none. */

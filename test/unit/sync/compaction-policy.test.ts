@@ -36,7 +36,7 @@ const neverBusy = (): boolean => false;
 /** Repositories from 100 on are private, with other readers for each hundred. */
 const siteWith = (isBusy: (shard: LiveShard) => boolean, suspects: readonly number[] = []): CompactionSite => ({
   isBusy,
-  visibilityOf: (id) => (id < 100 ? "" : `private reader${Math.floor(id / 100)}`),
+  viewersKey: (id) => (id < 100 ? "" : `private reader${Math.floor(id / 100)}`),
   isSuspect: ({ record }) => suspects.includes(record.id),
 });
 
@@ -102,10 +102,10 @@ t.test("a merge writes shards of one visibility each", async (t) => {
   fc.assert(
     fc.property(fc.array(ids, { minLength: 1, maxLength: 4 }), (given) => {
       const shards = given.map((repositoryIds, i) => shard(i + 1, { ...small, repositoryIds }));
-      const groups = repositoriesByVisibility(shards, site.visibilityOf);
+      const groups = repositoriesByVisibility(shards, site.viewersKey);
       for (const group of groups) assert.equal(isImpure(shard(9, { ...small, repositoryIds: group }), site), false);
       assert.deepEqual(groups.flat().sort(), [...new Set(given.flat())].filter((id) => id !== 0).sort());
-      assert.equal(new Set(groups.map(([id]) => site.visibilityOf(id))).size, groups.length, "one for each");
+      assert.equal(new Set(groups.map(([id]) => site.viewersKey(id))).size, groups.length, "one for each");
     }),
     { numRuns: runs(200) },
   );
