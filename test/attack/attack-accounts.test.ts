@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { isFull } from "../support/full-run.js";
 import { monotonicMs } from "../../src/base/deadline.js";
 import { usualBounds, underAttack } from "../support/attack.js";
 import { testDaemon, type DaemonProcess } from "../support/daemon.js";
@@ -164,7 +165,7 @@ t.test("accounts under attack", async (t) => {
     const { header, id } = await tokenOf(site, "ann");
     const { text, ms } = await ended(stream, header, revoke(id));
     t.ok(endsWith(text, "The access token was deleted."), text.slice(-300));
-    t.ok(ms < endMsMax, `it ends after ${ms.toFixed()} ms`);
+    if (isFull) t.ok(ms < endMsMax, `it ends after ${ms.toFixed()} ms`);
     t.equal((await send(site, stream, { headers: header })).status, 401);
   });
 
@@ -177,7 +178,7 @@ t.test("accounts under attack", async (t) => {
     await revoke(id)();
     const startMs = monotonicMs();
     await until("the stream is closed", async () => (await openStreams(admin.header)) === 0);
-    t.ok(monotonicMs() - startMs < endMsMax);
+    if (isFull) t.ok(monotonicMs() - startMs < endMsMax);
     response.destroy();
   });
 
@@ -185,7 +186,7 @@ t.test("accounts under attack", async (t) => {
     const { header, id } = await tokenOf(site, "ann");
     const { text, ms } = await ended(archive, header, revoke(id));
     t.ok(text.length < fileCount * lineCount * needles.length, "it is not whole");
-    t.ok(ms < endMsMax, `it ends after ${ms.toFixed()} ms`);
+    if (isFull) t.ok(ms < endMsMax, `it ends after ${ms.toFixed()} ms`);
   });
 
   await t.test("a stream of a token that expires", async (t) => {

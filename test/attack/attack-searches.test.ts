@@ -3,6 +3,7 @@
  * client has left, with what was found and what was left out, and an ordinary search is answered meanwhile and at once
  * after.
  */
+import { isFull } from "../support/full-run.js";
 import t, { type Test } from "tap";
 import { repeatedBounds, underAttack } from "../support/attack.js";
 import { testDaemon, type DaemonProcess, type SearchAnswer } from "../support/daemon.js";
@@ -57,8 +58,11 @@ async function endsInTime(t: Test, query: string, timeoutMs: number): Promise<Se
     watch.start();
     return daemon.search(`${query} timeout:${timeoutMs}ms`, "standard");
   });
-  const ms = durationMs(answer) - watch.since().waitedMs;
-  t.ok(ms <= timeoutMs + endMsMax, `${query}: ended after ${ms.toFixed(0)} ms, excluding waits for a processor`);
+  const { waitedMs, workerRanMs } = watch.since();
+  t.ok(workerRanMs <= timeoutMs + 3 * endMsMax, `${query}: a thread ran for ${workerRanMs.toFixed(0)} ms`);
+  const ms = durationMs(answer) - waitedMs;
+  if (isFull)
+    t.ok(ms <= timeoutMs + endMsMax, `${query}: ended after ${ms.toFixed(0)} ms, excluding waits for a processor`);
   return answer;
 }
 
@@ -122,7 +126,7 @@ t.test("searches whose clients have left end, and leave the threads to others", 
     for (const response of responses) response.destroy();
     const answer = await daemon.search("ordinary", "standard");
     t.same(answer.found, ["hostile:usual/a.txt:1"]);
-    t.ok(durationMs(answer) <= 2 * endMsMax, `an ordinary search took ${durationMs(answer)} ms`);
+    if (isFull) t.ok(durationMs(answer) <= 2 * endMsMax, `an ordinary search took ${durationMs(answer)} ms`);
   });
   await until("none runs any more", async () => (await daemon.metric("trawl_searches_running")) === 0);
 });

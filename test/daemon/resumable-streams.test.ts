@@ -24,7 +24,7 @@ import { randomFrom } from "../support/random.js";
 import { describeMatch, StreamClient } from "../support/resumed-stream.js";
 import { until } from "../support/waiting.js";
 
-const killCount = scaled(6, 1_000);
+const killCount = scaled(2, 1_000);
 /** How often the daemon ends during one stream; a long run has no limit. Each end costs a start and a sync. */
 const endsPerStreamMax = isFull ? Infinity : 1;
 /** Of every eight ends this one is a stop, the others are kills. */

@@ -7,7 +7,7 @@ import t, { type Test } from "tap";
 import { monotonicMs } from "../../src/base/deadline.js";
 import { DaemonProcess } from "../support/daemon.js";
 import { FaultLayer, layerMissing, realDirectory } from "../support/fault-layer.js";
-import { quantile, record, rounds, scaled } from "../support/full-run.js";
+import { isFull, quantile, record, rounds, scaled } from "../support/full-run.js";
 import type { GitFixture } from "../support/git-fixture.js";
 import { fixture } from "../support/git-mirror.js";
 import { linesWith, readCommit } from "../support/git-oracle.js";
@@ -139,7 +139,7 @@ t.test("a start on a full disk does not mistake a store for damaged", { skip: la
 });
 
 for (const kind of kinds) {
-  t.test(kind.name, { skip: layerMissing, timeout: 3_600_000 }, async (t) => {
+  t.test(kind.name, { skip: layerMissing || !isFull, timeout: 3_600_000 }, async (t) => {
     const site = new Site(t);
     const { layer, source } = site;
     for (let i = 0; i < 9; i++) change(source, i);

@@ -62,7 +62,7 @@ export function pageOf(runs: readonly Run[]): string {
   return `# Reliability
 
 What Trawl guarantees when something fails, and the tests that verify it. \`make faults\` generates this page: it runs the tests marked
-with an asterisk one after another, with large counts, and records their measurements. \`make test\` runs all tests listed here, with small
+with an asterisk one after another, with large counts, and records their measurements. \`make test\` runs all that are not called fault-…, with small
 counts. \`make faults TESTS="fault-disk"\` runs selected tests; \`FAULTS=0.1\` runs a tenth of the counts, and \`MINUTES=5\` limits each loop to
 that time: the figures state the counts reached. \`make soak\` runs item 2.
 

@@ -5,17 +5,21 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { Test } from "tap";
 import { callEvery } from "../../src/base/deadline.js";
 import type { DaemonProcess } from "./daemon.js";
+import { isFull } from "./full-run.js";
 
 export interface AttackBounds {
-  /** Longest time for which the daemon's main thread may not respond. */
+  /**
+   * Longest time for which the daemon's main thread may not respond. Asserted by `make faults` only: page faults, and
+   * waits for threads that collect garbage, depend on what else the machine does.
+   */
   readonly awayMsMax: number;
   /** Longest processor time that the main thread may use without running a timer. */
   readonly turnMsMax: number;
   /** Growth of the memory of the daemon and its children, in bytes. */
   readonly grownBytesMax: number;
   /**
-   * The number of attempts for an act that stalls the main thread for too long. The main thread waits for threads that
-   * collect garbage or end, and on a busy machine those wait for processors: an act is slow only if every attempt is.
+   * The number of attempts for an act that stalls the main thread for too long. A full garbage collection may fall into
+   * any act: an act is slow only if every attempt is.
    */
   readonly tryCount: number;
 }
@@ -23,7 +27,9 @@ export interface AttackBounds {
 /** The bounds for a single request. */
 export const usualBounds: AttackBounds = {
   awayMsMax: 100,
-  turnMsMax: 100,
+  // A core that shares its caches with a busy neighbour takes up to twice the processor time for the same work. What an
+  // attack exploits takes seconds.
+  turnMsMax: isFull ? 100 : 250,
   grownBytesMax: 400 * 1024 * 1024,
   tryCount: 1,
 };
@@ -60,10 +66,11 @@ export async function underAttack<T>(
   let { result, cost } = await measured(daemon, act);
   for (let i = 1; i < bounds.tryCount && isSlow(cost, bounds); i++) ({ result, cost } = await measured(daemon, act));
   t.equal(daemon.hasExited, false, `${name}: the daemon lives`);
-  t.ok(
-    cost.awayMs <= bounds.awayMsMax,
-    `${name}: the main thread was away for ${cost.awayMs.toFixed(1)} ms of ${bounds.awayMsMax}`,
-  );
+  if (isFull)
+    t.ok(
+      cost.awayMs <= bounds.awayMsMax,
+      `${name}: the main thread was away for ${cost.awayMs.toFixed(1)} ms of ${bounds.awayMsMax}`,
+    );
   t.ok(
     cost.turnMs <= bounds.turnMsMax,
     `${name}: a turn of the main thread took ${cost.turnMs.toFixed(1)} ms of ${bounds.turnMsMax} on a processor`,
@@ -76,7 +83,7 @@ export async function underAttack<T>(
 }
 
 function isSlow(cost: AttackCost, bounds: AttackBounds): boolean {
-  return cost.awayMs > bounds.awayMsMax || cost.turnMs > bounds.turnMsMax;
+  return (isFull && cost.awayMs > bounds.awayMsMax) || cost.turnMs > bounds.turnMsMax;
 }
 
 /** Like `underAttack`, without assertions. */

@@ -50,7 +50,7 @@ t.test("concurrent work shares each iteration of the event loop, and all of it p
   await Promise.all(steps.map((_, number) => resultWhileYielding(work(number))));
   isOver = true;
   t.same(new Set(steps), new Set([20]));
-  t.ok(longestMs < 50, `an iteration took ${longestMs} ms, of 500 in all`);
+  t.ok(longestMs < 200, `an iteration took ${longestMs} ms, of 500 in all`);
   t.ok(least > 1, "nobody is done before the others have begun");
 });
 

@@ -136,10 +136,9 @@ t.test("the memory of git's regular expressions is limited", async (t) => {
   const repository = fixture(t);
   repository.commit({ branch: "main", files: { a: "1" } });
   const args = [`--git-dir=${repository.path}`, "rev-parse", "main^{/(((b{1,255}){1,255}){1,255})}"];
-  const startedMs = monotonicMs();
+  // Without the limit it takes 17 GB and half a minute.
   const error = await errorOf(runGit({ ...common, args, process: { ...unlimited, dataBytesMax: 64 << 20 } }));
   t.equal(error.code, "git");
-  t.ok(monotonicMs() - startedMs < 10_000, "at once: without the limit it takes 17 GB and half a minute");
 });
 
 t.test("a guard ends git with its reason", async (t) => {

@@ -13,8 +13,8 @@ t.test("every language of linguist is known by its name and its aliases", async 
   const languages: readonly { readonly name: string; readonly aliases?: readonly string[] }[] = Object.values(linguist);
   t.ok(languages.length > 700);
   for (const { name, aliases = [] } of languages) {
-    t.equal(languageByName(name)?.name, name);
-    for (const alias of aliases) t.ok(languageByName(alias), `${name}: ${alias}`);
+    if (languageByName(name)?.name !== name) t.fail(name);
+    for (const alias of aliases) if (!languageByName(alias)) t.fail(`${name}: ${alias}`);
   }
 });
 
@@ -52,7 +52,7 @@ t.test("names and aliases", async (t) => {
   ];
   for (const [nameOrAlias, name] of rows)
     t.equal(languageByName(nameOrAlias)?.name, name, `"${nameOrAlias}" → ${name}`);
-  for (const name of languageNames()) t.equal(languageByName(name)?.name, name, name);
+  for (const name of languageNames()) if (languageByName(name)?.name !== name) t.fail(name);
 });
 
 t.test("paths alone", async (t) => {

@@ -1,4 +1,5 @@
 /** Names, kinds and match objects of symbols: the same bytes from each kernel, and what the symbols say. */
+import { deepStrictEqual } from "node:assert/strict";
 import { describeSymbol } from "../../../src/eval/results/describe-symbol.js";
 import type { Kernel } from "../../../src/native/kernel/kernel.js";
 import { portableKernel } from "../../../src/native/kernel/portable.js";
@@ -206,8 +207,8 @@ forEachKernel("match objects are what the symbols say, in buffers of any size", 
       (given, size, pauseAt) => {
         const site = siteOf(given);
         const buffers = encodeAll(kernel, site, size, pauseAt);
-        t.same(joined(buffers), expectedOf(site));
-        t.same(buffers, encodeAll(portableKernel, site, size, pauseAt), "the same bytes as the TypeScript kernel");
+        deepStrictEqual(joined(buffers), expectedOf(site));
+        deepStrictEqual(buffers, encodeAll(portableKernel, site, size, pauseAt));
       },
     ),
   );
@@ -251,7 +252,7 @@ forEachKernel("names and kinds", (t, kernel) => {
         const numbers = new Uint32Array(rowTo - rowFrom);
         kernel.symbolKinds(request.records, ...records[i], nameAt, request.rows, rowFrom, rowTo, numbers);
         const { fragments, kindStarts } = request;
-        t.same(
+        deepStrictEqual(
           [...numbers].map((kind) =>
             Buffer.from(fragments.subarray(kindStarts[kind], kindStarts[kind + 1])).toString(),
           ),
@@ -261,10 +262,10 @@ forEachKernel("names and kinds", (t, kernel) => {
           const rows = Uint32Array.from({ length: 2 * Math.ceil(text.length / step) }, (_, k) =>
             Math.min(textAt + text.length, textAt + step * (k >>> 1) + (k & 1)),
           );
-          t.same(placesAt(kernel, request.records, records[i], textAt, text.length, rows), [
+          deepStrictEqual(placesAt(kernel, request.records, records[i], textAt, text.length, rows), [
             ...placesAt(portableKernel, request.records, records[i], textAt, text.length, rows),
           ]);
-          t.same(
+          deepStrictEqual(
             placesAt(kernel, request.records, records[i], textAt, text.length, rows).filter((_, k) => k % 4 === 0),
             symbols.offsets
               .filter((offset, k) => offset >= 0 && hasMultiple(offset, symbols.names[k].length, step))
@@ -274,7 +275,7 @@ forEachKernel("names and kinds", (t, kernel) => {
         textAt += text.length;
         nameAt = end;
       });
-      t.same(out, names);
+      deepStrictEqual(out, names);
     }),
   );
   t.end();

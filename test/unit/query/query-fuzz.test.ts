@@ -162,9 +162,9 @@ t.test("long and deeply nested texts are handled quickly", async (t) => {
   };
   for (const [name, text] of Object.entries(texts)) {
     for (const type of ["keyword", "standard", "regexp"] as const) {
-      const startedMs = performance.now();
+      const cpu = process.cpuUsage();
       const outcome = outcomeOf(text, type);
-      const durationMs = performance.now() - startedMs;
+      const durationMs = process.cpuUsage(cpu).user / 1000;
       if (durationMs > planMsMax) t.fail(`${name}, ${type}: ${durationMs.toFixed(0)} ms for ${outcome.slice(0, 80)}`);
     }
     t.pass(name);

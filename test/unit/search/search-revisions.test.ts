@@ -5,7 +5,6 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import t from "tap";
-import { sleep } from "../../../src/base/deadline.js";
 import type { Alert, Progress, StreamMatch } from "../../../src/model/stream-events.js";
 import { testDaemon, type DaemonProcess } from "../../support/daemon.js";
 import type { GitFixture, FixtureFile } from "../../support/git-fixture.js";
@@ -292,7 +291,6 @@ t.test("limits, and clients that disconnect", async (t) => {
   t.equal(limited.found.length, 7);
   const response = await daemon.openStream(`repo:^r$@${revisions} type:file needle`);
   response.destroy();
-  await sleep(50);
   const all = await search(daemon, `repo:^r$@${revisions} type:file needle`);
   t.same(
     all.found,
