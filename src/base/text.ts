@@ -45,3 +45,11 @@ const encoder = new TextEncoder();
 export function utf8Length(text: string): number {
   return encoder.encode(text).length;
 }
+
+/** A file with a NUL among this many bytes at its start is not text; the same as for git, so that both search the same files. */
+export const binaryHeadBytes = 8000;
+
+/** Whether git takes the content of a file for binary. */
+export function isBinary(content: Uint8Array): boolean {
+  return content.subarray(0, binaryHeadBytes).includes(0);
+}

@@ -1,6 +1,7 @@
 import type { Kernel } from "../native/kernel/kernel.js";
 import type { SkipReason } from "../model/skip-reason.js";
 import { compileRegexp } from "../regexp/match/compile.js";
+import { isBinary } from "../base/text.js";
 import { escapeRegexp } from "../base/escape-regexp.js";
 import { detectLanguage } from "./detect-language.js";
 
@@ -32,7 +33,7 @@ export const ownReadsMax = 128;
 /** Why `content` is not indexed, or "none". */
 export function skipReasonOfContent(content: Buffer, path: Buffer, limits: ContentLimits, kernel: Kernel): SkipReason {
   if (isTooLarge(content.length, path, limits)) return "too-large";
-  if (content.includes(0)) return "binary";
+  if (isBinary(content)) return "binary";
   return hasTooManyTrigrams(content, limits, kernel) ? "too-many-trigrams" : "none";
 }
 

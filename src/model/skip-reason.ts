@@ -1,7 +1,7 @@
 /** Why the content of a document is not indexed. Such a document is still found by its path. */
 export const skipReasons = {
   none: { code: 0, explanation: "indexed" },
-  binary: { code: 1, explanation: "contains a NUL byte" },
+  binary: { code: 1, explanation: "contains a NUL byte among its first 8,000" },
   "too-large": { code: 2, explanation: "is larger than index.maxFileBytes" },
   "too-many-trigrams": { code: 3, explanation: "has more distinct trigrams than index.maxTrigramCount" },
   "not-regular": { code: 4, explanation: "is a symbolic link or a submodule" },

@@ -105,6 +105,9 @@ const odd: CaseRepository = {
     { path: "no-newline.txt", branches: main, content: "alpha end" },
     { path: "empty.txt", branches: main, content: "" },
     { path: "nul.bin", branches: main, content: "alpha\0beta\n", skipped: "binary" },
+    // git, too, looks for NUL in the first 8,000 bytes.
+    { path: "nul-8000.bin", branches: main, content: `${"-\n".repeat(3999)}-\0early gem\n`, skipped: "binary" },
+    { path: "nul-8001.dat", branches: main, content: `${"-\n".repeat(4000)}late\0gem\n` },
     { path: "latin1.txt", branches: main, content: Buffer.from("caf\xe9 alpha\nna\xefve\n", "latin1") },
     { path: "link", branches: main, content: { symlink: "crlf.txt" }, skipped: "not-regular" },
     { path: Buffer.from("b\xffd.txt", "latin1"), branches: main, content: "odd name\n" },

@@ -1,5 +1,6 @@
 #include "packs.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "file-guard.h"
@@ -54,8 +55,11 @@ bool applyDelta(Text base, Text delta, uint8_t* out, size_t length, const StopFl
   return done == length;
 }
 
+// A NUL among this many bytes makes a file binary, as in `isBinary` (src/base/text.ts).
+constexpr size_t binaryHeadBytes = 8000;
+
 TextKind kindOfText(const uint8_t* bytes, size_t length) {
-  if (memchr(bytes, 0, length) != nullptr) return TextKind::binary;
+  if (memchr(bytes, 0, std::min(length, binaryHeadBytes)) != nullptr) return TextKind::binary;
   uint8_t all = 0;
   for (size_t i = 0; i < length; i++) all |= bytes[i];
   return all < 128 ? TextKind::ascii : TextKind::other;

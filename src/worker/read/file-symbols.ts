@@ -1,4 +1,5 @@
 import { BoundedMap } from "../../base/bounded-map.js";
+import { isBinary } from "../../base/text.js";
 import { describeSymbol } from "../../eval/results/describe-symbol.js";
 import { readBlobs } from "../../git/objects/read-blobs.js";
 import { detectLanguageName } from "../../indexer/classify.js";
@@ -16,8 +17,6 @@ const symbolBytes = 100;
 
 const kept = new BoundedMap<string, ContentSymbols>(keptBytesMax, ({ names }) => symbolBytes * (1 + names.length));
 
-const binaryHeadBytes = 8192;
-
 /** A file with its symbols. */
 export interface FileWithSymbols {
   readonly text: Buffer;
@@ -34,8 +33,7 @@ export async function readFileSymbols(
 ): Promise<FileWithSymbols> {
   let text = Buffer.alloc(0);
   await readBlobs(blobOptions(mirrorPath(context, repositoryId), context), [oid], (_, outcome) => {
-    if (outcome.kind === "content" && !outcome.content.subarray(0, binaryHeadBytes).includes(0))
-      text = Buffer.from(outcome.content);
+    if (outcome.kind === "content" && !isBinary(outcome.content)) text = Buffer.from(outcome.content);
   });
   const language = detectLanguageName(Buffer.from(path), text);
   const key = `${oid} ${language}`;

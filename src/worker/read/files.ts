@@ -1,6 +1,7 @@
 import type { BlobReaderOptions } from "../../git/objects/blob-reader.js";
 import { readBlobs } from "../../git/objects/read-blobs.js";
 import { tableRows } from "../../base/html.js";
+import { isBinary } from "../../base/text.js";
 import { detectLanguage } from "../../indexer/detect-language.js";
 import type { FileAnswer, GitReadAnswer, ReadFiles, WantedFile } from "../../protocol/git-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
@@ -21,7 +22,6 @@ const silenceMs = 60_000;
 const htmlUnitsMax = 16 << 20;
 const rowUnitsMin = 75;
 
-const headBytes = 8192;
 const lineFeed = 10;
 
 /** The requested form of each file, in the order of the request. */
@@ -58,16 +58,14 @@ export function blobOptions(mirror: string, { stop }: ReadContext): BlobReaderOp
 }
 
 function answerFile(file: WantedFile, content: Buffer, time: MarkupTime): FileAnswer {
-  const head = content.subarray(0, headBytes);
-  const isBinary = head.includes(0);
   const shared = {
     kind: "file" as const,
     byteCount: content.length,
-    isBinary,
-    language: detectLanguage(file.path, isBinary ? Buffer.alloc(0) : content)?.name ?? "",
+    isBinary: isBinary(content),
+    language: detectLanguage(file.path, isBinary(content) ? Buffer.alloc(0) : content)?.name ?? "",
     aborted: false,
   };
-  if (isBinary) return { ...shared, lineCount: 0, text: "" };
+  if (shared.isBinary) return { ...shared, lineCount: 0, text: "" };
   const lineCount = countLines(content);
   const [first, last] = lineBounds(file, lineCount);
   switch (file.form.kind) {

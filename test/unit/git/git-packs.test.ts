@@ -262,7 +262,7 @@ t.test("texts are unpacked one after another", (t) => {
   const kinds = new Uint32Array(oids.length);
   const kindOf = (text: Buffer | undefined): number => {
     if (text === undefined) return textKinds.notFound;
-    if (text.includes(0)) return textKinds.binary;
+    if (text.subarray(0, 8000).includes(0)) return textKinds.binary;
     return text.some((byte) => byte >= 128) ? textKinds.other : textKinds.ascii;
   };
   for (const pauseBytes of [0, 1000, 0xffff_ffff]) {

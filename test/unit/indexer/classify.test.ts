@@ -9,7 +9,7 @@ import {
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import { randomFrom } from "../../support/random.js";
 
-const options = { fileBytesMax: 1000, largeFiles: [] as readonly string[], trigramCountMax: 5000 };
+const options = { fileBytesMax: 10_000, largeFiles: [] as readonly string[], trigramCountMax: 5000 };
 
 /** Lower-case letters without an order, so that nearly each of the first few thousand trigrams is a new one. */
 function letters(byteCount: number): Buffer {
@@ -19,10 +19,12 @@ function letters(byteCount: number): Buffer {
 
 const rows: readonly (readonly [string, Buffer, string])[] = [
   ["nothing", Buffer.alloc(0), "none"],
-  ["as large as may be", Buffer.alloc(1000, "a"), "none"],
-  ["larger", Buffer.alloc(1001, "a"), "too-large"],
+  ["as large as may be", Buffer.alloc(10_000, "a"), "none"],
+  ["larger", Buffer.alloc(10_001, "a"), "too-large"],
   ["a NUL byte at the end", Buffer.from("text\0"), "binary"],
-  ["larger, with a NUL byte", Buffer.alloc(1001), "too-large"],
+  ["a NUL byte where git looks for one", Buffer.from(`${"a".repeat(7999)}\0`), "binary"],
+  ["a NUL byte after that", Buffer.from(`${"a".repeat(8000)}\0`), "none"],
+  ["larger, with a NUL byte", Buffer.alloc(10_001), "too-large"],
   ["bytes that are not UTF-8", Buffer.from([0x80, 0xff, 0x0a]), "none"],
 ];
 
@@ -71,10 +73,10 @@ const globs: readonly (readonly [string, string, boolean])[] = [
 t.test("globs exempt paths from the limit on size", async (t) => {
   for (const [glob, path, expected] of globs) {
     const limits = contentLimitsFor({ ...options, largeFiles: ["other/*", glob] });
-    t.equal(!isTooLarge(2000, Buffer.from(path), limits), expected, `${glob} and ${JSON.stringify(path)}`);
-    t.notOk(isTooLarge(1000, Buffer.from(path), limits), "a small file needs no exemption");
+    t.equal(!isTooLarge(20_000, Buffer.from(path), limits), expected, `${glob} and ${JSON.stringify(path)}`);
+    t.notOk(isTooLarge(10_000, Buffer.from(path), limits), "a small file needs no exemption");
   }
-  t.ok(isTooLarge(2000, Buffer.from("dump.sql"), contentLimitsFor(options)), "without globs there is none");
+  t.ok(isTooLarge(20_000, Buffer.from("dump.sql"), contentLimitsFor(options)), "without globs there is none");
 });
 
 t.test("an exempt file is still binary if it has a NUL byte", async (t) => {

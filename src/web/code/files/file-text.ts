@@ -1,3 +1,4 @@
+import { binaryHeadBytes } from "../../../base/text.js";
 import { pageTextUrl, type PagePath } from "../../../model/page-path.js";
 import { requestPage } from "../../api/api-error.js";
 import { useAnswer, type Answer } from "../../api/use-graphql.js";
@@ -9,9 +10,6 @@ export type FileText =
   /** There is no file, or a larger one. */
   | { readonly kind: "none" };
 
-/** The daemon decides by the same bytes whether a file is text. */
-const headBytes = 8192;
-
 /** The text of a file, which the document of the page has asked for already if it is the first that is opened. */
 export function useFileText(path: PagePath): Answer<FileText> {
   const url = pageTextUrl(path);
@@ -22,7 +20,7 @@ async function readText(url: string, signal: AbortSignal): Promise<FileText> {
   const response = await requestPage(url, signal);
   if (response.status === 204) return { kind: "none" };
   const text = await response.text();
-  return text.slice(0, headBytes).includes("\0")
+  return text.slice(0, binaryHeadBytes).includes("\0")
     ? { kind: "binary", byteCount: Number(response.headers.get("content-length")) }
     : { kind: "text", text };
 }
