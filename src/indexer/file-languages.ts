@@ -1,3 +1,4 @@
+import { isBinary } from "../base/text.js";
 import { plusSign, minusSign, type PatchFile } from "../git/history/patch-file.js";
 import { readBlobs } from "../git/objects/read-blobs.js";
 import { readByGit } from "../git/objects/read-by-git.js";
@@ -57,7 +58,7 @@ export class FileLanguages {
     const oids = [...this.#unknown.keys()];
     const read = oids.length > ownReadsMax ? readByGit : readBlobs;
     await read({ directory, contentBytesMax, silenceMs, stop }, oids, (index, outcome) => {
-      if (outcome.kind !== "content" || outcome.content.includes(0)) return;
+      if (outcome.kind !== "content" || isBinary(outcome.content)) return;
       for (const { number, path } of files[index])
         builder.setLanguage(number, detectLanguage(path, outcome.content)?.name ?? "");
     });

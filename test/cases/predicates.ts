@@ -41,7 +41,11 @@ const contents = rows("file:has.content", "standard", [
     "repo:^parser$ type:file not file:has.content(func) package or lex",
     ["parser:src/lexer.c:L1,L2,L4", "parser:src/lexer.h:L1"],
   ],
-  ["a file without indexed text", "repo:^odd$ -file:has.content(.) file:(nul|link)", ["odd:link", "odd:nul.bin"]],
+  [
+    "a file without indexed text",
+    "repo:^odd$ -file:has.content(.) file:(nul|link)",
+    ["odd:link", "odd:nul-8000.bin", "odd:nul.bin"],
+  ],
   ["paths are looked at as before", "repo:^parser$ type:path file:has.content(main) lexer", ["parser:src/lexer.c"]],
   ["no path matches it", "repo:^parser$ file:has.content(lexer.c)", []],
   ["repositories are left out", "file:has.content(tokens) parser", ["parser:src/parser.go:L1"]],
@@ -51,6 +55,55 @@ const contents = rows("file:has.content", "standard", [
     ["parser:docs/usage.md:L1,L2,L4,L5", "parser:src/parser.go:L3"],
   ],
   ["on a branch", "repo:^parser$@dev file:has.content(development)", ["parser@dev:README.md"]],
+]);
+
+const text = ["docs/usage.md", "src/lexer.c", "src/lexer.h"].map((path) => `parser:${path}`);
+const spaced = ["README.md", "src/parser.go", "src/parser_test.go"].map((path) => `parser:${path}`);
+
+/** An empty match is no result, but a condition; there is no line after the last newline. */
+const emptyMatches = rows("empty matches", "standard", [
+  ["an empty line", "repo:^parser$ file:has.content(^$)", spaced],
+  ["no empty line", "repo:^parser$ -file:has.content(^$)", text],
+  ["no empty line: not", "repo:^parser$ not file:has.content(^$)", text],
+  ["an older name", "repo:^parser$ f:contains.content(^$)", spaced],
+  ["with a flag", "repo:^parser$ file:has.content((?m)^$)", spaced],
+  ["any line", "repo:^odd$ -file:has.content(^) file:txt", ["odd:empty.txt"]],
+  ["an end of a line", "repo:^odd$ -file:has.content($) file:txt", ["odd:empty.txt"]],
+  ["the end of a line without a newline", "repo:^odd$ file:has.content($) file:no-newline", ["odd:no-newline.txt"]],
+  ["no letters are no condition", "repo:^odd$ -file:has.content(x*) file:txt", ["odd:empty.txt"]],
+  ["a word's edge", String.raw`repo:^odd$ -file:has.content(\b) file:txt`, ["odd:empty.txt"]],
+  ["an empty line before CRLF has a carriage return", "repo:^odd$ file:has.content(^$)", []],
+  ["and", "repo:^parser$ type:file tokens and /^$/", ["parser:src/parser.go:L3"]],
+  ["and: no empty line", "repo:^parser$ type:file lex and /^$/", []],
+  ["not", "repo:^parser$ type:file lex not /^$/", ["parser:src/lexer.c:L1,L2,L4", "parser:src/lexer.h:L1"]],
+  ["not: an empty line", "repo:^parser$ type:file tokens not /^$/", []],
+  [
+    "first, and a pattern not",
+    "repo:^parser$ type:file /^$/ not tokens",
+    ["parser:README.md", "parser:src/parser_test.go"],
+  ],
+  ["two empty matches are no result", "repo:^parser$ type:file /^$/ and /x*/", []],
+  ["or", "repo:^parser$ type:file tokens or /^$/", ["parser:src/parser.go:L3"]],
+  ["or, with another", "repo:^parser$ type:file lex and (/^$/ or main)", ["parser:src/lexer.c:L1,L2,L4"]],
+  ["a repository", "repo:has.content(^$) type:repo", ["acme/tools", "parser"]],
+  ["a repository: not", "-repo:has.content(^$) type:repo", ["empty", "hidden", "odd"]],
+  ["a repository's file", "repo:has.file(path:lexer content:^$)", ["alert: No repositories found: …"]],
+  ["another file of a repository", "repo:has.file(path:parser.go content:^$)", ["parser"]],
+  [
+    "a commit that is not indexed",
+    "repo:^parser$@main~0 file:has.content(^$) file:READ type:path",
+    ["parser@main~0:README.md"],
+  ],
+  ["newlines of a class", String.raw`repo:^parser$ type:file /\s+$/`, []],
+  ["newlines of a negated class", String.raw`repo:^parser$ type:file /[^a-z.;)}"{0-9]$/`, ["parser:src/lexer.c:L3"]],
+  ["a carriage return", String.raw`repo:^odd$ type:file /\s+$/`, ["odd:crlf.txt:L1,L2,L3"]],
+  ["a condition of newlines", String.raw`repo:^parser$ file:has.content(\s+$)`, []],
+  [
+    "two newlines",
+    String.raw`repo:^parser$ type:file /\n\n/`,
+    ["parser:README.md:L1", "parser:src/parser.go:L1,L6", "parser:src/parser_test.go:L1"],
+  ],
+  ["the last newline", String.raw`repo:^parser$ type:file file:lexer.h /\n/`, ["parser:src/lexer.h:L1"]],
 ]);
 
 const left = ["repository-fork", "excluded-archive"];
@@ -273,4 +326,12 @@ const contributors = rows("file:has.contributor", "standard", [
   ["nobody", "file:has.contributor(nobody)", []],
 ]);
 
-export const predicates = [contents, repositories, histories, owners, ownersSelected, contributors].flat();
+export const predicates = [
+  contents,
+  emptyMatches,
+  repositories,
+  histories,
+  owners,
+  ownersSelected,
+  contributors,
+].flat();

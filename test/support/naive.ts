@@ -49,6 +49,8 @@ export function engineLines(matches: readonly MatchObject[]): string[] {
 interface Found {
   readonly content: readonly Range[];
   readonly path: readonly Range[];
+  /** False if only empty matches satisfy the pattern: they are conditions, and no results. */
+  readonly isResult: boolean;
 }
 
 function searchDocument(text: TextPlan, document: NaiveDocument): Found[] | undefined {
@@ -60,9 +62,9 @@ function searchDocument(text: TextPlan, document: NaiveDocument): Found[] | unde
   const filterRanges = text.fileFilters.flatMap((filter) =>
     filter.kind === "path" && filter.highlighted && !filter.negated ? ranges(filter.source, filter.foldCase, path) : [],
   );
-  if (text.pattern === undefined) return [{ content: [], path: filterRanges }];
+  if (text.pattern === undefined) return [{ content: [], path: filterRanges, isResult: true }];
   const found = evaluate(text.pattern, text, document);
-  return found === undefined ? undefined : [found, { content: [], path: filterRanges }];
+  return found?.isResult === true ? [found, { content: [], path: filterRanges, isResult: true }] : undefined;
 }
 
 function evaluate(node: TextNode, text: TextPlan, document: NaiveDocument): Found | undefined {
@@ -70,7 +72,7 @@ function evaluate(node: TextNode, text: TextPlan, document: NaiveDocument): Foun
     case "leaf":
       return evaluateLeaf(text.leaves[node.leaf], document);
     case "not":
-      return evaluate(node.child, text, document) === undefined ? { content: [], path: [] } : undefined;
+      return evaluate(node.child, text, document) === undefined ? { content: [], path: [], isResult: true } : undefined;
     case "and": {
       const found = node.children.map((child) => evaluate(child, text, document));
       return found.every((one) => one !== undefined) ? join(found as Found[]) : undefined;
@@ -89,20 +91,37 @@ function evaluateLeaf(leaf: Leaf, document: NaiveDocument): Found | undefined {
     ? sources.flatMap((source) => ranges(source, leaf.foldCase, Buffer.from(document.path)))
     : [];
   const pathHolds = leaf.inPath && hasMatch(leaf.source, leaf.foldCase, Buffer.from(document.path));
-  return content.length > 0 || pathHolds ? { content: leaf.highlighted ? content : [], path } : undefined;
+  const isResult = !leaf.highlighted || content.length > 0 || pathHolds;
+  const holds = isResult && leaf.highlighted;
+  return holds || content.length > 0 || (leaf.inContent && hasEmptyMatch(leaf, document.content)) || pathHolds
+    ? { content: leaf.highlighted ? content : [], path, isResult }
+    : undefined;
 }
 
 function join(found: readonly Found[]): Found {
-  return { content: found.flatMap((one) => one.content), path: found.flatMap((one) => one.path) };
+  return {
+    content: found.flatMap((one) => one.content),
+    path: found.flatMap((one) => one.path),
+    isResult: found.some((one) => one.isResult),
+  };
 }
 
 export function hasMatch(source: string, foldCase: boolean, text: Buffer): boolean {
   return new RE2(source, foldCase ? "umi" : "um").test(text);
 }
 
-/** All leftmost nonempty matches. */
+/** All leftmost nonempty matches, without those that consist of newlines which the regexp does not name. */
 export function ranges(source: string, foldCase: boolean, text: Buffer): Range[] {
-  return findRanges(new RE2(source, foldCase ? "umgi" : "umg"), text);
+  const found = findRanges(new RE2(source, foldCase ? "umgi" : "umg"), text);
+  if (/\\n|\n|\(\?s/.test(source)) return found;
+  return found.filter(([start, end]) => text.subarray(start, end).some((byte) => byte !== 10));
+}
+
+/** Whether a leaf matches the empty text in a line. */
+function hasEmptyMatch({ source, foldCase }: Leaf, text: Buffer): boolean {
+  const lines = text.toString("latin1").split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  return lines.some((line) => hasMatch(source, foldCase, Buffer.from(line, "latin1")));
 }
 
 /** The same for a global expression. */

@@ -12,7 +12,7 @@ export const repositories = [testRepository(1, "one"), testRepository(2, "two")]
 
 /** The two special letters fold to k and s. */
 const word = fc.stringMatching(/^[abkKsS_\u017f\u212a\u00e9]{1,5}$/);
-const gap = fc.constantFrom(" ", "\n", "\r\n", "\n\n", "    ", "");
+const gap = fc.constantFrom(" ", "\n", "\r\n", "\n\n", "    ", "\0", "");
 const filler = fc.constantFrom("", "", "", "x".repeat(4090), "y ".repeat(2040), "abk\n".repeat(1030), "z".repeat(4096));
 const content = fc.array(fc.oneof(word, gap, filler), { maxLength: 12 }).map((parts) => parts.join(""));
 const document = fc.record({
@@ -43,6 +43,15 @@ const regexp = fc.constantFrom(
   "_+",
   "x{3,}",
   "\\bab",
+  "^$",
+  "x*",
+  "\\b",
+  "^[^k]*$",
+  "\\s+$",
+  "\\W$",
+  "\\n+",
+  "k?\\x00a?",
+  "^\\s*",
   "é",
 );
 
@@ -93,6 +102,9 @@ export const filters = fc.array(
     "file:has.content(ab)",
     "-file:has.content(k$)",
     "file:has.content([ab]k|)",
+    "file:has.content(^$)",
+    "-file:has.content(^$)",
+    "file:has.content(^k*$)",
   ),
   { maxLength: 2 },
 );

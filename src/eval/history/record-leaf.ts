@@ -172,7 +172,9 @@ export class RecordLeaf {
   #matches(from: number, to: number): boolean {
     this.#stop.check();
     const text = this.#records.text.content.subarray(from, to);
-    if (!this.leaf.analysis.matchesEmpty && text.length <= usualWindowBytes) return this.#regexp.test(text);
+    // A match that is empty or consists of newlines is none, unless the regexp asks for newlines.
+    const { crossesLines, matchesEmpty } = this.leaf.analysis;
+    if (!crossesLines && !matchesEmpty && text.length <= usualWindowBytes) return this.#regexp.test(text);
     return this.#hasNonEmpty(text);
   }
 

@@ -43,9 +43,13 @@ export type BoundNode =
 
 export const noBits = new Uint8Array(0);
 
-/** Binds a leaf to a shard: looks up its postings, and matches all paths if the leaf is searched for in paths. */
+/**
+ * Binds a leaf to a shard: looks up its postings, and matches all paths if the leaf is searched for in paths.
+ * `isCondition`: whether an empty match in a content can make a document a result.
+ */
 export function bindLeaf(
   leaf: Leaf,
+  isCondition: boolean,
   reader: ShardReader,
   kernel: Kernel,
   useIndex: boolean,
@@ -63,7 +67,10 @@ export function bindLeaf(
     finders,
     inContent,
     highlighted: leaf.highlighted,
-    scan: inContent && plan.candidates?.length !== 0 ? new LeafScan(plan, reader, kernel, leaf, stop) : undefined,
+    scan:
+      inContent && plan.candidates?.length !== 0
+        ? new LeafScan(plan, reader, kernel, leaf, isCondition, stop)
+        : undefined,
     pathBits: leaf.inPath ? matchPaths(reader, kernel, leaf, anyFinder, stop) : undefined,
     rowFrom: new Uint32Array(0),
     rowTo: new Uint32Array(0),
@@ -107,6 +114,25 @@ export function cheapestFirst(children: readonly BoundNode[]): readonly BoundNod
   const cost = (node: BoundNode): number =>
     node.kind === "leaf" ? (node.plan.candidates?.length ?? 2 ** 31) : 2 ** 32;
   return [...children].sort((a, b) => cost(a) - cost(b));
+}
+
+/**
+ * Whether document `i` of the block, which satisfies the node, is a result: an empty match satisfies a condition, but a
+ * document that has nothing else is none.
+ */
+export function isResult(node: BoundNode, i: number, document: number, contentIndex: number): boolean {
+  if (node.result[i] !== 1) return false;
+  switch (node.kind) {
+    case "leaf":
+      return (
+        !node.highlighted || node.rowTo[contentIndex] > node.rowFrom[contentIndex] || node.pathBits?.[document] === 1
+      );
+    case "not":
+      return true;
+    case "and":
+    case "or":
+      return node.children.some((child) => isResult(child, i, document, contentIndex));
+  }
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   addNodeRows,
   bindLeaf,
   cheapestFirst,
+  isResult,
   noBits,
   type BoundLeaf,
   type BoundNode,
@@ -54,7 +55,10 @@ export class BoundPattern {
   ) {
     this.#reader = reader;
     this.hasFewLabels = leaves.every(({ set }) => set !== undefined && isOfLongLiterals(set));
-    this.#root = this.#bind(pattern, (leaf) => bindLeaf(leaves[leaf], reader, kernel, useIndex, stop));
+    this.#root = this.#bind(pattern, (leaf) => {
+      const isCondition = pattern.kind !== "leaf" || !leaves[leaf].highlighted;
+      return bindLeaf(leaves[leaf], isCondition, reader, kernel, useIndex, stop);
+    });
   }
 
   /** True if evaluation reads little more than the rows it finds, because RE2 is not needed. */
@@ -111,7 +115,11 @@ export class BoundPattern {
       leaf.scan?.tooCostly.clear();
     }
     const alive = new Uint8Array(block.documents.length).fill(1);
-    return block.documents.length === 0 ? alive : this.#evaluate(this.#root, alive);
+    if (block.documents.length === 0) return alive;
+    const satisfied = this.#evaluate(this.#root, alive);
+    return this.#leaves.some(({ scan }) => scan !== undefined && scan.emptyMatched.size > 0)
+      ? satisfied.map((bit, i) => bit & Number(isResult(this.#root, i, block.documents[i], block.contentIndexes[i])))
+      : satisfied;
   }
 
   /** True if some content of the block takes too much work to search. */
@@ -222,7 +230,8 @@ export class BoundPattern {
   }
 
   /**
-   * Scans the contents of live documents for the leaf, records the rows, and sets the bits of documents that have some.
+   * Scans the contents of live documents for the leaf, records the rows, and sets the bits of documents that have some,
+   * or an empty match.
    */
   #scanLeaf(leaf: BoundLeaf, scan: ContentScan, alive: Uint8Array, result: Uint8Array): void {
     const { contents, contentIndexes } = this.#block;
@@ -248,7 +257,8 @@ export class BoundPattern {
     }
     for (let i = 0; i < alive.length; i++) {
       const index = contentIndexes[i];
-      if (alive[i] === 1 && leaf.rowTo[index] > leaf.rowFrom[index]) result[i] = 1;
+      if (alive[i] === 0) continue;
+      if (leaf.rowTo[index] > leaf.rowFrom[index] || scan.emptyMatched.has(contents[index])) result[i] = 1;
     }
   }
 }

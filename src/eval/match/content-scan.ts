@@ -11,6 +11,11 @@ import type { Rows } from "./rows.js";
 export interface ContentScan {
   readonly rows: Rows;
   readonly rowStart: Uint32Array;
+  /**
+   * Contents of the last call without rows, in some line of which the pattern matches the empty text: they satisfy the
+   * leaf as a condition. Empty for a leaf whose matches are all that matters.
+   */
+  readonly emptyMatched: ReadonlySet<number>;
   /** Contents of the last call whose search was abandoned. */
   readonly tooCostly: Set<number>;
   /** The patterns of the rows; undefined for a leaf that is no set of patterns. */

@@ -32,6 +32,7 @@ export class LeafScan implements ContentScan {
   readonly labels = undefined;
   readonly rows = new Rows(rowCountInitial);
   rowStart = new Uint32Array(64);
+  readonly emptyMatched = new Set<number>();
   /**
    * Contents of the last call whose search was abandoned, because it took more work than `workBytesMax` or found more
    * than `contentMatchCountMax` matches.
@@ -45,6 +46,8 @@ export class LeafScan implements ContentScan {
   #matcher: Matcher | undefined;
   /** True when RE2 need only find the first row in each text, because rows are not reported. */
   readonly #firstSuffices: boolean;
+  /** Whether contents are searched for an empty match too. */
+  readonly #countsEmpty: boolean;
   readonly #stop: StopCheck;
   readonly #work: ContentWork;
   readonly #cursor = new Uint32Array(4);
@@ -55,12 +58,21 @@ export class LeafScan implements ContentScan {
   /** Index in the plan's exceptions of the first one that is not before the contents of the last call. */
   #exceptionCursor = 0;
 
-  constructor(plan: LeafPlan, reader: TextIndex, kernel: Kernel, leaf: ScannedLeaf, stop: StopCheck) {
+  /** `isCondition`: whether a document can satisfy the whole pattern by an empty match of this leaf. */
+  constructor(
+    plan: LeafPlan,
+    reader: TextIndex,
+    kernel: Kernel,
+    leaf: ScannedLeaf,
+    isCondition: boolean,
+    stop: StopCheck,
+  ) {
     this.#plan = plan;
     this.#reader = reader;
     this.#kernel = kernel;
     this.#leaf = leaf;
     this.#firstSuffices = !leaf.highlighted;
+    this.#countsEmpty = isCondition && leaf.analysis.matchesEmpty;
     this.#ranges = new ScanRanges(plan, reader);
     this.#stop = stop;
     this.#work = new ContentWork(stop);
@@ -84,6 +96,7 @@ export class LeafScan implements ContentScan {
   find(contents: Uint32Array): void {
     this.rows.clear();
     this.tooCostly.clear();
+    this.emptyMatched.clear();
     if (this.#reader instanceof SymbolView) this.#reader.fill(contents, this.#kernel);
     switch (this.#plan.method) {
       case "literals":
@@ -93,7 +106,12 @@ export class LeafScan implements ContentScan {
         this.#scanLines(contents);
         break;
       case "contents":
-        for (const content of contents) this.#searchContent(content);
+        for (const content of contents) {
+          const before = this.rows.count;
+          // The empty match suffices if rows are not reported.
+          if (!this.#countsEmpty || !this.#firstSuffices) this.#searchContent(content);
+          if (this.#countsEmpty && this.rows.count === before) this.#searchEmpty(content);
+        }
         break;
       case "names":
         for (const content of contents) this.#searchNames(content);
@@ -248,6 +266,18 @@ export class LeafScan implements ContentScan {
     const [start, end] = [this.#reader.contentStart[content], this.#reader.contentStart[content + 1]];
     this.#work.begin((end - start) * Math.max(1, this.#leaf.either.length));
     if (!this.#search(start, end)) this.tooCostly.add(content);
+  }
+
+  /** Searches for any match in a line of a content without rows: it is empty, or rows were not wanted. */
+  #searchEmpty(content: number): void {
+    if (content >= this.#reader.contentCount || this.tooCostly.has(content)) return;
+    const [start, end] = [this.#reader.contentStart[content], this.#reader.contentStart[content + 1]];
+    this.#searchedBytes += end - start;
+    this.#work.begin(end - start);
+    this.#matcher ??= compileRegexp(this.#leaf.source, this.#leaf.foldCase);
+    const matches = this.#matcher.matchesInLine(this.#reader.content.subarray(start, end), this.#work);
+    if (matches === undefined) this.tooCostly.add(content);
+    else if (matches) this.emptyMatched.add(content);
   }
 
   #searchNames(content: number): void {

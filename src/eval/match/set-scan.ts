@@ -37,6 +37,7 @@ export class SetScan implements ContentScan {
   readonly rows = new Rows(128);
   readonly labels = new Labels();
   rowStart = new Uint32Array(64);
+  readonly emptyMatched: ReadonlySet<number> = new Set();
   readonly tooCostly = new Set<number>();
   readonly #set: PatternSet;
   readonly #foldCase: boolean;

@@ -43,7 +43,7 @@ struct LineMatchEncoder : ElementsEncoder<V> {
     }
   }
 
-  // Writes the element of the line if it has a nonempty piece. Sets `goesOn` if a row extends past the line.
+  // Writes the element of the line if it has a nonempty piece, or the start of a row of newlines. Sets `goesOn` if a row extends past the line.
   Outcome writeLine(bool& goesOn) {
     if (!hasPiece()) return writePieces(goesOn);
     if (json.at > job.outFrom) json.raw(",");
@@ -66,10 +66,19 @@ struct LineMatchEncoder : ElementsEncoder<V> {
       Row at = rowAt(job, i);
       if (i > row) start = at.start;
       if (start > line.end) return false;
-      if ((at.end < line.end ? at.end : line.end) > start) return true;
+      if ((at.end < line.end ? at.end : line.end) > start || isBare(at, start)) return true;
       if (at.end > line.end) return false;
     }
     return false;
+  }
+
+  // True if the row consists of newlines and begins at `start`: its empty piece is written, because it has no other.
+  bool isBare(const Row& at, size_t start) const {
+    if (start != line.end || at.start != start || at.end == start) return false;
+    for (size_t i = at.start; i < at.end; i++) {
+      if (job.text.data[i] != '\n') return false;
+    }
+    return true;
   }
 
   // Writes the nonempty pieces on the line, and advances past all its pieces.
@@ -79,7 +88,7 @@ struct LineMatchEncoder : ElementsEncoder<V> {
     while (!json.full) {
       size_t rowEnd = rowAt(job, row).end;
       size_t pieceEnd = rowEnd < line.end ? rowEnd : line.end;
-      if (pieceEnd > pieceStart) {
+      if (pieceEnd > pieceStart || isBare(rowAt(job, row), pieceStart)) {
         writePiece(columns, pieceEnd, any);
         any = true;
       }

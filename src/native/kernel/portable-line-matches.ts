@@ -81,15 +81,22 @@ class Group {
     }
   }
 
+  /** True if the row consists of newlines, the first of which ends the line: its empty piece is its only one. */
+  #isBare(lineEnd: number): boolean {
+    const [start, end] = [this.#rows[2 * this.row], this.#rows[2 * this.row + 1]];
+    if (this.#pieceStart !== lineEnd || start !== lineEnd || end === start) return false;
+    return this.#text.subarray(start, end).every((byte) => byte === 10);
+  }
+
   /**
-   * Appends the (start, end) of all nonempty pieces on the line; returns true if a row extends past the line.
+   * Appends the (start, end) of all nonempty pieces on the line, and the start of a row of newlines; returns true if a row extends past the line.
    */
   #takePieces(pieces: number[]): boolean {
     const { end } = this.line;
     while (this.#pieceStart <= end) {
       const rowEnd = this.#rows[2 * this.row + 1];
       const pieceEnd = Math.min(rowEnd, end);
-      if (pieceEnd > this.#pieceStart) pieces.push(this.#pieceStart, pieceEnd);
+      if (pieceEnd > this.#pieceStart || this.#isBare(end)) pieces.push(this.#pieceStart, pieceEnd);
       if (rowEnd > end) return true;
       this.row++;
       if (this.row === this.#rowTo) return false;

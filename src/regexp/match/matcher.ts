@@ -1,4 +1,6 @@
+import { unreachable } from "../../base/assert.js";
 import { characterBytesMax, choiceCount, itemCount, matchBytesMax, memoryBytes } from "../analysis/extent.js";
+import { expandRanges, rangesHold } from "../syntax/char-ranges.js";
 import { Finder } from "./finder.js";
 import { unboundedWork, type MatchWork } from "./match-work.js";
 import { withOpenEnd } from "../analysis/open-end.js";
@@ -8,6 +10,11 @@ import type { Regexp } from "../syntax/syntax.js";
 export interface RangeSink {
   push(start: number, end: number): unknown;
 }
+
+const newline = 10;
+
+/** A class of more characters, such as `\s`, has a newline only as one of many. */
+const namingClassMax = 4;
 
 /** How a text is divided into windows. */
 export interface WindowSizes {
@@ -77,6 +84,8 @@ export class Matcher {
   readonly isLocal: boolean;
   /** An estimate of the memory that it will use. */
   readonly memoryBytes: number;
+  /** Whether a match may consist of newlines only. */
+  readonly #takesNewlines: boolean;
   readonly #tree: Regexp;
   readonly #foldCase: boolean;
   readonly #sizes: WindowSizes;
@@ -93,6 +102,7 @@ export class Matcher {
     this.#foldCase = foldCase;
     this.#whole = new Finder(tree, foldCase);
     this.isLocal = !hasTextAnchor(tree);
+    this.#takesNewlines = namesNewline(tree);
     this.#reach = this.isLocal ? matchBytesMax(tree) + characterBytesMax : Infinity;
     this.memoryBytes = memoryBytes(tree);
     const isSlow = choiceCount(tree) > choiceCountMax;
@@ -119,9 +129,37 @@ export class Matcher {
   }
 
   /**
-   * Passes `base` + start and `base` + end of every non-empty match to the sink, leftmost first and without overlap; at
-   * most `countMax`. Returns false, possibly after some matches, if it takes too much work, either according to `work`
-   * or for a single match. Anchors see the whole text, and nothing beyond it.
+   * Whether the regexp matches in some line of the text; the match may be empty. There is no line after the last
+   * newline, and none in an empty text. Undefined if it takes too much work, either according to `work` or for a single
+   * match.
+   */
+  matchesInLine(text: Uint8Array, work: MatchWork): boolean | undefined {
+    let bytes = this.#sizes.bytesFirst;
+    let at = 0;
+    while (at < text.length) {
+      const { to, view, finder } = this.#windowAt(text, at, bytes);
+      if (to - at > this.#grownBytesMax || !work.spend(view - at)) return undefined;
+      const start = finder.search(text, at, view);
+      if (start >= 0 && start < to) {
+        // Whether there is a match at `start` depends on what follows the window, unless the match ends before that.
+        if (view === text.length || finder.findEnd(text, start, view) < view) return true;
+        bytes = this.#nextWindow(bytes, start - at, 1);
+        at = start;
+        continue;
+      }
+      if (start === text.length) return text[start - 1] !== newline;
+      bytes = this.#nextWindow(bytes, to - at, 1);
+      at = to;
+    }
+    return false;
+  }
+
+  /**
+   * Passes `base` + start and `base` + end of every match to the sink, leftmost first and without overlap; at most
+   * `countMax`. Empty matches are left out, and so are those that consist of newlines, unless the regexp asks for these:
+   * a tool that searches line by line does not find `\s+$` at the end of a line without white space. Returns false,
+   * possibly after some matches, if it takes too much work, either according to `work` or for a single match. Anchors
+   * see the whole text, and nothing beyond it.
    */
   findAll(
     text: Uint8Array,
@@ -155,7 +193,7 @@ export class Matcher {
           break;
         }
         at = end > start ? end : nextCharacter(text, start);
-        if (end === start) continue;
+        if (end === start || (!this.#takesNewlines && areNewlines(text, start, end))) continue;
         sink.push(base + start, base + end);
         if (--left === 0) return true;
       }
@@ -211,6 +249,11 @@ function characterStart(text: Uint8Array, at: number): number {
   return at;
 }
 
+function areNewlines(text: Uint8Array, start: number, end: number): boolean {
+  while (start < end && text[start] === newline) start++;
+  return start === end;
+}
+
 function hasTextAnchor(tree: Regexp): boolean {
   switch (tree.kind) {
     case "anchor":
@@ -222,5 +265,32 @@ function hasTextAnchor(tree: Regexp): boolean {
       return tree.children.some(hasTextAnchor);
     default:
       return false;
+  }
+}
+
+/** Whether the regexp asks for a newline: by `\n`, in a small class such as `[\r\n]`, or with `.` and the flag `s`. */
+function namesNewline(tree: Regexp): boolean {
+  switch (tree.kind) {
+    case "empty":
+    case "anchor":
+      return false;
+    case "literal":
+      return tree.text.includes("\n");
+    case "class":
+      return (
+        !tree.negated &&
+        tree.named.length === 0 &&
+        rangesHold(tree.ranges, 10) &&
+        expandRanges(tree.ranges, namingClassMax) !== undefined
+      );
+    case "any":
+      return tree.newline;
+    case "repeat":
+      return namesNewline(tree.child);
+    case "concat":
+    case "alternate":
+      return tree.children.some(namesNewline);
+    default:
+      return unreachable(tree);
   }
 }

@@ -1,3 +1,4 @@
+import { isBinary } from "../../base/text.js";
 import { decodePath } from "../../base/path-text.js";
 import { countFileLines } from "../../git/history/file-diffs.js";
 import { fileMode, listTree } from "../../git/objects/objects.js";
@@ -61,7 +62,7 @@ async function readTexts(
     blobOptions(mirror, context),
     files.map(({ oid }) => oid),
     (index, outcome) => {
-      const isText = outcome.kind === "content" && !outcome.content.includes(0);
+      const isText = outcome.kind === "content" && !isBinary(outcome.content);
       onText(files[index], isText ? outcome.content : noBytes);
     },
   );

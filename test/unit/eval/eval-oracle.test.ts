@@ -97,7 +97,7 @@ function wanted(
 const argument = fc
   .tuple(
     fc.constantFrom("", "path:a", "path:k\\.go$", "path:^[bs]"),
-    fc.constantFrom("", "content:ab", "content:a+b?k", "content:^k$", "content:[ab]k|"),
+    fc.constantFrom("", "content:ab", "content:a+b?k", "content:^k$", "content:[ab]k|", "content:^$", "content:k$"),
   )
   .filter(([path, content]) => path + content !== "")
   .map(([path, content]) => `repo:has.file(${path} ${content})`);

@@ -146,14 +146,22 @@ function cutText({ units, start, end }: NaiveLine, lineBytesMax: number): string
 function naiveLineMatches(encoding: Encoding): unknown {
   return naiveLines(encoding).flatMap((line) => {
     const pieces = encoding.rows
-      .map(([start, end]) => [Math.max(start, line.start), Math.min(end, line.end)])
-      .filter(([start, end]) => start < end);
+      .map(([start, end]) => {
+        // A row of newlines has an empty piece on its first line.
+        const isBare = start === line.end && isNewlines(encoding.text, start, end);
+        return { start: Math.max(start, line.start), end: Math.min(end, line.end), isBare };
+      })
+      .filter(({ start, end, isBare }) => start < end || isBare);
     if (pieces.length === 0) return [];
-    const offsetAndLengths = pieces.map(([start, end]) => {
+    const offsetAndLengths = pieces.map(({ start, end }) => {
       return [columnOf(line, start), columnOf(line, end) - columnOf(line, start)];
     });
     return [{ line: cutText(line, encoding.lineBytesMax), lineNumber: line.number, offsetAndLengths }];
   });
+}
+
+function isNewlines(text: Uint8Array, start: number, end: number): boolean {
+  return end > start && text.subarray(start, end).every((byte) => byte === 10);
 }
 
 function naiveChunkMatches(encoding: Encoding): unknown {
@@ -220,7 +228,8 @@ const lineTable: readonly (readonly [string, string, number, string])[] = [
   ["a row over an empty line", "a[b\n\nc]", 99, "0:ab:1+1 2:c:0+1"],
   ["a row that ends with its line", "[ab\n]c[d]", 99, "0:ab:0+2 1:cd:1+1"],
   ["a row after one that came from above", "a[b\nc]d[e]", 99, "0:ab:1+1 1:cde:0+1,2+1"],
-  ["only a newline", "a[\n]b", 99, ""],
+  ["only a newline", "a[\n]b", 99, "0:a:1+0"],
+  ["only newlines", "a\n[\n\n]b[c]", 99, "1::0+0 3:bc:1+1"],
   ["empty row", "a[]b[c]", 99, "0:abc:2+1"],
   ["columns count code points", "é漢[😀é]x[y]", 99, "0:é漢😀éxy:2+2,5+1"],
   ["cut line, rows past the cut stay", "ab[cd]ef[g]", 3, "0:abc:2+2,6+1"],
