@@ -31,7 +31,7 @@ interface Running {
 export class JobQueue {
   readonly #environment: JobEnvironment;
   readonly #jobs: JobStore;
-  readonly #services: Omit<JobServices, "makeRoom" | "mustPause">;
+  readonly #services: Omit<JobServices, "makeRoom" | "mustPause" | "viewer">;
   readonly #space: JobSpace;
   readonly #remove: (id: number) => Promise<void>;
   readonly #running = new Map<number, Running>();
@@ -169,7 +169,8 @@ export class JobQueue {
       const makeRoom = (byteCount: number): Promise<boolean> => this.#space.makeRoom(byteCount, this.#remove);
       const ids = this.#jobs.repositoryIds(job.id);
       const mustPause = (): boolean => this.#mustPause(running);
-      running.run = await JobRun.open({ ...this.#services, makeRoom, mustPause }, begun, ids, viewer, files);
+      const services = { ...this.#services, makeRoom, mustPause, viewer: () => viewerOf(job.creatorId) };
+      running.run = await JobRun.open(services, begun, ids, files);
       if (!this.#isOpen || running.isCancelled) running.run.stop();
       const last = await running.run.run();
       if (last.done < ids.length) return;

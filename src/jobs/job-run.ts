@@ -1,4 +1,5 @@
 import { TrawlError } from "../base/errors.js";
+import { maySee } from "../catalog/visible-tables.js";
 import type { Repository } from "../model/repository.js";
 import { ownRequest, type SearchRequest } from "../model/search-request.js";
 import type { Viewer } from "../model/viewer.js";
@@ -31,6 +32,8 @@ const failures: ReadonlySet<string> = new Set([
 export interface JobServices {
   readonly searcher: Pick<Searcher, "run">;
   readonly repository: (id: number) => Repository | undefined;
+  /** The viewer as which the job searches now; undefined if its creator no longer exists. */
+  readonly viewer: () => Viewer | undefined;
   /** Stores the record, and repositories that failed in addition; both are durable when the promise resolves. */
   readonly commit: (job: JobRecord, failedIds: readonly number[]) => Promise<void>;
   /** Whether the job has to let another one run; it is continued later. */
@@ -64,7 +67,8 @@ export function jobRequest(query: string, viewer: Viewer): SearchRequest {
 /**
  * Runs a job from where its record says it is: a search for each batch of repositories, whose results count once the
  * record is stored with the size of the files. After a crash, what follows that size is cut off, and the batch is
- * searched again, so each result is in the file exactly once.
+ * searched again, so each result is in the file exactly once. Each batch is searched with the permissions that the creator
+ * has then, and is searched again if they were narrowed before it is committed.
  *
  * A batch whose results are incomplete is cut off too, and divided, down to single repositories, which are then
  * recorded as failed.
@@ -72,28 +76,20 @@ export function jobRequest(query: string, viewer: Viewer): SearchRequest {
 export class JobRun {
   readonly #services: JobServices;
   readonly #ids: readonly number[];
-  readonly #viewer: Viewer;
   readonly #files: OpenFiles;
   #job: JobRecord;
   #sink: ResultSink | undefined;
   #isStopped = false;
 
-  private constructor(services: JobServices, job: JobRecord, ids: readonly number[], viewer: Viewer, files: OpenFiles) {
+  private constructor(services: JobServices, job: JobRecord, ids: readonly number[], files: OpenFiles) {
     this.#services = services;
     this.#job = job;
     this.#ids = ids;
-    this.#viewer = viewer;
     this.#files = files;
   }
 
-  static async open(
-    services: JobServices,
-    job: JobRecord,
-    ids: readonly number[],
-    viewer: Viewer,
-    files: JobFiles,
-  ): Promise<JobRun> {
-    return new JobRun(services, job, ids, viewer, await files.openAt(job));
+  static async open(services: JobServices, job: JobRecord, ids: readonly number[], files: JobFiles): Promise<JobRun> {
+    return new JobRun(services, job, ids, await files.openAt(job));
   }
 
   /** Stops at the last committed batch. */
@@ -133,9 +129,16 @@ export class JobRun {
   /** Returns false if the batch has to be divided, or searched again. */
   async #runBatch(ids: readonly number[]): Promise<boolean> {
     const startedAt = timeAfter(this.#job.startedAt);
-    const outcome = await this.#search(ids);
+    const viewer = this.#viewer();
+    const readable = this.#readable(ids, viewer);
+    const outcome = await this.#search(ids, viewer);
     try {
       if (this.#isStopped) return false;
+      // A removed repository is searched again without a result, like one that was closed.
+      if (this.#readable(readable, this.#viewer()).length < readable.length) {
+        await this.#files.results.truncate(this.#job.resultBytes);
+        return false;
+      }
       if (outcome.lacksRoom) {
         await this.#files.results.truncate(this.#job.resultBytes);
         this.#services.space.release(outcome.takenBytes);
@@ -150,6 +153,20 @@ export class JobRun {
     } finally {
       if (!outcome.lacksRoom) this.#services.space.release(outcome.takenBytes);
     }
+  }
+
+  #viewer(): Viewer {
+    const viewer = this.#services.viewer();
+    if (viewer === undefined) throw new TrawlError("bad-request", "its creator no longer exists");
+    return viewer;
+  }
+
+  /** Those of the repositories that the viewer may read as they are now. */
+  #readable(ids: readonly number[], viewer: Viewer): readonly number[] {
+    return ids.filter((id) => {
+      const repository = this.#services.repository(id);
+      return repository !== undefined && maySee(repository, viewer);
+    });
   }
 
   async #commit(
@@ -186,14 +203,14 @@ export class JobRun {
     );
   }
 
-  async #search(ids: readonly number[]): Promise<BatchOutcome> {
+  async #search(ids: readonly number[], viewer: Viewer): Promise<BatchOutcome> {
     const { bytesMax, space, timeoutMs, searcher, splitter } = this.#services;
     const limits = { bytesMax: bytesMax - this.#job.resultBytes, take: (count: number) => space.take(count) };
     const sink = new ResultSink(this.#files.results, splitter, limits);
     this.#sink = sink;
     let end: SearchEnd | undefined;
     const scope = { repositoryIds: new Set(ids), timeoutMs };
-    searcher.run({ ...jobRequest("", this.#viewer), query: this.#job.query, scope }, sink, (given) => {
+    searcher.run({ ...jobRequest(this.#job.query, viewer), scope }, sink, (given) => {
       end = given;
     });
     await sink.done;

@@ -1,5 +1,7 @@
 import { join } from "node:path";
 import { TrawlError } from "../base/errors.js";
+import { eachInSteps, resultWhileYielding } from "../base/yielding.js";
+import { maySee as mayRead } from "../catalog/visible-tables.js";
 import type { Viewer } from "../model/viewer.js";
 import type { TableFormat } from "../protocol/export-messages.js";
 import type { JobEnvironment } from "./job-environment.js";
@@ -13,6 +15,9 @@ import { JobSpace } from "./job-space.js";
 import { JobStore } from "./job-store.js";
 
 const queryCharsMax = 10_000;
+
+const unreadable =
+  "a repository whose results this search job has is no longer visible to you: start the job again for the others";
 
 /** The state of a job as users see it. ERRORED is one that was interrupted, and is tried again after a while. */
 export interface ShownState {
@@ -97,6 +102,21 @@ export class SearchJobs {
     if (job === undefined || !maySee(job, viewer))
       throw new TrawlError("not-found", "there is no such search job (any more) among those that you may see");
     return job;
+  }
+
+  /**
+   * Throws `gone` unless the viewer may now read each repository whose results the job has. A repository that was removed
+   * is no obstacle: its removal withdrew no permission.
+   */
+  async requireReadable(job: JobRecord, viewer: Viewer): Promise<void> {
+    if (viewer.isSiteAdmin) return;
+    const { repository } = this.#environment;
+    await resultWhileYielding(
+      eachInSteps(this.#jobs.repositoryIds(job.id).slice(0, job.done), (id) => {
+        const known = repository(id);
+        if (known !== undefined && !mayRead(known, viewer)) throw new TrawlError("gone", unreadable);
+      }),
+    );
   }
 
   shownState(job: JobRecord): ShownState {

@@ -55,7 +55,7 @@ export class Searcher {
   readonly #metrics: Metrics;
   readonly #plans = new PlanCache();
   readonly #traces = new TraceStore();
-  readonly #receipts = new ReceiptStore();
+  readonly #receipts: ReceiptStore;
   readonly #running = new Map<number, RunningSearch>();
   #nextId = 1;
   #isStopping = false;
@@ -67,6 +67,7 @@ export class Searcher {
 
   constructor(environment: Omit<SearchEnvironment, "traceUrl" | "receiptUrl">, limits: ShareLimits, metrics: Metrics) {
     this.#environment = environment;
+    this.#receipts = new ReceiptStore((viewer) => environment.catalog.repositoryTable(viewer));
     this.#permits = new FairSemaphore(limits);
     this.#metrics = metrics;
   }

@@ -121,6 +121,27 @@ t.test("a job has all results exactly once, also if the daemon is killed while i
   t.match((await ann.graphql('mutation { createSearchJob(query: " ") { id } }')).errors, [
     { message: /needs a query/ },
   ]);
+
+  // What was stored is read with the permissions of now, not of then.
+  const kept = await ann.ended(await ann.create("needle"));
+  const searched = new URLSearchParams({ q: "needle count:all", receipt: "1", token: ann.token });
+  const events = await (await fetch(`${daemon().url}/.api/search/stream?${searched}`)).text();
+  const receipt = `${/"url":"([^"]*\/receipt\/[^"]*)"/.exec(events)?.[1]}?list=repositories`;
+  const exports = [kept.URL!, kept.logURL!, ...[".csv", ".parquet"].map((end) => kept.URL!.replace(".jsonl", end))];
+  const statuses = async (client: JobClient): Promise<number[]> =>
+    await Promise.all([...exports, receipt].map(async (path) => (await client.get(path)).status));
+  t.same(await statuses(ann), [200, 200, 200, 200, 200]);
+  await daemon().control("POST", "/.api/repos/repo3/attributes", { private: true, readers: ["bob"] });
+  t.same(await statuses(ann), [410, 410, 410, 410, 404], "a repository of it is closed to its creator");
+  t.match(await (await ann.get(kept.URL!)).text(), /no longer visible to you: start the job again/);
+  const boss = new JobClient(daemon, await tokenOf(daemon(), "admin"));
+  t.same((await statuses(boss)).slice(0, 2), [200, 200], "site admins see all repositories");
+  const rest = await ann.ended(await ann.create("needle"));
+  t.equal(matchesIn(await (await ann.get(rest.URL!)).text()).length, expected - expected / repositoryCount);
+  await daemon().control("POST", "/.api/repos/repo3/attributes", { private: false });
+  t.same(await statuses(ann), [200, 200, 200, 200, 200], "and open again");
+  await daemon().remove("repo3");
+  t.equal((await ann.get(kept.URL!)).status, 200, "a removal withdraws no permission");
 });
 
 t.test("a job with too many results fails, and is continued by a retry of what failed", async (t) => {

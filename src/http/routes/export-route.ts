@@ -101,6 +101,7 @@ async function openExport(
   { request, response, viewer }: Visit,
 ): Promise<Exported> {
   const job = jobs.get(id, viewer);
+  await jobs.requireReadable(job, viewer);
   const state = `${id}-${job.startedAt}`;
   if (ending === "jsonl" || ending === "log") {
     const [path, byteCount] =
@@ -120,7 +121,7 @@ function replyError(error: unknown, id: string, response: HttpResponse, log: Log
   if (response.closed) return;
   const text = `${errorMessage(error)}\n`;
   if (error instanceof TrawlError) {
-    if (error.code === "not-found" || error.code === "bad-request")
+    if (error.code === "not-found" || error.code === "bad-request" || error.code === "gone")
       return response.reply(error.httpStatus, plainText, text);
     if (error.code === "storage") return response.reply(507, plainText, text);
     if (error.code === "too-many-requests") return response.reply(429, { ...plainText, ...retryAfter }, text);

@@ -1,4 +1,5 @@
 import { BoundedMap } from "../../base/bounded-map.js";
+import type { RepositoryTable } from "../../catalog/repository-table.js";
 import type { Omission, ReceiptPage, ReceiptRepository } from "../../model/stream-events.js";
 import type { Viewer } from "../../model/viewer.js";
 import type { SearchReceipt } from "./search-receipt.js";
@@ -28,6 +29,12 @@ export class ReceiptStore {
     () => 1,
   );
 
+  readonly #tableOf: (viewer: Viewer) => RepositoryTable;
+
+  constructor(tableOf: (viewer: Viewer) => RepositoryTable) {
+    this.#tableOf = tableOf;
+  }
+
   add(id: string, receipt: SearchReceipt, { userId }: Viewer): void {
     this.#receipts.set(id, { receipt, userId });
   }
@@ -46,6 +53,8 @@ export class ReceiptStore {
     const known = this.#receipts.get(id);
     if (known === undefined) return undefined;
     const isOwn = known.userId === undefined || known.userId === viewer.userId;
-    return isOwn || viewer.isSiteAdmin ? known.receipt : undefined;
+    if (!isOwn && !viewer.isSiteAdmin) return undefined;
+    // It names repositories that may have been removed, or closed to this viewer, since the search.
+    return known.receipt.isVisibleIn(this.#tableOf(viewer)) ? known.receipt : undefined;
   }
 }

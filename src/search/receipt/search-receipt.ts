@@ -1,6 +1,7 @@
 import { hasBit } from "../../base/bits.js";
 import { eachInSteps } from "../../base/yielding.js";
 import type { BaseRevisions } from "../../model/match-change.js";
+import type { RepositoryTable } from "../../catalog/repository-table.js";
 import type { Repository } from "../../model/repository.js";
 import type { Omission, Receipt, ReceiptPage, ReceiptRepository, ReceiptRevision } from "../../model/stream-events.js";
 import {
@@ -111,6 +112,20 @@ export class SearchReceipt {
         revisions: this.#revisions(repository),
       })),
     };
+  }
+
+  /** Whether all repositories that it names are in the table of a viewer. */
+  isVisibleIn(table: Pick<RepositoryTable, "id" | "byId" | "byName">): boolean {
+    const { repositories, resolutions } = this.#source;
+    if (resolutions.every(({ tableId }) => tableId === table.id)) return true;
+    return (
+      repositories.every(({ id }) => table.byId(id) !== undefined) &&
+      resolutions.every(
+        ({ excludedForks, excludedArchived, cloning, missing }) =>
+          [...excludedForks, ...excludedArchived].every((id) => table.byId(id) !== undefined) &&
+          [...cloning, ...missing].every((name) => table.byName(name) !== undefined),
+      )
+    );
   }
 
   /** All revisions, as the base of a search for changes. */

@@ -1,18 +1,23 @@
 /** The records of very many jobs, their limits, and when they are deleted: without searches. */
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { silentLog } from "../../../src/base/log.js";
 import { resultAtOnce } from "../../../src/base/yielding.js";
 import type { JobEnvironment, JobLimits } from "../../../src/jobs/job-environment.js";
+import { JobFiles } from "../../../src/jobs/job-files.js";
 import { type JobRecord, newJob, timeAfter } from "../../../src/jobs/job-record.js";
 import { JobRetention } from "../../../src/jobs/job-retention.js";
+import { JobRun, type JobServices } from "../../../src/jobs/job-run.js";
 import { JobSpace } from "../../../src/jobs/job-space.js";
 import { JobStore } from "../../../src/jobs/job-store.js";
+import { LineSplitter } from "../../../src/jobs/line-splitter.js";
 import { SearchJobs } from "../../../src/jobs/search-jobs.js";
 import { portableKernel } from "../../../src/native/kernel/portable.js";
+import type { Repository } from "../../../src/model/repository.js";
 import { anonymous, type Viewer } from "../../../src/model/viewer.js";
+import type { SearchEnd } from "../../../src/search/search-environment.js";
 import { RecordStore } from "../../../src/store/record-store.js";
 import { realDirectory } from "../../support/fault-layer.js";
 import { until } from "../../support/waiting.js";
@@ -218,3 +223,70 @@ t.test("records and folders are brought together at the start", async (t) => {
   t.match(started.get(3, viewer(1)), { state: "COMPLETED", resultBytes: 4 });
   t.match(started.get(4, viewer(1)), { state: "COMPLETED" });
 });
+
+t.test(
+  "each batch is searched with the permissions of then, and again if they are narrowed before its commit",
+  async (t) => {
+    const folder = realDirectory(t);
+    const closed = new Set<number>();
+    let exists = true;
+    const repository = (id: number): Repository =>
+      ({ id, name: `r${id}`, documentCount: 90_000, private: closed.has(id), readers: [] }) as unknown as Repository;
+    const searched: string[] = [];
+    /** Called while a batch of these repositories is searched. */
+    let meanwhile: (ids: readonly number[]) => void = () => undefined;
+    const services: JobServices = {
+      searcher: {
+        run: ({ scope }, sink, onEnd) => {
+          const ids = [...(scope?.repositoryIds ?? [])].filter((id) => !closed.has(id));
+          meanwhile(ids);
+          searched.push(ids.join());
+          for (const id of ids) sink.send("matches", [Buffer.from(`{"repository":"r${id}"}`)]);
+          onEnd?.({ matchCount: ids.length, receipt: { reasons: [] } } as unknown as SearchEnd);
+          sink.end();
+        },
+      },
+      repository,
+      viewer: () => (exists ? viewer(1) : undefined),
+      commit: async () => undefined,
+      mustPause: () => false,
+      splitter: new LineSplitter(portableKernel),
+      timeoutMs: 1000,
+      bytesMax: 1 << 20,
+      space: { take: () => true, release: () => undefined, bytesMax: 1 << 20 },
+      makeRoom: () => Promise.resolve(true),
+    };
+    const run = async (id: number): Promise<string> => {
+      searched.length = 0;
+      const files = new JobFiles(join(folder, "jobs"), id);
+      const job: JobRecord = {
+        ...newJob(id, "x", 1),
+        state: "PROCESSING",
+        startedAt: new Date().toISOString(),
+        total: 4,
+      };
+      await (await JobRun.open(services, job, [1, 2, 3, 4], files)).run();
+      return readFileSync(files.results, "utf8")
+        .replaceAll(/[^r0-9\n]|repository/g, "")
+        .replaceAll("\n", " ");
+    };
+    t.equal(await run(1), "r1 r2 r3 r4 ");
+    meanwhile = (ids) => {
+      if (ids.includes(2)) closed.add(3);
+    };
+    t.equal(await run(2), "r1 r2 r4 ", "a later batch leaves out what was closed before it");
+    closed.clear();
+    meanwhile = (ids) => {
+      if (ids.includes(2)) setImmediate(() => closed.add(2));
+    };
+    const written = await run(3);
+    t.notMatch(written, /r2/, "closed while its batch was searched");
+    t.match(written, /r1 r3 r4/);
+    t.ok(searched.length > 4, searched.join(" "));
+    closed.clear();
+    meanwhile = (ids) => {
+      if (ids.includes(2)) exists = false;
+    };
+    await t.rejects(run(4), { code: "bad-request", message: /creator no longer exists/ });
+  },
+);
