@@ -15,6 +15,11 @@ export interface Person {
   readonly email: Buffer;
 }
 
+/** What a filter on persons is tried on: the name, the address, and both as `git log --author` has them. */
+export function personTexts({ name, email }: Person): readonly Buffer[] {
+  return [name, email, Buffer.concat([name, Buffer.from(" <"), email, Buffer.from(">")])];
+}
+
 /**
  * The sections of one history shard as typed arrays over its bytes, without copying.
  *

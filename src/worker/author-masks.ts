@@ -1,3 +1,4 @@
+import { personTexts } from "../history/history-reader.js";
 import { compileRegexp } from "../regexp/match/compile.js";
 import type { AuthorFilter } from "../protocol/history-messages.js";
 
@@ -14,12 +15,12 @@ export class AuthorMasks {
     this.#matchers = filters.map(({ source, foldCase }) => compileRegexp(source, foldCase));
   }
 
-  /** A filter matches the name or the address, each as a whole text. */
+  /** A filter matches one of the texts of `personTexts`. */
   mask(name: string, email: string): number {
     const author = `${name}\0${email}`;
     const known = this.#known.get(author);
     if (known !== undefined) return known;
-    const texts = [Buffer.from(name), Buffer.from(email)];
+    const texts = personTexts({ name: Buffer.from(name), email: Buffer.from(email) });
     const mask = this.#matchers.reduce(
       (bits, matcher, i) => (texts.some((text) => matcher.test(text)) ? bits | (1 << i) : bits),
       0,

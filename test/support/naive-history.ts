@@ -224,7 +224,11 @@ function passes(plan: HistoryPlan, commit: NaiveCommit): boolean {
   );
   return (
     messagesHold &&
-    plan.persons.every((filter) => commit[filter.role].some((text) => hasMatch(filter, text)) !== filter.negated)
+    plan.persons.every((filter) => {
+      const [name, email] = commit[filter.role];
+      const asGit = Buffer.from(`${name.toString("latin1")} <${email.toString("latin1")}>`, "latin1");
+      return [name, email, asGit].some((text) => hasMatch(filter, text)) !== filter.negated;
+    })
   );
 }
 

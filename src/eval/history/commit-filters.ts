@@ -1,4 +1,4 @@
-import type { HistoryReader, Person } from "../../history/history-reader.js";
+import { personTexts, type HistoryReader, type Person } from "../../history/history-reader.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import type { HistoryPlan, PersonFilter } from "../../query/plan/history-plan.js";
 import { compileRegexp } from "../../regexp/match/compile.js";
@@ -70,7 +70,7 @@ function makeTests(
   return filters.length === 0 ? undefined : new PersonTests(filters, reader, stop);
 }
 
-function isMatch({ source, foldCase }: PersonFilter, { name, email }: Person): boolean {
+function isMatch({ source, foldCase }: PersonFilter, person: Person): boolean {
   const regexp = compileRegexp(source, foldCase);
-  return regexp.test(name) || regexp.test(email);
+  return personTexts(person).some((text) => regexp.test(text));
 }

@@ -4,8 +4,8 @@ import { readApproximateMs } from "./approximate-dates.js";
 /**
  * Parses a date to milliseconds since 1970. A date with day, month and year, and no time, is its first moment; any other
  * is relative to `nowMs`, as git reads it: `yesterday`, `june 5`. A text without a time zone is UTC.
- * Surrounding quotes are ignored: in the argument of a predicate they are part of the text. Throws `invalid date
- * format`.
+ * Eight digits are a day, as in ISO 8601; other numbers, and all after `@`, are seconds since 1970. Surrounding quotes
+ * are ignored: in the argument of a predicate they are part of the text. Throws `invalid date format`.
  */
 export function readDateMs(text: string, nowMs: number): number {
   if (text.length > dateLengthMax)
@@ -14,6 +14,10 @@ export function readDateMs(text: string, nowMs: number): number {
   for (const read of readers) {
     const found = read(trimmed, nowMs);
     if (found !== undefined && !Number.isNaN(found)) return found;
+  }
+  if (eightDigits.test(trimmed)) {
+    const message = `invalid date format: eight digits are year, month and day, and there is no such day; for seconds since 1970, write @${trimmed}`;
+    throw new TrawlError("bad-query", message);
   }
   throw new TrawlError("bad-query", "invalid date format");
 }
@@ -37,6 +41,11 @@ const clock = "([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\\.[0-9]+)?)?";
 const zone = "(z|[+-][0-9]{2}:?[0-9]{2}|gmt|utc|ut|[ecmp][sd]t)";
 
 const unixSeconds = /^@?([0-9]{5,})(?: ([+-][0-9]{4}))?$/;
+const eightDigits = /^[0-9]{8}(?: [+-][0-9]{4})?$/;
+const compactDate = new RegExp(
+  `^([0-9]{4})([0-9]{2})([0-9]{2})(?:(?:t| +)(?:${clock}|([0-9]{2})([0-9]{2})([0-9]{2})?))?(?: *${zone})?$`,
+  "i",
+);
 const isoDate = new RegExp(`^([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?:(?:t| +)${clock} ?${zone}?)?$`, "i");
 const mailDate = new RegExp(
   `^(?:${weekday}, +)?([0-9]{1,2}) +(${month}) +([0-9]{4}|[0-9]{2}) +${clock}(?: +${zone})?(?: *\\(.*\\))?$`,
@@ -54,7 +63,13 @@ const monthDayYear = new RegExp(`^(${month}) +([0-9]{1,2})(?:st|nd|rd|th)?,? +([
 
 const readers: readonly Reader[] = [
   (text) => {
-    const found = unixSeconds.exec(text);
+    const found = compactDate.exec(text);
+    if (found === null) return undefined;
+    const time = found[4] === undefined ? found.slice(7, 10) : found.slice(4, 7);
+    return utc(Number(found[1]), Number(found[2]), Number(found[3]), time, found[10]);
+  },
+  (text) => {
+    const found = eightDigits.test(text) ? null : unixSeconds.exec(text);
     return found === null ? undefined : Number(found[1]) * 1000;
   },
   (text) => {
