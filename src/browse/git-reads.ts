@@ -60,6 +60,12 @@ export class GitCache {
   );
 }
 
+interface FoundRevision {
+  readonly commit: string | null;
+  /** True if several commits have ids that begin so. */
+  readonly isAmbiguous: boolean;
+}
+
 /**
  * The git reads of one request. They run in the read pool; individual reads requested in the same iteration of the
  * event loop are combined into one task per repository, so a list does not cost a read per item.
@@ -68,7 +74,7 @@ export class GitReads {
   readonly #pool: ReadPool;
   readonly #cache: GitCache;
   readonly #limits: () => ReadLimits;
-  readonly #revisions: BatchLoader<string, string | null>;
+  readonly #revisions: BatchLoader<string, FoundRevision>;
   readonly #commits: BatchLoader<string, CommitData | null>;
   readonly #entries: BatchLoader<string, EntryData | null>;
   readonly #files: BatchLoader<WantedFile, FileAnswer>;
@@ -99,14 +105,17 @@ export class GitReads {
 
   /**
    * The commit of a revision; null if there is none. The default branch is known without a read. Throws `bad-request`,
-   * see `checkRevision`.
+   * see `checkRevision`, and `not-found` for the beginning of several ids.
    */
   async resolve(repository: RepositorySource, revision: string): Promise<string | null> {
     const indexed = repository.indexedCommit(revision);
     if (indexed !== undefined) return indexed;
     if (revision !== "") checkRevision(revision);
     if (!repository.cloned) return null;
-    return this.#revisions.get(String(repository.record.id), revision === "" ? "HEAD" : revision);
+    const found = await this.#revisions.get(String(repository.record.id), revision === "" ? "HEAD" : revision);
+    if (!found.isAmbiguous) return found.commit;
+    const message = `the commit id ${JSON.stringify(revision)} is ambiguous: several commits of ${repository.name} begin with it; write more of its digits`;
+    throw new TrawlError("not-found", message);
   }
 
   /** Null if the mirror has no such commit. */
@@ -243,14 +252,14 @@ export class GitReads {
     return (await this.#pool.run({ kind: "render-markdown", text }, this.#limits())).html;
   }
 
-  async #resolve(repositoryId: number, texts: readonly string[]): Promise<(string | null)[]> {
+  async #resolve(repositoryId: number, texts: readonly string[]): Promise<FoundRevision[]> {
     const specs = texts.map((typed) => ({ kind: "name" as const, typed }));
     const {
       repositories: [found],
     } = await this.#pool.run({ kind: "resolve-revisions", repositories: [{ repositoryId, specs }] }, this.#limits());
     if (found.error !== undefined) throw new TrawlError(found.error.code, found.error.message);
     const commitOf = new Map(found.revisions.map(({ typed, commit }) => [typed, commit]));
-    return texts.map((text) => commitOf.get(text) ?? null);
+    return texts.map((text) => ({ commit: commitOf.get(text) ?? null, isAmbiguous: found.ambiguous.includes(text) }));
   }
 
   async #readCommits(repositoryId: number, oids: readonly string[]): Promise<(CommitData | null)[]> {

@@ -21,6 +21,8 @@ export interface ListedCommits {
   readonly list: CommitList;
   /** Revisions of `without` that do not exist. */
   readonly missing: readonly string[];
+  /** Those of which it is not clear which commit they name. */
+  readonly ambiguous: readonly string[];
 }
 
 /** Builds a history shard without posting lists, in shared memory, of commits that are read from a mirror. */

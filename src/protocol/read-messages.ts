@@ -73,6 +73,8 @@ export interface RevisionsOfRepository {
   readonly revisions: readonly ResolvedRevision[];
   /** As typed. */
   readonly missing: readonly string[];
+  /** Several commits have ids that begin so. */
+  readonly ambiguous: readonly string[];
   readonly malformed: readonly string[];
   /** Why the mirror could not be read; the lists are then empty. */
   readonly error: SerializedError | undefined;

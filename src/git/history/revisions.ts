@@ -12,6 +12,8 @@ export interface RevisionResolution {
   readonly revisions: readonly ResolvedRevision[];
   /** As typed: the mirror has no such commit. */
   readonly missing: readonly string[];
+  /** As typed: several commits have ids that begin so. */
+  readonly ambiguous: readonly string[];
   /** As typed: not passed to git, see `revisionProblem`. */
   readonly malformed: readonly string[];
 }
@@ -28,24 +30,26 @@ export async function resolveRevisions(
 ): Promise<RevisionResolution> {
   const malformed = specs.flatMap((spec) => (isWellFormed(spec) ? [] : [spec.typed]));
   const wanted = specs.filter((spec) => isWellFormed(spec));
-  const commits = await commitsOfNames(
+  const { commits, ambiguous: ambiguousNames } = await commitsOfNames(
     directory,
     wanted.flatMap((spec) => (spec.kind === "glob" ? [] : [printRevision(spec)])),
     stop,
   );
   const found = new Map<string, string>();
   const missing: string[] = [];
+  const ambiguous: string[] = [];
   for (const spec of wanted) {
     if (spec.kind === "glob") continue;
     const named = commits.get(printRevision(spec)) ?? null;
     const commit =
       spec.kind === "at-time" && named !== null ? await commitAtTime(directory, named, spec.unixSeconds, stop) : named;
     if (commit !== null) found.set(spec.typed, commit);
+    else if (ambiguousNames.has(printRevision(spec))) ambiguous.push(spec.typed);
     else if (spec.typed !== "HEAD") missing.push(spec.typed);
   }
   for (const { typed, commit } of await commitsOfGlobs(directory, wanted, stop))
     if (!found.has(typed)) found.set(typed, commit);
-  return { revisions: [...found].map(([typed, commit]) => ({ typed, commit })), missing, malformed };
+  return { revisions: [...found].map(([typed, commit]) => ({ typed, commit })), missing, ambiguous, malformed };
 }
 
 /** The text of the spec that is passed to git. */
@@ -64,33 +68,63 @@ function isWellFormed(spec: RevisionSpec): boolean {
   return (spec.kind === "glob" ? refGlobProblem : revisionProblem)(printRevision(spec)) === null;
 }
 
-/** The commit of each name, using one process; names without a commit are omitted. */
+/** The beginning of an id, with what may follow a name. */
+const shortId = /^([0-9a-f]{4,63})(?:[~^]|$)/i;
+
+/**
+ * The commit of each name, using one process; names without a commit are omitted. A name that begins as the ids of
+ * several objects do needs further processes, unless one of these is the only commit.
+ */
 async function commitsOfNames(
   directory: string,
   names: readonly string[],
   stop: StopSignal,
-): Promise<Map<string, string>> {
+): Promise<{ readonly commits: ReadonlyMap<string, string>; readonly ambiguous: ReadonlySet<string> }> {
   const asked = [...new Set(names)];
   const commits = new Map<string, string>();
-  if (asked.length === 0) return commits;
-  const answers = await askAll(directory, asked, stop);
+  const ambiguous = new Set<string>();
+  if (asked.length === 0) return { commits, ambiguous };
+  // For `NAME^{commit}`, git does not tell an ambiguous name from a missing one.
+  const prefixes = [...new Set(asked.flatMap((name) => shortId.exec(name)?.[1] ?? []))];
+  const answers = await askAll(directory, [...asked.map((name) => `${name}^{commit}`), ...prefixes], stop);
   for (const [i, name] of asked.entries()) {
-    const commit = answers === null ? await resolveRevision(directory, name, stop) : answers[i];
+    const commit = answers === null ? await resolveRevision(directory, name, stop) : toCommit(answers[i]);
     if (commit !== null) commits.set(name, commit);
   }
-  return commits;
+  for (const [i, prefix] of prefixes.entries()) {
+    if (answers?.[asked.length + i].endsWith(" ambiguous") !== true) continue;
+    if ((await countCommits(directory, prefix, stop)) < 2) continue;
+    for (const name of asked) if (!commits.has(name) && shortId.exec(name)?.[1] === prefix) ambiguous.add(name);
+  }
+  return { commits, ambiguous };
 }
 
-/** Null if git exited before it had answered all requests. */
-async function askAll(
-  directory: string,
-  names: readonly string[],
-  stop: StopSignal,
-): Promise<(string | null)[] | null> {
+/** Objects with this prefix that are examined: with four digits, each of many millions has some hundred others. */
+const examinedObjectsMax = 10_000;
+
+/** How many commits, or tags that may name one, have an id with this prefix. */
+async function countCommits(directory: string, prefix: string, stop: StopSignal): Promise<number> {
+  const { stdout } = await runGit({
+    ...localCommand(stop),
+    args: [`--git-dir=${directory}`, "rev-parse", `--disambiguate=${prefix}`],
+    exitCodes: [128],
+  });
+  const oids = stdout.toString("latin1").split("\n").filter(isOid).slice(0, examinedObjectsMax);
+  const answers = await askAll(directory, oids, stop);
+  return (answers ?? []).filter((line) => / (?:commit|tag)$/.test(line)).length;
+}
+
+function toCommit(line: string): string | null {
+  const oid = line.endsWith(" commit") ? line.slice(0, -" commit".length) : "";
+  return isOid(oid) ? oid : null;
+}
+
+/** git's answer to each request, on a line. Null if it exited before it had answered all of them. */
+async function askAll(directory: string, names: readonly string[], stop: StopSignal): Promise<string[] | null> {
   const { stdout, code } = await runGit({
     ...localCommand(stop),
     args: [`--git-dir=${directory}`, "cat-file", "--batch-check=%(objectname) %(objecttype)"],
-    stdin: names.map((name) => `${name}^{commit}\n`).join(""),
+    stdin: names.map((name) => `${name}\n`).join(""),
     exitCodes: [1, 128],
   });
   const lines = stdout.toString("utf8").split("\n").slice(0, -1);
@@ -99,9 +133,7 @@ async function askAll(
       throw new TrawlError("git", `cannot read revisions of the mirror ${directory}`);
     return null;
   }
-  return lines.map((line) =>
-    line.endsWith(" commit") && isOid(line.slice(0, -" commit".length)) ? line.slice(0, -" commit".length) : null,
-  );
+  return lines;
 }
 
 async function commitAtTime(

@@ -48,7 +48,7 @@ export class CommitLists {
     const isKept = !fromHead && without.length === 0;
     const key = `${id} ${generation} ${from.join(" ")}`;
     const known = isKept ? this.#kept.get(key) : undefined;
-    if (known !== undefined) return { list: known, missing: [] };
+    if (known !== undefined) return { list: known, missing: [], ambiguous: [] };
     const request = { kind: "list-commits", repositoryId: id, from, fromHead, without } as const;
     const listed = await reads.run<"list-commits">(request, limits);
     if (isKept) this.#kept.set(key, listed.list);

@@ -38,7 +38,8 @@ export function contextOfEnvironment(
         const matchCountMax = Math.max(0, matchesLeft());
         return pool.searchHistory({ ...task, lane, nowMs, diffType, useIndex, matchCountMax, control: memory });
       }),
-    onMissingRevision: (repository, revision) => report.missingRevisions.push({ repository, revision }),
+    onMissingRevision: (repository, revision, isAmbiguous) =>
+      report.missingRevisions.push({ repository, revision, isAmbiguous }),
     onBuilt: (repository, built) => report.recordHistory(repository, built),
   };
 }

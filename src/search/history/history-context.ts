@@ -26,7 +26,7 @@ export interface HistoryContext {
   readonly search: (
     task: Pick<HistoryTask, "shard" | "plans" | "repository" | "from" | "jsonBytesMax">,
   ) => Promise<HistoryTaskResult>;
-  readonly onMissingRevision: (repository: string, revision: string) => void;
+  readonly onMissingRevision: (repository: string, revision: string, isAmbiguous: boolean) => void;
   /** Called with what was read, which may be incomplete. */
   readonly onBuilt: (repository: string, built: Omit<BuiltHistory, "shard" | "next">) => void;
 }

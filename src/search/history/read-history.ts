@@ -42,8 +42,9 @@ const readAheadCount = 2;
 /** Searches a history: the commits that history shards have in these, the others in the mirror. */
 export async function* readHistory(repository: Repository, group: HistoryGroup, context: HistoryContext): ResultPages {
   const { plans, index } = group;
-  const { list, missing } = await context.lists.list(repository, group, context.reads, context.readLimits);
-  for (const revision of missing) context.onMissingRevision(repository.name, `^${revision}`);
+  const { list, missing, ambiguous } = await context.lists.list(repository, group, context.reads, context.readLimits);
+  for (const revision of missing) context.onMissingRevision(repository.name, `^${revision}`, false);
+  for (const revision of ambiguous) context.onMissingRevision(repository.name, `^${revision}`, true);
   const stored = index === "no" ? [] : context.storedHistories(repository.id);
   if (stored.length === 0) {
     if (index !== "only") yield* readUnindexed(repository, list, plans, context);

@@ -144,6 +144,7 @@ export function withRevisions(resolution: Resolution, answers: ReadonlyMap<numbe
     );
     missingRevisions.push(
       ...[...answer.missing, ...answer.malformed].map((revision) => ({ repository: repository.name, revision })),
+      ...answer.ambiguous.map((revision) => ({ repository: repository.name, revision, isAmbiguous: true })),
     );
     if (known.length + found.length === 0) continue;
     revisions.set(repository.id, [...known, ...found]);

@@ -14,6 +14,8 @@ export interface OpenRevisions {
 export interface MissingRevision {
   readonly repository: string;
   readonly revision: string;
+  /** True if several commits have ids that begin so. */
+  readonly isAmbiguous?: boolean;
 }
 
 /** The revisions of a filter, as far as they can be resolved from memory. */

@@ -50,19 +50,25 @@ export function queryErrorAlert(sentence: string): Alert {
 
 function missingRevisionsAlert({ resolutions, missingRevisions }: AlertSource): Alert | undefined {
   const all = [...resolutions.flatMap((resolution) => resolution.missingRevisions), ...missingRevisions];
-  const names = new Set(all.map(({ repository, revision }) => `${repository}@${revision}`));
-  const missing = [...names];
+  const ambiguous = new Set(all.filter(({ isAmbiguous }) => isAmbiguous === true).map(nameOf));
+  const missing = [...new Set(all.map(nameOf))];
   if (missing.length === 0) return undefined;
   const title = "Some repositories could not be searched";
   if (missing.length === 1) {
     const [repository, revision] = atFirst(missing[0]);
+    if (ambiguous.has(missing[0])) {
+      const description = `The repository ${repository} matched by your repo: filter could not be searched because the commit id "${revision}" is ambiguous: several commits begin with it. Write more of its digits.`;
+      return { title, proposedQueries: null, description };
+    }
     return {
       title,
       proposedQueries: null,
       description: `The repository ${repository} matched by your repo: filter could not be searched because it does not contain the revision "${revision}".`,
     };
   }
-  const lines = missing.slice(0, listedRevisionsMax).map((name) => `* ${name}`);
+  const lines = missing
+    .slice(0, listedRevisionsMax)
+    .map((name) => `* ${name}${ambiguous.has(name) ? " (ambiguous)" : ""}`);
   const rest = missing.length > listedRevisionsMax ? ["* ..."] : [];
   const count = new Set(missing.map((name) => atFirst(name)[0])).size;
   return {
@@ -74,6 +80,10 @@ function missingRevisionsAlert({ resolutions, missingRevisions }: AlertSource): 
       ...rest,
     ].join("\n"),
   };
+}
+
+function nameOf({ repository, revision }: MissingRevision): string {
+  return `${repository}@${revision}`;
 }
 
 /** Names of repositories contain no `@`. */

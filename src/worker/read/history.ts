@@ -28,7 +28,7 @@ export async function answerListCommits(
 ): Promise<ListedCommits> {
   const mirror = mirrorPath(context, repositoryId);
   const names = [...(fromHead ? ["HEAD"] : []), ...without];
-  const { revisions, missing, malformed } = await resolveRevisions(
+  const { revisions, missing, ambiguous, malformed } = await resolveRevisions(
     mirror,
     names.map((typed) => ({ kind: "name", typed })),
     context.stop,
@@ -39,6 +39,7 @@ export async function answerListCommits(
   return {
     list: await listCommits(mirror, head === undefined ? from : [...from, head], excluded, context.stop),
     missing: [...missing, ...malformed],
+    ambiguous,
   };
 }
 

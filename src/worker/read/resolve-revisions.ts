@@ -14,7 +14,14 @@ export async function answerResolveRevisions(
       resolved.push({ repositoryId, ...resolution, error: undefined });
     } catch (error) {
       if (error instanceof TrawlError && error.code === "cancelled") throw error;
-      resolved.push({ repositoryId, revisions: [], missing: [], malformed: [], error: serializeError(error) });
+      resolved.push({
+        repositoryId,
+        revisions: [],
+        missing: [],
+        ambiguous: [],
+        malformed: [],
+        error: serializeError(error),
+      });
     }
   }
   return { repositories: resolved };

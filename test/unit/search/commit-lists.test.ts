@@ -12,7 +12,7 @@ t.test("lists of commits are kept until the next sync", async (t) => {
     run: (request: { readonly repositoryId: number; readonly from: readonly string[] }) => {
       asked.push(`${request.repositoryId} ${request.from.join()}`);
       const list = { count: 0, oidBytes: 20, oids: new Uint8Array(0), dates: new Float64Array(0) };
-      return Promise.resolve({ list, missing: [] });
+      return Promise.resolve({ list, missing: [], ambiguous: [] });
     },
   } as unknown as Pick<ReadPool, "run">;
   const lists = new CommitLists();

@@ -60,7 +60,14 @@ function withoutOpen(resolution: Resolution): Resolution {
     new Map(
       resolution.open.map(({ repository: { id }, specs }) => [
         id,
-        { repositoryId: id, revisions: [], missing: specs.map(({ typed }) => typed), malformed: [], error: undefined },
+        {
+          repositoryId: id,
+          revisions: [],
+          missing: specs.map(({ typed }) => typed),
+          ambiguous: [],
+          malformed: [],
+          error: undefined,
+        },
       ]),
     ),
   );
@@ -233,8 +240,14 @@ t.test("a rewritten query", async (t) => {
   const rows: readonly (readonly [text: string, type: PatternType, want: string])[] = [
     ["a timeout:5s b", "standard", "a b patternType:standard"],
     ["timeout:5s", "keyword", "patternType:keyword"],
-    ["(timeout:5s a) or b", "standard", "(a) or b patternType:standard"],
-    ["(a timeout:5s) or b", "standard", "(a) or b patternType:standard"],
+    ["(timeout:5s a) or b", "standard", "a or b patternType:standard"],
+    ["(a timeout:5s) or b", "standard", "a or b patternType:standard"],
+    ["(timeout:5s a) or b", "keyword", "(a) or b patternType:keyword"],
+    ["(timeout:5s a or b) and c", "standard", "(a or b) and c patternType:standard"],
+    ["(timeout:5s lang:go a) or b", "standard", "(lang:go a) or b patternType:standard"],
+    ["((timeout:5s a)) or b", "literal", "a or b patternType:literal"],
+    ["(timeout:5s) a", "keyword", "a patternType:keyword"],
+    ["a  timeout:5s timeout:5s b\tc", "standard", "a  b\tc patternType:standard"],
     [`a TimeOut:"5s" PATTERNTYPE:regexp`, "regexp", "a patternType:regexp"],
     [`"timeout:5s" a`, "keyword", `"timeout:5s" a patternType:keyword`],
   ];

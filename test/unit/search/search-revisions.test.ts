@@ -224,9 +224,25 @@ t.test("names that disappear or become ambiguous", async (t) => {
   await daemon.add("r", source.path);
   t.match(
     await search(daemon, `repo:^r$@${start}:main~1 type:file needle`),
-    { found: expected(source, "r", "main~1", "lines"), alert: new RegExp(`revision "${start}"`) },
+    {
+      found: expected(source, "r", "main~1", "lines"),
+      alert: new RegExp(`id "${start}" is ambiguous: several commits`),
+    },
     "the start of two oids names none of them",
   );
+  t.match((await search(daemon, `repo:^r$@${start.toUpperCase()}^0 needle`)).alert, /is ambiguous/, "in capitals");
+  t.match(
+    (await search(daemon, `repo:^r$@${start}:nowhere needle`)).alert,
+    new RegExp(`\\* r@${start} \\(ambiguous\\)\n\\* r@nowhere|\\* r@nowhere\n\\* r@${start} \\(ambiguous\\)`),
+    "beside one that does not exist",
+  );
+  t.match((await search(daemon, `type:commit repo:^r$@main:^${start} x`)).alert, /is ambiguous/, "excluded commits");
+  const query = `{ repository(name: "r") { commit(rev: "${start}") { oid } } }`;
+  const response = await fetch(`${daemon.url}/.api/graphql`, { method: "POST", body: JSON.stringify({ query }) });
+  t.match(await response.json(), {
+    data: { repository: { commit: null } },
+    errors: [{ message: new RegExp(`the commit id "${start}" is ambiguous`) }],
+  });
   t.same((await search(daemon, "repo:^r$@gone type:file needle")).found, expected(source, "r", "gone", "lines"));
   source.deleteBranch("gone");
   await daemon.sync("r");

@@ -157,6 +157,7 @@ t.test("a repository without commits has a HEAD without a commit", async (t) => 
     repositoryId: repository,
     revisions: [],
     missing: ["main"],
+    ambiguous: [],
     malformed: [],
     error: undefined,
   });
