@@ -119,6 +119,26 @@ const odd: CaseRepository = {
       content: lines(`${"x".repeat(1_000_000)}needle${"y".repeat(1000)}`, "second needle"),
     },
     { path: 'quote".txt', branches: main, content: "quoted\n" },
+    {
+      path: "gaps.txt",
+      branches: main,
+      content: lines(
+        "west east",
+        "west  east",
+        "west\teast",
+        "west\u00a0east",
+        "west\u3000east",
+        "west \t east",
+        "});",
+        "if (g(x))) {",
+        "smile :)",
+        "D:\\temp \\d",
+        "west",
+        "east",
+        'say "west  east" now',
+        '\\d  "\\/x',
+      ),
+    },
   ],
 };
 

@@ -13,6 +13,8 @@ const unclearKeyword = [
   `${unable}Unsupported expression. The combination of parentheses in the query has an unclear meaning. Use "..." to quote patterns that contain parentheses`,
 ];
 const mixed = [`${unable}I'm having trouble understanding that query. The combination of parentheses is the problem…`];
+const inOdd = "r:^odd$ type:file";
+const oddAlphaOrEnd = ["odd:crlf.txt:L1,L2,L3", "odd:no-newline.txt:L1"];
 const missing = [
   `${unable}I'm having trouble understanding that query. Putting parentheses around the search pattern may help.`,
 ];
@@ -82,9 +84,18 @@ const grammar = [
 
 const parentheses = [
   ...rows("parentheses", "standard", [
-    ["one that closes nothing", `${inTools} target)`, unclear],
-    ["one that closes nothing, in front", `${inTools} ) target`, unclear],
-    ["two that close one", `${inTools} (target or goal)) and build`, unclear],
+    ["one that closes nothing", `${inTools} target)`, tools("tools/build.py:L4,L5")],
+    ["one that closes nothing, in front", `${inTools} ) target`, []],
+    ["those of a block", `${inOdd} });`, ["odd:gaps.txt:L7"]],
+    ["those of a smile", `${inOdd} smile :)`, ["odd:gaps.txt:L9"]],
+    ["those before a brace", `${inOdd} x))) {`, ["odd:gaps.txt:L8"]],
+    ["those behind a call", `${inOdd} if (g(x))) {`, ["odd:gaps.txt:L8"]],
+    ["one that closes nothing, in content:", `${inOdd} content::) smile`, ["odd:gaps.txt:L9"]],
+    ["one that closes nothing, on a side of or", `${inOdd} }); or :)`, ["odd:gaps.txt:L7,L9"]],
+    ["one that closes nothing, in a filter", `${inTools} file:build) target`, [`${unable}Error parsing regexp: …`]],
+    ["two that close one", `${inTools} (target or goal)) and build`, mixed],
+    ["one behind the operand of a group", `${inTools} (target or goal) and join("out", target))`, []],
+    ["those around an operator that are no group", `${inTools} f(target or goal)`, unclear],
     [
       "one that opens nothing, before or",
       `${inTools} (target or export`,
@@ -123,8 +134,11 @@ const parentheses = [
     ["a group beside a negated word", `${inTools} (target or goal) not build`, mixed],
   ]),
   ...rows("parentheses", "keyword", [
-    ["one that closes nothing", `${inTools} target)`, unclearKeyword],
-    ["two that close one", `${inTools} (target or goal)) build`, unclearKeyword],
+    ["one that closes nothing", `${inTools} def target)`, targetAndBuild],
+    ["those of a block", `${inOdd} });`, ["odd:gaps.txt:L7"]],
+    ["those before a brace", `${inOdd} x))) {`, ["odd:gaps.txt:L8"]],
+    ["two that close one", `${inTools} (join or goal)) build`, tools("tools/build.py:L4,L5")],
+    ["those around an operator that are no group", `${inTools} f(target or goal)`, unclearKeyword],
     ["one that opens nothing, at the end", `${inTools} export (`, tools("web/app.ts:L1,L2", "web/app.tsx:L1")],
     [
       "one that opens nothing, before or",
@@ -133,6 +147,11 @@ const parentheses = [
     ],
     ["one that opens nothing, in a word", `${inTools} build(target return`, targetAndBuild],
     ["quoted ones", `${inTools} "target)" ":"`, targetAndBuild],
+  ]),
+  ...rows("parentheses", "literal", [
+    ["those of a block", `${inOdd} });`, ["odd:gaps.txt:L7"]],
+    ["those of a smile", `${inOdd} smile :)`, ["odd:gaps.txt:L9"]],
+    ["those behind a call", `${inOdd} if (g(x))) {`, ["odd:gaps.txt:L8"]],
   ]),
   ...rows("parentheses", "regexp", [
     ["one that closes nothing", `${inTools} target)`, unclear],
@@ -193,8 +212,41 @@ const hoisting = rows("what a filter is for", "standard", [
   ["a filter as an operand", "r:^hidden$ or r:^odd$", ["hidden", "odd"]],
   ["filters as operands of and", "r:tools and file:mod", tools("src/mod.rs")],
   ["around and", "r:^acme/tools$ target and build type:file", targetAndBuild],
+  ["before a group and or", "r:^odd$ type:file (alpha and beta) or end", oddAlphaOrEnd],
+  ["before or and a group", "r:^odd$ type:file end or (alpha and beta)", oddAlphaOrEnd],
+  ["before and with a group, and or", "r:^odd$ type:file alpha and (beta or nothing) or end", oddAlphaOrEnd],
+  ["before groups in groups", "r:^odd$ type:file ((alpha and beta) or nothing) or (end and alpha)", oddAlphaOrEnd],
+  ["around groups", "r:^odd$ (alpha and beta) or end type:file", oddAlphaOrEnd],
+  ["before content:", "r:^odd$ type:file content:beta or content:end", ["odd:crlf.txt:L2", "odd:no-newline.txt:L1"]],
   [
-    "a group behind or says it: for its side only",
+    "a group of filters in front",
+    "(r:^odd$ or r:^hidden$) type:file beta or secret",
+    ["hidden:secret.txt:L1", "odd:crlf.txt:L2"],
+  ],
+  [
+    "a group with another filter",
+    "r:^odd$ type:file beta or (file:no-new end)",
+    ["odd:crlf.txt:L2", "odd:no-newline.txt:L1"],
+  ],
+  [
+    "before a group with another filter",
+    "r:^odd$ type:file (file:crlf beta) or end",
+    ["odd:crlf.txt:L2", "odd:no-newline.txt:L1"],
+  ],
+  ["case: before a group", "case:yes r:^odd$ type:file (ALPHA and beta) or end", ["odd:no-newline.txt:L1"]],
+  [
+    "a third side",
+    "r:^odd$ type:file beta or (r:^hidden$ secret) or end",
+    ["hidden:secret.txt:L1", "odd:crlf.txt:L2", "odd:no-newline.txt:L1"],
+  ],
+  [
+    "@ before a group",
+    "r:^parser$@dev type:file (onlyOnDev and package) or development",
+    ["parser@dev:README.md:L3", "parser@dev:src/dev_only.go:L1,L3"],
+  ],
+  ["select: before a group", "select:repo r:^odd$ type:file (alpha and beta) or end", ["odd"]],
+  [
+    "a group behind or with its own scope: for its side only",
     "type:file r:^acme/tools$ pub or (r:^parser$ type:file tokens)",
     [...tools("src/mod.rs:L1"), ...parser("src/parser.go:L3")],
   ],

@@ -86,6 +86,36 @@ export const versions: readonly CaseRow[] = [
   ]),
 ].flat();
 
+const inOdd = "r:^odd$ type:file";
+
+/** Which lines of `gaps.txt` hold the text with exactly this space. */
+const gaps = (["standard", "literal"] as const).flatMap((type) =>
+  rows("space", type, [
+    ["one", `${inOdd} west east`, ["odd:gaps.txt:L1"]],
+    ["two", `${inOdd} west  east`, ["odd:gaps.txt:L2,L13"]],
+    ["a tab", `${inOdd} west\teast`, ["odd:gaps.txt:L3"]],
+    ["a no-break space", `${inOdd} west\u00a0east`, ["odd:gaps.txt:L4"]],
+    ["an ideographic space", `${inOdd} west\u3000east`, ["odd:gaps.txt:L5"]],
+    ["of several kinds", `${inOdd} west \t east`, ["odd:gaps.txt:L6"]],
+    ["a newline", `${inOdd} west\neast`, ["odd:gaps.txt:L11,L12"]],
+    ["across quotes", `${inOdd} say "west  east"`, ["odd:gaps.txt:L13"]],
+    ["across escapes", `${inOdd} \\d  "\\/x`, ["odd:gaps.txt:L14"]],
+    ["around", `  ${inOdd}\t west  east \u3000`, ["odd:gaps.txt:L2,L13"]],
+    ["a filter in the middle", `${inOdd} west case:no east`, ["odd:gaps.txt:L1"]],
+    ["two before a filter in the middle", `${inOdd} west  case:no east`, ["odd:gaps.txt:L2,L13"]],
+    ["two behind a filter in the middle", `${inOdd} west case:no  east`, ["odd:gaps.txt:L2,L13"]],
+    ["a tab before a filter in the middle", `west\t${inOdd} east`, ["odd:gaps.txt:L3"]],
+    ["one behind filters in the middle", `west ${inOdd}\u3000east`, ["odd:gaps.txt:L5"]],
+    ["filters with space in the middle", `west r:^odd$ file:"^gaps  *|  \\\\.txt$" east`, []],
+    ["an empty filter in the middle", `${inOdd} west file: east`, ["odd:gaps.txt:L1"]],
+  ]),
+);
+
+const keywordGaps = rows("space", "keyword", [
+  ["has no meaning between words", `${inOdd} west  east say`, ["odd:gaps.txt:L1,L2,L3,L4,L5,L6,L11,L12,L13"]],
+  ["has one within quotes", `${inOdd} "west  east"`, ["odd:gaps.txt:L2,L13"]],
+]);
+
 const operators = [
   ...rows("operator words", "standard", [
     ["or at the start is a word", "or target r:^acme/tools$ type:file", []],
@@ -112,8 +142,13 @@ const operators = [
     ["between spaces of other scripts", `${inTools} target\u3000or\u2003goal`, foundTarget],
     ["inside a word", `${inTools} vector`, tools("lib/widget.cpp:L2")],
     ["a word that begins so", `${inTools} target orgoal`, []],
-    ["a no-break space parts words", `${inTools} struct\u00a0widget`, tools("lib/widget.cpp:L1", "lib/widget.h:L1")],
-    ["newlines part words", `${inTools} struct\nwidget`, tools("lib/widget.cpp:L1", "lib/widget.h:L1")],
+    ["a no-break space is searched for as such", `${inTools} struct\u00a0widget`, []],
+    ["a newline is searched for as such", `${inTools} struct\nwidget`, []],
+    [
+      "a newline parts filters from words",
+      `${inTools}\nstruct widget\n`,
+      tools("lib/widget.cpp:L1", "lib/widget.h:L1"),
+    ],
     ["space around the query", `  ${inTools} target  `, foundTarget],
     ["in quotes they are no operators for content:", `${inTools} content:"not or and"`, tools("tools/release.sh:L2")],
   ]),
@@ -238,7 +273,13 @@ const patterns = [
     ["a regexp before a parenthesis", `${inTools} (/^def/ or /^pub/) and target`, foundTarget],
     ["an escaped slash", `${inTools} /bin\\/sh/`, tools("tools/release.sh:L1")],
     ["a slash inside without a backslash ends nothing", `${inTools} /bin/sh`, tools("tools/release.sh:L1")],
-    ["two backslashes are one", `${inTools} /plus\\\\+plus/`, tools("a b/c+d (e).txt:L2")],
+    ["two backslashes are an escaped one", `${inTools} /plus\\\\+plus/`, []],
+    ["a path of Windows", `${inOdd} /D:\\\\temp/`, ["odd:gaps.txt:L10"]],
+    ["a backslash before a letter", `${inOdd} /\\\\d/`, ["odd:gaps.txt:L10,L14"]],
+    ["a backslash in a class", `${inOdd} /[\\\\]d/`, ["odd:gaps.txt:L10,L14"]],
+    ["an escaped backslash at the end", `${inOdd} /"\\\\/`, ["odd:gaps.txt:L14"]],
+    ["an escaped slash behind an escaped backslash", `${inOdd} /\\\\\\/x/`, ["odd:gaps.txt:L14"]],
+    ["an escaped slash in a class", `${inOdd} /[\\/]x/`, ["odd:gaps.txt:L14"]],
     ["one backslash stays", `${inTools} /plus\\+plus/`, tools("a b/c+d (e).txt:L2")],
     ["a newline", `${inTools} /three\\nname/`, tools(".hidden/config.yml:L1,L2")],
     ["a tab", `${inTools} /\\tpython/`, tools("Makefile:L2")],
@@ -290,4 +331,12 @@ const patterns = [
   ]),
 ];
 
-export const lexing: readonly CaseRow[] = [operators, negations, fieldNames, values, patterns].flat();
+export const lexing: readonly CaseRow[] = [
+  gaps,
+  keywordGaps,
+  operators,
+  negations,
+  fieldNames,
+  values,
+  patterns,
+].flat();

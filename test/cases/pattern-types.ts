@@ -34,9 +34,9 @@ export const sideBySide: readonly CaseRow[] = [
     regexp: parser("docs/usage.md:L1,L4"),
   }),
   each("two words with more space", `${inTools} struct  widget`, {
-    standard: tools("lib/widget.cpp:L1", "lib/widget.h:L1"),
+    standard: [],
     keyword: tools("lib/widget.cpp:L1", "lib/widget.h:L1,L2"),
-    literal: tools("lib/widget.cpp:L1", "lib/widget.h:L1"),
+    literal: [],
     regexp: tools("lib/widget.cpp:L1", "lib/widget.h:L1"),
   }),
   each("double quotes", `${inParser} "foo bar"`, {

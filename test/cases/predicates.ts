@@ -296,6 +296,7 @@ const ownersSelected = rows("select:file.owners", "standard", [
 const contributors = rows("file:has.contributor", "standard", [
   ["a name", "repo:^acme/tools$ file:has.contributor(ann)", ["acme/tools:tools/build.py"]],
   ["an address", "repo:^acme/tools$ file:has.contributor(@acme\\.test$)", ["acme/tools:tools/build.py", ...bens]],
+  ["a name with its address", "repo:^acme/tools$ file:has.contributor(^Ben <ben@acme.test>$)", bens],
   ["name and address are looked at one by one", "repo:^acme/tools$ file:has.contributor(^Ben$)", bens],
   ["with regard to case", "repo:^acme/tools$ case:yes file:has.contributor(ANN)", []],
   ["negated", "repo:^acme/tools$ -file:has.contributor(fixture)", ["acme/tools:tools/build.py", ...bens]],

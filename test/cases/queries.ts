@@ -30,7 +30,8 @@ const literals = rows("words", "standard", [
     ["parser:README.md:L1", "parser:src/parser.go:L3,L4", "parser:src/parser_test.go:L3,L4,L5"],
   ],
   ["words are one text", "type:file foo bar", ["parser:docs/usage.md:L1"]],
-  ["space between them counts once", "type:file foo    bar", ["parser:docs/usage.md:L1"]],
+  ["with the space as typed", "type:file foo   bar", ["parser:docs/usage.md:L4"]],
+  ["with more space than there is", "type:file foo    bar", []],
   ["quotes are text", `type:file "a b"`, ["parser:src/parser_test.go:L4"]],
   ["a call", "type:file foo(a, b)", ["parser:src/parser_test.go:L5"]],
   ["a call without arguments", "type:file main()", ["parser:src/lexer.c:L4"]],
@@ -381,8 +382,8 @@ const refused = [
       [`${unable}I'm having trouble understanding that query. Putting parentheses around the search pattern may help.`],
     ],
     [
-      "a parenthesis that closes nothing",
-      "foo)",
+      "parentheses around an operator that are no group",
+      "f(foo or bar)",
       [
         `${unable}Unsupported expression. The combination of parentheses in the query have an unclear meaning. Try using the content: filter…`,
       ],
@@ -402,8 +403,8 @@ const refused = [
   ]),
   ...rows("refused", "keyword", [
     [
-      "a parenthesis that closes nothing",
-      "foo)",
+      "parentheses around an operator that are no group",
+      "f(foo or bar)",
       [
         `${unable}Unsupported expression. The combination of parentheses in the query has an unclear meaning. Use "..." to quote…`,
       ],

@@ -23,7 +23,7 @@ const order = rows("which error comes first", "standard", [
     "repohasfile:x type:symbol author:y a",
     [`${unable}Repohasfile is not compatible for type:symbol`],
   ],
-  ["the text before the filters", "lang:klingon a)", [`${unable}Unsupported expression. …`]],
+  ["the text before the filters", "lang:klingon f(a or b)", [`${unable}Unsupported expression. …`]],
   ["negation before the value", "-count:many a", [`${unable}Field "count" does not support negation`]],
   ["twice before the value", "count:5 count:many a", [`${unable}Field "count" may not be used more than once`]],
   ["the first of two alternatives", "(case:maybe a) or (lang:klingon b)", [`${unable}Invalid boolean "maybe"`]],

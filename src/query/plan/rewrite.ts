@@ -1,6 +1,7 @@
 import type { FieldName } from "../fields/fields.js";
+import { spaceBetween } from "../syntax/join.js";
 import type { QueryType } from "../syntax/query-type.js";
-import { scan } from "../syntax/scan.js";
+import { scan, type Token } from "../syntax/scan.js";
 
 /** How a query is changed to propose another one. */
 export interface Rewrite {
@@ -22,19 +23,61 @@ export function rewriteQuery(
   { without, before, after }: Rewrite,
 ): string {
   const kept = withoutFields(text, type, [...without, "patterntype"]);
-  const inner = isUnion ? `(${kept})` : kept;
+  // A filter behind an expression without filters would apply to its last side.
+  const isExpression = isUnion || (after !== "" && scan(kept, type, false).some(({ kind }) => kind === "or"));
+  const inner = isExpression ? `(${kept})` : kept;
   return [before, inner, after, `patternType:${type}`].filter((part) => part !== "").join(" ");
 }
 
+/** The text without these fields, and with the space between its words as it was typed. */
 function withoutFields(text: string, type: QueryType, names: readonly FieldName[]): string {
+  const tokens = scan(text, type, false);
+  const removed = new Set(tokens.filter((token) => token.kind === "field" && names.includes(token.name)));
+  if (removed.size === 0) return text.trim();
+  removeParentheses(tokens, type, removed);
   let kept = "";
-  let at = 0;
-  for (const token of scan(text, type, false)) {
-    if (token.kind !== "field" || !names.includes(token.name)) continue;
-    kept += text.slice(at, token.span.from).trimEnd();
-    at = token.span.to;
-    // The space before the field is removed with it, unless the field was at the beginning.
-    if (kept === "" || kept.endsWith("(")) while (text[at] === " ") at++;
+  let last: Token | undefined;
+  let isAfterRemoved = false;
+  for (const token of tokens) {
+    if (removed.has(token)) {
+      isAfterRemoved = true;
+      continue;
+    }
+    if (last !== undefined) kept += separator(text, last, token, isAfterRemoved);
+    kept += text.slice(token.span.from, token.span.to);
+    last = token;
+    isAfterRemoved = false;
   }
-  return (kept + text.slice(at)).trim();
+  return kept;
+}
+
+function separator(text: string, last: Token, next: Token, isAfterRemoved: boolean): string {
+  if (!isAfterRemoved) return text.slice(last.span.to, next.span.from);
+  if (last.kind === "open" || next.kind === "close") return "";
+  return spaceBetween(text, last.span.to, next.span.from) || " ";
+}
+
+/** Also removes parentheses that would be text, because what made a group of them is removed. */
+function removeParentheses(tokens: readonly Token[], type: QueryType, removed: Set<Token>): void {
+  const open: { readonly token: Token; isGroup: boolean; isEmpty: boolean; hasRemoved: boolean }[] = [];
+  for (const token of tokens) {
+    const inner = open.at(-1);
+    if (token.kind === "open") {
+      open.push({ token, isGroup: type === "keyword", isEmpty: true, hasRemoved: false });
+    } else if (token.kind === "close") {
+      const group = open.pop();
+      if (group === undefined) continue;
+      const isText = group.hasRemoved && (group.isEmpty || !group.isGroup);
+      if (isText) removed.add(group.token).add(token);
+      const around = open.at(-1);
+      if (around === undefined) continue;
+      around.hasRemoved ||= isText;
+      around.isEmpty &&= group.isEmpty && isText;
+      around.isGroup ||= !isText;
+    } else if (inner !== undefined) {
+      if (removed.has(token)) inner.hasRemoved = true;
+      else inner.isEmpty = false;
+      if (token.kind !== "pattern" && !removed.has(token)) inner.isGroup = true;
+    }
+  }
 }

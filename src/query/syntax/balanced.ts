@@ -34,7 +34,11 @@ export class BalancedScanner {
    * Undefined if a parenthesis remains open, or if a field or an operator occurs where a group could start.
    */
   wordEnd(from: number): number | undefined {
-    if (this.#looksLikeQuery(from)) return undefined;
+    return this.#looksLikeQuery(from) ? undefined : this.restOfWordEnd(from);
+  }
+
+  /** The same for a position within a word, where neither a field nor an operator begins. */
+  restOfWordEnd(from: number): number | undefined {
     const passed: number[] = [];
     let at = from;
     let end = this.#wordEnds[at];

@@ -9,8 +9,9 @@ const controls: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" }
 const regexpEscapes = "abfv";
 
 /**
- * Parses from the delimiter at `from` to the first unescaped closing one. `\n`, `\r`, `\t`, a doubled backslash and an
- * escaped delimiter are resolved. Any other escape keeps both characters, or is an error if `strict`.
+ * Parses from the delimiter at `from` to the first unescaped closing one. Between quotes, `\n`, `\r`, `\t`, a doubled
+ * backslash and an escaped delimiter are resolved; any other escape keeps both characters, or is an error if `strict`.
+ * Between slashes is a regexp, which has escapes of its own, so only the escaped slash is resolved.
  */
 export function scanDelimited(text: string, from: number, strict: boolean): Delimited {
   const delimiter = text.charAt(from);
@@ -39,7 +40,9 @@ export function scanDelimited(text: string, from: number, strict: boolean): Deli
 }
 
 function resolveEscape(escaped: string, delimiter: string, strict: boolean): string | undefined {
-  if (escaped === delimiter || escaped === "\\") return escaped;
+  if (escaped === delimiter) return escaped;
+  if (delimiter === "/") return `\\${escaped}`;
+  if (escaped === "\\") return escaped;
   const control = controls[escaped];
   if (control !== undefined) return control;
   return strict && !regexpEscapes.includes(escaped) ? undefined : `\\${escaped}`;

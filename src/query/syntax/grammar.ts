@@ -1,18 +1,11 @@
 import { assert } from "../../base/assert.js";
-import { combine, hasPattern, nodeSpan, type FieldNode, type PatternNode, type QueryNode } from "./ast.js";
+import { nodeSpan, type FieldNode, type PatternNode, type QueryNode } from "./ast.js";
 import { isSpaceAt, type Span } from "./characters.js";
+import { hoist, type Terms } from "./hoist.js";
 import { queryLimits } from "./limits.js";
 import type { QueryType } from "./query-type.js";
 import { IncompleteError, QueryError } from "./query-error.js";
 import type { FieldToken, PatternToken, Token } from "./scan.js";
-
-/** A parsed text before hoisting, normalising and joining. */
-export interface GrammarResult {
-  /** Undefined if there are no tokens. */
-  readonly root: QueryNode | undefined;
-  /** True if parentheses near an `or` determine the grouping, so that no assumption is needed. */
-  readonly disambiguated: boolean;
-}
 
 /**
  * Parses tokens with the grammar
@@ -22,9 +15,10 @@ export interface GrammarResult {
  *     terms = one or more of: field, pattern, NOT field, NOT pattern, "(" or ")"
  *
  * Within terms, fields and groups without a pattern are combined by `and`; two or more patterns, and groups with
- * patterns, form a `concat`.
+ * patterns, form a `concat`. Filters around an expression apply to all of it. The result is not yet normalised nor
+ * joined, and undefined if there are no tokens.
  */
-export function readTokens(text: string, type: QueryType, tokens: readonly Token[]): GrammarResult {
+export function readTokens(text: string, type: QueryType, tokens: readonly Token[]): QueryNode | undefined {
   return new GrammarReader(text, type, tokens).all();
 }
 
@@ -35,9 +29,6 @@ class GrammarReader {
   #at = 0;
   #depth = 0;
   #termCount = 0;
-  #sawOr = false;
-  #sawGroupEnd = false;
-  #disambiguated = false;
 
   constructor(text: string, type: QueryType, tokens: readonly Token[]) {
     this.#text = text;
@@ -45,30 +36,26 @@ class GrammarReader {
     this.#tokens = tokens;
   }
 
-  all(): GrammarResult {
-    if (this.#tokens.length === 0) return { root: undefined, disambiguated: false };
+  all(): QueryNode | undefined {
+    if (this.#tokens.length === 0) return undefined;
     const root = this.#or();
     assert(this.#peek() === undefined, "the grammar reads all tokens");
-    return { root, disambiguated: this.#disambiguated };
+    return root;
   }
 
   #or(): QueryNode {
-    const operands = [this.#and()];
-    while (this.#accept("or")) {
-      if (this.#sawGroupEnd) this.#disambiguated = true;
-      this.#sawOr = true;
-      operands.push(this.#and());
-    }
-    return combine("or", operands);
+    const sides = [this.#and()];
+    while (this.#accept("or")) sides.push(this.#and());
+    return hoist(sides, this.#depth > 0);
   }
 
-  #and(): QueryNode {
+  #and(): readonly Terms[] {
     const operands = [this.#terms()];
     while (this.#accept("and")) operands.push(this.#terms());
-    return combine("and", operands);
+    return operands;
   }
 
-  #terms(): QueryNode {
+  #terms(): Terms {
     const terms: QueryNode[] = [];
     for (let term = this.#term(); term !== undefined; term = this.#term()) {
       terms.push(term);
@@ -77,7 +64,7 @@ class GrammarReader {
       }
     }
     if (terms.length === 0) throw this.#expectedOperand();
-    return partitionTerms(terms);
+    return terms;
   }
 
   /** The next term; undefined before an operator, a `)` that ends the group, and the end. */
@@ -108,14 +95,12 @@ class GrammarReader {
     this.#at++;
     const empty = this.#peek();
     if (this.#accept("close")) return emptyGroup({ from: open.from, to: empty?.span.to ?? open.to });
-    if (this.#sawOr) this.#disambiguated = true;
     if (++this.#depth > queryLimits.groupDepthMax) {
       throw this.#error(`parentheses are nested more than ${queryLimits.groupDepthMax} deep`, open);
     }
     const inner = this.#or();
     if (!this.#accept("close")) throw new IncompleteError("unbalanced expression", this.#text, open);
     this.#depth--;
-    this.#sawGroupEnd = true;
     return inner;
   }
 
@@ -191,13 +176,6 @@ const unclearKeywordParentheses =
 const unclearParentheses =
   "unsupported expression. The combination of parentheses in the query have an unclear meaning. " +
   "Try using the content: filter to quote patterns that contain parentheses";
-
-function partitionTerms(terms: readonly QueryNode[]): QueryNode {
-  const patterns = terms.filter(hasPattern);
-  const others = terms.filter((term) => !hasPattern(term));
-  if (patterns.length === 0) return combine("and", others);
-  return combine("and", [...others, combine("concat", patterns)]);
-}
 
 function toNode(token: FieldToken | PatternToken): FieldNode | PatternNode {
   const { value, span } = token;

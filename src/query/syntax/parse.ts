@@ -1,8 +1,6 @@
 import { utf8Length } from "../../base/text.js";
 import { isOperator, nodeSpan, type QueryNode, type QueryTree } from "./ast.js";
-import { skipSpaces } from "./characters.js";
 import { readTokens } from "./grammar.js";
-import { hoistGroups } from "../plan/hoist.js";
 import { joinPatterns } from "./join.js";
 import { queryLimits } from "./limits.js";
 import { normalise } from "./normalise.js";
@@ -14,7 +12,7 @@ import { scan } from "./scan.js";
 export function parseQuery(text: string, type: QueryType): QueryTree {
   const raw = parseRaw(text, type);
   const normal = raw && normalise(raw, type);
-  return { text, type, root: normal && joinPatterns(normal, type) };
+  return { text, type, root: normal && joinPatterns(normal, text, type) };
 }
 
 /** The tree as the grammar reads it, hoisted: `content:` still is a field, and neighbours still are a `concat`. */
@@ -34,18 +32,15 @@ export function parseRaw(text: string, type: QueryType): QueryNode | undefined {
 }
 
 function parseGroups(text: string, type: QueryType): QueryNode | undefined {
-  const { root, disambiguated } = readTokens(text, type, scan(text, type, false));
-  if (root === undefined) return undefined;
-  const hoisted = disambiguated ? root : hoistGroups(root, skipSpaces(text, 0));
-  if (type !== "keyword" && type !== "regexp") refuseMixedGroups(text, hoisted);
-  return hoisted;
+  const root = readTokens(text, type, scan(text, type, false));
+  if (root !== undefined && type !== "keyword" && type !== "regexp") refuseMixedGroups(text, root);
+  return root;
 }
 
 /** Reads all parentheses as text, as in `open (`. When that fails too, the error of the first try tells more. */
 function parseWithoutGroups(text: string, type: QueryType, firstError: IncompleteError): QueryNode | undefined {
   try {
-    const { root } = readTokens(text, type, scan(text, type, true));
-    return root && hoistGroups(root, skipSpaces(text, 0));
+    return readTokens(text, type, scan(text, type, true));
   } catch (error) {
     if (error instanceof QueryError) throw firstError;
     throw error;

@@ -52,6 +52,10 @@ class Scanner {
   readonly #balanced: BalancedScanner;
   readonly #start: number;
   #at: number;
+  /** The number of groups that are open. */
+  #depth = 0;
+  /** The number of parentheses in words so far that open without a group and have no partner in their word. */
+  #openInWords = 0;
 
   constructor(text: string, type: QueryType, parenthesesAreText: boolean) {
     this.#text = text;
@@ -65,16 +69,15 @@ class Scanner {
   all(): Token[] {
     const tokens: Token[] = [];
     let termCount = 0;
-    let depth = 0;
-    while (termCount <= queryLimits.termCountMax && depth <= queryLimits.groupDepthMax) {
+    while (termCount <= queryLimits.termCountMax && this.#depth <= queryLimits.groupDepthMax) {
       this.#at = skipSpaces(this.#text, this.#at);
       if (this.#at >= this.#text.length) return tokens;
       const token = this.#next(tokens.at(-1)?.kind === "not");
       if (token.kind === "field" || token.kind === "pattern") termCount++;
       // An empty group is a term. Any other has a term of its own, so the two limits end texts of groups alone as well.
       if (token.kind === "close" && tokens.at(-1)?.kind === "open") termCount++;
-      if (token.kind === "open") depth++;
-      if (token.kind === "close") depth--;
+      if (token.kind === "open") this.#depth++;
+      if (token.kind === "close") this.#depth--;
       tokens.push(token);
       if (token.kind === "broken") return tokens;
     }
@@ -89,13 +92,29 @@ class Scanner {
   #parenthesis(afterNot: boolean): Token | undefined {
     if (this.#parenthesesAreText) return undefined;
     const character = this.#text[this.#at];
-    if (character === ")") return { kind: "close", span: this.#take(this.#at + 1) };
+    if (character === ")") return this.#closeIsText() ? undefined : { kind: "close", span: this.#take(this.#at + 1) };
     if (character !== "(") return undefined;
     if (this.#type !== "keyword" && !afterNot) {
-      const end = this.#balanced.wordEnd(this.#at);
+      const end = this.#balancedEnd(this.#at);
       if (end !== undefined) return this.#word(end);
     }
     return { kind: "open", span: this.#take(this.#at + 1) };
+  }
+
+  /**
+   * Whether a `)` here closes nothing and is text, as in `});`. In a regexp it is an error, and so it is behind words such
+   * as `f(a or b)`, whose parentheses belong together without being a group.
+   */
+  #closeIsText(): boolean {
+    return this.#type !== "regexp" && !this.#parenthesesAreText && this.#depth === 0 && this.#openInWords === 0;
+  }
+
+  /** The end of the word with balanced parentheses at `from`, to which a `)` belongs that is text. */
+  #balancedEnd(from: number): number | undefined {
+    let end = this.#balanced.wordEnd(from);
+    if (this.#closeIsText())
+      while (end !== undefined && this.#text[end] === ")") end = this.#balanced.restOfWordEnd(end + 1);
+    return end;
   }
 
   #operator(): Token | undefined {
@@ -140,7 +159,7 @@ class Scanner {
       const text = this.#text.slice(valueFrom, predicateEnd);
       return { text, end: predicateEnd, predicate: splitPredicate(text) };
     }
-    const end = this.#balanced.wordEnd(valueFrom) ?? this.#bareEnd(valueFrom, false);
+    const end = this.#balancedEnd(valueFrom) ?? this.#bareEnd(valueFrom, false);
     return { text: this.#text.slice(valueFrom, end), end };
   }
 
@@ -169,15 +188,18 @@ class Scanner {
   }
 
   #endsPattern(index: number): boolean {
-    return index >= this.#text.length || this.#text[index] === ")" || isSpaceAt(this.#text, index);
+    if (index >= this.#text.length || isSpaceAt(this.#text, index)) return true;
+    return this.#text[index] === ")" && !this.#closeIsText();
   }
 
   #wordEnd(): number {
-    const end = this.#balanced.wordEnd(this.#at);
+    const end = this.#balancedEnd(this.#at);
     const stopsAtParenthesis = end !== undefined && this.#text[end] === ")";
     if (end !== undefined && !(this.#parenthesesAreText && stopsAtParenthesis)) return end;
     if (this.#type === "regexp") return this.#bareEnd(this.#at, this.#parenthesesAreText);
-    return nextSpace(this.#text, this.#at);
+    const spaceAt = nextSpace(this.#text, this.#at);
+    this.#openInWords += countUnclosed(this.#text.slice(this.#at, spaceAt));
+    return spaceAt;
   }
 
   /** Up to a space, or a parenthesis unless parentheses are text; a backslash includes the next character. */
@@ -210,6 +232,15 @@ interface FieldValue {
   readonly predicate?: Predicate;
   /** Why the value cannot be parsed. */
   readonly broken?: string;
+}
+
+function countUnclosed(word: string): number {
+  let open = 0;
+  for (const character of word) {
+    if (character === "(") open++;
+    else if (character === ")" && open > 0) open--;
+  }
+  return open;
 }
 
 const predicateName = /([a-z.]+)\(/y;

@@ -252,6 +252,82 @@ relation(
   ({ first, a }) => (["keyword", "standard"] as const).map((type) => [prefixed(first, a), type]),
 );
 
+/** An expression with its meaning, which does not depend on how a text is parsed. */
+interface Expression {
+  readonly text: string;
+  readonly holds: (document: TestDocument) => boolean;
+}
+
+const holdsAll =
+  (parts: readonly Expression[]) =>
+  (document: TestDocument): boolean =>
+    parts.every(({ holds }) => holds(document));
+
+const words: fc.Arbitrary<Expression> = fc.constantFrom("ab", "k", "sk", "xxx", "a_", "qq").map((text) => ({
+  text,
+  holds: ({ content }) => new RegExp(text, "iu").test(content.toString()),
+}));
+
+const pathFilter: fc.Arbitrary<Expression> = fc.oneof(
+  fc.constantFrom("a", "k", "go$").map(
+    (source): Expression => ({
+      text: `file:${source}`,
+      holds: ({ path }) => new RegExp(source).test(path.toString()),
+    }),
+  ),
+  fc.constantFrom("b", "s").map(
+    (source): Expression => ({
+      text: `-file:${source}`,
+      holds: ({ path }) => !path.toString().includes(source),
+    }),
+  ),
+);
+
+/**
+ * Filters, then operands between operators, then filters, as the query itself or in parentheses. Behind a first operand
+ * without filters before it, filters apply to the last one, so there are none.
+ */
+const scoped = fc.letrec<{ operand: Expression; expression: Expression }>((tie) => ({
+  operand: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    words,
+    words.map(({ text, holds }) => ({ text: `not ${text}`, holds: (document: TestDocument) => !holds(document) })),
+    tie("expression").map(({ text, holds }) => ({ text: `(${text})`, holds })),
+  ),
+  expression: fc
+    .record({
+      before: fc.array(pathFilter, { maxLength: 2 }),
+      sides: fc.array(fc.array(tie("operand"), { minLength: 1, maxLength: 2 }), { minLength: 2, maxLength: 3 }),
+      after: fc.array(pathFilter, { maxLength: 1 }),
+    })
+    .map(({ before, sides, after: maybeAfter }): Expression => {
+      const after = before.length === 0 ? [] : maybeAfter;
+      const tree = sides.map((side) => side.map(({ text }) => text).join(" and ")).join(" or ");
+      return {
+        text: [...before.map(({ text }) => text), tree, ...after.map(({ text }) => text)].join(" "),
+        holds: (document) =>
+          holdsAll([...before, ...after])(document) && sides.some((side) => holdsAll(side)(document)),
+      };
+    }),
+})).expression;
+
+relation(
+  "filters around an expression apply to all of it, whatever its groups are",
+  fc.record({ expression: scoped, type: fc.constantFrom("standard", "literal", "keyword", "regexp") }),
+  (documents, { expression: { text, holds }, type }) => {
+    const naive = documents
+      .filter(holds)
+      .map(
+        ({ repositoryId, path }) => `${repositories.find(({ id }) => id === repositoryId)?.name}/${path.toString()}`,
+      );
+    for (const asked of [`type:file (${text})`, `type:file ${text}`]) {
+      const paths = search(documents, asked, type as QueryType).map((line) => line.slice(0, line.indexOf(" ")));
+      same([...new Set(paths)].sort(), naive.sort(), `${type}: ${asked}`);
+    }
+  },
+  ({ expression: { text }, type }) => [[`type:file (${text})`, type as QueryType]],
+);
+
 relation(
   "the order of filters does not matter, nor their side",
   fc.record({ first: filters, a: expression }),

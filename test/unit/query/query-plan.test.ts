@@ -97,9 +97,9 @@ table("filters at either end of a group", "keyword", [
   ["a pattern beside the group", "x (lang:go a or b)", `{text(content+path lang:Go and("x"i or("a"i "b"i)))}`],
   ["a group in a group", "case:yes (b (lang:go c or d))", `{text(content+path lang:Go and("b" or("c" "d")))}`],
   [
-    "an or beside the group: each side keeps its own",
+    "an or beside the group",
     "case:yes (lang:go a or b) or c",
-    `{text(content+path lang:Go "a")} or {text(content+path "b") names(/b/)} or {text(content+path "c"i) names(/c/i)}`,
+    `{text(content+path lang:Go or("a" "b"))} or {text(content+path "c") names(/c/)}`,
   ],
   [
     "a filter between the patterns: each side keeps its own",

@@ -159,8 +159,9 @@ table("patterns: standard", "standard", [
   ["regexp with space", "/a b/ c", `/a b/ "c"`],
   ["regexp before a parenthesis", "(a or /b/)", `( "a" OR /b/ )`],
   ["escaped slash", String.raw`/a\/b/`, "/a/b/"],
-  ["two backslashes become one", String.raw`/a\\b/`, String.raw`/a\b/`],
-  ["other escapes stay", String.raw`/a\.b\d\n/`, `/a\\.b\\d\n/`],
+  ["two backslashes stay, because they are a regexp's", String.raw`/a\\b/`, String.raw`/a\\b/`],
+  ["an escaped backslash before the end", String.raw`/a\\/`, String.raw`/a\\/`],
+  ["other escapes stay", String.raw`/a\.b\d\n/`, String.raw`/a\.b\d\n/`],
   ["text after the slash: no regexp", "/a/b/ c", `"/a/b/" "c"`],
   ["a path", "/usr/lib", `"/usr/lib"`],
   ["no closing slash", "/usr", `"/usr"`],
@@ -184,7 +185,7 @@ table("patterns: standard", "standard", [
   ["an escaped parenthesis opens nothing", String.raw`f\(a b`, String.raw`"f\\(a" "b"`],
   ["an escaped space joins", String.raw`a\ b c`, String.raw`"a\\ b" "c"`],
   ["a backslash at the end", "a\\", String.raw`"a\\"`],
-  ["a parenthesis nobody opened", "a) b", `"a" ) "b"`],
+  ["a parenthesis nobody opened", "a) b", `"a)" "b"`],
 ]);
 
 table("patterns: keyword", "keyword", [
