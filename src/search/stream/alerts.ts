@@ -50,8 +50,8 @@ export function queryErrorAlert(sentence: string): Alert {
 
 function missingRevisionsAlert({ resolutions, missingRevisions }: AlertSource): Alert | undefined {
   const all = [...resolutions.flatMap((resolution) => resolution.missingRevisions), ...missingRevisions];
-  const ambiguous = new Set(all.filter(({ isAmbiguous }) => isAmbiguous === true).map(nameOf));
-  const missing = [...new Set(all.map(nameOf))];
+  const ambiguous = new Set(all.filter(({ isAmbiguous }) => isAmbiguous === true).map(printMissing));
+  const missing = [...new Set(all.map(printMissing))];
   if (missing.length === 0) return undefined;
   const title = "Some repositories could not be searched";
   if (missing.length === 1) {
@@ -82,7 +82,7 @@ function missingRevisionsAlert({ resolutions, missingRevisions }: AlertSource): 
   };
 }
 
-function nameOf({ repository, revision }: MissingRevision): string {
+function printMissing({ repository, revision }: MissingRevision): string {
   return `${repository}@${revision}`;
 }
 
