@@ -13,7 +13,7 @@ const groupTextsMax = 512;
 /**
  * Incremented when the same ctags would find other symbols: another option, another language.
  */
-const optionsVersion = 2;
+const optionsVersion = 3;
 
 /** Identifies what found the symbols of a shard, and the format in which they are. */
 export function nameProducer({ version }: CtagsProgram): string {

@@ -20,8 +20,11 @@ const tab = 9;
 export function parseTags(records: string, mark: string, text: string): ContentSymbols | undefined {
   const tags = new TagReader(withoutWarnings(records), mark);
   while (!tags.isAtEnd) if (!tags.readTag()) return undefined;
-  const { names, lines, kinds, containers } = tags.isSorted ? tags : sortByLine(tags);
-  return { names, lines, offsets: findOffsets(names, lines, text), kinds, containers };
+  const byLine: Tags = tags.isSorted ? tags : reorder(tags, orderBy(tags.lines));
+  const offsets = findOffsets(byLine, text);
+  if (isOrdered(offsets)) return { ...byLine, offsets };
+  const order = orderBy(byLine.lines, offsets);
+  return { ...reorder(byLine, order), offsets: order.map((i) => offsets[i]) };
 }
 
 function withoutWarnings(records: string): string {
@@ -92,7 +95,7 @@ class TagReader {
     this.#lastLine = line;
     if (kindTo - kindFrom !== this.#kind.length || !this.#records.startsWith(this.#kind, kindFrom))
       this.#kind = this.#records.slice(kindFrom, kindTo);
-    this.names.push(asOneLine(this.#records.slice(kindTo + 1, nameTo)));
+    this.names.push(readName(this.#records.slice(kindTo + 1, nameTo)));
     this.lines.push(line);
     this.kinds.push(this.#kind);
   }
@@ -113,9 +116,26 @@ function digitsEnd(text: string, from: number): number {
   return at;
 }
 
-/** Symbols of one line keep their order. */
-function sortByLine({ names, lines, kinds, containers }: Tags): Tags {
-  const order = Array.from(lines, (_, i) => i).sort((a, b) => lines[a] - lines[b]);
+/** Symbols of one line keep their order or, if their offsets are passed, those that have one are ordered by it. */
+function orderBy(lines: readonly number[], offsets: readonly number[] = []): number[] {
+  const place = (i: number): number => {
+    const offset = offsets[i] ?? -1;
+    return offset < 0 ? Number.MAX_SAFE_INTEGER : offset;
+  };
+  const indexes = Array.from(lines, (_, i) => i);
+  return indexes.sort((a, b) => lines[a] - lines[b] || place(a) - place(b));
+}
+
+function isOrdered(offsets: readonly number[]): boolean {
+  let last = -1;
+  for (const offset of offsets) {
+    if (offset >= 0 && offset < last) return false;
+    last = Math.max(last, offset);
+  }
+  return true;
+}
+
+function reorder({ names, lines, kinds, containers }: Tags, order: readonly number[]): Tags {
   return {
     names: order.map((i) => names[i]),
     lines: order.map((i) => lines[i]),
@@ -124,28 +144,49 @@ function sortByLine({ names, lines, kinds, containers }: Tags): Tags {
   };
 }
 
-/** Names are stored one per line. */
-function asOneLine(name: string): string {
+/** A name as it is in the text; on one line, because names are stored so. */
+function readName(written: string): string {
+  const name = written.includes("\\") ? written.replace(escaped, readEscape) : written;
   return name.includes("\n") ? name.replaceAll("\n", " ") : name;
+}
+
+/** What ctags writes instead of a backslash, a control character, or a blank at the start of a name. */
+const escaped = /\\(?:[\\abtnvfr]|x[0-9A-F]{2})/g;
+const controls: Readonly<Record<string, string>> = { a: "\x07", b: "\b", t: "\t", n: "\n", v: "\v", f: "\f", r: "\r" };
+
+function readEscape(sequence: string): string {
+  const letter = sequence.charAt(1);
+  return letter === "x" ? String.fromCharCode(Number.parseInt(sequence.slice(2), 16)) : (controls[letter] ?? letter);
 }
 
 /** Nobody can look for a name that ctags made up. */
 function parseContainer(scope: string): string {
-  return scope.length > containerBytesMax || scope.includes(madeUpName) ? "" : asOneLine(scope);
+  return scope.length > containerBytesMax || scope.includes(madeUpName) ? "" : readName(scope);
 }
 
-function findOffsets(names: readonly string[], lines: readonly number[], text: string): number[] {
+function findOffsets({ names, lines, containers }: Tags, text: string): number[] {
   const walk = new LineWalk(text);
-  return names.map((name, i) => walk.find(lines[i], name));
+  return names.map((name, i) => walk.find(lines[i], name, containers[i]));
 }
 
-/** Finds the names of symbols that are ordered by line. The work is linear in the text, however many symbols one line has. */
+/**
+ * Finds the names of symbols that are ordered by line: after the previous one of its line, else before it. ctags writes an
+ * object of JavaScript after its properties, so the name of one that has properties in its line is looked for before them. The work is linear in the text and in the number of symbols,
+ * however many one line has.
+ */
 class LineWalk {
   readonly #text: string;
   #line = 1;
+  #start = 0;
   #end: number;
-  /** Where the line begins, or the previous name that was found in it ended. */
+  /** Where the line begins, or the last of the names ends that were found in it. */
   #at = 0;
+  /** Start and length of each name that was found in the line. */
+  #found: number[] = [];
+  /** Where the characters of these names are; filled when a name is first looked for before another one. */
+  readonly #taken = new Set<number>();
+  /** The last parts of the containers of those names. */
+  readonly #containers = new Set<string>();
 
   constructor(text: string) {
     this.#text = text;
@@ -153,21 +194,73 @@ class LineWalk {
   }
 
   /** The offset of the name in its line; -1 if it is not there. */
-  find(line: number, name: string): number {
+  find(line: number, name: string, container: string): number {
     while (this.#line < line && this.#end < this.#text.length) this.#nextLine();
     if (this.#line !== line) return -1;
-    const found = this.#text.slice(this.#at, Math.min(this.#end, this.#at + windowBytes)).indexOf(name);
-    if (found < 0) return -1;
-    const offset = this.#at + found;
-    this.#at = offset + name.length;
+    let offset = this.#containers.has(name) ? this.#findBefore(name) : -1;
+    if (offset < 0) offset = this.#search(name, this.#at, Math.min(this.#end, this.#at + windowBytes));
+    if (offset < 0) offset = this.#findBefore(name);
+    if (offset < 0) return -1;
+    if (container !== "") this.#containers.add(container.slice(container.lastIndexOf(".") + 1));
+    this.#found.push(offset, name.length);
+    if (this.#taken.size > 0) this.#take(offset, name.length);
+    this.#at = Math.max(this.#at, offset + name.length);
     return offset;
+  }
+
+  #findBefore(name: string): number {
+    if (this.#found.length === 0) return -1;
+    if (this.#taken.size === 0)
+      for (let i = 0; i < this.#found.length; i += 2) this.#take(this.#found[i], this.#found[i + 1]);
+    return this.#search(name, Math.max(this.#start, this.#at - windowBytes), this.#at);
+  }
+
+  #take(offset: number, length: number): void {
+    for (let i = offset; i < offset + length; i++) this.#taken.add(i);
+  }
+
+  /** The first place that is a whole word or, if there is none, any: `n` is in `int n` at its end. */
+  #search(name: string, from: number, to: number): number {
+    const window = this.#text.slice(from, to);
+    let inWord = -1;
+    for (let at = window.indexOf(name); at >= 0; at = window.indexOf(name, at + 1)) {
+      const offset = from + at;
+      if (this.#isTaken(offset, name.length)) continue;
+      if (this.#isWhole(offset, name)) return offset;
+      if (inWord < 0) inWord = offset;
+    }
+    return inWord;
+  }
+
+  #isTaken(offset: number, length: number): boolean {
+    if (this.#taken.size === 0) return false;
+    for (let i = offset; i < offset + length; i++) if (this.#taken.has(i)) return true;
+    return false;
+  }
+
+  #isWhole(offset: number, name: string): boolean {
+    const end = offset + name.length;
+    const text = this.#text;
+    const continuesBefore = offset > this.#start && isWordAt(name, 0) && isWordAt(text, offset - 1);
+    return !continuesBefore && !(end < this.#end && isWordAt(name, name.length - 1) && isWordAt(text, end));
   }
 
   #nextLine(): void {
     this.#line++;
-    this.#at = this.#end + 1;
+    this.#start = this.#end + 1;
+    this.#at = this.#start;
+    if (this.#found.length > 0) this.#found = [];
+    if (this.#taken.size > 0) this.#taken.clear();
+    if (this.#containers.size > 0) this.#containers.clear();
     this.#end = lineEnd(this.#text, this.#at);
   }
+}
+
+/** A letter or digit of ASCII, an underscore, or a byte of a character beyond ASCII. */
+function isWordAt(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  if (code >= 128 || code === 95) return true;
+  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57);
 }
 
 function lineEnd(text: string, from: number): number {

@@ -11,6 +11,7 @@ import {
   symbolOptions,
   type CtagsProgram,
 } from "../../../../src/indexer/symbols/ctags-program.js";
+import { describeSymbol } from "../../../../src/eval/results/describe-symbol.js";
 import { SymbolExtractor, type Extraction } from "../../../../src/indexer/symbols/symbol-extractor.js";
 import { nameBytesMax } from "../../../../src/shard/symbols/content-symbols.js";
 import { randomFrom } from "../../../support/random.js";
@@ -94,6 +95,87 @@ t.test("offsets are those of the names in the text", async (t) => {
   const { names, offsets } = result.symbols;
   t.ok(names.length > 5);
   names.forEach((name, i) => t.equal(bytes.toString("latin1", offsets[i], offsets[i] + name.length), name));
+});
+
+/** The symbols of a text, each with its line, and its column if it is known. */
+async function places(t: Test, language: string, content: string): Promise<string[]> {
+  const [extraction] = await extractorOf(t, "ctags").extract([text(language, content)]);
+  if (extraction.kind !== "symbols") throw new Error(`not extracted: ${extraction.kind}`);
+  const { symbols } = extraction;
+  return symbols.names.map((_, i) => {
+    const { place, name, containerName } = describeSymbol(symbols, i, Buffer.from(content));
+    return `${place} ${containerName === "" ? "" : `${containerName} `}${name}`;
+  });
+}
+
+t.test("each symbol has its column, whatever the order in which ctags writes those of a line", async (t) => {
+  t.same(
+    await places(
+      t,
+      "JavaScript",
+      "const obj = { one: 1, 'q r': { two: 2 } };\nfunction f() { const o = { z: 1 }; return o; }\n",
+    ),
+    ["L1:7-1:10 obj", "L1:15-1:18 obj one", "L1:24-1:27 obj q r", "L1:32-1:35 obj.q r two"].concat([
+      "L2:10-2:11 f",
+      "L2:22-2:23 f o",
+      "L2:28-2:29 f.o z",
+    ]),
+  );
+  t.same(
+    await places(t, "C", "int n, t;\nstatic int i;\n"),
+    ["L1:5-1:6 n", "L1:8-1:9 t", "L2:12-2:13 i"],
+    "whole words",
+  );
+  const minified = `var a={${Array.from({ length: 3000 }, (_, i) => `k${i}:{v:${i}}`).join(",")}};\n`;
+  const columns = (await places(t, "JavaScript", minified)).map((place) => Number(/^L1:(\d+)/.exec(place)?.[1] ?? 0));
+  t.ok(columns.filter((column) => column > 0).length > 1000, "a long line");
+});
+
+t.test("names have backslashes as the text has them", async (t) => {
+  const php = "<?php\nnamespace App\\Http;\nclass User {\n  function show() {}\n}\n";
+  t.same(await places(t, "PHP", php), [
+    "L2:11-2:19 App\\Http",
+    "L3:7-3:11 App\\Http User",
+    "L4:12-4:16 App\\Http\\User show",
+  ]);
+  t.same(
+    await places(t, "Haskell", "module A where\n(\\\\) a b = a\n").then((all) => all.filter((one) => /\\/.test(one))),
+    [],
+  );
+});
+
+t.test("dialects have the symbols of their language", async (t) => {
+  const rows: readonly (readonly [language: string, content: string, name: string])[] = [
+    [
+      "PLpgSQL",
+      "CREATE FUNCTION app.add(a int) RETURNS int AS $$\nBEGIN RETURN 1; END;\n$$ LANGUAGE plpgsql;\n",
+      "add",
+    ],
+    ["TSQL", "CREATE TABLE [dbo].[Users] (\n  [Id] INT\n)\nGO\n", "Users"],
+    ["PLSQL", "CREATE OR REPLACE PACKAGE tools AS\n  FUNCTION one RETURN NUMBER;\nEND tools;\n/\n", "tools"],
+    ["SQLPL", "CREATE PROCEDURE sleep (IN seconds INT)\nBEGIN\nEND!\n", "sleep"],
+    ["Starlark", "def rule_of(name):\n    pass\n", "rule_of"],
+    ["Cython", "cdef int twice(int a):\n    return a\n", "twice"],
+    ["Snakemake", "def inputs(wildcards):\n    return 1\n", "inputs"],
+    ["GLSL", "void main() {\n}\n", "main"],
+    ["OpenCL", "__kernel void add(__global int *a) {\n}\n", "add"],
+    ["Bison", "%%\nlist: item\n  ;\n", "list"],
+    ["Lex", "%{\nstatic int scan(void)\n{\n  return 0;\n}\n%}\n%%\n", "scan"],
+    ["ActionScript", "package {\n  public class A {\n    public function run():void {}\n  }\n}\n", "run"],
+    ["Gentoo Ebuild", "src_compile() {\n  emake\n}\n", "src_compile"],
+    ["fish", "function greet\n  echo hi\nend\n", "greet"],
+    ["VBA", 'Attribute VB_Name = "A"\nPublic Sub Save()\nEnd Sub\n', "Save"],
+    ["Apex", "public class Tools {\n  public void run() {}\n}\n", "run"],
+    ["Hack", "<?hh\nclass Tools {\n  function run(): void {}\n}\n", "run"],
+    ["Literate Haskell", "> module A where\n>\n> twice :: Int -> Int\n> twice x = x\n", "twice"],
+    ["Racket", "(define (twice x) x)\n", "twice"],
+    ["Batchfile", ":build\necho 1\n", "build"],
+    ["Standard ML", "fun twice x = x\n", "twice"],
+  ];
+  for (const [language, content, name] of rows) {
+    const found = (await places(t, language, content)).map((place) => place.split(" ").at(-1));
+    t.ok(found.includes(name), `${language}: ${found.join(" ")}`);
+  }
 });
 
 t.test("things without a name have no symbols, and are no containers", async (t) => {
