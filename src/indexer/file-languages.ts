@@ -1,12 +1,12 @@
 import { isBinary } from "../base/text.js";
-import { plusSign, minusSign, type PatchFile } from "../git/history/patch-file.js";
+import type { PatchFile } from "../git/history/patch-file.js";
 import { readBlobs } from "../git/objects/read-blobs.js";
 import { readByGit } from "../git/objects/read-by-git.js";
 import { isOid } from "../git/mirror/refs.js";
 import type { StopSignal } from "../git/run/run.js";
 import type { HistoryBuilder } from "../history/history-builder.js";
 import { ownReadsMax } from "./classify.js";
-import { detectByPath, detectLanguage, headBytesMax } from "./detect-language.js";
+import { detectByPath, detectLanguage, headBytesMax, tailBytesMax } from "./detect-language.js";
 
 /** Of a larger file the language is that of its path. */
 const contentBytesMax = 2 << 20;
@@ -38,7 +38,7 @@ export class FileLanguages {
       return;
     }
     if (file.status !== "M" && !file.isTooLarge) {
-      builder.addFile(file, detectLanguage(path, joinHead(file))?.name ?? "");
+      builder.addFile(file, detectLanguage(path, joinEnds(file))?.name ?? "");
       return;
     }
     const [before, after] = file.oids;
@@ -65,16 +65,21 @@ export class FileLanguages {
   }
 }
 
-/** The first bytes of a file whose text the patch has. */
-function joinHead({ bytes, status, lineCount, lineFrom, lineTo, lineSign }: PatchFile): Buffer {
-  const sign = status === "A" ? plusSign : minusSign;
-  const lines: Buffer[] = [];
-  for (let line = 0, size = 0; line < lineCount && size < headBytesMax; line++) {
-    if (lineSign[line] !== sign) continue;
-    lines.push(bytes.subarray(lineFrom[line], lineTo[line]), newline);
+/** A text with the same ends as that of a file which the patch adds or removes. */
+function joinEnds({ bytes, lineCount, lineFrom, lineTo }: PatchFile): Buffer {
+  const lineAt = (line: number): readonly Buffer[] => [bytes.subarray(lineFrom[line], lineTo[line]), newline];
+  const head: Buffer[] = [];
+  let next = 0;
+  for (let size = 0; next < lineCount && size < headBytesMax; next++) {
+    head.push(...lineAt(next));
+    size += lineTo[next] - lineFrom[next] + 1;
+  }
+  const tail: (readonly Buffer[])[] = [];
+  for (let line = lineCount - 1, size = 0; line >= next && size < tailBytesMax; line--) {
+    tail.push(lineAt(line));
     size += lineTo[line] - lineFrom[line] + 1;
   }
-  return Buffer.concat(lines);
+  return Buffer.concat([...head, ...tail.reverse().flat()]);
 }
 
 const newline = Buffer.from("\n");
