@@ -201,11 +201,11 @@ export class Catalog {
   }
 
   /** Records in memory only that a fetch found nothing new: that is not worth a write. */
-  recordFetched(repositoryId: number, fetched: string): void {
+  recordFetched(repositoryId: number, fetched: string, warnings: readonly string[]): void {
     const repository = this.#repositories.get(repositoryId);
     if (repository === undefined) return;
     if (repository.lastError !== "") this.#version++;
-    this.#setRepository({ ...repository, lastFetched: fetched, lastError: "" });
+    this.#setRepository({ ...repository, lastFetched: fetched, lastError: "", warnings });
   }
 
   /**

@@ -64,8 +64,12 @@ export function addRepo(program: Command): void {
     .addOption(dataOption())
     .description("Fetch and index a repository immediately, or all repositories if no name is given.")
     .option("--wait <commit>", "return when searches cover this commit, given by its full id; fail if none can")
-    .action((name: string | undefined, typed: { data: string; wait?: string }) =>
-      commands(typed).sync(name, typed.wait),
+    .option(
+      "--accept-empty",
+      "believe a remote that lists no branches or no default branch any more, and drop the index",
+    )
+    .action((name: string | undefined, typed: { data: string; wait?: string; acceptEmpty?: true }) =>
+      commands(typed).sync(name, typed.wait, typed.acceptEmpty),
     );
 }
 

@@ -102,18 +102,21 @@ export class RepoCommands {
 
   /**
    * Syncs one repository, or all of them; resolves when the fetched state is searchable. With a commit, resolves when an
-   * indexed branch of the repository contains it; throws the reason if none does after a fetch.
+   * indexed branch of the repository contains it; throws the reason if none does after a fetch. `acceptEmpty`: the
+   * repository may be empty afterwards.
    */
-  async sync(name: string | undefined, commit: string | undefined): Promise<void> {
+  async sync(name: string | undefined, commit: string | undefined, acceptEmpty = false): Promise<void> {
     if (name === undefined && commit !== undefined)
       throw new TrawlError("bad-request", "write `trawl repo sync NAME --wait COMMIT`");
+    if (acceptEmpty && (name === undefined || commit !== undefined))
+      throw new TrawlError("bad-request", "write `trawl repo sync NAME --accept-empty`");
     if (name === undefined) {
       for (const status of (await this.#call("POST", "/.api/sync", undefined)) as RepositoryStatus[])
         this.#printStatus(status);
       return;
     }
     const path = `/.api/repos/${encodeURIComponent(name)}/sync`;
-    const body = commit === undefined ? undefined : { commit };
+    const body = commit !== undefined ? { commit } : acceptEmpty ? { acceptEmpty } : undefined;
     this.#printStatus((await this.#callFor(name, "POST", path, body)) as RepositoryStatus);
   }
 
@@ -141,6 +144,7 @@ export class RepoCommands {
     if (status.activity !== "") fields.push(status.activity);
     if (status.error !== "") fields.push(`error: ${oneLine(status.error)}`);
     this.#print(fields.join("  "));
+    for (const warning of status.warnings) this.#print(`  warning: ${oneLine(warning)}`);
     for (const sentence of status.quarantine) this.#print(`  ${sentence}`);
     for (const line of listMissing(status.missingSymbols)) this.#print(`  ${line}`);
   }

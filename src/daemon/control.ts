@@ -51,7 +51,7 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
       const name = params["NAME"] ?? "";
       const oid = readCommit(body);
       await withActivity(sync, name, progress, async () => {
-        if (oid === undefined) await sync.commands.sync(name);
+        if (oid === undefined) await sync.commands.sync(name, isTrue(body, "acceptEmpty"));
         else await daemon().waitForCommit({ repository: name, oid });
       });
       return statusOf(name);

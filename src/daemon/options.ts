@@ -538,6 +538,15 @@ export const optionTable = {
     unit: "seconds",
     description: "Longest time between two fetches of one repository.",
   },
+  "sync.acceptEmptyHours": {
+    kind: "integer",
+    default: 24,
+    min: 0,
+    max: 87_600,
+    unit: "hours",
+    description:
+      "A remote that had branches and lists none any more, or has lost its default branch, is believed when it has answered so for this long. Until then, and with 0 until `trawl repo sync NAME --accept-empty`, the index is kept and the sync fails.",
+  },
   "sync.removalGraceDays": {
     kind: "integer",
     default: 7,

@@ -11,7 +11,7 @@ const damaged = "A store of the daemon was damaged while it was running. It is r
 /**
  * Whether no store is damaged and each repository is searchable or has failed, and the status of each repository that
  * may be named. A repository without progress is listed with its state only, so that the response stays small; its
- * history is mentioned unless all of its commits are indexed. Errors are shown to site admins only.
+ * history is mentioned unless all of its commits are indexed. Errors and warnings are shown to site admins only.
  */
 export function readiness(
   damages: readonly string[],
@@ -22,11 +22,12 @@ export function readiness(
   const ready = damages.length === 0 && statuses.every((status) => status.state !== "pending");
   const repositories = statuses
     .filter(({ name, state }) => state !== "removed" && isNamed(name))
-    .map(({ name, state, activity, error, historyIndex }) => ({
+    .map(({ name, state, activity, error, warnings, historyIndex }) => ({
       name,
       state,
       ...(activity === "" ? {} : { activity }),
       ...(error === "" ? {} : { error: visibleError(error, viewer) }),
+      ...(warnings.length === 0 || !viewer.isSiteAdmin ? {} : { warnings }),
       ...describeHistory(historyIndex, viewer),
     }));
   const told = viewer.isSiteAdmin ? damages : damages.slice(0, 1).map(() => damaged);

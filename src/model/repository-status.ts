@@ -18,6 +18,8 @@ export interface RepositoryStatus extends RepositoryAttributes {
   readonly activity: string;
   /** The error of the last sync; "" if it succeeded. */
   readonly error: string;
+  /** Sentences about what is not indexed as the configuration or the remote might lead one to expect. */
+  readonly warnings: readonly string[];
   /** RFC 3339; "" before the first fetch. */
   readonly lastFetched: string;
   readonly branches: readonly { readonly name: string; readonly commit: string }[];

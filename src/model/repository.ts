@@ -104,10 +104,23 @@ export interface Repository extends RepositoryConfig {
   readonly removedAt: string;
   /** What is not retried for now; absent if there is nothing. */
   readonly quarantine?: Quarantine | undefined;
+  /** What its remote has not listed any more since a time, so that the index is kept; absent if there is nothing. */
+  readonly vanished?: Vanished | undefined;
+  /** Sentences about what of the repository is not indexed as one might expect; absent if there are none. */
+  readonly warnings?: readonly string[] | undefined;
   /** Absent before its history was first indexed. */
   readonly historyState?: HistoryState | undefined;
   /** Why its history could not be indexed the last time; absent if it could. */
   readonly historyError?: string | undefined;
+}
+
+/** All references of a repository, or its default branch without another one that its HEAD names. */
+export type VanishedKind = "everything" | "default-branch";
+
+export interface Vanished {
+  readonly kind: VanishedKind;
+  /** RFC 3339: when it was first missing. Since then, each list of the remote has been the same in this respect. */
+  readonly since: string;
 }
 
 /** The branch name under which a detached HEAD is indexed. */

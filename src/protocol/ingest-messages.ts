@@ -3,7 +3,7 @@ import type { SerializedError } from "../base/errors.js";
 import type { ShardRecord, StoredShard, SymbolRecord } from "../model/shard-record.js";
 import type { HistoryShardRecord } from "../model/history-record.js";
 import type { HistoryScope } from "../model/history-scope.js";
-import type { IndexedBranch, Repository } from "../model/repository.js";
+import type { IndexedBranch, Repository, VanishedKind } from "../model/repository.js";
 import type { ShardFailure } from "./messages.js";
 
 /** The tasks of an ingest worker. */
@@ -85,6 +85,11 @@ export interface SyncInput {
   readonly isRequested: boolean;
   /** True if the outcome may be `lacking`, which requests a new fetch of everything. */
   readonly mayRefetch: boolean;
+  /**
+   * Whether the repository may lose all that is indexed: no; if what `Repository.vanished` names is missing still, because
+   * it has been for long enough; or because somebody has asked for that.
+   */
+  readonly acceptsLoss: "no" | "confirmed" | "asked";
 }
 
 export interface SyncShard extends StoredShard {
@@ -108,8 +113,20 @@ export interface SyncTaskResult {
 }
 
 export type SyncOutcome =
-  | { readonly kind: "unchanged"; readonly repositoryId: number; readonly fetched: string }
-  | { readonly kind: "failed"; readonly repositoryId: number; readonly error: SerializedError }
+  | {
+      readonly kind: "unchanged";
+      readonly repositoryId: number;
+      readonly fetched: string;
+      /** See `Repository`. */
+      readonly warnings: readonly string[];
+    }
+  | {
+      readonly kind: "failed";
+      readonly repositoryId: number;
+      readonly error: SerializedError;
+      /** What the remote has not listed, if that is the error. */
+      readonly vanished?: VanishedKind | undefined;
+    }
   /** Its remote was too slow for a task that is not patient: it must be fetched in a task of its own. */
   | { readonly kind: "deferred"; readonly repositoryId: number }
   /** The mirror lacks objects: the index stays as it is until everything is fetched again. */
@@ -118,6 +135,7 @@ export type SyncOutcome =
       readonly kind: "changed";
       readonly repositoryId: number;
       readonly fetched: string;
+      readonly warnings: readonly string[];
       readonly defaultBranch: string;
       readonly indexedBranches: readonly IndexedBranch[];
       readonly documentCount: number;

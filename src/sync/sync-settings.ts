@@ -15,6 +15,8 @@ export interface SyncSettings {
   /** Shortest and longest time between two syncs of one repository. */
   readonly intervalMsMin: number;
   readonly intervalMsMax: number;
+  /** Time after which a remote that lists nothing any more is believed; 0 if never. */
+  readonly acceptEmptyMs: number;
   /** Time from a repository's removal from the configuration until it is deleted. */
   readonly removalGraceMs: number;
   /** Text of the history of one repository that is indexed: lines and messages, each distinct line once per shard. */

@@ -2,17 +2,20 @@
  * Repositories of which objects are missing or damaged: what can be read is indexed, and what is missing is counted and
  * told.
  */
-import { execFileSync } from "node:child_process";
-import { chmodSync, readdirSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import t, { type Test } from "tap";
+import { errorMessage } from "../../src/base/errors.js";
 import { oneLine } from "../../src/base/text.js";
 import { listTree } from "../../src/git/objects/objects.js";
 import { listReadable } from "../../src/git/objects/readable-tree.js";
 import { neverStop } from "../../src/git/run/run.js";
-import { dataDirectory, DaemonProcess } from "../support/daemon.js";
+import { dataDirectory, DaemonProcess, runCommand } from "../support/daemon.js";
 import type { GitFixture } from "../support/git-fixture.js";
 import { fixture } from "../support/git-mirror.js";
+import { serveHttp, type Answer } from "../support/http-remote.js";
 import { until } from "../support/waiting.js";
 
 const files = {
@@ -260,4 +263,158 @@ t.test("the readable part of a commit", async (t) => {
     "a directory that ends git is left out, and those after it are not",
   );
   t.equal(readable.missingCount, 1);
+});
+
+/** Answers with which a server, or what is in its place, looks like a repository without references. */
+const emptyAnswers: Readonly<Record<string, Answer>> = {
+  nothing: (_, response) => response.end(),
+  OK: (_, response) => response.end("OK"),
+  "a sign-in page": (_, response) =>
+    response.writeHead(200, { "Content-Type": "text/html" }).end("<html><title>Sign in</title></html>"),
+  JSON: (_, response) => response.writeHead(200, { "Content-Type": "application/json" }).end('{"ok":true}'),
+  "204 No Content": (_, response) => response.writeHead(204).end(),
+  "compressed text": (_, response) =>
+    response.writeHead(200, { "Content-Encoding": "gzip" }).end(gzipSync("<p>Welcome</p>")),
+  "git's own protocol": (request, response) => {
+    const isListing = request.method === "POST";
+    const kind = isListing ? "result" : "advertisement";
+    response.writeHead(200, { "Content-Type": `application/x-git-upload-pack-${kind}` });
+    response.end(isListing ? "0000" : "001e# service=git-upload-pack\n0000000eversion 2\n000cls-refs\n0000");
+  },
+};
+
+/** Answers that git itself takes for errors, so that nothing is listed. */
+const badAnswers: Readonly<Record<string, Answer>> = {
+  "a page of two lines": (_, response) => response.end("<html>\nSign in</html>\n"),
+  "a redirect to a sign-in page": (_, response) => response.writeHead(302, { Location: "/login" }).end(),
+  "broken gzip": (_, response) => response.writeHead(200, { "Content-Encoding": "gzip" }).end("garbage"),
+  "a cut list": (_, response) =>
+    response
+      .writeHead(200, { "Content-Type": "application/x-git-upload-pack-advertisement" })
+      .end("001e# service=git-upload-pack\n0000"),
+  "a plain list of objects that it does not have": (request, response) => {
+    if (request.url?.includes("info/refs") === true) response.end(`${"12345678".repeat(5)}\trefs/heads/main\n`);
+    else response.writeHead(404).end();
+  },
+  "304": (_, response) => response.writeHead(304).end(),
+};
+
+t.test("a remote that answers with something else does not empty the index", async (t) => {
+  const name = "host/vanished";
+  const made = source(t);
+  made.commit({ branch: "dev", files: { "dev.txt": "needle dev\n" } });
+  let answer: Answer | undefined;
+  const port = await serveHttp(t, made, undefined, () => answer);
+  const url = `http://ada:s3cret@127.0.0.1:${port}/`;
+  await daemon.add(name, url, ["dev"]);
+  const search = async (rev = ""): Promise<number> => (await daemon.search(`repo:^${name}$${rev} needle`)).found.length;
+  const whole = { main: await search(), dev: await search("@dev") };
+  t.same(whole, { main: 5, dev: 1 });
+  for (const [what, given] of Object.entries({ ...emptyAnswers, ...badAnswers })) {
+    answer = given;
+    const reason = await daemon.sync(name).then(() => "believed", errorMessage);
+    t.match(reason, what in badAnswers ? /cannot read|sent none/ : /the index and the mirror are kept/, what);
+    t.match(
+      (await daemon.list()).find((status) => status.name === name),
+      { state: "searchable", error: reason, branches: { length: 2 } },
+      `${what}: the list says it`,
+    );
+    t.same({ main: await search(), dev: await search("@dev") }, whole, `${what}: the index is kept`);
+    answer = undefined;
+    t.match(await daemon.sync(name), { error: "", documentCount: 6 }, `${what}: and goes on`);
+    const { stdout } = spawnSync("git", [`--git-dir=${lastMirror()}`, "for-each-ref"], { encoding: "utf8" });
+    t.equal(stdout.split("\n").length - 1, 2, `${what}: the mirror is kept`);
+  }
+  answer = emptyAnswers["a sign-in page"];
+  await t.rejects(daemon.add("host/new", `${url}new`), /not in git's protocol/, "nor is it a new, empty repository");
+  await daemon.remove("host/new");
+  const { exitCode, out } = await runCommand("repo", "sync", name, "--accept-empty", "--data", data);
+  t.equal(exitCode, 0, "somebody says that it is empty");
+  t.match(out, new RegExp(`^${name} .*searchable .* 0 documents`));
+  t.equal(await search(), 0);
+  answer = undefined;
+  await daemon.sync(name);
+  t.equal(await search(), 5, "and has something again");
+  await daemon.remove(name);
+});
+
+t.test("a remote that loses its default branch, or all branches, does not empty the index", async (t) => {
+  const name = "host/branches";
+  const made = source(t);
+  made.commit({ branch: "dev", files: { "dev.txt": "needle dev\n" } });
+  await daemon.add(name, made.path);
+  const search = async (): Promise<number> => (await daemon.search(`repo:^${name}$ needle`)).found.length;
+  const [main, dev] = [made.git("rev-parse", "main"), made.git("rev-parse", "dev")];
+  t.equal(await search(), 5);
+  made.deleteBranch("main");
+  await t.rejects(daemon.sync(name), /does not list the default branch "main" any more, and its HEAD names no other/);
+  t.equal(await search(), 5, "all but the default branch");
+  made.deleteBranch("dev");
+  await t.rejects(daemon.sync(name), /lists no branches any more/);
+  t.equal(await search(), 5, "no branch");
+  made.updateRef("refs/heads/main", main);
+  made.updateRef("refs/heads/dev", dev);
+  t.match(await daemon.sync(name), { error: "", documentCount: 5 });
+  made.setHead("dev");
+  made.deleteBranch("main");
+  t.match(await daemon.sync(name), { error: "", documentCount: 1 }, "a default branch that HEAD names is another one");
+  await daemon.remove(name);
+});
+
+t.test("a local repository that vanishes does not empty the index", async (t) => {
+  const name = "host/unmounted";
+  const made = source(t);
+  await daemon.add(name, made.path);
+  const away = made.sibling("away");
+  renameSync(made.path, away);
+  for (const [what, make] of [
+    ["nothing", () => undefined],
+    ["an empty folder", () => mkdirSync(made.path)],
+    ["a file", () => writeFileSync(made.path, "")],
+    ["an empty repository", () => execFileSync("git", ["init", "-q", "--bare", made.path])],
+  ] as const) {
+    make();
+    await t.rejects(daemon.sync(name), /cannot read|lists no branches any more/, what);
+    t.equal((await daemon.search(`repo:^${name}$ needle`)).found.length, 5, what);
+    rmSync(made.path, { recursive: true, force: true });
+  }
+  renameSync(away, made.path);
+  t.match(await daemon.sync(name), { error: "", documentCount: 5 });
+  await daemon.remove(name);
+});
+
+t.test("what of a repository is not indexed as expected is told", async (t) => {
+  const made = source(t);
+  const warningsOf = async (name: string): Promise<readonly string[]> => {
+    const { warnings } = await daemon.sync(name);
+    const { out } = await runCommand("repo", "list", "--data", data);
+    for (const warning of warnings) {
+      t.ok(out.includes(`warning: ${warning}`), `\`trawl repo list\`: ${warning}`);
+      t.ok(
+        daemon.log.some(({ repository, msg }) => repository === name && msg === warning),
+        `the log: ${warning}`,
+      );
+    }
+    return warnings;
+  };
+  await daemon.add("host/warned", made.path, ["gone", "main"]);
+  t.same(await warningsOf("host/warned"), [
+    'the remote has no branch "gone", which the configuration lists in `branches`',
+  ]);
+  made.commit({ branch: "gone", files: {} });
+  t.same(await warningsOf("host/warned"), [], "until it is there");
+  made.setHead("unborn");
+  t.match(await warningsOf("host/warned"), [
+    /HEAD of the remote names a branch that does not exist: "main" is indexed in its place/,
+  ]);
+  made.annotatedTag("v1", made.git("rev-parse", "main"));
+  made.git("symbolic-ref", "HEAD", "refs/tags/v1");
+  t.match(await warningsOf("host/warned"), [/HEAD of the remote is "refs\/tags\/v1", which is not a branch/]);
+  t.equal((await daemon.search("repo:^host/warned$ needle")).found.length, 5, "the commit of the tag is searched");
+  made.setHead("main");
+  made.updateRef("refs/heads/HEAD", made.commit({ branch: "other", files: { "h.txt": "needle h\n" } }));
+  t.match(await warningsOf("host/warned"), [/a branch called HEAD/]);
+  t.equal((await daemon.search("repo:^host/warned$@HEAD needle")).found.length, 5, "HEAD is the default branch");
+  t.equal((await daemon.search("repo:^host/warned$@refs/heads/HEAD needle")).found.length, 1);
+  await daemon.remove("host/warned");
 });

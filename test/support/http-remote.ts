@@ -7,14 +7,20 @@ import type { GitFixture } from "./git-fixture.js";
 
 const backend = join(execFileSync("git", ["--exec-path"], { encoding: "utf8" }).trim(), "git-http-backend");
 
-/** Serves the fixture through git's CGI program to requests with the password. */
+/** Answers a request in place of git. */
+export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Serves the fixture through git's CGI program to requests with the password, unless there is another `answer`. */
 export async function serveHttp(
   t: Test,
   source: GitFixture,
   accepted: () => string = () => "ada:s3cret",
+  answer: () => Answer | undefined = () => undefined,
 ): Promise<number> {
   const server = createHttpServer((request, response) => {
-    if (request.headers.authorization === `Basic ${Buffer.from(accepted()).toString("base64")}`)
+    const other = answer();
+    if (other !== undefined) request.resume().on("end", () => other(request, response));
+    else if (request.headers.authorization === `Basic ${Buffer.from(accepted()).toString("base64")}`)
       runBackend(source, request, response);
     else response.writeHead(401, { "WWW-Authenticate": "Basic realm=x" }).end();
   });

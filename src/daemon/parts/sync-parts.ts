@@ -3,7 +3,8 @@ import { SyncManager } from "../../sync/sync-manager.js";
 import type { ResolvedOptions } from "../options.js";
 import { programVersion } from "./program.js";
 
-const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 
 /** The limits that determine which content is indexed. */
 export function indexLimits({ index }: ResolvedOptions): SyncSettings["limits"] {
@@ -26,6 +27,7 @@ export function createSync(
     symbols: { enabled: options.index.symbols, command: options.index.ctagsCommand },
     intervalMsMin: options.sync.intervalSeconds * 1000,
     intervalMsMax: options.sync.maxIntervalSeconds * 1000,
+    acceptEmptyMs: options.sync.acceptEmptyHours * hourMs,
     removalGraceMs: options.sync.removalGraceDays * dayMs,
     historyBytesMax: options.index.historyBytes,
     program: programVersion(),

@@ -104,11 +104,14 @@ export class MirrorCommands {
     return code === 0;
   }
 
-  /** Fetches branches, tags and a detached HEAD into the repository `directory`. */
+  /**
+   * Fetches branches, tags and a detached HEAD into the repository `directory`. No ref is deleted: the remote may list
+   * other refs to the fetch than it has listed before, for example none.
+   */
   async fetch(directory: string, remote: RefListing, stop: StopSignal): Promise<void> {
     const refspecs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
     if (isDetached(remote)) refspecs.push(`+HEAD:${detachedHeadRef}`);
-    const flags = ["--prune", "--no-tags", "--update-shallow", "--update-head-ok", "--progress"];
+    const flags = ["--no-tags", "--update-shallow", "--update-head-ok", "--progress"];
     const quiet = ["--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"];
     const { fetchTimeoutMs, silenceMs, fetchBytesMax, memoryBytesMax, reserveBytes, onProgress } = this.#options;
     const lack = lackOfRoom(directory, reserveBytes);
@@ -158,6 +161,34 @@ export class MirrorCommands {
     const limits = { timeoutMs: this.#options.listTimeoutMs, process: listLimits, onErrorLine: null };
     const { stdout } = await this.#remote(["ls-remote", "--symref"], [this.url.text], limits, stop);
     return onlyMirrored(parseRemoteRefs(stdout));
+  }
+
+  /**
+   * Whether the remote lists no references in git's own protocol. Over http(s), git takes any other answer for the file
+   * `info/refs` of a plain web server: if that is a sign-in page of one line, `OK` or nothing, for a list without
+   * references.
+   */
+  async isReallyEmpty(stop: StopSignal): Promise<boolean> {
+    if (this.url.kind !== "http") return true;
+    let isSpoken = false;
+    const limits = {
+      timeoutMs: this.#options.listTimeoutMs,
+      process: listLimits,
+      onErrorLine: (line: string) => (isSpoken ||= /packet: +git< (# service=git-upload-pack|version [12])/.test(line)),
+    };
+    const { stdout } = await this.#remote(["ls-remote"], [this.url.text], limits, stop, { GIT_TRACE_PACKET: "1" });
+    return isSpoken && stdout.length === 0;
+  }
+
+  /** Deletes references of the mirror. Full names, one character per byte. */
+  async deleteRefs(names: readonly string[], stop: StopSignal): Promise<void> {
+    if (names.length === 0) return;
+    await runGit({
+      ...this.#localCommand(stop),
+      args: [`--git-dir=${this.directory}`, "update-ref", "--no-deref", "-z", "--stdin"],
+      stdin: Buffer.from(names.map((name) => `delete ${name}\0\0`).join(""), "latin1"),
+      process: writeLimits(this.#options.memoryBytesMax, Infinity, localTimeoutMs),
+    });
   }
 
   /**
@@ -232,12 +263,13 @@ export class MirrorCommands {
     operands: readonly string[],
     limits: Pick<RunOptions, "timeoutMs" | "process" | "guard" | "onErrorLine">,
     stop: StopSignal,
+    variables: Readonly<Record<string, string>> = {},
   ): Promise<RunResult> {
     const environment = remoteEnvironment(this.url, this.#options.access);
     try {
       return await runGit({
         args: [...args, "--end-of-options", ...operands],
-        environment: { ...environment, GIT_CONFIG_GLOBAL: trustedSourceFile(this.directory) },
+        environment: { ...environment, ...variables, GIT_CONFIG_GLOBAL: trustedSourceFile(this.directory) },
         directory: "/",
         silenceMs: Infinity,
         ...limits,

@@ -84,7 +84,14 @@ export class MirrorRebuild {
 
   /** Fetches everything into the staging path, which replaces the mirror only when it is complete. */
   async byFetch(remote: RefListing, stop: StopSignal): Promise<RefListing> {
-    await this.#commands.fetch(this.#createStaging(remote), remote, stop);
+    const staging = this.#createStaging(remote);
+    await this.#commands.fetch(staging, remote, stop);
+    const fetched = await this.#commands.listRefs(staging, stop);
+    if (remote.refs.size > 0 && fetched?.refs.size === 0 && fetched.fetchedHead === null)
+      throw new TrawlError(
+        "git",
+        `${this.#url.text} listed ${remote.refs.size} references, and then sent none of them`,
+      );
     await adoptStaging(this.#directory);
     return this.listFetched(stop);
   }

@@ -28,6 +28,14 @@ export interface SyncResult extends RefState {
   readonly recreated: boolean;
 }
 
+/**
+ * Called with what a remote lists, before anything of the mirror is deleted; throws if the mirror must stay as it is.
+ * `hadRefs`: whether the mirror has references. `isReallyEmpty` asks the remote once more, see `MirrorCommands`.
+ */
+export type Admit = (listed: RefState, hadRefs: boolean, isReallyEmpty: () => Promise<boolean>) => Promise<void>;
+
+const admitAll: Admit = () => Promise.resolve();
+
 /** The mirrors that this thread has opened; those beyond the limit are searched for leftovers again. */
 const opened = new BoundedMap<string, true>(20_000, () => 1);
 
@@ -89,12 +97,21 @@ export class Mirror {
    * Rebuilds the mirror from its remote, for a caller that finds objects missing. Throws like `sync`; the mirror is
    * then unchanged.
    */
-  async refetch(stop: StopSignal): Promise<SyncResult> {
-    return storageErrors(async () =>
-      this.#readResult(null, await this.#commands.listRemote(stop), async (remote) =>
-        this.#rebuild.rebuild(remote, stop),
-      ),
-    );
+  async refetch(stop: StopSignal, admit: Admit = admitAll): Promise<SyncResult> {
+    return storageErrors(async () => {
+      const before = await this.#rebuild.listLocal(stop).catch((error: unknown) => {
+        if (error instanceof TrawlError && error.code === "git") return null;
+        throw error;
+      });
+      const listed = await this.#commands.listRemote(stop);
+      await this.#admit(listed, before, admit, stop);
+      return this.#readResult(null, listed, async (remote) => this.#rebuild.rebuild(remote, stop));
+    });
+  }
+
+  #admit(listed: RefListing, before: RefListing | null, admit: Admit, stop: StopSignal): Promise<void> {
+    const hadRefs = before !== null && before.refs.size > 0;
+    return admit(refState(listed), hadRefs, () => this.#commands.isReallyEmpty(stop));
   }
 
   /** Whether the mirror lacks objects because its source does. */
@@ -119,25 +136,30 @@ export class Mirror {
    * something differs, or at once if `isLikely`: then the remote is asked for its references at the same time, which
    * saves a connection's time. Rebuilds a damaged mirror.
    *
-   * During a fetch at once, `onListed` is called with what the remote lists, if that differs: the state that the mirror
+   * What the remote lists is passed to `admit` first, see there. During a fetch at once, `onListed` is called with what the remote lists, if that differs: the state that the mirror
    * will probably have. git may not have received or verified it yet.
    *
    * Throws `git` when the remote cannot be reached, `cancelled` when stopped, `storage` when the file system fails; the
    * mirror is then unchanged.
    */
-  async sync(stop: StopSignal, isLikely = false, onListed?: (state: RefState) => void): Promise<SyncResult> {
+  async sync(
+    stop: StopSignal,
+    isLikely = false,
+    onListed?: (state: RefState) => void,
+    admit: Admit = admitAll,
+  ): Promise<SyncResult> {
     return storageErrors(async () => {
       const before = await this.#rebuild.listLocal(stop);
       const isEarly = isLikely && before !== null && this.#mayFetchAtOnce(before);
       const [early, listed] = await Promise.allSettled([
         isEarly ? this.#tryToFetch(before, stop) : null,
-        this.#listRemote(isEarly ? before : null, onListed, stop),
+        this.#listRemote(before, isEarly ? onListed : undefined, admit, stop),
       ]);
       // Neither must go on to access the mirror after this has failed.
       if (early.status === "rejected") throw early.reason;
       if (listed.status === "rejected") throw listed.reason;
       return this.#readResult(before, listed.value, async (remote) => {
-        if (early.value !== null && !isDetached(remote)) return early.value;
+        if (early.value !== null && !isDetached(remote)) return this.#prune(early.value, remote, stop);
         const isUpToDate = before !== null && this.#rebuild.formatFits(remote) && this.#isCurrent(before, remote);
         return isUpToDate ? before : this.#update(before, remote, stop);
       });
@@ -148,9 +170,11 @@ export class Mirror {
   async #listRemote(
     before: RefListing | null,
     onListed: ((state: RefState) => void) | undefined,
+    admit: Admit,
     stop: StopSignal,
   ): Promise<RefListing> {
     const remote = await this.#commands.listRemote(stop);
+    await this.#admit(remote, before, admit, stop);
     if (before !== null && !isCurrent(before, remote) && !isDetached(remote) && this.#rebuild.formatFits(remote))
       onListed?.(refState({ ...remote, ...chooseHead(remote, remote) }));
     return remote;
@@ -183,7 +207,8 @@ export class Mirror {
     const headChanged = this.#setHead(head);
     const changed = headChanged || before === null || !sameRefs(before, after);
     const recreated = incompleteness !== null && readIncompleteness(this.directory) !== incompleteness;
-    return { ...refState({ ...after, ...head }), changed, recreated };
+    const { isHeadKnown, headRef } = refState(remote);
+    return { ...refState({ ...after, ...head }), isHeadKnown, headRef, changed, recreated };
   }
 
   /**
@@ -220,12 +245,24 @@ export class Mirror {
   async #update(before: RefListing | null, remote: RefListing, stop: StopSignal): Promise<RefListing> {
     const isEmpty = before === null || (before.refs.size === 0 && before.headOid === null);
     if (isEmpty || !this.#rebuild.formatFits(remote) || this.isIncomplete) return this.#rebuild.rebuild(remote, stop);
-    return this.#rebuild.withExistingObjects(remote, stop, () => this.#fetchOrRemake(remote, stop));
+    return this.#rebuild.withExistingObjects(remote, stop, () => this.#fetchOrRemake(before, remote, stop));
+  }
+
+  /** Deletes the references that the remote does not list; returns those that are left. */
+  async #prune(local: RefListing, remote: RefListing, stop: StopSignal): Promise<RefListing> {
+    const gone = [...local.refs.keys()].filter((name) => !remote.refs.has(name));
+    await this.#commands.deleteRefs(gone, stop);
+    const refs = new Map(local.refs);
+    for (const name of gone) refs.delete(name);
+    return { ...local, refs };
   }
 
   /** Fetches into the mirror; if git reports that it is damaged, rebuilds it. */
-  async #fetchOrRemake(remote: RefListing, stop: StopSignal): Promise<RefListing> {
+  async #fetchOrRemake(before: RefListing, remote: RefListing, stop: StopSignal): Promise<RefListing> {
     try {
+      // Before the fetch, because a new branch may be called as the folder of a deleted one.
+      const left = await this.#prune(before, remote, stop);
+      if (isCurrent(left, remote)) return left;
       await this.#commands.fetch(this.directory, remote, stop);
       return await this.#rebuild.listFetched(stop);
     } catch (error) {

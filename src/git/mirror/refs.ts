@@ -13,6 +13,10 @@ export interface RefState {
   readonly branches: ReadonlyMap<string, string>;
   /** Tag name without `refs/tags/` → oid of the tagged object, nearly always a commit. */
   readonly tags: ReadonlyMap<string, string>;
+  /** Whether HEAD names a branch that exists, or a commit. Otherwise `defaultBranch` is only a guess. */
+  readonly isHeadKnown: boolean;
+  /** The ref that HEAD names if that is neither a branch nor missing, such as `refs/tags/v1`; null otherwise. */
+  readonly headRef: string | null;
 }
 
 /**
@@ -24,6 +28,8 @@ export interface RefListing {
   readonly headTarget: string | null;
   /** The commit of HEAD; null when it names a branch that does not exist. */
   readonly headOid: string | null;
+  /** In a remote's listing, see `RefState`. */
+  readonly headRef?: string | null;
   /** The commit in `detachedHeadRef`: what was fetched for a detached HEAD. Null in a remote's listing. */
   readonly fetchedHead: string | null;
   /** Full name → oid of the object to which the reference points: for an annotated tag, that of the tag object. */
@@ -63,9 +69,13 @@ export function parseRemoteRefs(output: Buffer): RefListing {
     }
     if (!isOid(value)) throw new TrawlError("git", "git ls-remote: the remote listed a malformed object name");
     if (name === "HEAD") headOid = value;
+    else if (name === "HEAD^{}") headOid = value;
     else if (name.endsWith("^{}")) peeled.set(name.slice(0, -"^{}".length), value);
     else refs.set(name, value);
   }
+  // HEAD on a tag, or on a ref that a mirror does not keep, is a checkout of that commit.
+  if (headTarget !== null && !headTarget.startsWith(headsPrefix) && headOid !== null)
+    return { headTarget: null, headOid, headRef: headTarget, fetchedHead: null, refs, peeled };
   return { headTarget, headOid, fetchedHead: null, refs, peeled };
 }
 
@@ -83,7 +93,7 @@ export function parseLocalRefs(output: Buffer, head: string): RefListing {
 
 /** The listing of a mirror whose file HEAD has the text `head`. Takes the maps. */
 export function toLocalListing(refs: Map<string, string>, peeled: Map<string, string>, head: string): RefListing {
-  const fetchedHead = refs.get(detachedHeadRef) ?? null;
+  const fetchedHead = peeled.get(detachedHeadRef) ?? refs.get(detachedHeadRef) ?? null;
   refs.delete(detachedHeadRef);
   const headTarget = /^ref: (.+)\n$/.exec(head)?.[1] ?? null;
   const headOid = headTarget === null ? head.trim() : (refs.get(headTarget) ?? null);
@@ -120,7 +130,14 @@ export function refState(listing: RefListing): RefState {
   }
   const defaultBranch = head === null ? null : (utf8OrNull(head)?.slice(headsPrefix.length) ?? null);
   const headCommit = (head === null ? listing.headOid : listing.refs.get(head)) ?? null;
-  return { defaultBranch, headCommit, branches, tags };
+  return {
+    defaultBranch,
+    headCommit,
+    branches,
+    tags,
+    isHeadKnown: listing.headTarget === null ? listing.headOid !== null : listing.headTarget === head,
+    headRef: listing.headRef ?? null,
+  };
 }
 
 function splitLines(output: Buffer): string[] {

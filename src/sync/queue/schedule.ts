@@ -21,6 +21,8 @@ export class Schedule {
   recreate = false;
   /** True from the time at which somebody asks for a sync, probably because of a push, until its task starts. */
   isRequested = false;
+  /** True if somebody has asked for a sync after which the repository may be empty, until its task starts. */
+  acceptsLoss = false;
   /** Callers that wait for the next task to start, and callers that wait for the running one to end. */
   readonly #waiters: Waiter[] = [];
   readonly #attending: Waiter[] = [];

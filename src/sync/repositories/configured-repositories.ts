@@ -56,7 +56,7 @@ function findRecord(catalog: Catalog, config: RepositoryConfig): Repository | un
   const wanted = { ...config, metadata, configured: true, removedAt: "" };
   return known !== undefined && holds(known, wanted)
     ? undefined
-    : { ...(known ?? catalog.newRepository(config, true)), ...wanted, quarantine: undefined };
+    : { ...(known ?? catalog.newRepository(config, true)), ...wanted, quarantine: undefined, vanished: undefined };
 }
 
 /** Whether the record already has all wanted properties. */

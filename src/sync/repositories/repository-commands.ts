@@ -105,7 +105,9 @@ export class RepositoryCommands {
     };
     const {
       repositories: [{ id }],
-    } = await this.#catalog.commit(() => ({ repositories: [{ ...this.#addedByHand(name), ...remote }] as const }));
+    } = await this.#catalog.commit(() => ({
+      repositories: [{ ...this.#addedByHand(name), ...remote, vanished: undefined }] as const,
+    }));
     if (remote.credential !== known.credential) await this.#secrets.forget(known.credential);
     return await this.#queue.sync(id);
   }
@@ -141,9 +143,14 @@ export class RepositoryCommands {
     await this.#removal.remove(this.#named(name));
   }
 
-  /** Fetches and indexes now; resolves when the fetched state is searchable. */
-  async sync(name: string): Promise<SyncResult> {
-    return await this.#queue.sync(this.#named(name).id);
+  /**
+   * Fetches and indexes now; resolves when the fetched state is searchable. With `acceptsLoss`, that may be nothing, where
+   * there was something before.
+   */
+  async sync(name: string, acceptsLoss = false): Promise<SyncResult> {
+    const { id } = this.#named(name);
+    if (acceptsLoss) this.#queue.schedule(id).acceptsLoss = true;
+    return await this.#queue.sync(id);
   }
 
   /** Like `sync`, but returns immediately: see SyncQueue.request. */

@@ -28,6 +28,7 @@ export function repositoryStatus(
     state: repositoryState(repository),
     activity: activities.current(repository.id),
     error: repository.lastError,
+    warnings: repository.warnings ?? [],
     deletedAfter: removedAt === "" ? "" : new Date(Date.parse(removedAt) + removalGraceMs).toISOString(),
     lastFetched: repository.lastFetched,
     branches: repository.indexedBranches.map(({ name, commit }) => ({ name, commit })),

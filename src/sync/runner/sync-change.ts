@@ -23,7 +23,10 @@ export function toCatalogChange(catalog: Catalog, judge: LossJudge, result: Sync
   const deadIds = [...tombstones].flatMap(([id, documents]) => (isDead(catalog.shard(id), documents) ? [id] : []));
   for (const id of deadIds) tombstones.delete(id);
   return {
-    repositories: changed.flatMap((outcome) => updatedRecord(catalog, judge, outcome)),
+    repositories: [
+      ...changed.flatMap((outcome) => updatedRecord(catalog, judge, outcome)),
+      ...result.outcomes.flatMap((outcome) => vanishedRecord(catalog, outcome, new Date().toISOString())),
+    ],
     addedShards: withOnly(result.shards, (id) => changedIds.has(id)),
     removedShardIds: [...new Set([...removedShardIds, ...deadIds])],
     hidden,
@@ -61,10 +64,25 @@ function mergeTombstones(changed: readonly ChangedOutcome[]): Map<number, number
   return tombstones;
 }
 
+/** Whether what its remote does not list any more has been missing for long enough; never if that takes 0 ms. */
+export function isLossConfirmed({ vanished }: Repository, acceptEmptyMs: number, nowMs: number): boolean {
+  return acceptEmptyMs > 0 && vanished !== undefined && nowMs - Date.parse(vanished.since) >= acceptEmptyMs;
+}
+
+/** The record of a repository whose remote has just begun to list less, or to list again what was missing. */
+function vanishedRecord(catalog: Catalog, outcome: SyncOutcome, now: string): Repository[] {
+  const repository = catalog.repository(outcome.repositoryId);
+  if (repository === undefined) return [];
+  const { vanished: before } = repository;
+  if (outcome.kind === "unchanged" && before !== undefined) return [{ ...repository, vanished: undefined }];
+  const kind = outcome.kind === "failed" ? outcome.vanished : undefined;
+  return kind === undefined || kind === before?.kind ? [] : [{ ...repository, vanished: { kind, since: now } }];
+}
+
 function updatedRecord(catalog: Catalog, judge: LossJudge, outcome: ChangedOutcome): Repository[] {
   const repository = catalog.repository(outcome.repositoryId);
   if (repository === undefined) return [];
-  const { defaultBranch, indexedBranches, documentCount, contentBytes, skippedCounts, fetched } = outcome;
+  const { defaultBranch, indexedBranches, documentCount, contentBytes, skippedCounts, fetched, warnings } = outcome;
   return [
     {
       ...repository,
@@ -77,6 +95,8 @@ function updatedRecord(catalog: Catalog, judge: LossJudge, outcome: ChangedOutco
       lastFetched: fetched,
       lastChanged: fetched,
       lastError: "",
+      warnings,
+      vanished: undefined,
       quarantine: judge.afterSync(repository),
     },
   ];

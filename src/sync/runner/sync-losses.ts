@@ -40,9 +40,10 @@ export class SyncLosses {
     this.#flips.retire(loss.doing.shardIds);
     const ids = inputs.map(({ repository }) => repository.id);
     const suspects = this.#judge.suspects(ids, loss);
-    for (const { repository, recreate } of inputs) {
+    for (const { repository, recreate, acceptsLoss } of inputs) {
       const { id } = repository;
       if (recreate) this.#queue.schedule(id).recreate = true;
+      if (acceptsLoss === "asked") this.#queue.schedule(id).acceptsLoss = true;
       if (suspects.length === 1 && suspects[0] === id) await this.#settleSuspect(id, loss);
       else this.#queue.tryAgain(id, suspects.includes(id));
     }

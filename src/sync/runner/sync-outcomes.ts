@@ -29,6 +29,8 @@ export class SyncOutcomes {
    * process.
    */
   readonly #refetched = new Set<number>();
+  /** The warnings of each repository that are in the log. */
+  readonly #loggedWarnings = new Map<number, readonly string[]>();
 
   constructor(
     services: SyncServices,
@@ -67,7 +69,8 @@ export class SyncOutcomes {
     this.#queue.recordSuccess(id);
     const isRecreated = this.#recreating.delete(id);
     const result = outcome.kind === "changed" ? "indexed" : "unchanged";
-    if (outcome.kind === "unchanged") catalog.recordFetched(id, outcome.fetched);
+    this.#logWarnings(repository, outcome.warnings);
+    if (outcome.kind === "unchanged") catalog.recordFetched(id, outcome.fetched, outcome.warnings);
     if (outcome.kind === "changed" && outcome.replaces) schedule.rebuild = false;
     if (outcome.kind === "changed") this.#maintenance.recordGrowth(id);
     if (isRecreated) this.#history.forgetBroken(id);
@@ -82,6 +85,15 @@ export class SyncOutcomes {
       return this.#queue.enqueue(id, true);
     }
     this.#queue.enqueueAfter(repository, this.#intervalMs(repository, schedule.quietCount));
+  }
+
+  /** Logs those that the last sync of this process has not found. */
+  #logWarnings({ id, name }: Repository, warnings: readonly string[]): void {
+    const logged = this.#loggedWarnings.get(id) ?? [];
+    for (const warning of warnings)
+      if (!logged.includes(warning)) this.#services.log.warn({ repository: name }, oneLine(warning, errorCharsMax));
+    if (warnings.length === 0) this.#loggedWarnings.delete(id);
+    else this.#loggedWarnings.set(id, warnings);
   }
 
   #recordIndexed(repository: Repository, { reads, replaces }: ChangedOutcome, startedMs: number): void {

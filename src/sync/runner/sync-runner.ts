@@ -8,7 +8,7 @@ import type { Quarantines } from "./quarantines.js";
 import type { RepositoryLocks } from "../queue/repository-locks.js";
 import type { ShardFlips } from "../housekeeping/shard-flips.js";
 import type { ShardRepairs } from "../housekeeping/shard-repairs.js";
-import { toCatalogChange } from "./sync-change.js";
+import { isLossConfirmed, toCatalogChange } from "./sync-change.js";
 import { SyncLosses } from "./sync-losses.js";
 import type { SyncOutcomes } from "./sync-outcomes.js";
 import type { SyncQueue } from "../queue/sync-queue.js";
@@ -57,6 +57,8 @@ export class SyncRunner {
       });
       await flips.flip(result.shards, () => toCatalogChange(catalog, judge, result));
       for (const outcome of result.outcomes) outcomes.settle(outcome, startedMs);
+      for (const { kind, repositoryId } of result.outcomes)
+        if (kind === "deferred" || kind === "lacking") this.#acceptAgain(inputs, repositoryId);
     } catch (error) {
       const failure = error instanceof TrawlError ? error : new TrawlError("internal", errorMessage(error));
       if (failure instanceof IngestLoss && !tasks.isStopping) await this.#losses.settle(inputs, failure);
@@ -67,12 +69,21 @@ export class SyncRunner {
     }
   }
 
+  /** The sync was not completed: what was asked of it applies to the next one. */
+  #acceptAgain(inputs: readonly SyncInput[], repositoryId: number): void {
+    const isAsked = inputs.some((input) => input.repository.id === repositoryId && input.acceptsLoss === "asked");
+    if (isAsked) this.#parts.queue.schedule(repositoryId).acceptsLoss = true;
+  }
+
   #toInput(repository: Repository): SyncInput {
     const { queue, outcomes, quarantines } = this.#parts;
     const schedule = queue.schedule(repository.id);
     const { rebuild, recreate, isRequested } = schedule;
+    const isConfirmed = isLossConfirmed(repository, this.#services.settings.acceptEmptyMs, Date.now());
+    const acceptsLoss = schedule.acceptsLoss ? "asked" : isConfirmed ? "confirmed" : "no";
     schedule.recreate = false;
     schedule.isRequested = false;
+    schedule.acceptsLoss = false;
     if (recreate) outcomes.recordRecreation(repository.id);
     schedule.attend();
     const shards = this.#services.catalog
@@ -85,6 +96,7 @@ export class SyncRunner {
       recreate,
       isRequested,
       mayRefetch: outcomes.mayRefetch(repository.id),
+      acceptsLoss,
     };
   }
 }

@@ -12,7 +12,8 @@ import { indexChanges, indexWhole } from "./index-branches.js";
 import type { IngestThread } from "./ingest-thread.js";
 import { postProgress } from "./progress.js";
 import type { Fetched } from "./running-fetch.js";
-import { areIndexed, stateName, wantedBranches } from "./wanted-branches.js";
+import { requireExpected } from "./vanished.js";
+import { areIndexed, findWarnings, stateName, wantedBranches } from "./wanted-branches.js";
 
 /** Indexes the state after a fetch, if it differs from what is indexed. */
 export async function indexFetched(
@@ -26,6 +27,8 @@ export async function indexFetched(
   const input = recreated ? { ...given, rebuild: true } : given;
   const mayRefetch = given.mayRefetch && !recreated;
   const lacking = { kind: "lacking", repositoryId: repository.id } as const;
+  requireExpected(given, state);
+  const warnings = findWarnings(repository, state);
   const defaultBranch = state.defaultBranch ?? (state.headCommit === null ? "" : detachedName);
   const wanted = wantedBranches(state, repository.branches);
   if (
@@ -35,7 +38,7 @@ export async function indexFetched(
   ) {
     // A restart may have interrupted the complete fetch.
     if (mayRefetch && lacksObjects(repository, mirror)) return lacking;
-    return { kind: "unchanged", repositoryId: repository.id, fetched: date };
+    return { kind: "unchanged", repositoryId: repository.id, fetched: date, warnings };
   }
   const name = stateName(wanted);
   requireNoQuarantine(repository, name);
@@ -56,6 +59,7 @@ export async function indexFetched(
     kind: "changed",
     repositoryId: repository.id,
     fetched: date,
+    warnings,
     defaultBranch,
     indexedBranches: await readDates(mirror.directory, branches, context.stop),
     ...counts,

@@ -6,6 +6,7 @@ import type { RefState } from "../../git/mirror/refs.js";
 import { detachedName, type Repository } from "../../model/repository.js";
 import type { FetchSettings, SyncInput, SyncTask } from "../../protocol/ingest-messages.js";
 import { openMirror } from "./open-mirror.js";
+import { admitExpected } from "./vanished.js";
 
 /** A repository with a mirror that reflects its remote at a certain time. */
 export interface Fetched {
@@ -90,17 +91,19 @@ async function tryToFetch(
 
 async function fetchOne(
   dataFolder: string,
-  { repository, rebuild, recreate, isRequested }: SyncInput,
+  input: SyncInput,
   fetch: FetchSettings,
   stop: StopSignal,
   onListed: (listed: Fetched) => void,
 ): Promise<Fetched> {
+  const { repository, rebuild, recreate, isRequested } = input;
   const mirror = await openMirror(dataFolder, repository, fetch);
   const known = rebuild && !recreate ? await stateToRebuild(repository, mirror, stop) : undefined;
   const date = new Date().toISOString();
   if (known !== undefined) return { mirror, state: known, recreated: false, date };
   const tell = (listed: RefState): void => onListed({ mirror, state: listed, recreated: false, date });
-  const state = recreate ? await mirror.refetch(stop) : await mirror.sync(stop, isRequested, tell);
+  const admit = admitExpected(input);
+  const state = recreate ? await mirror.refetch(stop, admit) : await mirror.sync(stop, isRequested, tell, admit);
   return { mirror, state, recreated: recreate || state.recreated, date };
 }
 

@@ -7,6 +7,7 @@ import { indexWhileFetching, mayIndexEarly } from "./index-while-fetching.js";
 import type { IngestThread } from "./ingest-thread.js";
 import { withOutput } from "./output.js";
 import { RunningFetch, type FetchOutcome } from "./running-fetch.js";
+import { VanishedError } from "./vanished.js";
 
 /**
  * Number of mirrors that are fetched while earlier repositories of the task are indexed, because a fetch mostly waits,
@@ -93,6 +94,7 @@ async function tryToIndex(
     return await indexFetched(thread, input, outcome.fetched, task, output);
   } catch (error) {
     if (error instanceof TrawlError && error.code === "storage") throw error;
-    return { kind: "failed", repositoryId: input.repository.id, error: serializeError(error) };
+    const vanished = error instanceof VanishedError ? error.kind : undefined;
+    return { kind: "failed", repositoryId: input.repository.id, error: serializeError(error), vanished };
   }
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { TrawlError } from "../../base/errors.js";
 import type { RefState } from "../../git/mirror/refs.js";
-import { branchCountMax, detachedName, type IndexedBranch } from "../../model/repository.js";
+import { branchCountMax, detachedName, type IndexedBranch, type Repository } from "../../model/repository.js";
 
 /** The default branch and the configured branches, if they exist. */
 export function wantedBranches(state: RefState, configured: readonly string[]): Map<string, string> {
@@ -18,6 +18,28 @@ export function wantedBranches(state: RefState, configured: readonly string[]): 
     );
   }
   return wanted;
+}
+
+/** What of a repository is not indexed as its configuration or its remote might lead one to expect. */
+export function findWarnings({ branches }: Repository, state: RefState): string[] {
+  const missing = branches.filter((name) => !state.branches.has(name));
+  const warnings = missing.map(
+    (name) => `the remote has no branch ${JSON.stringify(name)}, which the configuration lists in \`branches\``,
+  );
+  const { defaultBranch, headCommit, headRef, isHeadKnown } = state;
+  if (headRef !== null)
+    warnings.push(`HEAD of the remote is ${JSON.stringify(headRef)}, which is not a branch: its commit is indexed`);
+  else if (!isHeadKnown && defaultBranch !== null)
+    warnings.push(
+      `HEAD of the remote names a branch that does not exist: ${JSON.stringify(defaultBranch)} is indexed in its place`,
+    );
+  else if (!isHeadKnown && headCommit === null && state.tags.size > 0)
+    warnings.push("the remote has tags but no branch: nothing is indexed");
+  if (state.branches.has(detachedName) && defaultBranch !== detachedName)
+    warnings.push(
+      "the remote has a branch called HEAD: `@HEAD` means the default branch, and `@refs/heads/HEAD` that branch",
+    );
+  return warnings;
 }
 
 /** Whether they are already indexed at their current commits. */

@@ -58,7 +58,15 @@ class Scene {
 
   #toInput(repository: Repository, shards: SyncTaskResult["shards"]): SyncInput {
     const sources = shards.map(({ id, checksum }) => ({ id, checksum, tombstones: undefined }));
-    return { repository, shards: sources, rebuild: false, recreate: false, isRequested: true, mayRefetch: true };
+    return {
+      repository,
+      shards: sources,
+      rebuild: false,
+      recreate: false,
+      isRequested: true,
+      mayRefetch: true,
+      acceptsLoss: "no",
+    };
   }
 
   async fetched({ repository }: SyncInput): Promise<Fetched> {
