@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
 import { errorMessage, TrawlError } from "../base/errors.js";
+import { withLimit } from "../base/refusal.js";
 import { nearestWord } from "../base/nearest-word.js";
 import { isJournal, withPriority } from "../base/journal.js";
 import { addOrganisation, addToken, addUser } from "./account-commands.js";
@@ -85,7 +86,7 @@ function errorText(message: string): string {
 }
 
 function fail(error: unknown): number {
-  const text = errorText(errorMessage(error));
+  const text = errorText(error instanceof TrawlError ? error.message : withLimit(errorMessage(error)));
   process.stderr.write(isJournal(process.stderr.fd) ? withPriority(text) : text);
   return error instanceof OutputError ? exitCodes.unwritten : exitCodes.failed;
 }

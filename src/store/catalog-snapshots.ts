@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { createReadStream, existsSync, readdirSync } from "node:fs";
+import { createReadStream, readdirSync, statSync } from "node:fs";
 import { cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { errorMessage, TrawlError } from "../base/errors.js";
@@ -29,7 +29,8 @@ export class CatalogSnapshots {
 
   /** Names, newest first. */
   names(): string[] {
-    if (!existsSync(this.#folder)) return [];
+    // Throws if the folder may not be read, which is not the same as none.
+    if (statSync(this.#folder, { throwIfNoEntry: false }) === undefined) return [];
     return readdirSync(this.#folder)
       .filter((name) => /^\d{8}T\d{9}Z$/.test(name))
       .sort()

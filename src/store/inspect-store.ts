@@ -1,8 +1,11 @@
-import { existsSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { callAfter, sleep } from "../base/deadline.js";
+import { errorMessage } from "../base/errors.js";
+import { saysRefused, withLimit } from "../base/refusal.js";
 import { type Ending, startProcess, type StartedProcess } from "../native/process/process.js";
-import { refusedCode, unfinishedFolder, type ProbeResult } from "./probe-result.js";
+import { refusedCode, startedLine, unfinishedFolder, type ProbeResult } from "./probe-result.js";
 
 const probeFile = new URL("./store-probe.js", import.meta.url);
 
@@ -46,22 +49,45 @@ export async function inspectStore(
   folder: string,
   mode: "look" | "rewrite" | "upgrade" = "look",
 ): Promise<StoreState> {
-  if (!existsSync(join(folder, "data.mdb"))) return { kind: "absent" };
+  try {
+    if (statSync(join(folder, "data.mdb"), { throwIfNoEntry: false }) === undefined) return { kind: "absent" };
+  } catch (error) {
+    return { kind: "unknown", reason: errorMessage(error) };
+  }
   const { code, signal, out, err } = await runProbe(kind, folder, mode);
-  const lines = out.split("\n");
+  const isStarted = out.startsWith(`${startedLine}\n`);
+  const lines = out.slice(isStarted ? startedLine.length + 1 : 0).split("\n");
   if (code === 0) return { kind: "whole", ...(JSON.parse(lines.at(-2) ?? "") as ProbeResult) };
   if (mode !== "look") rmSync(join(folder, unfinishedFolder), { recursive: true, force: true });
   // It had read all of it, and was writing the new file.
   if (lines.length === 2) return { kind: "whole", ...(JSON.parse(lines[0]) as ProbeResult) };
   if (signal === "SIGALRM") return { kind: "unknown", reason: "it takes too long" };
+  // Node may run out of memory, or not even start.
+  if (saysRefused(err)) return { kind: "unknown", reason: withLimit(lastLine(err)) };
   if (signal === null)
-    return code === refusedCode
-      ? { kind: "unknown", reason: lastLine(err) }
+    return code === refusedCode || !isStarted
+      ? { kind: "unknown", reason: withLimit(lastLine(err)) }
       : { kind: "damaged", reason: lastLine(err) };
+  const reason = `reading it was terminated by ${signal}`;
+  if (!crashSignals.includes(signal)) return { kind: "unknown", reason };
+  if (await canProbe(kind)) return { kind: "damaged", reason };
   return {
-    kind: crashSignals.includes(signal) ? "damaged" : "unknown",
-    reason: `reading it was terminated by ${signal}`,
+    kind: "unknown",
+    reason: withLimit(`${reason}, and so is reading an empty store: probably for lack of memory`),
   };
+}
+
+/**
+ * Whether a probe of an empty store does not crash. It does where a limit keeps LMDB from mapping a store, as lmdb does not
+ * check that.
+ */
+async function canProbe(kind: "records" | "shards"): Promise<boolean> {
+  const folder = mkdtempSync(join(tmpdir(), "trawl-probe-"));
+  try {
+    return (await runProbe(kind, folder, "look")).signal === null;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 interface ProbeEnd extends Ending {
@@ -112,6 +138,6 @@ async function waitForEnding(child: StartedProcess): Promise<Ending> {
 
 /** Finds the line that names the error in Node's error output. */
 function lastLine(text: string): string {
-  const lines = text.split("\n").filter((line) => line.includes("Error"));
+  const lines = text.split("\n").filter((line) => line.includes("Error") || saysRefused(line));
   return (lines.at(0) ?? text).trim().slice(0, messageLengthMax) || "it cannot be read";
 }

@@ -9,6 +9,9 @@ export interface ProbeResult {
 /** The folder, within that of the store, into which the probe rewrites it. */
 export const unfinishedFolder = "rewritten";
 
+/** The first line of the probe's output, before it opens the store: without it, the probe could not even start. */
+export const startedLine = "started";
+
 /** Exit code of a probe that could not open the store, for lack of descriptors, memory or permission for example. */
 export const refusedCode = 3;
 

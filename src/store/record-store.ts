@@ -1,5 +1,6 @@
 import { open, type Database, type RootDatabase } from "lmdb";
 import { TrawlError, errorMessage } from "../base/errors.js";
+import { requireAddressSpace, withLimit } from "../base/refusal.js";
 import {
   digestKey,
   digestWith,
@@ -44,6 +45,7 @@ export class RecordStore {
   onLost: (reason: string) => void = () => undefined;
 
   constructor(folder: string) {
+    requireAddressSpace(`cannot open the catalog ${folder}`, mapBytes);
     try {
       // With event-turn batching, a failing commit rejects a promise that cannot be accessed, which would end the
       // process.
@@ -59,7 +61,9 @@ export class RecordStore {
       this.guard = new StoreGuard("the catalog", folder);
       this.#digest = this.#readDigest();
     } catch (error) {
-      throw new TrawlError("storage", `cannot open the catalog ${folder}: ${errorMessage(error)}`, { cause: error });
+      throw new TrawlError("storage", withLimit(`cannot open the catalog ${folder}: ${errorMessage(error)}`), {
+        cause: error,
+      });
     }
   }
 

@@ -1,6 +1,7 @@
 import { statfsSync } from "node:fs";
 import { open, type Database, type RootDatabase, type Transaction } from "lmdb";
 import { TrawlError, errorMessage } from "../base/errors.js";
+import { isRefusal, requireAddressSpace, withLimit } from "../base/refusal.js";
 import { resultAtOnce } from "../base/yielding.js";
 import { readFailure, writeFailure } from "./store-failure.js";
 import { StoreGuard } from "./store-guard.js";
@@ -42,13 +43,14 @@ export class ShardStore {
 
   constructor(folder: string) {
     this.#folder = folder;
+    requireAddressSpace(`cannot open the shard store ${folder}`, mapBytes);
     try {
       this.#root = open({ path: folder, mapSize: mapBytes, maxDbs: 2, maxReaders: 512, encoding: "binary" });
       this.#shards = this.#root.openDB({ name: "shards", encoding: "binary", keyEncoding: "uint32" });
       this.#symbols = this.#root.openDB({ name: "symbols", encoding: "binary", keyEncoding: "uint32" });
       this.guard = new StoreGuard("the shard store", folder);
     } catch (error) {
-      throw new TrawlError("storage", `cannot open the shard store ${folder}: ${errorMessage(error)}`, {
+      throw new TrawlError("storage", withLimit(`cannot open the shard store ${folder}: ${errorMessage(error)}`), {
         cause: error,
       });
     }
@@ -195,6 +197,7 @@ export class ShardSnapshot {
     try {
       return this.#read(database, id, this.#transaction);
     } catch (error) {
+      if (isRefusal(error)) throw readFailure("cannot read shards", error);
       throw unreadable(id, errorMessage(error));
     }
   }

@@ -4,14 +4,14 @@
  *
  * Arguments: `records` or `shards`, the folder, `look`, `rewrite` or `upgrade`, and the id of the process that waits
  * for the result. The latter two modes apply to records, which are then written to a new file that replaces the old
- * one. Standard output: `ProbeResult` as a line of JSON.
+ * one. Standard output: `startedLine`, then `ProbeResult` as a line of JSON.
  */
 import { mkdirSync, renameSync, rmSync } from "node:fs";
-import { constants } from "node:os";
 import { join } from "node:path";
 import { ABORT, open, type RootDatabase } from "lmdb";
 import { errorMessage } from "../base/errors.js";
-import { interrupted, refusedCode, unfinishedFolder, type ProbeResult } from "./probe-result.js";
+import { isRefusal } from "../base/refusal.js";
+import { interrupted, refusedCode, startedLine, unfinishedFolder, type ProbeResult } from "./probe-result.js";
 import {
   digestKey,
   digestWith,
@@ -24,7 +24,6 @@ import {
 } from "./record-format.js";
 import { syncToDisk } from "../base/sync-to-disk.js";
 
-const { errno } = constants;
 const [kind, folder, mode, parentId] = process.argv.slice(2);
 
 /**
@@ -190,15 +189,8 @@ async function probe(): Promise<ProbeResult> {
   return { count, unwritten };
 }
 
-/** What the system says when it is not the store that is at fault. */
-const refusals = ["EACCES", "EPERM", "EMFILE", "ENFILE", "ENOMEM", "ENOSPC", "EDQUOT", "EROFS"] as const;
-
-/** Node gives the name of a system error, and LMDB its number. */
-function isRefusal(error: unknown): boolean {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return refusals.some((name) => code === name || code === errno[name]);
-}
-
+// From here on, a crash may be due to the store.
+process.stdout.write(`${startedLine}\n`);
 try {
   process.stdout.write(`${JSON.stringify(await probe())}\n`);
 } catch (error) {

@@ -2,6 +2,7 @@
 import {
   closeSync,
   chmodSync,
+  chownSync,
   cpSync,
   existsSync,
   openSync,
@@ -15,14 +16,14 @@ import {
 } from "node:fs";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
 import { CatalogSnapshots } from "../../src/store/catalog-snapshots.js";
 import { inspectStore } from "../../src/store/inspect-store.js";
 import { refusedCode } from "../../src/store/probe-result.js";
 import { RecordStore } from "../../src/store/record-store.js";
-import { dataDirectory, DaemonProcess, runCommand, testDaemon } from "../support/daemon.js";
+import { dataDirectory, DaemonProcess, runCommand, runCommandWith, testDaemon } from "../support/daemon.js";
 import { fixture } from "../support/git-mirror.js";
 import { linesWith, readCommit } from "../support/git-oracle.js";
 import { until } from "../support/waiting.js";
@@ -207,6 +208,66 @@ t.test("a probe without permission to read the store proves no damage", async (t
   if (readable.status !== 0) return t.comment("the checkout cannot be read by a user without rights");
   const { status, stderr } = spawnSync(process.execPath, [probe, "records", folder, "look", "0"], user);
   t.equal(status, refusedCode, stderr.toString());
+});
+
+/** Everything below the folder but what a start writes anyway, as text. */
+function listing(data: string): string {
+  return readdirSync(data, { recursive: true, encoding: "utf8" })
+    .filter((path) => !/^(control\.sock|audit\.log|.*lock\.mdb)$/.test(path))
+    .sort()
+    .join("\n");
+}
+
+t.test("a limit, or a file of somebody else, is no damage: nothing is renamed or restored", async (t) => {
+  const data = copy(t);
+  const before = listing(data);
+  const serve = ["serve", "--data", data, "--listen", "127.0.0.1:0"];
+  const limited = (limit: string) => ["sh", "-c", `ulimit ${limit}; exec "$@"`, "sh"];
+  for (const [what, wrapper, message] of [
+    ["address space", limited("-v 200000000"), /cannot open the shard store .*limit on address space .*`ulimit -v`/],
+    ["descriptors", limited("-n 60"), /EMFILE.*`ulimit -n`/],
+  ] as const) {
+    const { exitCode, err } = await runCommandWith("", serve, {}, wrapper);
+    t.equal(exitCode, 2, what);
+    t.match(err, message, what);
+    t.equal(listing(data), before, `${what}: the data is as it was`);
+  }
+  const another = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+  const canRead = spawnSync(another[0], [...another.slice(1), "cat", probe]).status === 0;
+  if (process.getuid?.() !== 0 || !canRead) return t.comment("needs root, and a checkout that others can read");
+  for (const path of ["", ...readdirSync(data, { recursive: true, encoding: "utf8" })])
+    chownSync(join(data, path), 65_534, 65_534);
+  for (const [store, names] of [
+    ["catalog", "the catalog"],
+    ["shards", "the shard store"],
+  ] as const) {
+    const paths = [join(data, store), join(data, store, "data.mdb")];
+    for (const path of paths) {
+      chownSync(path, 0, 0);
+      chmodSync(path, 0o700);
+      const { exitCode, err } = await runCommandWith("", serve, {}, another);
+      t.equal(exitCode, 2, path);
+      t.match(err, new RegExp(`cannot open ${names} .*Permission denied.*runs as UID 65534`), path);
+      t.equal(listing(data), before, `${path}: the data is as it was`);
+      chownSync(path, 65_534, 65_534);
+    }
+  }
+  const mirror = join(data, "mirrors", "1.git");
+  const objects = join(mirror, "objects");
+  const mirrored = listing(mirror);
+  for (const path of readdirSync(objects, { recursive: true, encoding: "utf8" }))
+    if (statSync(join(objects, path)).isFile()) chmodSync(join(objects, path), 0);
+  chmodSync(dirname(source.path), 0o755);
+  const daemon = await DaemonProcess.start(data, [], {}, another);
+  t.teardown(() => daemon.kill());
+  await t.rejects(
+    daemon.sync("host/a"),
+    /EACCES: permission denied, open '.*objects.*'; this process runs as UID 65534/,
+  );
+  t.same((await daemon.search(needle)).found, all, "the index is as it was");
+  t.equal(listing(mirror), mirrored, "the mirror is as it was");
+  for (const path of readdirSync(objects, { recursive: true, encoding: "utf8" })) chmodSync(join(objects, path), 0o700);
+  t.match(await daemon.sync("host/a"), { error: "", documentCount: 200 });
 });
 
 t.test("overwritten pages of the catalog", async (t) => {

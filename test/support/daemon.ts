@@ -107,13 +107,17 @@ export async function runCommand(...args: string[]): Promise<CommandResult> {
   return await runCommandWith("", args);
 }
 
-/** Like `runCommand`, with a text on standard input, and variables of the environment. */
+/**
+ * Like `runCommand`, with a text on standard input, and variables of the environment. `wrapper` is a program with its first
+ * arguments that runs the command which follows.
+ */
 export async function runCommandWith(
   input: string,
   args: readonly string[],
   variables: Readonly<Record<string, string>> = {},
+  wrapper: readonly string[] = [],
 ): Promise<CommandResult> {
-  const child = spawnTrawl(args, "pipe", variables);
+  const child = spawnTrawl(args, "pipe", variables, wrapper);
   child.stdin?.end(input);
   const texts = { out: "", err: "" };
   child.stdout?.on("data", (bytes) => {
@@ -170,14 +174,15 @@ export class DaemonProcess {
 
   /**
    * Starts the daemon and waits until it listens; if it ends before that, throws an error with its output. `variables`
-   * are added to its environment.
+   * are added to its environment; `wrapper` as in `runCommandWith`.
    */
   static async start(
     data: string,
     args: readonly string[] = [],
     variables: Readonly<Record<string, string>> = {},
+    wrapper: readonly string[] = [],
   ): Promise<DaemonProcess> {
-    const child = spawnServe(data, args, variables);
+    const child = spawnServe(data, args, variables, wrapper);
     const log: LogLine[] = [];
     let other = "";
     eachLine(child.stderr, (line) => {
@@ -390,17 +395,20 @@ function spawnServe(
   data: string,
   args: readonly string[],
   variables: Readonly<Record<string, string>> = {},
+  wrapper: readonly string[] = [],
 ): ChildProcess {
   const fixed = ["--data", data, "--listen", "127.0.0.1:0", "--set", "search.warmPercent=0"];
-  return spawnTrawl(["serve", ...fixed, ...args], "ignore", variables);
+  return spawnTrawl(["serve", ...fixed, ...args], "ignore", variables, wrapper);
 }
 
 function spawnTrawl(
   args: readonly string[],
   input: "ignore" | "pipe",
   variables: Readonly<Record<string, string>> = {},
+  wrapper: readonly string[] = [],
 ): ChildProcess {
-  return spawn(process.execPath, ["--expose-gc", "--input-type=module", "-e", entry, "--", ...args], {
+  const words = [...wrapper, process.execPath, "--expose-gc", "--input-type=module", "-e", entry, "--", ...args];
+  return spawn(words[0], words.slice(1), {
     stdio: [input, "pipe", "pipe", "ipc"],
     env: { PATH: process.env["PATH"], HOME: "/nonexistent", ...variables },
   });

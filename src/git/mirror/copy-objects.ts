@@ -60,13 +60,22 @@ export function sourceFingerprint(source: string, refs: readonly string[]): stri
 }
 
 function repositoryIn(source: string): string {
-  return isDirectory(join(source, ".git")) ? join(source, ".git") : source;
+  return isReadableDirectory(join(source, ".git")) ? join(source, ".git") : source;
+}
+
+/** What cannot be read here is left to git, which says why. */
+function isReadableDirectory(path: string): boolean {
+  try {
+    return isDirectory(path);
+  } catch {
+    return false;
+  }
 }
 
 /** The files of the repository's packs; null if its objects cannot simply be copied. */
 function copyablePacks(repository: string, extent: CopyExtent): string[] | null {
   const objects = join(repository, "objects");
-  if (!isDirectory(objects) || existsSync(join(objects, "info", "alternates"))) return null;
+  if (!isReadableDirectory(objects) || existsSync(join(objects, "info", "alternates"))) return null;
   const names = filesIn(join(objects, "pack"), /^pack-/);
   if (
     extent === "whole" &&

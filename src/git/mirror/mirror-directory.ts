@@ -1,8 +1,20 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { safeDirectoryConfig } from "../run/environment.js";
 import { packedRefsFile } from "./packed-refs.js";
 import type { RemoteUrl } from "./remote-url.js";
+import { isRefusal } from "../../base/refusal.js";
 import { syncToDisk } from "../../base/sync-to-disk.js";
 
 /**
@@ -227,12 +239,42 @@ export function filesIn(directory: string, pattern: RegExp): string[] {
   return isDirectory(directory) ? readdirSync(directory).filter((name) => pattern.test(name)) : [];
 }
 
+/** Throws if the system refuses to tell. */
 export function isDirectory(path: string): boolean {
-  return existsSync(path) && statSync(path).isDirectory();
+  return unlessRefused(() => statSync(path).isDirectory()) === true;
 }
 
+/** Null if there is no such file. Throws if the system refuses to read it, which is not the same. */
 function readTextOrNull(path: string): string | null {
-  return existsSync(path) ? readFileSync(path, "latin1") : null;
+  return unlessRefused(() => readFileSync(path, "latin1")) ?? null;
+}
+
+/** Undefined if the read fails because of what is there, or is not. */
+function unlessRefused<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (isRefusal(error)) throw error;
+    return undefined;
+  }
+}
+
+/**
+ * Throws the system's error for the first folder or file of a repository that may not be read, or not for now: to git, its
+ * objects and references look as if they were missing.
+ */
+export function requireAccess(directory: string): void {
+  const folders = [directory];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    const entries = unlessRefused(() =>
+      readdirSync(Buffer.from(folder, "latin1"), { withFileTypes: true, encoding: "latin1" as BufferEncoding }),
+    );
+    for (const entry of entries ?? []) {
+      const path = `${folder}/${entry.name}`;
+      if (entry.isDirectory()) folders.push(path);
+      else if (entry.isFile()) unlessRefused(() => closeSync(openSync(Buffer.from(path, "latin1"), "r")));
+    }
+  }
 }
 
 /** Writes a file so that a reader, even after a crash or a power loss, sees either the old or the new content. */

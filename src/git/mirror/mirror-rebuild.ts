@@ -1,4 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
+import { saysRefused } from "../../base/refusal.js";
 import type { StopSignal } from "../run/run.js";
 import { copyObjects, sourceFingerprint, type CopyExtent } from "./copy-objects.js";
 import type { MirrorCommands } from "./mirror-commands.js";
@@ -7,6 +8,7 @@ import {
   createStaging,
   mirrorFormat,
   objectStoreSize,
+  requireAccess,
   writeIncompleteness,
   writeRefs,
   type ObjectFormat,
@@ -44,7 +46,10 @@ export class MirrorRebuild {
    * The references of the mirror, or null when it is damaged: a ref is unreadable, or the object it names is missing.
    */
   async listLocal(stop: StopSignal): Promise<RefListing | null> {
-    return mirrorFormat(this.#directory) === null ? null : this.#commands.listRefs(this.#directory, stop);
+    const listing =
+      mirrorFormat(this.#directory) === null ? null : await this.#commands.listRefs(this.#directory, stop);
+    if (listing === null) requireAccess(this.#directory);
+    return listing;
   }
 
   /** The references of the mirror after a fetch. */
@@ -76,6 +81,7 @@ export class MirrorRebuild {
       return await update();
     } catch (error) {
       if (this.#url.kind !== "local" || !(error instanceof TrawlError) || error.code !== "git") throw error;
+      if (saysRefused(error.message)) throw error;
       const copied = await this.#byCopy(remote, stop, "what is there");
       if (copied === null) throw error;
       return copied;

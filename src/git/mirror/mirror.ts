@@ -2,6 +2,7 @@ import { isAbsolute } from "node:path";
 import { assert } from "../../base/assert.js";
 import { BoundedMap } from "../../base/bounded-map.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
+import { withLimit } from "../../base/refusal.js";
 import type { StopSignal } from "../run/run.js";
 import { saysDamaged } from "./damage.js";
 import { MirrorCommands, type MirrorOptions } from "./mirror-commands.js";
@@ -13,6 +14,7 @@ import {
   objectStoreSize,
   readIncompleteness,
   removeLeftovers,
+  requireAccess,
   writeHead,
   writeMirrorConfig,
 } from "./mirror-directory.js";
@@ -117,6 +119,14 @@ export class Mirror {
   /** Whether the mirror lacks objects because its source does. */
   get isIncomplete(): boolean {
     return readIncompleteness(this.directory) !== null;
+  }
+
+  /**
+   * Throws `storage` if the system refuses to read a file of the mirror, for a caller that finds objects missing: they are
+   * probably there.
+   */
+  async requireAccess(): Promise<void> {
+    await storageErrors(() => Promise.resolve().then(() => requireAccess(this.directory)));
   }
 
   /** The references of the remote. Throws `git`, with git's message, when the remote cannot be reached or read. */
@@ -267,6 +277,7 @@ export class Mirror {
       return await this.#rebuild.listFetched(stop);
     } catch (error) {
       if (!saysDamaged(errorMessage(error))) throw error;
+      requireAccess(this.directory);
       // The source may be the damaged one; a fetch detects that, a copy does not.
       return this.#rebuild.byFetch(remote, stop);
     }
@@ -285,6 +296,6 @@ async function storageErrors<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (error instanceof TrawlError) throw error;
-    throw new TrawlError("storage", `the mirror's directory: ${errorMessage(error)}`, { cause: error });
+    throw new TrawlError("storage", withLimit(`the mirror's directory: ${errorMessage(error)}`), { cause: error });
   }
 }

@@ -1,4 +1,4 @@
-import { TrawlError } from "../../base/errors.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
 import { stopWhenSet, type StopSignal } from "../../base/stop-signal.js";
 import { contentLimitsFor } from "../../indexer/classify.js";
 import { readCommitDate } from "../../git/history/commit-attributes.js";
@@ -45,6 +45,7 @@ export async function indexFetched(
   thread.activity.enter("comparing", repository.id, name, stepAllowanceMs);
   const context = makeContext(thread, mirror.directory, repository, task, output);
   const result = (await indexChanges(thread, input, wanted, context)) ?? (await indexWhole(thread, wanted, context));
+  if (result === undefined || (result.counts.skippedCounts["missing"] ?? 0) > 0) await requireAccess(mirror);
   if (result === undefined) {
     if (mayRefetch && !mirror.isIncomplete) return lacking;
     throw new TrawlError(
@@ -85,6 +86,13 @@ async function readDates(
     dated.push({ ...branch, committedSeconds });
   }
   return dated;
+}
+
+/** Like `Mirror.requireAccess`, but the task can go on with other repositories. */
+async function requireAccess(mirror: Mirror): Promise<void> {
+  await mirror.requireAccess().catch((error: unknown) => {
+    throw new TrawlError("git", errorMessage(error), { cause: error });
+  });
 }
 
 /** Whether the objects are missing only from the mirror, and not from its source. */

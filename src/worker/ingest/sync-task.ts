@@ -89,12 +89,16 @@ async function tryToIndex(
   task: SyncTask,
   output: ShardOutput,
 ): Promise<SyncOutcome> {
+  // A mirror that cannot be read or written is a matter of one repository.
+  const failed = (error: unknown): SyncOutcome => {
+    const vanished = error instanceof VanishedError ? error.kind : undefined;
+    return { kind: "failed", repositoryId: input.repository.id, error: serializeError(error), vanished };
+  };
+  if (outcome.kind === "failed") return failed(outcome.error);
   try {
-    if (outcome.kind === "failed") throw outcome.error;
     return await indexFetched(thread, input, outcome.fetched, task, output);
   } catch (error) {
     if (error instanceof TrawlError && error.code === "storage") throw error;
-    const vanished = error instanceof VanishedError ? error.kind : undefined;
-    return { kind: "failed", repositoryId: input.repository.id, error: serializeError(error), vanished };
+    return failed(error);
   }
 }
