@@ -5,6 +5,9 @@ import { documentSections, shardFormat, unitBytes, unpackLanguage, type Section 
 import { SectionReader } from "./section-reader.js";
 import { documentFault, structureFault } from "./structure.js";
 
+/** Bytes of a SHA-1 oid. */
+const shortOidBytes = 20;
+
 /**
  * The sections of one shard as typed arrays over its bytes, without copying.
  *
@@ -58,6 +61,8 @@ export class ShardReader {
   /** Whether all paths are plain; undefined before this has been computed. */
   #hasPlainPaths: boolean | undefined;
   #hasUtf8Paths: boolean | undefined;
+  /** By repository number, 1 if its oids fill their entries; undefined before it is computed. */
+  #hasWideOids: Uint8Array | undefined;
 
   constructor(id: number, bytes: Uint8Array) {
     const sections = new SectionReader(shardFormat, id, bytes);
@@ -162,7 +167,30 @@ export class ShardReader {
 
   oid(document: number): string {
     const from = document * this.oidBytes;
-    return Buffer.from(this.documentOids.subarray(from, from + this.oidBytes)).toString("hex");
+    return Buffer.from(this.documentOids.subarray(from, from + this.#oidLength(document))).toString("hex");
+  }
+
+  /** Bytes of the document's oid: that of a SHA-1 repository is shorter than its entry in a shard with SHA-256. */
+  #oidLength(document: number): number {
+    if (this.oidBytes <= shortOidBytes) return this.oidBytes;
+    this.#hasWideOids ??= this.#findWideOids();
+    return this.#hasWideOids[this.documentRepository[document]] === 0 ? shortOidBytes : this.oidBytes;
+  }
+
+  /**
+   * All oids of a repository have the same length. That many zeros at the end of an oid are padding, unless somebody has
+   * made up the oid of a submodule; but then other files of the repository have longer ones.
+   */
+  #findWideOids(): Uint8Array {
+    const isWide = new Uint8Array(this.repositories.length);
+    for (let document = 0; document < this.documentCount; document++) {
+      const repository = this.documentRepository[document];
+      if (isWide[repository] !== 0) continue;
+      const end = (document + 1) * this.oidBytes;
+      for (let at = end - this.oidBytes + shortOidBytes; at < end; at++)
+        if (this.documentOids[at] !== 0) isWide[repository] = 1;
+    }
+    return isWide;
   }
 
   /** The content of a document; `contentCount` for a document without content. */

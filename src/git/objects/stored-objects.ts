@@ -25,31 +25,34 @@ const commitBytesMax = 1 << 20;
  */
 export class StoredObjects {
   readonly #packs: Packs;
+  readonly #oidLength: number;
 
-  private constructor(packs: Packs) {
+  private constructor(packs: Packs, oidLength: number) {
     this.#packs = packs;
+    this.#oidLength = oidLength;
   }
 
   /**
-   * `oidLength` is that of a hex oid. Undefined if the kernel's addon is not built. All methods throw `cancelled` if
+   * `oidLength` is that of a hex oid. Objects with an oid of another length are not found: a repository may have changed
+   * from SHA-1 to SHA-256. Undefined if the kernel's addon is not built. All methods throw `cancelled` if
    * stopped.
    */
   static open(directory: string, oidLength: number, stop: StopSignal): StoredObjects | undefined {
     const folder = join(directory, "objects");
     const files = listPackFiles(join(folder, "pack"));
     const packs = Packs.open(folder, files, { oidBytes: oidLength / 2, memoryBytesMax, stop });
-    return packs === undefined ? undefined : new StoredObjects(packs);
+    return packs === undefined ? undefined : new StoredObjects(packs, oidLength);
   }
 
   /** Sizes of blobs in the order of the request; -1 if an object is not found or not a blob. */
   blobSizes(oids: readonly string[]): number[] {
-    const found = this.#packs.describe(Buffer.from(oids.join(""), "hex"), oids.length);
+    const found = this.#describe(oids);
     return oids.map((_, i) => (found[2 * i] === objectKinds.blob ? found[2 * i + 1] : -1));
   }
 
   /** Unpacks a blob into `out`, which has its size; false if that is not possible. */
   readBlob(oid: string, out: Uint8Array): boolean {
-    return this.#packs.read(Buffer.from(oid, "hex"), out);
+    return oid.length === this.#oidLength && this.#packs.read(Buffer.from(oid, "hex"), out);
   }
 
   /** Like `Packs.readTexts`. */
@@ -59,8 +62,15 @@ export class StoredObjects {
 
   /** A number of `objectKinds` for each object. */
   kinds(oids: readonly string[]): number[] {
-    const found = this.#packs.describe(Buffer.from(oids.join(""), "hex"), oids.length);
+    const found = this.#describe(oids);
     return oids.map((_, i) => found[2 * i]);
+  }
+
+  /** Like `Packs.describe`. No object has the oid that stands for one of another length. */
+  #describe(oids: readonly string[]): Uint32Array {
+    const none = "0".repeat(this.#oidLength);
+    const known = oids.map((oid) => (oid.length === this.#oidLength ? oid : none));
+    return this.#packs.describe(Buffer.from(known.join(""), "hex"), known.length);
   }
 
   /** The text of a commit; undefined if it is not found, or is larger than a commit should be. */
@@ -74,6 +84,7 @@ export class StoredObjects {
   }
 
   #readText(oid: string, wanted: number): string | undefined {
+    if (oid.length !== this.#oidLength) return undefined;
     const bytes = Buffer.from(oid, "hex");
     const [kind, size] = this.#packs.describe(bytes, 1);
     if (kind !== wanted || size > commitBytesMax) return undefined;
