@@ -65,8 +65,8 @@ function mergeTombstones(changed: readonly ChangedOutcome[]): Map<number, number
 }
 
 /** Whether what its remote does not list any more has been missing for long enough; never if that takes 0 ms. */
-export function isLossConfirmed({ vanished }: Repository, acceptEmptyMs: number, nowMs: number): boolean {
-  return acceptEmptyMs > 0 && vanished !== undefined && nowMs - Date.parse(vanished.since) >= acceptEmptyMs;
+export function isLossConfirmed({ vanished }: Repository, acceptEmptyMs: number, now: Date): boolean {
+  return acceptEmptyMs > 0 && vanished !== undefined && now.getTime() - Date.parse(vanished.since) >= acceptEmptyMs;
 }
 
 /** The record of a repository whose remote has just begun to list less, or to list again what was missing. */

@@ -79,7 +79,7 @@ export class SyncRunner {
     const { queue, outcomes, quarantines } = this.#parts;
     const schedule = queue.schedule(repository.id);
     const { rebuild, recreate, isRequested } = schedule;
-    const isConfirmed = isLossConfirmed(repository, this.#services.settings.acceptEmptyMs, Date.now());
+    const isConfirmed = isLossConfirmed(repository, this.#services.settings.acceptEmptyMs, new Date());
     const acceptsLoss = schedule.acceptsLoss ? "asked" : isConfirmed ? "confirmed" : "no";
     schedule.recreate = false;
     schedule.isRequested = false;
