@@ -2,6 +2,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import type { StoredToken } from "../../src/cli/connection/client-config.js";
+import { authorizeDevice } from "../../src/cli/connection/device-login.js";
 import { findViolations, testBrowser, withoutBrowser, withPage } from "../support/browser.js";
 import { testDaemon } from "../support/daemon.js";
 
@@ -22,8 +24,8 @@ t.test("sign-up, access token, revocation, sign-out, sign-in", { skip: withoutBr
     });
     return response.ok ? response.json() : response.status;
   };
-  const wrong = /status of 401/;
-  await withPage(t, browser, `${daemon.url}/sign-up`, { allowed: [wrong] }, async (page) => {
+  const allowed = [/status of 40[13]/, /request to data:/];
+  await withPage(t, browser, `${daemon.url}/sign-up`, { allowed }, async (page) => {
     await page.getByRole("heading", { name: "Create an account" }).waitFor();
     t.same(await findViolations(page), []);
     await page.getByLabel("Name").fill("ann");
@@ -53,6 +55,48 @@ t.test("sign-up, access token, revocation, sign-out, sign-in", { skip: withoutBr
     await page.getByLabel("Password").fill("correct horse");
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: "ann" }).waitFor();
+
+    // A link on a page of another site signs nobody out.
+    await page.goto(`data:text/html,<a href="${daemon.url}/-/sign-out">Look</a>`);
+    await page.getByRole("link", { name: "Look" }).click();
+    t.equal((await page.context().cookies(daemon.url)).length, 1);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("link", { name: "Sign in" }).waitFor();
+    t.same(await page.context().cookies(daemon.url), []);
+
+    // What `trawl login` and `src login` do, for somebody who has to sign in first.
+    const authorize = (answer: (address: string) => Promise<void>): Promise<StoredToken | undefined> => {
+      let address = "";
+      return authorizeDevice(
+        daemon.url,
+        (prompt) => ({ address } = prompt),
+        () => answer(address),
+      );
+    };
+    const granted = await authorize(async (address) => {
+      await page.goto(address);
+      await page.getByLabel("Name or e-mail address").fill("ann");
+      await page.getByLabel("Password").fill("correct horse");
+      await page.getByRole("button", { name: "Sign in" }).click();
+      t.equal(await page.getByLabel("Code").inputValue(), new URL(address).searchParams.get("user_code"));
+      t.same(await findViolations(page), []);
+      await page.getByRole("button", { name: "Authorize" }).click();
+      await page.getByRole("heading", { name: "The program is authorized" }).waitFor();
+    });
+    t.same(await whoAmI(granted?.token ?? ""), { data: { currentUser: { username: "ann" } } });
+    const refused = authorize(async (address) => {
+      await page.goto(address);
+      await page.getByRole("button", { name: "Refuse" }).click();
+      await page.getByRole("heading", { name: "The program was refused" }).waitFor();
+    });
+    await t.rejects(refused, { message: /was refused/ });
+
+    // A page of another site cannot approve: a browser names it, or sends `null`.
+    await page.goto(
+      `data:text/html,<form method="post" action="${daemon.url}/-/oauth/device"><button name="decision">Go</button></form>`,
+    );
+    await page.getByRole("button", { name: "Go" }).click();
+    await page.getByText("The request comes from a page of another site.").waitFor();
   });
 });
 

@@ -13,7 +13,7 @@ import { plainText, type Headers } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 import type { HttpServer } from "../server/uws.js";
-import { devicePageHeaders, devicePageText, type DevicePage } from "./device-page.js";
+import { devicePageText, formPageHeaders, type DevicePage } from "./form-pages.js";
 
 /** Services for programs that act for a user who approves them in a browser. */
 export interface OAuthServices {
@@ -253,5 +253,5 @@ function showPage(response: HttpResponse, { name }: Viewer, code: string, proble
 }
 
 function replyPage(response: HttpResponse, status: number, page: DevicePage): void {
-  response.reply(status, devicePageHeaders, devicePageText(page));
+  response.reply(status, formPageHeaders, devicePageText(page));
 }

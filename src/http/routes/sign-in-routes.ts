@@ -5,6 +5,7 @@ import type { SignIn, SignInOutcome } from "../../account/sign-in/sign-in.js";
 import { TrawlError } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
 import { admit } from "../access/guard.js";
+import { formPageHeaders, signOutPageText } from "./form-pages.js";
 import type { Handler } from "../server/handler.js";
 import { plainText, type Headers } from "../server/headers.js";
 import { parseJsonBody } from "../server/json-body.js";
@@ -63,12 +64,17 @@ export function addSignInRoutes(server: HttpServer, services: SignInServices): v
     if (session !== undefined) await signIn.signOut(session, request.remoteAddress);
     return { ...plainText, "Set-Cookie": cookieText("", { ...cookies, lifetimeMs: 0 }) };
   };
-  server.route("GET", "/-/sign-out", async (request, response) =>
-    response.reply(302, { ...(await signOut(request)), Location: "/" }, ""),
-  );
+  server.route("GET", "/-/sign-out", async (request, response) => {
+    const isSignedIn = readSession(request.headers.get("cookie")) !== undefined;
+    if (isSignedIn && !isOwnLink(services.origins, request))
+      return response.reply(200, formPageHeaders, signOutPageText);
+    return response.reply(302, { ...(await signOut(request)), Location: "/" }, "");
+  });
   server.route("POST", "/-/sign-out", async (request, response) => {
     if (isForeign(services.origins, request)) return refuseForeign(response);
-    return response.reply(200, await signOut(request), "");
+    const headers = await signOut(request);
+    const isForm = request.headers.get("accept")?.includes("text/html") === true;
+    return isForm ? response.reply(303, { ...headers, Location: "/" }, "") : response.reply(200, headers, "");
   });
   // Anyone who may create an account may learn which names are available; other anonymous users may not.
   server.route("GET", "/-/check-username-taken/NAME", (request, response) => {
@@ -118,6 +124,17 @@ function formHandler(origins: Pick<Origins, "trusts">, handler: FormHandler): Ha
 function isForeign(origins: Pick<Origins, "trusts">, { headers }: HttpRequest): boolean {
   const origin = headers.get("origin");
   return origin !== undefined && !origins.trusts(origin, headers.get("host"));
+}
+
+/**
+ * Whether a link was followed on a page of ours, or typed. Browsers say so in `Sec-Fetch-Site`, over TLS and on the local
+ * host; a page can hide that it is the referrer, but cannot name another one.
+ */
+function isOwnLink(origins: Pick<Origins, "trusts">, { headers }: HttpRequest): boolean {
+  const site = headers.get("sec-fetch-site");
+  if (site !== undefined) return site === "same-origin" || site === "none";
+  const referrer = headers.get("referer") ?? "";
+  return URL.canParse(referrer) && origins.trusts(new URL(referrer).origin, headers.get("host"));
 }
 
 function refuseForeign(response: HttpResponse): void {

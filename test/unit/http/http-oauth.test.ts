@@ -192,7 +192,8 @@ t.test("what is refused", async (t) => {
   t.equal((await site.poll(denied)).error, "access_denied");
 
   const codes = await site.begin();
-  t.equal((await site.decide(cookie, codes.user_code, "approve", { Origin: "https://elsewhere.example" })).status, 403);
+  for (const Origin of ["https://elsewhere.example", "null"])
+    t.equal((await site.decide(cookie, codes.user_code, "approve", { Origin })).status, 403, Origin);
   t.equal((await site.decide("", codes.user_code, "approve")).status, 302, "who is not signed in");
   const { text: token } = (await site.daemon.control("POST", "/.api/tokens", {
     user: "bob",

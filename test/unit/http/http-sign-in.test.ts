@@ -128,13 +128,29 @@ t.test("a session from sign-in to sign-out", async (t) => {
   t.equal(await daemon.stop(), 0);
   const again = await testDaemon(t, ["--set", "auth.public=false"], daemon.data);
   t.equal(await whoIs(again, { ...asBrowser, cookie: cookie! }), "bob", "it outlives the process");
-  const out = await request(again, "/-/sign-out", { headers: { cookie: cookie! } });
+  const signOut = (headers: Record<string, string>) =>
+    request(again, "/-/sign-out", { headers: { cookie: cookie!, ...headers } });
+  for (const headers of [
+    {},
+    { "sec-fetch-site": "cross-site" },
+    { "sec-fetch-site": "same-site", referer: `${again.url}/` },
+    { referer: "https://elsewhere.example/" },
+    { referer: "none" },
+  ] as readonly Record<string, string>[]) {
+    const asked = await signOut(headers);
+    t.match([asked.status, asked.text], [200, /<form method="post" action="\/-\/sign-out">/], JSON.stringify(headers));
+    t.equal(asked.headers.get("set-cookie"), null);
+  }
+  t.equal(await whoIs(again, { ...asBrowser, cookie: cookie! }), "bob", "a link of another site signs nobody out");
+  const out = await signOut({ "sec-fetch-site": "same-origin" });
   t.equal(out.status, 302);
   t.equal(out.headers.get("location"), "/");
   t.match(out.headers.get("set-cookie"), /^sgs=; Path=\/; Max-Age=0; HttpOnly; SameSite=Lax$/);
   t.equal(await whoIs(again, { ...asBrowser, cookie: cookie! }), "401 Private mode requires authentication.");
   t.equal(await whoIs(again, { ...asBrowser, cookie: byAddress }), "bob", "the other session goes on");
-  t.equal((await post(again, "/-/sign-out", "", { cookie: byAddress })).status, 200);
+  t.equal((await post(again, "/-/sign-out", "", { cookie: byAddress, origin: "null" })).status, 403);
+  const last = await post(again, "/-/sign-out", "", { cookie: byAddress, accept: "text/html", origin: again.url });
+  t.match([last.status, last.headers.get("location")], [303, "/"]);
   t.equal(await whoIs(again, { ...asBrowser, cookie: byAddress }), "401 Private mode requires authentication.");
 
   const audit = readFileSync(join(again.data, "audit.log"), "utf8");

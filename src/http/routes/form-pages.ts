@@ -15,23 +15,37 @@ label{display:block;margin:1rem 0 .25rem}`;
 
 const styleHash = createHash("sha256").update(style).digest("base64");
 
-/** The page needs no script, and its only style sheet is in it. No other page may show it in a frame. */
-export const devicePageHeaders: Headers = {
+/**
+ * Pages with a form for the browser. They need no script, and their only style sheet is in them. No other page may show them in a
+ * frame. With a stricter referrer policy, browsers send `Origin: null` with the form, which proves nothing.
+ */
+export const formPageHeaders: Headers = {
   "Content-Type": "text/html; charset=utf-8",
   "Content-Security-Policy": `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
   "Cache-Control": "no-store",
-  "Referrer-Policy": "no-referrer",
+  "Referrer-Policy": "same-origin",
   "X-Content-Type-Options": "nosniff",
   Vary: "Authorization, Cookie, Origin",
 };
 
 export function devicePageText(page: DevicePage): string {
+  return pageText(
+    "Authorize a program",
+    page.kind === "done" ? `<h1>${escapeHtml(page.message)}</h1><p>You can close this page.</p>` : question(page),
+  );
+}
+
+/** Asks somebody who may have followed a link of another site. */
+export const signOutPageText = pageText(
+  "Sign out",
+  '<h1>Sign out?</h1><form method="post" action="/-/sign-out"><button>Sign out</button></form>',
+);
+
+function pageText(title: string, content: string): string {
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-    '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Authorize a program · Trawl</title>',
-    `<style>${style}</style></head><body><main>`,
-    page.kind === "done" ? `<h1>${escapeHtml(page.message)}</h1><p>You can close this page.</p>` : question(page),
-    "</main></body></html>",
+    `<meta name="viewport" content="width=device-width, initial-scale=1"><title>${title} · Trawl</title>`,
+    `<style>${style}</style></head><body><main>${content}</main></body></html>`,
   ].join("");
 }
 
