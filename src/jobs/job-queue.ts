@@ -174,7 +174,9 @@ export class JobQueue {
       if (!this.#isOpen || running.isCancelled) running.run.stop();
       const last = await running.run.run();
       if (last.done < ids.length) return;
-      await this.end(last, last.failedCount === 0 ? "COMPLETED" : "FAILED", "");
+      const { failedCount, missingCount } = last;
+      const isWhole = failedCount === missingCount && (missingCount < ids.length || missingCount === 0);
+      await this.end(last, isWhole ? "COMPLETED" : "FAILED", leftOut(missingCount));
     } catch (error) {
       log.warn({ job: job.id, error: errorMessage(error) }, "a search job was interrupted");
       await this.#interrupt(job.id, error, running);
@@ -212,4 +214,10 @@ export class JobQueue {
     });
     this.#interrupted.set(id, { message, retry });
   }
+}
+
+/** Said once, for all of them: the log has their names. */
+function leftOut(missingCount: number): string {
+  if (missingCount === 0) return "";
+  return missingCount === 1 ? "1 repository was never fetched" : `${missingCount} repositories were never fetched`;
 }

@@ -17,11 +17,13 @@ export interface JobRecord {
    * their ids are stored apart, so that the size of this record does not depend on them.
    */
   readonly failedCount: number;
+  /** How many of these were never fetched: they do not make the job fail. */
+  readonly missingCount: number;
   /** Bytes of its files that are committed: what follows them was written before a crash. */
   readonly resultBytes: number;
   readonly logBytes: number;
   readonly matchCount: number;
-  /** Why it waits or has failed; "" if it does not. */
+  /** Why it waits or has failed, or what it left out; "" if there is nothing to say. */
   readonly message: string;
 }
 
@@ -54,6 +56,7 @@ export function newJob(id: number, query: string, creatorId: number): JobRecord 
     total: 0,
     done: 0,
     failedCount: 0,
+    missingCount: 0,
     resultBytes: 0,
     logBytes: 0,
     matchCount: 0,

@@ -180,10 +180,13 @@ export class JobRun {
     await this.#files.log.datasync();
     await this.#files.results.datasync();
     const failedIds = reason === undefined ? [] : ids;
+    const isMissing = reason?.startsWith("repository-missing:") === true;
+    const missingIds = failedIds.filter((id) => isMissing && this.#services.repository(id)?.generation === 0);
     const next: JobRecord = {
       ...this.#job,
       done: this.#job.done + ids.length,
       failedCount: this.#job.failedCount + failedIds.length,
+      missingCount: this.#job.missingCount + missingIds.length,
       resultBytes: this.#job.resultBytes + (reason === undefined ? byteCount : 0),
       logBytes: this.#job.logBytes + log.length,
       matchCount: this.#job.matchCount + (reason === undefined ? matchCount : 0),

@@ -192,6 +192,7 @@ export class SearchJobs {
       state: "QUEUED",
       done: complete.length,
       failedCount: 0,
+      missingCount: 0,
       finishedAt: "",
       message: "",
     };

@@ -196,7 +196,8 @@ t.test("results can be read as a table, compressed and in parts", async (t) => {
   source.commit({ branch: "main", files, message: "=add needle" });
   await daemon.add("code", source.path);
   await runCommand("user", "create", "ann", "--data", daemon.data);
-  const ann = new JobClient(() => daemon, await tokenOf(daemon, "ann"));
+  const token = await tokenOf(daemon, "ann");
+  const ann = new JobClient(() => daemon, token);
   for (const [query, kind] of [
     ["needle", "content"],
     ["needle type:commit", "commit"],
@@ -232,6 +233,23 @@ t.test("results can be read as a table, compressed and in parts", async (t) => {
   t.equal(readdirSync(join(daemon.data, "jobs", "exports")).length, 8);
   await ann.delete((await ann.job(globalId("SearchJob", 1)))?.id ?? "");
   t.equal(readdirSync(join(daemon.data, "jobs", "exports")).length, 6);
+
+  await t.rejects(daemon.add("never", join(daemon.data, "nothing")), "it cannot be fetched");
+  const run = async (...args: string[]): Promise<string> => {
+    const { exitCode, err } = await runCommand(...args, "--endpoint", daemon.url, "--token", token);
+    return `${exitCode} ${err}`;
+  };
+  t.match(await run("search", "needle"), /^0 .*1 missing/, "no search would be complete");
+  t.match(await run("search", "needle -repo:other"), /^0 .*1 missing/);
+  t.match(await run("search", "absent"), /^1 .*1 missing/);
+  t.match(await run("search", "--strict", "needle"), /^5 /);
+  for (const query of ["repo:^never$ needle", "repo:never needle", "needle repo:^(code|never)$"])
+    t.match(await run("search", query), /^(3|0) .*1 missing/, query);
+  t.match(await run("search", "repo:^never$ needle"), /^3 /, "it is what the query asks for");
+  t.match(await run("search", "repo:ever needle"), /^3 /);
+  const job = await run("job", "create", "--wait", "needle");
+  t.match(job, /^0 .*completed, 1 of 2 repositories, 1 failed \(1 repository was never fetched\)/s);
+  t.match(await run("job", "create", "--wait", "needle repo:never"), /^3 .*failed, 0 of 1 repositories, 1 failed/s);
 });
 
 /** The path and the text of each row that a match object becomes. */

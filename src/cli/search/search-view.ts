@@ -11,6 +11,11 @@ import { visible, visibleLines } from "./visible.js";
 /** What is excluded unless the query asks for it: results without it are complete. */
 const completeWithout: ReadonlySet<string> = new Set(["repository-fork", "excluded-archive", "display"]);
 
+/** A repository that was never fetched is a gap only if the query asks for it: otherwise no search would be complete. */
+function isGap({ reason, severity }: Skipped): boolean {
+  return !completeWithout.has(reason) && (reason !== "repository-missing" || severity !== "info");
+}
+
 export interface ViewOptions {
   readonly query: string;
   readonly print: MatchPrinter;
@@ -106,7 +111,7 @@ export class SearchView {
     if (progress && this.#options.hasSummary) this.#options.note(`${this.#summary(progress)}\n`);
     if (this.#failed && receipt?.complete === false) return exitCodes.excluded;
     if (this.#failed || (this.#alert && !progress)) return exitCodes.failed;
-    if (skipped.some(({ reason }) => !completeWithout.has(reason))) return exitCodes.incomplete;
+    if (skipped.some(isGap)) return exitCodes.incomplete;
     return this.#resultCount > 0 ? exitCodes.matches : exitCodes.noMatches;
   }
 

@@ -27,6 +27,8 @@ export interface ListedFiles {
 
 /** The data from which the skipped items are derived. */
 export interface SkippedSource extends NotSearched {
+  /** Whether the query is about the missing ones, or they had been searchable: results are missing that somebody expects. */
+  readonly isMissingWanted: boolean;
   readonly limitHit: boolean;
   /** The limit that a larger `count:` would raise; undefined if the query has several. */
   readonly matchCountMax: number | undefined;
@@ -66,7 +68,7 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
     skipped.push({
       reason: "repository-missing",
       title: `${number(missing.length)} missing`,
-      severity: "info",
+      severity: source.isMissingWanted ? "warn" : "info",
       message: namesMessage(missing, "could not be searched"),
     });
   }

@@ -228,6 +228,7 @@ export class SearchReport {
     const { excludedForkCount, excludedArchivedCount } = this.#excludedCounts();
     return makeSkipped({
       missing,
+      isMissingWanted: missing.length > 0 && this.#isMissingWanted(),
       cloning,
       timedOut,
       limitHit: results.isLimitHit,
@@ -294,6 +295,17 @@ export class SearchReport {
     const found = (this.#found.get(key) as T | undefined) ?? find();
     this.#found.set(key, found);
     return found;
+  }
+
+  /** Of the repositories that were never fetched, one is named in full, or the query chooses no others. */
+  #isMissingWanted(): boolean {
+    if (this.#excludedNames(false).length > 0) return true;
+    const { basicQueries } = this.#search.plan;
+    return this.#resolutions.some(({ missing, cloning, repositories }, i) => {
+      if (missing.length === 0) return false;
+      const named = basicQueries[i].repositories.include.map(({ exactName }) => exactName);
+      return repositories.length === missing.length + cloning.length || missing.some((name) => named.includes(name));
+    });
   }
 
   #excludedNames(isLate: boolean): readonly string[] {
