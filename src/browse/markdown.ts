@@ -1,4 +1,4 @@
-import { escapeHtml } from "../base/html.js";
+import { escapeHtml, isSafeAddress } from "../base/html.js";
 
 /** A text as Markdown and as HTML. */
 export interface Markdown {
@@ -10,7 +10,9 @@ export interface Markdown {
 export function linkMarkdown(label: string, url: string): Markdown {
   return {
     text: `[${label}](${url})`,
-    html: `<p><a href="${escapeHtml(url)}" rel="nofollow">${escapeHtml(label)}</a></p>\n`,
+    html: isSafeAddress(url)
+      ? `<p><a href="${escapeHtml(url)}" rel="nofollow">${escapeHtml(label)}</a></p>\n`
+      : `<p>${escapeHtml(label)}</p>\n`,
   };
 }
 
@@ -35,7 +37,7 @@ function withCode(text: string): string {
     .join("");
 }
 
-/** Formats `[label](address)` as a link. Each bracket is examined once. */
+/** Formats `[label](address)` as a link, if that is an address of this server. Each bracket is examined once. */
 function withLinks(text: string): string {
   let html = "";
   let [copiedTo, from] = [0, 0];
@@ -44,8 +46,8 @@ function withLinks(text: string): string {
     const isLink = open >= 0 && text[close + 1] === "(";
     const end = isLink ? text.indexOf(")", close) : close;
     if (end < 0) break;
-    if (isLink) {
-      const label = from + open;
+    const label = from + open;
+    if (isLink && isSafeAddress(text.slice(close + 2, end), [])) {
       html += `${text.slice(copiedTo, label)}<a href="${text.slice(close + 2, end)}" rel="nofollow">${text.slice(label + 1, close)}</a>`;
       copiedTo = end + 1;
     }

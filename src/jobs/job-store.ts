@@ -48,7 +48,8 @@ export class JobStore {
     if (counter !== undefined) this.#nextId = Number(counter.toString());
     const jobs: JobRecord[] = [];
     for (const batch of this.#store.batchesWithPrefix(jobPrefix)) {
-      for (const { value } of batch) jobs.push({ missingCount: 0, ...(JSON.parse(value.toString()) as Omit<JobRecord, "missingCount">) });
+      for (const { value } of batch)
+        jobs.push({ missingCount: 0, ...(JSON.parse(value.toString()) as Omit<JobRecord, "missingCount">) });
       yield;
     }
     // Keys are in the order of their digits.

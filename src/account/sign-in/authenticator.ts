@@ -2,7 +2,7 @@ import { anonymous, type Viewer } from "../../model/viewer.js";
 import type { Accounts } from "../identity/accounts.js";
 import type { AccessToken, User } from "../identity/user.js";
 import { auditEntry, type AuditLog } from "../records/audit-log.js";
-import { readCredential, readSession, type Credential } from "./credential.js";
+import { isAddedByBrowser, readCredential, readSession, type Credential } from "./credential.js";
 import type { LeaseKey, LeaseTerms } from "./leases.js";
 import type { Origins } from "./origins.js";
 
@@ -69,7 +69,11 @@ export class Authenticator {
   }
 
   authenticate(request: AuthRequest): AuthResult {
-    const credential = readCredential(request.query, request.headers.get("authorization"));
+    const authorization = request.headers.get("authorization");
+    const origin = request.headers.get("origin");
+    if (isAddedByBrowser(authorization) && origin !== undefined && !this.#trusts(origin, request))
+      return refused(403, "A page of another site must send a token as Authorization: token …, not as a user name.");
+    const credential = readCredential(request.query, authorization);
     const nowMs = new Date().getTime();
     if (credential.kind === "none") return this.#enterBySession(request, nowMs);
     const entry = this.#check(credential, request, nowMs);
@@ -93,9 +97,13 @@ export class Authenticator {
     return { ...refused(401, "Private mode requires authentication."), wantsSignIn: true };
   }
 
+  #trusts(origin: string, { headers }: Pick<AuthRequest, "headers">): boolean {
+    return this.#origins.trusts(origin, headers.get("host"));
+  }
+
   #acceptsCookie({ path, headers }: AuthRequest): boolean {
     const origin = headers.get("origin");
-    if (origin !== undefined) return this.#origins.trusts(origin, headers.get("host"));
+    if (origin !== undefined) return this.#trusts(origin, { headers });
     return headers.has("x-requested-with") || !path.startsWith("/.api/");
   }
 

@@ -31,6 +31,11 @@ export function readCredential(rawQuery: string, authorization: string | undefin
   }
 }
 
+/** Whether a browser may send this header by itself, also with a request of a page of another site. */
+export function isAddedByBrowser(authorization: string | undefined): boolean {
+  return authorization?.startsWith("Basic ") === true;
+}
+
 /** The token itself, or `token="…"`. */
 function readToken(rest: string): Credential {
   if (rest === "") return { kind: "malformed" };

@@ -1,4 +1,4 @@
-import { readCredential } from "../../account/sign-in/credential.js";
+import { isAddedByBrowser, readCredential } from "../../account/sign-in/credential.js";
 import type { Origins } from "../../account/sign-in/origins.js";
 import type { Headers } from "../server/headers.js";
 import type { RequestHead } from "../server/request.js";
@@ -35,7 +35,7 @@ export function headersOfEvery(origins: TrustedOrigins): (request: RequestHead) 
 
 /**
  * Which web pages may read what is under `/.api/`: those of trusted origins, and pages of any origin, including `null`,
- * that send a token, as the web views of editors do. Without a token, a page could read everything that its viewer's
+ * that send a token, as the web views of editors do, but not as a name and password, which a browser adds by itself. Without a token, a page could read everything that its viewer's
  * network can reach. Only trusted origins may send the header that makes a cookie valid.
  */
 function corsHeaders(origins: TrustedOrigins, request: RequestHead): Headers {
@@ -62,7 +62,8 @@ function corsHeaders(origins: TrustedOrigins, request: RequestHead): Headers {
  */
 function bringsToken({ method, query, headers }: RequestHead): boolean {
   if (method === "OPTIONS" && namesAuthorization(headers.get("access-control-request-headers"))) return true;
-  const { kind } = readCredential(query, headers.get("authorization"));
+  const authorization = headers.get("authorization");
+  const { kind } = readCredential(query, isAddedByBrowser(authorization) ? undefined : authorization);
   return kind === "token" || kind === "sudo";
 }
 

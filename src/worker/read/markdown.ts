@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import { isSafeAddress, linkSchemes } from "../../base/html.js";
 import { TrawlError } from "../../base/errors.js";
 import type { RenderMarkdown } from "../../protocol/git-messages.js";
 import { MarkupTime, withinTime } from "./markup-time.js";
@@ -21,7 +22,7 @@ export function answerRenderMarkdown({ text }: RenderMarkdown): { readonly html:
 
 /**
  * The text as HTML that is safe in any page: it has no script, style or event handler, and no link but to `http`,
- * `https`, `mailto` and relative addresses. CommonMark with tables, strikethrough, task lists and links without
+ * `https`, `mailto` and relative addresses, and no image but of relative addresses. CommonMark with tables, strikethrough, task lists and links without
  * brackets, as GitHub has them; HTML in the text is kept as far as it is safe. Undefined if the text is too long or
  * `time` is over.
  */
@@ -93,15 +94,26 @@ const safe = {
     details: ["open"],
   },
   allowedClasses: { code: ["language-*"] },
-  allowedSchemes: ["http", "https", "mailto"],
-  allowedSchemesByTag: { img: ["http", "https"] },
+  allowedSchemes: linkSchemes,
+  // An image of another host would tell that host who reads the text.
+  allowedSchemesByTag: { img: [] },
   allowProtocolRelative: false,
   parseStyleAttributes: false,
   nestingLimit: depthMax,
   transformTags: {
-    a: (tagName: string, attribs: Readonly<Record<string, string>>) => ({
+    a: (tagName: string, { href, ...attribs }: Attributes) => ({
       tagName,
-      attribs: { ...attribs, rel: "nofollow noreferrer" },
+      attribs: { ...(isSafe(href, linkSchemes) ? { href } : {}), ...attribs, rel: "nofollow noreferrer" },
+    }),
+    img: (tagName: string, { src, ...attribs }: Attributes) => ({
+      tagName,
+      attribs: { ...(isSafe(src, []) ? { src } : {}), ...attribs },
     }),
   },
 };
+
+type Attributes = Readonly<Record<string, string>>;
+
+function isSafe(address: string | undefined, schemes: readonly string[]): boolean {
+  return address !== undefined && isSafeAddress(address, schemes);
+}

@@ -63,6 +63,12 @@ t.test("browser clients on other origins", async (t) => {
       "without a token a page elsewhere reads nothing",
     );
     await anonymous.text();
+    // A browser sends a name and password that it knows also for pages elsewhere.
+    const known = { origin, authorization: `Basic ${Buffer.from("abc:").toString("base64")}` };
+    const basic = await fetch(`${url}/.api/search/stream?q=a`, { headers: known });
+    t.equal(basic.headers.get("access-control-allow-origin"), null);
+    t.equal(basic.headers.get("access-control-allow-credentials"), null);
+    await basic.text();
   }
   const preflight = await fetch(`${url}/.api/search/stream`, {
     method: "OPTIONS",

@@ -1,5 +1,6 @@
 /** Markdown as HTML: what people write is rendered, and nothing in it can run or load anything from elsewhere. */
 import t from "tap";
+import { linkMarkdown, linksMarkdown } from "../../../src/browse/markdown.js";
 import { answerRenderMarkdown, renderMarkdown } from "../../../src/worker/read/markdown.js";
 import { MarkupTime } from "../../../src/worker/read/markup-time.js";
 import { testDaemon } from "../../support/daemon.js";
@@ -31,6 +32,13 @@ t.test("what could run, load or mislead is dropped", async (t) => {
     ['<p onclick="a()" style="color:red" id="x" class="y">b</p>', "<p>b</p>"],
     ['<img src="a.png" onerror="b()">', '<img src="a.png" />'],
     ['<img src="data:image/svg+xml,x">', "<img />"],
+    ['<img src="https://a.example/b.png" alt="c">', '<img alt="c" />'],
+    ['<img src="//a.example/b.png">', "<img />"],
+    ['<img src="/\\a.example/b.png">', "<img />"],
+    ["![c](http://a.example/b.png)", '<img alt="c" />'],
+    ['<img srcset="https://a.example/b.png 2x" src="b.png">', '<img src="b.png" />'],
+    ['<a href="/\\a.example">b</a>', '<a rel="nofollow noreferrer">b</a>'],
+    ['<a href="java&#10;script:a()">b</a>', '<a rel="nofollow noreferrer">b</a>'],
     ["<iframe src='https://a'></iframe>", ""],
     ["<svg><script>a</script></svg>", ""],
     ["<form action='https://a'><input name=b><button>c</button></form>", "c"],
@@ -53,6 +61,28 @@ t.test("what could run, load or mislead is dropped", async (t) => {
       html,
       text,
     );
+});
+
+t.test("links of commits lead to pages of the daemon only", (t) => {
+  const link = '<a href="/a/-/commit/1" rel="nofollow">';
+  t.equal(linksMarkdown("[a](/a/-/commit/1): b").html, `<p>${link}a</a>: b</p>\n`);
+  for (const address of [
+    "javascript:alert(1",
+    "JavaScript:alert(1",
+    "\tjava\nscript:alert(1",
+    "data:text/html,a",
+    "//a.example",
+    "/\\a.example",
+    "\\\\a.example",
+    "https://a.example",
+    "/\t/a.example",
+  ]) {
+    const { html } = linksMarkdown(`[a](${address}) [b](/a/-/commit/1)`);
+    t.equal(html.match(/<a /g)?.length, 1, address);
+    t.ok(html.includes(`${link}b</a>`), address);
+    t.notMatch(linkMarkdown("a", address).html, /href="(?!https:)/, address);
+  }
+  t.end();
 });
 
 t.test("no text becomes an element, an attribute or a link that is not allowed", async () => {

@@ -80,4 +80,12 @@ t.test("fields hold any text, and none is a formula", async (t) => {
   );
   for (const text of ["=1+1", "+1", "-1", "@a", "\t=1", "\r=1", "＝1"]) t.match(csvField(text), /^"?'/);
   t.equal(csvField("a\0b"), "a\ufffdb");
+  t.equal(csvField("\n=1"), `"'\n=1"`);
+  // Where cells are separated by semicolons, a quote that is not at the start of a cell protects nothing.
+  for (const text of ["a;=1", "a; =1", 'a;"=1"', "a;+1", "a;＝1", "1;2;@b"]) {
+    const cells = csvField(text).split(";");
+    t.equal(cells.filter((cell) => /^[" ]*[=+\-@＝]/.test(cell)).length, 0, text);
+    t.match(csvField(text), /^"[^]*'[^]*"$/, text);
+  }
+  t.equal(csvField("a-b=c+d@e"), "a-b=c+d@e");
 });
