@@ -85,7 +85,7 @@ async function createUser({ accounts }: Controlled, body: unknown): Promise<User
       isSiteAdmin: flagIn(body, "isSiteAdmin") ?? false,
       // Whoever may open the control socket is trusted to know whose address it is.
       ...(address === undefined ? {} : { email: { address, isVerified: true } }),
-      ...(password === undefined ? {} : { passwordHash: await accounts.passwords.hashed(password) }),
+      ...(password === undefined ? {} : { passwordHash: await accounts.passwords.hashed(password, "operator") }),
     },
     operator,
   );

@@ -11,7 +11,14 @@ export interface Answer {
 }
 
 /** The viewer: anonymous, a user by token, or a site admin acting as that user. */
-export type Asker = "anonymous" | "admin" | "ann" | "bob" | "admin as bob";
+export type Asker = NamedAsker | Session;
+
+type NamedAsker = "anonymous" | "admin" | "ann" | "bob" | "admin as bob";
+
+/** The headers of a browser in which a user is signed in. */
+export interface Session {
+  readonly cookie: string;
+}
 
 export const idOf = (kind: string, key: unknown): string =>
   Buffer.from(`${kind}:${JSON.stringify(key)}`).toString("base64");
@@ -19,24 +26,16 @@ export const idOf = (kind: string, key: unknown): string =>
 /** A daemon with the users admin, ann and bob; only admin is a site admin. */
 export class GraphqlSite {
   readonly daemon: DaemonProcess;
-  readonly #authorizations: Readonly<Record<Asker, string | undefined>>;
+  readonly #authorizations: Record<NamedAsker, string | undefined>;
 
-  private constructor(daemon: DaemonProcess, authorizations: Readonly<Record<Asker, string | undefined>>) {
+  private constructor(daemon: DaemonProcess, authorizations: Record<NamedAsker, string | undefined>) {
     this.daemon = daemon;
     this.#authorizations = authorizations;
   }
 
   static async start(test: Test, args: readonly string[] = []): Promise<GraphqlSite> {
     const daemon = await testDaemon(test, args);
-    const token = async (user: string, ...scopes: string[]): Promise<string> => {
-      const made = (await daemon.control("POST", "/.api/tokens", {
-        user,
-        scopes: ["user:all", ...scopes],
-        note: "",
-        expires: "90d",
-      })) as { readonly text: string };
-      return made.text;
-    };
+    const token = (user: string, ...scopes: string[]): Promise<string> => newToken(daemon, user, scopes);
     for (const name of ["ann", "bob"]) await daemon.control("POST", "/.api/users", { name });
     const [admin, sudo, ann, bob] = [
       await token("admin"),
@@ -55,7 +54,29 @@ export class GraphqlSite {
 
   /** The whole response. */
   async ask(asker: Asker, query: string, variables: Readonly<Record<string, unknown>> | null = null): Promise<Answer> {
-    return (await ask(this.daemon.url, query, variables, this.#authorizations[asker])) as Answer;
+    if (typeof asker === "string")
+      return (await ask(this.daemon.url, query, variables, this.#authorizations[asker])) as Answer;
+    const response = await fetch(`${this.daemon.url}/.api/graphql`, {
+      method: "POST",
+      headers: { ...asker, "x-requested-with": "Sourcegraph" },
+      body: JSON.stringify({ query, variables }),
+    });
+    return (await response.json()) as Answer;
+  }
+
+  /** Gives the user another token, because the first was deleted. */
+  async renewToken(name: "ann" | "bob"): Promise<void> {
+    this.#authorizations[name] = `token ${await newToken(this.daemon, name, [])}`;
+  }
+
+  /** Signs in as a browser does. */
+  async signIn(name: string, password: string): Promise<Session> {
+    const response = await fetch(`${this.daemon.url}/-/sign-in`, {
+      method: "POST",
+      body: JSON.stringify({ email: name, password }),
+    });
+    t.equal(response.status, 200, `${name} signs in`);
+    return { cookie: response.headers.get("set-cookie")?.split(";")[0] ?? "" };
   }
 
   /** The data of a response, which must have no errors. */
@@ -74,7 +95,7 @@ export class GraphqlSite {
     return (await this.ask(asker, query, variables)).errors?.[0]?.message ?? "";
   }
 
-  authorization(asker: Asker): string | undefined {
+  authorization(asker: NamedAsker): string | undefined {
     return this.#authorizations[asker];
   }
 
@@ -93,4 +114,9 @@ export class GraphqlSite {
       .split("\n")
       .map((line) => JSON.parse(line) as Record<string, unknown>);
   }
+}
+
+async function newToken(daemon: DaemonProcess, user: string, scopes: readonly string[]): Promise<string> {
+  const options = { user, scopes: ["user:all", ...scopes], note: "", expires: "90d" };
+  return ((await daemon.control("POST", "/.api/tokens", options)) as { readonly text: string }).text;
 }

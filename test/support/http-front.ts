@@ -32,6 +32,7 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
       tokens: { createRefreshable: refuse, refresh: refuse, revoke: refuse },
       user: () => undefined,
       refreshMs: 0,
+      familyMs: 0,
     },
     authenticator: { authenticate: () => ({ kind: "viewer", viewer: anonymous, watch: () => () => undefined }) },
     search: {

@@ -91,7 +91,10 @@ export class Accounts implements Belongings {
     this.accessTokens = new AccessTokens(tables, this.#changes, finder, this.lastUses, this.leases);
     this.emails = new Emails(tables, this.#changes, finder);
     this.sessions = new Sessions(tables, this.#changes, finder, this.leases);
-    this.passwords = new Passwords(tables, this.#changes, this.sessions, finder);
+    this.passwords = new Passwords(tables, this.#changes, finder, audit, {
+      sessions: this.sessions,
+      tokens: this.accessTokens,
+    });
     this.contexts = new OwnContexts(tables, this.#changes);
     const isOwner = (id: number): boolean => this.user(id) !== undefined || this.organisations.get(id) !== undefined;
     this.teams = new Teams(tables, this.#changes, this.#names);

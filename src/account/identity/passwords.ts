@@ -1,7 +1,11 @@
 import { timingSafeEqual } from "node:crypto";
 import { TrawlError } from "../../base/errors.js";
+import type { AccessTokens } from "./access-tokens.js";
 import type { User, UserFinder } from "./user.js";
-import { auditEntry, type Actor } from "../records/audit-log.js";
+import { monotonicMs } from "../../base/deadline.js";
+import { auditEntry, type Actor, type AuditLog } from "../records/audit-log.js";
+import { networkPrefix } from "../sign-in/network.js";
+import { limitOfGuesses, RateLimiter } from "../sign-in/rate-limiter.js";
 import type { TransactionQueue } from "../records/transaction-queue.js";
 import { PasswordHasher } from "./password-hasher.js";
 import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
@@ -31,12 +35,19 @@ export interface ResetLink {
   readonly expiresAt: string;
 }
 
+/** What users have besides passwords, some of which end with a password. */
+interface CredentialsOfUsers {
+  readonly sessions: Sessions;
+  readonly tokens: Pick<AccessTokens, "removingUser">;
+}
+
 const resetLifetimeMs = 24 * 3_600_000;
 
 /**
  * Passwords of users, and the links with which they set one. A new user has no password, and cannot sign in.
  *
- * Changing a password ends all sessions of the user. A link is created by a site admin, who passes it on; it is valid
+ * Changing a password ends all sessions of the user; a reset, after which nobody should act for the user who did before,
+ * ends access tokens too. A link is created by a site admin, who passes it on; it is valid
  * once, for a day, and until another one is created or a password is set.
  */
 export class Passwords {
@@ -46,14 +57,29 @@ export class Passwords {
   readonly #hasher = new PasswordHasher();
   readonly #table: RecordTable<StoredPassword>;
   readonly #resets: RecordTable<StoredReset>;
+  readonly #tokens: CredentialsOfUsers["tokens"];
+  readonly #audit: Pick<AuditLog, "recordSignInRefusal">;
+  /** Guesses of old passwords, by network and user. */
+  readonly #guesses = new RateLimiter(limitOfGuesses);
 
-  constructor(tables: RecordTables, changes: TransactionQueue, sessions: Sessions, users: UserFinder) {
+  constructor(
+    tables: RecordTables,
+    changes: TransactionQueue,
+    users: UserFinder,
+    audit: Pick<AuditLog, "recordSignInRefusal">,
+    { sessions, tokens }: CredentialsOfUsers,
+  ) {
+    this.#audit = audit;
+    this.#tokens = tokens;
     this.#changes = changes;
     this.#sessions = sessions;
     this.#users = users;
     this.#table = tables.add("password/", () => undefined);
     this.#resets = tables.add("reset/", () => undefined);
   }
+
+  /** Called with the id of a user whose password was changed or removed. */
+  onChanged: (userId: number) => void = () => undefined;
 
   has(userId: number): boolean {
     return this.#table.get(userId) !== undefined;
@@ -65,30 +91,49 @@ export class Passwords {
   }
 
   /** Whether it is the user's password. It takes as long for users without a password, and for unknown users. */
-  matches(userId: number | undefined, password: string, isKnown = false): Promise<boolean> {
-    return this.#hasher.matches(userId === undefined ? undefined : this.#table.get(userId)?.hash, password, isKnown);
+  matches(userId: number | undefined, password: string, client = "", isKnown = false): Promise<boolean> {
+    const kept = userId === undefined ? undefined : this.#table.get(userId)?.hash;
+    return this.#hasher.matches(kept, password, client, isKnown);
   }
 
-  /** The stored form of a password. Throws `bad-request` if it is too short or too long. */
-  async hashed(password: string): Promise<string> {
+  /**
+   * The stored form of a password. Throws `bad-request` if it is too short or too long. `client` is who waits for it:
+   * clients take turns.
+   */
+  async hashed(password: string, client: string): Promise<string> {
     checkPassword(password);
-    return this.#hasher.hash(password);
+    return this.#hasher.hash(password, client);
   }
 
   /** Sets the password of a user. */
   async set(userName: string, password: string, actor: Actor): Promise<void> {
     this.#users.require(userName);
-    const kept = await this.hashed(password);
+    const kept = await this.hashed(password, actor.from);
     await this.#commitNew(() => this.#users.require(userName), kept, actor);
   }
 
-  /** Changes the user's own password. Rejects with `forbidden` if the old one is wrong. */
+  /**
+   * Changes the user's own password. Rejects with `forbidden` if the old one is wrong, and with `too-many-requests` after
+   * several wrong ones: who has a session must not guess faster than who signs in.
+   */
   async change(userName: string, oldPassword: string, newPassword: string, actor: Actor): Promise<void> {
     const user = this.#users.require(userName);
     checkPassword(newPassword);
     const before = this.#table.get(user.id)?.hash;
-    if (!(await this.matches(user.id, oldPassword))) throw new TrawlError("forbidden", "wrong old password");
-    const kept = await this.hashed(newPassword);
+    const client = `${networkPrefix(actor.from)} user/${user.id}`;
+    const waitMs = this.#guesses.begin(client, monotonicMs());
+    const refuse = (reason: string): void => this.#audit.recordSignInRefusal(actor.from, { user: user.name, reason });
+    if (waitMs > 0) {
+      refuse("too many attempts to change the password");
+      const seconds = Math.ceil(waitMs / 1000);
+      throw new TrawlError("too-many-requests", `too many wrong passwords: try again in ${seconds} s`);
+    }
+    if (!(await this.matches(user.id, oldPassword, client))) {
+      refuse("wrong old password");
+      throw new TrawlError("forbidden", "wrong old password");
+    }
+    this.#guesses.forget(client);
+    const kept = await this.hashed(newPassword, client);
     await this.#commitNew(
       () => {
         if (this.#table.get(user.id)?.hash !== before)
@@ -108,13 +153,23 @@ export class Passwords {
     return this.#newReset(userName, () => [], actor);
   }
 
-  /** Removes the password, ends the user's sessions, and creates a link with which the user can set a new one. */
+  /**
+   * Removes the password, ends the user's sessions and access tokens, and creates a link with which the user can set a new
+   * one.
+   */
   randomize(userName: string, actor: Actor): Promise<ResetLink> {
     return this.#newReset(
       userName,
-      (user) => [...this.#withoutPassword(user), ...this.#sessions.removing(user)],
+      (user) => [
+        ...this.#withoutPassword(user),
+        ...this.#sessions.removing(user),
+        ...this.#tokens.removingUser(user.id),
+      ],
       actor,
-    );
+    ).then((link) => {
+      this.onChanged(this.#users.require(userName).id);
+      return link;
+    });
   }
 
   /** Sets the password with a link. Rejects with `forbidden` if the link is invalid, used or expired. */
@@ -122,8 +177,10 @@ export class Passwords {
     const codeHash = hashOfSecretText(code);
     const requireOwner = (): User => this.#requireOwner(userId, codeHash);
     const { name } = requireOwner();
-    const kept = await this.hashed(password);
-    return this.#commitNew(requireOwner, kept, { who: name, sudoBy: undefined, from });
+    const kept = await this.hashed(password, networkPrefix(from));
+    return this.#commitNew(requireOwner, kept, { who: name, sudoBy: undefined, from }, ({ id }) =>
+      this.#tokens.removingUser(id),
+    );
   }
 
   /** The writes that give the user a password that has already been hashed. */
@@ -136,17 +193,29 @@ export class Passwords {
     return [...this.#withoutPassword(user), ...this.#withoutReset(user)];
   }
 
-  #commitNew(requireUser: () => User, kept: string, actor: Actor): Promise<User> {
-    return this.#changes.commit(
+  async #commitNew(
+    requireUser: () => User,
+    kept: string,
+    actor: Actor,
+    moreSteps: (user: User) => readonly RecordWrite[] = () => [],
+  ): Promise<User> {
+    const changed = await this.#changes.commit(
       () => {
         const user = requireUser();
         return {
-          steps: [...this.adding(user, kept), ...this.#withoutReset(user), ...this.#sessions.removing(user)],
+          steps: [
+            ...this.adding(user, kept),
+            ...this.#withoutReset(user),
+            ...this.#sessions.removing(user),
+            ...moreSteps(user),
+          ],
           result: user,
         };
       },
       (user) => auditEntry("password-changed", actor, { user: user.name }),
     );
+    this.onChanged(changed.id);
+    return changed;
   }
 
   async #newReset(

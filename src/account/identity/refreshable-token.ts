@@ -1,4 +1,4 @@
-import { hashOfSecretText } from "./secret-text.js";
+import { hashOfSecretText, newSecretText } from "./secret-text.js";
 import { hashOfToken } from "./token-text.js";
 import type { AccessToken } from "./user.js";
 
@@ -9,14 +9,21 @@ export interface StoredToken extends Omit<AccessToken, "lastUsedAt"> {
   readonly refresh?: Refresh;
 }
 
-/** The other text of such a token, with which its text is replaced; both are replaced together. */
+/**
+ * The other text of such a token, with which its text is replaced; both are replaced together. The first half of the text
+ * is the same for all that follow one another, the family: so any earlier one is recognized.
+ */
 interface Refresh {
   readonly hash: string;
+  /** Of the first half. Absent in records of older programs, whose texts have no halves. */
+  readonly family?: string;
   /** "" before the first replacement. */
   readonly previousHash: string;
   /** RFC 3339. */
   readonly replacedAt: string;
   readonly expiresAt: string;
+  /** RFC 3339: when the family ends, however often it was refreshed. Absent in records of older programs. */
+  readonly endsAt?: string;
 }
 
 /** The texts of a token that a program refreshes. */
@@ -26,10 +33,11 @@ export interface RefreshableTexts {
   readonly refreshText: string;
 }
 
-/** How long such a text can be used, and how long it can be replaced. */
+/** How long such a text can be used, how long it can be replaced, and how long after the first one that can go on. */
 export interface RefreshLifetimes {
   readonly lifetimeMs: number;
   readonly refreshMs: number;
+  readonly familyMs: number;
 }
 
 /**
@@ -38,12 +46,35 @@ export interface RefreshLifetimes {
  */
 const sameTimeMs = 60_000;
 
-export function newRefresh(refreshText: string, previousHash: string, nowMs: number, refreshMs: number): Refresh {
+const separator = ".";
+
+/** A new text of the family of an earlier one, or of a new family. */
+export function newRefreshText(earlier = ""): string {
+  const family = earlier.includes(separator) ? earlier.slice(0, earlier.indexOf(separator)) : newSecretText();
+  return `${family}${separator}${newSecretText()}`;
+}
+
+/** The hash by which the family of a text is found; undefined for a text without halves. */
+export function familyHash(refreshText: string): string | undefined {
+  const at = refreshText.indexOf(separator);
+  return at < 0 ? undefined : hashOfSecretText(refreshText.slice(0, at));
+}
+
+export function newRefresh(
+  refreshText: string,
+  previousHash: string,
+  nowMs: number,
+  refreshMs: number,
+  endsAt: string,
+): Refresh {
+  const family = familyHash(refreshText);
   return {
     hash: hashOfSecretText(refreshText),
+    ...(family === undefined ? {} : { family }),
     previousHash,
     replacedAt: new Date(nowMs).toISOString(),
-    expiresAt: new Date(nowMs + refreshMs).toISOString(),
+    expiresAt: new Date(Math.min(nowMs + refreshMs, Date.parse(endsAt))).toISOString(),
+    endsAt,
   };
 }
 
@@ -52,25 +83,29 @@ export function refreshed(
   before: StoredToken | undefined,
   given: string,
   { text, refreshText }: { readonly text: string; readonly refreshText: string },
-  { lifetimeMs, refreshMs }: RefreshLifetimes,
+  { lifetimeMs, refreshMs, familyMs }: RefreshLifetimes,
 ): StoredToken | undefined {
   const nowMs = new Date().getTime();
   if (before?.refresh?.hash !== given || Date.parse(before.refresh.expiresAt) <= nowMs) return undefined;
+  const endsAt = before.refresh.endsAt ?? new Date(nowMs + familyMs).toISOString();
   return {
     ...before,
-    expiresAt: new Date(nowMs + lifetimeMs).toISOString(),
+    expiresAt: new Date(Math.min(nowMs + lifetimeMs, Date.parse(endsAt))).toISOString(),
     hash: hashOfToken(text) ?? "",
-    refresh: newRefresh(refreshText, given, nowMs, refreshMs),
+    refresh: newRefresh(refreshText, given, nowMs, refreshMs, endsAt),
   };
 }
 
+/** The hashes by which the token is found from such a text. */
 export function refreshHashes(token: StoredToken | undefined): readonly string[] {
-  const { hash = "", previousHash = "" } = token?.refresh ?? {};
-  return [hash, previousHash].filter((one) => one !== "");
+  const { hash = "", previousHash = "", family } = token?.refresh ?? {};
+  return [...(family === undefined ? [hash] : [family]), previousHash].filter((one) => one !== "");
 }
 
+/** Whether a text of the family that is not the current one was used, and not just by a second process of the program. */
 export function isReplayed({ refresh }: StoredToken, given: string, nowMs: number): boolean {
-  return refresh?.previousHash === given && nowMs - Date.parse(refresh.replacedAt) > sameTimeMs;
+  if (refresh === undefined || refresh.hash === given) return false;
+  return refresh.previousHash !== given || nowMs - Date.parse(refresh.replacedAt) > sameTimeMs;
 }
 
 /** When it can neither be used nor be refreshed. */

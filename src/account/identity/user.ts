@@ -47,6 +47,8 @@ export interface AccessToken {
   readonly expiresAt: string;
   /** RFC 3339; "" before the first use. */
   readonly lastUsedAt: string;
+  /** Id of the token with which this one was created: it ends with that one. */
+  readonly madeBy?: number;
 }
 
 /** The properties of a new token. */
@@ -55,4 +57,9 @@ export interface TokenRequest {
   readonly note: string;
   /** Undefined if it never expires. */
   readonly lifetimeMs: number | undefined;
+  /**
+   * The token that authenticates the request; absent if another credential does. With `mayShorten`, the new token is
+   * valid for no longer than that one, otherwise a longer lifetime is refused.
+   */
+  readonly maker?: { readonly id: number; readonly mayShorten: boolean };
 }

@@ -92,6 +92,12 @@ export class DeviceGrants {
     return true;
   }
 
+  /** Withdraws what the user has approved and no program was told yet, because the user's password has changed. */
+  withdraw(userId: number): void {
+    for (const grant of this.#grants.values())
+      if (grant.decision?.kind === "approved" && grant.decision.userId === userId) grant.decision = { kind: "denied" };
+  }
+
   /** A decision is told once. */
   poll(deviceCode: string, nowMs: number): PollOutcome {
     this.#removeExpired(nowMs);

@@ -19,6 +19,14 @@ export interface RateLimitPolicy {
   readonly periodMs: number;
 }
 
+/** Guesses of the password of one user from one network: 70 per hour. */
+export const limitOfGuesses: RateLimitPolicy = {
+  freeCount: 5,
+  firstWaitMs: 5000,
+  longestWaitMs: 60_000,
+  periodMs: 3_600_000,
+};
+
 /** Allows this many attempts per period; after the last of them, the next must wait for a period. */
 export function attemptsIn(periodMs: number, count: number): RateLimitPolicy {
   return { freeCount: count, firstWaitMs: periodMs, longestWaitMs: periodMs, periodMs };

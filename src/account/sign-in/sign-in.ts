@@ -3,7 +3,7 @@ import { monotonicMs } from "../../base/deadline.js";
 import { TrawlError } from "../../base/errors.js";
 import type { Accounts } from "../identity/accounts.js";
 import type { NewUser, User } from "../identity/user.js";
-import { RateLimiter, type RateLimitPolicy } from "./rate-limiter.js";
+import { limitOfGuesses, RateLimiter, type RateLimitPolicy } from "./rate-limiter.js";
 import { auditEntry, type AuditLog, type Actor } from "../records/audit-log.js";
 import { networkPrefix } from "./network.js";
 
@@ -36,9 +36,6 @@ const nameCharsMax = 320;
 
 const hourMs = 3_600_000;
 
-/** For one name from one network: 70 guesses per hour. */
-const limitOfPair: RateLimitPolicy = { freeCount: 5, firstWaitMs: 5000, longestWaitMs: 60_000, periodMs: hourMs };
-
 /** For all names from one network, which may be a proxy with many users: so the wait stays short. */
 const limitOfNetwork: RateLimitPolicy = { freeCount: 50, firstWaitMs: 100, longestWaitMs: 2000, periodMs: hourMs };
 
@@ -66,7 +63,7 @@ export class SignIn {
   readonly #audit: AuditLog;
   readonly #settings: SignInSettings;
   readonly #now: () => number;
-  readonly #ofPair = new RateLimiter(limitOfPair);
+  readonly #ofPair = new RateLimiter(limitOfGuesses);
   readonly #ofNetwork = new RateLimiter(limitOfNetwork);
   readonly #ofSignUp = new RateLimiter(limitOfSignUp);
   readonly #knownPairs = new BoundedMap<string, true>(knownPairsMax, () => 1);
@@ -97,7 +94,9 @@ export class SignIn {
     }
     const { passwords } = this.#accounts;
     const stamp = user === undefined ? undefined : passwords.stamp(user.id);
-    const isRight = await this.#counted(network, () => passwords.matches(user?.id, password, isKnown));
+    const isRight = await this.#counted(network, () =>
+      passwords.matches(user?.id, password, isKnown ? pair : network, isKnown),
+    );
     if (user === undefined || !isRight) {
       this.#audit.recordSignInRefusal(from, {
         user: user?.name,
@@ -162,7 +161,7 @@ export class SignIn {
       name,
       displayName: "",
       isSiteAdmin: false,
-      passwordHash: await this.#accounts.passwords.hashed(password),
+      passwordHash: await this.#accounts.passwords.hashed(password, networkPrefix(from)),
     };
     const user = await create(email === "" ? given : { ...given, email: { address: email, isVerified: false } }, {
       who: name,

@@ -79,6 +79,9 @@ function signInRoutes(
     accessTokens: options.auth.accessTokens,
     allowsSudoToSiteAdmins: options.auth.allowSudoToSiteAdmins,
   };
+  const devices = new DeviceGrants();
+  accounts.passwords.onChanged = (userId) => devices.withdraw(userId);
+  const tokenMs = tokenLifetimes.lifetimeMs(undefined) ?? Infinity;
   return {
     authenticator: new Authenticator(accounts, access, origins, audit),
     origins,
@@ -89,10 +92,11 @@ function signInRoutes(
     }),
     oauth: {
       policy: options.auth.accessTokens,
-      devices: new DeviceGrants(),
+      devices,
       tokens: accounts.accessTokens,
       user: (id) => accounts.user(id),
-      refreshMs: Math.min(refreshDaysMax * dayMs, tokenLifetimes.lifetimeMs(undefined) ?? Infinity),
+      refreshMs: Math.min(refreshDaysMax * dayMs, tokenMs),
+      familyMs: tokenMs,
     },
     cookies: { areSecure: options.externalUrl.startsWith("https:"), lifetimeMs: sessionLifetimeMs },
     isNameTaken: (name) => accounts.isNameTaken(name) || isReader(catalog, name),

@@ -1,4 +1,4 @@
-import type { AccessToken } from "../../account/identity/user.js";
+import type { AccessToken, TokenRequest } from "../../account/identity/user.js";
 import type { Actor } from "../../account/records/audit-log.js";
 import { checkScopes } from "../../account/identity/validation.js";
 import { TrawlError } from "../../base/errors.js";
@@ -23,7 +23,7 @@ export const tokenMutations: Pick<ResolversOf<"Mutation">, "createAccessToken" |
     const { name } = requireUser(id, context);
     const { token, text } = await context.services.accounts.accessTokens.create(
       name,
-      { scopes, note, lifetimeMs: lifetimeMs(durationSeconds, context) },
+      { scopes, note, ...madeWith(durationSeconds, context) },
       actor,
     );
     return { id: globalId("AccessToken", token.id), token: text };
@@ -86,6 +86,18 @@ function requireScopes(scopes: readonly string[], { viewer: { credential, isSite
     "forbidden",
     `this request's access token has no scope ${JSON.stringify(wider)}, so it cannot create a token with that scope; sign in, or send a token that has it`,
   );
+}
+
+/** The lifetime, and the token of the request, with which the new token ends. Only a lifetime that is asked for is refused. */
+function madeWith(
+  seconds: number | null | undefined,
+  context: RequestContext,
+): Pick<TokenRequest, "lifetimeMs" | "maker"> {
+  const { credential } = context.viewer;
+  return {
+    lifetimeMs: lifetimeMs(seconds, context),
+    ...(credential?.kind === "token" ? { maker: { id: credential.id, mayShorten: typeof seconds !== "number" } } : {}),
+  };
 }
 
 /**

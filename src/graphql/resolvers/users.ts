@@ -215,12 +215,12 @@ export const userMutations: Pick<
     return nothing;
   },
   updatePassword: async (_, { oldPassword, newPassword }, context) => {
-    const { actor } = context;
+    const { actor } = requireSession(context);
     await context.services.accounts.passwords.change(actor.who, oldPassword, newPassword, actor);
     return nothing;
   },
   createPassword: async (_, { newPassword }, context) => {
-    const { id, actor } = context.author;
+    const { id, actor } = requireSession(context).author;
     const { passwords } = context.services.accounts;
     if (passwords.has(id))
       throw new TrawlError("conflict", "there is already a password; change it with updatePassword");
@@ -229,6 +229,7 @@ export const userMutations: Pick<
   },
   randomizeUserPassword: async (_, { user: id }, context) => {
     const actor = context.requireSiteAdmin();
+    requireSession(context);
     const { accounts, externalUrl } = context.services;
     const { path } = await accounts.passwords.randomize(requireUser(id, context).name, actor);
     return { resetPasswordURL: externalUrl() + path, emailSent: false };
@@ -236,6 +237,13 @@ export const userMutations: Pick<
   invalidateSessionsByID: (_, { userID }, context) => endSessions([userID], context),
   invalidateSessionsByIDs: (_, { userIDs }, context) => endSessions(userIDs, context),
 };
+
+/** A token, which may be stolen or about to expire, changes no password: the change would outlast it. */
+function requireSession(context: RequestContext): RequestContext {
+  if (context.viewer.credential?.kind === "token")
+    throw new TrawlError("forbidden", "a password cannot be changed with an access token: sign in with a browser");
+  return context;
+}
 
 function wantedUsers(
   { query, activePeriod, inactiveSince }: Omit<ObjectTypes["Query"]["users"]["args"], "first" | "after">,

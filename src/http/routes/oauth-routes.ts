@@ -26,7 +26,9 @@ export interface OAuthServices {
     readonly tokens: Pick<AccessTokens, "createRefreshable" | "refresh" | "revoke">;
     readonly user: (id: number) => User | undefined;
     /** The longest time for which a token may be refreshed. */
+    /** How long after its last use such a token can be refreshed, and after it was authorized. */
     readonly refreshMs: number;
+    readonly familyMs: number;
   };
 }
 
@@ -138,8 +140,8 @@ async function issueToken(form: URLSearchParams, request: HttpRequest, services:
     case deviceGrant:
       return answerPoll(form.get("device_code") ?? "", note, request, services);
     case "refresh_token": {
-      const { tokens, refreshMs } = services.oauth;
-      const lifetimes: RefreshLifetimes = { lifetimeMs: tokenLifetimeMs, refreshMs };
+      const { tokens, refreshMs, familyMs } = services.oauth;
+      const lifetimes: RefreshLifetimes = { lifetimeMs: tokenLifetimeMs, refreshMs, familyMs };
       const texts = await tokens.refresh(form.get("refresh_token") ?? "", lifetimes, request.remoteAddress);
       if (texts === undefined)
         throw new OAuthError("invalid_grant", "the refresh token is unknown, used, expired or revoked: sign in again");
@@ -165,7 +167,7 @@ async function answerPoll(deviceCode: string, note: string, { remoteAddress }: H
       const user = oauth.user(outcome.userId);
       if (user === undefined) throw new OAuthError("access_denied", "the account no longer exists");
       const actor = { who: user.name, sudoBy: undefined, from: remoteAddress };
-      const lifetimes = { lifetimeMs: tokenLifetimeMs, refreshMs: oauth.refreshMs };
+      const lifetimes = { lifetimeMs: tokenLifetimeMs, refreshMs: oauth.refreshMs, familyMs: oauth.familyMs };
       return shownTexts(await oauth.tokens.createRefreshable(user.name, note, lifetimes, actor));
     }
   }

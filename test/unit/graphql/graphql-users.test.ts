@@ -2,6 +2,7 @@
 import t from "tap";
 import { GraphqlSite, idOf, type Asker } from "../../support/graphql-site.js";
 import { ask } from "../../support/graphql.js";
+import { until } from "../../support/waiting.js";
 
 const [notAuthenticated, notAdmin, notSelf] = [
   "not authenticated",
@@ -290,22 +291,46 @@ t.test("users", async (t) => {
     const change =
       "mutation ($o: String!, $n: String!) { updatePassword(oldPassword: $o, newPassword: $n) { alwaysNil } }";
     const create = "mutation ($n: String!) { createPassword(newPassword: $n) { alwaysNil } }";
-    t.match(await site.refusal("bob", create, { n: "short" }), /too short/);
-    await site.data("bob", create, { n: "correct horse battery" });
-    t.match(await site.refusal("bob", create, { n: "another long password" }), /already a password/);
-    t.match(await site.refusal("bob", change, { o: "wrong", n: "another long password" }), /wrong old password/);
-    await site.data("bob", change, { o: "correct horse battery", n: "another long password" });
-    const randomized = await site.data(
-      "admin",
-      "mutation ($u: ID!) { randomizeUserPassword(user: $u) { resetPasswordURL emailSent } }",
-      { u: bobId },
+    const randomize = "mutation ($u: ID!) { randomizeUserPassword(user: $u) { resetPasswordURL emailSent } }";
+    const byToken = /cannot be changed with an access token: sign in/;
+    for (const asker of ["bob", "admin as bob"] as const) {
+      t.match(await site.refusal(asker, create, { n: "correct horse battery" }), byToken, asker);
+      t.match(await site.refusal(asker, change, { o: "correct horse", n: "correct horse battery" }), byToken, asker);
+    }
+    t.match(await site.refusal("admin", randomize, { u: bobId }), byToken);
+    const [first, second, third] = ["correct horse battery", "another long password", "a third long password"];
+    await site.daemon.control("POST", "/.api/users/bob/password", { password: first });
+    await site.daemon.control("POST", "/.api/users/admin/password", { password: first });
+    const bob = await site.signIn("bob", first);
+    t.match(await site.refusal(bob, create, { n: second }), /already a password/);
+    t.match(await site.refusal(bob, change, { o: first, n: "short" }), /too short/);
+    // As aliases of one request, guesses are counted one by one.
+    const guesses = Array.from(
+      { length: 8 },
+      (_, i) => `g${i}: updatePassword(oldPassword: "wrong", newPassword: $n) { alwaysNil }`,
     );
+    const { errors = [] } = await site.ask(bob, `mutation ($n: String!) { ${guesses.join(" ")} }`, { n: second });
+    t.same(
+      errors.map(({ message }) => message.replace(/\d+ s/, "N s")),
+      [
+        ...Array<string>(5).fill("wrong old password"),
+        ...Array<string>(3).fill("too many wrong passwords: try again in N s"),
+      ],
+    );
+    t.match(await site.refusal(bob, change, { o: first, n: second }), /too many/, "nor the right one");
+    await until("the refusals are recorded", () =>
+      site.audited.some(({ event, user }) => event === "sign-in-refused" && user === "bob"),
+    );
+    const admin = await site.signIn("admin", first);
+    await site.data(admin, change, { o: first, n: third });
+    t.match((await site.ask(admin, "{ currentUser { username } }")).data, { currentUser: null }, "sessions end");
+    const randomized = await site.data(await site.signIn("admin", third), randomize, { u: bobId });
     t.match(randomized, { randomizeUserPassword: { resetPasswordURL: /code=[0-9a-f]{64}/, emailSent: false } });
-    t.match(
-      await site.refusal("bob", change, { o: "another long password", n: "correct horse battery" }),
-      /./,
-      "it is gone",
-    );
+    const { status } = await fetch(`${site.daemon.url}/.api/search/stream?q=x`, {
+      headers: { authorization: site.authorization("bob")! },
+    });
+    t.equal(status, 401, "access tokens end with a reset");
+    await site.renewToken("bob");
     await site.data("bob", "mutation ($u: ID!) { invalidateSessionsByID(userID: $u) { alwaysNil } }", { u: bobId });
     t.match(site.audited.slice(-1), [{ event: "sessions-ended", who: "bob", user: "bob" }]);
     t.notMatch(JSON.stringify(site.audited), /correct horse|long password/);
@@ -360,6 +385,45 @@ t.test("users", async (t) => {
       `must be authenticated as user with id ${numberOf(bobId)}`,
       "no site admin becomes bob so",
     );
+
+    // What a token creates ends with it, and not later.
+    const [parent, bySudo] = [await make("bob", bobId, { d: 3600 }), await make("admin as bob", bobId)];
+    const byToken = async (
+      text: string,
+      variables: object,
+    ): Promise<{ token?: string; expiresAt?: string; error?: string }> => {
+      const given = { u: bobId, s: ["user:all"], n: "made by a token", ...variables };
+      const answer = (await ask(site.daemon.url, create, given, `token ${text}`)) as {
+        data?: { createAccessToken: { id: string; token: string } | null };
+        errors?: { message: string }[];
+      };
+      return { token: answer.data?.createAccessToken?.token, error: answer.errors?.[0]?.message };
+    };
+    const isValid = async (text: string | undefined): Promise<boolean> =>
+      (await fetch(`${site.daemon.url}/.api/search/stream?q=x&token=${text}`)).status === 200;
+    t.match((await byToken(parent.token, { d: 7200 })).error, /cannot create one that is valid for longer than itself/);
+    const child = await byToken(parent.token, {});
+    const grandchild = await byToken(child.token!, { d: 60 });
+    t.same([await isValid(child.token), await isValid(grandchild.token)], [true, true]);
+    const [shown] = (
+      await site.data<{ currentUser: { accessTokens: { nodes: { note: string; expiresAt: string }[] } } }>("bob", own)
+    ).currentUser.accessTokens.nodes.filter(({ note }) => note === "made by a token");
+    t.ok(Date.parse(shown!.expiresAt) <= Date.now() + 3_600_000, "by default, no longer either");
+    await site.data("bob", "mutation ($t: String!) { deleteAccessToken(byToken: $t) { alwaysNil } }", {
+      t: parent.token,
+    });
+    t.same([await isValid(child.token), await isValid(grandchild.token)], [false, false]);
+    let last: string | undefined = bySudo.token;
+    let depth = 0;
+    for (; last !== undefined && depth < 20; depth++) last = (await byToken(last, {})).token;
+    t.ok(depth < 20, "a chain has an end");
+    t.equal(await isValid(bySudo.token), true);
+    await site.daemon.control("POST", "/.api/users", { name: "boss" });
+    await site.daemon.control("POST", "/.api/users/boss", { isSiteAdmin: true });
+    await site.daemon.control("POST", "/.api/users/admin", { isSiteAdmin: false });
+    t.equal(await isValid(bySudo.token), false, "made by a site admin who is none any more");
+    await site.daemon.control("POST", "/.api/users/admin", { isSiteAdmin: true });
+    await site.data("bob", "mutation ($t: ID!) { deleteAccessToken(byID: $t) { alwaysNil } }", { t: bySudo.id });
 
     const tokensOfAnn = '{ user(username: "ann") { accessTokens { totalCount } } }';
     t.equal(await site.refusal("bob", tokensOfAnn), notSelf);

@@ -258,7 +258,7 @@ t.test("a replaced text that is used later ends the token", async (t) => {
   const startMs = Date.parse("2026-01-01T00:00:00Z");
   clock.set(startMs);
   await site.user("ann", false);
-  const times = { lifetimeMs: 3_600_000, refreshMs: 86_400_000 };
+  const times = { lifetimeMs: 3_600_000, refreshMs: 86_400_000, familyMs: 3 * 86_400_000 };
   const actor = { who: "ann", sudoBy: undefined, from: "test" };
   const made = await site.accounts.accessTokens.createRefreshable("ann", "src", times, actor);
   const { accessTokens } = site.accounts;
@@ -277,4 +277,25 @@ t.test("a replaced text that is used later ends the token", async (t) => {
   clock.set(startMs + 40 * 86_400_000);
   t.equal(await accessTokens.refresh(last.refreshText, times, "test"), undefined, "not used for a day");
   t.equal(JSON.stringify(accessTokens.list()).includes("refresh"), false, "hashes are not shown");
+
+  for (const back of [2, 3, 5]) {
+    const texts = [(await accessTokens.createRefreshable("ann", "src", times, actor)).refreshText];
+    for (let i = 0; i < 5; i++) texts.push((await accessTokens.refresh(texts.at(-1)!, times, "test"))!.refreshText);
+    t.equal(new Set(texts).size, 6);
+    t.equal(await accessTokens.refresh(texts.at(-1 - back)!, times, "thief"), undefined);
+    t.equal(
+      await accessTokens.refresh(texts.at(-1)!, times, "test"),
+      undefined,
+      `a text ${back} before ended the family`,
+    );
+  }
+  let { token, refreshText } = await accessTokens.createRefreshable("ann", "src", times, actor);
+  const atMs = startMs + 40 * 86_400_000;
+  for (let hours = 20; hours < 72; hours += 20) {
+    clock.set(atMs + hours * 3_600_000);
+    ({ token, refreshText } = (await accessTokens.refresh(refreshText, times, "test"))!);
+    t.ok(Date.parse(token.expiresAt) <= atMs + times.familyMs);
+  }
+  clock.set(atMs + times.familyMs);
+  t.equal(await accessTokens.refresh(refreshText, times, "test"), undefined, "however often it is refreshed");
 });
