@@ -39,9 +39,11 @@ export function addConnection(program: Command): void {
     });
 }
 
-function printStatus({ name, kind, url, repositoryCount, lastListed, error }: ConnectionStatus): string {
+function printStatus(status: ConnectionStatus): string {
+  const { name, kind, url, repositoryCount, missingCount, lastListed, error } = status;
   const listed = lastListed === "" ? "not listed yet" : `listed ${lastListed}`;
   const fields = [name, kind, url, `${repositoryCount} repositories`, listed];
+  if (missingCount > 0) fields.push(`${missingCount} no longer listed`);
   if (error !== "") fields.push(`error: ${error}`);
   return visible(fields.join("  "));
 }

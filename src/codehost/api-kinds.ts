@@ -1,3 +1,4 @@
+import { isObject } from "../base/is-object.js";
 import type { ListedRepository } from "./connection.js";
 
 /** An item of a page, as the host sends it. */
@@ -5,10 +6,12 @@ export type HostItem = Readonly<Record<string, unknown>>;
 
 /** What differs between the interfaces of code hosts. */
 export interface ApiKind {
-  /** Of the API, below the URL of the host. */
-  readonly base: string;
+  /** Where the API of the host at a URL is; ends with a slash. The URL of the API itself is accepted, too. */
+  apiUrl(url: URL): URL;
   readonly pageSize: number;
   readonly pageSizeName: string;
+  /** Asks for an order in which what is added comes last. */
+  readonly order: Readonly<Record<string, string>>;
   headers(token: string): Readonly<Record<string, string>>;
   /** The paths to try for an owner, which is an organisation or a user: the next one if the host knows no such one. */
   ownerPaths(owner: string): readonly string[];
@@ -21,8 +24,6 @@ const text = (value: unknown): string => (typeof value === "string" ? value : ""
 const integer = (value: unknown): number => (Number.isSafeInteger(value) ? (value as number) : 0);
 const texts = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((one) => text(one) !== "") : [];
-
-const isObject = (value: unknown): value is HostItem => typeof value === "object" && value !== null;
 
 /**
  * A repository is public only if every field that can say otherwise says so: what a host leaves out, and what it writes in
@@ -82,11 +83,23 @@ function readLabItem(item: HostItem): ListedRepository {
 
 const escapeName = encodeURIComponent;
 
+function below(url: URL, path: string): URL {
+  const base = new URL(url.pathname.endsWith("/") ? url : `${url.href}/`);
+  return base.pathname.endsWith(`/${path}`) ? base : new URL(path, base);
+}
+
+/** The API of github.com has a host of its own; other GitHub hosts are configured with the URL of theirs. */
+function githubApi(url: URL): URL {
+  const isSite = /^(?:www\.)?github\.com$/.test(url.hostname) && url.pathname === "/";
+  return isSite ? new URL("https://api.github.com/") : below(url, "");
+}
+
 export const apiKinds: Readonly<Record<"github" | "gitlab" | "gitea", ApiKind>> = {
   github: {
-    base: "",
+    apiUrl: githubApi,
     pageSize: 100,
     pageSizeName: "per_page",
+    order: { sort: "created", direction: "asc" },
     headers: (token) => ({
       Accept: "application/vnd.github+json",
       "X-GitHub-Api-Version": "2022-11-28",
@@ -97,9 +110,10 @@ export const apiKinds: Readonly<Record<"github" | "gitlab" | "gitea", ApiKind>> 
     read: (item) => readHubItem(item, isPublicOnGithub(item)),
   },
   gitlab: {
-    base: "api/v4/",
+    apiUrl: (url) => below(url, "api/v4/"),
     pageSize: 100,
     pageSizeName: "per_page",
+    order: { order_by: "id", sort: "asc" },
     headers: (token) => ({ Accept: "application/json", ...(token === "" ? {} : { "PRIVATE-TOKEN": token }) }),
     ownerPaths: (owner) => [
       `groups/${escapeName(owner)}/projects?include_subgroups=true&with_shared=false`,
@@ -109,9 +123,10 @@ export const apiKinds: Readonly<Record<"github" | "gitlab" | "gitea", ApiKind>> 
     read: readLabItem,
   },
   gitea: {
-    base: "api/v1/",
+    apiUrl: (url) => below(url, "api/v1/"),
     pageSize: 50,
     pageSizeName: "limit",
+    order: {},
     headers: (token) => ({ Accept: "application/json", ...(token === "" ? {} : { Authorization: `token ${token}` }) }),
     ownerPaths: (owner) => [`orgs/${escapeName(owner)}/repos`, `users/${escapeName(owner)}/repos`],
     ownPath: "user/repos",

@@ -1,21 +1,51 @@
 import { errorMessage, TrawlError } from "../base/errors.js";
+import { isObject } from "../base/is-object.js";
 import { type ApiKind, apiKinds, type HostItem } from "./api-kinds.js";
-import type { ConnectionConfig, ListedRepository } from "./connection.js";
+import type { ConnectionConfig, ListedRepository, Listing } from "./connection.js";
 import { type HostResponse, readUrl } from "./host-request.js";
 
-/** Lists the repositories of a host through its API, page by page. Throws if any page cannot be read. */
+/** A list that changes while its pages are read is read again, so many times in all. */
+const readsMax = 3;
+
+/** A host may leave out what the token may not see after it has cut the list into pages, up to so many whole pages. */
+const emptyPagesMax = 20;
+
+/**
+ * Lists the repositories of a host through its API, page by page. Throws if any page cannot be read.
+ *
+ * A page that is shorter than requested is not the last one: hosts cap pages. The pages end where the header `Link` has no
+ * next one or, without that header, with a page that has nothing new. If the host tells a total, and it changes while pages
+ * are read, a repository may have moved to a page that was read already, and all are read again. With fewer repositories
+ * than the total, the list is not whole.
+ */
 export async function listHost(
   config: ConnectionConfig & { readonly kind: "github" | "gitlab" | "gitea" },
   token: string,
   signal: AbortSignal,
-): Promise<readonly ListedRepository[]> {
+): Promise<Listing> {
   const kind = apiKinds[config.kind];
   const reader = new PageReader(config, kind, token, signal);
   const listed = new Map<string, ListedRepository>();
+  const problems: string[] = [];
   const owners = config.owners.length === 0 ? [[kind.ownPath]] : config.owners.map((owner) => kind.ownerPaths(owner));
-  for (const paths of owners)
-    for (const repository of await reader.readFirst(paths)) listed.set(repository.name, repository);
-  return [...listed.values()];
+  for (const paths of owners) {
+    const { items, problem } = await reader.readFirst(paths);
+    for (const item of items) {
+      const repository = kind.read(item);
+      listed.set(repository.name, repository);
+    }
+    if (problem !== "") problems.push(problem);
+  }
+  return { repositories: [...listed.values()], problems, mayHave: () => problems.length > 0 };
+}
+
+/** The repositories of one owner. */
+interface Pages {
+  readonly items: readonly HostItem[];
+  /** Why it may lack some; "" if it does not. */
+  readonly problem: string;
+  /** Whether the pages belong to the same state of the list. */
+  readonly isSteady: boolean;
 }
 
 class PageReader {
@@ -23,6 +53,7 @@ class PageReader {
   readonly #kind: ApiKind;
   readonly #token: string;
   readonly #signal: AbortSignal;
+  /** Of the owners that have been read. */
   #count = 0;
 
   constructor(config: ConnectionConfig, kind: ApiKind, token: string, signal: AbortSignal) {
@@ -33,34 +64,102 @@ class PageReader {
   }
 
   /** All pages of the first path that the host knows. */
-  async readFirst([path = "", ...others]: readonly string[]): Promise<readonly ListedRepository[]> {
+  async readFirst([path = "", ...others]: readonly string[]): Promise<Pages> {
     try {
-      return await this.#readAll(path);
+      return await this.#readSteady(path);
     } catch (error) {
-      if (others.length === 0 || !(error instanceof TrawlError) || error.code !== "not-found") throw error;
+      if (!(error instanceof TrawlError) || error.code !== "not-found") throw this.#withHint(error);
+      if (others.length === 0) throw this.#withHint(error);
       return await this.readFirst(others);
     }
   }
 
-  async #readAll(path: string): Promise<readonly ListedRepository[]> {
-    const { pageSize, pageSizeName, base } = this.#kind;
-    const url = new URL(base + path, this.#config.url.endsWith("/") ? this.#config.url : `${this.#config.url}/`);
-    url.searchParams.set(pageSizeName, String(pageSize));
-    const listed: ListedRepository[] = [];
+  /** The site of GitHub Enterprise Server answers with pages for people, or leads to them. */
+  #withHint(error: unknown): unknown {
+    const { hostname, pathname, origin } = new URL(this.#config.url);
+    const mayBeSite = this.#config.kind === "github" && pathname === "/" && !hostname.startsWith("api.");
+    const isAnswer =
+      error instanceof TrawlError && /answered 404|sent no JSON|sent no list|redirects to/.test(error.message);
+    if (!mayBeSite || !isAnswer || hostname === "github.com") return error;
+    return new TrawlError(error.code, `${error.message}; if this is GitHub Enterprise Server, use ${origin}/api/v3`);
+  }
+
+  async #readSteady(path: string): Promise<Pages> {
+    for (let attempt = 1; ; attempt++) {
+      const pages = await this.#readAll(path);
+      if (!pages.isSteady && attempt < readsMax) continue;
+      this.#count += pages.items.length;
+      return pages;
+    }
+  }
+
+  async #readAll(path: string): Promise<Pages> {
+    const url = new URL(path, this.#kind.apiUrl(new URL(this.#config.url)));
+    url.searchParams.set(this.#kind.pageSizeName, String(this.#kind.pageSize));
+    for (const [name, value] of Object.entries(this.#kind.order)) url.searchParams.set(name, value);
+    const found = new FoundItems();
+    const totals: (number | undefined)[] = [];
+    let emptyCount = 0;
     for (let page = 1; ; page++) {
       url.searchParams.set("page", String(page));
       const response = await readUrl(url, this.#kind.headers(this.#token), this.#signal);
       const items = parsePage(response, url);
-      this.#count += items.length;
-      if (this.#count > this.#config.maxRepositories)
-        throw new TrawlError(
-          "bad-config",
-          `${url.host} lists more than ${this.#config.maxRepositories} repositories: raise maxRepositories, or name fewer owners`,
-        );
-      listed.push(...items.map((item) => this.#kind.read(item)));
-      if (!hasNext(response, items.length, pageSize)) return listed;
+      const newCount = found.add(items);
+      this.#requireFew(url, this.#count + found.count);
+      totals.push(readTotal(response));
+      emptyCount = items.length === 0 ? emptyCount + 1 : 0;
+      const next = hasNext(response);
+      const isRepeated = newCount === 0 && items.length > 0;
+      if (next === true && !isRepeated && emptyCount <= emptyPagesMax) continue;
+      if (next === undefined && newCount > 0 && !isReached(totals, found.count)) continue;
+      const lastTotal = totals.at(-1);
+      const isShort = lastTotal !== undefined && found.count < lastTotal;
+      const isSteady = totals.every((total) => total === lastTotal) && !(next === true);
+      return { items: found.items, isSteady, problem: this.#problem(url, found.count, lastTotal, isShort, isSteady) };
     }
   }
+
+  #problem(url: URL, count: number, total: number | undefined, isShort: boolean, isSteady: boolean): string {
+    const where = `${url.origin}${url.pathname}`;
+    if (isShort) return `${where} lists ${count} of ${total} repositories: none is removed`;
+    return isSteady ? "" : `the list of ${where} changes while its pages are read: none is removed`;
+  }
+
+  #requireFew(url: URL, count: number): void {
+    if (count > this.#config.maxRepositories)
+      throw new TrawlError(
+        "bad-config",
+        `${url.host} lists more than ${this.#config.maxRepositories} repositories: raise maxRepositories, or name fewer owners`,
+      );
+  }
+}
+
+/** The items of some pages, each once. */
+class FoundItems {
+  readonly items: HostItem[] = [];
+  readonly #ids = new Set<unknown>();
+
+  get count(): number {
+    return this.items.length;
+  }
+
+  /** The number of those that were not on an earlier page; what has no id cannot be recognized. */
+  add(items: readonly HostItem[]): number {
+    const before = this.count;
+    for (const item of items) {
+      const id = item["id"] ?? item["full_name"] ?? item["path_with_namespace"];
+      if (id !== undefined && this.#ids.has(id)) continue;
+      this.#ids.add(id);
+      this.items.push(item);
+    }
+    return this.count - before;
+  }
+}
+
+/** Without `Link`, a total says that a page is the last one, and saves the request that would show it. */
+function isReached(totals: readonly (number | undefined)[], count: number): boolean {
+  const total = totals.at(-1);
+  return total !== undefined && count >= total;
 }
 
 function parsePage({ text }: HostResponse, url: URL): readonly HostItem[] {
@@ -71,15 +170,16 @@ function parsePage({ text }: HostResponse, url: URL): readonly HostItem[] {
     throw new TrawlError("git", `${url.origin}${url.pathname} sent no JSON: ${errorMessage(error)}`);
   }
   if (!Array.isArray(page)) throw new TrawlError("git", `${url.origin}${url.pathname} sent no list`);
-  return page.filter((item) => typeof item === "object" && item !== null) as HostItem[];
+  return page.filter(isObject);
 }
 
-/**
- * Whether there is another page: by the `Link` header, else if this one is full. An empty page is the last in any case,
- * so a host cannot continue forever; its URLs are not used, because the token would be sent there.
- */
-function hasNext({ headers }: HostResponse, count: number, pageSize: number): boolean {
-  if (count === 0) return false;
-  const { link } = headers;
-  return link === undefined ? count >= pageSize : String(link).includes('rel="next"');
+/** `X-Total-Count` of Gitea and Forgejo, `X-Total` of GitLab; undefined if it is not told. */
+function readTotal({ headers }: HostResponse): number | undefined {
+  const text = headers["x-total-count"] ?? headers["x-total"];
+  return typeof text === "string" && /^[0-9]{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+/** Whether the header `Link` tells of another page; undefined without it. Its URLs are not used: the token would be sent there. */
+function hasNext({ headers: { link } }: HostResponse): boolean | undefined {
+  return link === undefined ? undefined : /rel="?next"?/.test(String(link));
 }

@@ -17,6 +17,8 @@ export interface ConnectionConfig {
   readonly forks: boolean;
   readonly archived: boolean;
   readonly ssh: boolean;
+  /** Further hosts that it may name in URLs; `*` for all with public addresses. */
+  readonly hosts: readonly string[];
   /** Who may see the private ones. */
   readonly readers: readonly string[];
   /** Begins the names of repositories. */
@@ -37,6 +39,20 @@ export interface ListedRepository {
   readonly stars: number;
   readonly description: string;
   readonly topics: readonly string[];
+}
+
+/** What a connection lists. */
+export interface Listing {
+  readonly repositories: readonly ListedRepository[];
+  /** Why it is not whole; empty if it is. */
+  readonly problems: readonly string[];
+  /** Whether a repository that is not in it, with this URL, may be in the part that could not be read. */
+  readonly mayHave: (url: string) => boolean;
+}
+
+/** A list that was read completely. */
+export function wholeListing(repositories: readonly ListedRepository[]): Listing {
+  return { repositories, problems: [], mayHave: () => false };
 }
 
 /** A repository of which only the address is known. */

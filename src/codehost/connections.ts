@@ -5,11 +5,11 @@ import { readSecret } from "../base/secret-source.js";
 import type { RepositoryConfig } from "../model/repository.js";
 import { listHost } from "./api-listing.js";
 import { ListingRecord, compareLists, type ListingAttempt, type ListChanges } from "./listing-record.js";
-import type { ConnectionConfig, ListedRepository } from "./connection.js";
+import type { ConnectionConfig, Listing } from "./connection.js";
 import { listFolder } from "./folder-listing.js";
 import { RateLimitError } from "./host-request.js";
 import { listUrls } from "./list-listing.js";
-import { selectRepositories } from "./selection.js";
+import { selectRepositories, findSource, type Selection } from "./selection.js";
 import { StoredList } from "./stored-list.js";
 
 /** The state of a connection, for people. */
@@ -18,6 +18,8 @@ export interface ConnectionStatus {
   readonly kind: string;
   readonly url: string;
   readonly repositoryCount: number;
+  /** How many of them the last list lacked: they are removed if the next one lacks them, too. */
+  readonly missingCount: number;
   /** RFC 3339; "" before the first complete list. */
   readonly lastListed: string;
   /** Why the last attempt failed, or what it left out; "" if nothing is wrong. */
@@ -39,13 +41,14 @@ export interface ConnectionServices {
   /** Where lists are stored. */
   readonly folder: string;
   readonly log: Log;
-  /** Throws if a repository is not valid. */
-  readonly check: (repository: RepositoryConfig) => void;
-  /**
-   * Makes the catalog contain what `repositories` returns. Rejects if most repositories would be removed, unless
-   * `mayRemoveMost`.
-   */
-  readonly apply: (mayRemoveMost: boolean) => Promise<void>;
+  /** Rejects if a repository is not valid, or may not be fetched. */
+  readonly check: (repository: RepositoryConfig) => Promise<void>;
+  /** What the catalog has of a connection, if its stored list is lost. */
+  readonly known: (connection: string) => readonly RepositoryConfig[];
+  /** Makes the catalog contain what `repositories` returns, after the list of this connection has changed. */
+  readonly apply: (connection: string) => Promise<void>;
+  /** The data directory, whose mirrors are not listed. */
+  readonly dataFolder: string;
 }
 
 /** A whole list must be read within this time. */
@@ -53,10 +56,17 @@ const listMsMax = 1_800_000;
 /** After a failure, the next attempt is no later than this. */
 const retryMsMax = 300_000;
 
+/** A list that has lost more than this share of its repositories is treated as a mistake. */
+const removedShareMax = 0.5;
+
+const namedMax = 5;
+
 interface Connection {
   readonly config: ConnectionConfig;
   readonly store: StoredList;
   repositories: readonly RepositoryConfig[];
+  /** The names of those that the last list lacked. */
+  missing: ReadonlySet<string>;
   lastListed: string;
   error: string;
   timer: PendingCall | undefined;
@@ -66,15 +76,22 @@ interface Connection {
 }
 
 /**
- * Lists the repositories of the configured connections on their intervals, one connection at a time.
+ * Lists the repositories of the configured connections on their intervals, each connection for itself: one that is slow
+ * delays no other.
  *
- * The previous list stays in effect while a new one cannot be read completely, and across restarts.
+ * The previous list stays in effect while a new one cannot be read, and across restarts. What a new list lacks is kept until
+ * the next one lacks it, too: a repository that is deleted while pages are read moves others to pages that were read before. If
+ * a list could be read only in part, what the rest may contain is kept. A list that lacks most of what it had is refused until
+ * somebody confirms it.
  */
 export class Connections {
   readonly #services: ConnectionServices;
   readonly #stop = new AbortController();
   #connections: readonly Connection[] = [];
-  #running: Promise<void> = Promise.resolve();
+  /** The last listing of each connection; the next one of the same connection follows it. */
+  readonly #running = new Map<Connection, Promise<void>>();
+  /** Settles when the last list has been applied: one at a time, so that a list that is refused can be taken back. */
+  #applied: Promise<unknown> = Promise.resolve();
   #isStarted = false;
   #attemptCount = 0;
   /** The connection that lists a repository, by its name; created when it is needed. */
@@ -104,9 +121,13 @@ export class Connections {
     return [...all.values()];
   }
 
+  names(): ReadonlySet<string> {
+    return new Set(this.#connections.map(({ config }) => config.name));
+  }
+
   statuses(): readonly ConnectionStatus[] {
-    return this.#connections.map(({ config: { name, kind, url }, repositories, lastListed, error }) => {
-      return { name, kind, url, repositoryCount: repositories.length, lastListed, error };
+    return this.#connections.map(({ config: { name, kind, url }, repositories, missing, lastListed, error }) => {
+      return { name, kind, url, repositoryCount: repositories.length, missingCount: missing.size, lastListed, error };
     });
   }
 
@@ -151,7 +172,7 @@ export class Connections {
   async close(): Promise<void> {
     this.#stop.abort();
     for (const { timer } of this.#connections) timer?.cancel();
-    await this.#running;
+    await Promise.all(this.#running.values());
   }
 
   #require(name: string): Connection {
@@ -166,10 +187,24 @@ export class Connections {
 
   async #open(config: ConnectionConfig): Promise<Connection> {
     const store = new StoredList(this.#services.folder, config.name);
-    const repositories = (await store.read()) ?? [];
-    const configuredAt = new Date().toISOString();
-    const state = { lastListed: "", error: "", timer: undefined, nextListing: "" };
-    return { config, store, repositories, ...state, configuredAt, attempts: new ListingRecord() };
+    const { repositories, missing } = (await store.read()) ?? {
+      repositories: this.#services.known(config.name),
+      missing: [],
+    };
+    // The rules of the present configuration apply to what was listed under an earlier one.
+    const source = findSource(config);
+    return {
+      config,
+      store,
+      repositories: repositories.map((repository) => ({ ...repository, source })),
+      missing: new Set(missing),
+      lastListed: "",
+      error: "",
+      timer: undefined,
+      nextListing: "",
+      configuredAt: new Date().toISOString(),
+      attempts: new ListingRecord(),
+    };
   }
 
   #schedule(): void {
@@ -186,8 +221,13 @@ export class Connections {
   /** Resolves when it was listed; a failure is in its status. */
   #enqueue(connection: Connection, mayRemoveMost: boolean): Promise<void> {
     connection.nextListing = "";
-    this.#running = this.#running.then(() => this.#list(connection, mayRemoveMost));
-    return this.#running;
+    const before = this.#running.get(connection) ?? Promise.resolve();
+    const listed = before.then(() => this.#list(connection, mayRemoveMost));
+    this.#running.set(connection, listed);
+    void listed.then(() => {
+      if (this.#running.get(connection) === listed) this.#running.delete(connection);
+    });
+    return listed;
   }
 
   async #list(connection: Connection, mayRemoveMost: boolean): Promise<void> {
@@ -208,21 +248,46 @@ export class Connections {
   }
 
   async #replace(connection: Connection, mayRemoveMost: boolean): Promise<ListChanges> {
-    const listed = await this.#read(connection.config);
-    const { repositories, problems } = selectRepositories(connection.config, listed, this.#services.check);
-    const before = connection.repositories;
-    if (JSON.stringify(before) !== JSON.stringify(repositories)) {
+    const { config } = connection;
+    const listing = await this.#read(config);
+    const selection = await selectRepositories(config, listing.repositories, this.#services.check);
+    const applied = this.#applied.then(() => this.#apply(connection, listing, selection, mayRemoveMost));
+    this.#applied = applied.catch(() => undefined);
+    return await applied;
+  }
+
+  async #apply(
+    connection: Connection,
+    listing: Listing,
+    selection: Selection,
+    mayRemoveMost: boolean,
+  ): Promise<ListChanges> {
+    if (!this.#connections.includes(connection))
+      throw new TrawlError("cancelled", "the connection was changed while it was listed");
+    const { config, repositories: before } = connection;
+    const { kept, missing } = keptRepositories(connection, listing, selection, mayRemoveMost);
+    const repositories = [...selection.repositories, ...kept];
+    const isChanged = JSON.stringify(before) !== JSON.stringify(repositories);
+    if (isChanged) {
       this.#setRepositories(connection, repositories);
       try {
-        await this.#services.apply(mayRemoveMost);
+        await this.#services.apply(config.name);
       } catch (error) {
         this.#setRepositories(connection, before);
         throw error;
       }
-      await connection.store.write(repositories);
     }
+    if (isChanged || missing.size > 0 || connection.missing.size > 0)
+      await connection.store.write({ repositories, missing: [...missing] });
+    connection.missing = missing;
     connection.lastListed = new Date().toISOString();
+    const problems = [...listing.problems, ...selection.problems];
     connection.error = problems.length === 0 ? "" : `left out: ${problems.join("; ")}`;
+    if (missing.size > 0)
+      this.#services.log.warn(
+        { connection: config.name, repositories: [...missing].slice(0, namedMax), count: missing.size },
+        "repositories are no longer listed: they are removed if the next list lacks them, too",
+      );
     return compareLists(before, repositories);
   }
 
@@ -231,7 +296,7 @@ export class Connections {
     this.#connectionOf = undefined;
   }
 
-  async #read(config: ConnectionConfig): Promise<readonly ListedRepository[]> {
+  async #read(config: ConnectionConfig): Promise<Listing> {
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(listMsMax)]);
     const token = config.credential === "" ? "" : readSecret(config.credential, `connection ${config.name}`);
     const { kind } = config;
@@ -239,9 +304,43 @@ export class Connections {
       case "list":
         return await listUrls(config, token, signal);
       case "folder":
-        return await listFolder(config, signal);
+        return await listFolder(config, this.#services.dataFolder, signal);
       default:
         return await listHost({ ...config, kind }, token, signal);
     }
   }
+}
+
+/**
+ * What stays of the known repositories that are not selected any more. Those that the filters exclude go at once, as do those
+ * whose URL may not be fetched now; those that are not listed, or that are listed with something unusable, when that happens
+ * for the second time, or when somebody has confirmed the list. Throws `conflict` if most would go sooner or later.
+ */
+function keptRepositories(
+  { config, repositories: before, missing: missedBefore }: Connection,
+  { repositories: listed, mayHave }: Listing,
+  { repositories, refused }: Selection,
+  mayRemoveMost: boolean,
+): { readonly kept: readonly RepositoryConfig[]; readonly missing: ReadonlySet<string> } {
+  if (mayRemoveMost) return { kept: [], missing: new Set() };
+  const selected = new Set(repositories.map(({ name }) => name));
+  const listedNames = new Set(listed.map(({ name }) => config.prefix + name));
+  const isExcluded = ({ name, url }: RepositoryConfig): boolean =>
+    listedNames.has(name) && (!refused.has(name) || refused.get(name) === url);
+  const gone = before.filter(({ name }) => !selected.has(name));
+  const unread = gone.filter((one) => !isExcluded(one) && mayHave(one.url));
+  const unreadOnes = new Set(unread);
+  const going = gone.filter((one) => !unreadOnes.has(one));
+  if (going.length > before.length * removedShareMax) throw mostAreGone(config.name, going, before.length);
+  const vanished = going.filter((one) => !isExcluded(one) && !missedBefore.has(one.name));
+  return { kept: [...unread, ...vanished], missing: new Set(vanished.map(({ name }) => name)) };
+}
+
+function mostAreGone(connection: string, gone: readonly RepositoryConfig[], count: number): TrawlError {
+  const names = gone.slice(0, namedMax).map(({ name }) => name);
+  const shown = names.join(", ") + (gone.length > namedMax ? ", ..." : "");
+  return new TrawlError(
+    "conflict",
+    `this would remove ${gone.length} of ${count} repositories (${shown}). If that is intended, run \`trawl connection sync ${connection} --yes\`.`,
+  );
 }

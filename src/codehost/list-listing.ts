@@ -1,6 +1,12 @@
 import { readFile, stat } from "node:fs/promises";
 import { errorMessage, TrawlError } from "../base/errors.js";
-import { type ConnectionConfig, type ListedRepository, plainRepository } from "./connection.js";
+import {
+  type ConnectionConfig,
+  type ListedRepository,
+  type Listing,
+  plainRepository,
+  wholeListing,
+} from "./connection.js";
 import { readUrl } from "./host-request.js";
 import { type ListedItem, parseRepositoryList } from "./repository-list.js";
 
@@ -11,14 +17,16 @@ export async function listUrls(
   { url, maxRepositories }: ConnectionConfig,
   token: string,
   signal: AbortSignal,
-): Promise<readonly ListedRepository[]> {
+): Promise<Listing> {
   const text = /^https?:/.test(url)
     ? (await readUrl(new URL(url), token === "" ? {} : { Authorization: `Bearer ${token}` }, signal)).text
     : await readList(url);
   const items = parseRepositoryList(text, url, "/");
   if (items.length > maxRepositories)
     throw new TrawlError("bad-config", `${url} has more than ${maxRepositories} lines: raise maxRepositories`);
-  return items.map((item) => ({ ...plainRepository(String(item.name), String(item.url)), ...readAttributes(item) }));
+  return wholeListing(
+    items.map((item) => ({ ...plainRepository(String(item.name), String(item.url)), ...readAttributes(item) })),
+  );
 }
 
 /** The attributes that an item in JSON may have. Whatever is not plainly false is private, such as `"yes"`. */

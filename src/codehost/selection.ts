@@ -1,13 +1,16 @@
+import { setImmediate } from "node:timers/promises";
 import { errorMessage } from "../base/errors.js";
-import { checkCredential } from "../git/mirror/url-secret.js";
-import type { RepositoryConfig } from "../model/repository.js";
+import { plainHost } from "../git/mirror/remote-url.js";
+import type { RemoteSource, RepositoryConfig } from "../model/repository.js";
 import { TextPattern } from "../regexp/match/text-pattern.js";
 import type { ConnectionConfig, ListedRepository } from "./connection.js";
 
 /** The repositories to mirror, and those that cannot be. */
 export interface Selection {
   readonly repositories: readonly RepositoryConfig[];
-  /** Why some were left out although they were selected; at most a few. */
+  /** The URLs of those that were selected but may not be mirrored, by name. */
+  readonly refused: ReadonlyMap<string, string>;
+  /** Why; at most a few. */
   readonly problems: readonly string[];
 }
 
@@ -15,15 +18,18 @@ const problemsMax = 5;
 const descriptionLengthMax = 1000;
 const topicsMax = 100;
 
+/** Checking this many takes about 2 ms of the main thread. */
+const checkedAtOnce = 20;
+
 /**
- * Applies the filters, and turns what a host lists into configurations of repositories. `check` throws if one is
- * invalid.
+ * Applies the filters, and turns what a host lists into configurations of repositories. `check` rejects if one is invalid
+ * or may not be fetched.
  */
-export function selectRepositories(
+export async function selectRepositories(
   config: ConnectionConfig,
   listed: readonly ListedRepository[],
-  check: (repository: RepositoryConfig) => void,
-): Selection {
+  check: (repository: RepositoryConfig) => Promise<void>,
+): Promise<Selection> {
   const include = config.include.map((source) => new TextPattern(source));
   const exclude = config.exclude.map((source) => new TextPattern(source));
   const isWanted = ({ name, fork, archived }: ListedRepository) =>
@@ -32,18 +38,21 @@ export function selectRepositories(
     (include.length === 0 || include.some((pattern) => pattern.test(name))) &&
     !exclude.some((pattern) => pattern.test(name));
   const repositories: RepositoryConfig[] = [];
+  const refused = new Map<string, string>();
   const problems: string[] = [];
-  for (const one of listed.filter(isWanted)) {
+  for (const [at, one] of listed.entries()) {
+    if (at % checkedAtOnce === checkedAtOnce - 1) await setImmediate();
+    if (!isWanted(one)) continue;
     const repository = toConfig(config, one);
     try {
-      check(repository);
-      checkCredential(repository.url, repository.credential);
+      await check(repository);
       repositories.push(repository);
     } catch (error) {
+      refused.set(repository.name, repository.url);
       if (problems.length < problemsMax) problems.push(`${repository.name.slice(0, 255)}: ${errorMessage(error)}`);
     }
   }
-  return { repositories, problems };
+  return { repositories, refused, problems };
 }
 
 function toConfig(config: ConnectionConfig, listed: ListedRepository): RepositoryConfig {
@@ -63,7 +72,20 @@ function toConfig(config: ConnectionConfig, listed: ListedRepository): Repositor
     topics: listed.topics.slice(0, topicsMax),
     metadata: {},
     history: "all",
+    source: findSource(config),
   };
+}
+
+/**
+ * Hosts and lists on the web may name repositories at their own host, and at those that the operator has configured for the
+ * connection. The API of a host may have another name, which begins with `api.`. A file of the operator, and a folder, may
+ * name any place.
+ */
+export function findSource({ name, url, hosts }: ConnectionConfig): RemoteSource {
+  if (!/^https?:/i.test(url)) return { connection: name };
+  const own = plainHost(new URL(url).hostname);
+  const others = [own, own.replace(/^api\./, ""), ...hosts.map(plainHost)];
+  return { connection: name, hosts: [...new Set(others)] };
 }
 
 /** Whether a URL is at the host of the connection, so that its token may be sent there; `api.` may begin the latter. */

@@ -66,6 +66,13 @@ export const connectionTable = {
     description: "Whether archived repositories are mirrored; searches exclude them without archived:yes.",
   },
   ssh: { kind: "boolean", default: false, description: "Fetch through ssh, with the keys of the daemon's account." },
+  hosts: {
+    kind: "strings",
+    default: [],
+    description:
+      "Hosts, in addition to that of url, that a code host or a list on the web may name in the URLs of repositories, such as git.example.org; " +
+      "* for all with public addresses, or those in git.networks. The others are left out. A list in a file may name any host.",
+  },
   readers: {
     kind: "strings",
     default: [],

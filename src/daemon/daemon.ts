@@ -16,8 +16,11 @@ import type { ControlServer } from "../http/server/control-server.js";
 import type { HttpServer } from "../http/server/uws.js";
 import { limitUnsentBytes, widenSendBuffers } from "../native/socket/socket.js";
 import { Connections } from "../codehost/connections.js";
+import { parseRemoteUrl } from "../git/mirror/remote-url.js";
+import { attributesIn, type RepositoryConfig } from "../model/repository.js";
 import type { Searcher } from "../search/searcher.js";
 import type { CatalogSnapshots } from "../store/catalog-snapshots.js";
+import type { RemovalGuard } from "../sync/repositories/configured-repositories.js";
 import type { SyncManager } from "../sync/sync-manager.js";
 import type { Backups } from "./backup.js";
 import { checkRepository } from "./config/repositories.js";
@@ -98,8 +101,14 @@ export class Daemon implements Controlled {
     this.connections = new Connections({
       folder: join(options.data, "connections"),
       log,
-      check: checkRepository,
-      apply: (mayRemoveMost) => this.#configureRepositories(this.#configured, mayRemoveMost),
+      dataFolder: options.data,
+      check: async (repository) => {
+        checkRepository(repository);
+        await parts.remotes.require(parseRemoteUrl(repository.url), repository.source);
+      },
+      known: (connection) => listedBy(parts.catalog, connection),
+      // The connection itself has made sure that its list is not a mistake.
+      apply: (connection) => this.#configureRepositories(this.#configured, { kind: "keep", exempt: connection }),
     });
     const services = createGraphqlServices(options, parts, this.connections);
     const graphql = lazy(() => createGraphqlExecutor(options, services, parts));
@@ -180,11 +189,10 @@ export class Daemon implements Controlled {
     this.#port = port;
     const url = `http://${urlHost(this.#options)}:${port}`;
     this.searcher.baseUrl = this.#options.externalUrl || url;
-    // Nobody can be asked for confirmation at startup: repositories that are no longer configured are hidden, and can
-    // be restored.
+    // Nobody can be asked for confirmation at startup: if most of a list is missing, it stays searchable until somebody is.
     await this.sync.moveSecrets();
     await this.connections.configure(this.#options.connections);
-    await this.#configureRepositories(this.#options, true);
+    await this.#configureRepositories(this.#options, { kind: "keep", exempt: undefined });
     this.sync.start();
     this.connections.start();
     await Promise.all([this.#parts.jobs.start(), this.#parts.notifications.start()]);
@@ -242,7 +250,7 @@ export class Daemon implements Controlled {
   async #reconfigure(fresh: ResolvedOptions, mayRemoveMost: boolean): Promise<void> {
     await this.connections.configure(fresh.connections);
     try {
-      await this.#configureRepositories(fresh, mayRemoveMost);
+      await this.#configureRepositories(fresh, { kind: mayRemoveMost ? "remove" : "refuse" });
       this.#configured = fresh;
     } catch (error) {
       await this.connections.configure(this.#configured.connections);
@@ -251,12 +259,12 @@ export class Daemon implements Controlled {
   }
 
   /** Without a configuration file and repositories on the command line, there is no list. */
-  async #configureRepositories({ typed, repositories }: ResolvedOptions, mayRemoveMost: boolean): Promise<void> {
+  async #configureRepositories({ typed, repositories }: ResolvedOptions, guard: RemovalGuard): Promise<void> {
     if (typed.configFile === undefined && typed.repositories.length === 0) return;
     const names = new Set(repositories.map(({ name }) => name));
     // What is listed in the file takes precedence.
     const listed = this.connections.repositories().filter(({ name }) => !names.has(name));
-    await this.sync.configure([...repositories, ...listed], mayRemoveMost);
+    await this.sync.configure([...repositories, ...listed], this.connections.names(), guard);
   }
 
   async stop(): Promise<void> {
@@ -285,6 +293,20 @@ export class Daemon implements Controlled {
       );
     }
   }
+}
+
+/** The repositories that a connection has listed, as far as the catalog knows. */
+function listedBy(catalog: Catalog, connection: string): readonly RepositoryConfig[] {
+  return [...catalog.repositories()]
+    .filter(({ configured, removedAt, source }) => configured && removedAt === "" && source?.connection === connection)
+    .map((repository) => ({
+      name: repository.name,
+      url: repository.url,
+      credential: repository.credential,
+      branches: repository.branches,
+      intervalSeconds: repository.intervalSeconds,
+      ...attributesIn(repository),
+    }));
 }
 
 function urlHost({ listenHost }: ResolvedOptions): string {

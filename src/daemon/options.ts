@@ -590,7 +590,14 @@ export const optionTable = {
     kind: "boolean",
     default: false,
     description:
-      "Follow a redirect at the start of a fetch over http(s). A redirect may lead into the internal network.",
+      "Follow a redirect at the start of a fetch over http(s), for repositories that you have configured or added by hand. A redirect may lead into the internal network.",
+  },
+  "git.networks": {
+    kind: "strings",
+    default: [],
+    description:
+      "Addresses, or networks such as 10.0.0.0/8, that are not public but from which repositories may be fetched that site admins add on the web, or that a connection " +
+      "names with any host (hosts: *). The host of a connection, those in its hosts, and what is written in repositories need no entry.",
   },
   "git.maxFetchSeconds": {
     kind: "integer",

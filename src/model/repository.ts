@@ -16,6 +16,17 @@ export interface RepositoryAttributes {
   readonly history: string;
 }
 
+/** Who named the remote of a repository, if that was not the operator. */
+export interface RemoteSource {
+  /** The connection that lists it; "" if a site admin has added it on the web. */
+  readonly connection: string;
+  /**
+   * The hosts that it may be fetched from: names and addresses in lower case, and `*` for all whose addresses are public.
+   * Absent if it is from a folder or a file of the operator, which may name any place.
+   */
+  readonly hosts?: readonly string[];
+}
+
 /** The configuration of a repository. */
 export interface RepositoryConfig extends RepositoryAttributes {
   readonly name: string;
@@ -30,6 +41,8 @@ export interface RepositoryConfig extends RepositoryAttributes {
   readonly branches: readonly string[];
   /** Seconds between two syncs; if 0, the daemon chooses by how often the repository changes. */
   readonly intervalSeconds: number;
+  /** Absent if the operator has named the URL. */
+  readonly source?: RemoteSource | undefined;
 }
 
 /** Copies only the attributes from an object that has other properties as well. */

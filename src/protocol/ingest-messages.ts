@@ -72,6 +72,8 @@ export interface FetchSettings {
   readonly sshCommand: string;
   readonly credentialHelper: string;
   readonly followRedirects: boolean;
+  /** Networks that are not public, from which repositories may be fetched whose URL is not the operator's. */
+  readonly networks: readonly string[];
 }
 
 export interface SyncInput {

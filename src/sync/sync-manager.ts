@@ -9,6 +9,7 @@ import { SecretFiles } from "../store/secret-files.js";
 import type { SyncActivities } from "./activity.js";
 import { Compaction } from "./housekeeping/compaction.js";
 import { configureRepositories } from "./repositories/configure.js";
+import type { RemovalGuard } from "./repositories/configured-repositories.js";
 import { HistoryIndexing } from "./housekeeping/history-indexing.js";
 import { HistoryRepairs } from "./housekeeping/history-repairs.js";
 import { IndexGauges } from "./housekeeping/index-gauges.js";
@@ -183,13 +184,17 @@ export class SyncManager {
   }
 
   /**
-   * Makes the catalog contain exactly the configured repositories, in addition to those added by hand. New or changed
-   * repositories are synced immediately; those no longer configured are hidden immediately, and deleted when the grace
-   * period ends. Rejects with `conflict` if most of them are no longer configured, unless `mayRemoveMost`.
+   * Makes the catalog contain exactly the configured repositories, those of the file and of these connections, in addition to
+   * those added by hand. New or changed repositories are synced immediately; those no longer configured are hidden
+   * immediately, and deleted when the grace period ends. What happens if most of a list is missing is up to the guard.
    */
-  async configure(configured: readonly RepositoryConfig[], mayRemoveMost: boolean): Promise<void> {
+  async configure(
+    configured: readonly RepositoryConfig[],
+    connections: ReadonlySet<string>,
+    guard: RemovalGuard,
+  ): Promise<void> {
     this.#toSeparate.clear();
-    await configureRepositories(this.#services, this.#secrets, this.#queue, configured, mayRemoveMost);
+    await configureRepositories(this.#services, this.#secrets, this.#queue, configured, connections, guard);
     for (const id of this.#toSeparate)
       await this.#compaction.separate(id).catch((error: unknown) => {
         // It is done again when there is time.

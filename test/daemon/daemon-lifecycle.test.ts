@@ -257,20 +257,33 @@ t.test(
       /would remove 3 of 3 configured repositories \(host\/a, host\/b, host\/c\).*trawl reload --yes/,
     );
     t.same((await daemon.search(needle)).found, found, "nothing has changed");
+    await daemon.stop();
 
+    const restarted = await testDaemon(t, ["--config", config, ...oneWorker], data);
+    t.same((await restarted.search(needle)).found, found, "nor does a start with an empty list");
+    t.match(
+      restarted.log.filter(({ msg }) => String(msg).startsWith("most repositories of a list are no longer in it")),
+      [{ count: 3 }],
+    );
+    write(3);
+    t.equal((await runCommand("reload", "--data", data)).exitCode, 0, "they are listed again");
+    await restarted.stop();
+
+    write(0);
+    const third = await testDaemon(t, ["--config", config, ...oneWorker], data);
     const meant = await runCommand("reload", "--yes", "--data", data);
     t.equal(meant.exitCode, 0, meant.err);
-    t.match(meant.out, /0 repositories[^]*need a restart: search\.queue/);
-    t.equal(await states(daemon), "removed removed removed");
+    t.match(meant.out, /^reloaded: 0 repositories/);
+    t.equal(await states(third), "removed removed removed");
     t.match((await runCommand("repo", "list", "--data", data)).out, /host\/a {2}removed .*deleted after 20\d\d-/);
-    t.same((await daemon.search(needle)).found, [], "what is removed is not searched");
+    t.same((await third.search(needle)).found, [], "what is removed is not searched");
     t.same(mirrors(), before, "and is still there");
-    t.equal((await daemon.get("/readyz")).text.includes("host/a"), false);
+    t.equal((await third.get("/readyz")).text.includes("host/a"), false);
     t.match(
       (await runCommand("repo", "add", "host/a", sources[0]![1].path, "--data", data)).err,
       /was removed from the configuration but is not deleted yet/,
     );
-    await daemon.stop();
+    await third.stop();
 
     const unlisted = await testDaemon(t, oneWorker, data);
     t.equal(await states(unlisted), "removed removed removed", "without a list nothing changes");

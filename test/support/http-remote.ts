@@ -10,15 +10,18 @@ const backend = join(execFileSync("git", ["--exec-path"], { encoding: "utf8" }).
 /** Answers a request in place of git. */
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
+/** Chooses what answers a request; undefined for git. */
+type Choice = (request: IncomingMessage) => Answer | undefined;
+
 /** Serves the fixture through git's CGI program to requests with the password, unless there is another `answer`. */
 export async function serveHttp(
   t: Test,
   source: GitFixture,
   accepted: () => string = () => "ada:s3cret",
-  answer: () => Answer | undefined = () => undefined,
+  answer: Choice = () => undefined,
 ): Promise<number> {
   const server = createHttpServer((request, response) => {
-    const other = answer();
+    const other = answer(request);
     if (other !== undefined) request.resume().on("end", () => other(request, response));
     else if (request.headers.authorization === `Basic ${Buffer.from(accepted()).toString("base64")}`)
       runBackend(source, request, response);

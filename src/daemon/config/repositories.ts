@@ -20,10 +20,10 @@ export function resolveRepository(value: unknown): RepositoryConfig {
 }
 
 /** Throws `bad-config` if a listed repository could not be in the configuration file. */
-export function checkRepository({ name, url, topics }: RepositoryConfig): void {
+export function checkRepository({ name, url, credential, topics }: RepositoryConfig): void {
   const validRepository = repositoryValidation();
   const value = { name, url, topics };
-  if (validRepository(value)) return;
+  if (validRepository(value)) return checkCredential(url, credential);
   const problems = describe("repository", validRepository.errors, value, undefined, ["repositories", "0"]);
   throw new TrawlError("bad-config", problems.join("; "));
 }

@@ -24,7 +24,7 @@ export function createGraphqlServices(
   const { catalog, searcher, sync, accounts, audit, contexts, tokenLifetimes, threads, log } = parts;
   return {
     repositoryCommands: sync.commands,
-    addRemote: (given) => addRemote(sync, given),
+    addRemote: (given) => addRemote(sync, parts.remotes, given),
     commitFetches: new CommitFetches((name) => sync.commands.sync(name), options.sync.intervalSeconds * 1000),
     connections,
     catalog,

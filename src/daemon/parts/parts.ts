@@ -33,6 +33,7 @@ import type { SyncManager } from "../../sync/sync-manager.js";
 import { Backups } from "../backup.js";
 import { watchGauges } from "../gauges.js";
 import type { ResolvedOptions } from "../options.js";
+import { RemoteRules } from "../../git/mirror/remote-rules.js";
 import { SnapshotSchedule } from "../snapshot-schedule.js";
 import { StoreWatch } from "../store-watch.js";
 import { createNotifications } from "./notify-parts.js";
@@ -50,6 +51,8 @@ export interface DaemonParts {
   readonly catalog: Catalog;
   readonly threads: Threads;
   readonly sync: SyncManager;
+  /** Where repositories may be fetched from. */
+  readonly remotes: RemoteRules;
   readonly accounts: Accounts;
   readonly contexts: ContextDirectory;
   readonly tokenLifetimes: TokenLifetimes;
@@ -117,6 +120,7 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
   const parts = { log, registry, stores, audit, snapshots, catalog, threads, sync, accounts, contexts };
   const all: DaemonParts = {
     ...parts,
+    remotes: new RemoteRules(options.data, options.git.networks),
     tokenLifetimes,
     watch,
     searcher,

@@ -47,5 +47,6 @@ function fetchSettings({ sync, git }: ResolvedOptions): SyncSettings["fetch"] {
     sshCommand: git.sshCommand,
     credentialHelper: git.credentialHelper,
     followRedirects: git.followRedirects,
+    networks: git.networks,
   };
 }

@@ -60,6 +60,31 @@ export function parseRemoteUrl(text: string): RemoteUrl {
 }
 
 /**
+ * The host of a remote as libraries understand it: in lower case, decoded, without brackets and a trailing dot, and numbers such
+ * as `0x7f.1` as the address that they stand for.
+ */
+export function hostOfRemote(remote: SshUrl | HttpUrl): string {
+  const host = remote.kind === "http" ? new URL(remote.text).hostname : sshHost(remote.text);
+  return plainHost(host);
+}
+
+/** See `hostOfRemote`; the text itself if it cannot be the host of a URL. */
+export function plainHost(host: string): string {
+  const inUrl = host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
+  const url = `http://${inUrl}/`;
+  const found = URL.canParse(url) ? new URL(url).hostname : host.toLowerCase();
+  return trimEndChars(found.startsWith("[") ? found.slice(1, -1) : found, ".");
+}
+
+/** As it is written in `ssh://…` or `user@host:path`. */
+export function sshHost(text: string): string {
+  if (text.startsWith("ssh://")) return decoded(text, new URL(text).hostname);
+  const isBracketed = text.startsWith("[") || text.includes("@[");
+  const address = text.slice(0, isBracketed ? text.indexOf("]") + 1 : text.indexOf(":"));
+  return address.slice(address.indexOf("@") + 1);
+}
+
+/**
  * Replaces the user and password of every URL in a text by `***`, for logs and messages. Also accepts text that is not
  * a URL, such as git's standard error.
  */

@@ -18,6 +18,8 @@ export interface RemoteAccess {
   readonly credentialHelper: string | null;
   /** Whether an http(s) remote may redirect the first request elsewhere, possibly to a host of the internal network. */
   readonly followRedirects: boolean;
+  /** Addresses that git connects to, whatever the names resolve to then, as `HOST:PORT:ADDRESS,…`. */
+  readonly resolvedHosts: readonly string[];
 }
 
 /** The strictest access: the account's ssh keys, no stored passwords, no redirects. */
@@ -26,6 +28,7 @@ export const strictRemoteAccess: RemoteAccess = {
   sshCommand: null,
   credentialHelper: null,
   followRedirects: false,
+  resolvedHosts: [],
 };
 
 /**
@@ -194,6 +197,7 @@ function httpConfig(url: RemoteUrl & { kind: "http" }, access: RemoteAccess): Co
     ["http.lowSpeedTime", String(lowSpeedSeconds)],
     ["http.followRedirects", access.followRedirects ? "initial" : "false"],
   ];
+  for (const resolved of access.resolvedHosts) config.push(["http.curloptResolve", resolved]);
   if (access.credentialHelper !== null) config.push(["credential.helper", access.credentialHelper]);
   // Credentials are sent as a header to that host only: in the URL they would be visible in the process list and in
   // messages.

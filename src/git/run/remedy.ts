@@ -1,4 +1,4 @@
-import type { RemoteUrl } from "../mirror/remote-url.js";
+import { type RemoteUrl, sshHost } from "../mirror/remote-url.js";
 
 /**
  * Messages of git, ssh and libcurl, each as part of a message in the locale `LC_ALL=C`, and their remedies. The first
@@ -50,7 +50,11 @@ const remedies: readonly (readonly [
     (host) =>
       `the certificate of ${host} is not trusted: put the certificate of its authority in /usr/local/share/ca-certificates and run update-ca-certificates`,
   ],
-  [["redirect"], () => "the remote has moved: use its new URL, or set git.followRedirects"],
+  [
+    ["redirect", "returned error: 301", "returned error: 302", "returned error: 307", "returned error: 308"],
+    () =>
+      "the remote redirects: use its new URL, or set git.followRedirects, which applies to what you have configured yourself",
+  ],
   [
     ["Connection refused"],
     (host) => `${host} refuses the connection: check the port, and whether the service is running`,
@@ -96,13 +100,4 @@ function describeRemote(url: RemoteUrl): string {
     case "ssh":
       return sshHost(url.text);
   }
-}
-
-function sshHost(text: string): string {
-  if (text.startsWith("ssh://")) return new URL(text).hostname;
-  const address = text.slice(
-    0,
-    text.startsWith("[") || text.includes("@[") ? text.indexOf("]") + 1 : text.indexOf(":"),
-  );
-  return address.slice(address.indexOf("@") + 1);
 }

@@ -3,14 +3,30 @@ import { filterInSteps, mapInSteps } from "../../base/yielding.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { Repository, RepositoryConfig } from "../../model/repository.js";
 
-/** A list that contains less than this share of the previously configured repositories is treated as a mistake. */
+/** A list that contains less than this share of the repositories that were configured by it is treated as a mistake. */
 const remainingShareMin = 0.5;
 
 const namedRepositoriesMax = 5;
 
 /**
- * The records to write so that the catalog contains the configured repositories, computed in steps. Throws `conflict` if
- * most of the previously configured repositories are missing from the configuration, unless `mayRemoveMost`.
+ * What to do with a list that lacks most of what it had: refuse all lists, keep what it lacks (but not what a connection that
+ * is exempt lacks, which has confirmed it), or remove it.
+ */
+export type RemovalGuard =
+  | { readonly kind: "refuse" }
+  | { readonly kind: "keep"; readonly exempt: string | undefined }
+  | { readonly kind: "remove" };
+
+/** The records to write, and the repositories that are kept although their list lacks them. */
+export interface ConfiguredRecords {
+  readonly records: readonly Repository[];
+  readonly kept: readonly Repository[];
+}
+
+/**
+ * The records to write so that the catalog contains the configured repositories, computed in steps. Each list is guarded for
+ * itself: that of each of the `connections`, and the configuration file, which also decides which connections there are.
+ * Throws `conflict` if most of one list is missing, and the guard refuses that.
  *
  * A repository that is no longer configured is only marked as removed: searches do not find it, and its mirror and its
  * shards are kept until the grace period ends. If it is configured again within that time, it is restored completely. A
@@ -19,29 +35,58 @@ const namedRepositoriesMax = 5;
 export function* configuredRecords(
   catalog: Catalog,
   configured: readonly RepositoryConfig[],
+  connections: ReadonlySet<string>,
   removedAt: string,
-  mayRemoveMost: boolean,
-): Generator<void, Repository[]> {
+  guard: RemovalGuard,
+): Generator<void, ConfiguredRecords> {
   const before = yield* filterInSteps([...catalog.repositories()], isConfigured);
   const names = new Set(configured.map(({ name }) => name));
   const gone = yield* filterInSteps(before, ({ name }) => !names.has(name));
-  if (!mayRemoveMost) requireFewRemovals(before.length, gone);
+  const listOf = ({ source }: Repository): string =>
+    source !== undefined && connections.has(source.connection) ? source.connection : "";
+  const lost = guard.kind === "remove" ? [] : lostLists(before, gone, listOf);
+  if (guard.kind === "refuse" && lost[0] !== undefined) throw refusal(lost[0]);
+  const keptLists = new Set(
+    lost.map(({ list }) => list).filter((list) => guard.kind === "keep" && list !== guard.exempt),
+  );
   const changed = yield* mapInSteps(configured, (config) => findRecord(catalog, config));
-  return [
-    ...gone.map((repository) => ({ ...repository, removedAt })),
-    ...changed.filter((repository) => repository !== undefined),
-  ];
+  return {
+    records: [
+      ...gone.filter((one) => !keptLists.has(listOf(one))).map((repository) => ({ ...repository, removedAt })),
+      ...changed.filter((repository) => repository !== undefined),
+    ],
+    kept: gone.filter((one) => keptLists.has(listOf(one))),
+  };
 }
 
-function requireFewRemovals(beforeCount: number, gone: readonly Repository[]): void {
-  if (beforeCount === 0 || beforeCount - gone.length >= beforeCount * remainingShareMin) return;
+interface LostList {
+  readonly list: string;
+  readonly gone: readonly Repository[];
+  readonly count: number;
+}
+
+/** The lists that lack most of what they had. */
+function lostLists(
+  before: readonly Repository[],
+  gone: readonly Repository[],
+  listOf: (repository: Repository) => string,
+): readonly LostList[] {
+  const counts = new Map<string, number>();
+  for (const one of before) counts.set(listOf(one), (counts.get(listOf(one)) ?? 0) + 1);
+  const lists = [...counts].map(([list, count]) => ({ list, count, gone: gone.filter((one) => listOf(one) === list) }));
+  return lists.filter(({ count, gone }) => count - gone.length < count * remainingShareMin);
+}
+
+function refusal({ list, gone, count }: LostList): TrawlError {
   const names = gone
     .slice(0, namedRepositoriesMax)
     .map(({ name }) => name)
     .join(", ");
-  throw new TrawlError(
+  const shown = `${names}${gone.length > namedRepositoriesMax ? ", ..." : ""}`;
+  const what = list === "" ? "configured repositories" : `repositories of connection ${list}`;
+  return new TrawlError(
     "conflict",
-    `this would remove ${gone.length} of ${beforeCount} configured repositories (${names}${gone.length > namedRepositoriesMax ? ", ..." : ""}). If that is intended, run \`trawl reload --yes\`, or for a connection \`trawl connection sync NAME --yes\`.`,
+    `this would remove ${gone.length} of ${count} ${what} (${shown}). If that is intended, run \`trawl reload --yes\`, or for a connection \`trawl connection sync NAME --yes\`.`,
   );
 }
 
@@ -53,7 +98,7 @@ function isConfigured({ configured, removedAt }: Repository): boolean {
 function findRecord(catalog: Catalog, config: RepositoryConfig): Repository | undefined {
   const known = catalog.repositoryByName(config.name);
   const metadata = { ...known?.addedMetadata, ...config.metadata };
-  const wanted = { ...config, metadata, configured: true, removedAt: "" };
+  const wanted = { ...config, metadata, source: config.source, configured: true, removedAt: "" };
   return known !== undefined && holds(known, wanted)
     ? undefined
     : { ...(known ?? catalog.newRepository(config, true)), ...wanted, quarantine: undefined, vanished: undefined };
@@ -76,5 +121,5 @@ function isSame(a: unknown, b: unknown): boolean {
 }
 
 function areSame(a: readonly unknown[], b: readonly unknown[]): boolean {
-  return a.length === b.length && a.every((value, i) => value === b[i]);
+  return a.length === b.length && a.every((value, i) => isSame(value, b[i]));
 }

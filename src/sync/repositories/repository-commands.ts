@@ -102,6 +102,8 @@ export class RepositoryCommands {
     const remote = {
       url: config.url,
       credential: credential === undefined && config.credential === "" && isKept ? known.credential : config.credential,
+      // The operator has named the new URL.
+      ...(url === undefined ? {} : { source: undefined }),
     };
     const {
       repositories: [{ id }],

@@ -4,6 +4,6 @@ import { openMirror } from "./open-mirror.js";
 
 /** Repacks a mirror. */
 export async function runMaintain(dataFolder: string, task: MaintainTask): Promise<void> {
-  const mirror = await openMirror(dataFolder, task.repository, task.fetch);
+  const mirror = await openMirror(dataFolder, task.repository, task.fetch, []);
   await mirror.maintain(stopWhenSet(task.stop));
 }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { readSecret, readSecretFile } from "../../base/secret-source.js";
 import { Mirror } from "../../git/mirror/mirror.js";
+import { RemoteRules } from "../../git/mirror/remote-rules.js";
 import { parseRemoteUrl, type RemoteUrl } from "../../git/mirror/remote-url.js";
 import { withSecret } from "../../git/mirror/url-secret.js";
 import type { Repository } from "../../model/repository.js";
@@ -12,13 +13,32 @@ import { mirrorName, mirrorsFolder } from "../../model/mirror-name.js";
 /** Time limit for a remote to list its refs. */
 const listTimeoutMs = 60_000;
 
-export function openMirror(dataFolder: string, repository: Repository, fetch: FetchSettings): Promise<Mirror> {
+/**
+ * Rejects with `forbidden` if the repository may not be fetched from its URL. Must be called before each fetch; resolves
+ * with the addresses for `openMirror`.
+ */
+export async function requireRemote(
+  dataFolder: string,
+  { url, source }: Repository,
+  { networks }: FetchSettings,
+): Promise<readonly string[]> {
+  return await new RemoteRules(dataFolder, networks).requireForFetch(parseRemoteUrl(url), source);
+}
+
+export function openMirror(
+  dataFolder: string,
+  repository: Repository,
+  fetch: FetchSettings,
+  resolvedHosts: readonly string[],
+): Promise<Mirror> {
   const directory = join(dataFolder, mirrorsFolder, mirrorName(repository.id));
   const access = {
     home: fetch.home || null,
     sshCommand: fetch.sshCommand || null,
     credentialHelper: fetch.credentialHelper || null,
-    followRedirects: fetch.followRedirects,
+    // A redirect could lead where the source may not.
+    followRedirects: fetch.followRedirects && repository.source?.hosts === undefined,
+    resolvedHosts,
   };
   return Mirror.open(directory, remoteUrl(dataFolder, repository), {
     access,

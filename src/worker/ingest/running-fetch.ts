@@ -5,7 +5,7 @@ import type { Mirror } from "../../git/mirror/mirror.js";
 import type { RefState } from "../../git/mirror/refs.js";
 import { detachedName, type Repository } from "../../model/repository.js";
 import type { FetchSettings, SyncInput, SyncTask } from "../../protocol/ingest-messages.js";
-import { openMirror } from "./open-mirror.js";
+import { openMirror, requireRemote } from "./open-mirror.js";
 import { admitExpected } from "./vanished.js";
 
 /** A repository with a mirror that reflects its remote at a certain time. */
@@ -97,10 +97,14 @@ async function fetchOne(
   onListed: (listed: Fetched) => void,
 ): Promise<Fetched> {
   const { repository, rebuild, recreate, isRequested } = input;
-  const mirror = await openMirror(dataFolder, repository, fetch);
-  const known = rebuild && !recreate ? await stateToRebuild(repository, mirror, stop) : undefined;
+  if (rebuild && !recreate) {
+    const mirror = await openMirror(dataFolder, repository, fetch, []);
+    const known = await stateToRebuild(repository, mirror, stop);
+    if (known !== undefined) return { mirror, state: known, recreated: false, date: new Date().toISOString() };
+  }
+  const resolvedHosts = await requireRemote(dataFolder, repository, fetch);
+  const mirror = await openMirror(dataFolder, repository, fetch, resolvedHosts);
   const date = new Date().toISOString();
-  if (known !== undefined) return { mirror, state: known, recreated: false, date };
   const tell = (listed: RefState): void => onListed({ mirror, state: listed, recreated: false, date });
   const admit = admitExpected(input);
   const state = recreate ? await mirror.refetch(stop, admit) : await mirror.sync(stop, isRequested, tell, admit);

@@ -1,7 +1,8 @@
 /** Code hosts: small servers answer as they do. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { apiKinds } from "../../../src/codehost/api-kinds.js";
@@ -12,8 +13,12 @@ import { listFolder } from "../../../src/codehost/folder-listing.js";
 import { listUrls } from "../../../src/codehost/list-listing.js";
 import { selectRepositories } from "../../../src/codehost/selection.js";
 import { checkRepository } from "../../../src/daemon/config/repositories.js";
+import { RemoteRules } from "../../../src/git/mirror/remote-rules.js";
+import { parseRemoteUrl } from "../../../src/git/mirror/remote-url.js";
+import type { RepositoryConfig } from "../../../src/model/repository.js";
 import { dataDirectory, runCommand, testDaemon } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
+import { type Answer as RemoteAnswer, serveHttp } from "../../support/http-remote.js";
 import { until } from "../../support/waiting.js";
 
 type Api = ConnectionConfig & { readonly kind: "github" | "gitlab" | "gitea" };
@@ -30,6 +35,7 @@ function connection(changes: Partial<Api>): Api {
     forks: true,
     archived: true,
     ssh: false,
+    hosts: ["h", "github.com"],
     readers: [],
     prefix: "host/",
     intervalSeconds: 3600,
@@ -102,7 +108,7 @@ t.test("pages of GitHub, GitLab and Gitea", async (t) => {
       const link = page < 3 ? '<http://elsewhere/?page=2>; rel="next"' : '<http://elsewhere/?page=1>; rel="first"';
       return { headers: { link }, body: [item(kind, `r${page}`)] };
     });
-    const listed = await listHost(connection({ kind, url }), "secret", never);
+    const { repositories: listed } = await listHost(connection({ kind, url }), "secret", never);
     t.same(
       listed.map(({ name }) => name),
       ["acme/r1", "acme/r2", "acme/r3"],
@@ -166,7 +172,11 @@ t.test("a repository is public only if every field that can say otherwise says s
       .map((item, i) => JSON.stringify({ name: `r${i}`, url: "https://h/x", ...item }))
       .join("\n"),
   });
-  const listed = await listUrls({ ...connection({ url: join(folder, "list") }), kind: "list" }, "", never);
+  const { repositories: listed } = await listUrls(
+    { ...connection({ url: join(folder, "list") }), kind: "list" },
+    "",
+    never,
+  );
   t.same(
     listed.map((one) => one.private),
     [false, false, true, true, true, true],
@@ -178,12 +188,12 @@ t.test("a user instead of an organisation, and the token's own repositories", as
   const { url, requests } = await host(t, ({ pathname }) =>
     pathname.startsWith("/orgs/") ? { status: 404 } : { body: [{ full_name: "ann/x", clone_url: "https://h/x" }] },
   );
-  t.equal((await listHost(connection({ url, owners: ["a/b?"] }), "", never)).length, 1);
+  t.equal((await listHost(connection({ url, owners: ["a/b?"] }), "", never)).repositories.length, 1);
   t.same(
-    requests.map((request) => request.url.pathname),
-    ["/orgs/a%2Fb%3F/repos", "/users/a%2Fb%3F/repos"],
+    requests.map((request) => `${request.url.pathname} ${request.url.searchParams.get("page")}`),
+    ["/orgs/a%2Fb%3F/repos 1", "/users/a%2Fb%3F/repos 1", "/users/a%2Fb%3F/repos 2"],
   );
-  t.equal((await listHost(connection({ url, owners: [] }), "", never)).length, 1);
+  t.equal((await listHost(connection({ url, owners: [] }), "", never)).repositories.length, 1);
   t.equal(requests.at(-1)?.url.pathname, "/user/repos");
 });
 
@@ -225,26 +235,33 @@ t.test("which repositories are selected, and where the token may be sent", async
     selectRepositories(
       connection(changes),
       listed.map((other) => ({ ...one, ...other })),
-      checkRepository,
+      async (repository) => checkRepository(repository),
     );
-  const { repositories } = select({ credential: "file:/token", readers: ["devs"] }, {});
+  const { repositories } = await select({ credential: "file:/token", readers: ["devs"] }, {});
   t.match(repositories, [
     { name: "host/acme/app", credential: "file:/token", private: true, readers: ["devs"], stars: 0 },
   ]);
   t.equal(repositories[0]?.description.length, 1000);
-  const credentialOf = (url: string) => select({ credential: "file:/token" }, { url }).repositories[0]?.credential;
-  t.equal(credentialOf("https://api.github.com/x"), "file:/token");
+  const credentialOf = async (url: string) =>
+    (await select({ credential: "file:/token" }, { url })).repositories[0]?.credential;
+  t.equal(await credentialOf("https://api.github.com/x"), "file:/token");
   for (const url of ["https://evil/x", "http://github.com/x", "https://github.com:444/x", "https://xgithub.com/x"])
-    t.equal(credentialOf(url), "", url);
-  t.equal(select({ ssh: true }, {}).repositories[0]?.url, "git@github.com:acme/app.git");
-  const names = (changes: Partial<Api>) =>
-    select(changes, { name: "a/x" }, { name: "a/y", fork: true }, { name: "b/x", archived: true }).repositories.map(
-      ({ name }) => name,
-    );
-  t.same(names({ include: ["^a/"] }), ["host/a/x", "host/a/y"]);
-  t.same(names({ exclude: ["x$"] }), ["host/a/y"]);
-  t.same(names({ forks: false, archived: false }), ["host/a/x"]);
-  const bad = select({}, { name: "../x" }, { name: "ok", url: "ext::sh -c x" }, { name: "a b" }, { name: "fine" });
+    t.equal(await credentialOf(url), "", url);
+  t.equal((await select({ ssh: true }, {})).repositories[0]?.url, "git@github.com:acme/app.git");
+  const names = async (changes: Partial<Api>) => {
+    const listed = [{ name: "a/x" }, { name: "a/y", fork: true }, { name: "b/x", archived: true }];
+    return (await select(changes, ...listed)).repositories.map(({ name }) => name);
+  };
+  t.same(await names({ include: ["^a/"] }), ["host/a/x", "host/a/y"]);
+  t.same(await names({ exclude: ["x$"] }), ["host/a/y"]);
+  t.same(await names({ forks: false, archived: false }), ["host/a/x"]);
+  const bad = await select(
+    {},
+    { name: "../x" },
+    { name: "ok", url: "ext::sh -c x" },
+    { name: "a b" },
+    { name: "fine" },
+  );
   t.same(
     bad.repositories.map(({ name }) => name),
     ["host/fine"],
@@ -255,20 +272,101 @@ t.test("which repositories are selected, and where the token may be sent", async
 t.test("a folder of repositories", async (t) => {
   const folder = t.testdir({
     a: { "bare.git": { HEAD: "", objects: {} }, work: { ".git": {}, inner: { ".git": {} } } },
+    data: { mirrors: { "1.git": { HEAD: "", objects: {} } } },
     empty: {},
     link: t.fixture("symlink", "a"),
   });
   const config = { ...connection({ url: folder }), kind: "folder" as const };
-  const listed = await listFolder(config, never);
+  const listed = await listFolder(config, join(folder, "data"), never);
   t.same(
-    listed.map(({ name, url }) => [name, url]),
+    listed.repositories.map(({ name, url }) => [name, url]),
     [
       ["a/bare", join(folder, "a/bare.git")],
       ["a/work", join(folder, "a/work")],
     ],
+    "without the data directory",
   );
-  await t.rejects(listFolder({ ...config, url: join(folder, "none") }, never), { message: /cannot be read/ });
+  t.same(listed.problems, []);
+  await t.rejects(listFolder({ ...config, url: join(folder, "none") }, "/nonexistent", never), {
+    message: /cannot be read/,
+  });
 });
+
+/** Runs `work` as an account that permissions apply to. */
+async function unprivileged<T>(work: () => Promise<T>): Promise<T> {
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot) process.seteuid?.(65_534);
+  try {
+    return await work();
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
+}
+
+t.test("what is in a folder that cannot be read stays", async (t) => {
+  const root = mkdtempSync(join(tmpdir(), "trawl-folder-"));
+  const [folder, state] = [join(root, "git"), join(root, "state")];
+  t.teardown(() => {
+    for (const name of ["a", "b/two.git"]) chmodSync(join(folder, name), 0o755);
+    rmSync(root, { recursive: true });
+  });
+  mkdirSync(state);
+  for (const [path, mode] of [
+    [root, 0o755],
+    [state, 0o777],
+  ] as const)
+    chmodSync(path, mode);
+  for (const name of ["a/one", "b/two", "c/three", "c/four"])
+    mkdirSync(join(folder, `${name}.git/objects`), { recursive: true });
+  for (const name of ["a/one", "b/two", "c/three", "c/four"]) writeFileSync(join(folder, `${name}.git/HEAD`), "");
+  const connections = testConnections(state);
+  await connections.configure([{ ...connection({ url: folder, prefix: "" }), kind: "folder" }]);
+  await unprivileged(() => connections.list("acme", false));
+  const names = () =>
+    connections
+      .repositories()
+      .map(({ name }) => name)
+      .sort()
+      .join();
+  t.equal(names(), "a/one,b/two,c/four,c/three");
+  // The folder itself, and a repository that can be listed but not entered.
+  chmodSync(join(folder, "a"), 0);
+  chmodSync(join(folder, "b/two.git"), 0o444);
+  rmSync(join(folder, "c/four.git"), { recursive: true });
+  for (let i = 0; i < 3; i++) {
+    await t.rejects(
+      unprivileged(() => connections.list("acme", false)),
+      { message: /folder .*a cannot be read: EACCES/ },
+    );
+    t.equal(names(), i === 0 ? "a/one,b/two,c/four,c/three" : "a/one,b/two,c/three", `listing ${i + 1}`);
+  }
+  chmodSync(join(folder, "a"), 0o755);
+  chmodSync(join(folder, "b/two.git"), 0o755);
+  t.match(await unprivileged(() => connections.list("acme", false)), { repositoryCount: 3, error: "" });
+});
+
+function testConnections(
+  folder: string,
+  apply: (connection: string) => Promise<void> = async () => undefined,
+  known: readonly RepositoryConfig[] = [],
+): Connections {
+  const rules = new RemoteRules(join(folder, "data"), []);
+  return new Connections({
+    folder,
+    dataFolder: join(folder, "data"),
+    log: { warn: () => undefined } as never,
+    check: async (repository) => {
+      checkRepository(repository);
+      await rules.require(parseRemoteUrl(repository.url), repository.source);
+    },
+    known: () => known,
+    apply,
+  });
+}
+
+/** Items of a host named by letters. */
+const lettersOf = (letters: string) =>
+  [...letters].map((letter) => ({ id: letter, full_name: `a/${letter}`, clone_url: "https://h/x" }));
 
 t.test("a list is kept while its host fails, and across a start", async (t) => {
   let answer: Answer = { body: [{ full_name: "a/x", clone_url: "https://h/x" }] };
@@ -276,13 +374,8 @@ t.test("a list is kept while its host fails, and across a start", async (t) => {
   const folder = t.testdir();
   let applied = 0;
   const create = () =>
-    new Connections({
-      folder,
-      log: { warn: () => undefined } as never,
-      check: checkRepository,
-      apply: async () => {
-        applied++;
-      },
+    testConnections(folder, async () => {
+      applied++;
     });
   const first = create();
   await first.configure([connection({ url })]);
@@ -297,6 +390,321 @@ t.test("a list is kept while its host fails, and across a start", async (t) => {
   t.match(second.repositories(), [{ name: "host/a/x" }], "stored");
   t.equal(applied, 1);
   await second.close();
+  writeFileSync(join(folder, "acme.json"), '[{"name":"host/a/x","url":"/srv/x"}]');
+  const third = create();
+  await third.configure([connection({ url })]);
+  t.match(third.repositories(), [{ name: "host/a/x", source: { connection: "acme", hosts: ["127.0.0.1", "h"] } }]);
+  writeFileSync(join(folder, "acme.json"), "damaged");
+  const fourth = testConnections(folder, async () => undefined, second.repositories());
+  await fourth.configure([connection({ url })]);
+  t.match(fourth.repositories(), [{ name: "host/a/x" }], "a damaged list is that of the catalog");
+  answer = { body: [] };
+  await t.rejects(fourth.list("acme", false), { message: /would remove 1 of 1/ });
+});
+
+t.test("pages are read until a stable end", async (t) => {
+  interface Page {
+    readonly letters: string;
+    readonly total?: number;
+    readonly link?: string;
+  }
+  const next = '<x?page=9>; rel="next"';
+  const last = '<x?page=1>; rel="first"';
+  const rows: readonly (readonly [
+    name: string,
+    reads: readonly (readonly Page[])[],
+    found: string,
+    problem: RegExp | "",
+  ])[] = [
+    ["a cap without Link", [[{ letters: "ab" }, { letters: "cd" }, { letters: "e" }, { letters: "" }]], "abcde", ""],
+    [
+      "a cap and a total",
+      [
+        [
+          { letters: "ab", total: 3 },
+          { letters: "c", total: 3 },
+        ],
+      ],
+      "abc",
+      "",
+    ],
+    ["the same page for ever", [[{ letters: "abc" }, { letters: "abc" }]], "abc", ""],
+    [
+      "Link",
+      [
+        [
+          { letters: "ab", link: next },
+          { letters: "c", link: last },
+        ],
+      ],
+      "abc",
+      "",
+    ],
+    [
+      "an empty page before the end",
+      [
+        [
+          { letters: "a", link: next },
+          { letters: "", link: next },
+          { letters: "b", link: last },
+        ],
+      ],
+      "ab",
+      "",
+    ],
+    [
+      "Link without quotes",
+      [
+        [
+          { letters: "a", link: "<x>; rel=next" },
+          { letters: "b", link: last },
+        ],
+      ],
+      "ab",
+      "",
+    ],
+    [
+      "a deletion while pages are read",
+      [
+        [
+          { letters: "ab", total: 5 },
+          { letters: "de", total: 4 },
+          { letters: "", total: 4 },
+        ],
+        [
+          { letters: "bc", total: 4 },
+          { letters: "de", total: 4 },
+        ],
+      ],
+      "bcde",
+      "",
+    ],
+    [
+      "an addition while pages are read",
+      [
+        [
+          { letters: "ab", total: 3 },
+          { letters: "bc", total: 4 },
+          { letters: "", total: 4 },
+        ],
+        [
+          { letters: "xa", total: 4 },
+          { letters: "bc", total: 4 },
+        ],
+      ],
+      "abcx",
+      "",
+    ],
+    [
+      "fewer than the total",
+      [
+        [
+          { letters: "ab", total: 4 },
+          { letters: "", total: 4 },
+        ],
+      ],
+      "ab",
+      /lists 2 of 4 repositories/,
+    ],
+    ["Link ends early", [[{ letters: "ab", total: 4, link: last }]], "ab", /lists 2 of 4 repositories/],
+    [
+      "a next page that repeats",
+      [
+        [
+          { letters: "ab", link: next },
+          { letters: "ab", link: next },
+        ],
+      ],
+      "ab",
+      /changes while/,
+    ],
+    [
+      "never the same",
+      [1, 2, 3].map((i) => [
+        { letters: "ab", total: i + 2 },
+        { letters: "c", total: 2 },
+      ]),
+      "abc",
+      /changes while/,
+    ],
+  ];
+  for (const [name, reads, found, problem] of rows) {
+    for (const header of ["x-total-count", "x-total"]) {
+      let read = -1;
+      const { url } = await host(t, ({ searchParams }) => {
+        const page = Number(searchParams.get("page"));
+        if (page === 1) read = Math.min(read + 1, reads.length - 1);
+        const { letters, total, link } = reads[read]?.[page - 1] ?? { letters: "" };
+        const headers = { ...(total === undefined ? {} : { [header]: String(total) }), ...(link ? { link } : {}) };
+        return { headers, body: lettersOf(letters) };
+      });
+      const { repositories, problems, mayHave } = await listHost(connection({ url }), "", never);
+      t.equal(
+        repositories
+          .map((one) => one.name.slice(2))
+          .sort()
+          .join(""),
+        found,
+        name,
+      );
+      t.match(problems.join(), problem === "" ? /^$/ : problem, name);
+      t.equal(mayHave("https://h/x"), problem !== "", name);
+    }
+  }
+});
+
+t.test("living repositories are not hidden by a list that lacks them", async (t) => {
+  let letters = "abcdef";
+  let total = "";
+  const { url } = await host(t, ({ searchParams }) => ({
+    ...(total === "" ? {} : { headers: { "x-total-count": total } }),
+    body: searchParams.get("page") === "1" ? lettersOf(letters) : [],
+  }));
+  const folder = t.testdir();
+  let connections = testConnections(folder);
+  const config = connection({ url, prefix: "" });
+  const other = { ...config, name: "other", prefix: "o/" };
+  await connections.configure([config, other]);
+  const names = (one = connections) =>
+    one
+      .repositories()
+      .map(({ name }) => name.slice(2))
+      .join("");
+  await connections.list("acme", false);
+  t.equal(names(), "abcdef");
+
+  letters = "";
+  for (let i = 0; i < 3; i++) await t.rejects(connections.list("acme", false), { message: /would remove 6 of 6/ });
+  letters = "ab";
+  await t.rejects(connections.list("acme", false), {
+    message: /would remove 4 of 6 .*trawl connection sync acme --yes/,
+  });
+  t.equal(names(), "abcdef", "most of a list is missing, however often");
+
+  letters = "abcde";
+  t.match(await connections.list("acme", false), { repositoryCount: 6, missingCount: 1 });
+  t.equal(names(), "abcdef", "absent for the first time");
+  letters = "abcdef";
+  t.match(await connections.list("acme", false), { missingCount: 0 });
+  letters = "abcde";
+  await connections.list("acme", false);
+  t.equal(names(), "abcdef", "absent for the first time again");
+  await connections.close();
+  connections = testConnections(folder);
+  await connections.configure([config]);
+  await connections.list("acme", false);
+  t.equal(names(), "abcde", "absent from two whole lists, with a start between them");
+
+  total = "5";
+  letters = "abc";
+  for (let i = 0; i < 3; i++) await t.rejects(connections.list("acme", false), { message: /lists 3 of 5/ });
+  t.equal(names(), "abcde", "a list that is not whole removes nothing");
+  letters = "abcx";
+  await t.rejects(connections.list("acme", false), { message: /lists 4 of 5/ });
+  t.equal(names(), "abcxde", "but adds");
+  total = "";
+  letters = "";
+  await connections.list("acme", true);
+  t.equal(names(), "", "confirmed");
+  await connections.close();
+});
+
+t.test("a connection that hangs delays no other, and one that was changed is not applied", async (t) => {
+  const waiting: (() => void)[] = [];
+  const server = createServer((_, response) => {
+    waiting.push(() => response.end(JSON.stringify(lettersOf("z"))));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => server.close());
+  const hanging = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url } = await host(t, () => ({ body: lettersOf("ab") }));
+  const connections = testConnections(t.testdir());
+  const slow = { ...connection({ url: hanging }), name: "slow" };
+  await connections.configure([slow, connection({ url })]);
+  const first = connections.list("slow", false);
+  t.match(await connections.list("acme", false), { repositoryCount: 2 });
+  await connections.configure([{ ...slow, forks: false }, connection({ url })]);
+  for (let i = 0; i < 2; i++) {
+    await until("it is asked", async () => waiting.length > 0);
+    waiting.shift()?.();
+  }
+  await t.rejects(first, { message: /was changed while it was listed/ });
+  t.equal(connections.repositories().length, 2);
+  await connections.close();
+});
+
+t.test("a daemon fetches what a host lists only from that host", async (t) => {
+  const data = dataDirectory(t);
+  const folder = t.testdir({ token: "ada:s3cret\n" });
+  const fixture = GitFixture.create();
+  t.teardown(() => fixture.remove());
+  fixture.commit({ branch: "main", files: [["a.txt", "alpha\n"]] });
+  const urls = new Map<string, string>();
+  const list: RemoteAnswer = (_, response) => {
+    const isPublic = { private: false, internal: false, owner: { visibility: "public" } };
+    const items = [...urls].map(([name, clone_url]) => ({ full_name: name, clone_url, ...isPublic }));
+    response.setHeader("X-Total-Count", String(items.length));
+    response.end(JSON.stringify(items));
+  };
+  const redirect: RemoteAnswer = ({ url = "" }, response) => {
+    response.writeHead(302, { Location: url.replace("/moved/", "/") }).end();
+  };
+  const port = await serveHttp(t, fixture, undefined, ({ url = "" }) => {
+    if (url.startsWith("/api/v1/orgs/acme/repos")) return list;
+    return url.startsWith("/moved/") ? redirect : undefined;
+  });
+  const base = `http://127.0.0.1:${port}`;
+  urls.set("open", `${base}/`);
+  const config = join(folder, "trawl.jsonc");
+  const write = (hosts: readonly string[]) =>
+    writeFileSync(
+      config,
+      JSON.stringify({
+        git: { followRedirects: true },
+        connections: [
+          {
+            name: "acme",
+            kind: "gitea",
+            url: base,
+            owners: ["acme"],
+            prefix: "",
+            hosts,
+            credential: `file:${folder}/token`,
+          },
+        ],
+      }),
+    );
+  write([]);
+  const daemon = await testDaemon(t, ["--config", config], data);
+  await until("it is searchable", async () => (await daemon.search("alpha")).found.join() === "open:a.txt:1");
+  const [mirror = ""] = readdirSync(join(data, "mirrors"));
+  for (const [name, url] of Object.entries({
+    path: fixture.path,
+    mirror: join(data, "mirrors", mirror),
+    file: `file://${fixture.path}`,
+    name: `http://localhost:${port}/`,
+    number: `http://[::1]:${port}/`,
+    ssh: "git@elsewhere.example:acme/x",
+    option: "--upload-pack=x",
+  }))
+    urls.set(name, url);
+  const sync = () => runCommand("connection", "sync", "acme", "--data", data);
+  const { err } = await sync();
+  for (const reason of [/path: .*it is a path on this machine/, /name: .*put "localhost" in hosts of the connection/])
+    t.match(err, reason);
+  t.same(
+    (await daemon.list()).map(({ name }) => name),
+    ["open"],
+  );
+  urls.clear();
+  urls.set("open", `${base}/`);
+  urls.set("moved", `${base}/moved/`);
+  t.equal((await sync()).exitCode, 0);
+  await until("its redirect is refused", async () =>
+    (await daemon.list()).some(({ name, error }) => name === "moved" && /redirect/.test(error)),
+  );
+  const added = await runCommand("repo", "add", "again", join(data, "mirrors", mirror), "--data", data);
+  t.match(added.err, /may not be fetched: it is in the data directory/, "nor may the operator add a mirror");
 });
 
 t.test("a daemon with a connection", async (t) => {

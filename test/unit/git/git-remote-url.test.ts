@@ -1,5 +1,8 @@
+import { join } from "node:path";
 import t from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
+import { RemoteRules } from "../../../src/git/mirror/remote-rules.js";
+import type { RemoteSource } from "../../../src/model/repository.js";
 import { parseRemoteUrl, redactUrl } from "../../../src/git/mirror/remote-url.js";
 
 const accepted: readonly (readonly [name: string, text: string, kind: string, given: string])[] = [
@@ -97,3 +100,91 @@ function thrownBy(work: () => unknown): TrawlError | null {
     return error instanceof TrawlError ? error : null;
   }
 }
+
+t.test("where repositories may be fetched from that the operator has not named", async (t) => {
+  const folder = t.testdir({
+    data: { mirrors: { "1.git": { HEAD: "", objects: {} } } },
+    "plain.git": { HEAD: "", objects: {} },
+    link: t.fixture("symlink", "data/mirrors/1.git"),
+    tree: { ".git": "gitdir: ../data/mirrors/1.git\n" },
+    linked: { ".git": t.fixture("symlink", "../data/mirrors/1.git") },
+    common: { ".git": { HEAD: "", commondir: "../../data/mirrors/1.git\n" } },
+    objects: { HEAD: "", objects: t.fixture("symlink", "../data/mirrors/1.git/objects") },
+    borrowed: { HEAD: "", objects: { info: { alternates: "../../data/mirrors/1.git/objects\n" } } },
+    shared: { HEAD: "", objects: { info: { alternates: "../../plain.git/objects\n" } } },
+  });
+  const rules = new RemoteRules(join(folder, "data"), ["10.1.0.0/16"]);
+  const refusal = async (url: string, source: RemoteSource | undefined): Promise<string> =>
+    await rules.require(parseRemoteUrl(url), source).then(
+      () => "",
+      (error: unknown) => (error instanceof TrawlError && error.code === "forbidden" ? error.message : String(error)),
+    );
+  const own = { connection: "acme", hosts: ["git.corp", "10.0.0.5"] };
+  const any = { connection: "", hosts: ["*"] };
+  const operator = undefined;
+  const rows: readonly (readonly [url: string, source: RemoteSource | undefined, refused: RegExp | ""])[] = [
+    ["https://git.corp/a", own, ""],
+    ["http://GIT.corp.:8080/a", own, ""],
+    ["ssh://git@git.corp:2222/a", own, ""],
+    ["git@git.corp:a", own, ""],
+    ["http://10.0.0.5:3000/a", own, ""],
+    ["http://0x0a000005/a", own, ""],
+    ["ssh://167772165/a", own, ""],
+    ["https://git.corp.evil/a", own, /connection acme \(git\.corp, 10\.0\.0\.5\): .*put "git\.corp\.evil" in hosts/],
+    ["https://evil/git.corp", own, /put "evil"/],
+    ["https://git.corp@evil/a", own, /put "evil"/],
+    ["git@evil:git.corp/a", own, /put "evil"/],
+    ["ssh://git.corp@127.0.0.1/a", own, /put "127\.0\.0\.1"/],
+    ["ssh://%31%32%37.0.0.1/a", own, /put "127\.0\.0\.1"/],
+    ["git@[::1]:a", own, /put "::1"/],
+    [`${folder}/plain.git`, own, /path on this machine/],
+    [`file://${folder}/plain.git`, own, /path on this machine/],
+    ["file://localhost/etc", own, /path on this machine/],
+    ["https://github.com/a/b", any, ""],
+    ["git@github.com:a/b", any, ""],
+    ["https://10.1.2.3/a", any, ""],
+    ["https://10.2.2.3/a", any, /10\.2\.2\.3 is not public: .*git\.networks/],
+    ["http://localhost:80/a", any, /not public/],
+    ["http://x.localhost/a", any, /not public/],
+    ["http://127.1/a", any, /not public/],
+    ["http://2130706433/a", any, /not public/],
+    ["ssh://0x7f.1/a", any, /not public/],
+    ["git@127.0.0.1:a", any, /not public/],
+    ["http://[::ffff:7f00:1]/a", any, /not public/],
+    ["http://[::127.0.0.1]/a", any, /not public/],
+    ["http://[fec0::1]/a", any, /not public/],
+    ["http://169.254.169.254/latest", any, /not public/],
+    [`${folder}/plain.git`, any, /path on this machine/],
+    ["http://127.0.0.1/a", operator, ""],
+    [`${folder}/plain.git`, operator, ""],
+    [`${folder}/plain`, operator, ""],
+    [`${folder}/shared`, { connection: "files" }, ""],
+    ...[
+      "data/mirrors/1.git",
+      "data/mirrors/1",
+      "data",
+      "plain.git/../data/mirrors/1.git",
+      "link",
+      "tree",
+      "linked",
+      "common",
+      "objects",
+      "borrowed",
+    ].flatMap((path) =>
+      [`${folder}/${path}`, `file://${folder}/${path}`].map((url) => [url, operator, /in the data directory/] as const),
+    ),
+  ];
+  for (const [url, source, refused] of rows) t.match(await refusal(url, source), refused === "" ? /^$/ : refused, url);
+
+  const addresses = (url: string, source: RemoteSource) => rules.requireForFetch(parseRemoteUrl(url), source);
+  t.same(await addresses("http://git.corp/a", own), [], "the operator has named this host");
+  t.same(await addresses("http://10.1.2.3/a", any), []);
+  await t.rejects(addresses("http://name.invalid/a", any), { code: "git", message: /cannot be resolved/ });
+  await t.rejects(addresses("ssh://name.invalid/a", any), { code: "git", message: /cannot be resolved/ });
+  const open = new RemoteRules(join(folder, "data"), ["127.0.0.0/8", "::1"]);
+  t.match(
+    await open.requireForFetch(parseRemoteUrl("http://localhost:8080/a"), any),
+    [/^localhost:8080:(127\.0\.0\.1|::1)(,|$)/],
+    "git connects to what was checked",
+  );
+});

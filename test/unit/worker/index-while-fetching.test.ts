@@ -39,6 +39,7 @@ class Scene {
         sshCommand: "",
         credentialHelper: "",
         followRedirects: access.followRedirects,
+        networks: [],
       },
       isPatient: true,
       stop: new Int32Array(new SharedArrayBuffer(4)),
@@ -70,7 +71,7 @@ class Scene {
   }
 
   async fetched({ repository }: SyncInput): Promise<Fetched> {
-    const mirror = await openMirror(this.#dataFolder, repository, this.task.fetch);
+    const mirror = await openMirror(this.#dataFolder, repository, this.task.fetch, []);
     const state = await mirror.sync(neverStop);
     return { mirror, state, recreated: false, date: "2026-01-01T00:00:00Z" };
   }

@@ -1,0 +1,158 @@
+import { lookup } from "node:dns/promises";
+import { constants } from "node:fs";
+import { open, realpath, stat } from "node:fs/promises";
+import { isIP } from "node:net";
+import { dirname, join, resolve, sep } from "node:path";
+import { errorMessage, TrawlError } from "../../base/errors.js";
+import { isPublicAddress, Networks } from "../../base/networks.js";
+import { proxyFor } from "../../base/proxies.js";
+import type { RemoteSource } from "../../model/repository.js";
+import { hostOfRemote, type HttpUrl, type RemoteUrl, type SshUrl } from "./remote-url.js";
+
+/** A file that leads to another directory has one line, or a few with alternates. */
+const pointerBytesMax = 64 * 1024;
+
+/**
+ * Where repositories may be fetched from. What code hosts, lists on the web and site admins write is not the operator's: it
+ * could name another mirror, which may be private, or a service that only this machine reaches (server-side request
+ * forgery). Such a remote
+ *
+ * - is reached by https, http or ssh, and is no path;
+ * - is at a host that its source may name: that of the connection, or one that the operator has configured for it;
+ * - if the source may name any host, has only public addresses, or those in `git.networks`;
+ * - is not redirected elsewhere.
+ *
+ * What the operator has written in the configuration, in a file or on the command line may be any place, except in the data
+ * directory, whose mirrors have readers of their own. Remotes are checked when they are listed or added, and again at each
+ * fetch, because names and links may lead elsewhere by then.
+ */
+export class RemoteRules {
+  readonly #dataFolder: string;
+  readonly #networks: Networks;
+
+  /** Throws `bad-config` for a network that is none. */
+  constructor(dataFolder: string, networks: readonly string[]) {
+    this.#dataFolder = dataFolder;
+    this.#networks = new Networks(networks, "git.networks");
+  }
+
+  /** Rejects with `forbidden` if the remote is at a place that its source may not name. Resolves no names. */
+  async require(remote: RemoteUrl, source: RemoteSource | undefined): Promise<void> {
+    if (remote.kind === "local") {
+      if (source?.hosts !== undefined)
+        throw refused(remote, "it is a path on this machine; only https, http and ssh are allowed");
+      if (await leadsInto(remote.path, this.#dataFolder)) throw refused(remote, "it is in the data directory");
+      return;
+    }
+    const { hosts } = source ?? {};
+    const host = hostOfRemote(remote);
+    if (hosts === undefined || hosts.includes(host)) return;
+    if (!hosts.includes("*"))
+      throw refused(
+        remote,
+        `its host is not that of connection ${source?.connection} (${hosts.join(", ")}): if it is right, put ${JSON.stringify(host)} in hosts of the connection`,
+      );
+    const address = host === "localhost" || host.endsWith(".localhost") ? "127.0.0.1" : host;
+    if (isIP(address) !== 0) this.#requireOpen(remote, host, address);
+  }
+
+  /**
+   * Like `require`, before a fetch: also resolves the name of the host if its addresses matter. Returns them as git's
+   * `http.curloptResolve` takes them, so that git connects to the addresses that were checked; empty if any will do.
+   */
+  async requireForFetch(remote: RemoteUrl, source: RemoteSource | undefined): Promise<readonly string[]> {
+    await this.require(remote, source);
+    if (remote.kind === "local" || source?.hosts === undefined) return [];
+    const host = hostOfRemote(remote);
+    // A proxy resolves names itself, in its own network.
+    const isProxied = remote.kind === "http" && proxyFor(new URL(remote.text), process.env) !== undefined;
+    if (source.hosts.includes(host) || isIP(host) !== 0 || isProxied) return [];
+    const addresses = await resolveHost(host);
+    for (const address of addresses) this.#requireOpen(remote, host, address);
+    return remote.kind === "http" ? [`${host}:${findPort(remote)}:${addresses.join(",")}`] : [];
+  }
+
+  #requireOpen(remote: SshUrl | HttpUrl, host: string, address: string): void {
+    if (isPublicAddress(address) || this.#networks.has(address)) return;
+    const shown = host === address ? host : `${host} (${address})`;
+    throw refused(remote, `the address of ${shown} is not public: the operator has to list it in git.networks`);
+  }
+}
+
+function refused({ text }: RemoteUrl, reason: string): TrawlError {
+  return new TrawlError("forbidden", `${text} may not be fetched: ${reason}`);
+}
+
+async function resolveHost(host: string): Promise<readonly string[]> {
+  try {
+    return (await lookup(host, { all: true })).map(({ address }) => address);
+  } catch (cause) {
+    throw new TrawlError(
+      "git",
+      `the host name ${host} cannot be resolved: check its spelling, and the DNS configuration of this machine (${errorMessage(cause)})`,
+      { cause },
+    );
+  }
+}
+
+function findPort({ text, scheme }: HttpUrl): string {
+  return new URL(text).port || (scheme === "https" ? "443" : "80");
+}
+
+/**
+ * Whether git would read something in `folder` when it is given this path: the path itself, one of the endings that git
+ * appends, or what a `.git` file, `commondir`, a link or `alternates` leads to.
+ */
+async function leadsInto(path: string, folder: string): Promise<boolean> {
+  const root = await followLinks(folder);
+  const isInside = async (other: string): Promise<boolean> => {
+    const real = await followLinks(other);
+    return real === root || real.startsWith(root.endsWith(sep) ? root : root + sep);
+  };
+  for (const start of [path, join(path, ".git"), `${path}.git`, join(`${path}.git`, ".git")]) {
+    if (!(await exists(start))) continue;
+    if (await isInside(start)) return true;
+    const [pointer = ""] = await readLines(start);
+    const directory = pointer.startsWith("gitdir:")
+      ? resolve(dirname(start), pointer.slice("gitdir:".length).trim())
+      : start;
+    const [common = ""] = await readLines(join(directory, "commondir"));
+    for (const one of common === "" ? [directory] : [directory, resolve(directory, common)]) {
+      const objects = join(one, "objects");
+      const alternates = (await readLines(join(objects, "info", "alternates"))).map((line) => resolve(objects, line));
+      for (const place of [one, objects, join(one, "refs"), ...alternates]) if (await isInside(place)) return true;
+    }
+  }
+  return false;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** With all links followed; the path itself if there is nothing, or nothing that may be read. */
+async function followLinks(path: string): Promise<string> {
+  return await realpath(path).catch(() => resolve(path));
+}
+
+/** The lines of a small file; none if it cannot be read. */
+async function readLines(path: string): Promise<readonly string[]> {
+  try {
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      if (!(await file.stat()).isFile()) return [];
+      const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(pointerBytesMax) });
+      return buffer
+        .toString("utf8", 0, bytesRead)
+        .split("\n")
+        .filter((line) => line !== "");
+    } finally {
+      await file.close();
+    }
+  } catch {
+    return [];
+  }
+}
