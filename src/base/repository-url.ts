@@ -1,10 +1,26 @@
 import { resolve } from "node:path";
+import { TrawlError } from "./errors.js";
 import { trimEndChars, withoutSuffix } from "./text.js";
 
-/** Returns a URL unchanged; a name of a local directory becomes an absolute path. */
+/**
+ * Returns a URL unchanged; a name of a local directory becomes an absolute path. Throws `bad-config` for a text that would be
+ * taken for something else than it was meant for: the name of a host without a scheme, and `~`, which only shells expand.
+ */
 export function absoluteUrl(url: string, base: string): string {
+  const shown = JSON.stringify(url);
+  if (isHomePath(url))
+    throw new TrawlError("bad-config", `url ${shown}: ~ is not expanded here; write the path in full`);
+  if (/^(?:[a-z0-9-]+\.)+(?!git\/)[a-z]{2,63}(?::[0-9]+)?\/[^/]/i.test(url))
+    throw new TrawlError("bad-config", `url ${shown} has no scheme: write https://${url}, or for a path ./${url}`);
+  if (/^[a-z0-9.-]+:[0-9]{1,5}\//i.test(url))
+    throw new TrawlError("bad-config", `url ${shown} has no scheme: write https://${url} or ssh://${url}`);
   const isRemote = /^[a-z][a-z0-9+.-]*:\/\//i.test(url) || /^[^/]+:/.test(url);
   return isRemote ? url : resolve(base, url);
+}
+
+/** Whether a shell would replace the beginning of the path by a home directory, which nothing does here. */
+export function isHomePath(path: string): boolean {
+  return /^~[A-Za-z0-9_-]*(?:\/|$)/.test(path);
 }
 
 /** The default name of a repository: `host/path` for a remote URL, the last component of a local path. */

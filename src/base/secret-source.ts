@@ -1,6 +1,7 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { errorMessage, TrawlError } from "./errors.js";
+import { withoutByteOrderMark } from "./text.js";
 
 /** Larger than any key or token; a larger file is probably the wrong one. */
 const secretBytesMax = 64 * 1024;
@@ -65,7 +66,7 @@ function readBounded(path: string): string {
     for (let count = -1; count !== 0 && length < bytes.length; length += count)
       count = readSync(descriptor, bytes, length, bytes.length - length, null);
     if (length > secretBytesMax) throw new TrawlError("bad-config", `${path} has more than ${secretBytesMax} bytes`);
-    return bytes.toString("utf8", 0, length);
+    return withoutByteOrderMark(bytes.toString("utf8", 0, length));
   } finally {
     closeSync(descriptor);
   }

@@ -53,3 +53,8 @@ export const binaryHeadBytes = 8000;
 export function isBinary(content: Uint8Array): boolean {
   return content.subarray(0, binaryHeadBytes).includes(0);
 }
+
+/** Some editors begin a file in UTF-8 with a byte order mark, which is no part of its text. */
+export function withoutByteOrderMark(text: string): string {
+  return text.startsWith("\uFEFF") ? text.slice(1) : text;
+}

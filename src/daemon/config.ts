@@ -1,15 +1,18 @@
 import { resolve } from "node:path";
 import { TrawlError } from "../base/errors.js";
-import { parseConfigFile, readConfigFile, type ConfigFile } from "./config/config-file.js";
+import { isHomePath } from "../base/repository-url.js";
+import { findLine, hasValue, parseConfigFile, readConfigFile, type ConfigFile } from "./config/config-file.js";
 import { fileConnections } from "./config/connections.js";
 import { fileContexts } from "./config/contexts.js";
 import { isObject } from "../base/is-object.js";
+import { findOptionProblems } from "./config/option-problems.js";
 import { describe, ownRow, unknownKeyText } from "./config/problems.js";
 import { checkRepositories, fileRepositories, typedRepository } from "./config/repositories.js";
 import { validConfig } from "./config/validators.js";
 import {
   optionTable,
   splitKey,
+  type OptionKey,
   type OptionRow,
   type OptionValues,
   type ResolvedOptions,
@@ -26,31 +29,42 @@ import {
 export function resolveOptions(typed: TypedOptions): ResolvedOptions {
   const problems: string[] = [];
   const file = typed.configFile === undefined ? undefined : readConfigFile(typed.configFile, problems);
-  return resolveFile(typed, file, problems);
+  return resolveFile(typed, file, true, problems);
 }
 
-/** Throws what `resolveOptions` would throw if `text` were the file, with `path` in its place. */
+/**
+ * Throws what `resolveOptions` would throw if `text` were the file, with `path` in its place. The files of secrets that it names
+ * are not read: whoever has written the text need not be the operator.
+ */
 export function checkConfigText(typed: TypedOptions, path: string, text: string): void {
   const problems: string[] = [];
-  resolveFile(typed, parseConfigFile(path, text, problems), problems);
+  resolveFile(typed, parseConfigFile(path, text, problems), false, problems);
 }
 
-function resolveFile(typed: TypedOptions, file: ConfigFile | undefined, problems: string[]): ResolvedOptions {
-  const values = new Map<string, unknown>(file ? flatten(file.content, file.directory) : []);
+function resolveFile(
+  typed: TypedOptions,
+  file: ConfigFile | undefined,
+  mayReadFiles: boolean,
+  problems: string[],
+): ResolvedOptions {
+  const values = new Map<string, unknown>(file ? flatten(file, problems) : []);
   for (const [key, text] of typed.overrides) applyOverride(values, key, text, problems);
   const repositories = [
     ...(file ? fileRepositories(file, problems) : []),
-    ...typed.repositories.map((text) => typedRepository(text, problems)),
+    ...typed.repositories.flatMap((text) => typedRepository(text, problems)),
   ];
   checkRepositories(repositories, problems);
   const connections = file === undefined ? [] : fileConnections(file, problems);
   const contexts = file === undefined ? [] : fileContexts(file, problems);
   const options = nest(values);
   const { listenHost, listenPort } = checkListen(options, values.has("auth.public"), problems);
+  const resolved = { ...options, data: resolve(options.data) };
+  // A default is never wrong in itself: that of the data directory depends on where the program is started.
+  for (const { key, message } of findOptionProblems(resolved, mayReadFiles).filter((one) => values.has(one.key)))
+    problems.push(`${findPlace(key, file, typed)}${message}`);
   if (problems.length > 0) throw new TrawlError("bad-config", problems.join("\n"));
   return {
-    ...options,
-    data: resolve(options.data),
+    ...resolved,
     typed,
     listenHost,
     listenPort,
@@ -73,9 +87,22 @@ function optionAt(options: ResolvedOptions, key: string): unknown {
   return (values as Readonly<Record<string, unknown>>)[name];
 }
 
+/** Where the value of an option is from: `FILE:LINE: `, or nothing for one of the command line or a default. */
+function findPlace(key: OptionKey, file: ConfigFile | undefined, { overrides }: TypedOptions): string {
+  if (file === undefined || overrides.some(([overridden]) => overridden === key)) return "";
+  const { group, name } = splitKey(key);
+  const path = group === undefined ? [name] : [group, name];
+  return hasValue(file, path) ? `${file.path}:${findLine(file, path)}: ` : "";
+}
+
 /** The options of the file by key. A relative data directory is relative to the file. */
-function flatten(content: Readonly<Record<string, unknown>>, directory: string): [string, unknown][] {
+function flatten(file: ConfigFile, problems: string[]): [string, unknown][] {
   const values: [string, unknown][] = [];
+  const { content, directory } = file;
+  if (typeof content["data"] === "string" && isHomePath(content["data"]))
+    problems.push(
+      `${file.path}:${findLine(file, ["data"])}: data: ~ in ${JSON.stringify(content["data"])} is not expanded here; write the path in full`,
+    );
   for (const [key, value] of Object.entries(content)) {
     if (Object.hasOwn(optionTable, key)) values.push([key, key === "data" ? resolve(directory, String(value)) : value]);
     else if (isObject(value)) for (const [name, inner] of Object.entries(value)) values.push([`${key}.${name}`, inner]);
@@ -88,7 +115,9 @@ function applyOverride(values: Map<string, unknown>, key: string, text: string, 
   const value = row ? readValue(row, text) : text;
   const { group, name } = splitKey(key);
   const content = group === undefined ? { [name]: value } : { [group]: { [name]: value } };
-  if (row && validConfig(content)) values.set(key, value);
+  if (key === "data" && isHomePath(text))
+    problems.push(`command line: data: ~ in ${JSON.stringify(text)} is not expanded here; write the path in full`);
+  else if (row && validConfig(content)) values.set(key, value);
   else if (row) problems.push(...describe("command line", validConfig.errors, content, undefined, []));
   else if (key === "repositories") problems.push("command line: repositories are named with --repository NAME=URL");
   else problems.push(`command line: ${unknownKeyText([], key)}`);

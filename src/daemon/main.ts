@@ -25,7 +25,7 @@ export async function runDaemon(options: ResolvedOptions): Promise<number> {
   keepCompiledCode();
   const log = createLog(options.log.level, options.log.format);
   const manager = ServiceManager.fromEnvironment(log);
-  const secrets = readWebhookSecrets(options.webhooks.secrets);
+  const secrets = readWebhookSecrets(options.webhooks.secrets, true);
   prepareData(options.data);
   // The control socket is the lock on the data directory: nothing in it is accessed before the lock is held.
   let daemon: Daemon | undefined;

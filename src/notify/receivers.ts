@@ -2,6 +2,7 @@ import { lookup, type LookupAddress } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { TrawlError } from "../base/errors.js";
 import { isPublicAddress, Networks } from "../base/networks.js";
+import { requireOrigin } from "../base/origin.js";
 
 const urlCharsMax = 2_048;
 
@@ -18,7 +19,7 @@ export class Receivers {
 
   /** Throws `bad-config` for an origin or a network that is none. */
   constructor(origins: readonly string[], networks: readonly string[]) {
-    this.#origins = new Set(origins.map(parseOrigin));
+    this.#origins = new Set(origins.map((origin) => requireOrigin(origin, "notifications.origins")));
     this.#listed = new Networks(networks, "notifications.networks");
   }
 
@@ -65,14 +66,4 @@ export class Receivers {
       else callback(null, first.address, first.family);
     });
   };
-}
-
-function parseOrigin(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isOrigin = url !== undefined && url.href === `${url.origin}/` && /^https?:$/.test(url.protocol);
-  if (isOrigin && !url.hostname.includes("*")) return url.origin;
-  throw new TrawlError(
-    "bad-config",
-    `notifications.origins: ${JSON.stringify(text)} is not an origin such as https://hooks.example.org or http://10.0.0.5:9000`,
-  );
 }

@@ -3,8 +3,10 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import t from "tap";
 import { TrawlError } from "../../src/base/errors.js";
-import { resolveOptions } from "../../src/daemon/config.js";
-import { resolveRepository } from "../../src/daemon/config/repositories.js";
+import { readSecret } from "../../src/base/secret-source.js";
+import { parseRepositoryList } from "../../src/codehost/repository-list.js";
+import { checkConfigText, resolveOptions } from "../../src/daemon/config.js";
+import { resolveAttributes, resolveRepository } from "../../src/daemon/config/repositories.js";
 import { nearestWord } from "../../src/base/nearest-word.js";
 import { optionTable, splitKey, type ResolvedOptions, type TypedOptions } from "../../src/daemon/options.js";
 import { absoluteUrl, nameOfUrl } from "../../src/base/repository-url.js";
@@ -186,6 +188,112 @@ t.test("errors in a file", async (t) => {
       '{"repositories": [{"name": "a", "url": "https://u:secret@h/ x"}]}',
       'FILE:1: repositories[0].url: must be a local path, file://, http(s)://, ssh:// or git@host:path, not "https://***@h/ x"',
     ],
+    ["misspelt connections", '{"conections": []}', "FILE:1: unknown key conections; did you mean connections?"],
+    [
+      "unknown key of a connection",
+      '{"connections": [{"name": "a", "kind": "github", "url": "https://h",\n"owner": []}]}',
+      "FILE:2: unknown key connections[0].owner; did you mean owners?",
+    ],
+    [
+      "connection without a scheme",
+      '{"connections": [{"name": "a", "kind": "github",\n"url": "github.com"}]}',
+      'FILE:2: connections[0].url: must be http(s)://, or an absolute path for list and folder, not "github.com"',
+    ],
+    [
+      "kind of a connection",
+      '{"connections": [{"name": "a", "kind": "gitlub", "url": "https://h"}]}',
+      'FILE:1: connections[0].kind: must be "github", "gitlab", "gitea", "list", "folder", not "gitlub"',
+    ],
+    [
+      "folder in a home directory",
+      '{"connections": [{"name": "a", "kind": "folder", "url": "~/git"}]}',
+      "FILE:1: connections[0].url: must be http(s)://, or an absolute path",
+    ],
+    [
+      "host of a connection",
+      '{"connections": [\n{"name": "a", "kind": "list", "url": "https://h/list", "hosts": ["https://h"]}]}',
+      'FILE:2: connection a: hosts: "https://h" is not the name of a host',
+    ],
+    [
+      "host with a port",
+      '{"connections": [{"name": "a", "kind": "list", "url": "/l", "hosts": ["h:80"]}]}',
+      "FILE:1: connection a: hosts:",
+    ],
+    [
+      "URL without a scheme",
+      '{"repositories": [\n{"name": "a", "url": "github.com/owner/name"}]}',
+      'FILE:2: url "github.com/owner/name" has no scheme: write https://github.com/owner/name, or for a path ./github.com/owner/name',
+    ],
+    [
+      "URL with a port without a scheme",
+      '{"repositories": [{"name": "a", "url": "git.corp:8443/owner/name"}]}',
+      'FILE:1: url "git.corp:8443/owner/name" has no scheme: write https://',
+    ],
+    [
+      "a home directory",
+      '{"repositories": [\n{"name": "a", "url": "~/a"}]}',
+      'FILE:2: url "~/a": ~ is not expanded here',
+    ],
+    ["a home directory of another", '{"repositories": [{"name": "a", "url": "~ann"}]}', "FILE:1: url"],
+    ["data in a home directory", '{\n"data": "~/data"}', 'FILE:2: data: ~ in "~/data" is not expanded here'],
+    ["ctags in a home directory", '{"index": {\n"ctagsCommand": "~/bin/ctags"}}', "FILE:2: index.ctagsCommand: ~ in"],
+    [
+      "a day that does not exist",
+      '{"repositories": [\n{"name": "a", "url": "b", "history": "since 2021-02-29"}]}',
+      'FILE:2: history: there is no such day: "since 2021-02-29"',
+    ],
+    [
+      "a month that does not exist",
+      '{"repositories": [{"name": "a", "url": "b", "history": "since 2021-13-01"}]}',
+      "FILE:1: history",
+    ],
+    [
+      "the 31st of a short month",
+      '{"repositories": [{"name": "a", "url": "b", "history": "since 2021-04-31"}]}',
+      "FILE:1: history",
+    ],
+    [
+      "too many branches",
+      JSON.stringify({
+        repositories: [{ name: "a", url: "b", branches: Array.from({ length: 33 }, (_, i) => `b${i}`) }],
+      }),
+      "FILE:1: branches has more than 32 branches",
+    ],
+    [
+      "origin of notifications",
+      '{"notifications": {\n"origins": ["hooks.example.org"]}}',
+      'FILE:2: notifications.origins: "hooks.example.org" is not an origin',
+    ],
+    [
+      "network of notifications",
+      '{"notifications": {\n"networks": ["10.0.0.0/33"]}}',
+      "FILE:2: notifications.networks:",
+    ],
+    ["network of remotes", '{"git": {\n"networks": ["corp"]}}', "FILE:2: git.networks:"],
+    ["trusted proxy", '{\n"trustedProxies": ["proxy"]}', "FILE:2: trustedProxies:"],
+    ["trusted host", '{\n"trustedHosts": ["https://h"]}', "FILE:2: trustedHosts:"],
+    ["trusted origin", '{\n"trustedOrigins": ["console.example.org"]}', "FILE:2: trustedOrigins:"],
+    ["external URL", '{\n"externalUrl": "https://h:99999"}', "FILE:2: externalUrl:"],
+    ["listen", '{\n"listen": "127.0.0.1.2:80", "auth": {"public": true}}', "FILE:2: listen:"],
+    ["listen at brackets", '{\n"listen": "[1.2.3.4]:80", "auth": {"public": true}}', "FILE:2: listen:"],
+    [
+      "tool",
+      '{"mcp": {\n"tools.disabled": ["dif_search"]}}',
+      'FILE:2: mcp.tools.disabled: there is no tool "dif_search"',
+    ],
+    [
+      "secret that can be guessed",
+      '{"webhooks": {\n"secrets": {"a": "short"}}}',
+      'FILE:2: webhooks.secrets: "a": the secret has 5',
+    ],
+    [
+      "secret that is not there",
+      '{"webhooks": {\n"secrets": {"a": "file:/nonexistent"}}}',
+      'FILE:2: webhooks.secrets: "a": cannot',
+    ],
+    ["secret in a home directory", '{"webhooks": {\n"secrets": {"a": "file:~/a"}}}', 'FILE:2: webhooks.secrets: "a":'],
+    ["id of a webhook", '{"webhooks": {\n"secrets": {"a/b": "0123456789abcdef"}}}', "FILE:2: webhooks.secrets:"],
+    ["data whose socket has too long a path", `{\n"data": "/${"d".repeat(100)}"}`, "FILE:2: data: the path /ddd"],
     ["key twice", '{"workers": 1,\n"workers": 2}', 'FILE:2: key "workers" occurs twice'],
     ["syntax", '{\n"workers" 1}', "FILE:2: colon expected"],
     ["no closing brace", '{"workers": 1', "FILE:1: close brace expected"],
@@ -201,6 +309,27 @@ t.test("errors in a file", async (t) => {
   t.throws(() => resolveOptions({ ...nothingTyped, configFile: "/nonexistent/trawl.jsonc" }), {
     code: "bad-config",
     message: /cannot read the configuration file/,
+  });
+});
+
+t.test("a file with a byte order mark, and one in another encoding", async (t) => {
+  t.equal(fromFile(t, '\uFEFF{"search": {"queue": 5}}', {}).search.queue, 5);
+  t.throws(() => fromFile(t, '\uFEFF{\n"serach": {}}', {}), {
+    message: "FILE:2: unknown key serach; did you mean search?",
+  });
+  const configFile = join(t.testdir(), "trawl.jsonc");
+  writeFileSync(configFile, Buffer.from('\uFEFF{"workers": 1}', "utf16le"));
+  t.throws(() => resolveOptions({ ...nothingTyped, configFile }), { code: "bad-config", message: /is not in UTF-8/ });
+  t.same(parseRepositoryList("\uFEFFa https://h/a\n", "list", "/"), [{ name: "a", url: "https://h/a" }]);
+  writeFileSync(configFile, "\uFEFFtoken\n");
+  t.equal(readSecret(`file:${configFile}`, "secret"), "token");
+});
+
+t.test("a text of somebody else is checked without the files that it names", async (t) => {
+  const secrets = JSON.stringify({ webhooks: { secrets: { a: "file:/nonexistent/secret" } } });
+  t.doesNotThrow(() => checkConfigText(nothingTyped, "FILE", secrets));
+  t.throws(() => checkConfigText(nothingTyped, "FILE", '{"trustedProxies": ["x"]}'), {
+    message: /^FILE:1: trustedProxies/,
   });
 });
 
@@ -223,6 +352,10 @@ t.test("errors on the command line", async (t) => {
     [{ overrides: [["serch.queue", "1"]] }, "command line: unknown key serch.queue; did you mean search.queue?"],
     [{ overrides: [["repositories", "[]"]] }, "command line: repositories are named with --repository NAME=URL"],
     [{ overrides: [["listen", "127.0.0.1:99999"]] }, "listen: the port of 127.0.0.1:99999 is above 65535"],
+    [{ overrides: [["trustedProxies", '["x"]']] }, "trustedProxies: "],
+    [{ overrides: [["data", "~/x"]] }, 'command line: data: ~ in "~/x" is not expanded here'],
+    [{ repositories: ["a=~/x"] }, 'command line: url "~/x": ~ is not expanded here'],
+    [{ repositories: ["github.com/a/b"] }, 'command line: url "github.com/a/b" has no scheme'],
     [{ repositories: ["a="] }, "command line: repositories[0].url: must be a local path"],
     [{ repositories: ["a b=u"] }, "command line: repositories[0].name: must be a name"],
     [{ repositories: ["a=u", "a=v"] }, 'command line: a repository named "a" is defined twice'],
@@ -277,7 +410,18 @@ t.test("repository names and URLs", async (t) => {
     ["host:path", "host:path"],
     ["file:///x", "file:///x"],
     ["ssh://h/x", "ssh://h/x"],
+    ["user@host:8443/x", "user@host:8443/x"],
+    ["a.b", "/base/a.b"],
+    ["./a.org/b", "/base/a.org/b"],
+    ["../a.org/b", "/a.org/b"],
+    ["a.git/b", "/base/a.git/b"],
+    ["v1.2/b", "/base/v1.2/b"],
+    ["./~x", "/base/~x"],
   ];
+  for (const url of ["a.org/b", "A.B.example/b", "a.org:8080/b", "host:8080/b", "~", "~/x", "~ann/x"])
+    t.throws(() => absoluteUrl(url, "/base"), { code: "bad-config" }, url);
+  t.throws(() => resolveAttributes({ history: "since 2020-02-30" }), { code: "bad-config", message: /no such day/ });
+  t.same(resolveAttributes({ history: "since 2020-02-29" }), { history: "since 2020-02-29" });
   for (const [url, absolute] of urls) t.equal(absoluteUrl(url, "/base"), absolute, url);
 
   const names: [url: string, name: string][] = [
@@ -308,7 +452,10 @@ t.test("the schema and the sample in config/ match the table", async (t) => {
   t.equal(sample, configSample(), "run `make config`");
   t.ok(fromFile(t, sample, {}), "the sample is a good file");
   const switchedOn = sample.replace(/^( *)\/\/ ( *(?:"\w+": |\{$|\},$))/gm, "$1$2");
-  t.ok(sample !== switchedOn && fromFile(t, switchedOn, {}), "also with every option switched on");
+  t.ok(
+    sample !== switchedOn && fromFile(t, switchedOn, { overrides: [["data", "/d"]] }),
+    "also with every option switched on",
+  );
   for (const key of Object.keys(optionTable)) {
     t.match(switchedOn, new RegExp(`"${escapeRegexp(splitKey(key).name)}": `), key);
   }

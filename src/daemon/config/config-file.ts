@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import {
@@ -10,6 +11,7 @@ import {
 } from "jsonc-parser";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
+import { withoutByteOrderMark } from "../../base/text.js";
 import { describe } from "./problems.js";
 import { validConfig } from "./validators.js";
 
@@ -29,7 +31,8 @@ export function readConfigFile(path: string, problems: string[]): ConfigFile {
 }
 
 /** The same for a text that may become the file at `path`. */
-export function parseConfigFile(path: string, text: string, problems: string[]): ConfigFile {
+export function parseConfigFile(path: string, given: string, problems: string[]): ConfigFile {
+  const text = withoutByteOrderMark(given);
   const errors: ParseError[] = [];
   const tree = parseTree(text, errors, { allowTrailingComma: true });
   const content: unknown = tree ? getNodeValue(tree) : {};
@@ -44,8 +47,11 @@ export function parseConfigFile(path: string, text: string, problems: string[]):
 
 function readText(path: string): string {
   try {
-    return readFileSync(path, "utf8");
+    const bytes = readFileSync(path);
+    if (!isUtf8(bytes)) throw new TrawlError("bad-config", `${path} is not in UTF-8: save it in that encoding`);
+    return bytes.toString();
   } catch (cause) {
+    if (cause instanceof TrawlError) throw cause;
     throw new TrawlError("bad-config", `cannot read the configuration file: ${errorMessage(cause)}`, { cause });
   }
 }
@@ -83,4 +89,9 @@ export function findLine(file: ConfigFile, path: readonly string[]): number {
   const steps = path.map((part) => (/^[0-9]+$/.test(part) ? Number(part) : part));
   const node = file.tree && findNodeAtLocation(file.tree, steps);
   return lineAt(file.text, (node?.parent?.type === "property" ? node.parent : node)?.offset ?? 0);
+}
+
+/** Whether the file has a value at this path. */
+export function hasValue(file: ConfigFile, path: readonly string[]): boolean {
+  return file.tree !== undefined && findNodeAtLocation(file.tree, [...path]) !== undefined;
 }

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { errorMessage } from "../../base/errors.js";
 import type { ConnectionConfig } from "../../codehost/connection.js";
 import { TextPattern } from "../../regexp/match/text-pattern.js";
@@ -44,6 +45,10 @@ function findProblems(config: ConnectionConfig): string[] {
   const isHost = config.kind !== "list" && config.kind !== "folder";
   if (isHost && config.owners.length === 0 && config.credential === "")
     problems.push("it needs owners, or a credential whose repositories are listed");
+  const isHostName = (host: string): boolean =>
+    host === "*" || (URL.canParse(`http://${bracket(host)}/`) && (isIP(host) !== 0 || !/[:/@?#\\*\s]/.test(host)));
+  for (const host of config.hosts.filter((host) => !isHostName(host)))
+    problems.push(`hosts: ${JSON.stringify(host)} is not the name of a host, such as git.example.org, nor *`);
   for (const source of [...config.include, ...config.exclude]) {
     try {
       new TextPattern(source).test("");
@@ -52,4 +57,9 @@ function findProblems(config: ConnectionConfig): string[] {
     }
   }
   return problems;
+}
+
+/** An address of IPv6 as it is written in a URL. */
+function bracket(host: string): string {
+  return isIP(host) === 6 ? `[${host}]` : host;
 }

@@ -1,6 +1,7 @@
 import type { ErrorObject } from "ajv/dist/2020.js";
 import { redactUrl } from "../../git/mirror/remote-url.js";
 import { nearestWord } from "../../base/nearest-word.js";
+import { connectionTable } from "../connection-options.js";
 import {
   allowedText,
   contextRepositoryTable,
@@ -64,11 +65,12 @@ export function unknownKeyText(path: readonly string[], key: string): string {
   return `unknown key ${typed}; ${hint}`;
 }
 
-const optionKeys = [...Object.keys(optionTable), "repositories", "contexts"];
+const optionKeys = [...Object.keys(optionTable), "repositories", "connections", "contexts"];
 
 /** The keys that are allowed at this path, if it is inside a list. */
 function listedKeys([list, , inner]: readonly string[]): readonly string[] | undefined {
   if (list === "repositories") return Object.keys(repositoryTable);
+  if (list === "connections") return Object.keys(connectionTable);
   if (list !== "contexts") return undefined;
   return Object.keys(inner === "repositories" ? contextRepositoryTable : { ...contextTable, repositories: undefined });
 }
@@ -89,6 +91,7 @@ function keyText(path: readonly string[]): string {
 /** The row that describes the value at this path, or at an item of it. */
 function rowAt(path: readonly string[]): OptionRow | undefined {
   if (path[0] === "repositories") return ownRow(repositoryTable, path[2]);
+  if (path[0] === "connections") return ownRow(connectionTable, path[2]);
   if (path[0] === "contexts" && path[2] === "repositories") return ownRow(contextRepositoryTable, path[4]);
   if (path[0] === "contexts") return ownRow(contextTable, path[2]);
   return ownRow(optionTable, path[0]) ?? ownRow(optionTable, path.slice(0, 2).join("."));

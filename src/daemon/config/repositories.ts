@@ -1,6 +1,7 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { checkCredential } from "../../git/mirror/url-secret.js";
-import type { RepositoryAttributes, RepositoryConfig } from "../../model/repository.js";
+import { isHistoryScope } from "../../model/history-scope.js";
+import { branchCountMax, type RepositoryAttributes, type RepositoryConfig } from "../../model/repository.js";
 import { repositoryTable, type OptionRow, type RepositoryOptions } from "../options.js";
 import { absoluteUrl, nameOfUrl } from "../../base/repository-url.js";
 import { findLine, type ConfigFile } from "./config-file.js";
@@ -15,7 +16,7 @@ export function resolveRepository(value: unknown): RepositoryConfig {
     throw new TrawlError("bad-config", problems.join("\n"));
   }
   const config = repositoryConfig(value as Partial<RepositoryOptions>, process.cwd());
-  checkCredential(config.url, config.credential);
+  requireUsable(config);
   return config;
 }
 
@@ -34,7 +35,11 @@ export function checkRepository({ name, url, credential, topics }: RepositoryCon
  */
 export function resolveAttributes(value: unknown): Partial<RepositoryAttributes> {
   const validAttributes = attributesValidation();
-  if (validAttributes(value)) return value as Partial<RepositoryAttributes>;
+  if (validAttributes(value)) {
+    const attributes = value as Partial<RepositoryAttributes>;
+    requireHistoryScope(attributes.history ?? "all");
+    return attributes;
+  }
   throw new TrawlError(
     "bad-config",
     describe("repository", validAttributes.errors, value, undefined, ["repositories", "0"]).join("\n"),
@@ -54,21 +59,39 @@ export interface LocatedRepository {
 export function fileRepositories(file: ConfigFile, problems: string[]): LocatedRepository[] {
   const items = file.content["repositories"];
   if (items === undefined || problems.length > 0 || !Array.isArray(items)) return [];
-  return items.map((item: Partial<RepositoryOptions>, at) => ({
-    where: () => `${file.path}:${findLine(file, ["repositories", String(at)])}`,
-    config: repositoryConfig(item, file.directory),
-  }));
+  return items.flatMap((item: Partial<RepositoryOptions>, at) => {
+    const where = (): string => `${file.path}:${findLine(file, ["repositories", String(at)])}`;
+    return tryToLocate(item, file.directory, where, problems);
+  });
+}
+
+/** Adds a problem and returns nothing if the URL cannot be meant as it is written. */
+function tryToLocate(
+  item: Partial<RepositoryOptions>,
+  base: string,
+  where: () => string,
+  problems: string[],
+): LocatedRepository[] {
+  try {
+    return [{ where, config: repositoryConfig(item, base) }];
+  } catch (error) {
+    problems.push(`${where()}: ${errorMessage(error)}`);
+    return [];
+  }
 }
 
 /** Parses `NAME=URL`, or a URL alone, from which a name is derived. */
-export function typedRepository(text: string, problems: string[]): LocatedRepository {
+export function typedRepository(text: string, problems: string[]): LocatedRepository[] {
   const where = "command line";
-  const [, name, url] = /^([^=:]+)=(.*)$/s.exec(text) ?? [text, nameOfUrl(absoluteUrl(text, process.cwd())), text];
-  const item = { name: name ?? "", url: url ?? "" };
+  const [, typedName, url = text] = /^([^=:]+)=(.*)$/s.exec(text) ?? [];
+  const located = tryToLocate({ url }, process.cwd(), () => where, problems);
+  const name = typedName ?? nameOfUrl(located[0]?.config.url ?? "");
+  if (located.length === 0) return [];
+  const item = { name, url };
   const validRepository = repositoryValidation();
   if (!validRepository(item))
     problems.push(...describe(where, validRepository.errors, item, undefined, ["repositories", "0"]));
-  return { where: () => where, config: repositoryConfig(item, process.cwd()) };
+  return [{ where: () => where, config: repositoryConfig(item, process.cwd()) }];
 }
 
 const repositoryRows = Object.entries<OptionRow>(repositoryTable);
@@ -87,16 +110,28 @@ function repositoryConfig(item: Partial<RepositoryOptions>, base: string): Repos
 export function checkRepositories(repositories: readonly LocatedRepository[], problems: string[]): void {
   if (problems.length > 0) return;
   const seen = new Set<string>();
-  for (const {
-    where,
-    config: { name, url, credential },
-  } of repositories) {
+  for (const { where, config } of repositories) {
+    const { name } = config;
     if (seen.has(name)) problems.push(`${where()}: a repository named ${JSON.stringify(name)} is defined twice`);
     seen.add(name);
     try {
-      checkCredential(url, credential);
+      requireUsable(config);
     } catch (error) {
       problems.push(`${where()}: ${errorMessage(error)}`);
     }
   }
+}
+
+/** Throws `bad-config` for a configuration that fits the schema, and with which the repository could not be indexed. */
+function requireUsable({ url, credential, history, branches }: RepositoryConfig): void {
+  checkCredential(url, credential);
+  requireHistoryScope(history);
+  // The default branch is one of them, or one more.
+  if (new Set(branches).size > branchCountMax)
+    throw new TrawlError("bad-config", `branches has more than ${branchCountMax} branches`);
+}
+
+function requireHistoryScope(history: string): void {
+  if (!isHistoryScope(history))
+    throw new TrawlError("bad-config", `history: there is no such day: ${JSON.stringify(history)}`);
 }

@@ -34,13 +34,7 @@ export class ControlServer {
    * removed.
    */
   async listen(dataDirectory: string): Promise<void> {
-    const path = controlSocketPath(dataDirectory);
-    if (Buffer.byteLength(path) > socketPathBytesMax) {
-      throw new TrawlError(
-        "bad-config",
-        `the path ${path} is too long for a socket: at most ${socketPathBytesMax} bytes`,
-      );
-    }
+    const path = requireSocketPath(dataDirectory);
     if (existsSync(path)) {
       if (await answers(path))
         throw new TrawlError("conflict", `another trawld is running with the data in ${dataDirectory}`);
@@ -152,4 +146,11 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
   } catch (cause) {
     throw new TrawlError("bad-request", "the body is not JSON", { cause });
   }
+}
+
+/** The path of the control socket. Throws `bad-config` if it is too long for one. */
+export function requireSocketPath(dataDirectory: string): string {
+  const path = controlSocketPath(dataDirectory);
+  if (Buffer.byteLength(path) <= socketPathBytesMax) return path;
+  throw new TrawlError("bad-config", `the path ${path} is too long for a socket: at most ${socketPathBytesMax} bytes`);
 }

@@ -165,6 +165,6 @@ t.test("invalid secrets", async (t) => {
     [{ a: "file:/nonexistent/file" }, /cannot read its secret/],
     [{ "a/b": secret }, /an id must have/],
   ] as const) {
-    t.throws(() => readWebhookSecrets(given), { code: "bad-config", message });
+    t.throws(() => readWebhookSecrets(given, true), { code: "bad-config", message });
   }
 });

@@ -1,0 +1,68 @@
+import { isIP } from "node:net";
+import { errorMessage, TrawlError } from "../../base/errors.js";
+import { Networks } from "../../base/networks.js";
+import { requireOrigin } from "../../base/origin.js";
+import { isHomePath } from "../../base/repository-url.js";
+import { ClientAddresses } from "../../http/access/client-address.js";
+import { TrustedHosts } from "../../http/access/trusted-hosts.js";
+import { requireSocketPath } from "../../http/server/control-server.js";
+import { Receivers } from "../../notify/receivers.js";
+import type { OptionKey, OptionValues } from "../options.js";
+import { checkDisabledTools } from "../parts/mcp-parts.js";
+import { readWebhookSecrets } from "../webhook-secrets.js";
+
+/** What is wrong with the value of an option. */
+export interface OptionProblem {
+  readonly key: OptionKey;
+  readonly message: string;
+}
+
+/**
+ * What is wrong with the values of options although each fits its row of the table: everything for which the components of the
+ * daemon would refuse to start. They are asked themselves, so a file that is found good here starts. `mayReadFiles` is false
+ * for the text of somebody who may not learn what is in the files that it names.
+ */
+export function findOptionProblems(options: OptionValues, mayReadFiles: boolean): readonly OptionProblem[] {
+  const { listen, data, externalUrl, trustedHosts, trustedOrigins, trustedProxies, notifications, git, index } =
+    options;
+  const checks: readonly (readonly [key: OptionKey, check: () => unknown])[] = [
+    ["listen", () => requireHost(listen)],
+    ["data", () => requireSocketPath(data)],
+    ["externalUrl", () => new URL(externalUrl || "http://localhost")],
+    ["trustedHosts", () => new TrustedHosts({ listenHost: "localhost", externalUrl: "", trustedHosts, machine: "" })],
+    ["trustedOrigins", () => trustedOrigins.map((origin) => requireOrigin(origin, "trustedOrigins"))],
+    ["trustedProxies", () => new ClientAddresses(trustedProxies)],
+    ["notifications.origins", () => new Receivers(notifications.origins, [])],
+    ["notifications.networks", () => new Receivers([], notifications.networks)],
+    ["git.networks", () => new Networks(git.networks, "git.networks")],
+    ["git.home", () => requireNoHome(git.home)],
+    ["index.ctagsCommand", () => requireNoHome(index.ctagsCommand)],
+    ["mcp.tools.disabled", () => checkDisabledTools(options)],
+    ["webhooks.secrets", () => readWebhookSecrets(options.webhooks.secrets, mayReadFiles)],
+  ];
+  return checks.flatMap(([key, check]) => {
+    try {
+      check();
+      return [];
+    } catch (error) {
+      const message = errorMessage(error);
+      return [{ key, message: message.startsWith(`${key}:`) ? message : `${key}: ${message}` }];
+    }
+  });
+}
+
+/** Throws `bad-config` for a path that begins with what only a shell expands. */
+export function requireNoHome(path: string): void {
+  if (isHomePath(path))
+    throw new TrawlError("bad-config", `~ in ${JSON.stringify(path)} is not expanded here; write the path in full`);
+}
+
+function requireHost(listen: string): void {
+  const host = listen.slice(0, listen.lastIndexOf(":"));
+  const isBracketed = host.startsWith("[");
+  const isGood = isBracketed
+    ? isIP(host.slice(1, -1)) === 6
+    : isIP(host) === 4 || (/^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/.test(host) && !/^[0-9.]+$/.test(host));
+  if (!isGood)
+    throw new TrawlError("bad-config", `${JSON.stringify(host)} is neither an address nor the name of a host`);
+}
