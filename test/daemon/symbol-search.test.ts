@@ -2,11 +2,11 @@
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import t from "tap";
+import t, { type Test } from "tap";
 import { SseDecoder, type StreamEvent } from "../../src/cli/sse-decoder.js";
 import { findCtags, symbolOptions, type CtagsProgram } from "../../src/indexer/symbols/ctags-program.js";
 import { TrawlError } from "../../src/base/errors.js";
-import { testDaemon } from "../support/daemon.js";
+import { testDaemon, type DaemonProcess } from "../support/daemon.js";
 import { ask } from "../support/graphql.js";
 import { fixture } from "../support/git-mirror.js";
 import { until } from "../support/waiting.js";
@@ -80,6 +80,50 @@ const matchesIn = (events: readonly StreamEvent[]): SymbolMatch[] =>
 
 const shown = (all: readonly { readonly path: string; readonly name: string; readonly line: number }[]): string[] =>
   all.map(({ path, name, line }) => `${path}:${line} ${name}`).sort();
+
+/** Files with the name `expire`, in the order in which its results must come; other names surround it. */
+const ranked: Readonly<Record<string, string>> = {
+  "src/z/expire.c": "int expire(void)\n{\n\treturn 1;\n}\n",
+  "src/b.c": "int expire;\n",
+  "test/a.c": "int expire(void)\n{\n\treturn 2;\n}\n",
+  "deps/a/expire.c": "int expire(void)\n{\n\treturn 3;\n}\n",
+  "third_party/a.c": "int expire;\n",
+  "src/a.c": "int expire_all(void)\n{\n\treturn 4;\n}\n",
+  "vendor/a.c": "int expires(void)\n{\n\treturn 5;\n}\n",
+  "src/c.c": "int do_expire(void)\n{\n\treturn 6;\n}\n",
+  "a.c": "int unexpired(void)\n{\n\treturn 7;\n}\n",
+};
+
+async function checkRanking(t: Test, daemon: DaemonProcess): Promise<void> {
+  const source = fixture(t);
+  const timers = { "timer/timer.c": "int timer;\n", "lib/timer.h": "int f(void);\n" };
+  source.commit({ branch: "main", files: { ...ranked, ...timers } });
+  await daemon.add("ranked", source.path);
+  await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
+  const pathsOf = async (q: string): Promise<string[]> => {
+    const parameters = new URLSearchParams({ q, v: "V3", t: "standard", display: "-1" });
+    const { text } = await daemon.get(`/.api/search/stream?${parameters}`);
+    return matchesIn([...new SseDecoder().push(Buffer.from(text))]).map(({ path }) => path);
+  };
+  const all = Object.keys(ranked);
+  for (const query of ["expire", "/expire/", "EXPIRE", "expire count:9"])
+    t.same(await pathsOf(`repo:ranked type:symbol ${query}`), all, query);
+  t.same(await pathsOf("repo:ranked type:symbol expire count:2"), all.slice(0, 2), "the limit leaves the best");
+  t.same(await pathsOf("repo:ranked type:symbol /^expire$/"), all.slice(0, 5));
+  t.same(
+    await pathsOf("repo:ranked type:symbol select:symbol.function expire"),
+    all.filter((path) => !["src/b.c", "third_party/a.c"].includes(path)),
+  );
+  source.commit({ branch: "topic", files: { ...ranked, "src/z/new.c": "int expire(void)\n{\n\treturn 8;\n}\n" } });
+  await daemon.sync("ranked");
+  const atTopic = await pathsOf("repo:ranked@topic type:symbol expire");
+  t.same(
+    atTopic.filter((path) => path !== "src/z/new.c"),
+    all,
+    "and at a revision that is not indexed",
+  );
+  t.equal(atTopic.length, all.length + 1);
+}
 
 t.test("symbols are those of ctags, filtered naively", async (t) => {
   const program = await findCtags("ctags");
@@ -213,6 +257,14 @@ t.test("symbols are those of ctags, filtered naively", async (t) => {
   t.same(await kindsIn("type:symbol select:symbol.enum color"), ["select:symbol.enum Enum 2"]);
   const refused = (await stream("type:symbol not list")).find(({ name }) => name === "alert");
   t.match(refused?.data, /Symbol search does not support negation/);
+  await t.test("the first results are the best names", (t) => checkRanking(t, daemon));
+  await t.test("type:path is suggested with the number of paths", async (t) => {
+    const sent = (await stream("repo:ranked timer")).filter(({ name }) => name === "filters").at(-1);
+    const filters = JSON.parse(sent?.data ?? "[]") as { value: string; count: number }[];
+    const paths = (await search("repo:ranked timer type:path")).length;
+    t.equal(paths, 2);
+    t.equal(filters.find(({ value }) => value === "type:path")?.count, paths, "not of the three places in them");
+  });
 });
 
 t.test("symbols that are not known are reported as missing", async (t) => {

@@ -7,6 +7,8 @@ export interface PrintedLine extends LineMatch {
   readonly isMatch: boolean;
   /** Whether lines were left out before this one, since the previous line of the file. */
   readonly followsGap: boolean;
+  /** Bytes of the file in the line before each of its marks; undefined if they are those of the text. */
+  readonly bytesBefore?: readonly number[];
 }
 
 /** Which lines of a file are printed, and what stands before their text. */
@@ -46,21 +48,25 @@ export function layOut(lines: readonly PrintedLine[], { each, hasColumn }: LineL
   if (each === "line" && !hasColumn) return lines;
   return lines.flatMap((line) => {
     const points = codePoints(line.line);
-    const column = ([from]: readonly [number, number]) =>
-      hasColumn ? 1 + Buffer.byteLength(points.slice(0, from)) : undefined;
+    const column = ([from]: readonly [number, number], mark: number) =>
+      hasColumn ? 1 + (line.bytesBefore?.[mark] ?? Buffer.byteLength(points.slice(0, from))) : undefined;
     if (each === "line" || !line.isMatch) {
       const [first] = line.offsetAndLengths;
-      return each === "text" ? [] : [{ ...line, column: first === undefined ? undefined : column(first) }];
+      return each === "text" ? [] : [{ ...line, column: first === undefined ? undefined : column(first, 0) }];
     }
     if (each === "match")
-      return line.offsetAndLengths.map((range) => ({ ...line, offsetAndLengths: [range], column: column(range) }));
+      return line.offsetAndLengths.map((range, mark) => ({
+        ...line,
+        offsetAndLengths: [range],
+        column: column(range, mark),
+      }));
     // A pattern may match the empty text, of which there is nothing to print.
-    return line.offsetAndLengths.flatMap((range) => {
+    return line.offsetAndLengths.flatMap((range, mark) => {
       const [from, length] = range;
       const text = points.slice(from, from + length);
       return length === 0
         ? []
-        : [{ ...line, line: text, offsetAndLengths: [[0, length] as const], column: column(range) }];
+        : [{ ...line, line: text, offsetAndLengths: [[0, length] as const], column: column(range, mark) }];
     });
   });
 }
@@ -94,6 +100,7 @@ export function linesOfCommit({ content = "", ranges = [] }: StreamMatch): reado
 function linesInContext(chunk: ChunkMatch, { before, after }: ContextLines): readonly PrintedLine[] {
   const lines = chunk.content.split("\n");
   const marks = marksByLine(chunk, lines);
+  const bytes = chunk.content.includes(replacement) ? bytesBeforeMarks(chunk, lines) : undefined;
   const shown = new Set<number>();
   for (const at of marks.keys()) {
     for (let i = Math.max(0, at - before); i <= Math.min(lines.length - 1, at + after); i++) shown.add(i);
@@ -102,8 +109,48 @@ function linesInContext(chunk: ChunkMatch, { before, after }: ContextLines): rea
     if (!shown.has(at)) return [];
     const lineNumber = chunk.contentStart.line + at;
     const offsetAndLengths = marks.get(at) ?? [];
-    return [{ line, lineNumber, offsetAndLengths, isMatch: marks.has(at), followsGap: false }];
+    const bytesBefore = bytes && offsetAndLengths.map(([from]) => bytes.get(`${at}:${from}`) ?? 0);
+    return [{ line, lineNumber, offsetAndLengths, isMatch: marks.has(at), followsGap: false, bytesBefore }];
   });
+}
+
+/** Stands for bytes that are no UTF-8, mostly for one; as a character of the file it has three. */
+const replacement = "\ufffd";
+
+/**
+ * By `line:column` of a match in the chunk: the bytes of the file before it in its line. The offsets of matches tell how many
+ * bytes are between two of them; where U+FFFD stands on both sides of the start of a line, all are taken to have equally many.
+ */
+function bytesBeforeMarks({ contentStart, ranges }: ChunkMatch, lines: readonly string[]): Map<string, number> {
+  const found = new Map<string, number>();
+  const starts = ranges.map(({ start }) => start).sort((a, b) => a.offset - b.offset);
+  let last = { line: 0, column: 0, offset: contentStart.offset, bytes: 0 };
+  for (const { line: lineNumber, column, offset } of starts) {
+    const line = lineNumber - contentStart.line;
+    const inLine = codePoints(lines[line] ?? "").slice(0, column);
+    let bytes = last.bytes + offset - last.offset;
+    if (line > last.line) {
+      const rest = [
+        codePoints(lines[last.line]).slice(last.column, Infinity),
+        ...lines.slice(last.line + 1, line),
+        "",
+      ].join("\n");
+      const before = countBytes(rest);
+      const own = countBytes(inLine);
+      const unknown = offset - last.offset - before.known - own.known;
+      bytes =
+        own.known + (own.unknown === 0 ? 0 : Math.round((unknown * own.unknown) / (before.unknown + own.unknown)));
+    }
+    found.set(`${line}:${column}`, bytes);
+    last = { line, column, offset, bytes };
+  }
+  return found;
+}
+
+/** The bytes of all characters but U+FFFD, and how many of these there are. */
+function countBytes(text: string): { readonly known: number; readonly unknown: number } {
+  const parts = text.split(replacement);
+  return { known: Buffer.byteLength(parts.join("")), unknown: parts.length - 1 };
 }
 
 /** The marks of each line of a chunk that has a match, by its index; a range of several lines is divided. */

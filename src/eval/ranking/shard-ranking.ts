@@ -6,9 +6,11 @@ import type { StopCheck } from "../../protocol/stop-check.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import type { Leaf } from "../../query/plan/plan.js";
 import type { SymbolReader } from "../../shard/symbols/symbol-reader.js";
+import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import { BasicQueryEvaluator } from "../basic-query-evaluator.js";
 import { Blocks } from "../blocks.js";
 import { type ContentSet, unite } from "../match/content-set.js";
+import { StoppableWork } from "../match/content-work.js";
 import { lineMatchCountMax } from "../match/match-density.js";
 import { Rows } from "../match/rows.js";
 import { People } from "../people/people.js";
@@ -19,6 +21,7 @@ import { DocumentFeatures } from "./document-features.js";
 import { chooseContents } from "./content-choice.js";
 import { weighDocument } from "./file-weight.js";
 import { findNameKeys, indexNames } from "./name-index.js";
+import { NameScore } from "./name-score.js";
 import { findScored, findWords, lowerAscii, type QueryWords } from "./query-words.js";
 import { BestDocuments } from "../../protocol/ranked-order.js";
 import { scoreDocument } from "./score.js";
@@ -38,7 +41,7 @@ export interface RankedTarget {
   /** Index into the rows of the task. */
   readonly shard: number;
   readonly reader: ShardReader;
-  /** Undefined if they are not known. */
+  /** Undefined if they are not known, or if the reader is a view of them. */
   readonly symbols: SymbolReader | undefined;
   readonly visibility: ShardVisibility;
   /** Called before the first content is read; throws if the content is damaged. */
@@ -71,6 +74,7 @@ export class ShardRanking {
   readonly #words: QueryWords;
   readonly #scored: readonly Leaf[];
   readonly #features: DocumentFeatures;
+  readonly #nameScore: NameScore;
   readonly #budget: RankBudget;
   readonly #stop: StopCheck;
   readonly #stats = noStats();
@@ -113,6 +117,7 @@ export class ShardRanking {
     this.#words = findWords(texts);
     this.#scored = findScored(texts);
     this.#features = new DocumentFeatures(this.#words);
+    this.#nameScore = new NameScore(this.#words, this.#scored, new StoppableWork(stop));
   }
 
   /** Throws `cancelled` if the search is stopped. `onCandidates` is called with the number of candidates. */
@@ -143,7 +148,12 @@ export class ShardRanking {
       searched: () => this.#unite((evaluator) => evaluator.keepSearched(candidates)),
       favourites: () => [...this.#contentsByName(), this.#unite((evaluator) => evaluator.contentsWithPathMatch())],
     });
-    this.#isComplete = chosen.isComplete;
+    // Files without symbols because of a fault are reported when the shard is searched.
+    this.#isComplete = chosen.isComplete && !(reader instanceof SymbolView && reader.symbols.failedCount > 0);
+    if (reader instanceof SymbolView) {
+      this.#decideTier({ contents: chosen.contents, mayBeNamed: true, weightMax: 1 });
+      return;
+    }
     const hints = {
       reader,
       symbols: this.#target.symbols,
@@ -188,14 +198,17 @@ export class ShardRanking {
 
   /** Contents with a symbol whose name consists of all words, and of some of them. */
   #contentsByName(): readonly Uint32Array[] {
-    const { reader, symbols } = this.#target;
+    const { reader } = this.#target;
+    const isView = reader instanceof SymbolView;
+    const symbols = isView ? reader.symbols : this.#target.symbols;
     if (symbols === undefined) return [];
-    const index = indexNames(reader, symbols);
+    const index = indexNames(isView ? reader.text : reader, symbols);
     const { contents } = symbols.parts;
     return [true, false].map((ofAll) => {
       const found = new Set<number>();
       for (const { key, wordCount } of findNameKeys(this.#words))
-        if ((wordCount === this.#words.typed.length) === ofAll) index.find(key, (part) => found.add(contents[part]));
+        if ((wordCount === this.#words.typed.length) === ofAll)
+          index.find(key, (part) => found.add(isView ? part : contents[part]));
       return Uint32Array.from(found);
     });
   }
@@ -213,6 +226,12 @@ export class ShardRanking {
     const path = reader.path(document).toString("latin1");
     const lowered = lowerAscii(path);
     const fileFactor = weighDocument(reader, document, lowered);
+    if (reader instanceof SymbolView) {
+      if (content >= reader.contentCount) return;
+      const scored = this.#nameScore.find(reader, content, rows, fileFactor, this.#kernel);
+      if (this.#wants(scored.score)) this.#offer(document, path, scored, hits);
+      return;
+    }
     const inPath = this.#features.findInPath(lowered);
     const hasContent = content < reader.contentCount;
     const known = mayBeNamed && hasContent && rows.count > 0 ? symbols : undefined;

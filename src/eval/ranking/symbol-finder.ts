@@ -27,7 +27,7 @@ const otherKind = 0.3;
 /** Kinds of ctags that stand for less than the kind that clients are shown. */
 const ctagsFactors: Readonly<Record<string, number>> = { prototype: 0.5, externvar: 0.4, local: 0.2, alias: 0.4 };
 
-function kindFactor(ctagsKind: string): number {
+export function kindFactor(ctagsKind: string): number {
   return ctagsFactors[ctagsKind.toLowerCase()] ?? kindFactors[findSymbolKind(ctagsKind)] ?? otherKind;
 }
 

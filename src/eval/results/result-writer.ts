@@ -290,7 +290,7 @@ export class ResultWriter {
   ): void {
     this.#hasTally = true;
     this.#templates.count(template, document, count);
-    tallyResult(this.#tally, this.#reader as ShardReader, document, isContent, count, pathRowCount);
+    tallyResult(this.#tally, this.#reader as ShardReader, document, isContent, count, pathRowCount > 0);
   }
 
   #append(

@@ -11,11 +11,11 @@ export function tallyResult(
   document: number,
   isContent: boolean,
   count: number,
-  pathRowCount: number,
+  hasPathRows: boolean,
 ): void {
   const kinds = fileKindMaskOfInfo(reader.documentInfo[document]);
   if (kinds !== 0) for (let i = 0; i < fileKinds.length; i++) if ((kinds >>> i) & 1) tally.fileKinds[i] += count;
   if (isContent && reader instanceof SymbolView) tally.symbolMatches += count;
   else if (isContent) tally.contentMatches += count;
-  if (pathRowCount > 0 || !isContent) tally.pathMatches += Math.max(1, pathRowCount);
+  if (hasPathRows || !isContent) tally.pathMatches++;
 }

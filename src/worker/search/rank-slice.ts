@@ -8,6 +8,7 @@ import { encodeRanked } from "../../protocol/ranked-columns.js";
 import { BestDocuments } from "../../protocol/ranked-order.js";
 import { workOnDocuments } from "../../protocol/ranked-work.js";
 import { ShardTable } from "../../protocol/shard-table.js";
+import { noStats } from "../../protocol/search-options.js";
 import { StopCheck } from "../../protocol/stop-check.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
 import { SearchSlice } from "./search-slice.js";
@@ -29,6 +30,8 @@ export class RankSlice {
   readonly #best: BestDocuments;
   readonly #failures: ShardFailure[] = [];
   readonly #startedMs = performance.now();
+  /** Whether names of symbols are searched instead of texts. */
+  readonly #ofSymbols: boolean;
   #mayRequestHelp: boolean;
   #candidateCount = 0;
 
@@ -39,6 +42,7 @@ export class RankSlice {
     this.#control = new ControlBlock(task.control);
     this.#meter = new CostMeter(this.#control);
     this.#stop = new StopCheck(this.#control);
+    this.#ofSymbols = task.options.plan.basicQueries.some(({ text }) => text?.symbols !== undefined);
     this.#mayRequestHelp = task.isAlone;
     this.#best = new BestDocuments(task.budget.keptDocuments, task.budget.keptMatches);
   }
@@ -93,6 +97,10 @@ export class RankSlice {
     const { faultCount } = shards;
     try {
       const target = this.#open(snapshot, shard);
+      if (target === undefined) {
+        this.#shards.push({ shard, isComplete: false, keptCount: 0, stats: noStats() });
+        return;
+      }
       const ranking = new ShardRanking(target, this.#task.options, this.#task.budget, kernel, this.#stop, this.#best);
       const { best, ...ranked } = ranking.run((count) => {
         this.#candidateCount += count;
@@ -111,9 +119,20 @@ export class RankSlice {
     return row < this.#table.count ? this.#table.shardId(row) : this.#task.cached[row - this.#table.count].id;
   }
 
-  #open(snapshot: ShardSnapshot, shard: number): RankedTarget {
+  /** Undefined if the symbols are wanted that are not known: the shard is searched afterwards, which reports that. */
+  #open(snapshot: ShardSnapshot, shard: number): RankedTarget | undefined {
     const { shards } = this.#thread;
     const row = this.#task.rows[shard];
+    if (this.#ofSymbols) {
+      const opened =
+        row < this.#table.count
+          ? shards.openSymbols(snapshot, this.#table, row, this.#task.filter)
+          : shards.openCachedSymbols(this.#task.cached[row - this.#table.count]);
+      if (opened === undefined) return undefined;
+      const { reader, summaries, tombstones, checkContent } = opened;
+      const sets = this.#documentSets(shard, reader.documentCount);
+      return { shard, reader, symbols: undefined, visibility: { summaries, tombstones, sets }, checkContent };
+    }
     if (row >= this.#table.count) {
       const { reader, summaries, tombstones, checkContent } = shards.openCached(
         this.#task.cached[row - this.#table.count],

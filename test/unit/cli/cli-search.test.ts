@@ -319,6 +319,44 @@ t.test("lines of context", async (t) => {
   ]);
 });
 
+t.test("columns are bytes of the file, where U+FFFD stands for invalid ones and where the file has it", async (t) => {
+  // Each line is that of the file; the stream has U+FFFD for each invalid byte.
+  const rows: readonly (readonly [what: string, lines: readonly Buffer[]])[] = [
+    ["invalid bytes", [Buffer.from("a\xe9\xff needle\xe9 needle", "latin1"), Buffer.from("\xe9b needle", "latin1")]],
+    ["U+FFFD", [Buffer.from("a\ufffd needle\ufffd needle"), Buffer.from("\ufffdb needle")]],
+    ["neither", [Buffer.from("\u00e9\u{1d4b3} needle needle"), Buffer.from("b needle")]],
+  ];
+  for (const [what, lines] of rows) {
+    const expected: string[] = [];
+    const ranges: {
+      start: { offset: number; line: number; column: number };
+      end: { offset: number; line: number; column: number };
+    }[] = [];
+    let lineFrom = 100;
+    lines.forEach((line, i) => {
+      for (let at = line.indexOf("needle"); at >= 0; at = line.indexOf("needle", at + 1)) {
+        expected.push(`${i + 1}:${at + 1}`);
+        const column = Array.from(line.toString("utf8", 0, at)).length;
+        const [start, end] = [0, 6].map((more) => ({ offset: lineFrom + at + more, line: i, column: column + more }));
+        ranges.push({ start, end });
+      }
+      lineFrom += line.length + 1;
+    });
+    const content = lines.map((line) => line.toString()).join("\n");
+    const match: StreamMatch = {
+      ...chunked,
+      chunkMatches: [{ content, contentStart: { offset: 100, line: 0, column: 0 }, ranges: ranges.reverse() }],
+    };
+    const layout = { each: "match", hasName: false, hasNumber: true, hasColumn: true } as const;
+    const { out } = await search(t, event("matches", [match]) + progress(3, []) + done, false, { layout });
+    t.same(
+      out.split("\n").flatMap((line) => /^\d+:\d+/.exec(line) ?? []),
+      expected,
+      what,
+    );
+  }
+});
+
 t.test("names, counts and NUL bytes", async (t) => {
   const stream = event("matches", [content, path, repo]) + progress(4, []) + done;
   const rows: readonly (readonly [Partial<SearchCommand>, string])[] = [

@@ -9,6 +9,9 @@ import { proposedMax, type Completion } from "./completion-words.js";
 /** A shorter word would match nearly every symbol. */
 const symbolPrefixMin = 3;
 
+/** Symbols from which the proposed ones are chosen: a file may have many before the one whose name is the word. */
+const symbolCount = 200;
+
 /** Proposals that come from the server, or from a list that is loaded. `text` is the whole query. */
 export async function proposeLater(
   place: CompletionPlace,
@@ -67,7 +70,7 @@ async function proposeLanguages(prefix: string): Promise<readonly Completion[]> 
 }
 
 async function proposeFiles(prefix: string, text: string, signal: AbortSignal): Promise<readonly Completion[]> {
-  const found = await firstMatches(`${repositoryFilters(text)} type:path file:${prefix}`, signal);
+  const found = await firstMatches(`${repositoryFilters(text)} type:path file:${prefix}`, proposedMax, signal);
   return found.flatMap(({ path, repository = "" }) =>
     path === undefined ? [] : [{ label: path, note: repository, insert: `^${escapeRegexp(path)}$ ` }],
   );
@@ -78,18 +81,27 @@ async function proposeSymbols(
   text: string,
   signal: AbortSignal,
 ): Promise<readonly Completion[]> {
-  const found = await firstMatches(`${repositoryFilters(text)} type:symbol ${place.prefix}`, signal);
+  const query = `${repositoryFilters(text)} type:symbol ${place.prefix}`;
+  const found = await firstMatches(query, symbolCount, signal);
   const symbols = found.flatMap(({ symbols = [], path = "" }) =>
     symbols.map(({ name, kind }) => ({ label: name, note: `${kind.toLowerCase()} · ${path}`, insert: `${name} ` })),
   );
+  // Files come in the order of their best symbols; those of a file in the order of its lines.
+  const rank = ({ label }: Completion): number => nameRank(label.toLowerCase(), place.prefix.toLowerCase());
+  symbols.sort((a, b) => rank(a) - rank(b));
   const names = new Set<string>();
   return symbols.filter(({ label }) => !names.has(label) && names.add(label)).slice(0, proposedMax);
 }
 
+/** The whole name, the start of one, or some part. */
+function nameRank(name: string, prefix: string): number {
+  return name === prefix ? 0 : name.startsWith(prefix) ? 1 : 2;
+}
+
 /** The results of a small search. */
-async function firstMatches(query: string, signal: AbortSignal): Promise<readonly StreamMatch[]> {
+async function firstMatches(query: string, countMax: number, signal: AbortSignal): Promise<readonly StreamMatch[]> {
   const found: StreamMatch[] = [];
-  const parameters = new URLSearchParams({ q: `${query} count:${proposedMax} timeout:2s`, t: "literal" });
+  const parameters = new URLSearchParams({ q: `${query} count:${countMax} timeout:2s`, t: "literal" });
   await readEvents(`/search/stream?${parameters}`, signal, (name, data) => {
     if (name === "matches") found.push(...(JSON.parse(data) as StreamMatch[]));
     return undefined;
