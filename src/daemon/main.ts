@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { isatty } from "node:tty";
 import { collectAlone, keepCompiledCode } from "../base/collector.js";
 import { sleep } from "../base/deadline.js";
 import { TrawlError } from "../base/errors.js";
@@ -17,8 +18,9 @@ import { readWebhookSecrets } from "./webhook-secrets.js";
 const exitMs = 9_000;
 
 /**
- * Runs the daemon until SIGTERM or SIGINT; resolves with the exit code. SIGHUP reloads the configuration: its lists of
- * repositories and contexts take effect; changes to other options are logged and require a restart.
+ * Runs the daemon until SIGTERM or SIGINT, or until the terminal in which it runs is closed; resolves with the exit code.
+ * Otherwise SIGHUP reloads the configuration: its lists of repositories and contexts take effect; changes to other options
+ * are logged and require a restart.
  */
 export async function runDaemon(options: ResolvedOptions): Promise<number> {
   collectAlone();
@@ -39,7 +41,8 @@ export async function runDaemon(options: ResolvedOptions): Promise<number> {
   await control.listen(options.data);
   const snapshots = new CatalogSnapshots(join(options.data, "catalog-snapshots"));
   // A process that reads that the daemon is listening may send a signal immediately.
-  const stopped = stopSignal();
+  const isTerminalClosed = terminalWatch();
+  const stopped = stopSignal(isTerminalClosed);
   manager.starting("Checking the stores");
   // Other processes check the stores, while this one loads most of its code.
   const [code] = await Promise.all([import("./daemon.js"), recoverStores(options.data, snapshots, log)]);
@@ -49,12 +52,16 @@ export async function runDaemon(options: ResolvedOptions): Promise<number> {
   daemon = started;
   manager.starting("Reading the configured repositories");
   const url = await openPort(started, manager, options.listen);
-  process.on("SIGHUP", () => void manager.reload(() => reload(started)));
+  process.on("SIGHUP", () => {
+    if (!isTerminalClosed()) void manager.reload(() => reload(started));
+  });
   process.stdout.write(`trawld: listening on ${url}\n`);
   manager.ready(`Listening on ${url}`);
   const lost = await Promise.race([stopped, started.storeLost]);
   manager.stopping();
-  return lost === undefined ? await stop(started, log) : await stopAfterLoss(started, lost, log);
+  const exitCode = lost === undefined ? await stop(started, log) : await stopAfterLoss(started, lost, log);
+  if (isTerminalClosed()) endByHangup();
+  return exitCode;
 }
 
 /**
@@ -97,9 +104,27 @@ function stopsInTime(daemon: Daemon): Promise<boolean> {
   return Promise.race([daemon.stop().then(() => true), sleep(exitMs).then(() => false)]);
 }
 
-function stopSignal(): Promise<undefined> {
+function stopSignal(isTerminalClosed: () => boolean): Promise<undefined> {
   return new Promise((resolve) => {
     process.once("SIGTERM", () => resolve(undefined));
     process.once("SIGINT", () => resolve(undefined));
+    process.on("SIGHUP", () => {
+      if (isTerminalClosed()) resolve(undefined);
+    });
   });
+}
+
+/**
+ * Whether the terminal to which the daemon writes has been closed. The system sends SIGHUP then, which means something
+ * else to a service, and somebody who closes a terminal expects that what runs in it ends.
+ */
+function terminalWatch(): () => boolean {
+  const terminals = [1, 2].filter((descriptor) => isatty(descriptor));
+  return () => terminals.length > 0 && !terminals.some((descriptor) => isatty(descriptor));
+}
+
+/** As any program in a terminal does. Otherwise Node restores the settings of the terminal, and crashes without one. */
+function endByHangup(): void {
+  process.removeAllListeners("SIGHUP");
+  process.kill(process.pid, "SIGHUP");
 }

@@ -1,7 +1,8 @@
 /** The daemon as a process: starting, stopping, reloading, and what it rejects. */
-import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
 import { dataVersion } from "../../src/daemon/data-version.js";
 import { dataDirectory, DaemonProcess, eventsOf, runCommand, testDaemon } from "../support/daemon.js";
@@ -11,6 +12,9 @@ import { linesWith, readCommit } from "../support/git-oracle.js";
 import { becomes, until, within } from "../support/waiting.js";
 
 const needle = "needle";
+
+/** Of util-linux: runs a command in a terminal. */
+const withoutScript = existsSync("/usr/bin/script") ? false : "/usr/bin/script is missing";
 
 /** One worker of each kind starts faster; for tests in which their number does not matter. */
 const oneWorker = ["--set", "workers=1", "--set", "index.workers=1"];
@@ -449,4 +453,28 @@ t.test("a full disk", async (t) => {
   });
   t.equal(((await daemon.control("POST", "/check", {})) as { faults: number }).faults, 0);
   t.equal(await daemon.stop(), 0);
+});
+
+t.test("a daemon in a terminal ends when the terminal is closed", { skip: withoutScript }, async (t) => {
+  const data = dataDirectory(t);
+  const bin = fileURLToPath(new URL("../../../bin/trawl", import.meta.url));
+  const command = `exec ${[process.execPath, bin, "serve", "--data", data, "--listen", "127.0.0.1:0"].join(" ")}`;
+  const terminal = spawn("script", ["-qfc", command, "/dev/null"], { stdio: ["pipe", "pipe", "ignore"] });
+  t.teardown(() => terminal.kill("SIGKILL"));
+  let output = "";
+  terminal.stdout.on("data", (part: Buffer) => {
+    output += part.toString();
+  });
+  await until("it listens", () => output.includes("listening on http"));
+  const url = /listening on (http:\S+)/.exec(output)?.[1] ?? "";
+  t.equal((await fetch(`${url}/healthz`)).status, 200);
+  terminal.kill("SIGKILL");
+  await until("it has ended", () =>
+    fetch(`${url}/healthz`).then(
+      () => false,
+      () => true,
+    ),
+  );
+  const again = await testDaemon(t, [], data);
+  t.equal(await again.stop(), 0, "nothing holds its data");
 });

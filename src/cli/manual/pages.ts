@@ -79,7 +79,7 @@ ${roff("Mirrors git repositories, indexes them and serves searches over HTTP. Ru
 ${roff("Stops within ten seconds. Open streams end with the matches found so far and a notice.")}
 .TP
 .B SIGHUP
-Reloads the configuration. "systemctl reload trawld" does the same, and reports errors.
+Reloads the configuration. "systemctl reload trawld" does the same, and reports errors. If the terminal in which it runs was closed, it stops instead.
 .SH FILES
 .TP
 .I /etc/trawl/trawl.jsonc
