@@ -1,20 +1,26 @@
-import { request as httpRequest, type IncomingMessage } from "node:http";
-import { request as httpsRequest } from "node:https";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { createSecureContext, type SecureContext } from "node:tls";
+import type { Dispatcher } from "undici";
 import { errorMessage, TrawlError } from "../base/errors.js";
+import { proxyFor } from "../base/proxies.js";
 
 /** A request was refused until a time. */
 export class RateLimitError extends TrawlError {
   readonly waitMs: number;
 
-  constructor(host: string, waitMs: number) {
-    super("too-many-requests", `${host} allows no more requests for ${Math.ceil(waitMs / 1000)} s`);
+  /** `limit` names the limit, if the host does. */
+  constructor(host: string, waitMs: number, limit: string) {
+    super("too-many-requests", `${host} allows no more requests for ${Math.ceil(waitMs / 1000)} s${limit}`);
     this.waitMs = waitMs;
   }
 }
 
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
 export interface HostResponse {
   readonly status: number;
-  readonly headers: IncomingMessage["headers"];
+  readonly headers: Headers;
   readonly text: string;
 }
 
@@ -28,44 +34,63 @@ const waitMsMax = 3_600_000;
 const waitMsDefault = 60_000;
 
 /**
- * Reads a URL. Redirects are not followed: the token would be sent to another place. Throws a `RateLimitError` if the
- * host refuses because of its limits, and `not-found` for 404; other failures are `git` errors that name the host.
+ * Reads a URL, through the proxy and with the certificate authorities that git uses. Redirects are not followed: the token
+ * would be sent to another place. Throws a `RateLimitError` if the host refuses because of its limits, and `not-found` for 404;
+ * other failures are `git` errors that name the host.
  */
 export async function readUrl(
   url: URL,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<HostResponse> {
-  const response = await begin(url, headers, signal);
-  const text = await readBody(response, url.host);
-  const { statusCode: status = 0 } = response;
-  if (status === 200) return { status, headers: response.headers, text };
-  if (isRateLimited(response)) throw new RateLimitError(url.host, waitAsked(response, new Date().getTime()));
+  const { status, headers: received, text } = await exchange(url, headers, signal);
+  if (status === 200) return { status, headers: received, text };
+  const limit = findLimit(status, received, text);
+  if (limit !== undefined) throw new RateLimitError(url.host, waitAsked(received, new Date().getTime()), limit);
   const message = `${url.origin}${url.pathname} answered ${status}: ${text.slice(0, 200).replaceAll(/\s+/g, " ")}`;
   if (status === 404) throw new TrawlError("not-found", message);
   if (status === 401 || status === 403) throw new TrawlError("forbidden", `${message}; check the token`);
   if (status >= 300 && status < 400)
-    throw new TrawlError("bad-config", `${message}; it redirects to ${response.headers.location}: configure that URL`);
+    throw new TrawlError(
+      "bad-config",
+      `${message}; it redirects to ${String(received["location"])}: configure that URL`,
+    );
   throw new TrawlError("git", message);
 }
 
-function begin(url: URL, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    const make = url.protocol === "https:" ? httpsRequest : httpRequest;
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(requestMs)]);
-    const request = make(url, { headers: { "User-Agent": "trawl", ...headers }, signal: limited }, resolve);
-    request.on("error", (cause) =>
-      reject(new TrawlError("git", `${url.host} cannot be reached: ${errorMessage(cause)}`, { cause })),
-    );
-    request.end();
-  });
+async function exchange(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<HostResponse> {
+  // Loaded when it is first needed.
+  const { request } = await import("undici");
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(requestMs)]);
+  let response: Dispatcher.ResponseData;
+  try {
+    const dispatcher = await findDispatcher(url);
+    response = await request(url, { headers: { "User-Agent": "trawl", ...headers }, signal: limited, dispatcher });
+  } catch (cause) {
+    if (cause instanceof TrawlError) throw cause;
+    throw new TrawlError("git", `${url.host} cannot be reached: ${describeFailure(cause)}`, { cause });
+  }
+  return { status: response.statusCode, headers: response.headers, text: await readBody(response, url.host) };
 }
 
-async function readBody(response: IncomingMessage, host: string): Promise<string> {
+/** Connecting to several addresses of a name fails with a list of errors, which has no message. */
+function describeFailure(cause: unknown): string {
+  const errors = cause instanceof AggregateError ? cause.errors : [cause];
+  const text = [...new Set(errors.map(errorMessage))].join("; ");
+  return /certificate/i.test(text)
+    ? `${text}: put the certificate of its authority in /usr/local/share/ca-certificates and run update-ca-certificates, or name its file in GIT_SSL_CAINFO`
+    : text;
+}
+
+async function readBody({ body }: Dispatcher.ResponseData, host: string): Promise<string> {
   const parts: Buffer[] = [];
   let byteCount = 0;
   try {
-    for await (const part of response as AsyncIterable<Buffer>) {
+    for await (const part of body as AsyncIterable<Buffer>) {
       byteCount += part.length;
       if (byteCount > bodyBytesMax) throw new TrawlError("git", `${host} sent more than ${bodyBytesMax} bytes at once`);
       parts.push(part);
@@ -77,16 +102,102 @@ async function readBody(response: IncomingMessage, host: string): Promise<string
   return Buffer.concat(parts).toString();
 }
 
-function isRateLimited({ statusCode, headers }: IncomingMessage): boolean {
-  if (statusCode === 429) return true;
-  const isOut = headers["x-ratelimit-remaining"] === "0" || headers["retry-after"] !== undefined;
-  return (statusCode === 403 || statusCode === 503) && isOut;
+/** Those that have been used, by proxy and authorities: connections stay open between the pages of a list. */
+const dispatchers = new Map<string, Dispatcher>();
+
+/** How to reach a URL by the environment, as git does. */
+async function findDispatcher(url: URL): Promise<Dispatcher> {
+  const proxy = proxyFor(url, process.env) ?? "";
+  const isSecure = url.protocol === "https:" || proxy.startsWith("https:");
+  const paths = isSecure ? await authorityFiles(process.env) : [];
+  const states = await Promise.all(paths.map(async (path) => `${path} ${(await stat(path)).mtimeMs}`));
+  const key = JSON.stringify([proxy, url.protocol, ...states]);
+  const known = dispatchers.get(key);
+  if (known !== undefined) return known;
+  const tls = paths.length === 0 ? {} : { secureContext: await readAuthorities(paths) };
+  const created = await createDispatcher(proxy, url.protocol === "https:", tls);
+  dispatchers.set(key, created);
+  return created;
 }
 
-/** `Retry-After` in seconds, or the time of the reset in seconds since 1970, as GitHub and GitLab send it. */
-function waitAsked({ headers }: IncomingMessage, nowMs: number): number {
-  const after = Number(headers["retry-after"]);
+async function createDispatcher(
+  proxy: string,
+  isTunnel: boolean,
+  tls: { readonly secureContext?: SecureContext },
+): Promise<Dispatcher> {
+  const { Agent, ProxyAgent } = await import("undici");
+  if (proxy === "") return new Agent({ connect: tls });
+  if (!/^https?:/.test(proxy))
+    throw new TrawlError(
+      "bad-config",
+      `the proxy ${new URL(proxy).protocol}//… cannot be used for lists: only http and https`,
+    );
+  return new ProxyAgent({ uri: proxy, requestTls: tls, proxyTls: tls, proxyTunnel: isTunnel });
+}
+
+/** Where systems keep the certificates of all authorities that they trust, in one file. */
+const systemFiles = [
+  "/etc/ssl/certs/ca-certificates.crt",
+  "/etc/pki/tls/certs/ca-bundle.crt",
+  "/etc/ssl/ca-bundle.pem",
+  "/etc/ssl/cert.pem",
+];
+
+/** A directory of certificates has a few hundred. */
+const filesMax = 2_000;
+
+/** The files with the certificates of authorities that git trusts; empty if only Node knows some. */
+async function authorityFiles(environment: Readonly<Record<string, string | undefined>>): Promise<readonly string[]> {
+  const file = environment["GIT_SSL_CAINFO"] || environment["SSL_CERT_FILE"];
+  const folder = environment["GIT_SSL_CAPATH"] || environment["SSL_CERT_DIR"];
+  const named = [...(file ? [file] : []), ...(folder ? await certificatesIn(folder) : [])];
+  if (named.length > 0) return named;
+  for (const path of systemFiles) if (await isFile(path)) return [path];
+  return [];
+}
+
+async function certificatesIn(folder: string): Promise<readonly string[]> {
+  const names = await readdir(folder).catch(() => []);
+  return names
+    .filter((name) => /\.(?:pem|crt|[0-9])$/.test(name))
+    .slice(0, filesMax)
+    .map((name) => join(folder, name));
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return await stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+}
+
+async function readAuthorities(paths: readonly string[]): Promise<SecureContext> {
+  try {
+    return createSecureContext({ ca: await Promise.all(paths.map((path) => readFile(path))) });
+  } catch (error) {
+    throw new TrawlError(
+      "bad-config",
+      `the certificates in ${paths.slice(0, 3).join(", ")} cannot be used: ${errorMessage(error)}`,
+    );
+  }
+}
+
+/** What to say of the limit because of which a host has refused; undefined if it refused for another reason. */
+function findLimit(status: number, headers: Headers, text: string): string | undefined {
+  if (status !== 429 && status !== 403 && status !== 503) return undefined;
+  // GitHub limits the rate of requests beside their number, and then need not send any header.
+  if (/secondary rate limit|abuse detection/i.test(text))
+    return " (its secondary rate limit, on many requests at once)";
+  const isOut = headers["x-ratelimit-remaining"] === "0" || headers["retry-after"] !== undefined;
+  return status === 429 || isOut ? "" : undefined;
+}
+
+/** `Retry-After` in seconds or as a date, or the time of the reset in seconds since 1970, as GitHub and GitLab send it. */
+function waitAsked(headers: Headers, nowMs: number): number {
+  const asked = String(headers["retry-after"] ?? "");
   const reset = Number(headers["x-ratelimit-reset"] ?? headers["ratelimit-reset"]);
-  const waitMs = after > 0 ? after * 1000 : reset > 0 ? reset * 1000 - nowMs : waitMsDefault;
+  const dateMs = /[a-z]/i.test(asked) ? Date.parse(asked) - nowMs : Number.NaN;
+  const afterMs = Number.isNaN(dateMs) ? Number(asked) * 1000 : Math.max(dateMs, 1);
+  const waitMs = afterMs > 0 ? afterMs : reset > 0 ? reset * 1000 - nowMs : waitMsDefault;
   return Math.min(Math.max(waitMs, 1_000), waitMsMax);
 }

@@ -1,10 +1,13 @@
 /** Code hosts: small servers answer as they do. */
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer as createSecureServer } from "node:https";
+import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { proxyFor } from "../../../src/base/proxies.js";
 import { apiKinds } from "../../../src/codehost/api-kinds.js";
 import { listHost } from "../../../src/codehost/api-listing.js";
 import type { ConnectionConfig } from "../../../src/codehost/connection.js";
@@ -206,6 +209,23 @@ t.test("what a host may do wrong", async (t) => {
     ],
     ["too many requests", { status: 429 }, /for 60 s/],
     ["a wait of years", { status: 429, headers: { "retry-after": "999999999" } }, /for 3600 s/],
+    [
+      "a date",
+      { status: 429, headers: { "retry-after": new Date(Date.now() + 600_000).toUTCString() } },
+      /for (?:5[5-9][0-9]|600) s/,
+    ],
+    ["a date that is over", { status: 503, headers: { "retry-after": "Wed, 21 Oct 2015 07:28:00 GMT" } }, /for 1 s/],
+    ["no date", { status: 429, headers: { "retry-after": "soon" } }, /for 60 s/],
+    [
+      "a secondary rate limit",
+      { status: 403, body: { message: "You have exceeded a secondary rate limit. Please wait." } },
+      /for 60 s \(its secondary rate limit/,
+    ],
+    [
+      "a secondary rate limit with a wait",
+      { status: 429, headers: { "retry-after": "90" }, body: "secondary rate limit" },
+      /for 90 s \(its secondary/,
+    ],
     ["a wrong token", { status: 401, body: "no" }, /check the token/],
     ["a redirect", { status: 301, headers: { location: "http://x/" } }, /redirects to http:\/\/x\//],
     ["no JSON", { body: "<html>" }, /sent no JSON/],
@@ -222,6 +242,122 @@ t.test("what a host may do wrong", async (t) => {
   }
   const stop = AbortSignal.abort();
   await t.rejects(listHost(connection({ url: "http://127.0.0.1:1" }), "", stop), { code: "git" });
+});
+
+/** Sets variables of the environment until the end of the test. */
+function setEnvironment(t: Test, variables: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(variables)) {
+    const before = process.env[name];
+    process.env[name] = value;
+    t.teardown(() => {
+      if (before === undefined) delete process.env[name];
+      else process.env[name] = before;
+    });
+  }
+}
+
+t.test("which proxy a URL is read through", async (t) => {
+  const rows: readonly (readonly [url: string, environment: Record<string, string>, proxy: string | undefined])[] = [
+    ["https://h/", {}, undefined],
+    ["https://h/", { https_proxy: "http://p:1" }, "http://p:1"],
+    ["https://h/", { HTTPS_PROXY: "p:1" }, "http://p:1"],
+    ["https://h/", { http_proxy: "http://p:1" }, undefined],
+    ["http://h/", { HTTP_PROXY: "http://p:1" }, undefined],
+    ["http://h/", { http_proxy: "http://p:1", all_proxy: "http://q" }, "http://p:1"],
+    ["http://h/", { ALL_PROXY: "socks5://q" }, "socks5://q"],
+    ["https://h/", { https_proxy: "", all_proxy: "http://q" }, "http://q"],
+    ...(
+      [
+        ["https://a.corp/", "corp", true],
+        ["https://a.corp/", ".corp", true],
+        ["https://a.corp/", "*.corp", true],
+        ["https://a.corp/", "x, a.corp", true],
+        ["https://a.corp/", "A.CORP", true],
+        ["https://a.corp/", "orp", false],
+        ["https://corp/", ".corp", true],
+        ["https://acorp/", "corp", false],
+        ["https://a.corp/", "*", true],
+        ["https://a.corp/", "a.corp:443", true],
+        ["https://a.corp/", "a.corp:8443", false],
+        ["https://a.corp:8443/", "a.corp:8443", true],
+        ["https://10.1.2.3/", "10.1.2.3", true],
+        ["https://10.1.2.3/", "10.1.0.0/16", true],
+        ["https://10.2.2.3/", "10.1.0.0/16", false],
+        ["https://10.1.2.3/", "10.1.0.0/99", false],
+        ["https://[::1]/", "[::1]", true],
+        ["https://[fd00::5]/", "fd00::/8", true],
+        ["https://a.corp/", "", false],
+      ] as const
+    ).map(
+      ([url, no_proxy, isExcepted]) =>
+        [url, { https_proxy: "http://p", no_proxy }, isExcepted ? undefined : "http://p"] as const,
+    ),
+  ];
+  for (const [url, environment, proxy] of rows)
+    t.equal(proxyFor(new URL(url), environment), proxy, `${url} ${JSON.stringify(environment)}`);
+});
+
+t.test("lists are read through proxies, with the authorities that git trusts", async (t) => {
+  const seen: string[] = [];
+  const proxy = createServer((request, response) => {
+    seen.push(request.url ?? "");
+    response.end(JSON.stringify(request.url?.includes("page=1") ? lettersOf("p") : []));
+  });
+  const folder = t.testdir();
+  const [key, certificate] = [join(folder, "key"), join(folder, "certificate")];
+  const subject = ["-subj", "/CN=git.corp", "-addext", "subjectAltName=DNS:git.corp"];
+  execFileSync(
+    "openssl",
+    ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, ...subject],
+    {
+      stdio: "ignore",
+    },
+  );
+  const secure = createSecureServer(
+    { key: readFileSync(key), cert: readFileSync(certificate) },
+    (request, response) => {
+      response.end(JSON.stringify(request.url?.includes("page=1") ? lettersOf("s") : []));
+    },
+  );
+  for (const server of [proxy, secure]) {
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    t.teardown(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+  }
+  proxy.on("connect", (request, socket) => {
+    seen.push(`CONNECT ${request.url}`);
+    const inner = connect((secure.address() as AddressInfo).port, "127.0.0.1", () => {
+      socket.write("HTTP/1.1 200 OK\r\n\r\n");
+      inner.pipe(socket).pipe(inner);
+    });
+    for (const one of [inner, socket]) one.on("error", () => undefined);
+    t.teardown(() => {
+      inner.destroy();
+      socket.destroy();
+    });
+  });
+  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  setEnvironment(t, { http_proxy: url, https_proxy: url, no_proxy: "direct.corp,127.0.0.1" });
+  const names = async (base: string) =>
+    (await listHost(connection({ url: base }), "", never)).repositories.map(({ name }) => name).join();
+  t.equal(await names("http://git.corp/api/v3"), "a/p");
+  t.match(seen[0], /^http:\/\/git\.corp\/api\/v3\/orgs\/acme\/repos\?/, "the proxy resolves the name");
+  await t.rejects(names("https://git.corp/api/v3"), { message: /certificate.*GIT_SSL_CAINFO/ });
+  setEnvironment(t, { GIT_SSL_CAINFO: certificate });
+  t.equal(await names("https://git.corp/api/v3"), "a/s");
+  t.ok(seen.includes("CONNECT git.corp:443"));
+  const direct = await host(t, ({ searchParams }) => ({
+    body: searchParams.get("page") === "1" ? lettersOf("d") : [],
+  }));
+  const count = seen.length;
+  t.equal(await names(direct.url), "a/d");
+  t.equal(seen.length, count, "no_proxy");
+  setEnvironment(t, { GIT_SSL_CAINFO: "/nonexistent/authorities" });
+  await t.rejects(names("https://git.corp/api/v3"), { message: /\/nonexistent\/authorities/ });
+  setEnvironment(t, { http_proxy: "ftp://p:1" });
+  await t.rejects(names("http://git.corp/"), { code: "bad-config", message: /only http and https/ });
 });
 
 t.test("which repositories are selected, and where the token may be sent", async (t) => {
