@@ -119,6 +119,8 @@ export interface Repository extends RepositoryConfig {
   readonly quarantine?: Quarantine | undefined;
   /** What its remote has not listed any more since a time, so that the index is kept; absent if there is nothing. */
   readonly vanished?: Vanished | undefined;
+  /** Identifies where its history is cut because its source is shallow; "" or absent if it is whole. */
+  readonly cut?: string | undefined;
   /** Sentences about what of the repository is not indexed as one might expect; absent if there are none. */
   readonly warnings?: readonly string[] | undefined;
   /** Absent before its history was first indexed. */

@@ -121,6 +121,8 @@ export type SyncOutcome =
       readonly fetched: string;
       /** See `Repository`. */
       readonly warnings: readonly string[];
+      /** See `Repository`. */
+      readonly cut: string;
     }
   | {
       readonly kind: "failed";
@@ -138,6 +140,8 @@ export type SyncOutcome =
       readonly repositoryId: number;
       readonly fetched: string;
       readonly warnings: readonly string[];
+      /** See `Repository`. */
+      readonly cut: string;
       readonly defaultBranch: string;
       readonly indexedBranches: readonly IndexedBranch[];
       readonly documentCount: number;

@@ -15,6 +15,7 @@ import { neverStop } from "../../src/git/run/run.js";
 import { dataDirectory, DaemonProcess, runCommand } from "../support/daemon.js";
 import type { GitFixture } from "../support/git-fixture.js";
 import { fixture } from "../support/git-mirror.js";
+import type { Progress } from "../../src/model/stream-events.js";
 import { serveHttp, type Answer } from "../support/http-remote.js";
 import { until } from "../support/waiting.js";
 
@@ -417,4 +418,99 @@ t.test("what of a repository is not indexed as expected is told", async (t) => {
   t.equal((await daemon.search("repo:^host/warned$@HEAD needle")).found.length, 5, "HEAD is the default branch");
   t.equal((await daemon.search("repo:^host/warned$@refs/heads/HEAD needle")).found.length, 1);
   await daemon.remove("host/warned");
+});
+
+t.test("repositories of both object formats in one shard, and one that changes its format", async (t) => {
+  if (spawnSync("git", ["init", "-q", "--bare", "--object-format=sha256", join(fixture(t).path, "x")]).status !== 0)
+    return t.comment("git has no SHA-256");
+  const made = Array.from({ length: 6 }, (_, i) => fixture(t, "bare", i % 2 === 0 ? "sha1" : "sha256"));
+  const nameOf = (i: number): string => `format/r${i}`;
+  for (const { name } of await daemon.list()) await daemon.remove(name);
+  const text = "shared needle\n";
+  for (const [i, one] of made.entries()) {
+    one.commit({
+      branch: "main",
+      files: { "same.txt": text, "gone.txt": `needle gone ${i}\n`, "d/own.txt": `needle ${i}\n` },
+    });
+    one.git("branch", "dev", "main");
+    await daemon.add(nameOf(i), one.path, ["dev"]);
+  }
+  await until("the shards are merged", async () => (await daemon.metric("trawl_index_shards")) === 1);
+  const lines = async (): Promise<number> => (await daemon.search("repo:^format/ needle")).found.length;
+  t.equal(await lines(), 18);
+  // The key of a content begins with the oid of its blob.
+  const query = new URLSearchParams({
+    q: "repo:^format/ shared count:all",
+    t: "literal",
+    v: "V3",
+    cm: "true",
+    duplicates: "1",
+  });
+  const { text: stream } = await daemon.get(`/.api/search/stream?${query}`);
+  const keys = [...stream.matchAll(/"contentKey":"([0-9a-f]+)\./g)].map(([, oid]) => oid);
+  t.same(keys.sort(), made.map((one) => one.git("rev-parse", "main:same.txt")).sort());
+  const linesBefore = daemon.log.length;
+  for (const [i, one] of made.entries()) {
+    one.commit({
+      branch: "dev",
+      files: { "same.txt": text, "d/own.txt": `needle ${i}\n`, "gone.txt": { deleted: true } },
+    });
+    t.match(await daemon.sync(nameOf(i)), { error: "", skippedCounts: {} }, "a deletion on one branch");
+  }
+  t.same(
+    daemon.log.slice(linesBefore).filter(({ msg }) => /again/.test(String(msg))),
+    [],
+    "nothing is fetched again",
+  );
+  t.equal((await daemon.search("repo:^format/ rev:dev needle")).found.length, 12);
+  const [sha1, sha256] = made;
+  renameSync(sha1.path, sha1.sibling("old"));
+  renameSync(sha256.path, sha1.path);
+  t.match(await daemon.sync(nameOf(0)), { error: "", documentCount: 3 }, "SHA-1, then SHA-256");
+  t.equal((await daemon.search("repo:^format/r0$ needle")).found.length, 3);
+  const changed = sha256.sibling("changed");
+  renameSync(sha1.path, changed);
+  renameSync(sha1.sibling("old"), sha1.path);
+  t.match(await daemon.sync(nameOf(0)), { error: "", documentCount: 3 }, "and SHA-1 again");
+  t.equal((await daemon.search("repo:^format/r0$ needle")).found.length, 3);
+  renameSync(changed, sha256.path);
+  await daemon.stop();
+  t.match(await runCommand("check", "--data", data), { exitCode: 0 });
+  daemon = await DaemonProcess.start(data);
+});
+
+t.test("a shallow source is told, and its mirror follows when it gets more of its history", async (t) => {
+  const made = fixture(t);
+  for (const i of [1, 2, 3, 4])
+    made.commit({ branch: "main", files: { "a.txt": `needle ${i}\n` }, message: `message ${i}\n` });
+  for (const [name, isLocal] of [
+    ["host/cut", true],
+    ["host/cut-http", false],
+  ] as const) {
+    const clone = made.sibling(name.replace("/", "-"));
+    const git = (...args: string[]) => execFileSync("git", ["-C", clone, ...args], { encoding: "utf8" });
+    execFileSync("git", ["clone", "-q", "--bare", "--depth=2", `file://${made.path}`, clone]);
+    const port = await serveHttp(t, { path: clone } as GitFixture);
+    const url = isLocal ? clone : `http://ada:s3cret@127.0.0.1:${port}/`;
+    t.match(await daemon.add(name, url), { error: "", warnings: [/history of the remote is cut off/] });
+    const search = async () => {
+      const query = new URLSearchParams({ q: `repo:^${name}$ type:commit message count:all`, v: "V3", receipt: "1" });
+      const { text } = await daemon.get(`/.api/search/stream?${query}`);
+      const progress = [...text.matchAll(/^event: progress\ndata: (.*)$/gm)].at(-1)?.[1] ?? "{}";
+      const { matchCount, receipt, skipped } = JSON.parse(progress) as Progress;
+      return { matchCount, complete: receipt?.complete, cut: receipt?.excludedByReason["history-cut"], skipped };
+    };
+    t.match(await search(), { matchCount: 2, complete: false, cut: 1, skipped: [{ title: "1 shallow repository" }] });
+    git("fetch", "-q", "--depth=3", "origin", "+main:main");
+    t.match(await daemon.sync(name), { error: "", warnings: [/cut off/] });
+    t.match(await search(), { matchCount: 3, cut: 1 });
+    git("fetch", "-q", "--unshallow", "origin", "+main:main");
+    t.match(await daemon.sync(name), { error: "", warnings: [] });
+    t.match(await search(), { matchCount: 4, complete: true, cut: undefined, skipped: [] });
+    await until("the history is indexed anew", async () => {
+      const status = (await daemon.list()).find((one) => one.name === name);
+      return status?.historyIndex.isUpToDate === true && status.historyIndex.indexedCount === 4;
+    });
+    await daemon.remove(name);
+  }
 });

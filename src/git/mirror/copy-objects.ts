@@ -3,7 +3,7 @@ import { existsSync, linkSync, lstatSync, mkdirSync } from "node:fs";
 import { copyFile, constants } from "node:fs/promises";
 import { join } from "node:path";
 import { TrawlError } from "../../base/errors.js";
-import { fanOut, filesIn, isDirectory } from "./mirror-directory.js";
+import { fanOut, filesIn, isDirectory, readBoundary } from "./mirror-directory.js";
 import type { StopSignal } from "../run/run.js";
 import { syncToDisk } from "../../base/sync-to-disk.js";
 
@@ -46,6 +46,15 @@ export async function copyObjects(
   }
   await copier.sync();
   return copyablePacks(repository, extent)?.join() === packs.join();
+}
+
+/** Like `readBoundary`, of a local repository, bare or not. None if it cannot be read. */
+export function readSourceBoundary(source: string): string[] {
+  try {
+    return readBoundary(repositoryIn(source));
+  } catch {
+    return [];
+  }
 }
 
 /** Changes if a local repository may have gained or lost something: covers its refs and its object files. */

@@ -10,6 +10,7 @@ import { progressReader, type FetchProgress } from "./fetch-progress.js";
 import { FetchWatch } from "./fetch-watch.js";
 import {
   admitCommitGraph,
+  readBoundary,
   readHead,
   removeLeftovers,
   trustedSourceFile,
@@ -108,10 +109,12 @@ export class MirrorCommands {
    * Fetches branches, tags and a detached HEAD into the repository `directory`. No ref is deleted: the remote may list
    * other refs to the fetch than it has listed before, for example none.
    */
-  async fetch(directory: string, remote: RefListing, stop: StopSignal): Promise<void> {
+  async fetch(directory: string, remote: RefListing, stop: StopSignal, options: readonly string[] = []): Promise<void> {
     const refspecs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
-    if (isDetached(remote)) refspecs.push(`+HEAD:${detachedHeadRef}`);
     const flags = ["--no-tags", "--update-shallow", "--update-head-ok", "--progress"];
+    if (isDetached(remote)) refspecs.push(`+HEAD:${detachedHeadRef}`);
+    // As much of the history as the remote has: it may have got more of it for the same references.
+    if (readBoundary(directory).length > 0) flags.push("--unshallow");
     const quiet = ["--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"];
     const { fetchTimeoutMs, silenceMs, fetchBytesMax, memoryBytesMax, reserveBytes, onProgress } = this.#options;
     const lack = lackOfRoom(directory, reserveBytes);
@@ -120,7 +123,7 @@ export class MirrorCommands {
     const report = onProgress === null ? null : progressReader(onProgress);
     await this.#cleanly(directory, () =>
       this.#remote(
-        [`--git-dir=${directory}`, "fetch", ...flags, ...quiet],
+        [...options, `--git-dir=${directory}`, "fetch", ...flags, ...quiet],
         [this.url.text, ...refspecs],
         {
           timeoutMs: fetchTimeoutMs,
@@ -207,6 +210,25 @@ export class MirrorCommands {
     if (saysDamaged(stderr)) return null;
     if (code !== 0) throw new TrawlError("git", `git for-each-ref failed: ${stderr}`);
     return parseLocalRefs(stdout, readHead(directory));
+  }
+
+  /**
+   * Like `fetch`, into a repository without references, which are then in one file: git writes each to a file of its own,
+   * and waits until it is on the disk, which takes minutes for tens of thousands.
+   */
+  async fetchFirst(directory: string, remote: RefListing, stop: StopSignal): Promise<void> {
+    await this.fetch(directory, remote, stop, ["-c", "core.fsync=committed,-reference"]);
+    await this.packRefs(directory, stop);
+  }
+
+  /** Writes all references into one file, of which git and `readRefs` read tens of thousands in a fraction of a second. */
+  async packRefs(directory: string, stop: StopSignal): Promise<void> {
+    await runGit({
+      ...this.#localCommand(stop),
+      args: [`--git-dir=${directory}`, "pack-refs", "--all"],
+      timeoutMs: maintainTimeoutMs,
+      process: writeLimits(this.#options.memoryBytesMax, Infinity, maintainTimeoutMs),
+    });
   }
 
   /** Repacks the mirror on one thread, and drops unreachable objects older than two weeks. */

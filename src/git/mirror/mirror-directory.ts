@@ -131,6 +131,14 @@ export function readIncompleteness(directory: string): string | null {
   return readTextOrNull(join(directory, incompletenessFile));
 }
 
+/** Oids of the commits whose parents a repository lacks because it is shallow, sorted; none if its history is whole. */
+export function readBoundary(directory: string): string[] {
+  return (readTextOrNull(join(directory, "shallow")) ?? "")
+    .split("\n")
+    .filter((line) => line !== "")
+    .sort();
+}
+
 /** For a staging directory. */
 export function writeIncompleteness(staging: string, fingerprint: string): void {
   writeFileSync(join(staging, incompletenessFile), fingerprint, "latin1");
@@ -200,19 +208,28 @@ export function objectStoreSize(directory: string): ObjectStoreSize {
   return { packCount: filesIn(join(objects, "pack"), /\.pack$/).length, looseCount };
 }
 
+/** The number of references that are files of their own. */
+export function countLooseRefs(directory: string): number {
+  return refFiles(Buffer.from(join(directory, "refs"))).length;
+}
+
 /** The size of the largest incomplete pack; 0 if there is none. */
 export function unfinishedPackBytes(directory: string): number {
   const packs = join(directory, "objects", "pack");
   return Math.max(0, ...filesIn(packs, /^tmp_pack_/).map((name) => statSync(join(packs, name)).size));
 }
 
-/** A ref name cannot end in `.lock`, so every such file is a lock. Names are bytes, because refs need not be UTF-8. */
+/** A ref name cannot end in `.lock`, so every such file is a lock. */
 function lockedRefs(directory: Buffer): Buffer[] {
+  return refFiles(directory).filter((path) => path.toString("latin1").endsWith(".lock"));
+}
+
+/** The files below the folder. Names are bytes, because refs need not be UTF-8. */
+function refFiles(directory: Buffer): Buffer[] {
   return readdirSync(directory, { withFileTypes: true, encoding: "buffer" }).flatMap((entry) => {
     const name = entry.name as unknown as Buffer;
     const path = Buffer.concat([directory, Buffer.from("/"), name]);
-    if (entry.isDirectory()) return lockedRefs(path);
-    return name.toString("latin1").endsWith(".lock") ? [path] : [];
+    return entry.isDirectory() ? refFiles(path) : [path];
   });
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { isAbsolute } from "node:path";
 import { assert } from "../../base/assert.js";
 import { BoundedMap } from "../../base/bounded-map.js";
@@ -5,13 +6,16 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import { withLimit } from "../../base/refusal.js";
 import type { StopSignal } from "../run/run.js";
 import { saysDamaged } from "./damage.js";
+import { readSourceBoundary } from "./copy-objects.js";
 import { MirrorCommands, type MirrorOptions } from "./mirror-commands.js";
 import {
   adoptStaging,
+  countLooseRefs,
   createStaging,
   hasCommitGraph,
   mirrorFormat,
   objectStoreSize,
+  readBoundary,
   readIncompleteness,
   removeLeftovers,
   requireAccess,
@@ -43,6 +47,9 @@ const opened = new BoundedMap<string, true>(20_000, () => 1);
 
 /** A mirror with more loose objects is repacked. git's own limit is 6,700. */
 const looseCountMax = 5_000;
+
+/** A mirror with more references that are files has them packed: reading 50,000 of them takes seconds. */
+const looseRefCountMax = 500;
 
 /**
  * Our bare copy of one repository.
@@ -171,7 +178,7 @@ export class Mirror {
       return this.#readResult(before, listed.value, async (remote) => {
         if (early.value !== null && !isDetached(remote)) return this.#prune(early.value, remote, stop);
         const isUpToDate = before !== null && this.#rebuild.formatFits(remote) && this.#isCurrent(before, remote);
-        return isUpToDate ? before : this.#update(before, remote, stop);
+        return isUpToDate && !this.#mayDeepen() ? before : this.#update(before, remote, stop);
       });
     });
   }
@@ -188,6 +195,22 @@ export class Mirror {
     if (before !== null && !isCurrent(before, remote) && !isDetached(remote) && this.#rebuild.formatFits(remote))
       onListed?.(refState({ ...remote, ...chooseHead(remote, remote) }));
     return remote;
+  }
+
+  /**
+   * Identifies where the history of the mirror is cut because its source is shallow; "" if it is not. The source's
+   * references do not tell when it gets more of its history.
+   */
+  get cut(): string {
+    const boundary = readBoundary(this.directory);
+    return boundary.length === 0 ? "" : createHash("sha1").update(boundary.join()).digest("hex");
+  }
+
+  /** Whether the source may have more of the history than the mirror: over a network, only a fetch tells. */
+  #mayDeepen(): boolean {
+    const boundary = readBoundary(this.directory);
+    if (boundary.length === 0 || this.url.kind !== "local") return boundary.length > 0;
+    return readSourceBoundary(this.url.path).join() !== boundary.join();
   }
 
   /** Whether a fetch needs to know nothing of the remote but its URL. */
@@ -231,14 +254,16 @@ export class Mirror {
   }
 
   /**
-   * Repacks the mirror when it has many packs or loose objects, and writes its commit graph when it has been repacked or
+   * Repacks the mirror when it has many packs or loose objects, packs many loose references, and writes its commit graph when it has been repacked or
    * has no graph. Returns whether it did either. Safe beside readers; may take minutes on a large repository.
    */
   async maintain(stop: StopSignal): Promise<boolean> {
     return storageErrors(async () => {
       const { packCount, looseCount } = objectStoreSize(this.directory);
       const isSmall = packCount <= packCountMax && looseCount <= looseCountMax;
-      if (isSmall && (this.isIncomplete || hasCommitGraph(this.directory))) return false;
+      const hasManyRefs = countLooseRefs(this.directory) > looseRefCountMax;
+      if (hasManyRefs) await this.#commands.packRefs(this.directory, stop);
+      if (isSmall && (this.isIncomplete || hasCommitGraph(this.directory))) return hasManyRefs;
       if (!isSmall) await this.#commands.repack(stop);
       // Trees may be missing, without which the graph cannot be written.
       if (!this.isIncomplete) await this.#commands.writeCommitGraph(stop);
@@ -272,7 +297,7 @@ export class Mirror {
     try {
       // Before the fetch, because a new branch may be called as the folder of a deleted one.
       const left = await this.#prune(before, remote, stop);
-      if (isCurrent(left, remote)) return left;
+      if (isCurrent(left, remote) && !this.#mayDeepen()) return left;
       await this.#commands.fetch(this.directory, remote, stop);
       return await this.#rebuild.listFetched(stop);
     } catch (error) {

@@ -12,7 +12,7 @@ export interface HistoryRequest extends Pick<HistoryTask, "diffType" | "lane" | 
   readonly control: ControlBlock;
   /** The number of matches that may still be sent. */
   readonly matchesLeft: () => number;
-  readonly report: Pick<SearchReport, "missingRevisions" | "recordHistory">;
+  readonly report: Pick<SearchReport, "missingRevisions" | "recordCut" | "recordHistory">;
 }
 
 /** Searches histories with the threads of `environment`, and the history shards of `view`, which stays open. */
@@ -40,6 +40,7 @@ export function contextOfEnvironment(
       }),
     onMissingRevision: (repository, revision, isAmbiguous) =>
       report.missingRevisions.push({ repository, revision, isAmbiguous }),
+    onCut: (repository) => report.recordCut(repository),
     onBuilt: (repository, built) => report.recordHistory(repository, built),
   };
 }

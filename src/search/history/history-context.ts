@@ -27,6 +27,8 @@ export interface HistoryContext {
     task: Pick<HistoryTask, "shard" | "plans" | "repository" | "from" | "jsonBytesMax">,
   ) => Promise<HistoryTaskResult>;
   readonly onMissingRevision: (repository: string, revision: string, isAmbiguous: boolean) => void;
+  /** Called for a repository with a shallow source. */
+  readonly onCut: (repository: string) => void;
   /** Called with what was read, which may be incomplete. */
   readonly onBuilt: (repository: string, built: Omit<BuiltHistory, "shard" | "next">) => void;
 }

@@ -79,6 +79,7 @@ export class HistorySearches {
 
   async #send({ choice: { repository, groups }, pages, first }: Started): Promise<void> {
     const { context, onFailure } = this.#owner;
+    if ((repository.cut ?? "") !== "") context.onCut(repository.name);
     const isOneEnough = groups.every(({ plans }) =>
       plans.every(({ optionsIndex }) => this.#selectsRepository(optionsIndex)),
     );

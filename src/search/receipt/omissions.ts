@@ -64,6 +64,7 @@ export function omissionGroups(source: OmissionSource, files: ReadonlyMap<string
     listed("costly", source.costlyFiles, describeFile),
     listed("symbols-failed", source.filesWithoutSymbols, describeFile),
     names("history", [...historyGaps.repositories].sort()),
+    names("history-cut", [...historyGaps.cutRepositories].sort()),
     names("repository-quarantined", source.quarantined),
     names("objects-missing", source.incomplete),
     listed("symbols", Array.from({ length: Math.min(1, shardsWithoutSymbols) }), () => ({

@@ -4,6 +4,8 @@ import type { Skipped } from "../../model/stream-events.js";
 export interface HistoryGaps {
   /** Names of the repositories. */
   readonly repositories: Set<string>;
+  /** Names of those with shallow sources, which lack the older part. */
+  readonly cutRepositories: Set<string>;
   /** Commits that their mirrors do not have, or cannot read completely. */
   brokenCommits: number;
   /** Changed files whose changes exceed the limit. */
@@ -14,8 +16,25 @@ export interface HistoryGaps {
 
 const listedNamesMax = 10;
 
-/** The notice about the gaps; none if there are none. */
-export function describeGaps({ repositories, brokenCommits, largeFiles, cutMessages }: HistoryGaps): Skipped[] {
+/** The notices about the gaps; none if there are none. */
+export function describeGaps(gaps: HistoryGaps): Skipped[] {
+  return [...describeCut(gaps), ...describeUnread(gaps)];
+}
+
+function describeCut({ cutRepositories: { size }, cutRepositories }: HistoryGaps): Skipped[] {
+  if (size === 0) return [];
+  const names = [...cutRepositories].sort().slice(0, listedNamesMax);
+  return [
+    {
+      reason: "document-skipped",
+      title: `${count(size, "shallow repository", "shallow repositories")}`,
+      severity: "warn",
+      message: `The history of ${names.join(", ")}${size > names.length ? ", ..." : ""} is cut off, because the source is a shallow clone.`,
+    },
+  ];
+}
+
+function describeUnread({ repositories, brokenCommits, largeFiles, cutMessages }: HistoryGaps): Skipped[] {
   if (repositories.size === 0) return [];
   const names = [...repositories].sort().slice(0, listedNamesMax);
   const parts = [
@@ -39,6 +58,6 @@ export function describeGaps({ repositories, brokenCommits, largeFiles, cutMessa
   ];
 }
 
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
+function count(number: number, what: string, several = `${what}s`): string {
+  return `${number} ${number === 1 ? what : several}`;
 }

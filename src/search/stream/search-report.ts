@@ -43,7 +43,13 @@ export class SearchReport {
   /** Revisions that do not exist, found out while the search runs. */
   readonly missingRevisions: MissingRevision[] = [];
   /** Commits and files of histories that were not searched completely. */
-  readonly historyGaps: HistoryGaps = { repositories: new Set(), brokenCommits: 0, largeFiles: 0, cutMessages: 0 };
+  readonly historyGaps: HistoryGaps = {
+    repositories: new Set(),
+    cutRepositories: new Set(),
+    brokenCommits: 0,
+    largeFiles: 0,
+    cutMessages: 0,
+  };
   /** Sentences, one per failure. */
   readonly failures: string[] = [];
   /** Names of repositories in which git objects of commits that are not indexed are missing. */
@@ -134,6 +140,11 @@ export class SearchReport {
     };
   }
 
+  /** The history of the repository, which is searched, is cut off. */
+  recordCut(repository: string): void {
+    this.historyGaps.cutRepositories.add(repository);
+  }
+
   recordHistory(repository: string, counts: Omit<BuiltHistory, "shard" | "next">): void {
     const { brokenCount, largeFileCount, cutMessageCount } = counts;
     if (brokenCount + largeFileCount + cutMessageCount > 0) this.historyGaps.repositories.add(repository);
@@ -181,7 +192,8 @@ export class SearchReport {
         this.excluded.length +
         this.#costlyFiles.size +
         this.#failedFiles.size +
-        this.historyGaps.repositories.size ===
+        this.historyGaps.repositories.size +
+        this.historyGaps.cutRepositories.size ===
         0;
     return makeFilters(
       {

@@ -69,11 +69,25 @@ export function isLossConfirmed({ vanished }: Repository, acceptEmptyMs: number,
   return acceptEmptyMs > 0 && vanished !== undefined && now.getTime() - Date.parse(vanished.since) >= acceptEmptyMs;
 }
 
-/** The record of a repository whose remote has just begun to list less, or to list again what was missing. */
+/** Where its history is cut; if that has changed, its history is indexed anew, although its commits are the same. */
+function cutHistory({ cut: before = "", historyState }: Repository, cut: string): Partial<Repository> {
+  return cut === before || historyState === undefined ? { cut } : { cut, historyState: { ...historyState, tips: [] } };
+}
+
+/**
+ * The record of a repository whose remote has just begun to list less, or to list again what was missing, or has more
+ * history.
+ */
 function vanishedRecord(catalog: Catalog, outcome: SyncOutcome, now: string): Repository[] {
   const repository = catalog.repository(outcome.repositoryId);
   if (repository === undefined) return [];
   const { vanished: before } = repository;
+  const isCutElsewhere = outcome.kind === "unchanged" && outcome.cut !== (repository.cut ?? "");
+  // What is kept of searches of its history counts for one generation.
+  if (isCutElsewhere) {
+    const generation = repository.generation + 1;
+    return [{ ...repository, vanished: undefined, generation, ...cutHistory(repository, outcome.cut) }];
+  }
   if (outcome.kind === "unchanged" && before !== undefined) return [{ ...repository, vanished: undefined }];
   const kind = outcome.kind === "failed" ? outcome.vanished : undefined;
   return kind === undefined || kind === before?.kind ? [] : [{ ...repository, vanished: { kind, since: now } }];
@@ -95,6 +109,7 @@ function updatedRecord(catalog: Catalog, judge: LossJudge, outcome: ChangedOutco
       lastFetched: fetched,
       lastChanged: fetched,
       lastError: "",
+      ...cutHistory(repository, outcome.cut),
       warnings,
       vanished: undefined,
       quarantine: judge.afterSync(repository),

@@ -28,7 +28,12 @@ export async function indexFetched(
   const mayRefetch = given.mayRefetch && !recreated;
   const lacking = { kind: "lacking", repositoryId: repository.id } as const;
   requireExpected(given, state);
+  const { cut } = mirror;
   const warnings = findWarnings(repository, state);
+  if (cut !== "")
+    warnings.push(
+      "the history of the remote is cut off, as in a shallow clone: searches of commits and diffs lack the rest",
+    );
   const defaultBranch = state.defaultBranch ?? (state.headCommit === null ? "" : detachedName);
   const wanted = wantedBranches(state, repository.branches);
   if (
@@ -38,7 +43,7 @@ export async function indexFetched(
   ) {
     // A restart may have interrupted the complete fetch.
     if (mayRefetch && lacksObjects(repository, mirror)) return lacking;
-    return { kind: "unchanged", repositoryId: repository.id, fetched: date, warnings };
+    return { kind: "unchanged", repositoryId: repository.id, fetched: date, warnings, cut };
   }
   const name = stateName(wanted);
   requireNoQuarantine(repository, name);
@@ -61,6 +66,7 @@ export async function indexFetched(
     repositoryId: repository.id,
     fetched: date,
     warnings,
+    cut,
     defaultBranch,
     indexedBranches: await readDates(mirror.directory, branches, context.stop),
     ...counts,

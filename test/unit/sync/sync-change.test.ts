@@ -43,7 +43,7 @@ t.test("since when a remote lists nothing is recorded, until it lists something"
   let repository = testRepository(1, "host/r1");
   const catalog = { repository: () => repository, shards: () => [] } as unknown as Catalog;
   const after = (outcome: object): Repository | undefined => {
-    const result = { outcomes: [{ repositoryId: 1, ...outcome }], shards: [] } as unknown as SyncTaskResult;
+    const result = { outcomes: [{ repositoryId: 1, cut: "", ...outcome }], shards: [] } as unknown as SyncTaskResult;
     return toCatalogChange(catalog, new LossJudge("test"), result).repositories?.at(0);
   };
   const failed = { kind: "failed", vanished: "everything" };
@@ -58,6 +58,10 @@ t.test("since when a remote lists nothing is recorded, until it lists something"
   const restored = after({ kind: "unchanged" });
   t.match(restored, { id: 1 }, "it lists something");
   t.equal(restored?.vanished, undefined);
+  const historyState = { tips: ["a"], limits: "", isShallow: true, reachableCount: 1, indexedCount: 1, brokenCount: 0 };
+  repository = testRepository(1, "host/r1", { cut: "there", historyState });
+  t.equal(after({ kind: "unchanged", cut: "there" }), undefined);
+  t.match(after({ kind: "unchanged" }), { cut: "", historyState: { tips: [] } }, "more history: it is indexed anew");
   const hourMs = 3_600_000;
   const isConfirmed = (acceptEmptyMs: number, now: string): boolean =>
     isLossConfirmed(repository, acceptEmptyMs, new Date(now));
