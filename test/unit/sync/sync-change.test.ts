@@ -58,10 +58,6 @@ t.test("since when a remote lists nothing is recorded, until it lists something"
   const restored = after({ kind: "unchanged" });
   t.match(restored, { id: 1 }, "it lists something");
   t.equal(restored?.vanished, undefined);
-  const historyState = { tips: ["a"], limits: "", isShallow: true, reachableCount: 1, indexedCount: 1, brokenCount: 0 };
-  repository = testRepository(1, "host/r1", { cut: "there", historyState });
-  t.equal(after({ kind: "unchanged", cut: "there" }), undefined);
-  t.match(after({ kind: "unchanged" }), { cut: "", historyState: { tips: [] } }, "more history: it is indexed anew");
   const hourMs = 3_600_000;
   const isConfirmed = (acceptEmptyMs: number, now: string): boolean =>
     isLossConfirmed(repository, acceptEmptyMs, new Date(now));
@@ -69,5 +65,9 @@ t.test("since when a remote lists nothing is recorded, until it lists something"
   t.ok(isConfirmed(hourMs, "2026-01-01T01:00:00Z"));
   t.notOk(isConfirmed(0, "2027-01-01T00:00:00Z"), "never by time alone");
   t.notOk(isLossConfirmed(testRepository(1, "host/r1"), hourMs, new Date(since)));
+  const historyState = { tips: ["a"], limits: "", isShallow: true, reachableCount: 1, indexedCount: 1, brokenCount: 0 };
+  repository = testRepository(1, "host/r1", { cut: "there", historyState });
+  t.equal(after({ kind: "unchanged", cut: "there" }), undefined);
+  t.match(after({ kind: "unchanged" }), { cut: "", historyState: { tips: [] } }, "more history: it is indexed anew");
   t.end();
 });
