@@ -37,6 +37,8 @@ export interface SearchRequest {
   readonly patterns?: readonly string[];
   /** True to describe in the last progress event what the search was expected to cost and what it took. */
   readonly explain?: boolean;
+  /** False if no other queries are tried when this one finds nothing; those that are tried may have results. */
+  readonly near?: boolean;
   /** Undefined unless the search is part of a search job, or evaluates a saved search. */
   readonly scope?: SearchScope;
   /** Undefined unless only the documents are searched that differ from those of these revisions. */

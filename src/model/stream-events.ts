@@ -172,6 +172,9 @@ export interface Skipped {
   readonly suggested?: { readonly title: string; readonly queryExpression: string };
 }
 
+/** The title of the alert about what may have been meant by a query that found nothing. */
+export const nothingFoundTitle = "Nothing found";
+
 /** An `alert` event: a message to the user. */
 export interface Alert {
   readonly title: string;

@@ -20,6 +20,7 @@ import { SearchClocks } from "./search-clocks.js";
 import type { SearchChanges } from "./changes/revision-changes.js";
 import { searchesHistory } from "./history/history-choice.js";
 import { HistorySearches } from "./history/history-searches.js";
+import { findNear } from "./near-results.js";
 import { PacedWork } from "./paced-work.js";
 import { repositoryResults } from "./repositories/repository-results.js";
 import { indexedSelection, type Resolution } from "./repositories/repository-resolver.js";
@@ -51,6 +52,11 @@ export interface ChosenSearch {
   readonly resolutions: readonly Resolution[];
   /** Undefined unless the search may have to be repeated. */
   readonly snapshot?: SnapshotUse | undefined;
+  /**
+   * How many results another query has for the same viewer; undefined if it is not known. Ends early when `stopped`
+   * resolves. Absent for a search that itself only counts.
+   */
+  readonly countResults?: (query: string, stopped: Promise<unknown>) => Promise<number | undefined>;
 }
 
 /**
@@ -108,12 +114,14 @@ export class RunningSearch {
   #stoppedMs: number | undefined;
   #firstMatchesMs: number | undefined;
   #stopWait: PendingCall | undefined;
+  readonly #countResults: ChosenSearch["countResults"];
+  readonly #isPinned: boolean;
 
   /** `resolutions` reflect the moment at which the view was taken, which the search releases. */
   constructor(
     id: number,
     request: SearchRequest,
-    { plan, view, resolutions, snapshot }: ChosenSearch,
+    { plan, view, resolutions, snapshot, countResults }: ChosenSearch,
     environment: SearchEnvironment,
     sink: EventSink,
     onEnd: (end: SearchEnd) => void,
@@ -125,6 +133,8 @@ export class RunningSearch {
     this.#sink = sink;
     this.#onEnd = onEnd;
     this.#view = view;
+    this.#countResults = countResults;
+    this.#isPinned = snapshot !== undefined;
     this.#limits = searchLimits(plan, request, environment);
     this.#control = ControlBlock.allocate(environment.pool.workerCount, creditBytes, creditWaitMs);
     this.#options = searchOptions(
@@ -211,11 +221,41 @@ export class RunningSearch {
     this.#sink.onDrain(() => this.#goOn());
     const work = this.#searchAll();
     await Promise.race([work, this.#graceAfterStop()]);
+    await this.#findNear();
     const receipt = await this.#makeReceipt();
     this.#finish(receipt);
     await work;
     this.#phases?.end();
     this.#view.release();
+  }
+
+  /**
+   * Looks for what may have been meant, if nothing was found. Other queries are tried only for interactive searches, and
+   * within the time limit of this one.
+   */
+  async #findNear(): Promise<void> {
+    const count = this.#countResults;
+    const { query, since, patterns, scope, near = true } = this.#request;
+    if (count === undefined || !near || since !== undefined || patterns !== undefined || scope !== undefined) return;
+    if (this.#isStopped || this.#sink.closed || this.#report.outcome(false) !== "complete") return;
+    if (this.#results.matchCount > 0 || this.#isPinned) return;
+    this.#clocks.stop();
+    const leftMs = Math.max(...this.#limits.timeoutsMs) - this.#report.durationMs;
+    const mayTry = this.#limits.lane === "interactive" && leftMs > 0;
+    let timer: PendingCall | undefined;
+    const stopped = Promise.race([
+      this.#stopped,
+      new Promise<void>((resolve) => {
+        timer = callAfter(Math.max(0, leftMs), resolve);
+      }),
+    ]);
+    try {
+      this.#report.near = await findNear(query, this.#plan, mayTry ? (text) => count(text, stopped) : undefined);
+    } catch (error) {
+      this.#environment.log.error({ error: errorMessage(error) }, "queries near to one without results failed");
+    } finally {
+      timer?.cancel();
+    }
   }
 
   async #makeReceipt(): Promise<SearchReceipt | undefined> {

@@ -1,4 +1,5 @@
 import { FairSemaphore, refusalMessage, type Release, type ShareLimits } from "../base/fair-semaphore.js";
+import { TrawlError } from "../base/errors.js";
 import { resultWhileYielding } from "../base/yielding.js";
 import type { Metrics } from "../base/metrics.js";
 import type { EventSink } from "../model/event-sink.js";
@@ -21,6 +22,7 @@ import {
   sendChanges,
 } from "./changes/change-search.js";
 import { explainQuery } from "./explain.js";
+import { DiscardingSink } from "./near-results.js";
 import { chooseIds, restrictTo } from "./repositories/search-scope.js";
 import { takeInTime } from "./repositories/choice-in-time.js";
 import { resolveInSteps } from "./repositories/repository-resolver.js";
@@ -180,7 +182,12 @@ export class Searcher {
       onEnd?.(end);
       release();
     };
-    void resultWhileYielding(this.#startInSteps(request, sink, finish, snapshot)).then(
+    const begin = (chosen: ChosenSearch): void => {
+      const countResults: ChosenSearch["countResults"] = (query, stopped) =>
+        this.#countResults({ ...request, query, patternType: "", near: false }, stopped);
+      this.#begin(request, { ...chosen, countResults }, sink, finish);
+    };
+    void resultWhileYielding(this.#startInSteps(request, sink, begin, snapshot)).then(
       (hasBegun) => {
         if (!hasBegun) release();
       },
@@ -195,7 +202,7 @@ export class Searcher {
   *#startInSteps(
     request: SearchRequest,
     sink: EventSink,
-    onEnd: (end: SearchEnd) => void,
+    begin: (chosen: ChosenSearch) => void,
     snapshot: SnapshotUse | undefined,
   ): Generator<void, boolean> {
     if (sink.closed) return false;
@@ -219,10 +226,37 @@ export class Searcher {
       if (chosen === undefined) return false;
       const resolutions = restrictTo(chosen, request.scope?.repositoryIds);
       isTaken = true;
-      this.#begin(request, { plan, view, resolutions, snapshot }, sink, onEnd);
+      begin({ plan, view, resolutions, snapshot });
       return true;
     } finally {
       if (!isTaken) view.release();
+    }
+  }
+
+  /**
+   * The number of results of a search that is part of another one: it has the permit of that one, and leaves neither a
+   * trace nor a receipt. Undefined if the query is invalid, or the search does not end normally.
+   */
+  async #countResults(request: SearchRequest, stopped: Promise<unknown>): Promise<number | undefined> {
+    const sink = new DiscardingSink();
+    void stopped.then(() => sink.end());
+    const environment = { ...this.#environment, traceUrl: "", receiptUrl: "" };
+    try {
+      return await new Promise<number | undefined>((resolve, reject) => {
+        const onEnd = ({ outcome, matchCount }: SearchEnd): void => {
+          resolve(outcome === "complete" || outcome === "limit" ? matchCount : undefined);
+        };
+        const begin = (chosen: ChosenSearch): void => {
+          const counted = { ...request, receipt: "none", explain: false, duplicates: false } as const;
+          void new RunningSearch(this.#nextId++, counted, chosen, environment, sink, onEnd).run();
+        };
+        resultWhileYielding(this.#startInSteps(request, sink, begin, undefined)).then((hasBegun) => {
+          if (!hasBegun) resolve(undefined);
+        }, reject);
+      });
+    } catch (error) {
+      if (error instanceof TrawlError) return undefined;
+      throw error;
     }
   }
 

@@ -1,17 +1,39 @@
 import { TrawlError } from "../../base/errors.js";
-import { basicQueries } from "../../query/plan/basic.js";
-import { parseQuery } from "../../query/syntax/parse.js";
+import { findMisspellings } from "../../query/fields/misspellings.js";
 import { choosePatternType } from "../../query/fields/pattern-type.js";
+import { basicQueries, type BasicQuery } from "../../query/plan/basic.js";
+import { addFilters } from "../../query/plan/rewrite.js";
+import { parseQuery } from "../../query/syntax/parse.js";
+import type { QueryTree } from "../../query/syntax/ast.js";
 
-/**
- * Whether both sides of an `or` contain filters. Also false for an invalid query: the daemon reports what is wrong with
- * it.
- */
-export function isUnion(query: string, patternType: string): boolean {
+/** The query with filters that apply to all of it, whatever operators it has. */
+export function addToQuery(query: string, patternType: string, filters: string): string {
+  return addFilters(query, parse(query, patternType).type, filters);
+}
+
+/** Whether each part of the query limits its matches. */
+export function hasCount(query: string, patternType: string): boolean {
+  const basics = parseBasics(query, patternType);
+  return basics.length > 0 && basics.every(({ fields }) => fields.some(({ name }) => name === "count"));
+}
+
+/** One sentence for each name that was probably misspelt. */
+export function listMisspellings(query: string, patternType: string): readonly string[] {
+  return findMisspellings(parse(query, patternType)).map(({ sentence }) => sentence);
+}
+
+function parseBasics(query: string, patternType: string): readonly BasicQuery[] {
+  return basicQueries(parse(query, patternType));
+}
+
+/** An empty tree for an invalid query: the daemon reports what is wrong with it. */
+function parse(query: string, patternType: string): QueryTree {
   try {
-    return basicQueries(parseQuery(query, choosePatternType(query, "", patternType))).length > 1;
+    const tree = parseQuery(query, choosePatternType(query, "", patternType));
+    basicQueries(tree);
+    return tree;
   } catch (error) {
-    if (error instanceof TrawlError) return false;
+    if (error instanceof TrawlError) return { text: query, type: "standard", root: undefined };
     throw error;
   }
 }

@@ -83,7 +83,8 @@ export async function runSearch(command: SearchCommand, terminal: Terminal): Pro
     style: createStyle(terminal.errColours, undefined),
     hasSummary: command.summary || (terminal.isTerminal && command.format === "lines"),
     hasGap: terminal.isTerminal,
-    hasOwnLimit: command.count !== undefined,
+    hasOwnLimit: command.count !== undefined || (await limitsItself(query, command.patternType)),
+    isQuiet: command.format === "none",
   });
   const progress = terminal.errIsTerminal
     ? new ProgressLine(
@@ -94,7 +95,8 @@ export async function runSearch(command: SearchCommand, terminal: Terminal): Pro
     : undefined;
   try {
     const code = await printSearch(command, query, { terminal, view, progress });
-    if (code === exitCodes.noMatches && command.format !== "none") await noteMisspellings(command, view);
+    if (code === exitCodes.noMatches && command.format !== "none" && !view.hasAlert)
+      await noteMisspellings(command, view);
     return code;
   } catch (error) {
     if (terminal.signal?.aborted) return interrupted(terminal);
@@ -104,10 +106,19 @@ export async function runSearch(command: SearchCommand, terminal: Terminal): Pro
   }
 }
 
+/** For searches for which the daemon does not look for what may have been meant, such as resumable ones. */
 async function noteMisspellings({ query, patternType }: SearchCommand, view: SearchView): Promise<void> {
   // Loaded only when needed, like everything that parses queries.
-  const { findMisspellings } = await import("./query-hints.js");
-  for (const text of findMisspellings(query, patternType ?? "")) view.note(visible(text));
+  const { listMisspellings } = await import("./query-form.js");
+  for (const text of listMisspellings(query, patternType ?? "")) view.note(visible(text));
+}
+
+/** Whether the query has a `count:` for all of its parts. */
+async function limitsItself(query: string, patternType: string | undefined): Promise<boolean> {
+  if (!/count:/i.test(query)) return false;
+  // Loaded only when needed, like everything that parses queries.
+  const { hasCount } = await import("./query-form.js");
+  return hasCount(query, patternType ?? "");
 }
 
 /** The width of a terminal; 80 if it is unknown. */
@@ -189,14 +200,14 @@ function searchUrl(command: SearchCommand, query: string): URL {
   return url;
 }
 
-/** The query as it is sent. What options add applies to all of it, even if both sides of an `or` contain filters. */
+/** The query as it is sent. What options add applies to all of it. */
 async function readQuery({ query, count, patternType, caseSensitive }: SearchCommand): Promise<string> {
   const added = [...(caseSensitive ? ["case:yes"] : []), ...(count === undefined ? [] : [`count:${count}`])];
   if (added.length === 0) return query;
   if (query === "") return added.join(" ");
   // Loading the query language takes longer than most searches, so it is loaded only when needed.
-  const { isUnion } = await import("./query-form.js");
-  return [isUnion(query, patternType ?? "") ? `(${query})` : query, ...added].join(" ");
+  const { addToQuery } = await import("./query-form.js");
+  return addToQuery(query, patternType ?? "", added.join(" "));
 }
 
 function createPrinters(command: SearchCommand, terminal: Terminal): Pick<ViewOptions, "print" | "rest"> {

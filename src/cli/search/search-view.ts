@@ -1,5 +1,12 @@
 import { TrawlError } from "../../base/errors.js";
-import type { Alert, Progress, Skipped, StreamError, StreamMatch } from "../../model/stream-events.js";
+import {
+  nothingFoundTitle,
+  type Alert,
+  type Progress,
+  type Skipped,
+  type StreamError,
+  type StreamMatch,
+} from "../../model/stream-events.js";
 import { printCaret } from "../../query/syntax/caret.js";
 import { placeOfBytes } from "../../query/syntax/characters.js";
 import { exitCodes } from "../exit-codes.js";
@@ -28,8 +35,10 @@ export interface ViewOptions {
   readonly hasSummary: boolean;
   /** Whether results and summary are on one terminal, where an empty line separates them. */
   readonly hasGap: boolean;
-  /** Whether the limit on matches was given on the command line: reaching it then counts as complete. */
+  /** Whether the user has given the limit on matches, as an option or in the query: reaching it then counts as complete. */
   readonly hasOwnLimit: boolean;
+  /** Whether only the exit code matters. */
+  readonly isQuiet: boolean;
 }
 
 /** Interprets the events of one search for the user. */
@@ -49,6 +58,10 @@ export class SearchView {
   /** The matches that have been reported so far, whether printed yet or not. */
   get matchCount(): number {
     return this.#progress?.matchCount ?? 0;
+  }
+
+  get hasAlert(): boolean {
+    return this.#alert !== undefined;
   }
 
   /** Results of any kind, such as files and commits. */
@@ -104,7 +117,8 @@ export class SearchView {
     );
     if (this.#options.hasGap && this.#options.hasSummary && this.#resultCount > 0) this.#options.note("\n");
     for (const one of skipped) this.note(visibleLines(skippedText(one)));
-    if (this.#alert) this.note(alertText(this.#alert, this.#options));
+    if (this.#alert && !(this.#options.isQuiet && this.#alert.title === nothingFoundTitle))
+      this.note(alertText(this.#alert, this.#options));
     const receipt = progress?.receipt;
     for (const told of [receipt, progress?.explain])
       if (told !== undefined) this.#options.note(`${JSON.stringify(told)}\n`);

@@ -26,6 +26,7 @@ export function withSender(
     receipt,
     explain = false,
     duplicates = false,
+    near = true,
   } = requested;
   return {
     query,
@@ -38,6 +39,7 @@ export function withSender(
     receipt,
     explain,
     duplicates,
+    near,
     diffType,
     defaultCount,
     debug,
@@ -124,6 +126,7 @@ function readRequest(given: (name: string) => string, hasPatterns: boolean): Omi
     defaultCount: undefined,
     receipt: readReceipt(given),
     ...(readBoolean("explain", given("explain")) ? { explain: true } : {}),
+    ...(given("near") !== "" && !readBoolean("near", given("near")) ? { near: false } : {}),
     ...(readBoolean("duplicates", given("duplicates")) ? { duplicates: true } : {}),
   };
 }

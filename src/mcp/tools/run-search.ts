@@ -55,6 +55,7 @@ export async function runToolSearch(
     defaultCount: count,
     debug: false,
     receipt: "none" as const,
+    near: false,
     duplicates,
     viewer: context.viewer,
     client: context.client,

@@ -23,10 +23,34 @@ export function rewriteQuery(
   { without, before, after }: Rewrite,
 ): string {
   const kept = withoutFields(text, type, [...without, "patterntype"]);
-  // A filter behind an expression without filters would apply to its last side.
-  const isExpression = isUnion || (after !== "" && scan(kept, type, false).some(({ kind }) => kind === "or"));
-  const inner = isExpression ? `(${kept})` : kept;
+  const inner = isUnion || after !== "" ? enclose(kept, type, isUnion) : kept;
   return [before, inner, after, `patternType:${type}`].filter((part) => part !== "").join(" ");
+}
+
+/** The query with filters that apply to all of it. */
+export function addFilters(text: string, type: QueryType, filters: string): string {
+  return `${enclose(text.trim(), type, false)} ${filters}`.trim();
+}
+
+/**
+ * The query in parentheses if it is an `or`, so that filters behind it apply to all of it. Those at its own end apply to
+ * its last side, unless it begins with filters, so that side is then in parentheses, too.
+ */
+function enclose(text: string, type: QueryType, isUnion: boolean): string {
+  const tokens = scan(text, type, false);
+  const tops: Token[] = [];
+  let depth = 0;
+  for (const token of tokens) {
+    if (token.kind === "close") depth--;
+    if (depth === 0 && token.kind !== "close") tops.push(token);
+    if (token.kind === "open") depth++;
+  }
+  const lastOr = tops.findLastIndex(({ kind }) => kind === "or");
+  // Parentheses that do not match are text, and would not be beside others.
+  if (depth !== 0 || (lastOr < 0 && !isUnion)) return text;
+  const begins = tops[0]?.kind === "not" ? tops[1] : tops[0];
+  if (lastOr < 0 || begins.kind === "field" || tops.at(-1)?.kind !== "field") return `(${text})`;
+  return `(${text.slice(0, tops[lastOr].span.to)} (${text.slice(tops[lastOr].span.to).trim()}))`;
 }
 
 /** The text without these fields, and with the space between its words as it was typed. */

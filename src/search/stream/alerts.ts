@@ -22,6 +22,8 @@ export interface AlertSource {
   readonly unownedResults: number;
   readonly repositoryCount: number;
   readonly hasResults: boolean;
+  /** What may have been meant by a query that found nothing. */
+  readonly near?: Alert | undefined;
   /** Milliseconds that the search took if it timed out, otherwise undefined. */
   readonly timedOutAfterMs: number | undefined;
 }
@@ -35,7 +37,8 @@ export function chooseAlert(source: AlertSource): Alert | undefined {
     nothingConfiguredAlert(source) ??
     noRepositoriesAlert(source) ??
     structuralHint(source) ??
-    unownedAlert(source)
+    unownedAlert(source) ??
+    source.near
   );
 }
 
@@ -163,7 +166,7 @@ function noRepositoriesAlert(source: AlertSource): Alert | undefined {
   return {
     title: "No repositories found",
     description: "Try using a different `repo:<regexp>` filter to see results",
-    proposedQueries: null,
+    proposedQueries: source.near?.proposedQueries ?? null,
   };
 }
 

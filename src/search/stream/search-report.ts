@@ -70,6 +70,8 @@ export class SearchReport {
   receipt: Receipt | undefined;
   /** The costs for the last event, if the client asked for them. */
   explained: ExplainedCost | undefined;
+  /** What may have been meant by a query that found nothing. */
+  near: Alert | undefined;
   /** Why the query cannot be executed; undefined if it can. */
   queryError: string | undefined;
   /** Why the client's budget ended the search; undefined if it did not. */
@@ -177,6 +179,7 @@ export class SearchReport {
       repositoryCount: repositories().count,
       hasResults: results.matchCount > 0,
       timedOutAfterMs: this.#hasTimedOut ? visibleMs(durationMs, this.#search.seesAll) : undefined,
+      near: this.near,
     });
   }
 

@@ -1,3 +1,4 @@
+import { addFilters } from "../../query/plan/rewrite.js";
 import { signal } from "@preact/signals";
 
 /** What the search field holds: the state that the address of the search page names. */
@@ -35,7 +36,7 @@ export function addressOfQuery({ text, patternType, caseSensitive }: QueryState)
 
 /** The query as one text, with everything that decides what it finds. */
 export function wholeText({ text, patternType, caseSensitive }: QueryState): string {
-  return `${text}${caseSensitive ? " case:yes" : ""} patterntype:${patternType}`;
+  return addFilters(text, patternType, `${caseSensitive ? "case:yes " : ""}patterntype:${patternType}`);
 }
 
 /** Loads the page again from the server; what is in the search field stays there. */

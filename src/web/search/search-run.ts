@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import type { Alert, Filter, Progress, StreamError } from "../../model/stream-events.js";
 import { ApiError } from "../api/api-error.js";
+import { addFilters } from "../../query/plan/rewrite.js";
 import { readEvents } from "../api/event-stream.js";
 import type { QueryState } from "../query/query-state.js";
 import { painted } from "../ui/delay.js";
@@ -13,7 +14,7 @@ export type RunState = "searching" | "done" | "stopped" | "failed";
 
 /** The parameters of the stream for a query. */
 export function streamParameters({ text, patternType, caseSensitive }: QueryState): URLSearchParams {
-  const query = caseSensitive ? `${text} case:yes` : text;
+  const query = caseSensitive ? addFilters(text, patternType, "case:yes") : text;
   return new URLSearchParams({ q: query, t: patternType, cm: "t", cl: "1", "max-line-len": String(lineBytesMax) });
 }
 

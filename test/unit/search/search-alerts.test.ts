@@ -5,7 +5,8 @@ import type { PatternType } from "../../../src/model/search-request.js";
 import type { SearchContext } from "../../../src/model/search-context.js";
 import { choosePatternType } from "../../../src/query/fields/pattern-type.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
-import { rewriteQuery } from "../../../src/query/plan/rewrite.js";
+import { printPlan } from "../../../src/query/plan/print.js";
+import { addFilters, rewriteQuery } from "../../../src/query/plan/rewrite.js";
 import type { Alert } from "../../../src/model/stream-events.js";
 import { chooseAlert } from "../../../src/search/stream/alerts.js";
 import { number } from "../../../src/search/stream/progress.js";
@@ -253,6 +254,28 @@ t.test("a rewritten query", async (t) => {
   ];
   for (const [text, type, want] of rows)
     t.equal(rewriteQuery(text, type, false, { without: ["timeout"], before: "", after: "" }), want, text);
+});
+
+t.test("filters for all of a query", async (t) => {
+  const rows: readonly (readonly [text: string, type: PatternType, want: string])[] = [
+    ["a b", "standard", "a b case:yes"],
+    ["", "standard", "case:yes"],
+    ["a or b", "standard", "(a or b) case:yes"],
+    ["repo:r a or b", "keyword", "(repo:r a or b) case:yes"],
+    ["a repo:q or b repo:r", "literal", "(a repo:q or (b repo:r)) case:yes"],
+    ["a or b and c file:f", "standard", "(a or (b and c file:f)) case:yes"],
+    ["(a or b) and c", "standard", "(a or b) and c case:yes"],
+    ["a or (", "standard", "a or ( case:yes"],
+    ["or a", "standard", "or a case:yes"],
+    ["-repo:r a or b file:f", "regexp", "(-repo:r a or b file:f) case:yes"],
+  ];
+  for (const [text, type, want] of rows) {
+    const added = addFilters(text, type, "case:yes");
+    t.equal(added, want, text);
+    if (text === "" || text.endsWith("(")) continue;
+    const sensitive = (query: string) => printPlan(planQuery(query, type)).replace(/(["/}])i\b/g, "$1");
+    t.equal(printPlan(planQuery(added, type)), sensitive(text), `${text}: the same, with regard to case`);
+  }
 });
 
 t.test("numbers in titles", async (t) => {

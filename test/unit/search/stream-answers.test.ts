@@ -2,8 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { SseDecoder } from "../../../src/cli/sse-decoder.js";
-import type { Filter } from "../../../src/model/stream-events.js";
-import { dataDirectory, testDaemon, type DaemonProcess } from "../../support/daemon.js";
+import type { Alert, Filter } from "../../../src/model/stream-events.js";
+import { dataDirectory, runCommand, testDaemon, type DaemonProcess } from "../../support/daemon.js";
 import { GitFixture, type FixtureFiles } from "../../support/git-fixture.js";
 import { until } from "../../support/waiting.js";
 
@@ -352,9 +352,118 @@ t.test("the stream", async (t) => {
     });
     t.same((await ask(daemon, "needle", "cm=perhaps")).names, ["error", "done"]);
     t.same(
-      (await ask(daemon, "needle file:nothing")).names,
+      (await ask(daemon, "nothing file:nothing")).names,
       ["filters", "progress", "done"],
       "no result is no reason for an alert",
     );
+  });
+
+  /** Query, the alert's description, and each proposed query with its description. */
+  const nothingFound: readonly (readonly [query: string, description: string, ...proposed: string[]])[] = [
+    [
+      "first needle",
+      "No results, but similar queries have some.",
+      "all of the words, anywhere: 1 file = first needle patternType:keyword",
+    ],
+    [
+      "^needle",
+      "^needle was searched for as text, because the pattern type is standard.",
+      "as a regular expression: 1 file = ^needle patternType:regexp",
+    ],
+    [
+      "type:symbol need.*one patternType:literal",
+      "Need.*one was searched for as text, because the pattern type is literal.",
+    ],
+    [
+      "need.*one needle$ patternType:keyword",
+      "Need.*one, needle$ was searched for as text, because the pattern type is keyword.",
+    ],
+    [
+      "fiel:README needle",
+      'There is no field "fiel", so fiel:README was searched for as text; did you mean file:?',
+      "with file:: 1 file = file:README needle patternType:standard",
+    ],
+    [
+      "type:fiel needle",
+      'There is no type "fiel", so type:fiel selects nothing; did you mean type:file?',
+      "with type:file: 5 matches = type:file needle patternType:standard",
+    ],
+    [
+      "lang:python needle type:file",
+      "No results, but similar queries have some.",
+      "without lang:: 3 files = needle type:file patternType:standard",
+    ],
+    [
+      "file:nothing case:yes needle",
+      "No results, but similar queries have some.",
+      "without file:: 3 files = case:yes needle patternType:standard",
+    ],
+    [
+      "case:yes NEEDLE or FIRST",
+      "No results, but similar queries have some.",
+      "without case:: 3 files = NEEDLE or FIRST patternType:standard",
+    ],
+    ["type:commit author:nobody repo:^host/plain$ lang:text commit", ""],
+  ];
+
+  t.test("what is near, if nothing was found", async (t) => {
+    for (const [query, description, ...proposed] of nothingFound) {
+      const { alert, names } = await ask(daemon, query);
+      if (description === "") {
+        t.equal(alert, undefined, query);
+        continue;
+      }
+      t.same(names.slice(-2), ["alert", "done"], query);
+      const { title, description: told, proposedQueries } = alert as Alert;
+      t.same([title, told], ["Nothing found", description], query);
+      t.same(
+        (proposedQueries ?? []).map((one) => `${one.description} = ${one.query}`),
+        proposed,
+        query,
+      );
+      for (const one of proposedQueries ?? [])
+        t.ok(Number((await ask(daemon, one.query)).progress.matchCount) > 0, `${one.query} has results`);
+      const answer = await fetch(`${daemon.url}/.api/graphql`, {
+        method: "POST",
+        body: JSON.stringify({
+          query: `query ($q: String!) { search(query: $q, version: V3) { results { alert { title description proposedQueries { query description } } } } }`,
+          variables: { q: query },
+        }),
+      });
+      t.same(
+        ((await answer.json()) as { data: { search: { results: { alert: unknown } } } }).data.search.results.alert,
+        alert,
+        `GraphQL: ${query}`,
+      );
+    }
+    t.match((await ask(daemon, "repo:nowhere needle")).alert, {
+      title: "No repositories found",
+      proposedQueries: [{ description: "without repo:: 3 files", query: "needle patternType:standard" }],
+    });
+    t.match(
+      (await ask(daemon, "count:all ^needle")).alert,
+      { proposedQueries: [{ description: "as a regular expression", query: "count:all ^needle patternType:regexp" }] },
+      "an exhaustive search tries nothing",
+    );
+    t.equal((await ask(daemon, "count:all first needle")).alert, undefined);
+    t.equal((await ask(daemon, "first needle", "near=0")).alert, undefined, "a client that does not want it");
+    t.equal(await daemon.metric("trawl_searches_running"), 0, "no search is left");
+  });
+
+  t.test("what is near, on the command line", async (t) => {
+    const search = (...args: string[]) => runCommand("search", "--endpoint", daemon.url, ...args);
+    const { exitCode, out, err } = await search("first needle");
+    t.same([exitCode, out], [1, ""]);
+    t.match(
+      err,
+      "Nothing found: No results, but similar queries have some.\n  try: first needle patternType:keyword\n",
+    );
+    t.match((await search("fiel:README needle")).err, /there is no field "fiel".*\n {2}try: file:README needle/is);
+    const quiet = await search("-q", "first needle");
+    t.same([quiet.exitCode, quiet.out, quiet.err.includes("Nothing found")], [1, "", false]);
+    t.match(await search("needle", "count:2"), { exitCode: 0 }, "a limit in the query is the user's");
+    t.match(await search("--count", "2", "needle"), { exitCode: 0 });
+    t.match(await search("(needle count:1) or (first count:1)"), { exitCode: 0 });
+    t.match(await search("(needle count:1) or (first count:1000 file:a)"), { exitCode: 0 });
   });
 });

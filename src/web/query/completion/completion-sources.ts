@@ -101,7 +101,7 @@ function nameRank(name: string, prefix: string): number {
 /** The results of a small search. */
 async function firstMatches(query: string, countMax: number, signal: AbortSignal): Promise<readonly StreamMatch[]> {
   const found: StreamMatch[] = [];
-  const parameters = new URLSearchParams({ q: `${query} count:${countMax} timeout:2s`, t: "literal" });
+  const parameters = new URLSearchParams({ q: `${query} count:${countMax} timeout:2s`, t: "literal", near: "0" });
   await readEvents(`/search/stream?${parameters}`, signal, (name, data) => {
     if (name === "matches") found.push(...(JSON.parse(data) as StreamMatch[]));
     return undefined;
