@@ -166,6 +166,12 @@ async function testMessages(t: Test, daemon: DaemonProcess, browser: Browser): P
       await page.goto(`${daemon.url}/search?q=nothinglikethis`);
       await page.getByText("Nothing matches").waitFor();
       t.same(await findViolations(page), []);
+      await page.goto(`${daemon.url}/search?q=${encodeURIComponent("fiel:many needle")}`);
+      await page.getByText('There is no field "fiel"').waitFor();
+      await page.getByRole("link", { name: /^file:many needle/ }).click();
+      await page.waitForURL(/file%3Amany/);
+      await page.locator("mark").first().waitFor();
+      t.same(await findViolations(page), []);
     });
   });
   await t.test("the server goes away", async (t) => {
