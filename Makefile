@@ -55,9 +55,8 @@ node:
 # The stamp records what was installed: lockfiles, the list of Debian packages, and the ABI for which native packages were
 # compiled. If the ABI is the same, only differences from the lockfile are installed, because `npm ci` would delete and
 # recompile everything. Files that npm writes in place are removed first, because checkouts may share them by hard links.
-# Node 22 and 24 use the uWebSockets.js in uws/.
 install: node
-	@abi="$$(node -p process.versions.modules)"; want="$$(cat package-lock.json uws/package-lock.json scripts/debian-packages.sh scripts/build-lmdb.sh | sha256sum) $$abi"; \
+	@abi="$$(node -p process.versions.modules)"; want="$$(cat package-lock.json scripts/debian-packages.sh scripts/build-lmdb.sh scripts/build-uws.mjs | sha256sum) $$abi"; \
 	stamp=node_modules/.trawl-installed; have="$$(cat $$stamp 2>/dev/null)"; \
 	if [ "$$have" = "$$want" ]; then exit 0; fi; \
 	bash scripts/debian-packages.sh || exit 1; \
@@ -66,8 +65,7 @@ install: node
 	way="install --no-save"; if [ "$${have##* }" != "$$abi" ]; then \
 	  way=ci; echo "Installing npm packages; compiling the native ones takes 3 to 10 minutes the first time"; fi; \
 	rm -f $$stamp node_modules/.package-lock.json; \
-	npm $$way --no-audit --no-fund --loglevel=error && bash scripts/build-lmdb.sh && \
-	if [ "$$abi" -gt 115 ]; then npm ci --prefix uws --ignore-scripts --no-audit --no-fund --loglevel=error; fi && echo "$$want" >$$stamp
+	npm $$way --no-audit --no-fund --loglevel=error && bash scripts/build-lmdb.sh && node scripts/build-uws.mjs && echo "$$want" >$$stamp
 
 kernel: $(kernel)
 

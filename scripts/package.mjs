@@ -106,9 +106,7 @@ function stageProgram() {
     join(home, "package.json"),
     `${JSON.stringify({ name, version, description, license, type, private: true }, null, 2)}\n`,
   );
-  // Newer releases of Node use another release of uWebSockets.js, see src/http/server/uws-binding.ts.
-  const newer = Number(process.versions.modules) > 115 ? [join(checkout, "uws/node_modules/uWebSockets.js")] : [];
-  for (const folder of [...runtimePackages(), ...newer])
+  for (const folder of runtimePackages())
     copy(folder, join(home, relative(checkout, folder)), (path) => isRuntimeFile(path, folder));
   for (const path of files(home).filter((path) => path.endsWith(".node"))) {
     run("strip", ["--strip-unneeded", path]);

@@ -395,9 +395,7 @@ export const optionTable = {
     min: 1,
     max: 86_400,
     unit: "seconds",
-    description:
-      "A client that reads nothing for this long is disconnected. One that stops reading altogether is disconnected by the HTTP " +
-      "library after 10 to 12 seconds, whatever the setting.",
+    description: "A client that reads nothing for this long is disconnected.",
   },
   "graphql.timeoutSeconds": {
     kind: "integer",

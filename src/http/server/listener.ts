@@ -34,7 +34,7 @@ export class Listener {
     this.#app.listen(host, port, this.#native.LIBUS_LISTEN_EXCLUSIVE_PORT, (listenSocket) => {
       if (!listenSocket) return;
       this.#socket = listenSocket;
-      bound = this.#native.getSocketPort(listenSocket);
+      bound = this.#native.us_socket_local_port(listenSocket);
     });
     if (bound === undefined) {
       throw new TrawlError(
@@ -46,7 +46,7 @@ export class Listener {
   }
 
   close(): void {
-    if (this.#socket) this.#native.closeSocket(this.#socket);
+    if (this.#socket) this.#native.us_listen_socket_close(this.#socket);
     this.#socket = undefined;
   }
 }

@@ -1,5 +1,5 @@
 import type { ClientAddresses } from "../access/client-address.js";
-import type { NativeModule, NativeRequest, NativeResponse } from "./uws-binding.js";
+import type { NativeRequest, NativeResponse } from "./uws-binding.js";
 
 const forwardedForHeader = "x-forwarded-for";
 
@@ -23,6 +23,12 @@ export interface RequestHead {
   readonly remoteAddress: string;
 }
 
+/** A copied request; `fault` says why it must be refused: where it ends, or for which host it is, is ambiguous. */
+export interface CopiedRequest {
+  readonly request: RequestHead;
+  readonly fault: string | undefined;
+}
+
 /** Copies each property, because spreading takes longer than all other handling of a small request. */
 export function withBody(
   { method, path, query, headers, remoteAddress }: RequestHead,
@@ -34,24 +40,42 @@ export function withBody(
 
 /** The query is read once and raw: reading a single key of it would decode the rest in place. */
 export function copyRequest(
-  native: NativeModule,
   res: NativeResponse,
   req: NativeRequest,
   method: string,
   addresses: ClientAddresses,
-): RequestHead {
+): CopiedRequest {
   const headers = new Map<string, string>();
-  native.eachHeader(req, (name, value) => {
+  let repeated: string | undefined;
+  req.forEach((name, value) => {
     const earlier = headers.get(name);
     if (earlier === undefined) headers.set(name, value);
     // A proxy may append its own header after one sent by the client.
     else if (name === forwardedForHeader) headers.set(name, `${earlier},${value}`);
+    else if (singleHeaders.has(name)) repeated = name;
   });
-  return {
+  const request = {
     method,
     path: req.getUrl(),
     query: req.getQuery() ?? "",
     headers,
     remoteAddress: addresses.of(Buffer.from(res.getRemoteAddressAsText()).toString(), headers.get(forwardedForHeader)),
   };
+  return { request, fault: repeated === undefined ? framingFault(headers) : `the header ${repeated} occurs twice` };
+}
+
+/** A proxy in front of the server may use another one of them, and so see other requests on the connection. */
+const singleHeaders: ReadonlySet<string> = new Set(["host", "content-length", "transfer-encoding"]);
+
+/**
+ * uWebSockets.js takes any Transfer-Encoding for chunked, and an empty value of either header for a missing one. It
+ * checks a length after the request has been handled.
+ */
+function framingFault(headers: ReadonlyMap<string, string>): string | undefined {
+  const length = headers.get("content-length");
+  if (length !== undefined && !/^\d{1,18}$/.test(length)) return "Content-Length is not a number of bytes";
+  const encoding = headers.get("transfer-encoding");
+  if (encoding !== undefined && encoding.toLowerCase() !== "chunked")
+    return "the only Transfer-Encoding that is supported is chunked";
+  return undefined;
 }

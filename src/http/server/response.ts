@@ -6,6 +6,9 @@ import type { NativeResponse } from "./uws-binding.js";
 /** The status counted for a request whose client disconnected before the response. */
 const clientClosedStatus = 499;
 
+/** uWebSockets.js closes a connection 8 to 12 s after its last response; a request needs some time to arrive. */
+const keepAlive = "timeout=7";
+
 /**
  * One response: exactly one `reply` or one `startStream`, or nothing if the client disconnected first. Every method
  * does nothing once `closed`.
@@ -17,6 +20,7 @@ export class HttpResponse {
   readonly #isLast: () => boolean;
   readonly #closedCallbacks: (() => void)[] = [];
   #headers: Headers = {};
+  #keptAlive = false;
   #revoked: ((reason: string) => void) | undefined;
   #status: number | undefined;
   #closed = false;
@@ -33,6 +37,14 @@ export class HttpResponse {
   /** Sets headers that the response will have in any case. */
   setHeaders(headers: Headers): void {
     this.#headers = headers;
+  }
+
+  /**
+   * The response says how long its connection waits for another request, so that no client sends one while it is being
+   * closed.
+   */
+  offerKeepAlive(): void {
+    this.#keptAlive = true;
   }
 
   /** True if the response is complete, or the client has disconnected. */
@@ -133,6 +145,8 @@ export class HttpResponse {
     this.#res.writeStatus(`${status} ${statusText[status] ?? "Unknown"}`);
     for (const name in this.#headers) if (headers[name] === undefined) this.#res.writeHeader(name, this.#headers[name]);
     for (const name in headers) this.#res.writeHeader(name, headers[name]);
+    if (this.#keptAlive && headers["Connection"] !== "close" && !this.#isLast())
+      this.#res.writeHeader("Keep-Alive", keepAlive);
   }
 
   #close(status: number): void {

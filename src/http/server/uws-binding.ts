@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { fileURLToPath } from "node:url";
+import { dirname, join } from "node:path";
 import type {
   HttpRequest as NativeRequest,
   HttpResponse as NativeResponse,
@@ -12,9 +12,8 @@ export type { NativeRequest, NativeResponse, ListenSocket };
 /** The part of the binding that is used here; its own declarations lack `close` and the four-argument `listen`. */
 export interface NativeModule {
   App(): NativeApp;
-  closeSocket(socket: ListenSocket): void;
-  getSocketPort(socket: ListenSocket): number;
-  eachHeader(request: NativeRequest, callback: (name: string, value: string) => void): void;
+  us_listen_socket_close(socket: ListenSocket): void;
+  us_socket_local_port(socket: ListenSocket): number;
   readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number;
 }
 
@@ -24,66 +23,24 @@ export interface NativeApp {
   close(): void;
 }
 
-/** The names that differ in the package for newer Node releases, which are those of uWebSockets.js itself. */
-interface NewerModule extends Pick<NativeModule, "App" | "LIBUS_LISTEN_EXCLUSIVE_PORT"> {
-  us_listen_socket_close(socket: ListenSocket): void;
-  us_socket_local_port(socket: ListenSocket): number;
-}
-
-interface NewerRequest {
-  forEach(callback: (name: string, value: string) => void): void;
-}
-
-/** The last ABI (Node 20) for which the package in the lockfile has a binary; it runs with glibc 2.27. */
-const lastOlderAbi = 115;
-
-/** For newer releases there is a package that needs glibc 2.38; make installs it if required. */
-const newerPackage = fileURLToPath(new URL("../../../../uws/node_modules/uWebSockets.js", import.meta.url));
-
-/**
- * The newer package rejects longer request lines with headers; its limit is 4 KiB unless this variable is set. The
- * older one accepts this much.
- */
+/** Longer request lines with headers are rejected; the limit is 4 KiB unless this variable is set. */
 const headBytesMax = 128 * 1024;
 const headBytesVariable = "UWS_HTTP_MAX_HEADERS_SIZE";
 
-/** Loads uWebSockets.js for the running Node release. Throws `bad-config` if there is none. */
-export function loadBinding(abi = Number(process.versions.modules)): NativeModule {
+/** Loads uWebSockets.js for a release of Node, the running one by default. Throws `bad-config` if it cannot be loaded. */
+export function loadBinding(abi = process.versions.modules): NativeModule {
   const require = createRequire(import.meta.url);
+  // It is read while the binary is being loaded.
+  process.env[headBytesVariable] = String(headBytesMax);
   try {
-    if (abi <= lastOlderAbi) return olderBinding(require("uWebSockets.js") as Omit<NativeModule, "eachHeader">);
-    // It reads the variable while it is being loaded.
-    process.env[headBytesVariable] = String(headBytesMax);
-    return newerBinding(require(newerPackage) as NewerModule);
+    const folder = dirname(require.resolve("uWebSockets.js"));
+    return require(join(folder, `uws_${process.platform}_${process.arch}_${abi}.node`)) as NativeModule;
   } catch (error) {
-    const remedy =
-      abi <= lastOlderAbi
-        ? "run `make build`"
-        : "run `make build` with this Node release, which needs glibc 2.38 (Debian 13); use Node 20 on older systems";
     throw new TrawlError(
       "bad-config",
-      `uWebSockets.js cannot be loaded in Node ${process.versions.node}: ${remedy} (${errorMessage(error).replaceAll(/\s+/g, " ")})`,
+      `uWebSockets.js cannot be loaded in Node ${process.versions.node}: run \`make build\` with this release of Node; ` +
+        `glibc 2.36 (Debian 12) or later is needed (${errorMessage(error).replaceAll(/\s+/g, " ")})`,
       { cause: error },
     );
   }
-}
-
-function olderBinding(module: Omit<NativeModule, "eachHeader">): NativeModule {
-  return {
-    App: () => module.App(),
-    closeSocket: (socket) => module.closeSocket(socket),
-    getSocketPort: (socket) => module.getSocketPort(socket),
-    eachHeader: (request, callback) => request.forEachHeader(callback),
-    LIBUS_LISTEN_EXCLUSIVE_PORT: module.LIBUS_LISTEN_EXCLUSIVE_PORT,
-  };
-}
-
-function newerBinding(module: NewerModule): NativeModule {
-  return {
-    App: () => module.App(),
-    closeSocket: (socket) => module.us_listen_socket_close(socket),
-    getSocketPort: (socket) => module.us_socket_local_port(socket),
-    eachHeader: (request, callback) => (request as unknown as NewerRequest).forEach(callback),
-    LIBUS_LISTEN_EXCLUSIVE_PORT: module.LIBUS_LISTEN_EXCLUSIVE_PORT,
-  };
 }

@@ -156,7 +156,9 @@ export class HttpServer {
     );
     this.#responses.add(response);
     try {
-      const request = copyRequest(native, res, req, method, this.#addresses);
+      const { request, fault } = copyRequest(res, req, method, this.#addresses);
+      if (fault !== undefined) return refuseFraming(response, fault);
+      if (request.headers.get("connection")?.toLowerCase() !== "close") response.offerKeepAlive();
       if (this.#responses.size > this.#openMax && !monitoringPaths.has(request.path)) return this.#refuse(response);
       const refusal = this.#check(request);
       if (refusal !== undefined) return response.reply(refusal.status, plainText, `${refusal.message}\n`);
@@ -251,6 +253,14 @@ const refusalLogMs = 60_000;
 /** A request follows its connection within this time, unless a client only keeps a connection ready. */
 const lastRequestMs = 100;
 const noBytes = new Uint8Array(0);
+
+/**
+ * Bytes that arrived with such a request may be taken for another one. Because the response is still open, uWebSockets.js
+ * then disconnects the client instead of handling it.
+ */
+function refuseFraming(response: HttpResponse, fault: string): void {
+  setImmediate(() => response.reply(400, { ...plainText, Connection: "close" }, `bad request: ${fault}\n`));
+}
 
 function answerNoRoute(request: HttpRequest, response: HttpResponse): void {
   response.reply(404, plainText, request.path.startsWith("/.api/") ? "no route\n" : "not found\n");

@@ -20,9 +20,7 @@ import type { WriteBudget } from "./write-budget.js";
  * released.
  *
  * The bytes held by this object are `pendingBytes`; the producer enforces the limit. uWebSockets.js holds at most one
- * block for the socket. A client that reads nothing for `stallMs` is disconnected. uWebSockets.js does the same after
- * 10 to 12 s without room in the socket's buffer, so a longer `stallMs` has an effect only for a client that keeps
- * making a little room.
+ * block for the socket. A client that reads nothing for `stallMs` is disconnected.
  */
 export class SseStream implements EventSink {
   readonly #stream: ByteStream;
