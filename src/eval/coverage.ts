@@ -13,12 +13,17 @@ export function addCoverage(
   coverage: Coverage,
 ): void {
   coverage.documentCount += countCovered(evaluators, reader, stop);
-  addUnsearched(
-    evaluators.filter(({ searchesText }) => searchesText),
-    reader,
-    stop,
-    coverage,
-  );
+  const last = reader.contentFirstDocument[reader.contentCount + 1];
+  const searching = evaluators.filter(({ searchesText }) => searchesText);
+  if (searching.length === 0) return;
+  for (let document = 0; document < last; document++) {
+    stop.check();
+    const reason = skipReasonFromCode(unpackSkipCode(reader.documentInfo[document]));
+    const evaluator = reason === "none" ? undefined : searching.find((one) => one.covers(document));
+    if (evaluator === undefined) continue;
+    const { name } = evaluator.repositorySummary(document);
+    coverage.unsearched.push({ repository: name, path: reader.path(document).toString(), reason });
+  }
 }
 
 /** Documents that the index rules out are covered as well. */
@@ -33,22 +38,4 @@ function countCovered(evaluators: readonly BasicQueryEvaluator[], reader: ShardR
     }
   }
   return count;
-}
-
-/** Documents without a text come after all others; among the symbols of a shard, so do those without symbols. */
-function addUnsearched(
-  evaluators: readonly BasicQueryEvaluator[],
-  reader: ShardReader,
-  stop: StopCheck,
-  { unsearched }: Coverage,
-): void {
-  const last = reader.contentFirstDocument[reader.contentCount + 1];
-  for (let document = reader.contentFirstDocument[reader.contentCount]; document < last; document++) {
-    stop.check();
-    const reason = skipReasonFromCode(unpackSkipCode(reader.documentInfo[document]));
-    const evaluator = reason === "none" ? undefined : evaluators.find((one) => one.covers(document));
-    if (evaluator === undefined) continue;
-    const { name } = evaluator.repositorySummary(document);
-    unsearched.push({ repository: name, path: reader.path(document).toString(), reason });
-  }
 }

@@ -1,8 +1,9 @@
+import { isUtf8 } from "node:buffer";
 import type { Kernel } from "../native/kernel/kernel.js";
 import type { SkipReason } from "../model/skip-reason.js";
 import { compileRegexp } from "../regexp/match/compile.js";
-import { isBinary } from "../base/text.js";
 import { escapeRegexp } from "../base/escape-regexp.js";
+import { textOfBlob } from "./encoding/blob-text.js";
 import { detectLanguage } from "./detect-language.js";
 
 type PathTest = (path: Buffer) => boolean;
@@ -30,12 +31,28 @@ export const trigramCheckBytesMin = 100_000;
 /** Up to this many blobs are read by the thread itself, which takes less time than the start of git. */
 export const ownReadsMax = 128;
 
-/** Why `content` is not indexed, or "none". */
-export function skipReasonOfContent(content: Buffer, path: Buffer, limits: ContentLimits, kernel: Kernel): SkipReason {
-  if (isTooLarge(content.length, path, limits)) return "too-large";
-  if (isBinary(content)) return "binary";
-  return hasTooManyTrigrams(content, limits, kernel) ? "too-many-trigrams" : "none";
+/** A text as it is indexed. */
+export interface IndexedText {
+  /** Empty if it is not indexed. */
+  readonly text: Buffer;
+  readonly skipReason: SkipReason;
 }
+
+/** The text of a blob, or why it is not indexed. */
+export function textToIndex(blob: Buffer, path: Buffer, limits: ContentLimits, kernel: Kernel): IndexedText {
+  if (isTooLarge(blob.length, path, limits)) return { text: noBytes, skipReason: "too-large" };
+  const { kind, text } = textOfBlob(blob);
+  if (kind === "binary") return { text, skipReason: "binary" };
+  if (hasTooManyTrigrams(text, limits, kernel)) return { text: noBytes, skipReason: "too-many-trigrams" };
+  return { text, skipReason: markOfText(text) };
+}
+
+/** How a document with this text is marked: a text that is not UTF-8 was not decoded. */
+export function markOfText(text: Buffer): SkipReason & ("none" | "not-decoded") {
+  return isUtf8(text) ? "none" : "not-decoded";
+}
+
+const noBytes = Buffer.alloc(0);
 
 export function hasTooManyTrigrams(content: Buffer, { trigramCountMax }: ContentLimits, kernel: Kernel): boolean {
   return (

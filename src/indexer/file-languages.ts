@@ -1,10 +1,10 @@
-import { isBinary } from "../base/text.js";
 import type { PatchFile } from "../git/history/patch-file.js";
 import { readBlobs } from "../git/objects/read-blobs.js";
 import { readByGit } from "../git/objects/read-by-git.js";
 import { isOid } from "../git/mirror/refs.js";
 import type { StopSignal } from "../git/run/run.js";
 import type { HistoryBuilder } from "../history/history-builder.js";
+import { textOfBlob } from "./encoding/blob-text.js";
 import { ownReadsMax } from "./classify.js";
 import { detectByPath, detectLanguage, headBytesMax, tailBytesMax } from "./detect-language.js";
 
@@ -58,9 +58,9 @@ export class FileLanguages {
     const oids = [...this.#unknown.keys()];
     const read = oids.length > ownReadsMax ? readByGit : readBlobs;
     await read({ directory, contentBytesMax, silenceMs, stop }, oids, (index, outcome) => {
-      if (outcome.kind !== "content" || isBinary(outcome.content)) return;
-      for (const { number, path } of files[index])
-        builder.setLanguage(number, detectLanguage(path, outcome.content)?.name ?? "");
+      const text = outcome.kind === "content" ? textOfBlob(outcome.content).text : noBytes;
+      if (text.length === 0) return;
+      for (const { number, path } of files[index]) builder.setLanguage(number, detectLanguage(path, text)?.name ?? "");
     });
   }
 }
@@ -83,3 +83,4 @@ function joinEnds({ bytes, lineCount, lineFrom, lineTo }: PatchFile): Buffer {
 }
 
 const newline = Buffer.from("\n");
+const noBytes = Buffer.alloc(0);

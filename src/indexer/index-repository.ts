@@ -5,8 +5,15 @@ import { listReadable } from "../git/objects/readable-tree.js";
 import type { StopSignal } from "../git/run/run.js";
 import type { Kernel } from "../native/kernel/kernel.js";
 import type { IndexedBranch } from "../model/repository.js";
-import type { SkipReason } from "../model/skip-reason.js";
-import { detectLanguageName, isTooLarge, ownReadsMax, skipReasonOfContent, type ContentLimits } from "./classify.js";
+import { hasText, type SkipReason } from "../model/skip-reason.js";
+import {
+  detectLanguageName,
+  isTooLarge,
+  markOfText,
+  ownReadsMax,
+  textToIndex,
+  type ContentLimits,
+} from "./classify.js";
 import type { ShardOutput } from "./shard-output.js";
 
 /**
@@ -164,7 +171,7 @@ async function indexBlobs(
 function addToOpenShard(content: number, group: readonly Entry[], context: IndexContext, counts: DocumentCounts): void {
   const text = context.output.contentText(content);
   counts.contentBytes += text.length;
-  for (const entry of group) addDocument(content, entry, text, context);
+  for (const entry of group) addDocument(content, entry, text, context, counts);
 }
 
 async function indexBlob(
@@ -181,17 +188,25 @@ async function indexBlob(
     else readable.push(entry);
   }
   if (readable.length === 0) return;
-  const reason = skipReasonOfContent(content, readable[0].path, context.limits, context.kernel);
-  if (reason !== "none") {
-    for (const entry of readable) addSkipped(entry, reason, context, counts);
+  const { text, skipReason } = textToIndex(content, readable[0].path, context.limits, context.kernel);
+  if (!hasText(skipReason)) {
+    for (const entry of readable) addSkipped(entry, skipReason, context, counts);
     return;
   }
-  counts.contentBytes += content.length;
-  const number = await context.output.addContent(oid, content);
-  for (const entry of readable) addDocument(number, entry, content, context);
+  counts.contentBytes += text.length;
+  const number = await context.output.addContent(oid, text);
+  for (const entry of readable) addDocument(number, entry, text, context, counts);
 }
 
-function addDocument(content: number, entry: Entry, text: Buffer, context: IndexContext): void {
+function addDocument(
+  content: number,
+  entry: Entry,
+  text: Buffer,
+  context: IndexContext,
+  { skippedCounts }: DocumentCounts,
+): void {
+  const skipReason = markOfText(text);
+  if (skipReason !== "none") skippedCounts[skipReason] = (skippedCounts[skipReason] ?? 0) + 1;
   context.onFile(entry.oid, entry.path, text.length);
   const language = detectLanguageName(entry.path, text);
   context.output.addDocument(content, {
@@ -200,7 +215,7 @@ function addDocument(content: number, entry: Entry, text: Buffer, context: Index
     branchMask: entry.branchMask,
     oid: entry.oid,
     language,
-    skipReason: "none",
+    skipReason,
   });
 }
 

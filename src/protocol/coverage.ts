@@ -4,7 +4,7 @@ import type { SkipReason } from "../model/skip-reason.js";
 export interface Coverage {
   /** Documents at the searched revisions that pass the filters on repositories and paths. */
   documentCount: number;
-  /** Those of them whose texts should be searched, and are not in the index. */
+  /** Those of them whose texts should be searched, and are not in the index or not decoded. */
   readonly unsearched: UnsearchedFile[];
 }
 

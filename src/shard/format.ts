@@ -3,9 +3,9 @@ import { countHeaderBytes, type SectionFormat } from "./section-layout.js";
 /**
  * Constants of the shard format; FORMAT.md describes it in prose.
  *
- * Versions: 1: first.
+ * Versions: 1: first; 2: texts in UTF-8 whatever the encoding of their blobs, and a mark for those that are not.
  */
-export const formatVersion = 1;
+export const formatVersion = 2;
 
 /** "TRWLSHRD" in two little-endian words. */
 export const magic = [0x4c575254, 0x44524853] as const;

@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.js";
 import { uninitializedBytes } from "../base/bytes.js";
+import { hasText } from "../model/skip-reason.js";
 import type { Kernel } from "../native/kernel/kernel.js";
 import { crc32 } from "../native/memory/memory.js";
 import {
@@ -109,12 +110,12 @@ export class ShardBuilder {
 
   addDocument(content: number, document: DocumentInput): void {
     assert(content < this.#contentStart.length, "the content was added before its document");
-    assert(document.skipReason === "none", "a document with content is not skipped");
+    assert(hasText(document.skipReason), "a document with content is not skipped");
     this.#documentsOfContent[content].push(document);
   }
 
   addSkipped(document: DocumentInput): void {
-    assert(document.skipReason !== "none", "a document without content says why");
+    assert(!hasText(document.skipReason), "a document without content says why");
     this.#skipped.push(document);
   }
 

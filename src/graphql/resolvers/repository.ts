@@ -139,7 +139,8 @@ export const textIndex: ResolversOf<"RepositoryTextSearchIndex"> = {
   refs: ({ repository: source }) =>
     source.record.indexedBranches.map(({ name, commit }) => {
       const ref = branchSource(source, name, commit);
-      const count = Object.values(source.record.skippedCounts).reduce((sum, skipped) => sum + skipped, 0);
+      const { "not-decoded": _, ...skippedCounts } = source.record.skippedCounts;
+      const count = Object.values(skippedCounts).reduce((sum, skipped) => sum + skipped, 0);
       return { ref, indexed: true, current: true, indexedCommit: ref.target, skippedIndexed: { count, query: "" } };
     }),
   host: () => null,

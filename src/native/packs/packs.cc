@@ -58,11 +58,40 @@ bool applyDelta(Text base, Text delta, uint8_t* out, size_t length, const StopFl
 // A NUL among this many bytes makes a file binary, as in `isBinary` (src/base/text.ts).
 constexpr size_t binaryHeadBytes = 8000;
 
+// Whether the bytes are well-formed UTF-8.
+bool isUtf8(const uint8_t* bytes, size_t length) {
+  for (size_t i = 0; i < length;) {
+    const uint8_t lead = bytes[i];
+    if (lead < 0x80) {
+      uint64_t eight;
+      while (i + 8 <= length && (memcpy(&eight, bytes + i, 8), (eight & 0x8080808080808080) == 0)) i += 8;
+      while (i < length && bytes[i] < 0x80) i++;
+      continue;
+    }
+    const size_t following = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : 1;
+    if (lead < 0xc2 || lead > 0xf4 || following >= length - i) return false;
+    const uint8_t second = bytes[i + 1];
+    const uint8_t from = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+    const uint8_t to = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+    if (second < from || second > to) return false;
+    for (size_t k = 2; k <= following; k++)
+      if ((bytes[i + k] & 0xc0) != 0x80) return false;
+    i += following + 1;
+  }
+  return true;
+}
+
+// Texts that `textOfBlob` (src/indexer/encoding/blob-text.ts) may change are left to it.
 TextKind kindOfText(const uint8_t* bytes, size_t length) {
-  if (memchr(bytes, 0, std::min(length, binaryHeadBytes)) != nullptr) return TextKind::binary;
+  const bool isMarked = length >= 3 && ((bytes[0] == 0xef && bytes[1] == 0xbb && bytes[2] == 0xbf) || bytes[0] >= 0xfe);
+  if (memchr(bytes, 0, std::min(length, binaryHeadBytes)) != nullptr) {
+    const bool canBeWide = isMarked || (length >= 2 && (bytes[0] == 0 || bytes[1] == 0));
+    return canBeWide ? TextKind::notFound : TextKind::binary;
+  }
   uint8_t all = 0;
   for (size_t i = 0; i < length; i++) all |= bytes[i];
-  return all < 128 ? TextKind::ascii : TextKind::other;
+  if (all < 128) return memchr(bytes, 0x1b, length) == nullptr ? TextKind::ascii : TextKind::notFound;
+  return !isMarked && isUtf8(bytes, length) ? TextKind::other : TextKind::notFound;
 }
 
 }  // namespace

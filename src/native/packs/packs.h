@@ -30,11 +30,11 @@ enum class Found : uint32_t {
 enum class TextKind : uint32_t {
   // Unpacked; all of its bytes are below 128, and none is zero.
   ascii = 0,
-  // Unpacked; none of its bytes is zero.
+  // Unpacked; it is UTF-8.
   other = 1,
-  // It has a zero byte: its bytes were not kept.
+  // Binary, and certainly not UTF-16 or UTF-32: its bytes were not kept.
   binary = 2,
-  // In no file, damaged there, or too large for the budget.
+  // In no file, damaged there, or too large for the budget; or it may have to be decoded, and its bytes were not kept.
   notFound = 3,
 };
 

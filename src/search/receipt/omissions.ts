@@ -42,8 +42,8 @@ export interface OmissionSource {
   readonly displayLimit: number | undefined;
 }
 
-/** Files of these kinds have no text that could be searched. */
-const textless: ReadonlySet<string> = new Set(["binary", "not-regular"]);
+/** Files of these kinds have no text that could be searched, or are searched as they are. */
+const withoutGap: ReadonlySet<string> = new Set(["binary", "not-regular", "not-decoded"]);
 
 /** The groups that are not empty. */
 export function omissionGroups(source: OmissionSource, files: ReadonlyMap<string, UnsearchedGroup>): OmissionGroup[] {
@@ -92,7 +92,7 @@ function unsearchedFiles(reason: string, { count, files }: UnsearchedGroup): Omi
   return {
     reason,
     count,
-    isGap: !textless.has(reason),
+    isGap: !withoutGap.has(reason),
     item: (i) => {
       const file = files[i] as UnsearchedFile | undefined;
       return file && { reason, repository: file.repository, path: file.path, detail };

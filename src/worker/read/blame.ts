@@ -2,6 +2,7 @@ import { ignoredCommitsPath, parseIgnoredCommits, readBlame } from "../../git/hi
 import { readBlobs } from "../../git/objects/read-blobs.js";
 import { readEntries } from "../../git/objects/directories.js";
 import type { GitReadAnswer, ReadBlame } from "../../protocol/git-messages.js";
+import { textOfBlob } from "../../indexer/encoding/blob-text.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { blobOptions } from "./files.js";
 
@@ -29,7 +30,7 @@ async function byteOfLine(
   line: number,
   context: ReadContext,
 ): Promise<number> {
-  return (await withFile(mirror, commit, path, (content) => startOfLine(content, line), context)) ?? 0;
+  return (await withFile(mirror, commit, path, (content) => startOfLine(textOfBlob(content).text, line), context)) ?? 0;
 }
 
 function startOfLine(content: Buffer, line: number): number {

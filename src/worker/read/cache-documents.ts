@@ -79,7 +79,7 @@ function copyKnown(entriesOf: EntriesOfBlobs, shard: CachedShardBuilder, context
         const { source } = entries[0];
         if (source?.shardId !== id) continue;
         if (context.stop()) throw new TrawlError("cancelled", "the search was stopped");
-        shard.addBlob(
+        shard.addText(
           entries,
           reader.content.subarray(reader.contentStart[source.content], reader.contentStart[source.content + 1]),
         );

@@ -1,6 +1,6 @@
-import { skipReasonOfContent, hasTooManyTrigrams, isTooLarge, detectLanguageName } from "../../indexer/classify.js";
+import { textToIndex, hasTooManyTrigrams, isTooLarge, detectLanguageName, markOfText } from "../../indexer/classify.js";
 import type { ContentLimits } from "../../indexer/classify.js";
-import type { SkipReason } from "../../model/skip-reason.js";
+import { hasText, type SkipReason } from "../../model/skip-reason.js";
 import type { DocumentInput } from "../../shard/document-input.js";
 import { ShardBuilder } from "../../shard/shard-builder.js";
 import type { ReadContext } from "./context.js";
@@ -58,32 +58,41 @@ export class CachedShardBuilder {
   addWritten(entries: readonly MissingEntry[], byteCount: number, isAscii: boolean): void {
     const content = this.room.subarray(0, byteCount);
     const { kernel } = this.#context;
-    const reason = hasTooManyTrigrams(content, this.#limits, kernel) ? "too-many-trigrams" : "none";
-    this.#add(entries, content, reason, (oid) => this.#builder.addWritten(oid, byteCount, isAscii));
+    const reason = hasTooManyTrigrams(content, this.#limits, kernel) ? "too-many-trigrams" : markOfText(content);
+    this.#add(entries, content, byteCount, reason, (oid) => this.#builder.addWritten(oid, byteCount, isAscii));
   }
 
   /** The entries of one blob. */
   addBlob(entries: readonly MissingEntry[], content: Buffer): void {
     const { path } = entries.find((entry) => !isTooLarge(content.length, entry.path, this.#limits)) ?? entries[0];
-    const reason = skipReasonOfContent(content, path, this.#limits, this.#context.kernel);
-    this.#add(entries, content, reason, (oid) => this.#builder.addContent(oid, content));
+    const { text, skipReason } = textToIndex(content, path, this.#limits, this.#context.kernel);
+    this.#add(entries, text, content.length, skipReason, (oid) => this.#builder.addContent(oid, text));
+  }
+
+  /** The entries of one blob, whose text a live shard has. */
+  addText(entries: readonly MissingEntry[], text: Buffer): void {
+    const reason = hasTooManyTrigrams(text, this.#limits, this.#context.kernel)
+      ? "too-many-trigrams"
+      : markOfText(text);
+    this.#add(entries, text, entries[0].blobBytes, reason, (oid) => this.#builder.addContent(oid, text));
   }
 
   #add(
     entries: readonly MissingEntry[],
     content: Buffer,
+    blobBytes: number,
     reason: SkipReason,
     addContent: (oid: string) => number,
   ): void {
     let number: number | undefined;
     for (const entry of entries) {
-      const skipped = isTooLarge(content.length, entry.path, this.#limits) ? "too-large" : reason;
-      if (skipped !== "none") {
+      const skipped = isTooLarge(blobBytes, entry.path, this.#limits) ? "too-large" : reason;
+      if (!hasText(skipped)) {
         this.addSkipped(entry, skipped);
         continue;
       }
       number ??= addContent(entry.oid);
-      this.#builder.addDocument(number, this.#makeDocument(entry, content, "none"));
+      this.#builder.addDocument(number, this.#makeDocument(entry, content, skipped));
       (this.#sets[number] ??= []).push(entry.set);
     }
   }

@@ -1,7 +1,7 @@
 import { BoundedMap } from "../../base/bounded-map.js";
-import { isBinary } from "../../base/text.js";
 import { describeSymbol } from "../../eval/results/describe-symbol.js";
 import { readBlobs } from "../../git/objects/read-blobs.js";
+import { textOfBlob } from "../../indexer/encoding/blob-text.js";
 import { detectLanguageName } from "../../indexer/classify.js";
 import type { SymbolMatch } from "../../model/stream-events.js";
 import { type ContentSymbols, noSymbols } from "../../shard/symbols/content-symbols.js";
@@ -33,7 +33,7 @@ export async function readFileSymbols(
 ): Promise<FileWithSymbols> {
   let text = Buffer.alloc(0);
   await readBlobs(blobOptions(mirrorPath(context, repositoryId), context), [oid], (_, outcome) => {
-    if (outcome.kind === "content" && !isBinary(outcome.content)) text = Buffer.from(outcome.content);
+    if (outcome.kind === "content") text = Buffer.from(textOfBlob(outcome.content).text);
   });
   const language = detectLanguageName(Buffer.from(path), text);
   const key = `${oid} ${language}`;

@@ -1,7 +1,7 @@
 import type { BlobReaderOptions } from "../../git/objects/blob-reader.js";
 import { readBlobs } from "../../git/objects/read-blobs.js";
 import { tableRows } from "../../base/html.js";
-import { isBinary } from "../../base/text.js";
+import { textOfBlob } from "../../indexer/encoding/blob-text.js";
 import { detectLanguage } from "../../indexer/detect-language.js";
 import type { FileAnswer, GitReadAnswer, ReadFiles, WantedFile } from "../../protocol/git-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
@@ -57,12 +57,13 @@ export function blobOptions(mirror: string, { stop }: ReadContext): BlobReaderOp
   return { directory: mirror, contentBytesMax: fileBytesMax, silenceMs, stop };
 }
 
-function answerFile(file: WantedFile, content: Buffer, time: MarkupTime): FileAnswer {
+function answerFile(file: WantedFile, blob: Buffer, time: MarkupTime): FileAnswer {
+  const { kind, text: content } = textOfBlob(blob);
   const shared = {
     kind: "file" as const,
-    byteCount: content.length,
-    isBinary: isBinary(content),
-    language: detectLanguage(file.path, isBinary(content) ? Buffer.alloc(0) : content)?.name ?? "",
+    byteCount: blob.length,
+    isBinary: kind === "binary",
+    language: detectLanguage(file.path, content)?.name ?? "",
     aborted: false,
   };
   if (shared.isBinary) return { ...shared, lineCount: 0, text: "" };

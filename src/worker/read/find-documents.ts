@@ -1,3 +1,4 @@
+import { decodedBytesMax } from "../../indexer/encoding/blob-text.js";
 import type { StoredShard } from "../../model/shard-record.js";
 import { hasBit } from "../../base/bits.js";
 import { TrawlError } from "../../base/errors.js";
@@ -22,7 +23,10 @@ const stateCountMax = 400_000;
 const firstPartTextBytes = 4 << 20;
 
 /** No part exceeds this fraction of the revision cache, because several exist at the same time. */
-const arenaBytesPerPart = 8;
+const arenaBytesPerPart = 16;
+
+/** A text takes up to this many times as many bytes as its blob, if that is in an encoding of single bytes. */
+const decodedGrowthMax = 3;
 
 const partDocumentCount = 20_000;
 
@@ -193,16 +197,18 @@ async function splitParts(
   let entries: EntryWriter | undefined;
   let textBytes = 0;
   let otherBytes = shardBytes;
+  let growthBytes = 0;
   const close = (): void => {
     if (entries === undefined) return;
     parts.push({
       entries: entries.bytes(),
       documentCount: entries.count,
       textBytes,
-      shardBytesMax: textBytes + Math.ceil(textBytes / 128) + otherBytes,
+      shardBytesMax: textBytes + growthBytes + Math.ceil((textBytes + growthBytes) / 128) + otherBytes,
     });
     entries = undefined;
     textBytes = 0;
+    growthBytes = 0;
     otherBytes = shardBytes;
   };
   for (const { documents, blobBytes } of blobs) {
@@ -218,6 +224,7 @@ async function splitParts(
       otherBytes += document.path.length + document.oid.length / 2 + documentBytes;
     }
     textBytes += bytes;
+    if (bytes <= decodedBytesMax) growthBytes += (decodedGrowthMax - 1) * bytes;
   }
   close();
   return parts;

@@ -1,7 +1,8 @@
 import { TrawlError } from "../../base/errors.js";
 import { BlobReader } from "../../git/objects/blob-reader.js";
 import { fileMode, listTree, type TreeEntry } from "../../git/objects/objects.js";
-import { contentLimitsFor, isTooLarge, skipReasonOfContent } from "../../indexer/classify.js";
+import { contentLimitsFor, isTooLarge, textToIndex } from "../../indexer/classify.js";
+import { hasText as isTextual } from "../../model/skip-reason.js";
 import { compileRegexp } from "../../regexp/match/compile.js";
 import { untilStopped } from "../../regexp/match/match-work.js";
 import type { HasFile } from "../../protocol/read-messages.js";
@@ -52,8 +53,8 @@ async function hasText(
   try {
     await reader.read(oids(), (i, outcome) => {
       if (isFound || outcome.kind !== "content") return;
-      if (skipReasonOfContent(outcome.content, files[i].path, contentLimits, context.kernel) !== "none") return;
-      isFound = hasMatch(source, outcome.content, files[i].path, context);
+      const { text, skipReason } = textToIndex(outcome.content, files[i].path, contentLimits, context.kernel);
+      if (isTextual(skipReason)) isFound = hasMatch(source, text, files[i].path, context);
     });
   } finally {
     reader.close();

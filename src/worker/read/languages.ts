@@ -1,10 +1,10 @@
-import { isBinary } from "../../base/text.js";
 import { decodePath } from "../../base/path-text.js";
 import { countFileLines } from "../../git/history/file-diffs.js";
 import { fileMode, listTree } from "../../git/objects/objects.js";
 import { readBlobs } from "../../git/objects/read-blobs.js";
 import { readByGit } from "../../git/objects/read-by-git.js";
 import { detectByPath, detectLanguage } from "../../indexer/detect-language.js";
+import { textOfBlob } from "../../indexer/encoding/blob-text.js";
 import { ownReadsMax } from "../../indexer/classify.js";
 import type { CountLanguages, GitReadAnswer } from "../../protocol/git-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
@@ -62,8 +62,7 @@ async function readTexts(
     blobOptions(mirror, context),
     files.map(({ oid }) => oid),
     (index, outcome) => {
-      const isText = outcome.kind === "content" && !isBinary(outcome.content);
-      onText(files[index], isText ? outcome.content : noBytes);
+      onText(files[index], outcome.kind === "content" ? textOfBlob(outcome.content).text : noBytes);
     },
   );
 }

@@ -6,6 +6,7 @@ import t, { type Test } from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
 import { StoredObjects } from "../../../src/git/objects/stored-objects.js";
 import { blobSizes, readBlobs } from "../../../src/git/objects/read-blobs.js";
+import { textOfBlob } from "../../../src/indexer/encoding/blob-text.js";
 import { textKinds } from "../../../src/native/packs/packs.js";
 import { neverStop } from "../../../src/git/run/run.js";
 import { compareAlong } from "../../../src/git/objects/tree-chain.js";
@@ -262,7 +263,9 @@ t.test("texts are unpacked one after another", (t) => {
   const kinds = new Uint32Array(oids.length);
   const kindOf = (text: Buffer | undefined): number => {
     if (text === undefined) return textKinds.notFound;
-    if (text.subarray(0, 8000).includes(0)) return textKinds.binary;
+    const { kind, text: decoded } = textOfBlob(text);
+    if (kind === "binary" && text[0] > 0 && text[1] > 0 && text[0] < 0xfe) return textKinds.binary;
+    if (kind !== "text" || !decoded.equals(text)) return textKinds.notFound;
     return text.some((byte) => byte >= 128) ? textKinds.other : textKinds.ascii;
   };
   for (const pauseBytes of [0, 1000, 0xffff_ffff]) {

@@ -1,11 +1,6 @@
 /** Whose content is not indexed, and why. */
 import t from "tap";
-import {
-  contentLimitsFor,
-  detectLanguageName,
-  isTooLarge,
-  skipReasonOfContent,
-} from "../../../src/indexer/classify.js";
+import { contentLimitsFor, detectLanguageName, isTooLarge, textToIndex } from "../../../src/indexer/classify.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import { randomFrom } from "../../support/random.js";
 
@@ -25,8 +20,10 @@ const rows: readonly (readonly [string, Buffer, string])[] = [
   ["a NUL byte where git looks for one", Buffer.from(`${"a".repeat(7999)}\0`), "binary"],
   ["a NUL byte after that", Buffer.from(`${"a".repeat(8000)}\0`), "none"],
   ["larger, with a NUL byte", Buffer.alloc(10_001), "too-large"],
-  ["bytes that are not UTF-8", Buffer.from([0x80, 0xff, 0x0a]), "none"],
+  ["bytes that are not UTF-8", Buffer.from([0x80, 0xff, 0x0a]), "not-decoded"],
 ];
+
+const skipReasonOfContent = (...args: Parameters<typeof textToIndex>) => textToIndex(...args).skipReason;
 
 t.test("the reason follows from the content", async (t) => {
   for (const kind of ["ts", "native"] as const) {
