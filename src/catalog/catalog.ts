@@ -200,6 +200,17 @@ export class Catalog {
     };
   }
 
+  /**
+   * Whether some repository names this user or organisation among its readers, whether it exists or not: nobody but a site
+   * admin may give the name to somebody.
+   */
+  isReader(name: string): boolean {
+    const lower = name.toLowerCase();
+    for (const { readers } of this.#repositories.values())
+      if (readers.some((reader) => reader.toLowerCase() === lower)) return true;
+    return false;
+  }
+
   /** Records in memory only that a fetch found nothing new: that is not worth a write. */
   recordFetched(repositoryId: number, fetched: string, warnings: readonly string[]): void {
     const repository = this.#repositories.get(repositoryId);

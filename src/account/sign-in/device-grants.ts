@@ -34,7 +34,8 @@ const slowerMs = 5_000;
 const earlyMs = 1_000;
 
 const grantsMax = 1_000;
-const ofNetworkMax = 20;
+/** Of one network; a further one takes the place of the oldest that waits, so that nobody is locked out by many of them. */
+const ofNetworkMax = 100;
 
 /** Without vowels, so that no words appear, and without letters that look like others. */
 const letters = "BCDFGHJKLMNPQRSTVWXZ";
@@ -42,7 +43,7 @@ const userCodeLetters = 8;
 
 const hourMs = 3_600_000;
 /** Starts from one network per hour, and codes that a user or network may try: one of 26 billion is right. */
-const limitOfStarts = attemptsIn(hourMs, 60);
+const limitOfStarts = attemptsIn(hourMs, 600);
 const limitOfTries = attemptsIn(hourMs, 60);
 
 /**
@@ -57,12 +58,11 @@ export class DeviceGrants {
   readonly #ofStarts = new RateLimiter(limitOfStarts);
   readonly #ofTries = new RateLimiter(limitOfTries);
 
-  /** Throws `overloaded` if there are too many, or too many from this network. */
+  /** Throws `overloaded` if there are too many, or too many were begun from this network. */
   begin(from: string, nowMs: number): DeviceCodes {
     this.#removeExpired(nowMs);
     const network = networkPrefix(from);
-    const ofNetwork = [...this.#grants.values()].filter((grant) => grant.network === network).length;
-    if (this.#grants.size >= grantsMax || ofNetwork >= ofNetworkMax || this.#ofStarts.begin(network, nowMs) > 0)
+    if (this.#ofStarts.begin(network, nowMs) > 0 || !this.#makeRoom(network))
       throw new TrawlError("overloaded", "too many programs are waiting to be authorized; try again in some minutes");
     const deviceCode = newSecretText();
     const userCode = newUserCode();
@@ -75,6 +75,14 @@ export class DeviceGrants {
       decision: undefined,
     });
     return { deviceCode, userCode, lifetimeSeconds: lifetimeMs / 1000, intervalSeconds: intervalMs / 1000 };
+  }
+
+  /** False if there is none. Grants that are decided but not told stay. */
+  #makeRoom(network: string): boolean {
+    const ofNetwork = [...this.#grants].filter(([, grant]) => grant.network === network);
+    if (ofNetwork.length < ofNetworkMax) return this.#grants.size < grantsMax;
+    const [oldest] = ofNetwork.find(([, { decision }]) => decision === undefined) ?? [];
+    return oldest !== undefined && this.#grants.delete(oldest);
   }
 
   /**

@@ -88,7 +88,7 @@ function signInRoutes(
     signIn: new SignIn(accounts, audit, {
       allowSignup: options.auth.allowSignup,
       sessionLifetimeMs,
-      isReserved: (name) => isReader(catalog, name),
+      isReserved: (name) => catalog.isReader(name),
     }),
     oauth: {
       policy: options.auth.accessTokens,
@@ -99,7 +99,7 @@ function signInRoutes(
       familyMs: tokenMs,
     },
     cookies: { areSecure: options.externalUrl.startsWith("https:"), lifetimeMs: sessionLifetimeMs },
-    isNameTaken: (name) => accounts.isNameTaken(name) || isReader(catalog, name),
+    isNameTaken: (name) => accounts.isNameTaken(name) || catalog.isReader(name),
   };
 }
 
@@ -163,12 +163,4 @@ function countOpenAnswers({ search: { concurrent, queue } }: ResolvedOptions, lo
 function visibleNames(catalog: Catalog, viewer: Viewer | undefined): (name: string) => boolean {
   const table = viewer === undefined ? undefined : catalog.repositoryTable(viewer);
   return (name) => table?.byName(name) !== undefined;
-}
-
-/** Whether some repository names this user or organisation among its readers, whether it exists or not. */
-function isReader(catalog: Catalog, name: string): boolean {
-  const lower = name.toLowerCase();
-  for (const { readers } of catalog.repositories())
-    if (readers.some((reader) => reader.toLowerCase() === lower)) return true;
-  return false;
 }

@@ -104,9 +104,9 @@ export const site: ResolversOf<"Site"> = {
     context.requireSiteAdmin();
     return { alerts: await monitoringAlerts(days, context) };
   },
-  productSubscription: (_, __, { services: { accounts } }) => ({
+  productSubscription: (_, __, { services: { accounts }, viewer }) => ({
     productNameWithBrand: "Trawl",
-    actualUserCount: accounts.userCount,
+    actualUserCount: viewer.isSiteAdmin ? accounts.userCount : 0,
     maximumAllowedUserCount: null,
     noLicenseWarningUserCount: null,
     license: null,

@@ -78,6 +78,10 @@ export const teamMutations: Pick<
   createTeam: async (_, { name, displayName, readonly, parentTeam, parentTeamName }, context) => {
     const { actor, id } = context.author;
     if (readonly === true) context.requireSiteAdmin();
+    // The same message as for any other name that is taken, because the readers of repositories are confidential.
+    const { catalog } = context.services;
+    if (!context.viewer.isSiteAdmin && catalog.isReader(name))
+      throw new TrawlError("conflict", "team name is already taken");
     const parentId = findParent(parentTeam, parentTeamName, context) ?? 0;
     const given = { name, displayName: displayName ?? "", parentId, isReadonly: readonly === true, creatorId: id };
     return new TeamSource(await context.services.accounts.teams.create(given, actor));

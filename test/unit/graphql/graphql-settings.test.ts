@@ -148,6 +148,12 @@ t.test("organisations, teams, settings and saved searches", async (t) => {
   });
 
   await t.test("teams", async (t) => {
+    const taken = 'mutation { createTeam(name: "Insiders") { name } }';
+    await site.daemon.control("POST", "/.api/repositories", {
+      repositories: [{ name: "host/plans", url: "/nonexistent", private: true, readers: ["insiders"] }],
+    });
+    t.equal(await site.refusal("bob", taken), "team name is already taken", "by the readers of a repository");
+    await site.daemon.remove("host/plans");
     t.match(
       await site.data(
         "bob",
@@ -610,4 +616,7 @@ t.test("the site", async (t) => {
       statusMessages: [{ __typename: "NoRepositoriesDetected" }],
     },
   );
+  t.match(await site.data("ann", "{ site { productSubscription { actualUserCount } } }"), {
+    site: { productSubscription: { actualUserCount: 0 } },
+  });
 });

@@ -243,9 +243,14 @@ t.test("grants are few, slow and short", async (t) => {
   t.equal(grants.poll(first.deviceCode, 32_000).kind, "pending");
   t.equal(grants.decide(first.userCode, 1, "user/1", 600_000), false, "after ten minutes");
   t.equal(grants.poll(first.deviceCode, 600_000).kind, "expired");
-  for (let i = 0; i < 20; i++) grants.begin("192.0.2.1", 600_000);
-  t.throws(() => grants.begin("192.0.2.1", 600_000), { code: "overloaded" }, "of one network");
-  for (let i = 0; i < 980; i++) grants.begin(`10.0.${i >> 8}.${i & 255}`, 600_000);
+  const eldest = grants.begin("192.0.2.1", 600_000);
+  for (let i = 0; i < 99; i++) grants.begin("192.0.2.1", 600_000);
+  const newest = grants.begin("192.0.2.1", 600_000);
+  t.equal(grants.poll(eldest.deviceCode, 600_000).kind, "expired", "many of one network take the places of its oldest");
+  t.equal(grants.poll(newest.deviceCode, 600_000).kind, "pending");
+  for (let i = 102; i < 600; i++) grants.begin("192.0.2.1", 600_000);
+  t.throws(() => grants.begin("192.0.2.1", 600_000), { code: "overloaded" }, "of one network in an hour");
+  for (let i = 0; i < 900; i++) grants.begin(`10.0.${i >> 8}.${i & 255}`, 600_000);
   t.throws(() => grants.begin("192.0.2.2", 600_000), { code: "overloaded" }, "of all");
   t.ok(grants.begin("192.0.2.2", 1_200_000));
   for (let i = 0; i < 60; i++) t.equal(grants.decide("BBBB-BBBB", 1, "user/2", 1_200_000), false);
