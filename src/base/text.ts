@@ -58,3 +58,16 @@ export function isBinary(content: Uint8Array): boolean {
 export function withoutByteOrderMark(text: string): string {
   return text.startsWith("\uFEFF") ? text.slice(1) : text;
 }
+
+/**
+ * The value as JSON, in which U+2028 and U+2029 are escaped: JSON allows them in strings, but some readers of a stream
+ * take them for line ends.
+ */
+export function toJson(value: unknown): string {
+  return escapeSeparators(JSON.stringify(value));
+}
+
+/** JSON with U+2028 and U+2029 escaped. */
+export function escapeSeparators(json: string): string {
+  return /[\u2028\u2029]/.test(json) ? json.replace(/\u2028/g, "\\u2028").replace(/\u2029/g, "\\u2029") : json;
+}

@@ -19,7 +19,13 @@ export interface StreamRange {
   readonly end: StreamLocation;
 }
 
-/** A line with matches. */
+/** What precedes the text of a part of a line, in the line: in bytes and in code points. */
+export interface LineStart {
+  readonly byte: number;
+  readonly column: number;
+}
+
+/** A line with matches; of a line of more than 1,500,000 bytes, a part of it with matches. */
 export interface LineMatch {
   readonly line: string;
   /** 0-based. */
@@ -27,14 +33,19 @@ export interface LineMatch {
   /** Start and length in code points. */
   readonly offsetAndLengths: readonly (readonly [start: number, length: number])[];
   readonly patterns?: readonly PatternLabel[];
+  /** Of a part of a line, in which offsets count from the start of the part. */
+  readonly lineStart?: LineStart;
+  readonly lineTruncated?: boolean;
 }
 
-/** Consecutive whole lines with matches. */
+/** Consecutive whole lines with matches, or a part of a line of more than 1,500,000 bytes. */
 export interface ChunkMatch {
   readonly content: string;
   readonly contentStart: StreamLocation;
   readonly ranges: readonly StreamRange[];
   readonly patterns?: readonly PatternLabel[];
+  /** Of a part of a line: `contentStart` is where it begins. */
+  readonly lineStart?: LineStart;
   readonly contentTruncated?: boolean;
 }
 

@@ -108,6 +108,7 @@ napi_value encodeResults(napi_env env, napi_callback_info info) {
   Words labels = given.words(14);
   job.labels = labels.data;
   job.labelCount = given.number(15);
+  job.cutsAround = given.flag(16);
   given.need(3 * job.labelCount <= labels.length);
   given.need(job.newlines.step > 0 && job.resultCount * resultWordCount <= results.length);
   given.need(cursor.length >= 3 && given.sound() && cursor.data[2] <= out.length);

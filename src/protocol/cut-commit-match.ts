@@ -1,3 +1,4 @@
+import { toJson } from "../base/text.js";
 import type { StreamMatch } from "../model/stream-events.js";
 import type { FoundCommit } from "./commit-page.js";
 
@@ -6,5 +7,5 @@ export function cutCommitMatch({ json, from, to, rangeCount }: FoundCommit, rang
   const whole = json.subarray(from, to);
   if (rangeCount <= rangeCountMax) return whole;
   const match = JSON.parse(Buffer.from(whole).toString("utf8")) as StreamMatch;
-  return Buffer.from(JSON.stringify({ ...match, ranges: match.ranges?.slice(0, rangeCountMax) }));
+  return Buffer.from(toJson({ ...match, ranges: match.ranges?.slice(0, rangeCountMax) }));
 }

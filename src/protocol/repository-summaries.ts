@@ -1,3 +1,4 @@
+import { toJson } from "../base/text.js";
 import { BoundedMap } from "../base/bounded-map.js";
 import { defaultBranchBit, type IndexedBranch, type Repository } from "../model/repository.js";
 
@@ -45,7 +46,7 @@ export function summarize(repository: Repository): RepositorySummary {
 /** `repositories[i]` has number i in the shard; undefined if it is hidden. */
 export function encodeSummaries(repositories: readonly (Repository | undefined)[]): Uint8Array {
   const summaries = repositories.map((repository) =>
-    repository === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(summarize(repository))),
+    repository === undefined ? Buffer.alloc(0) : Buffer.from(toJson(summarize(repository))),
   );
   const headBytes = (summaries.length + 2) * 4;
   const byteCount = summaries.reduce((sum, summary) => sum + summary.length, headBytes);

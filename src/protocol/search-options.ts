@@ -7,6 +7,8 @@ export interface SearchOptions {
   readonly chunkMatches: boolean;
   readonly contextLines: number;
   readonly lineBytesMax: number;
+  /** Whether longer lines are cut around their matches instead of at the end: if the client has not chosen the limit. */
+  readonly cutsAround: boolean;
   /** Limits on matches found and on matches written; counted over all workers. */
   readonly matchCountMax: number;
   readonly displayCountMax: number;

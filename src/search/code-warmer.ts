@@ -160,6 +160,7 @@ function makeOptions(query: string): SearchOptions {
     chunkMatches: false,
     contextLines: 0,
     lineBytesMax: 1000,
+    cutsAround: false,
     matchCountMax,
     displayCountMax: matchCountMax,
     resultLimits: undefined,

@@ -159,6 +159,7 @@ function explainOptions(
     chunkMatches: false,
     contextLines: 0,
     lineBytesMax: 1000,
+    cutsAround: false,
     matchCountMax: countAll,
     displayCountMax: 0,
     resultLimits:

@@ -6,7 +6,7 @@ import type { RepositorySelection, SearchOptions } from "../protocol/search-opti
 import type { Lane } from "../protocol/messages.js";
 import type { SearchEnvironment } from "./search-environment.js";
 
-/** The text of a line is truncated to this size, so that no event exceeds 10 MiB, however its bytes are escaped. */
+/** Longer lines are sent in parts of this size around their matches, so that no event exceeds 10 MiB, however its bytes are escaped. */
 const lineTextBytesMax = 1_500_000;
 
 /** A search with a higher limit counts as exhaustive, and yields to interactive searches. */
@@ -76,11 +76,13 @@ export function searchOptions(
   limits: SearchLimits,
   selections: readonly RepositorySelection[],
 ): SearchOptions {
+  const clientBytesMax = request.chunkMatches ? request.lineBytesMax : lineBytesUnlimited;
   return {
     plan,
     chunkMatches: request.chunkMatches,
     contextLines: request.contextLines,
-    lineBytesMax: Math.min(request.chunkMatches ? request.lineBytesMax : lineBytesUnlimited, lineTextBytesMax),
+    lineBytesMax: Math.min(clientBytesMax, lineTextBytesMax),
+    cutsAround: clientBytesMax >= lineTextBytesMax,
     matchCountMax: limits.matchCountMax,
     displayCountMax: limits.displayCountMax,
     resultLimits: limits.resultLimits,

@@ -62,7 +62,10 @@ t.test("the same answers as on an indexed branch", async (t) => {
   await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
   source.commit({ branch: "topic", files: { ...before, ...bodies } });
   source.commit({ branch: "later", files: { ...before, ...bodies, "src/file7.c": "int replaced;\n" } });
+  source.commit({ branch: "other", files: { ...before, "elsewhere.c": "int elsewhere;\n" } });
   await daemon.sync("code");
+  // A shard of texts, whose symbols nobody needs: it has no file of the other commits.
+  t.same((await daemon.search("repo:code@other elsewhere type:file")).found.length, 1);
   const first = await Promise.all(queries("topic").map((query) => find(daemon, query)));
   const again = await Promise.all(queries("topic").map((query) => find(daemon, query)));
   t.same(again, first, "nothing depends on what is cached");

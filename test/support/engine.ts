@@ -172,6 +172,7 @@ export function runEngine(
     chunkMatches: given.chunkMatches ?? true,
     contextLines: 0,
     lineBytesMax: 1_000_000,
+    cutsAround: false,
     matchCountMax: given.matchCountMax ?? all,
     displayCountMax: given.displayCountMax ?? all,
     resultLimits: makeLimits(plan),

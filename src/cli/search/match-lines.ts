@@ -37,7 +37,9 @@ export function printedLines(match: StreamMatch, context: ContextLines): readonl
   const printed: PrintedLine[] = [];
   for (const line of chunks.flatMap((chunk) => linesInContext(chunk, context))) {
     const previous = printed.at(-1);
-    if (previous !== undefined && previous.lineNumber >= line.lineNumber) continue;
+    // A line that two chunks have is printed once, but each part of a long line.
+    const isPart = line.lineStart !== undefined && previous?.lineNumber === line.lineNumber;
+    if (previous !== undefined && previous.lineNumber >= line.lineNumber && !isPart) continue;
     printed.push({ ...line, followsGap: previous !== undefined && previous.lineNumber + 1 < line.lineNumber });
   }
   return printed;
@@ -49,7 +51,9 @@ export function layOut(lines: readonly PrintedLine[], { each, hasColumn }: LineL
   return lines.flatMap((line) => {
     const points = codePoints(line.line);
     const column = ([from]: readonly [number, number], mark: number) =>
-      hasColumn ? 1 + (line.bytesBefore?.[mark] ?? Buffer.byteLength(points.slice(0, from))) : undefined;
+      hasColumn
+        ? 1 + (line.lineStart?.byte ?? 0) + (line.bytesBefore?.[mark] ?? Buffer.byteLength(points.slice(0, from)))
+        : undefined;
     if (each === "line" || !line.isMatch) {
       const [first] = line.offsetAndLengths;
       return each === "text" ? [] : [{ ...line, column: first === undefined ? undefined : column(first, 0) }];
@@ -80,7 +84,7 @@ export interface LaidOutLine extends PrintedLine {
 export function countLines(match: StreamMatch): number {
   if (match.oid !== undefined) return new Set((match.ranges ?? []).map(([line]) => line)).size;
   if (match.symbols !== undefined) return match.symbols.length;
-  return printedLines(match, { before: 0, after: 0 }).length;
+  return new Set(printedLines(match, { before: 0, after: 0 }).map(({ lineNumber }) => lineNumber)).size;
 }
 
 /** The message or the diff of a commit, without its fence. */
@@ -110,7 +114,8 @@ function linesInContext(chunk: ChunkMatch, { before, after }: ContextLines): rea
     const lineNumber = chunk.contentStart.line + at;
     const offsetAndLengths = marks.get(at) ?? [];
     const bytesBefore = bytes && offsetAndLengths.map(([from]) => bytes.get(`${at}:${from}`) ?? 0);
-    return [{ line, lineNumber, offsetAndLengths, isMatch: marks.has(at), followsGap: false, bytesBefore }];
+    const part = chunk.lineStart === undefined ? {} : { lineStart: chunk.lineStart };
+    return [{ line, lineNumber, offsetAndLengths, isMatch: marks.has(at), followsGap: false, bytesBefore, ...part }];
   });
 }
 
@@ -141,7 +146,8 @@ function bytesBeforeMarks({ contentStart, ranges }: ChunkMatch, lines: readonly 
       bytes =
         own.known + (own.unknown === 0 ? 0 : Math.round((unknown * own.unknown) / (before.unknown + own.unknown)));
     }
-    found.set(`${line}:${column}`, bytes);
+    // Of a part of a line, marks count from the start of the part.
+    found.set(`${line}:${column - contentStart.column}`, bytes);
     last = { line, column, offset, bytes };
   }
   return found;
@@ -162,9 +168,11 @@ function marksByLine(chunk: ChunkMatch, lines: readonly string[]): Map<number, (
       const at = line - chunk.contentStart.line;
       const text = lines[at];
       if (text === undefined) continue;
-      const from = line === start.line ? start.column : 0;
+      // Only a part of a line begins at a later column.
+      const before = chunk.contentStart.column;
+      const from = line === start.line ? start.column - before : 0;
       // Code points are no more than UTF-16 units, so the rest of a line is never longer than this.
-      const to = line === end.line ? end.column : text.length;
+      const to = line === end.line ? end.column - before : text.length;
       const own = marks.get(at);
       if (own === undefined) marks.set(at, [[from, to - from]]);
       else own.push([from, to - from]);

@@ -85,6 +85,7 @@ export async function runSearch(command: SearchCommand, terminal: Terminal): Pro
     hasGap: terminal.isTerminal,
     hasOwnLimit: command.count !== undefined || (await limitsItself(query, command.patternType)),
     isQuiet: command.format === "none",
+    hasWholeLines: command.format === "json" || (command.format === "lines" && command.layout.each !== "text"),
   });
   const progress = terminal.errIsTerminal
     ? new ProgressLine(

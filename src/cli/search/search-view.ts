@@ -39,6 +39,8 @@ export interface ViewOptions {
   readonly hasOwnLimit: boolean;
   /** Whether only the exit code matters. */
   readonly isQuiet: boolean;
+  /** Whether whole lines are printed: a line that is cut then counts as incomplete. */
+  readonly hasWholeLines: boolean;
 }
 
 /** Interprets the events of one search for the user. */
@@ -47,6 +49,7 @@ export class SearchView {
   readonly #repositories = new Set<string>();
   #resultCount = 0;
   #failed = false;
+  #cutCount = 0;
   #progress: Progress | undefined;
   #alert: Alert | undefined;
   done = false;
@@ -86,6 +89,7 @@ export class SearchView {
         const matches = parseData<StreamMatch[]>(event);
         this.#resultCount += matches.length;
         for (const { repository } of matches) if (repository !== undefined) this.#repositories.add(repository);
+        if (this.#options.hasWholeLines) for (const match of matches) this.#cutCount += countCut(match);
         return matches.map((match) => this.#options.print(match)).join("");
       }
       case "progress":
@@ -117,6 +121,8 @@ export class SearchView {
     );
     if (this.#options.hasGap && this.#options.hasSummary && this.#resultCount > 0) this.#options.note("\n");
     for (const one of skipped) this.note(visibleLines(skippedText(one)));
+    if (this.#cutCount > 0)
+      this.note("lines that are too long for one event are cut around their matches; `-o` prints the matches alone");
     if (this.#alert && !(this.#options.isQuiet && this.#alert.title === nothingFoundTitle))
       this.note(alertText(this.#alert, this.#options));
     const receipt = progress?.receipt;
@@ -125,7 +131,7 @@ export class SearchView {
     if (progress && this.#options.hasSummary) this.#options.note(`${this.#summary(progress)}\n`);
     if (this.#failed && receipt?.complete === false) return exitCodes.excluded;
     if (this.#failed || (this.#alert && !progress)) return exitCodes.failed;
-    if (skipped.some(isGap)) return exitCodes.incomplete;
+    if (this.#cutCount > 0 || skipped.some(isGap)) return exitCodes.incomplete;
     return this.#resultCount > 0 ? exitCodes.matches : exitCodes.noMatches;
   }
 
@@ -143,6 +149,14 @@ export class SearchView {
   note(text: string): void {
     this.#options.note(`${this.#options.style.paint(colour.problem, "trawl:")} ${text}\n`);
   }
+}
+
+/** Elements of a match whose text is not that of the whole lines. */
+function countCut({ lineMatches = [], chunkMatches = [] }: StreamMatch): number {
+  let count = 0;
+  for (const { lineTruncated } of lineMatches) if (lineTruncated === true) count++;
+  for (const { contentTruncated } of chunkMatches) if (contentTruncated === true) count++;
+  return count;
 }
 
 function printCount(count: number, one: string, many: string): string {

@@ -1,3 +1,4 @@
+import { toJson } from "../../base/text.js";
 import { uninitializedBytes } from "../../base/bytes.js";
 import { escapeUrlPath } from "../../base/path-text.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
@@ -154,7 +155,7 @@ export class CommitWriter {
 
 /** The text as it is between the quotation marks of a string in JSON. */
 function quote(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
+  return toJson(text).slice(1, -1);
 }
 
 /** The fence of the content is line 0. */

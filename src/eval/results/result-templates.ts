@@ -1,3 +1,4 @@
+import { toJson } from "../../base/text.js";
 import { decodePath, escapeUrlPath } from "../../base/path-text.js";
 import { shownSymbolKind } from "../../model/symbol-kind.js";
 import type { RepositorySummary } from "../../protocol/repository-summaries.js";
@@ -118,7 +119,7 @@ export class ResultTemplates {
   link(template: ResultTemplate): FragmentSpan {
     const { summary, typed } = template;
     const start = `/${escapeUrlPath(summary.name)}${typed === "" ? "" : `@${escapeUrlPath(typed)}`}/-/blob/`;
-    template.link ??= this.#addText(JSON.stringify(start).slice(1, -1));
+    template.link ??= this.#addText(toJson(start).slice(1, -1));
     return template.link;
   }
 
@@ -142,7 +143,7 @@ export class ResultTemplates {
     const [start, end] = this.endingStarts.subarray(language, language + 2);
     const path = this.#membersOfPath(document);
     if (this.#debug === undefined && group === undefined && path === "") return { from: start, to: end };
-    const debug = this.#debug === undefined ? "" : `,"debug":${JSON.stringify(this.#debug)}`;
+    const debug = this.#debug === undefined ? "" : `,"debug":${toJson(this.#debug)}`;
     const members = path + debug + membersOfGroup(group);
     const key = `${language}${members}`;
     const known = this.#groupEndings.get(key);
@@ -160,7 +161,7 @@ export class ResultTemplates {
     const reader = this.#reader as ShardReader;
     return reader.isUtf8Path(document)
       ? ""
-      : `,"escapedPath":${JSON.stringify(escapeUrlPath(decodePath(reader.path(document))))}`;
+      : `,"escapedPath":${toJson(escapeUrlPath(decodePath(reader.path(document))))}`;
   }
 
   /** How results in language i end is the range `[starts[i], starts[i + 1])` of the fragments. */
@@ -235,5 +236,5 @@ function encodeMembers(summary: RepositorySummary, revision: RevisionChoice): Bu
     branches: [revision.typed],
     commit: commitOfChoice(summary, revision) || undefined,
   };
-  return Buffer.from(`,${JSON.stringify(members).slice(1, -1)}`);
+  return Buffer.from(`,${toJson(members).slice(1, -1)}`);
 }

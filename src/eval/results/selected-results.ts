@@ -1,3 +1,4 @@
+import { toJson } from "../../base/text.js";
 import { decodePath, escapeUrlPath, isForeignPath, shownPath } from "../../base/path-text.js";
 import type { SelectedResult } from "../../protocol/result-batch.js";
 import { commitOfChoice } from "../choice-commit.js";
@@ -26,15 +27,15 @@ export function selectResults(
       return [{ ...common, kind: "repository", key: repositoryKey, json: "" }];
     case "file.directory": {
       const directory = directoryName(decodePath(reader.path(source.document)));
-      const escaped = isForeignPath(directory) ? `,"escapedPath":${JSON.stringify(escapeUrlPath(directory))}` : "";
-      const json = `{"type":"path","path":${JSON.stringify(shownPath(directory))}${members().toString()}${escaped}}`;
+      const escaped = isForeignPath(directory) ? `,"escapedPath":${toJson(escapeUrlPath(directory))}` : "";
+      const json = `{"type":"path","path":${toJson(shownPath(directory))}${members().toString()}${escaped}}`;
       return [{ ...common, kind: "directory", key: `${repositoryKey}:${directory}`, json }];
     }
     case "file.owners": {
       const commit = { repositoryId: summary.id, commit: commitOfChoice(summary, revision) };
       const owners = people?.owners(commit, reader.path(source.document)) ?? [];
       return owners.map(({ kind, text }) => {
-        const json = JSON.stringify({ type: "person", handle: "", email: "", [kind]: text });
+        const json = toJson({ type: "person", handle: "", email: "", [kind]: text });
         return { ...common, kind: "owner", key: `${kind}:${text.toLowerCase()}`, json };
       });
     }

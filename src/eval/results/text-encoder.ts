@@ -20,7 +20,7 @@ interface TextResults {
 export function textEncoder(
   reader: ShardReader,
   { results, rows, labels, templates, cursor }: TextResults,
-  { chunkMatches, contextLines, lineBytesMax }: SearchOptions,
+  { chunkMatches, contextLines, lineBytesMax, cutsAround }: SearchOptions,
   kernel: Kernel,
   pauseAt: number,
 ): (out: Uint8Array) => boolean {
@@ -41,6 +41,7 @@ export function textEncoder(
     cursor,
     labels: labels.words,
     labelCount: labels.count,
+    cutsAround,
   };
   return (out) => {
     request.out = out;

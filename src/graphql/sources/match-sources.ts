@@ -75,25 +75,27 @@ interface LineMatch {
   readonly preview: string;
   readonly lineNumber: number;
   readonly offsetAndLengths: [number, number][];
-  readonly limitHit: false;
+  /** Whether the line is longer than its preview. */
+  readonly limitHit: boolean;
 }
 
 /** One entry for each line with a match. A match that spans lines has a piece on each; empty pieces are omitted. */
-function linesOfChunk({ content, contentStart, ranges }: ChunkMatch): LineMatch[] {
+function linesOfChunk({ content, contentStart, ranges, lineStart }: ChunkMatch): LineMatch[] {
   const lines = content.split("\n").map(
     (preview, at): LineMatch => ({
       preview,
       lineNumber: contentStart.line + at,
       offsetAndLengths: [],
-      limitHit: false,
+      limitHit: lineStart !== undefined,
     }),
   );
   for (const { start, end } of ranges) {
     for (let line = start.line; line <= end.line; line++) {
       const entry = lines[line - contentStart.line];
       if (entry === undefined) break;
-      const from = line === start.line ? start.column : 0;
-      const to = line === end.line ? end.column : codePointCount(entry.preview);
+      // Of a part of a line, offsets count from the start of the part.
+      const from = line === start.line ? start.column - contentStart.column : 0;
+      const to = line === end.line ? end.column - contentStart.column : codePointCount(entry.preview);
       if (to > from) entry.offsetAndLengths.push([from, to - from]);
     }
   }

@@ -2,7 +2,7 @@ import { TrawlError } from "../../base/errors.js";
 import { lineBytesUnlimited, type ReceiptMode } from "../../model/search-request.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { toRepositorySource, RepositorySource } from "../../browse/repository-source.js";
-import { pathOfMatch, type StreamMatch } from "../../model/stream-events.js";
+import { pathOfMatch, type Alert, type Skipped, type StreamMatch } from "../../model/stream-events.js";
 import { ReceiptSource } from "./receipt-source.js";
 import { SearchCollector, type Collected } from "./search-collector.js";
 import { FileMatchSource, CommitMatchSource } from "./match-sources.js";
@@ -75,6 +75,23 @@ export class SearchSource {
   }
 }
 
+/** Why there may be more matches than were found. */
+const limitReasons: ReadonlySet<string> = new Set(["shard-match-limit", "document-match-limit"]);
+
+/** Gaps for which clients read other fields: `missing`, `timedout`. */
+const namedReasons: ReadonlySet<string> = new Set(["repository-missing", "shard-timeout"]);
+
+/** Clients that do not request `skipped` would otherwise take an incomplete answer for a complete one. */
+function gapAlert(skipped: readonly Skipped[]): Alert | undefined {
+  const gaps = skipped.filter(({ reason, severity }) => severity === "warn" && !namedReasons.has(reason));
+  if (gaps.length === 0) return undefined;
+  return {
+    title: `Results may be missing: ${gaps.map(({ title }) => title).join(", ")}`,
+    description: gaps.map(({ message }) => message).join("\n"),
+    proposedQueries: null,
+  };
+}
+
 type RepositoryLookup = (id: number) => RepositorySource | undefined;
 
 /** What a search found. */
@@ -109,7 +126,7 @@ export class SearchResultsSource {
   }
 
   get limitHit(): boolean {
-    return this.#collected.isCut || this.skipped.some(({ reason }) => reason === "shard-match-limit");
+    return this.#collected.isCut || this.skipped.some(({ reason }) => limitReasons.has(reason));
   }
 
   get repositoriesCount(): number {
@@ -121,7 +138,7 @@ export class SearchResultsSource {
   }
 
   get alert() {
-    const { alert } = this.#collected;
+    const alert = this.#collected.alert ?? gapAlert(this.#collected.progress?.skipped ?? []);
     if (alert === undefined) return null;
     const proposedQueries =
       alert.proposedQueries?.map(({ description, query }) => ({

@@ -1,3 +1,4 @@
+import { escapeSeparators } from "../../base/text.js";
 import Negotiator from "negotiator";
 import { callAfter, callEvery, monotonicMs, type PendingCall } from "../../base/deadline.js";
 import type { Log } from "../../base/log.js";
@@ -85,7 +86,7 @@ export class SseStream implements EventSink {
     let text = `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: `;
     for (const part of data) {
       if (typeof part === "string") {
-        text += part;
+        text += escapeSeparators(part);
         continue;
       }
       this.#queue.appendText(text);

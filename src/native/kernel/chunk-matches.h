@@ -29,9 +29,13 @@ struct ChunkEncoder : ElementsEncoder<V> {
     while (row < job.rowTo) {
       Line firstLine = line, lastLine = line;
       size_t firstRow = row;
-      if (!gather(lastLine)) return this->misused();
       size_t before = json.at;
-      writeChunk(firstRow, firstLine, lastLine);
+      if (this->isLong(line)) {
+        if (!writePart()) return this->misused();
+      } else {
+        if (!gather(lastLine)) return this->misused();
+        writeChunk(firstRow, firstLine, lastLine);
+      }
       if (json.full) return {Outcome::full, before, firstRow};
     }
     return {Outcome::done, json.at, row};
@@ -56,10 +60,44 @@ struct ChunkEncoder : ElementsEncoder<V> {
       if (row == job.rowTo) return true;
       if (!isSound(job, row)) return false;
       lines.seek(line, rowAt(job, row).start);
+      if (this->isLong(line)) return true;
       if (line.number == lastLine.number) continue;
       if (count >= chunkRowsMax) return true;
       if (line.number - lastLine.number > 2 * static_cast<uint64_t>(job.contextLines) + 1) return true;
     }
+  }
+
+  // Writes the part of a long line around its next row, with all rows that end in it. Returns false on misuse.
+  bool writePart() {
+    const size_t from = this->partStart(line, rowAt(job, row).start);
+    const size_t to = cutAtCodePoint(job.text, from, line.end, job.lineBytesMax);
+    Columns<V> columns(job.text, line.start, line.end);
+    const uint32_t column = columns.columnAt(from);
+    if (json.at > job.outFrom) json.raw(",");
+    json.raw("{\"content\":\"");
+    json.string(job.text, from, to);
+    json.raw("\",\"contentStart\":");
+    writeLocation(from, line.number, column);
+    json.raw(",\"ranges\":[");
+    for (bool any = false; !any || (row < job.rowTo && rowAt(job, row).end <= to); any = true) {
+      const Row range = rowAt(job, row);
+      const size_t end = range.end < to ? range.end : to;
+      if (any) json.raw(",");
+      json.raw("{\"start\":");
+      writeLocation(range.start, line.number, columns.columnAt(range.start));
+      json.raw(",\"end\":");
+      writeLocation(end, line.number, columns.columnAt(end));
+      json.raw("}");
+      row++;
+      if (row < job.rowTo && !isSound(job, row)) return false;
+    }
+    json.raw("]");
+    this->writeLabels(this->labelsEnd(line));
+    this->writeLineStart(line, from, column);
+    json.raw(",\"contentTruncated\":true}");
+    taken = static_cast<uint64_t>(line.number) + 1;
+    if (row < job.rowTo) lines.seek(line, rowAt(job, row).start);
+    return true;
   }
 
   void writeChunk(size_t firstRow, const Line& firstLine, const Line& lastLine) {
@@ -131,6 +169,11 @@ struct ChunkEncoder : ElementsEncoder<V> {
     if (position > at.end) {
       lines.seek(at, position);
       columns = Columns<V>(job.text, at.start, at.end);
+    }
+    // Its text is truncated, and no row begins on it.
+    if (this->isLong(at)) {
+      const size_t cut = cutAtCodePoint(job.text, at.start, at.end, job.lineBytesMax);
+      if (cut < position) position = cut;
     }
     writeLocation(position, at.number, columns.columnAt(position));
   }

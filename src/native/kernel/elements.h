@@ -23,6 +23,30 @@ struct ElementsEncoder {
       : job(job), lines{job.text, job.contentFrom, job.contentTo, job.newlines, job.linesBefore},
         json(job.out, job.outFrom, job.outLength), line(lines.lineAt(job.lineHint, job.firstLine)), row(job.rowFrom), label(firstLabel()) {}
 
+  // True if the line is written in parts around its rows.
+  bool isLong(const Line& at) const { return job.cutsAround && at.end - at.start > job.lineBytesMax; }
+
+  // The start of the part of a long line in which `position` lies.
+  size_t partStart(const Line& at, size_t position) const {
+    const size_t before = job.lineBytesMax / 4;
+    size_t from = position - at.start > before ? position - before : at.start;
+    for (int i = 0; i < 3 && from > at.start && from < position && isContinuation(job.text.data[from]); i++) from++;
+    return from;
+  }
+
+  // The last position whose labels belong to the part of a long line that ends before the next row.
+  size_t labelsEnd(const Line& at) const {
+    return row < job.rowTo && rowAt(job, row).start <= at.end ? rowAt(job, row).start - 1 : at.end;
+  }
+
+  void writeLineStart(const Line& at, size_t from, uint32_t column) {
+    json.raw(",\"lineStart\":{\"byte\":");
+    json.number(static_cast<uint32_t>(from - at.start));
+    json.raw(",\"column\":");
+    json.number(column);
+    json.raw("}");
+  }
+
   static ElementsEnd misused() { return {Outcome::misuse, 0, 0}; }
 
   // Writes the labels that begin on lines up to the one that ends at `lineEnd`, except those written before. Labels that

@@ -128,7 +128,14 @@ struct JsonWriter {
       raw("\xef\xbf\xbd");
       return 1;
     }
-    copy(text.data + from, length);
+    // JSON allows U+2028 and U+2029 in strings, but some readers take them for line ends.
+    const uint8_t* bytes = text.data + from;
+    if (length == 3 && bytes[0] == 0xe2 && bytes[1] == 0x80 && (bytes[2] & 0xfe) == 0xa8) {
+      if (bytes[2] == 0xa8) raw("\\u2028");
+      else raw("\\u2029");
+      return length;
+    }
+    copy(bytes, length);
     return length;
   }
 };

@@ -180,6 +180,13 @@ export interface Kernel extends SymbolKernel, PatternKernel {
    * that contains its start to the line that contains its end, even if it ends at column 0. The content has no newline
    * after the last line. Lines longer than `lineBytesMax` are truncated.
    *
+   * With `cutsAround`, a line longer than `lineBytesMax` on which a row begins has an element of its own for each part of
+   * it: at most that many bytes, a quarter of them before the row, and all following rows that end in it. Such an
+   * element ends with `,"lineStart":{"byte":B,"column":C},"lineTruncated":true` or, in a chunk, with `"contentTruncated"`:
+   * what precedes the part in the line, in bytes and in code points. Entries of `lineMatches` count from the part; the
+   * `contentStart` of a chunk is where the part begins, and its ranges end where the part does, at the latest. A row
+   * that began on an earlier line ends where the text of the line is truncated.
+   *
    * With labels, an element ends with `,"patterns":[[LABEL,START,END],...]`: the labelled ranges that begin on its lines,
    * in bytes from the start of the content. Those that begin after the last row of the result are left out.
    *
@@ -258,6 +265,8 @@ export interface ResultsRequest {
   readonly labels: Uint32Array;
   /** Number of labels; 0 if matches have none. */
   readonly labelCount: number;
+  /** Whether long lines are cut around their rows. */
+  readonly cutsAround?: boolean;
 }
 
 /** Posting lists of one shard: list i (of trigram keys[i]) is `bytes[offsets[i], offsets[i + 1])`. */

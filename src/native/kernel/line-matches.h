@@ -46,6 +46,7 @@ struct LineMatchEncoder : ElementsEncoder<V> {
   // Writes the element of the line if it has a nonempty piece, or the start of a row of newlines. Sets `goesOn` if a row extends past the line.
   Outcome writeLine(bool& goesOn) {
     if (!hasPiece()) return writePieces(goesOn);
+    if (this->isLong(line)) return writePart(goesOn);
     if (json.at > job.outFrom) json.raw(",");
     json.raw("{\"line\":\"");
     json.string(job.text, line.start, cutAtCodePoint(job.text, line.start, line.end, job.lineBytesMax));
@@ -57,6 +58,40 @@ struct LineMatchEncoder : ElementsEncoder<V> {
     json.raw("]");
     this->writeLabels(lineEnd);
     json.raw("}");
+    return json.full && outcome == Outcome::done ? Outcome::full : outcome;
+  }
+
+  // Writes the part of a long line around its next piece, with the pieces of all rows that end in it.
+  Outcome writePart(bool& goesOn) {
+    const size_t from = this->partStart(line, pieceStart);
+    const size_t to = cutAtCodePoint(job.text, from, line.end, job.lineBytesMax);
+    Columns<V> columns(job.text, line.start, line.end);
+    const uint32_t column = columns.columnAt(from);
+    if (json.at > job.outFrom) json.raw(",");
+    json.raw("{\"line\":\"");
+    json.string(job.text, from, to);
+    json.raw("\",\"lineNumber\":");
+    json.number(line.number);
+    json.raw(",\"offsetAndLengths\":[");
+    Outcome outcome = Outcome::done;
+    for (bool any = false; !json.full; any = true) {
+      const size_t rowEnd = rowAt(job, row).end;
+      writePiece(columns, rowEnd < to ? rowEnd : to, any, column);
+      goesOn = rowEnd > line.end;
+      if (goesOn) break;
+      row++;
+      if (row == job.rowTo) break;
+      if (!isSound(job, row)) {
+        outcome = Outcome::misuse;
+        break;
+      }
+      pieceStart = rowAt(job, row).start;
+      if (rowAt(job, row).end > to) break;
+    }
+    json.raw("]");
+    this->writeLabels(this->labelsEnd(line));
+    this->writeLineStart(line, from, column);
+    json.raw(",\"lineTruncated\":true}");
     return json.full && outcome == Outcome::done ? Outcome::full : outcome;
   }
 
@@ -103,9 +138,10 @@ struct LineMatchEncoder : ElementsEncoder<V> {
     return Outcome::full;
   }
 
-  void writePiece(Columns<V>& columns, size_t pieceEnd, bool comma) {
-    uint32_t start = columns.columnAt(pieceStart);
-    uint32_t end = columns.columnAt(pieceEnd);
+  // `before` is the number of code points of the line that are not written.
+  void writePiece(Columns<V>& columns, size_t pieceEnd, bool comma, uint32_t before = 0) {
+    uint32_t start = columns.columnAt(pieceStart) - before;
+    uint32_t end = columns.columnAt(pieceEnd) - before;
     if (comma) json.raw(",[");
     else json.raw("[");
     json.number(start);

@@ -59,6 +59,7 @@ struct EncodeJob {
   uint32_t firstLine;
   uint32_t contextLines;
   size_t lineBytesMax;
+  bool cutsAround;
   uint8_t* out;
   size_t outLength;
   size_t outFrom;
@@ -104,6 +105,7 @@ struct ResultsJob {
   // Triples (start, end, label), sorted.
   const uint32_t* labels;
   size_t labelCount;
+  bool cutsAround;
 };
 
 // The part [from, to) of a text that is written as the inside of a JSON string into `out`, from `at`.

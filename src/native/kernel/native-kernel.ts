@@ -48,6 +48,7 @@ export function kernelOver({
         request.cursor,
         request.labels,
         request.labelCount,
+        request.cutsAround === true,
       ),
     encodeSymbols: (request) =>
       encodeSymbols(

@@ -1,5 +1,12 @@
 import { utf8Bytes } from "../../base/bytes.js";
-import type { ElementsEnd, ElementsRequest } from "./portable-elements.js";
+import {
+  isLong,
+  labelsEnd,
+  cutPart,
+  writeLineStart,
+  type ElementsEnd,
+  type ElementsRequest,
+} from "./portable-elements.js";
 import { JsonWriter } from "./portable-json.js";
 import { LabelWriter } from "./portable-labels.js";
 import { Lines, type Line } from "./portable-lines.js";
@@ -40,7 +47,17 @@ export function encodeChunkMatches(request: ElementsRequest): ElementsEnd {
     }
   }
   while (row < rowTo) {
-    const chunk = gather(lines, line, rows, row, rowTo, contextLines);
+    if (isLong(request, line)) {
+      if (json.at > outFrom) json.raw(comma);
+      const next = writePart(json, request, line, row, labels);
+      if (json.isFull) break;
+      written = json.at;
+      taken = line.number + 1;
+      row = next;
+      if (row < rowTo) line = lines.seek(line, rows[2 * row]);
+      continue;
+    }
+    const chunk = gather(request, lines, line, row);
     const top = contextBefore(lines, chunk.firstLine, contextLines, taken);
     const bottom = contextAfter(lines, chunk, contextLines);
     if (json.at > outFrom) json.raw(comma);
@@ -65,17 +82,12 @@ interface Chunk {
 }
 
 /** Collects the rows of one chunk. `firstLine` is the line that contains the start of row `rowFrom`. */
-function gather(
-  lines: Lines,
-  firstLine: Line,
-  rows: Uint32Array,
-  rowFrom: number,
-  rowEnd: number,
-  contextLines: number,
-): Chunk {
+function gather(request: ElementsRequest, lines: Lines, firstLine: Line, rowFrom: number): Chunk {
+  const { rows, rowTo: rowEnd, contextLines } = request;
   let lastLine = lines.seek(firstLine, rows[2 * rowFrom + 1]);
   for (let row = rowFrom + 1; row < rowEnd; row++) {
     const nextLine = lines.seek(lastLine, rows[2 * row]);
+    if (isLong(request, nextLine)) return { rowFrom, rowTo: row, firstLine, lastLine, nextLine };
     const distance = nextLine.number - lastLine.number;
     const isApart = distance > 2 * contextLines + 1 || row - rowFrom >= chunkRowsMax;
     if (distance > 0 && isApart) return { rowFrom, rowTo: row, firstLine, lastLine, nextLine };
@@ -94,21 +106,52 @@ function contextBefore(lines: Lines, line: Line, contextLines: number, taken: nu
 function contextAfter(lines: Lines, { lastLine, nextLine }: Chunk, contextLines: number): Line {
   let line = lastLine;
   for (let i = 0; i < contextLines && lines.hasNext(line); i++) {
-    if (nextLine !== undefined && line.number + 1 === nextLine.number) break;
+    if (nextLine !== undefined && line.number + 1 >= nextLine.number) break;
     line = lines.next(line);
   }
   return line;
 }
 
+/** Writes the part of a long line around row `row`, with all rows that end in it; returns the next row. */
+function writePart(json: JsonWriter, request: ElementsRequest, line: Line, row: number, labels: LabelWriter): number {
+  const { text, contentFrom, rows, rowTo } = request;
+  const { from, to } = cutPart(request, line, rows[2 * row]);
+  const columns = new Columns(text, line.start, line.end);
+  const column = columns.columnAt(from);
+  json.raw(contentKey);
+  json.string(text, from, to);
+  json.raw(contentStartKey);
+  writeLocation(json, from - contentFrom, line.number, column);
+  json.raw(rangesKey);
+  let next = row;
+  do {
+    if (next > row) json.raw(comma);
+    json.raw(startKey);
+    writeLocation(json, rows[2 * next] - contentFrom, line.number, columns.columnAt(rows[2 * next]));
+    const end = Math.min(rows[2 * next + 1], to);
+    json.raw(endKey);
+    writeLocation(json, end - contentFrom, line.number, columns.columnAt(end));
+    json.raw(closeObject);
+    next++;
+  } while (next < rowTo && rows[2 * next + 1] <= to);
+  json.raw(closeArray);
+  labels.write(json, labelsEnd(request, line, next));
+  writeLineStart(json, from - line.start, column);
+  json.raw(truncated);
+  json.raw(closeObject);
+  return next;
+}
+
 function writeChunk(
   json: JsonWriter,
-  { text, contentFrom, rows, lineBytesMax }: ElementsRequest,
+  request: ElementsRequest,
   lines: Lines,
   chunk: Chunk,
   top: Line,
   bottom: Line,
   labels: LabelWriter,
 ): void {
+  const { text, contentFrom, rows, lineBytesMax } = request;
   json.raw(contentKey);
   const isCut = writeContent(json, text, lines, top.start, bottom.end, lineBytesMax);
   json.raw(contentStartKey);
@@ -122,9 +165,13 @@ function writeChunk(
       line = lines.seek(line, rows[i]);
       columns = new Columns(text, line.start, line.end);
     }
+    // The text of a long line is truncated, and no row begins on it.
+    const position = isLong(request, line)
+      ? Math.min(rows[i], cutAtCodePoint(text, line.start, line.end, lineBytesMax))
+      : rows[i];
     if (!isEnd && i > 2 * chunk.rowFrom) json.raw(comma);
     json.raw(isEnd ? endKey : startKey);
-    writeLocation(json, rows[i] - contentFrom, line.number, columns.columnAt(rows[i]));
+    writeLocation(json, position - contentFrom, line.number, columns.columnAt(position));
     if (isEnd) json.raw(closeObject);
   }
   json.raw(closeArray);

@@ -1,6 +1,9 @@
 import { utf8Bytes } from "../../base/bytes.js";
 import { sequenceLength } from "./portable-utf8.js";
 
+/** JSON allows them in strings, but some readers take them for line ends. */
+const lineSeparator = utf8Bytes("\\u2028");
+const paragraphSeparator = utf8Bytes("\\u2029");
 const replacement = utf8Bytes("\ufffd");
 
 /** The JSON escape sequence of each ASCII character; undefined for a character that needs none. */
@@ -66,7 +69,9 @@ export class JsonWriter {
       this.raw(replacement);
       return 1;
     }
-    this.raw(text.subarray(at, at + length));
+    const isSeparator = length === 3 && text[at] === 0xe2 && text[at + 1] === 0x80 && (text[at + 2] & 0xfe) === 0xa8;
+    if (isSeparator) this.raw(text[at + 2] === 0xa8 ? lineSeparator : paragraphSeparator);
+    else this.raw(text.subarray(at, at + length));
     return length;
   }
 }

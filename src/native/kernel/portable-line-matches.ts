@@ -1,5 +1,12 @@
 import { utf8Bytes } from "../../base/bytes.js";
-import type { ElementsEnd, ElementsRequest } from "./portable-elements.js";
+import {
+  isLong,
+  labelsEnd,
+  cutPart,
+  writeLineStart,
+  type ElementsEnd,
+  type ElementsRequest,
+} from "./portable-elements.js";
 import { JsonWriter } from "./portable-json.js";
 import { LabelWriter } from "./portable-labels.js";
 import { Lines, type Line } from "./portable-lines.js";
@@ -10,6 +17,7 @@ const lineNumberKey = utf8Bytes('","lineNumber":');
 const offsetsKey = utf8Bytes(',"offsetAndLengths":[');
 const closeArray = utf8Bytes("]");
 const closeObject = utf8Bytes("}");
+const truncated = utf8Bytes(',"lineTruncated":true}');
 const comma = utf8Bytes(",");
 const openPair = utf8Bytes("[");
 const closePair = utf8Bytes("]");
@@ -25,8 +33,8 @@ export function encodeLineMatches(request: ElementsRequest): ElementsEnd {
   const labels = new LabelWriter(request);
   while (row < rowTo) {
     line = lines.seek(line, rows[2 * row]);
-    const group = new Group(text, rows, row, rowTo, lines, line, labels);
-    group.write(json, outFrom, request.lineBytesMax);
+    const group = new Group(request, row, lines, line, labels);
+    group.write(json, outFrom);
     if (json.isFull) break;
     written = json.at;
     row = group.row;
@@ -37,6 +45,7 @@ export function encodeLineMatches(request: ElementsRequest): ElementsEnd {
 
 /** A group of rows connected by shared lines. A group is written as a whole or not at all. */
 class Group {
+  readonly #request: ElementsRequest;
   readonly #text: Uint8Array;
   readonly #rows: Uint32Array;
   readonly #rowTo: number;
@@ -48,15 +57,9 @@ class Group {
   #pieceStart: number;
 
   /** `line` is the line that contains the start of `row`. */
-  constructor(
-    text: Uint8Array,
-    rows: Uint32Array,
-    row: number,
-    rowTo: number,
-    lines: Lines,
-    line: Line,
-    labels: LabelWriter,
-  ) {
+  constructor(request: ElementsRequest, row: number, lines: Lines, line: Line, labels: LabelWriter) {
+    const { text, rows, rowTo } = request;
+    this.#request = request;
     this.#labels = labels;
     this.#text = text;
     this.#rows = rows;
@@ -67,13 +70,20 @@ class Group {
     this.#pieceStart = rows[2 * row];
   }
 
-  write(json: JsonWriter, outFrom: number, lineBytesMax: number): void {
+  write(json: JsonWriter, outFrom: number): void {
+    const { lineBytesMax } = this.#request;
     for (;;) {
-      const pieces: number[] = [];
-      const goesOn = this.#takePieces(pieces);
-      if (pieces.length > 0) {
+      let goesOn: boolean;
+      if (isLong(this.#request, this.line) && this.#hasPiece()) {
         if (json.at > outFrom) json.raw(comma);
-        this.#writeElement(json, pieces, lineBytesMax);
+        goesOn = this.#writePart(json);
+      } else {
+        const pieces: number[] = [];
+        goesOn = this.#takePieces(pieces);
+        if (pieces.length > 0) {
+          if (json.at > outFrom) json.raw(comma);
+          this.#writeElement(json, pieces, lineBytesMax);
+        }
       }
       if (!goesOn || json.isFull) return;
       this.line = this.#lines.next(this.line);
@@ -103,6 +113,50 @@ class Group {
       this.#pieceStart = this.#rows[2 * this.row];
     }
     return false;
+  }
+
+  /** Whether the next row, on a long line, has a piece there: of those that begin at its end only the last may. */
+  #hasPiece(): boolean {
+    const { end } = this.line;
+    return Math.min(this.#rows[2 * this.row + 1], end) > this.#pieceStart || this.#isBare(end);
+  }
+
+  /**
+   * Writes the part of a long line around its next piece, with the pieces of all rows that end in it; returns true if a
+   * row extends past the line.
+   */
+  #writePart(json: JsonWriter): boolean {
+    const { line } = this;
+    const { from, to } = cutPart(this.#request, line, this.#pieceStart);
+    const columns = new Columns(this.#text, line.start, line.end);
+    const column = columns.columnAt(from);
+    json.raw(lineKey);
+    json.string(this.#text, from, to);
+    json.raw(lineNumberKey);
+    json.number(line.number);
+    json.raw(offsetsKey);
+    let goesOn = false;
+    for (let isFirst = true; ; isFirst = false) {
+      const rowEnd = this.#rows[2 * this.row + 1];
+      const start = columns.columnAt(this.#pieceStart);
+      if (!isFirst) json.raw(comma);
+      json.raw(openPair);
+      json.number(start - column);
+      json.raw(comma);
+      json.number(columns.columnAt(Math.min(rowEnd, to)) - start);
+      json.raw(closePair);
+      goesOn = rowEnd > line.end;
+      if (goesOn) break;
+      this.row++;
+      if (this.row === this.#rowTo) break;
+      this.#pieceStart = this.#rows[2 * this.row];
+      if (this.#rows[2 * this.row + 1] > to) break;
+    }
+    json.raw(closeArray);
+    this.#labels.write(json, labelsEnd(this.#request, line, this.row));
+    writeLineStart(json, from - line.start, column);
+    json.raw(truncated);
+    return goesOn;
   }
 
   #writeElement(json: JsonWriter, pieces: readonly number[], lineBytesMax: number): void {

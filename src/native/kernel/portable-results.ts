@@ -64,7 +64,19 @@ function writeResult(request: ResultsRequest, result: Uint32Array): boolean {
 
 /** Writes the elements of the rows from `rowFrom` into `out[outFrom, outEnd)`, as far as they fit. */
 function writeElements(
-  { text, newlines, newlineStep, rows, chunks, contextLines, lineBytesMax, out, labels, labelCount }: ResultsRequest,
+  {
+    text,
+    newlines,
+    newlineStep,
+    rows,
+    chunks,
+    contextLines,
+    lineBytesMax,
+    cutsAround = false,
+    out,
+    labels,
+    labelCount,
+  }: ResultsRequest,
   result: Uint32Array,
   rowFrom: number,
   outFrom: number,
@@ -86,6 +98,7 @@ function writeElements(
     firstLine: newlinesBefore - result[resultWords.linesBefore],
     contextLines,
     lineBytesMax,
+    cutsAround,
     out: out.subarray(0, outEnd),
     outFrom,
     labels,

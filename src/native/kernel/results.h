@@ -111,6 +111,7 @@ struct ResultEncoder {
     rows.firstLine = newlinesBefore<V>(job.text, job.newlines, rows.lineHint) - result.linesBefore;
     rows.contextLines = job.contextLines;
     rows.lineBytesMax = job.lineBytesMax;
+    rows.cutsAround = job.cutsAround;
     rows.out = job.out;
     rows.outFrom = json.at;
     return rows;

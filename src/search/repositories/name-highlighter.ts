@@ -1,3 +1,4 @@
+import { toJson } from "../../base/text.js";
 import type { Repository } from "../../model/repository.js";
 import type { StreamRange } from "../../model/stream-events.js";
 import type { RepositoryFilter, RepositoryNamePlan, SearchPlan } from "../../query/plan/plan.js";
@@ -79,7 +80,7 @@ export function repositoryMatch(
 ): string {
   const ranges = highlighter.nameRanges(repository.name);
   const descriptionRanges = highlighter.descriptionRanges(repository.description);
-  return JSON.stringify({
+  return toJson({
     type: "repo",
     repositoryID: repository.id,
     repository: repository.name,

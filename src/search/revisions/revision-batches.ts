@@ -78,14 +78,16 @@ export class RevisionBatches {
 
   /**
    * Yields the phases of the shards that exist, whose cached ones are pinned: first what can be searched at once, then
-   * each shard whose symbols had to be extracted.
+   * each shard whose symbols had to be extracted. Cached shards without a document of the commits are left out: nothing is
+   * missing if their symbols were never extracted.
    */
   async *#searchExisting(batch: RevisionBatch): AsyncGenerator<SearchPhase, undefined> {
     const { cache } = this.#context;
-    const isReady = ({ shard, sets }: CachedWithSets): boolean =>
-      !this.#wantsSymbols || cache.symbolsOf(shard) !== undefined || sets.every((set) => set === 0);
-    const later = batch.cached.filter((cached) => !isReady(cached));
-    const ready = batch.cached.filter(isReady);
+    const isReady = ({ shard }: CachedWithSets): boolean => !this.#wantsSymbols || cache.symbolsOf(shard) !== undefined;
+    const used = batch.cached.filter(hasDocuments);
+    cache.unpin(batch.cached.flatMap((cached) => (hasDocuments(cached) ? [] : [cached.shard])));
+    const later = used.filter((cached) => !isReady(cached));
+    const ready = used.filter(isReady);
     const symbols = new Map(
       ready.flatMap(({ shard }) => {
         const block = this.#wantsSymbols ? cache.symbolsOf(shard) : undefined;
@@ -274,14 +276,19 @@ export class RevisionBatches {
     };
   }
 
-  /** The live shards that may contain a result. */
+  /** The live shards with documents of the commits that may contain a result. */
   #candidates(live: RevisionBatch["live"], selections: readonly RepositorySelection[]): RevisionBatch["live"] {
     const choices = this.#context.texts.flatMap((text, i) =>
       text === undefined ? [] : [{ text, selection: selections[i] }],
     );
     const rows = new Set(chooseShards(this.#context.view, choices, this.#context.coversAll).rows);
-    return live.filter(({ id }) => rows.has(this.#live.get(id) ?? -1));
+    return live.filter((shard) => hasDocuments(shard) && rows.has(this.#live.get(shard.id) ?? -1));
   }
+}
+
+/** Whether some document of the shard belongs to a commit. */
+function hasDocuments({ sets }: { readonly sets: Uint32Array }): boolean {
+  return sets.some((set) => set !== 0);
 }
 
 function toRange(block: CachedBlock | undefined): CachedShardRange["symbols"] {

@@ -204,8 +204,8 @@ function excludedFiles({ count, names }: ListedFiles): Skipped {
     title: `${files} excluded`,
     severity: "warn",
     message: [
-      `${files} ${count === 1 ? "was" : "were"} excluded because matching this pattern there takes too much work. Use a pattern with shorter matches,` +
-        " for example without an optional part that can extend to the end of the line or of the file.",
+      `${files} ${count === 1 ? "was" : "were"} excluded because matching this pattern there takes too much work, or a line has more matches than an event holds. Use a longer pattern,` +
+        " or one with shorter matches, for example without an optional part that can extend to the end of the line or of the file.",
       ...listLines({ count, names }),
     ].join("\n"),
   };

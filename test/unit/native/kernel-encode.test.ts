@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { ChunkMatch, LineMatch, StreamLocation } from "../../../src/model/stream-events.js";
 import { resultWordCount, resultWords, type Kernel } from "../../../src/native/kernel/kernel.js";
 import { amidOthers, bytes, forEachKernel, holds } from "../../support/kernel-support.js";
+import { portableKernel } from "../../../src/native/kernel/portable.js";
 import { fc } from "../../support/property.js";
 
 const noLabels = { labels: new Uint32Array(0), labelCount: 0 };
@@ -17,6 +18,7 @@ interface Encoding {
   /** Undefined for line matches. */
   readonly contextLines: number | undefined;
   readonly lineBytesMax: number;
+  readonly cutsAround?: boolean;
 }
 
 /** Size of a match object of `encode` without its elements and the brackets around them. */
@@ -25,7 +27,11 @@ const objectBytes = 60;
 const newlineStep = 8;
 
 /** All elements from a kernel. Each call has a buffer of `room` bytes, or more if one element needs more. */
-function encode(kernel: Kernel, { text, from, to, rows, contextLines, lineBytesMax }: Encoding, room: number): unknown {
+function encode(
+  kernel: Kernel,
+  { text, from, to, rows, contextLines, lineBytesMax, cutsAround = false }: Encoding,
+  room: number,
+): unknown {
   const elements: unknown[] = [];
   const cursor = new Uint32Array(3);
   const result = resultOf({
@@ -54,6 +60,7 @@ function encode(kernel: Kernel, { text, from, to, rows, contextLines, lineBytesM
       chunks: contextLines !== undefined,
       contextLines: contextLines ?? 0,
       lineBytesMax,
+      cutsAround,
       out,
       pauseAt: size,
       cursor,
@@ -247,6 +254,58 @@ forEachKernel("line matches", (t, kernel) => {
   }
 });
 
+/** Texts of lines with rows, some longer than `lineBytesMax`, for `cutsAround`. */
+const partTable: readonly (readonly [string, string, number, string, string])[] = [
+  // name, content with rows in brackets, longest line; number:line:pieces@start of lines, of chunks
+  ["short lines are whole", "a[b]c\n", 3, "0:abc:1+1", "0.0:abc:0.1-0.2"],
+  ["around a row", "abcdefgh[ij]klmnop", 8, "0:ghijklmn:2+2@6", "0.6:ghijklmn:0.8-0.10"],
+  ["at the start", "[a]bcdefghij", 8, "0:abcdefgh:0+1@0", "0.0:abcdefgh:0.0-0.1"],
+  ["at the end", "abcdefghi[j]", 8, "0:hij:2+1@7", "0.7:hij:0.9-0.10"],
+  [
+    "rows in one part",
+    "abcd[e]f[g]hijk[l]",
+    8,
+    "0:cdefghij:2+1,4+1@2 0:jkl:2+1@9",
+    "0.2:cdefghij:0.4-0.5,0.6-0.7 0.9:jkl:0.11-0.12",
+  ],
+  ["a row longer than a part", "abc[defghijklm]n", 8, "0:bcdefghi:2+6@1", "0.1:bcdefghi:0.3-0.9"],
+  ["code points", "éééééé[漢]éééé", 8, "0:é漢é:1+1@5", "0.5:é漢é:0.6-0.7"],
+  ["past the line", "abcdefgh[ij\nk]l", 8, "0:ghij:2+2@6 1:kl:0+1", "0.6:ghij:0.8-0.10"],
+  [
+    "from a short line",
+    "a[b\nc]defghiklm[j]",
+    8,
+    "0:ab:1+1 1:cdefghik:0+1@0 1:lmj:2+1@8",
+    "0.0:ab\ncdefghik:0.1-1.1 1.8:lmj:1.10-1.11",
+  ],
+  ["a row of a newline", "abcdefghij[\n]k", 8, "0:ij:2+0@8", "0.8:ij:0.10-0.10"],
+  [
+    "between short lines",
+    "[a]\nbcdefghij[k]\n[l]\n",
+    8,
+    "0:a:0+1 1:ijk:2+1@7 2:l:0+1",
+    "0.0:a:0.0-0.1 1.7:ijk:1.9-1.10 2.0:l:2.0-2.1",
+  ],
+];
+
+forEachKernel("parts of long lines", (t, kernel) => {
+  for (const [name, text, lineBytesMax, lines, chunks] of partTable) {
+    const given = { ...marked(text, lineBytesMax, undefined), cutsAround: true };
+    const ofLines = (encode(kernel, given, 300) as LineMatch[]).map(
+      ({ line, lineNumber, offsetAndLengths, lineStart }) =>
+        `${lineNumber}:${line}:${offsetAndLengths.map(([start, length]) => `${start}+${length}`).join(",")}` +
+        (lineStart === undefined ? "" : `@${lineStart.column}`),
+    );
+    t.equal(ofLines.join(" "), lines, name);
+    const place = ({ line, column }: StreamLocation) => `${line}.${column}`;
+    const ofChunks = (encode(kernel, { ...given, contextLines: 0 }, 300) as ChunkMatch[]).map(
+      ({ content, contentStart, ranges }) =>
+        `${place(contentStart)}:${content}:${ranges.map(({ start, end }) => `${place(start)}-${place(end)}`).join(",")}`,
+    );
+    t.equal(ofChunks.join(" "), chunks, name);
+  }
+});
+
 const chunkTable: readonly (readonly [string, string, number, number, string])[] = [
   // name, content with rows in brackets, context lines, longest line, first line number:content:ranges
   ["no context", "a\n[b]\nc\n", 0, 99, "1:b:1.0-1.1"],
@@ -430,13 +489,35 @@ const anyEncoding: fc.Arbitrary<Encoding> = fc
     return { text, from: before, to, rows, contextLines, lineBytesMax };
   });
 
+const room = fc.oneof(fc.nat(400), fc.constant(100_000));
+
 forEachKernel("matches equal the contract spelled out, in buffers of any size", (t, kernel) => {
-  const room = fc.oneof(fc.nat(400), fc.constant(100_000));
   holds(
     t,
     1500,
     fc.property(anyEncoding, room, (encoding, size) => {
       assert.deepEqual(encode(kernel, encoding, size + 1), naive(encoding));
+    }),
+  );
+});
+
+forEachKernel("parts of any lines", (t, kernel) => {
+  holds(
+    t,
+    1500,
+    fc.property(anyEncoding, room, (given, size) => {
+      const rows = given.rows.filter(([start, end]) => start < end);
+      const encoding = { ...given, rows, cutsAround: true, lineBytesMax: Math.max(8, given.lineBytesMax) };
+      const elements = encode(kernel, encoding, size + 1) as (LineMatch & ChunkMatch)[];
+      assert.deepEqual(elements, encode(portableKernel, encoding, size + 1), "the kernels agree");
+      for (const { line, offsetAndLengths, content, contentStart, ranges } of elements) {
+        for (const [start, length] of offsetAndLengths ?? []) assert.ok(start + length <= Array.from(line).length);
+        for (const { end } of ranges ?? []) {
+          const at = end.line - contentStart.line;
+          const before = at === 0 ? contentStart.column : 0;
+          assert.ok(end.column - before <= Array.from(content.split("\n")[at]).length, "ranges lie in their text");
+        }
+      }
     }),
   );
 });
@@ -490,6 +571,11 @@ forEachKernel("paths", (t, kernel) => {
 });
 
 forEachKernel("the inside of a JSON string", (t, kernel) => {
+  const separated = bytes("a\u2028b\u2029c\u2027\u202a");
+  const escaped = bytes(String.raw`a\u2028b\u2029c` + "\u2027\u202a");
+  const room = new Uint8Array(escaped.length);
+  t.equal(kernel.writeJson(separated, 0, separated.length, room, 0), escaped.length, "line separators are escaped");
+  t.same(room, escaped);
   const text = fc.array(fc.oneof(fc.nat(255), fc.constant(0x61), fc.constant(0x22)), { maxLength: 90 });
   const property = fc.property(text, fc.nat(9), fc.nat(9), (given, from, at) => {
     const whole = amidOthers(Uint8Array.from(given), 3);
