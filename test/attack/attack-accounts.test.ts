@@ -342,8 +342,9 @@ t.test("accounts under attack", async (t) => {
       readonly expiresAt: string;
       readonly createdAt: string;
     }[];
+    // No longer than the token that created them.
     for (const { expiresAt, createdAt } of tokens.slice(-3))
-      t.equal(Date.parse(expiresAt) - Date.parse(createdAt), 90 * 86_400_000);
+      t.ok(Date.parse(expiresAt) - Date.parse(createdAt) <= 90 * 86_400_000, `${createdAt} to ${expiresAt}`);
 
     await site.control("POST", "/.api/users/boss", { isSiteAdmin: true });
     const asBoss = {

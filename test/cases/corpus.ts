@@ -108,7 +108,7 @@ const odd: CaseRepository = {
     // git, too, looks for NUL in the first 8,000 bytes.
     { path: "nul-8000.bin", branches: main, content: `${"-\n".repeat(3999)}-\0early gem\n`, skipped: "binary" },
     { path: "nul-8001.dat", branches: main, content: `${"-\n".repeat(4000)}late\0gem\n` },
-    { path: "latin1.txt", branches: main, content: Buffer.from("caf\xe9 alpha\nna\xefve\n", "latin1") },
+    { path: "latin1.txt", branches: main, content: Buffer.from("caf\x81 alpha\nna\x81ve\n", "latin1") },
     { path: "link", branches: main, content: { symlink: "crlf.txt" }, skipped: "not-regular" },
     { path: Buffer.from("b\xffd.txt", "latin1"), branches: main, content: "odd name\n" },
     // The first two letters of the last line fold to k and s from outside ASCII.

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Test } from "tap";
 import { SseDecoder } from "../../src/cli/sse-decoder.js";
-import type { StreamMatch } from "../../src/model/stream-events.js";
+import { nothingFoundTitle, type StreamMatch } from "../../src/model/stream-events.js";
 import { dataDirectory, testDaemon, type DaemonProcess } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { until } from "../support/waiting.js";
@@ -60,7 +60,9 @@ export async function askHistory({ daemon, nameOf }: HistorySite, query: string)
     if (name === "error") found.push(`error: ${(value as { message: string }).message}`);
     if (name === "alert") {
       const { title, description } = value as { title: string; description?: string };
-      found.push(`alert: ${title}${description === undefined ? "" : `: ${description}`}`);
+      // What is offered for a query that finds nothing is tested in cases.test.ts.
+      if (title !== nothingFoundTitle)
+        found.push(`alert: ${title}${description === undefined ? "" : `: ${description}`}`);
     }
   }
   return found;

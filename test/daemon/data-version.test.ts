@@ -1,7 +1,7 @@
 /**
  * The format of the data directory: `frozen/data-2.tar.gz` is one that a program of version 2 wrote, and every program
  * of that version reads it as it is; `frozen/data-1.tar.gz` is of version 1, which a start upgrades. Both have the
- * repository `frozen/code`, whose remote is gone, with two branches, a tombstone and a binary file, and the user `ann`.
+ * repository `frozen/code`, whose remote is gone, with two branches and a binary file, and the user `ann`.
  * Other versions are refused, and nothing is changed.
  */
 import { execFileSync } from "node:child_process";
@@ -110,8 +110,9 @@ for (const [what, prepare] of olderStates) {
       err: /has data of an earlier version, which the daemon upgrades to 2 at startup: start it first/,
     });
     const daemon = await testDaemon(t, [], data);
+    // Its shards are of an earlier format.
+    await until("they are built again", async () => (await daemon.search("needle")).skipped.length === 0);
     await requireAnswers(t, daemon);
-    t.equal(await daemon.metric("trawl_sync_read_blobs_total"), 0, "nothing is indexed again");
     t.equal(daemon.log.filter(({ msg }) => String(msg).startsWith("the data directory was upgraded")).length, 1);
     t.equal(await daemon.stop(), 0);
     t.equal(readFileSync(join(data, "version"), "utf8"), "2\n");

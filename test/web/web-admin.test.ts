@@ -15,6 +15,7 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
   fixture.commit({ branch: "main", files: { "a.ts": "export const needle = 1;\n" } });
   const site = await WebSite.start(t, {
     auth: { public: true },
+    git: { networks: ["127.0.0.0/8"] },
     notifications: { origins: ["http://127.0.0.1:9"] },
   });
   await site.daemon.add("example.org/code", fixture.path);
@@ -212,7 +213,7 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
       await becomes(
         t,
         () => page.getByLabel("Query", { exact: true }).inputValue(),
-        `${query} patterntype:standard`,
+        `(needle or ("${hostile.replaceAll('"', '\\"')}" type:file)) patterntype:standard`,
         "the query is filled in",
       );
       await page.getByRole("button", { name: "Start" }).click();
@@ -227,7 +228,7 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
       await page.getByLabel("Query", { exact: true }).fill("r:[");
       await page.getByRole("button", { name: "Start" }).click();
       await page.getByRole("alert").waitFor();
-      await page.getByRole("button", { name: "Delete needle" }).click();
+      await page.getByRole("button", { name: "Delete (needle" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
       await page.getByText("There are no search jobs yet.").waitFor();
       t.equal(await page.evaluate("window.broken"), undefined);

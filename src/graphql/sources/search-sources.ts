@@ -20,6 +20,8 @@ export interface SearchArguments {
   readonly receipt: ReceiptMode;
   readonly duplicates?: boolean;
   readonly explain?: boolean;
+  /** Whether an alert offers something near if nothing is found; the default. */
+  readonly near?: boolean;
 }
 
 /** A search that runs once, when a field of its results is first requested. */
@@ -39,7 +41,7 @@ export class SearchSource {
   async #run(context: RequestContext): Promise<SearchResultsSource> {
     if (context.isCancelled)
       throw new TrawlError("cancelled", "the search was not started, because its client has disconnected");
-    const { query, version, patternType, receipt, duplicates = false, explain = false } = this.#arguments;
+    const { query, version, patternType, receipt, duplicates = false, explain = false, near = true } = this.#arguments;
     const { searcher } = context.services;
     const refusal = searcher.admit(context.client);
     if (refusal !== undefined) throw new TrawlError("overloaded", refusal.message);
@@ -59,6 +61,7 @@ export class SearchSource {
       receipt,
       duplicates,
       explain,
+      near,
       viewer: context.viewer,
       client: context.client,
     };

@@ -54,9 +54,8 @@ export async function searchSymbols(
 
 /** The results of a query with regexps. Throws `bad-request` if it is refused. */
 export async function runSearch(query: string, context: RequestContext): Promise<SearchResultsSource> {
-  const results = await new SearchSource({ query, version: "V3", patternType: "regexp", receipt: "none" }).results(
-    context,
-  );
+  const given = { query, version: "V3", patternType: "regexp", receipt: "none", near: false } as const;
+  const results = await new SearchSource(given).results(context);
   if (results.results.length === 0 && results.alert !== null && results.skipped.length === 0)
     throw new TrawlError("bad-request", results.alert.description ?? results.alert.title);
   return results;

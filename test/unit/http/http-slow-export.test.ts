@@ -37,6 +37,7 @@ function serve(t: Test): Site {
   const jobs = {
     get: () => ({ id: 1, startedAt: 1, resultBytes: fileBytes, logBytes: 0 }),
     files: () => ({ results: file, log: file }),
+    requireReadable: () => Promise.resolve(),
   } as unknown as ExportServices["jobs"];
   const [[pattern, form, example]] = exportPaths;
   const handler = exportHandler({ jobs, log: silentLog(), stallMs }, form, example);
