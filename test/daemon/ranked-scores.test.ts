@@ -103,7 +103,6 @@ t.test("scores", { timeout: 900_000 }, async (t) => {
     t.equal(lines.length, 8);
     t.match(await explain("flush"), [`ranked: 8 documents`, ...lines, ""].join("\n"));
     t.match(await explain("flush count:all"), /^not ranked: /m);
-    t.match(await explain("type:symbol flush"), /^not ranked: /m);
     t.match(await explain("nothingLikeThis"), /^ranked: 0 documents$/m);
   });
 });

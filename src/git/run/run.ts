@@ -270,7 +270,7 @@ function start(name: string, { args, environment, directory }: GitCommand, limit
   }
 }
 
-/** The first argument that is not a global option: `--git-dir=…` precedes the subcommand. */
+/** The first argument that is not a global option: `--git-dir=…` and `-c NAME=VALUE` precede the subcommand. */
 function subcommand(args: readonly string[]): string {
-  return args.find((argument) => !argument.startsWith("-")) ?? "";
+  return args.find((argument, i) => !argument.startsWith("-") && args[i - 1] !== "-c") ?? "";
 }

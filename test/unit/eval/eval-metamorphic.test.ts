@@ -191,11 +191,12 @@ relation(
   "with regard to case no more is found",
   fc.record({ a: positive }),
   (documents, { a }) => {
+    // A class that excludes a letter excludes more without regard to case.
+    if (a.includes("[^")) return;
     const all = found(documents, a);
     for (const path of found(documents, `case:yes ${a}`)) assert(all.has(path), `${path} is found with case:yes only`);
   },
-  // A class that excludes a letter excludes more without regard to case.
-  ({ a }) => inStandard(a.includes("[^") ? "(" : a, `case:yes ${a}`),
+  ({ a }) => inStandard(a, `case:yes ${a}`),
 );
 
 relation(
