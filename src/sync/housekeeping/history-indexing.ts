@@ -177,8 +177,11 @@ export class HistoryIndexing {
     try {
       await catalog.commit(() => {
         const repository = catalog.repository(before.id);
-        // It was removed, or something else is to be indexed now: what was built is dropped.
-        if (repository === undefined || this.#policy.limits(repository) !== this.#policy.limits(before)) return {};
+        // It was removed, something else is to be indexed now, or its mirror has got more history meanwhile: what was built
+        // is dropped.
+        const hasChanged = repository !== undefined && (repository.cut ?? "") !== (before.cut ?? "");
+        if (repository === undefined || hasChanged || this.#policy.limits(repository) !== this.#policy.limits(before))
+          return {};
         return this.#policy.change(repository, planned, result);
       });
     } finally {
