@@ -13,7 +13,7 @@ export function renderReport(run: RunReport): string {
   const blocks = [
     `# Run of ${run.date.slice(0, 10)}`,
     `\`${run.command}\``,
-    "Made from [run.json](run.json), which holds every measured value. Compare ratios within one run; times of different machines do not compare.",
+    "Made from [run.json](run.json), which holds every measured value; `bin/trawl-bench report` writes it and the plots again. Compare ratios within one run; times of different machines do not compare.",
     interruptionText(run),
     ...environmentBlocks(run),
     "## Figures",
@@ -57,7 +57,7 @@ function suiteBlocks({ suite, title, seconds, notes, samples, tables, plots }: S
     `Suite \`${suite}\`, ${durationText(seconds)}${valueCount === 0 ? "" : `, ${grouped(valueCount)} values`}.`,
     notes.map((note) => `- ${note.replaceAll("\n", "\n  ")}`).join("\n"),
     ...tables.flatMap(tableBlocks),
-    ...plots.map((plot) => `![${plot.title.replaceAll(/[[\]]/g, "")}](${plot.name}.svg)`),
+    plots.length === 0 ? "" : `Plots: ${plots.map(({ name, title }) => `\`${name}.svg\` (${title})`).join(", ")}.`,
   ];
 }
 

@@ -78,15 +78,11 @@ export function machineSlug({ processor, cores }: Environment["machine"]): strin
   return [...(words.length === 0 ? ["machine"] : words), `${cores}core`].join("-");
 }
 
-/** With each series of numbers on one line, and no more digits than were measured. */
+/** On one line, and with no more digits than were measured. */
 function jsonText(run: RunFile): string {
   const rounded = (_: string, value: unknown): unknown =>
     typeof value === "number" && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value;
-  const text = JSON.stringify(run, rounded, 1);
-  const series = /\[\s+(?:(?:-?[\d.]+(?:e[+-]?\d+)?|null),?\s+)+\]/g;
-  const points = /\{\s+"x": [^{}]*\}/g;
-  const onOneLine = (match: string): string => match.replace(/\s+/g, " ");
-  return `${text.replace(series, onOneLine).replace(points, onOneLine)}\n`;
+  return `${JSON.stringify(run, rounded)}\n`;
 }
 
 /** Replaces each of these strings everywhere in a run: folders of this machine stay out of what is written. */
