@@ -1,8 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { addCorpusCommand } from "./corpus/command.js";
 import { addLoadCommand } from "./load/command.js";
-import { addCompareCommand } from "./run/compare-command.js";
-import { addReportCommand, addRunCommands, exitCodes } from "./run/run-commands.js";
+import { addCompareCommand, addReportCommand, addRunCommands, exitCodes } from "./run/run-commands.js";
 import { changesSuite } from "./suites/changes.js";
 import { graphqlSuite } from "./suites/graphql.js";
 import { historySuite } from "./suites/history.js";
@@ -11,7 +10,6 @@ import { jobsSuite } from "./suites/jobs.js";
 import { loadScaleSuite } from "./suites/load-scale.js";
 import { manySuite } from "./suites/many.js";
 import { mcpSuite } from "./suites/mcp.js";
-import { microSuite } from "./suites/micro.js";
 import { oneClientSuite } from "./suites/one-client.js";
 import { patternsSuite } from "./suites/patterns.js";
 import { peersSuite } from "./suites/peers.js";
@@ -39,7 +37,6 @@ const suites: readonly Suite[] = [
   jobsSuite,
   changesSuite,
   webSuite,
-  microSuite,
   sizeScaleSuite,
   rankingSuite,
 ];

@@ -1,7 +1,9 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { FastImport, type FileChange, firstCommitSeconds } from "./fast-import.js";
 import {
+  FastImport,
+  type FileChange,
+  firstCommitSeconds,
   initBare,
   type Manifest,
   type ManifestRepository,

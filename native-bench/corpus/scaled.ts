@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { assert } from "../../src/base/assert.js";
 import { run } from "../system/processes.js";
 import { hashFraction } from "../system/random.js";
-import { FastImport, firstCommitSeconds, type FileChange } from "./fast-import.js";
-import type { Corpus } from "./corpus.js";
 import {
+  FastImport,
+  firstCommitSeconds,
+  type FileChange,
   borrowObjects,
   readHead,
   initBare,
@@ -15,6 +16,7 @@ import {
   type Source,
   type TreeFile,
 } from "./repositories.js";
+import type { Corpus } from "./corpus.js";
 
 /** On one line of every size, and nowhere else. Each of its trigrams is in most of the source's files. */
 export const scaledMarker = "kmalloc_return_struct_error";

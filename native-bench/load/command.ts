@@ -1,9 +1,16 @@
 import { writeFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { type BoundName, clientKinds, loadBounds, type LoadOptions, type Pace, parseMix } from "./options.js";
+import {
+  type BoundName,
+  clientKinds,
+  loadBounds,
+  type LoadOptions,
+  type Pace,
+  parseMix,
+  type LoadResult,
+} from "./options.js";
 import { generatorNotes, LiveView, loadPlots, loadTables } from "./present.js";
-import { readQueriesFile } from "./queries-file.js";
-import type { LoadResult } from "./result.js";
+import { readQueriesFile } from "./request.js";
 import { runLoad } from "./run-load.js";
 import { terminalTable } from "../report/numbers.js";
 import { renderPlot } from "../report/plot.js";

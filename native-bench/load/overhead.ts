@@ -1,11 +1,10 @@
 import type { ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { TrawlError } from "../../src/base/errors.js";
 import type { Results } from "../report/results.js";
 import { firstLine, start } from "../system/processes.js";
 import type { Pace } from "./options.js";
-import type { ClassResult, LoadResult } from "./result.js";
-import { runLoad } from "./run-load.js";
+import { streamRequest } from "./request.js";
+import { type ClientsResult, requireWhole, runClients } from "./run-load.js";
 
 const ratePerSecond = 500;
 const streamBytes = 150_000_000;
@@ -29,7 +28,7 @@ export async function measureOverhead(seconds: number, results: Results): Promis
     const small = await load(url, full, "x", seconds);
     const paced = await load(url, { kind: "open", ratePerSecond, inFlightMax: 1000 }, "x", seconds);
     const bulk = await load(url, { kind: "closed", concurrency: 1 }, `bytes:${streamBytes}`, seconds);
-    const cpuMicroseconds = small.result.generator.cpuShare * small.result.seconds * 1e6;
+    const cpuMicroseconds = small.generator.cpuShare * small.seconds * 1e6;
     const task = "the generator itself, against a server that does nothing";
     results.list("The generator itself");
     results.more(task, "small streams, 32 clients", "/s", small.of.goodPerSecond);
@@ -42,23 +41,8 @@ export async function measureOverhead(seconds: number, results: Results): Promis
   }
 }
 
-async function load(
-  url: string,
-  pace: Pace,
-  query: string,
-  durationSeconds: number,
-): Promise<{ readonly result: LoadResult; readonly of: ClassResult }> {
-  const request = { kind: "stream", query, patternType: "", version: "", display: undefined } as const;
-  const result = await runLoad({
-    url,
-    pace,
-    connections: 64,
-    classes: [{ name: "null", weight: 1, reader: { kind: "steady" }, requests: [request] }],
-    limits: { durationSeconds, requestsMax: 10_000_000, timeoutSeconds: 60, drainSeconds: 10 },
-  });
-  const [of] = result.classes;
-  const failure = of?.failures[0];
-  if (of === undefined || failure !== undefined)
-    throw new TrawlError("internal", `the null server failed: ${failure?.example ?? "there is no result"}`);
-  return { result, of };
+async function load(url: string, pace: Pace, query: string, durationSeconds: number): Promise<ClientsResult> {
+  const result = await runClients(url, pace, [streamRequest(query, "")], { durationSeconds, drainSeconds: 10 });
+  requireWhole(result, "the null server");
+  return result;
 }

@@ -1,6 +1,5 @@
 import { failureTable } from "./answer-check.js";
-import type { Distribution } from "./class-recorder.js";
-import type { ClassResult, LoadResult, SecondRow } from "./result.js";
+import type { ClassResult, Distribution, LoadResult, SecondRow } from "./options.js";
 import { durationText, grouped, short } from "../report/numbers.js";
 import type { Plot, Series, Table } from "../report/run-report.js";
 import { axis, type Cell, line, table } from "../report/views.js";

@@ -1,5 +1,4 @@
-import { compileProgram } from "../system/folders.js";
-import { ended, start } from "../system/processes.js";
+import { compileProgram, ended, start } from "../system/processes.js";
 import { TrawlError } from "../../src/base/errors.js";
 
 /** A request that is sent, also repeatedly. */

@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { checkoutFolder } from "../system/folders.js";
-import { firstLine, start } from "../system/processes.js";
+import { checkoutFolder, firstLine, start } from "../system/processes.js";
 
 /**
  * The servers beside our daemon: the reference implementation as in its own documentation, the same with cached

@@ -1,9 +1,11 @@
-import { Agent, type IncomingMessage, request } from "node:http";
+import { Agent } from "node:http";
 import { monotonicMs, sleep } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
-import { SseDecoder } from "../../src/cli/sse-decoder.js";
+import { readStream } from "./tools.js";
 import type { MatchChange } from "../../src/model/match-change.js";
 import type { Progress, StreamMatch } from "../../src/model/stream-events.js";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
 
 /** Time between two looks whether something is found yet: a look takes a millisecond of the daemon. */
 const pollMs = 4;
@@ -79,19 +81,69 @@ export class SearchClient {
 
   async #read(params: Readonly<Record<string, string>>, take: (event: string, data: unknown) => void): Promise<void> {
     const url = `${this.#url}/.api/search/stream?${new URLSearchParams({ v: "V3", ...params }).toString()}`;
-    const response = await new Promise<IncomingMessage>((resolve, reject) =>
-      request(url, { agent: this.#agent }, resolve).on("error", reject).end(),
+    await readStream({ url, body: undefined, agent: this.#agent }, params["q"] ?? "", (event, data) =>
+      take(event, JSON.parse(data)),
     );
-    const decoder = new SseDecoder();
-    let isDone = response.statusCode !== 200;
-    for await (const bytes of response as AsyncIterable<Buffer>) {
-      if (response.statusCode !== 200) throw new TrawlError("internal", `${url}: ${bytes.toString()}`);
-      for (const { name, data } of decoder.push(bytes)) {
-        if (name === "error" || name === "alert") throw new TrawlError("internal", `${params["q"]}: ${data}`);
-        take(name, JSON.parse(data));
-        isDone = name === "done";
-      }
+  }
+}
+
+/** How often a job is looked at: a look takes less than a millisecond of the daemon. */
+const jobPollMs = 5;
+
+/** A job that is slower than this is not waited for. */
+const jobMsMax = 600_000;
+
+interface Job {
+  readonly name: string;
+  readonly state: string;
+  readonly resultsUrl?: string;
+}
+
+/** The search jobs of a user of our daemon. */
+export class SearchJobClient {
+  readonly #url: string;
+  readonly #headers: Readonly<Record<string, string>>;
+
+  constructor(url: string, token: string) {
+    this.#url = url;
+    this.#headers = { "Content-Type": "application/json", Authorization: `token ${token}` };
+  }
+
+  /** Milliseconds from the request for a job until its results are on disk. The job is deleted. */
+  async measure(query: string): Promise<number> {
+    const { ms, name } = await this.#complete(query);
+    await this.#call("DeleteSearchJob", { name });
+    return ms;
+  }
+
+  /** Calls `add` for each match object of a job. */
+  async read(query: string, add: (match: StreamMatch) => void): Promise<void> {
+    const { name, resultsUrl = "" } = await this.#complete(query);
+    const { body } = await fetch(resultsUrl, { headers: this.#headers });
+    if (body === null) throw new TrawlError("internal", `${resultsUrl} has no body`);
+    for await (const line of createInterface({ input: Readable.fromWeb(body) })) add(JSON.parse(line) as StreamMatch);
+    await this.#call("DeleteSearchJob", { name });
+  }
+
+  async #complete(query: string): Promise<Job & { readonly ms: number }> {
+    const startedMs = monotonicMs();
+    let job = await this.#call("CreateSearchJob", { parent: "users/-", searchJob: { query } });
+    while (job.state !== "STATE_COMPLETED") {
+      if (job.state === "STATE_FAILED" || monotonicMs() - startedMs > jobMsMax)
+        throw new TrawlError("internal", `the job ${query} is ${job.state}`);
+      await sleep(jobPollMs);
+      job = await this.#call("GetSearchJob", { name: job.name });
     }
-    if (!isDone) throw new TrawlError("cancelled", `${params["q"]}: the answer ended early`);
+    return { ...job, ms: monotonicMs() - startedMs };
+  }
+
+  async #call(method: string, message: object): Promise<Job> {
+    const response = await fetch(`${this.#url}/api/searchjobs.v1.Service/${method}`, {
+      method: "POST",
+      headers: this.#headers,
+      body: JSON.stringify(message),
+    });
+    if (response.ok) return (await response.json()) as Job;
+    throw new TrawlError("internal", `${method}: ${response.status} ${await response.text()}`);
   }
 }

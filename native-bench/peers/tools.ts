@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { accessSync, constants, createReadStream } from "node:fs";
-import { type IncomingMessage, request } from "node:http";
+import { type Agent, type IncomingMessage, request } from "node:http";
 import { delimiter, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { type Answer, ResultSet } from "./peer.js";
 import { ended, run, start } from "../system/processes.js";
+import { SseDecoder } from "../../src/cli/sse-decoder.js";
 import { TrawlError } from "../../src/base/errors.js";
 
 const timeoutMs = 600_000;
@@ -127,6 +128,8 @@ export async function fingerprint(program: string): Promise<string> {
 export interface HttpSearch {
   readonly url: string;
   readonly body: string | undefined;
+  /** Keeps a connection open; without it each search opens one. */
+  readonly agent?: Agent;
 }
 
 const curl = ["-q", "-sf", "-o", "/dev/null", "--max-time", "300", "-w", "%{time_total}"];
@@ -138,13 +141,37 @@ export async function curlMs({ url, body }: HttpSearch): Promise<number> {
 }
 
 /** The bytes of a good answer as they arrive. */
-export async function openAnswer({ url, body }: HttpSearch): Promise<AsyncIterable<Buffer>> {
+export async function openAnswer({ url, body, agent }: HttpSearch): Promise<AsyncIterable<Buffer>> {
   const headers = body === undefined ? {} : { "content-type": "application/json" };
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const sent = request(url, { agent: false, method: body === undefined ? "GET" : "POST", headers }, resolve);
+    const sent = request(url, { agent: agent ?? false, method: body === undefined ? "GET" : "POST", headers }, resolve);
     sent.on("error", reject).end(body);
   });
   if (response.statusCode === 200) return response;
   response.destroy();
   throw new TrawlError("overloaded", `${url} answered ${response.statusCode}`);
+}
+
+/**
+ * Calls `take` with the events of a search stream of our daemon and returns the size of the answer. Throws for an alert, an
+ * error, and an answer that ends early; `query` is for the message.
+ */
+export async function readStream(
+  search: HttpSearch,
+  query: string,
+  take: (event: string, data: string) => void,
+): Promise<number> {
+  const decoder = new SseDecoder();
+  let byteCount = 0;
+  let isDone = false;
+  for await (const bytes of await openAnswer(search)) {
+    byteCount += bytes.length;
+    for (const { name, data } of decoder.push(bytes)) {
+      if (name === "alert" || name === "error") throw new TrawlError("bad-request", `${query}: ${data}`);
+      take(name, data);
+      isDone ||= name === "done";
+    }
+  }
+  if (!isDone) throw new TrawlError("cancelled", `${query}: the answer ended early`);
+  return byteCount;
 }

@@ -5,13 +5,12 @@ import { fileURLToPath } from "node:url";
 import { SymbolSet } from "./ctags.js";
 import { type Answer, type Peer, type RankedFile, ResultSet } from "./peer.js";
 import { streamParams } from "./queries.js";
-import { curlMs, openAnswer } from "./tools.js";
+import { curlMs, openAnswer, readStream } from "./tools.js";
 import { ended, start } from "../system/processes.js";
 import { monotonicMs, sleep } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
 import { escapeRegexp } from "../../src/base/escape-regexp.js";
 import { callDaemon } from "../../src/cli/control-client.js";
-import { SseDecoder } from "../../src/cli/sse-decoder.js";
 import type { Progress, StreamMatch } from "../../src/model/stream-events.js";
 import type { RepositoryStatus } from "../../src/model/repository-status.js";
 
@@ -110,16 +109,11 @@ export class Trawl {
   /** The files of an interactive search in one repository, in their order, each with the lines that match. */
   async rankedFiles(repository: string, query: string): Promise<readonly RankedFile[]> {
     const files: RankedFile[] = [];
-    const decoder = new SseDecoder();
     const params = new URLSearchParams({ q: `repo:^${repository}$ ${query}`, t: "keyword" });
-    for await (const bytes of await this.#open(params)) {
-      for (const event of decoder.push(bytes)) {
-        if (event.name !== "matches") continue;
-        for (const { path, lineMatches } of JSON.parse(event.data) as StreamMatch[])
-          if (path !== undefined)
-            files.push({ path, lines: new Set((lineMatches ?? []).map(({ lineNumber }) => lineNumber + 1)) });
-      }
-    }
+    const add = ({ path, lineMatches = [] }: StreamMatch): void => {
+      if (path !== undefined) files.push({ path, lines: new Set(lineMatches.map(({ lineNumber }) => lineNumber + 1)) });
+    };
+    await this.#readMatches(params, add, false);
     return files;
   }
 
@@ -164,22 +158,12 @@ export class Trawl {
   }
 
   /** Calls `add` for each match of an answer, and returns the size of the answer. */
-  async #readMatches(params: URLSearchParams, add: (match: StreamMatch) => void): Promise<number> {
-    let byteCount = 0;
-    const decoder = new SseDecoder();
-    let isDone = false;
-    for await (const bytes of await this.#open(params)) {
-      byteCount += bytes.length;
-      for (const event of decoder.push(bytes)) {
-        if (event.name === "matches") for (const match of JSON.parse(event.data) as readonly StreamMatch[]) add(match);
-        if (event.name === "progress") requireWhole(event.data);
-        if (event.name === "alert" || event.name === "error")
-          throw new TrawlError("bad-request", `${params.get("q")}: ${event.data}`);
-        isDone ||= event.name === "done";
-      }
-    }
-    if (!isDone) throw new TrawlError("cancelled", `${params.get("q")}: the answer ended early`);
-    return byteCount;
+  #readMatches(params: URLSearchParams, add: (match: StreamMatch) => void, isWhole = true): Promise<number> {
+    const search = { url: this.#searchUrl(params), body: undefined };
+    return readStream(search, params.get("q") ?? "", (event, data) => {
+      if (event === "matches") for (const match of JSON.parse(data) as readonly StreamMatch[]) add(match);
+      if (event === "progress" && isWhole) requireWhole(data);
+    });
   }
 
   /** Milliseconds from the request to the first bytes of the first `matches` event; undefined when none came. */
@@ -187,7 +171,7 @@ export class Trawl {
     const startedMs = monotonicMs();
     let foundMs: number | undefined;
     let tail = "";
-    for await (const bytes of await this.#open(params)) {
+    for await (const bytes of await openAnswer({ url: this.#searchUrl(params), body: undefined })) {
       if (foundMs !== undefined) continue;
       const text = tail + bytes.toString("latin1");
       if (text.includes("event: matches")) foundMs = monotonicMs() - startedMs;
@@ -216,10 +200,6 @@ export class Trawl {
 
   #searchUrl(params: URLSearchParams): string {
     return `${this.url}/.api/search/stream?${params.toString()}`;
-  }
-
-  #open(params: URLSearchParams): Promise<AsyncIterable<Buffer>> {
-    return openAnswer({ url: this.#searchUrl(params), body: undefined });
   }
 }
 

@@ -28,7 +28,7 @@ export interface Environment {
   readonly versions: Readonly<Record<string, string>>;
 }
 
-/** What one suite (`peers`, `micro`, …) measured. */
+/** What one suite (`peers`, `index`, …) measured. */
 export interface SuiteReport {
   readonly suite: string;
   readonly title: string;

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { monotonicMs, sleep } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
 import { escapeRegexp } from "../../src/base/escape-regexp.js";
@@ -11,9 +11,7 @@ import { grouped, short } from "../report/numbers.js";
 import type { Results } from "../report/results.js";
 import { curvePlot } from "../report/views.js";
 import { alternate, diskBytes, watchMemory } from "../system/measure.js";
-import { timeCommand } from "../system/processes.js";
-import { measureDistinctLines } from "./distinct-lines.js";
-import { chooseWords, git, openHistory, type History, type HistoryWords } from "./history-corpus.js";
+import { ended, run, start, timeCommand } from "../system/processes.js";
 import { longSearches, startDaemon, type Suite, type SuiteContext } from "./suite.js";
 
 /** Searches of commits and diffs beside `git log`, the index of history, and blame. */
@@ -287,4 +285,144 @@ function addTargets(results: Results): void {
   const blame = results.ratio("blame", ours, "git blame");
   results.atMost("blame, beside git blame", "x", blame, { must: 1.2, aim: 1 }, ms("blame"));
   results.atMost("blame again", "ms", medianOf("blame again"), { must: 10, aim: 3 }, short(medianOf("blame again")));
+}
+
+/** A repository with a long history. */
+interface History {
+  readonly name: string;
+  readonly path: string;
+  /** Oids, the newest first. */
+  readonly commits: readonly string[];
+  readonly note: string;
+}
+
+/** What is searched for in a history. */
+interface HistoryWords {
+  /** In about one of a hundred changes. */
+  readonly changed: string;
+  /** The same as an extended regular expression, of which part is a literal. */
+  readonly regexp: string;
+  /** In about one of a hundred messages. */
+  readonly message: string;
+  /** The most frequent author's address. */
+  readonly author: string;
+  /** The files that have about 2,000 lines. */
+  readonly files: readonly string[];
+}
+
+/** The repository that `BENCH_HISTORY` names, bare or not, else the corpus of generated commits. */
+async function openHistory(context: SuiteContext): Promise<History> {
+  const given = process.env["BENCH_HISTORY"] || undefined;
+  const { name, path, note } =
+    given === undefined
+      ? await openCorpus("commits", context)
+      : { name: basename(resolve(given), ".git"), path: resolve(given), note: "" };
+  return { name, path, commits: (await git(path, "rev-list", "HEAD")).trim().split("\n"), note };
+}
+
+function git(path: string, ...args: readonly string[]): Promise<string> {
+  return run("git", ["-C", path, ...args], "");
+}
+
+/** Words are chosen from the newest changes and messages, which are similar to the older ones. */
+const sampledCommits = 2000;
+const shareWanted = 0.01;
+const lineCountWanted = 2000;
+
+async function chooseWords({ path }: History): Promise<HistoryWords> {
+  const newest = ["log", "-n", String(sampledCommits), "--no-renames", "--no-textconv", "--no-ext-diff"];
+  const changes = await git(path, ...newest, "-p", "-U0", "--format=%x00");
+  const messages = await git(path, ...newest, "--no-merges", "--format=%x00%B");
+  const authors = await git(path, ...newest, "--format=%ae");
+  const changed = chooseWord(changes.replace(/^(?![-+][^-+]|\0).*$/gm, ""));
+  const counts = await git(path, "grep", "-I", "-c", "", "HEAD", "--");
+  const files = counts.split("\n").flatMap((line) => {
+    const end = line.lastIndexOf(":");
+    return end < 0
+      ? []
+      : [{ file: line.slice("HEAD:".length, end), distance: Math.abs(Number(line.slice(end + 1)) - lineCountWanted) }];
+  });
+  return {
+    changed,
+    regexp: `${changed}[a-z]*`,
+    message: chooseWord(messages),
+    author: mostFrequent(authors.split("\n")),
+    files: files
+      .sort((a, b) => a.distance - b.distance)
+      .slice(0, 3)
+      .map(({ file }) => file),
+  };
+}
+
+/**
+ * The word whose share of the texts, which begin with a zero byte, is nearest to what is wanted. It is also found within
+ * longer words, so those that begin with it are counted as well.
+ */
+function chooseWord(texts: string): string {
+  const counts = new Map<string, number>();
+  const all = texts.split("\0").slice(1);
+  for (const text of all) {
+    const parts = (text.match(/\b[a-z_]{6,20}/g) ?? []).flatMap((word) =>
+      Array.from({ length: word.length - 5 }, (_, i) => word.slice(0, 6 + i)),
+    );
+    for (const part of new Set(parts)) counts.set(part, (counts.get(part) ?? 0) + 1);
+  }
+  const words = new Set(texts.match(/\b[a-z_]{6,20}\b/g) ?? []);
+  const distance = (count: number): number => Math.abs(Math.log(count / all.length / shareWanted));
+  const [[word = "commit"] = []] = [...counts]
+    .filter(([part]) => words.has(part))
+    .sort(([a, m], [b, n]) => distance(m) - distance(n) || (a < b ? -1 : 1));
+  return word;
+}
+
+function mostFrequent(values: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  const [[value = ""] = []] = [...counts].sort(([, m], [, n]) => n - m);
+  return value;
+}
+
+const newline = 10;
+const timeoutMs = 3_600_000;
+
+/** Bytes of all changed lines of a history, without their signs, and of the distinct ones. */
+async function measureDistinctLines(path: string): Promise<{ readonly bytes: number; readonly distinctBytes: number }> {
+  const args = ["-C", path, "log", "-p", "-U0", "--no-renames", "--no-textconv", "--no-ext-diff", "--format="];
+  const child = start("git", args, { stdio: ["ignore", "pipe", "ignore"] });
+  const code = ended(child, timeoutMs);
+  const known = new Set<number>();
+  let [bytes, distinctBytes] = [0, 0];
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const part of child.stdout as AsyncIterable<Buffer>) {
+    const data = rest.length === 0 ? part : Buffer.concat([rest, part]);
+    let from = 0;
+    for (let end = data.indexOf(newline); end >= 0; end = data.indexOf(newline, from)) {
+      if (isChanged(data, from)) {
+        bytes += end - from;
+        const count = known.size;
+        known.add(hashLine(data, from + 1, end));
+        if (known.size > count) distinctBytes += end - from;
+      }
+      from = end + 1;
+    }
+    rest = data.subarray(from);
+  }
+  await code;
+  return { bytes, distinctBytes };
+}
+
+/** A line of a change, rather than a name of its file. */
+function isChanged(data: Buffer, from: number): boolean {
+  const sign = data[from];
+  return (sign === 43 || sign === 45) && !(data[from + 1] === sign && data[from + 2] === sign && data[from + 3] === 32);
+}
+
+/** 53 bits: among ten million lines, a collision is unlikely. */
+function hashLine(data: Buffer, from: number, to: number): number {
+  let [a, b] = [-2128831035, 5381];
+  for (let at = from; at < to; at++) {
+    a = Math.imul(a ^ (data[at] ?? 0), 16777619);
+    b = Math.imul(b, 33) ^ (data[at] ?? 0);
+  }
+  return (a >>> 0) * 2 ** 21 + ((b ^ (b >>> 11)) & 0x1fffff);
 }

@@ -6,7 +6,7 @@ import { repositoryMarker } from "../corpus/many.js";
 import { cloneBare } from "../corpus/repositories.js";
 import { ResultSet } from "../peers/peer.js";
 import { literal, trawlQuery } from "../peers/queries.js";
-import { SearchJobClient } from "../peers/search-jobs.js";
+import { SearchJobClient } from "../peers/search-client.js";
 import { grouped } from "../report/numbers.js";
 import type { Results } from "../report/results.js";
 import { alternateWarm } from "../system/measure.js";

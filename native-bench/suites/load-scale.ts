@@ -4,12 +4,18 @@ import { monotonicMs, sleep } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
 import { openMainCorpus } from "../corpus/corpus.js";
 import { cloneBare } from "../corpus/repositories.js";
-import { usualSlow, type LoadLimits, type Pace, type Reader } from "../load/options.js";
+import {
+  usualSlow,
+  type LoadLimits,
+  type Pace,
+  type Reader,
+  type ClassResult,
+  type LoadResult,
+} from "../load/options.js";
 import { measureOverhead } from "../load/overhead.js";
 import { unfairness } from "../load/present.js";
-import { exhaustive, type LoadRequest, type StreamRequest } from "../load/request.js";
-import type { ClassResult, LoadResult } from "../load/result.js";
-import { runLoad } from "../load/run-load.js";
+import { exhaustive, type LoadRequest, type StreamRequest, streamRequest } from "../load/request.js";
+import { type ClientsResult, runClients } from "../load/run-load.js";
 import { queries, quickQueries } from "../peers/queries.js";
 import type { Trawl } from "../peers/trawl.js";
 import { grouped, short } from "../report/numbers.js";
@@ -17,7 +23,7 @@ import type { Results } from "../report/results.js";
 import type { Series } from "../report/run-report.js";
 import { axis, curvePlot, line, memoryPlot } from "../report/views.js";
 import { readMemory, watchMemory } from "../system/measure.js";
-import { interactiveQueries, trawlRequests } from "./peer-servers.js";
+import { interactiveQueries, trawlRequests } from "./peers.js";
 import { startDaemon, type Suite, type SuiteContext } from "./suite.js";
 
 /** Many clients at a time: how latency, memory and fairness depend on their number. */
@@ -65,7 +71,6 @@ async function measure(context: SuiteContext, results: Results): Promise<void> {
 
 const leavingPerSecond = 100;
 const steady: Reader = { kind: "steady" };
-const limits: LoadLimits = { durationSeconds: 60, requestsMax: 10_000_000, timeoutSeconds: 120, drainSeconds: 30 };
 const interactiveText = "interactive clients";
 const idleTask = "idle streams";
 
@@ -101,7 +106,7 @@ class Stages {
     this.#context.progress(task);
     const memory = watchMemory(this.#trawl.pid);
     const result = await this.#load(closed(clients), this.#interactive, { durationSeconds: seconds });
-    const of = onlyClass(result);
+    const of = result.of;
     const inSeconds = steadySeconds(result);
     const answered = inSeconds.flatMap(({ classes: [each] }) => (each === undefined || each.count === 0 ? [] : [each]));
     const record = (subject: string, values: readonly number[]) => this.#results.less(task, subject, "ms", values);
@@ -136,10 +141,10 @@ class Stages {
     const result = await this.#load(closed(clients), [this.#exhaustive], bounds);
     const megabytes = steadySeconds(result).map(({ bytes }) => bytes / 1e6);
     this.#results.more(task, "read in each second", "MB/s", megabytes);
-    this.#recordClass(task, onlyClass(result));
+    this.#recordClass(task, result.of);
     this.#recordCost(task, memory().peak.anonymousBytes, result);
     this.#recordClass(`interactive beside ${task}`, await beside());
-    this.#unfairness = unfairness(onlyClass(result).queries);
+    this.#unfairness = unfairness(result.of.queries);
   }
 
   /** Clients that arrive at a constant rate, begin an exhaustive search, and leave after its first event. */
@@ -151,11 +156,11 @@ class Stages {
     const pace: Pace = { kind: "open", ratePerSecond: leavingPerSecond, inFlightMax: 10_000 };
     const bounds = { durationSeconds: seconds };
     const result = await this.#load(pace, [this.#exhaustive], bounds, { kind: "leaving" });
-    this.#recordClass(task, onlyClass(result));
+    this.#recordClass(task, result.of);
     this.#recordClass(`interactive beside ${task}`, await beside());
     this.#recordCost(task, memory().peak.anonymousBytes, result);
     const leftMs = monotonicMs();
-    const hasEnded = await until(5_000, async () => (await this.#metric("trawl_searches_running")) === 0);
+    const hasEnded = await until(5_000, async () => (await this.#trawl.metric("trawl_searches_running")) === 0);
     if (hasEnded) this.#results.less(task, "until the last search was stopped", "ms", monotonicMs() - leftMs);
     else this.#results.note("Some searches ran on for 5 s and more when their clients had left.");
   }
@@ -169,17 +174,17 @@ class Stages {
     const leave = new AbortController();
     const bounds = { durationSeconds: 120, drainSeconds: 0 };
     const blocking = this.#load(closed(concurrentSearches), [this.#exhaustive], bounds, usualSlow, leave.signal);
-    if (!(await until(10_000, async () => (await this.#metric("trawl_searches_running")) === concurrentSearches)))
+    if (!(await until(10_000, async () => (await this.#trawl.metric("trawl_searches_running")) === concurrentSearches)))
       throw new TrawlError("internal", "not all search slots were taken: the exhaustive answer may be too small");
     const before = readMemory(this.#trawl.pid);
     const startMs = monotonicMs();
     const waitingBounds = { durationSeconds: 120, requestsMax: wanted, drainSeconds: 60 };
     const waiting = this.#load(closed(wanted), [search("qqzzxxjjvvww")], waitingBounds);
-    await until(20_000, async () => (await this.#metric("trawl_searches_queued")) >= wanted);
+    await until(20_000, async () => (await this.#trawl.metric("trawl_searches_queued")) >= wanted);
     const openingSeconds = (monotonicMs() - startMs) / 1000;
     const pace: Pace = { kind: "open", ratePerSecond: 50, inFlightMax: 1000 };
     const page = await this.#load(pace, [{ kind: "get", path: "/healthz" }], { durationSeconds: seconds });
-    const streams = await this.#metric("trawl_searches_queued");
+    const streams = await this.#trawl.metric("trawl_searches_queued");
     const { residentBytes, anonymousBytes } = readMemory(this.#trawl.pid);
     leave.abort();
     const freeMs = monotonicMs();
@@ -187,8 +192,8 @@ class Stages {
     const answeredSeconds = (monotonicMs() - freeMs) / 1000;
     await blocking;
     this.#notOpened = wanted - streams;
-    this.#recordClass(`/healthz beside ${idleTask}`, onlyClass(page));
-    this.#recordClass(`answers of ${idleTask}, the wait included`, onlyClass(result));
+    this.#recordClass(`/healthz beside ${idleTask}`, page.of);
+    this.#recordClass(`answers of ${idleTask}, the wait included`, result.of);
     this.#results.note(
       `Idle: streams whose searches wait behind ${concurrentSearches} that are read slowly. ${streams} of ${wanted} were open at once; then the slow readers left.`,
       wanted < 10_000
@@ -275,7 +280,7 @@ class Stages {
     const running = this.#load(pace, this.#interactive, { durationSeconds: 600 }, steady, stop.signal);
     return async () => {
       stop.abort();
-      return onlyClass(await running);
+      return (await running).of;
     };
   }
 
@@ -285,30 +290,18 @@ class Stages {
     bounds: Partial<LoadLimits>,
     reader: Reader = steady,
     signal?: AbortSignal,
-  ): Promise<LoadResult> {
-    const connections = pace.kind === "closed" ? pace.concurrency : 1000;
-    const classes = [{ name: "clients", weight: 1, reader, requests }];
-    return runLoad({ url: this.#trawl.url, classes, pace, connections, limits: { ...limits, ...bounds }, signal });
-  }
-
-  async #metric(name: string): Promise<number> {
-    const text = await (await fetch(`${this.#trawl.url}/metrics`)).text();
-    return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1] ?? NaN);
+  ): Promise<ClientsResult> {
+    return runClients(this.#trawl.url, pace, requests, { timeoutSeconds: 120, ...bounds }, { reader, signal });
   }
 }
 
 function search(word: string): StreamRequest {
   const query = `type:file case:yes ${word}`;
-  return { kind: "stream", query, patternType: "literal", version: "", display: undefined };
+  return streamRequest(query, "literal");
 }
 
 function closed(concurrency: number): Pace {
   return { kind: "closed", concurrency };
-}
-
-function onlyClass({ classes: [of] }: LoadResult): ClassResult {
-  if (of === undefined) throw new TrawlError("internal", "a run has no class");
-  return of;
 }
 
 /** How many connections this process and a daemon can hold, by the limit of open files that both have. */

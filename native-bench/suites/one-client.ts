@@ -1,8 +1,8 @@
 import { sleep } from "../../src/base/deadline.js";
-import { TrawlError } from "../../src/base/errors.js";
 import { openMainCorpus } from "../corpus/corpus.js";
-import type { LoadRequest } from "../load/request.js";
-import { runLoad } from "../load/run-load.js";
+import type { Pace } from "../load/options.js";
+import { type LoadRequest, streamRequest } from "../load/request.js";
+import { requireWhole, runClients } from "../load/run-load.js";
 import { type BenchQuery, queries, queryName, quickQueries, trawlQuery } from "../peers/queries.js";
 import { openZoekt, withoutLimits, zoektQuery } from "../peers/zoekt.js";
 import type { Results } from "../report/results.js";
@@ -165,25 +165,17 @@ async function ask(
   query: BenchQuery,
   { pauseSeconds, requestsMax, seconds }: AskLimits,
 ): Promise<{ readonly p50Ms: number; readonly eachMs: readonly number[] }> {
-  const { classes, timeline } = await runLoad({
-    url,
-    pace: { kind: "closed", concurrency: 1, pauseSeconds },
-    connections: 1,
-    classes: [{ name, weight: 1, reader: { kind: "steady" }, requests: [toRequest(query)] }],
-    limits: { durationSeconds: seconds, requestsMax, timeoutSeconds: 60, drainSeconds: 30 },
-  });
-  const [of] = classes;
-  const [failure] = of?.failures ?? [];
-  if (of === undefined || failure !== undefined || of.whole === 0)
-    throw new TrawlError("internal", `${name} did not answer ${queryName(query)}: ${failure?.example ?? "no answer"}`);
-  const eachMs = timeline.flatMap(({ classes: [second] }) =>
+  const pace: Pace = { kind: "closed", concurrency: 1, pauseSeconds };
+  const result = await runClients(url, pace, [toRequest(query)], { durationSeconds: seconds, requestsMax });
+  requireWhole(result, `${queryName(query)} of ${name}`);
+  const eachMs = result.timeline.flatMap(({ classes: [second] }) =>
     second === undefined || second.count === 0 ? [] : [second.p50Ms],
   );
-  return { p50Ms: of.latency.p50Ms, eachMs };
+  return { p50Ms: result.of.latency.p50Ms, eachMs };
 }
 
 function toStreamRequest(query: BenchQuery): LoadRequest {
-  return { kind: "stream", query: trawlQuery(query, "all"), patternType: query.kind, version: "", display: undefined };
+  return streamRequest(trawlQuery(query, "all"), query.kind);
 }
 
 function toZoektRequest(query: BenchQuery): LoadRequest {

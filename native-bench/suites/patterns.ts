@@ -3,12 +3,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { TrawlError } from "../../src/base/errors.js";
 import type { StreamMatch } from "../../src/model/stream-events.js";
-import { SseDecoder } from "../../src/cli/sse-decoder.js";
 import { type Corpus, openMainCorpus } from "../corpus/corpus.js";
 import { cloneBare, readSource, smallFiles } from "../corpus/repositories.js";
-import { runLoad } from "../load/run-load.js";
+import { streamRequest } from "../load/request.js";
+import { runClients } from "../load/run-load.js";
 import { type NamedSet, ResultSet, compare } from "../peers/peer.js";
-import { findTools, openAnswer, readLineOutput } from "../peers/tools.js";
+import { findTools, openAnswer, readLineOutput, readStream } from "../peers/tools.js";
 import type { Trawl } from "../peers/trawl.js";
 import { grouped } from "../report/numbers.js";
 import type { Results } from "../report/results.js";
@@ -108,14 +108,11 @@ async function answerMs(search: { readonly url: string; readonly body: string })
 
 async function readLines(search: { readonly url: string; readonly body: string }): Promise<ResultSet> {
   const lines = new ResultSet();
-  const decoder = new SseDecoder();
-  for await (const bytes of await openAnswer(search))
-    for (const { name, data } of decoder.push(bytes)) {
-      if (name === "alert" || name === "error") throw new TrawlError("internal", `the patterns: ${data}`);
-      if (name !== "matches") continue;
-      for (const { path = "", lineMatches = [] } of JSON.parse(data) as readonly StreamMatch[])
-        for (const { lineNumber } of lineMatches) lines.add(path, lineNumber + 1);
-    }
+  await readStream(search, "the patterns", (event, data) => {
+    if (event !== "matches") return;
+    for (const { path = "", lineMatches = [] } of JSON.parse(data) as readonly StreamMatch[])
+      for (const { lineNumber } of lineMatches) lines.add(path, lineNumber + 1);
+  });
   return lines;
 }
 
@@ -129,22 +126,10 @@ function requireEqual(peer: NamedSet, found: NamedSet, task: string, results: Re
 
 /** Milliseconds of a search for each literal; where not all were done in time, in proportion. */
 async function timeSearches(trawl: Trawl, literals: readonly string[]): Promise<number> {
-  const requests = literals.map((literal) => ({
-    kind: "stream" as const,
-    query: `type:file case:yes count:all ${literal}`,
-    patternType: "literal",
-    version: "",
-    display: undefined,
-  }));
+  const requests = literals.map((literal) => streamRequest(`type:file case:yes count:all ${literal}`, "literal"));
   const startedMs = performance.now();
-  const { classes } = await runLoad({
-    url: trawl.url,
-    pace: { kind: "closed", concurrency: clients },
-    connections: clients,
-    classes: [{ name: each, weight: 1, reader: { kind: "steady" }, requests }],
-    limits: { durationSeconds: searchSecondsMax, requestsMax: literals.length, timeoutSeconds: 60, drainSeconds: 30 },
-  });
-  const whole = classes[0]?.whole ?? 0;
+  const limits = { durationSeconds: searchSecondsMax, requestsMax: literals.length };
+  const { whole } = (await runClients(trawl.url, { kind: "closed", concurrency: clients }, requests, limits)).of;
   if (whole === 0) throw new TrawlError("internal", "no search was answered");
   return ((performance.now() - startedMs) / whole) * literals.length;
 }

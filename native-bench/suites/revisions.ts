@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type Corpus, openCorpus } from "../corpus/corpus.js";
 import { cloneBare } from "../corpus/repositories.js";
-import { gitGrepAt } from "../peers/command-line-tools.js";
+import { gitGrepAt } from "../peers/peers.js";
 import { compare } from "../peers/peer.js";
 import type { Trawl } from "../peers/trawl.js";
 import { grouped, short } from "../report/numbers.js";

@@ -3,9 +3,9 @@ import { monotonicMs } from "../../src/base/deadline.js";
 import { errorMessage, TrawlError } from "../../src/base/errors.js";
 import { type Corpus, openCorpus } from "../corpus/corpus.js";
 import { cloneBare, commit, isRegular, readSource, smallFiles, treeFiles } from "../corpus/repositories.js";
-import type { LoadRequest } from "../load/request.js";
-import type { ClassResult } from "../load/result.js";
-import { runLoad } from "../load/run-load.js";
+import { streamRequest } from "../load/request.js";
+import type { ClassResult } from "../load/options.js";
+import { requireWhole, runClients } from "../load/run-load.js";
 import { type CtagsRun, runCtags } from "../peers/ctags.js";
 import { findTools } from "../peers/tools.js";
 import type { Trawl } from "../peers/trawl.js";
@@ -232,18 +232,13 @@ async function measureSearches(
 ): Promise<void> {
   results.list("Searches by one client on a connection that stays open");
   const requestsMax = isQuick ? 20 : 500;
-  const ask = (asked: readonly string[], patternType: string, requests: number) =>
-    askOne(
-      trawl.url,
-      asked.map((query) => ({
-        kind: "stream",
-        query: `repo:^${repository}$ ${query}`,
-        patternType,
-        version: "V3",
-        display: undefined,
-      })),
-      requests,
-    );
+  const ask = async (asked: readonly string[], patternType: string, requests: number): Promise<ClassResult> => {
+    const all = asked.map((query) => streamRequest(`repo:^${repository}$ ${query}`, patternType, "V3"));
+    const limits = { durationSeconds: 40, requestsMax: requests };
+    const result = await runClients(trawl.url, { kind: "closed", concurrency: 1 }, all, limits);
+    requireWhole(result, "a search");
+    return result.of;
+  };
   progress("searches for symbols");
   for (const [task, query] of [
     [exactTask, `type:symbol count:all ^${name}$`],
@@ -261,22 +256,6 @@ async function measureSearches(
   results.less(rankedTask, "p50", "ms", firstMatches.p50Ms);
   results.less(rankedTask, "p99", "ms", firstMatches.p99Ms);
   results.note(`Broad queries: ${broad.map((query) => `\`${query}\``).join(", ")}.`);
-}
-
-/** One client; the requests are chosen at random. Throws when an answer is not whole. */
-async function askOne(url: string, requests: readonly LoadRequest[], requestsMax: number): Promise<ClassResult> {
-  const { classes } = await runLoad({
-    url,
-    pace: { kind: "closed", concurrency: 1 },
-    connections: 1,
-    classes: [{ name: ours, weight: 1, reader: { kind: "steady" }, requests }],
-    limits: { durationSeconds: 40, requestsMax, timeoutSeconds: 60, drainSeconds: 30 },
-  });
-  const [of] = classes;
-  const [failure] = of?.failures ?? [];
-  if (of === undefined || failure !== undefined || of.whole === 0)
-    throw new TrawlError("internal", `a search was not answered: ${failure?.example ?? "no answer"}`);
-  return of;
 }
 
 function report(compared: readonly Compared[], failures: number, results: Results): void {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { NullServer } from "../../native-bench/load/null-server.js";
 import { SmallRequests, type SmallPace, type SmallRequest } from "../../native-bench/load/small-requests.js";
-import { operations } from "../../native-bench/suites/graphql-servers.js";
+import { operations } from "../../native-bench/suites/graphql.js";
 import { graphqlVersion, graphqlWays, startGraphqlServer } from "../../native-bench/peers/graphql-servers.js";
 import { endAll } from "../../native-bench/system/processes.js";
 

@@ -6,8 +6,8 @@ import {
   parseMix,
   requireLoadOptions,
 } from "../../native-bench/load/options.js";
-import { parseQueries } from "../../native-bench/load/queries-file.js";
-import { SseCheck } from "../../native-bench/load/sse-check.js";
+import { parseQueries } from "../../native-bench/load/request.js";
+import { SseCheck } from "../../native-bench/load/answer-check.js";
 
 const matches = 'event: matches\ndata: [{"type":"repo"}]\n\n';
 const filters = 'event: filters\ndata: [{"value":"lang:go"}]\n\n';

@@ -5,10 +5,16 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { type NullBehaviour, NullServer } from "../../native-bench/load/null-server.js";
-import { type LoadOptions, type Pace, parseMix } from "../../native-bench/load/options.js";
+import {
+  type LoadOptions,
+  type Pace,
+  parseMix,
+  type ClassResult,
+  type LoadResult,
+  type SecondRow,
+} from "../../native-bench/load/options.js";
 import { loadPlots, loadTables, unfairness, viewLines } from "../../native-bench/load/present.js";
-import { parseQueries } from "../../native-bench/load/queries-file.js";
-import type { ClassResult, LoadResult, SecondRow } from "../../native-bench/load/result.js";
+import { parseQueries } from "../../native-bench/load/request.js";
 import { runLoad } from "../../native-bench/load/run-load.js";
 import { silentLog } from "../../src/base/log.js";
 import { plainText } from "../../src/http/server/headers.js";

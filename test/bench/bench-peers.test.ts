@@ -7,15 +7,13 @@ import { type Corpus, openRepository } from "../../native-bench/corpus/corpus.js
 import { commitFolder } from "../../native-bench/corpus/repositories.js";
 import { NullServer } from "../../native-bench/load/null-server.js";
 import { type Found, type LineId, type Peer, ResultSet } from "../../native-bench/peers/peer.js";
-import { KnownDifferences, openPeers } from "../../native-bench/peers/peers.js";
+import { KnownDifferences, openPeers, openRipgrep } from "../../native-bench/peers/peers.js";
 import { type BenchQuery, type QueryLimits, trawlQuery } from "../../native-bench/peers/queries.js";
-import { openRipgrep } from "../../native-bench/peers/ripgrep.js";
 import { LineReader } from "../../native-bench/peers/tools.js";
 import { ZoektAnswerReader, zoektQuery } from "../../native-bench/peers/zoekt.js";
 import { Results } from "../../native-bench/report/results.js";
 import type { Findings } from "../../native-bench/report/run-report.js";
-import { measureServers } from "../../native-bench/suites/peer-servers.js";
-import { measureSearch, reportSearches, type SearchOutcome } from "../../native-bench/suites/peers.js";
+import { measureServers, measureSearch, reportSearches, type SearchOutcome } from "../../native-bench/suites/peers.js";
 import { fitExponent } from "../../native-bench/suites/size-scale.js";
 
 const files = {

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
 import { run } from "../../native-bench/main.js";
 import { type Change, compareRuns, mergeRuns } from "../../native-bench/report/compare.js";
-import { renderReport } from "../../native-bench/report/markdown.js";
+import { renderReport, judge } from "../../native-bench/report/markdown.js";
 import { markdownTable, terminalTable } from "../../native-bench/report/numbers.js";
 import { renderPlot } from "../../native-bench/report/plot.js";
 import { Results } from "../../native-bench/report/results.js";
@@ -27,12 +27,10 @@ import type {
   SuiteReport,
   Target,
 } from "../../native-bench/report/run-report.js";
-import { judge } from "../../native-bench/report/targets.js";
 import { curvePlot, taskPlot } from "../../native-bench/report/views.js";
-import { secondsLeft } from "../../native-bench/run/progress.js";
-import { pageCacheBytes, runSuites } from "../../native-bench/run/runner.js";
+import { secondsLeft, pageCacheBytes, runSuites } from "../../native-bench/run/runner.js";
 import type { Suite } from "../../native-bench/suites/suite.js";
-import { makeWorkFolder } from "../../native-bench/system/folders.js";
+import { makeWorkFolder } from "../../native-bench/system/processes.js";
 import { waitForQuiet } from "../../native-bench/system/measure.js";
 import { TrawlError } from "../../src/base/errors.js";
 
