@@ -18,7 +18,7 @@ export const layers: readonly Layer[] = [
     folder: "model",
     number: 1,
     runsIn: "all",
-    holds: "shared plain data: repository, shard record, request, skip reasons, languages, the event sink",
+    holds: "shared plain data: repository, shard record, request, skip reasons, languages, the listener of a search",
   },
   {
     folder: "regexp",

@@ -216,10 +216,10 @@ export class JobRun {
     searcher.run({ ...jobRequest(this.#job.query, viewer), scope }, sink, (given) => {
       end = given;
     });
-    await sink.done;
-    const { error, isFull, byteCount, takenBytes, lacksRoom, message } = sink;
-    if (error !== undefined || isFull) space.release(takenBytes);
-    if (error !== undefined) throw error;
+    await sink.written;
+    const { failure, isFull, byteCount, takenBytes, lacksRoom, message } = sink;
+    if (failure !== undefined || isFull) space.release(takenBytes);
+    if (failure !== undefined) throw failure;
     if (isFull) throw new TrawlError("bad-request", `its results have more than ${bytesMax} bytes (jobs.bytes)`);
     return { matchCount: end?.matchCount ?? 0, reason: findReason(end, message), byteCount, takenBytes, lacksRoom };
   }

@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
-import { bytesOfPart, type EventPart, type EventSink } from "../model/event-sink.js";
-import type { Alert, StreamError } from "../model/stream-events.js";
+import { BaseListener, bytesOfPart, type JsonElements, releaseAll } from "../model/search-listener.js";
+import type { Alert } from "../model/stream-events.js";
 import type { LineSplitter } from "./line-splitter.js";
 
 const lineEnd = Buffer.from("\n");
@@ -26,21 +26,18 @@ export interface ResultLimits {
 }
 
 /** Writes the match objects of a search to a file, one on each line, and exerts backpressure while the disk is busy. */
-export class ResultSink implements EventSink {
+export class ResultSink extends BaseListener {
   readonly #file: FileHandle;
   readonly #splitter: LineSplitter;
   readonly #limits: ResultLimits;
-  readonly #drainCallbacks: (() => void)[] = [];
-  readonly #closedCallbacks: (() => void)[] = [];
-  #queue: (readonly [bytes: Uint8Array, release: () => void])[] = [];
+  #queue: JsonElements[] = [];
   #isWriting = false;
   #syncing: Promise<void> | undefined;
   #unsyncedBytes = 0;
-  #isClosed = false;
-  #error: unknown;
+  #failure: unknown;
   #resolve: () => void = () => undefined;
   /** Resolves when the search has ended and all its results are in the file, or could not be written. */
-  readonly done = new Promise<void>((resolve) => {
+  readonly written = new Promise<void>((resolve) => {
     this.#resolve = resolve;
   });
   #waitingBytes = 0;
@@ -52,17 +49,18 @@ export class ResultSink implements EventSink {
   message = "";
 
   constructor(file: FileHandle, splitter: LineSplitter, limits: ResultLimits) {
+    super();
     this.#file = file;
     this.#splitter = splitter;
     this.#limits = limits;
   }
 
   /** Why the results could not be written. */
-  get error(): unknown {
-    return this.#error;
+  get failure(): unknown {
+    return this.#failure;
   }
 
-  get pendingBytes(): number {
+  override get pendingBytes(): number {
     return Math.max(0, this.#waitingBytes - waitingBytesMax);
   }
 
@@ -76,45 +74,13 @@ export class ResultSink implements EventSink {
     return this.takenBytes < this.byteCount;
   }
 
-  get closed(): boolean {
-    return this.#isClosed;
-  }
-
-  send(event: string, data: readonly EventPart[]): void {
-    if (this.#isClosed) return;
-    if (event === "matches") return this.#addMatches(data);
-    const text = data.map((part) => (typeof part === "string" ? part : "")).join("");
-    if (event === "error") this.message = (JSON.parse(text) as StreamError).message;
-    if (event !== "alert" || this.message !== "") return;
-    const { title, description } = JSON.parse(text) as Alert;
-    this.message = description === undefined ? title : `${title}: ${description}`;
-  }
-
-  onDrain(callback: () => void): void {
-    this.#drainCallbacks.push(callback);
-  }
-
-  onClosed(callback: () => void): void {
-    if (this.#isClosed) callback();
-    else this.#closedCallbacks.push(callback);
-  }
-
-  end(): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    for (const callback of this.#closedCallbacks.splice(0)) callback();
-    if (!this.#isWriting) this.#finish();
-  }
-
-  #addMatches(data: readonly EventPart[]): void {
-    for (const part of data) {
-      if (typeof part === "string") continue;
+  override matches(parts: readonly JsonElements[]): void {
+    if (this.closed) return releaseAll(parts);
+    for (const part of parts) {
       const bytes = bytesOfPart(part);
-      // A comma between two parts.
-      if (bytes.length === 1) continue;
       this.#splitter.split(bytes);
       if (this.#limits.take(bytes.length + 1)) this.takenBytes += bytes.length + 1;
-      this.#queue.push([bytes, part instanceof Uint8Array ? () => undefined : () => part.release()]);
+      this.#queue.push(part);
       this.#waitingBytes += bytes.length + 1;
       this.byteCount += bytes.length + 1;
     }
@@ -123,31 +89,47 @@ export class ResultSink implements EventSink {
     if (this.isFull || this.lacksRoom) this.end();
   }
 
+  override alert({ title, description }: Alert): void {
+    if (!this.closed && this.message === "")
+      this.message = description === undefined ? title : `${title}: ${description}`;
+  }
+
+  override error(message: string): void {
+    if (!this.closed) this.message = message;
+  }
+
+  override end(): void {
+    if (this.closed) return;
+    this.close();
+    if (!this.#isWriting) this.#finish();
+  }
+
   async #write(): Promise<void> {
     this.#isWriting = true;
     while (this.#queue.length > 0) {
       const taken = this.#queue;
       this.#queue = [];
       try {
-        if (this.#error === undefined && !this.isFull && !this.lacksRoom)
+        if (this.#failure === undefined && !this.isFull && !this.lacksRoom)
           await writeAll(
             this.#file,
-            taken.flatMap(([bytes]) => [bytes, lineEnd]),
+            taken.flatMap((part) => [bytesOfPart(part), lineEnd]),
           );
       } catch (error) {
-        this.#error = error;
+        this.#failure = error;
       }
-      for (const [bytes, release] of taken) {
-        this.#unsyncedBytes += bytes.length + 1;
-        this.#waitingBytes -= bytes.length + 1;
-        release();
+      for (const part of taken) {
+        const { length } = bytesOfPart(part);
+        this.#unsyncedBytes += length + 1;
+        this.#waitingBytes -= length + 1;
       }
-      if (this.#error !== undefined) this.end();
+      releaseAll(taken);
+      if (this.#failure !== undefined) this.end();
       else if (this.#unsyncedBytes >= syncEachBytes) this.#sync();
       this.#scheduleDrain();
     }
     this.#isWriting = false;
-    if (this.#isClosed) this.#finish();
+    if (this.closed) this.#finish();
   }
 
   /** Not within `send`. */
@@ -156,8 +138,7 @@ export class ResultSink implements EventSink {
     this.#drainScheduled = true;
     queueMicrotask(() => {
       this.#drainScheduled = false;
-      if (this.#isClosed || this.pendingBytes > 0) return;
-      for (const callback of this.#drainCallbacks) callback();
+      if (this.pendingBytes === 0) this.drained();
     });
   }
 
@@ -168,7 +149,7 @@ export class ResultSink implements EventSink {
     this.#syncing = this.#file
       .datasync()
       .catch((error: unknown) => {
-        this.#error ??= error;
+        this.#failure ??= error;
         this.end();
       })
       .finally(() => {

@@ -133,7 +133,7 @@ export class Evaluator {
     const sink = new ChangeSummarySink();
     const changes = await this.#search(search, work, viewer, sink);
     if (!this.#isOpen) return;
-    if (changes === undefined) return this.#fail(search, position, work, sink.error);
+    if (changes === undefined) return this.#fail(search, position, work, sink.failure);
     this.#failures.delete(search.id);
     this.#told.delete(search.id);
     const next: SearchPosition = { key: position.key, number: work.to, ahead: this.#ahead(work, changes) };
@@ -218,7 +218,7 @@ function failure(error: string): StoredPayload {
 }
 
 /** Undefined if nothing that matches has changed. */
-function toPayload({ counts, matches, receipt, error }: ChangeSummarySink): StoredPayload | undefined {
+function toPayload({ counts, came: matches, receipt, failure: error }: ChangeSummarySink): StoredPayload | undefined {
   if (error !== "") return failure(error);
   if (counts.size === 0) return undefined;
   if (counts.size > changedRepositoriesMax)

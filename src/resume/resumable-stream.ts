@@ -203,7 +203,7 @@ export class ResumableStream {
         recordPart: (part) => record(recordKinds.part, part),
         recordEnd: () => {
           writer.add(makeRecord(recordKinds.pinned, []));
-          if (restriction !== "") run.send("resume", [JSON.stringify({ message: restriction })]);
+          if (restriction !== "") run.restrict(restriction);
         },
       },
     };

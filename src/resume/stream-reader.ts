@@ -6,7 +6,7 @@ import { readEvent, RecordReader, recordKinds } from "./stream-file.js";
 /** The next events are read when the client has read these. */
 const batchBytes = 256 * 1024;
 
-/** An event sink that writes the id of an event before it. */
+/** A writer of events that writes the id of an event before it. */
 export interface NumberedSink {
   send(event: string, data: readonly Uint8Array[], id: string): void;
   /** Ends the stream with an `error` event. */

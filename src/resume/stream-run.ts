@@ -1,5 +1,6 @@
-import { bytesOfPart, type EventPart, type EventSink } from "../model/event-sink.js";
-import type { Progress, StreamError } from "../model/stream-events.js";
+import { type EventPart, EventWriter } from "../model/event-writer.js";
+import { bytesOfPart, type JsonElements, releaseAll, takeArray } from "../model/search-listener.js";
+import type { Progress } from "../model/stream-events.js";
 import type { SentResults } from "./sent-results.js";
 import { makeEndRecord, makeEventRecord, type RecordWriter } from "./stream-file.js";
 
@@ -16,64 +17,50 @@ const endings: ReadonlyMap<string, string> = new Map([
  * The sink of the search of a resumable stream: writes its events to the file, whether a client reads them or not. If
  * the search is repeated, results that the file has already are left out.
  */
-export class StreamRun implements EventSink {
+export class StreamRun extends EventWriter {
   readonly #writer: RecordWriter;
   readonly #sent: SentResults | undefined;
   readonly #bytesMax: number;
   readonly #onEnd: () => void;
-  readonly #drainCallbacks: (() => void)[] = [];
-  readonly #closedCallbacks: (() => void)[] = [];
-  #closed = false;
+  #isFailing = false;
 
   /** `sent` are the results that the file has; undefined if it has none. `onEnd` is called when the file is complete. */
   constructor(writer: RecordWriter, sent: SentResults | undefined, bytesMax: number, onEnd: () => void) {
+    super();
     this.#writer = writer;
     this.#sent = sent;
     this.#bytesMax = bytesMax;
     this.#onEnd = onEnd;
   }
 
-  get pendingBytes(): number {
+  override get pendingBytes(): number {
     return this.#writer.pendingBytes;
   }
 
-  get closed(): boolean {
-    return this.#closed;
+  override send(event: string, data: readonly EventPart[]): void {
+    if (!this.closed) this.#write(event, takeParts(data));
   }
 
-  send(event: string, data: readonly EventPart[]): void {
-    if (this.#closed) return;
-    const bytes = takeParts(data);
-    if (this.#sent === undefined) this.#write(event, bytes);
-    else if (event === "matches") this.#sendFresh(bytes, this.#sent);
-    else {
-      this.#write(event, bytes);
-      if (event === "progress") this.#checkRepeated(JSON.parse(bytes.toString()) as Progress, this.#sent);
-    }
-    if (this.#writer.byteCount > this.#bytesMax)
-      this.#fail(
-        `the results of this search have more than ${this.#bytesMax} bytes, which a resumable stream may have (the option resume.bytes); ` +
-          "search without resume=1, or create a search job",
-      );
+  override matches(parts: readonly JsonElements[]): void {
+    if (this.closed) return releaseAll(parts);
+    const array = takeArray(parts);
+    const fresh = this.#sent === undefined ? array : this.#sent.takeAll(array);
+    if (fresh !== undefined) this.#write("matches", fresh);
   }
 
-  onDrain(callback: () => void): void {
-    this.#drainCallbacks.push(callback);
+  override progress(progress: Progress): void {
+    super.progress(progress);
+    if (this.#sent !== undefined && !this.closed) this.#checkRepeated(progress, this.#sent);
   }
 
-  onClosed(callback: () => void): void {
-    if (this.#closed) callback();
-    else this.#closedCallbacks.push(callback);
-  }
-
-  /** Called when everything that was sent is written. */
-  drained(): void {
-    if (!this.#closed) for (const callback of this.#drainCallbacks) callback();
+  /** Tells the client why the stream cannot always be continued. */
+  restrict(message: string): void {
+    this.send("resume", [JSON.stringify({ message })]);
   }
 
   /** The search has sent its last event. */
-  end(): void {
-    if (this.#closed) return;
+  override end(): void {
+    if (this.closed) return;
     this.#writer.add(makeEndRecord(this.#writer.byteCount));
     this.#onEnd();
     this.stop();
@@ -81,14 +68,7 @@ export class StreamRun implements EventSink {
 
   /** Stops the search; it can be continued. */
   stop(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    for (const callback of this.#closedCallbacks.splice(0)) callback();
-  }
-
-  #sendFresh(bytes: Buffer, sent: SentResults): void {
-    const fresh = sent.takeAll(bytes);
-    if (fresh !== undefined) this.#write("matches", fresh);
+    this.close();
   }
 
   /** At its end, a repeated search must have found what the interrupted one had. */
@@ -112,19 +92,24 @@ export class StreamRun implements EventSink {
   }
 
   #fail(message: string): void {
-    this.#write("error", Buffer.from(JSON.stringify({ message } satisfies StreamError)));
-    this.#write("done", Buffer.from("{}"));
-    this.end();
+    this.#isFailing = true;
+    this.error(message);
+    this.done();
   }
 
   #write(event: string, bytes: Buffer): void {
     this.#writer.add(makeEventRecord(event, [bytes]));
+    if (this.#writer.byteCount > this.#bytesMax && !this.#isFailing)
+      this.#fail(
+        `the results of this search have more than ${this.#bytesMax} bytes, which a resumable stream may have (the option resume.bytes); ` +
+          "search without resume=1, or create a search job",
+      );
   }
 }
 
 /** Copies the parts, and releases them. */
 function takeParts(data: readonly EventPart[]): Buffer {
   const bytes = Buffer.concat(data.map((part) => (typeof part === "string" ? Buffer.from(part) : bytesOfPart(part))));
-  for (const part of data) if (typeof part !== "string" && !(part instanceof Uint8Array)) part.release();
+  releaseAll(data.filter((part) => typeof part !== "string"));
   return bytes;
 }

@@ -1,5 +1,3 @@
-import type { EventPart, EventSink } from "../model/event-sink.js";
-import { releaseParts } from "../model/event-sink.js";
 import { nothingFoundTitle, type Alert, type ProposedQuery } from "../model/stream-events.js";
 import { findMisspellings } from "../query/fields/misspellings.js";
 import type { FieldName } from "../query/fields/fields.js";
@@ -150,29 +148,4 @@ const removable: readonly (readonly [name: FieldName, without: readonly FieldNam
 /** Whether the word has what only a regular expression needs. */
 function looksLikeRegexp(word: string): boolean {
   return /^\^.|.\$$|\.[*+?]|\\[bBdDsSwW]|[^|]\|[^|]/.test(word);
-}
-
-/** Takes what a search sends, of which only the number of its results matters. */
-export class DiscardingSink implements EventSink {
-  readonly pendingBytes = 0;
-  readonly #closedCallbacks: (() => void)[] = [];
-  closed = false;
-
-  send(_: string, data: readonly EventPart[]): void {
-    releaseParts(data);
-  }
-
-  onDrain(): void {
-    // Nothing is ever pending.
-  }
-
-  onClosed(callback: () => void): void {
-    this.#closedCallbacks.push(callback);
-  }
-
-  end(): void {
-    if (this.closed) return;
-    this.closed = true;
-    for (const callback of this.#closedCallbacks) callback();
-  }
 }

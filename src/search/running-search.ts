@@ -4,8 +4,8 @@ import { errorMessage } from "../base/errors.js";
 import type { CatalogView } from "../catalog/live-shards.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import { resultWhileYielding } from "../base/yielding.js";
-import type { EventSink } from "../model/event-sink.js";
 import type { BaseRevisions } from "../model/match-change.js";
+import type { SearchListener } from "../model/search-listener.js";
 import type { SearchRequest } from "../model/search-request.js";
 import type { ExplainedCost } from "../model/stream-events.js";
 import type { SearchPlan } from "../query/plan/plan.js";
@@ -78,7 +78,7 @@ export class RunningSearch {
   readonly #request: SearchRequest;
   readonly #plan: SearchPlan;
   readonly #environment: SearchEnvironment;
-  readonly #sink: EventSink;
+  readonly #sink: SearchListener;
   readonly #onEnd: (end: SearchEnd) => void;
   readonly #startedMs = performance.now();
   readonly #view: CatalogView;
@@ -123,7 +123,7 @@ export class RunningSearch {
     request: SearchRequest,
     { plan, view, resolutions, snapshot, countResults }: ChosenSearch,
     environment: SearchEnvironment,
-    sink: EventSink,
+    sink: SearchListener,
     onEnd: (end: SearchEnd) => void,
   ) {
     this.#id = id;
@@ -552,6 +552,6 @@ export class RunningSearch {
 
   /** Bytes of results that the client has not read. */
   get #unreadBytes(): number {
-    return this.#stream.gatheredBytes + this.#sink.pendingBytes;
+    return this.#stream.unreadBytes;
   }
 }

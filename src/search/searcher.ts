@@ -2,8 +2,8 @@ import { FairSemaphore, refusalMessage, type Release, type ShareLimits } from ".
 import { TrawlError } from "../base/errors.js";
 import { resultWhileYielding } from "../base/yielding.js";
 import type { Metrics } from "../base/metrics.js";
-import type { EventSink } from "../model/event-sink.js";
 import type { BaseRevisions } from "../model/match-change.js";
+import { BaseListener, type ChangeListener, type SearchListener } from "../model/search-listener.js";
 import type { SearchRequest } from "../model/search-request.js";
 import { operatorViewer, type Viewer } from "../model/viewer.js";
 import { choosePatternType } from "../query/fields/pattern-type.js";
@@ -22,7 +22,6 @@ import {
   sendChanges,
 } from "./changes/change-search.js";
 import { explainQuery } from "./explain.js";
-import { DiscardingSink } from "./near-results.js";
 import { chooseIds, restrictTo } from "./repositories/search-scope.js";
 import { takeInTime } from "./repositories/choice-in-time.js";
 import { resolveInSteps } from "./repositories/repository-resolver.js";
@@ -101,7 +100,7 @@ export class Searcher {
    * `onEnd` is called with the outcome of the search, right after its last event; not if the query is invalid. With a
    * `snapshot`, the search can be repeated in the state that it searches.
    */
-  run(request: SearchRequest, sink: EventSink, onEnd?: (end: SearchEnd) => void, snapshot?: SnapshotUse): void {
+  run(request: SearchRequest, sink: SearchListener, onEnd?: (end: SearchEnd) => void, snapshot?: SnapshotUse): void {
     const leave = this.#permits.acquire(request.client, (release) => {
       this.#countWaiting();
       try {
@@ -118,7 +117,7 @@ export class Searcher {
   }
 
   /** Like `run`, for what changed since an earlier search; the caller ends the sink. Never rejects. */
-  sendChanges(request: ChangeRequest, sink: EventSink, progress: ChangeProgress): Promise<ChangeOutcome> {
+  sendChanges(request: ChangeRequest, sink: ChangeListener, progress: ChangeProgress): Promise<ChangeOutcome> {
     const { maxTimeoutMs: timeoutMs, revisions } = this.#environment;
     const run: ChangeServices["run"] = (given, collector, onEnd) => this.run(given, collector, onEnd);
     return sendChanges(request, sink, { run, reads: revisions.reads, timeoutMs }, progress);
@@ -173,7 +172,7 @@ export class Searcher {
 
   #start(
     request: SearchRequest,
-    sink: EventSink,
+    sink: SearchListener,
     onEnd: ((end: SearchEnd) => void) | undefined,
     release: Release,
     snapshot: SnapshotUse | undefined,
@@ -201,7 +200,7 @@ export class Searcher {
    */
   *#startInSteps(
     request: SearchRequest,
-    sink: EventSink,
+    sink: SearchListener,
     begin: (chosen: ChosenSearch) => void,
     snapshot: SnapshotUse | undefined,
   ): Generator<void, boolean> {
@@ -238,7 +237,7 @@ export class Searcher {
    * trace nor a receipt. Undefined if the query is invalid, or the search does not end normally.
    */
   async #countResults(request: SearchRequest, stopped: Promise<unknown>): Promise<number | undefined> {
-    const sink = new DiscardingSink();
+    const sink = new BaseListener();
     void stopped.then(() => sink.end());
     const environment = { ...this.#environment, traceUrl: "", receiptUrl: "" };
     try {
@@ -279,13 +278,13 @@ export class Searcher {
   }
 
   /** An error thrown by a search before it runs must release its permit. */
-  #fail(request: SearchRequest, sink: EventSink, error: unknown, release: Release): void {
+  #fail(request: SearchRequest, sink: SearchListener, error: unknown, release: Release): void {
     answerError(request.query, sink, error, this.#environment.log);
     this.#metrics.searches.inc({ outcome: "failed" });
     release();
   }
 
-  #begin(request: SearchRequest, chosen: ChosenSearch, sink: EventSink, onEnd: (end: SearchEnd) => void): void {
+  #begin(request: SearchRequest, chosen: ChosenSearch, sink: SearchListener, onEnd: (end: SearchEnd) => void): void {
     const id = this.#nextId++;
     const traceId = this.#traces.newId();
     const environment = {

@@ -44,9 +44,9 @@ interface Ban {
 const bans: readonly Ban[] = [
   {
     pattern: /\bJSON\.parse\(/,
-    instead: "JSON comes in only at the edges",
+    instead: "JSON comes in only at the edges: parseElements of model/search-listener.ts for matches",
     allowedIn:
-      /^src\/(cli|http|daemon|store|catalog|shard|protocol|worker|browse|graphql|account|backup|web|codehost|jobs|resume|notify)\//,
+      /^src\/(?:(?:cli|http|daemon|store|catalog|shard|protocol|worker|browse|account|backup|web|codehost)\/|model\/search-listener\.ts$|jobs\/job-store\.ts$|resume\/(?:clock-steps|sent-results)\.ts$|notify\/[a-z-]*(?:journal|store)\.ts$)/,
   },
   {
     pattern: /\bBuffer\.allocUnsafe(Slow)?\(/,

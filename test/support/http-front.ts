@@ -37,10 +37,7 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
     authenticator: { authenticate: () => ({ kind: "viewer", viewer: anonymous, watch: () => () => undefined }) },
     search: {
       admit: () => undefined,
-      run: (_, sink) => {
-        sink.send("done", ["{}"]);
-        sink.end();
-      },
+      run: (_, listener) => listener.done(),
       trace: (id) => (id === "abc" ? "the trace" : undefined),
       receiptPage: () => undefined,
       sendChanges: async () => ({ changes: undefined }),

@@ -1,5 +1,5 @@
-import { bytesOfPart, type EventPart, type EventSink, joinText, releaseParts } from "../../model/event-sink.js";
-import type { Alert, Filter, Progress, StreamError, StreamMatch } from "../../model/stream-events.js";
+import { BaseListener, countBytes, type JsonElements, parseElements, releaseAll } from "../../model/search-listener.js";
+import type { Alert, Filter, Progress, StreamMatch } from "../../model/stream-events.js";
 import type { SearchEnd } from "../../search/search-environment.js";
 
 /** The results of a search, from its first event to its last. */
@@ -20,11 +20,9 @@ export interface Collected {
 const matchBytesMax = 8 << 20;
 
 /** Collects a search's events for a single response. It exerts no backpressure: everything is read immediately. */
-export class SearchCollector implements EventSink {
-  readonly pendingBytes = 0;
+export class SearchCollector extends BaseListener {
   readonly #takeBytes: (byteCount: number) => boolean;
   readonly #matches: StreamMatch[] = [];
-  readonly #closedCallbacks: (() => void)[] = [];
   readonly #done: Promise<void>;
   #resolve: () => void = () => undefined;
   #filters: readonly Filter[] = [];
@@ -34,43 +32,46 @@ export class SearchCollector implements EventSink {
   #end: SearchEnd | undefined;
   #matchBytes = 0;
   #isCut = false;
-  #closed = false;
 
   /**
    * `takeBytes` tells whether the response has room for this many more bytes of matches, in addition to those of other
    * searches.
    */
   constructor(takeBytes: (byteCount: number) => boolean = () => true) {
+    super();
     this.#takeBytes = takeBytes;
     this.#done = new Promise((resolve) => {
       this.#resolve = resolve;
     });
   }
 
-  get closed(): boolean {
-    return this.#closed;
+  override matches(parts: readonly JsonElements[]): void {
+    const byteCount = countBytes(parts);
+    this.#matchBytes += byteCount;
+    this.#isCut ||= this.#matchBytes > matchBytesMax || !this.#takeBytes(byteCount);
+    if (this.#isCut) return releaseAll(parts);
+    for (const match of parseElements<StreamMatch>(parts)) this.#matches.push(match);
   }
 
-  send(event: string, data: readonly EventPart[]): void {
-    if (event === "matches") this.#addMatches(data);
-    else this.#note(event, joinText(data));
-    releaseParts(data);
+  override filters(filters: readonly Filter[]): void {
+    this.#filters = filters;
   }
 
-  onDrain(): void {
-    // Nothing is ever pending.
+  override progress(progress: Progress): void {
+    this.#progress = progress;
   }
 
-  onClosed(callback: () => void): void {
-    if (this.#closed) callback();
-    else this.#closedCallbacks.push(callback);
+  override alert(alert: Alert): void {
+    this.#alert = alert;
+  }
+
+  override error(message: string): void {
+    this.#error = message;
   }
 
   /** The search has ended, or its result is no longer wanted. */
-  end(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    for (const callback of this.#closedCallbacks.splice(0)) callback();
+  override end(): void {
+    this.close();
     this.#resolve();
   }
 
@@ -90,33 +91,5 @@ export class SearchCollector implements EventSink {
       end: this.#end,
       isCut: this.#isCut,
     };
-  }
-
-  #addMatches(data: readonly EventPart[]): void {
-    const bytes = data.reduce(
-      (sum, part) => sum + (typeof part === "string" ? part.length : bytesOfPart(part).length),
-      0,
-    );
-    this.#matchBytes += bytes;
-    this.#isCut ||= this.#matchBytes > matchBytesMax || !this.#takeBytes(bytes);
-    if (this.#isCut) return;
-    for (const match of JSON.parse(joinText(data)) as StreamMatch[]) this.#matches.push(match);
-  }
-
-  #note(event: string, text: string): void {
-    switch (event) {
-      case "filters":
-        this.#filters = JSON.parse(text) as Filter[];
-        break;
-      case "progress":
-        this.#progress = JSON.parse(text) as Progress;
-        break;
-      case "alert":
-        this.#alert = JSON.parse(text) as Alert;
-        break;
-      case "error":
-        this.#error = (JSON.parse(text) as StreamError).message;
-        break;
-    }
   }
 }

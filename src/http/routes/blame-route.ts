@@ -86,8 +86,7 @@ async function sendOrigins(
   }
   if (response.closed) return;
   sink ??= start();
-  sink.send("done", ["{}"]);
-  sink.end();
+  sink.done();
 }
 
 /** The names of the author's properties are those that clients of this interface know. */

@@ -2,7 +2,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import { waitForCommit, type AwaitedCommit } from "../../browse/commit-wait.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { clientKey } from "../../model/client.js";
-import type { EventSink } from "../../model/event-sink.js";
+import type { SearchListener } from "../../model/search-listener.js";
 import type { SearchRequest } from "../../model/search-request.js";
 import type { Viewer } from "../../model/viewer.js";
 import type { ResumableStreams } from "../../resume/resumable-streams.js";
@@ -194,7 +194,7 @@ async function resume(
 async function runAfterCommit(
   commit: AwaitedCommit,
   context: RequestContext,
-  sink: EventSink,
+  sink: SearchListener,
   run: () => void,
 ): Promise<void> {
   try {
@@ -206,8 +206,7 @@ async function runAfterCommit(
   if (!sink.closed) run();
 }
 
-function endWithError(sink: EventSink, message: string): void {
-  sink.send("error", [JSON.stringify({ message })]);
-  sink.send("done", ["{}"]);
-  sink.end();
+function endWithError(sink: SearchListener, message: string): void {
+  sink.error(message);
+  sink.done();
 }

@@ -1,7 +1,13 @@
 import { TrawlError } from "../../base/errors.js";
-import type { EventPart, EventSink } from "../../model/event-sink.js";
 import type { BaseRevisions } from "../../model/match-change.js";
+import {
+  BaseListener,
+  type ChangeListener,
+  type JsonElements,
+  type SearchListener,
+} from "../../model/search-listener.js";
 import type { SearchRequest } from "../../model/search-request.js";
+import type { Alert, Filter, Progress } from "../../model/stream-events.js";
 import { parseReceipt } from "../../search/changes/base-revisions.js";
 import type { ChangeRequest } from "../../search/changes/change-search.js";
 import type { ChangeWatches } from "../../search/changes/change-watch.js";
@@ -42,7 +48,7 @@ function parseJson(text: string): unknown {
 export async function streamChanges(
   request: SearchRequest,
   { since, isWatch }: WantedChanges,
-  sink: EventSink,
+  sink: ChangeListener,
   services: ChangeStreamServices,
 ): Promise<void> {
   try {
@@ -53,16 +59,15 @@ export async function streamChanges(
     if (base !== undefined) await sendSince({ ...request, since: base }, isWatch, sink, services);
   } catch (error) {
     if (!(error instanceof TrawlError) || error.code === "internal") throw error;
-    sink.send("error", [JSON.stringify({ message: error.message })]);
+    sink.error(error.message);
   }
-  sink.send("done", ["{}"]);
-  sink.end();
+  sink.done();
 }
 
 async function sendSince(
   request: ChangeRequest,
   isWatch: boolean,
-  sink: EventSink,
+  sink: ChangeListener,
   { search, watches }: ChangeStreamServices,
 ): Promise<void> {
   if (isWatch) await watches.run(request, sink);
@@ -72,12 +77,14 @@ async function sendSince(
 /** Sends all results; returns what was searched. Undefined if the search failed, or the client has left. */
 async function searchFirst(
   request: SearchRequest,
-  sink: EventSink,
+  sink: ChangeListener,
   { search }: ChangeStreamServices,
 ): Promise<BaseRevisions | undefined> {
   const receipt = request.receipt === "strict" ? "strict" : "report";
   return await new Promise((resolve) => {
-    const first = new FirstSearch(sink, () => resolve(undefined));
+    const first = new FirstSearch(sink);
+    // The outcome of the search follows its last event at once, if it was executed.
+    first.onClosed(() => queueMicrotask(() => resolve(undefined)));
     search.run({ ...request, receipt }, first, (end) => {
       resolve(first.hasFailed || sink.closed ? undefined : end.receipt?.revisions());
     });
@@ -85,46 +92,39 @@ async function searchFirst(
 }
 
 /** Passes on all events of a search, except its end. */
-class FirstSearch implements EventSink {
-  readonly #sink: EventSink;
-  readonly #onEnd: () => void;
-  #isEnded = false;
+class FirstSearch extends BaseListener {
+  readonly #client: SearchListener;
   hasFailed = false;
 
-  constructor(sink: EventSink, onEnd: () => void) {
-    this.#sink = sink;
-    this.#onEnd = onEnd;
+  constructor(client: SearchListener) {
+    super();
+    this.#client = client;
+    client.onDrain(() => this.drained());
+    client.onClosed(() => this.end());
   }
 
-  get pendingBytes(): number {
-    return this.#sink.pendingBytes;
+  override get pendingBytes(): number {
+    return this.#client.pendingBytes;
   }
 
-  get closed(): boolean {
-    return this.#isEnded || this.#sink.closed;
+  override matches(parts: readonly JsonElements[]): void {
+    this.#client.matches(parts);
   }
 
-  send(event: string, data: readonly EventPart[]): void {
-    this.hasFailed ||= event === "error";
-    if (event !== "done") this.#sink.send(event, data);
+  override filters(filters: readonly Filter[]): void {
+    this.#client.filters(filters);
   }
 
-  onDrain(callback: () => void): void {
-    this.#sink.onDrain(() => {
-      if (!this.#isEnded) callback();
-    });
+  override progress(progress: Progress): void {
+    this.#client.progress(progress);
   }
 
-  onClosed(callback: () => void): void {
-    this.#sink.onClosed(() => {
-      if (!this.#isEnded) callback();
-    });
+  override alert(alert: Alert): void {
+    this.#client.alert(alert);
   }
 
-  /** The outcome of the search follows at once, if it was executed. */
-  end(): void {
-    if (this.#isEnded) return;
-    this.#isEnded = true;
-    queueMicrotask(this.#onEnd);
+  override error(message: string): void {
+    this.hasFailed = true;
+    this.#client.error(message);
   }
 }

@@ -2,7 +2,8 @@ import { escapeSeparators } from "../../base/text.js";
 import Negotiator from "negotiator";
 import { callAfter, callEvery, monotonicMs, type PendingCall } from "../../base/deadline.js";
 import type { Log } from "../../base/log.js";
-import { bytesOfPart, type EventPart, type EventSink } from "../../model/event-sink.js";
+import { type EventPart, EventWriter } from "../../model/event-writer.js";
+import { bytesOfPart, releaseAll } from "../../model/search-listener.js";
 import { BlockQueue } from "./block-queue.js";
 import { GzipBlocks } from "./gzip-blocks.js";
 import type { ByteStream } from "../server/byte-stream.js";
@@ -23,7 +24,7 @@ import type { WriteBudget } from "./write-budget.js";
  * The bytes held by this object are `pendingBytes`; the producer enforces the limit. uWebSockets.js holds at most one
  * block for the socket. A client that reads nothing for `stallMs` is disconnected.
  */
-export class SseStream implements EventSink {
+export class SseStream extends EventWriter {
   readonly #stream: ByteStream;
   readonly #observer: StreamObserver;
   readonly #log: Log;
@@ -31,8 +32,6 @@ export class SseStream implements EventSink {
   readonly #gzip: GzipBlocks | undefined;
   readonly #budget: WriteBudget;
   readonly #stallCheck: PendingCall;
-  readonly #drainCallbacks: (() => void)[] = [];
-  readonly #closedCallbacks: (() => void)[] = [];
   /** Bytes of the block that was written when the socket became full. */
   #blockedBytes = 0;
   #hasWritten = false;
@@ -43,7 +42,6 @@ export class SseStream implements EventSink {
   /** True from the `send` that made bytes pending until the drain callbacks are scheduled. */
   #filled = false;
   #ending = false;
-  #closed = false;
   #progressAtMs = monotonicMs();
 
   constructor(
@@ -54,6 +52,7 @@ export class SseStream implements EventSink {
     observer: StreamObserver,
     log: Log,
   ) {
+    super();
     this.#stream = stream;
     this.#budget = turns;
     this.#observer = observer;
@@ -64,24 +63,20 @@ export class SseStream implements EventSink {
     stream.onClosed(() => this.#streamClosed());
   }
 
-  get pendingBytes(): number {
+  override get pendingBytes(): number {
     return this.#queue.bytes + (this.#gzip?.pendingBytes ?? 0) + this.#blockedBytes;
-  }
-
-  get closed(): boolean {
-    return this.#closed;
   }
 
   /** With an `id`, a client that reconnects sends it as `Last-Event-ID`. */
   send(event: string, data: readonly EventPart[], id?: string): void {
-    if (this.#closed) return;
+    if (this.closed) return;
     const bytes = data.reduce(
       (sum, part) => sum + (typeof part === "string" ? Buffer.byteLength(part) : bytesOfPart(part).length),
       0,
     );
     if (bytes > eventBytesMax) {
       this.#log.error({ event, bytes, eventBytesMax }, "event dropped: larger than clients accept");
-      return;
+      return releaseAll(data.filter((part) => typeof part !== "string"));
     }
     let text = `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: `;
     for (const part of data) {
@@ -99,21 +94,12 @@ export class SseStream implements EventSink {
     this.#scheduleFlush();
   }
 
-  onDrain(callback: () => void): void {
-    this.#drainCallbacks.push(callback);
-  }
-
-  onClosed(callback: () => void): void {
-    if (this.#closed) callback();
-    else this.#closedCallbacks.push(callback);
-  }
-
   /** Data sent before is still delivered; then the response ends. */
-  end(): void {
-    if (this.#closed) return;
+  override end(): void {
+    if (this.closed) return;
     this.#ending = true;
     this.#scheduleFlush();
-    this.#close();
+    this.close();
   }
 
   /**
@@ -121,9 +107,8 @@ export class SseStream implements EventSink {
    * client that has not read it after a second is disconnected.
    */
   fail(message: string): void {
-    this.send("error", [JSON.stringify({ message })]);
-    this.send("done", ["{}"]);
-    this.end();
+    this.error(message);
+    this.done();
     callAfter(failedMs, () => this.#stream.cut());
   }
 
@@ -201,8 +186,7 @@ export class SseStream implements EventSink {
     this.#drainScheduled = true;
     setImmediate(() => {
       this.#drainScheduled = false;
-      if (this.#closed) return;
-      for (const callback of this.#drainCallbacks) callback();
+      this.drained();
     });
   }
 
@@ -217,13 +201,7 @@ export class SseStream implements EventSink {
     this.#queue.clear();
     this.#gzip?.close();
     this.#blockedBytes = 0;
-    this.#close();
-  }
-
-  #close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    for (const callback of this.#closedCallbacks.splice(0)) callback();
+    this.close();
   }
 }
 

@@ -1,6 +1,6 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
-import type { EventSink } from "../../model/event-sink.js";
 import { type BaseRevisions, type ChangeSummary, summaryNamesMax } from "../../model/match-change.js";
+import type { ChangeListener, Outlet, SearchListener } from "../../model/search-listener.js";
 import type { SearchRequest } from "../../model/search-request.js";
 import type { Progress, Receipt } from "../../model/stream-events.js";
 import type { ReadPool } from "../../pool/read-pool.js";
@@ -17,7 +17,7 @@ const pendingBytesMax = 256 * 1024;
 export type ChangeRequest = SearchRequest & { readonly since: BaseRevisions };
 
 export interface ChangeServices {
-  readonly run: (request: SearchRequest, sink: EventSink, onEnd: (end: SearchEnd) => void) => void;
+  readonly run: (request: SearchRequest, listener: SearchListener, onEnd: (end: SearchEnd) => void) => void;
   readonly reads: Pick<ReadPool, "run">;
   readonly timeoutMs: number;
 }
@@ -52,8 +52,8 @@ export function requireComparable(plan: SearchPlan): void {
 export interface ChangeOutcome {
   /** What was compared; undefined if the search failed, or the client has left. */
   readonly changes: SearchChanges | undefined;
-  /** The progress event that was sent last; undefined if none was. */
-  readonly sent?: string;
+  /** The progress that was sent last; undefined if none was. */
+  readonly sent?: Progress;
 }
 
 /**
@@ -63,14 +63,14 @@ export interface ChangeOutcome {
 export type ChangeProgress = "last" | "first" | "changes";
 
 /**
- * Sends the matches that came, went or moved as `changes` events, then a progress event with their numbers and the
- * receipt of the newer state, then an alert or error.
+ * Passes on the matches that came, went or moved, then the progress with their numbers and the receipt of the newer
+ * state, then an alert or error.
  *
  * The matches are compared by a read worker: the main thread does not look into them.
  */
 export async function sendChanges(
   request: ChangeRequest,
-  sink: EventSink,
+  sink: ChangeListener,
   services: ChangeServices,
   progressKind: ChangeProgress,
 ): Promise<ChangeOutcome> {
@@ -79,13 +79,13 @@ export async function sendChanges(
   services.run(plainRequest(request), collector, (given) => {
     end = given;
   });
-  await collector.done;
+  await collector.ended;
   if (sink.closed) return { changes: undefined };
   if (collector.isFull)
     return fail(sink, "the changes are too many to be compared: choose fewer repositories or paths");
   const changes = end?.changes;
   if (end === undefined || changes === undefined) {
-    for (const [event, json] of collector.last) sink.send(event, [json]);
+    collector.sendLast();
     return { changes: undefined };
   }
   if (
@@ -100,7 +100,7 @@ export async function sendChanges(
   const { pieces, ...counts } = compared as ComparedMatches;
   for (const piece of pieces) {
     await untilRead(sink);
-    sink.send("changes", ["[", piece, "]"]);
+    sink.changes([piece]);
   }
   const matchCount = counts.came + counts.went + counts.moved;
   const ended = changes.progress();
@@ -111,10 +111,9 @@ export async function sendChanges(
     receipt: newReceipt(end, ended.receipt),
     changes: { ...counts, ...summary(changes) },
   };
-  const sent = JSON.stringify(progress);
-  sink.send("progress", [sent]);
-  for (const [event, json] of collector.last) sink.send(event, [json]);
-  return { changes: collector.hasFailed ? undefined : changes, sent };
+  sink.progress(progress);
+  collector.sendLast();
+  return { changes: collector.hasFailed ? undefined : changes, sent: progress };
 }
 
 /** Lines are what is compared. */
@@ -123,17 +122,17 @@ function plainRequest(request: ChangeRequest): ChangeRequest {
   return { ...request, chunkMatches: false, contextLines: 0, display: undefined, debug: false, receipt };
 }
 
-function fail(sink: EventSink, message: string): ChangeOutcome {
-  sink.send("error", [JSON.stringify({ message })]);
+function fail(sink: ChangeListener, message: string): ChangeOutcome {
+  sink.error(message);
   return { changes: undefined };
 }
 
 async function compare(
-  { matches }: ChangeCollector,
+  { found: matches }: ChangeCollector,
   { changes }: SearchChanges,
   { client }: ChangeRequest,
   { reads, timeoutMs }: ChangeServices,
-  sink: EventSink,
+  sink: Outlet,
 ): Promise<ComparedMatches> {
   if (matches.length === 0) return { pieces: [], came: 0, went: 0, moved: 0 };
   const stop = new Int32Array(new SharedArrayBuffer(4));
@@ -168,7 +167,7 @@ function summary({
   };
 }
 
-async function untilRead(sink: EventSink): Promise<void> {
+async function untilRead(sink: Outlet): Promise<void> {
   while (sink.pendingBytes > pendingBytesMax && !sink.closed)
     await new Promise<void>((resolve) => {
       sink.onDrain(resolve);

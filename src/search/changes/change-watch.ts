@@ -1,7 +1,8 @@
 import { callAfter } from "../../base/deadline.js";
-import type { EventSink } from "../../model/event-sink.js";
 import type { BaseRevisions } from "../../model/match-change.js";
 import type { Repository } from "../../model/repository.js";
+import type { ChangeListener, Outlet } from "../../model/search-listener.js";
+import type { Progress } from "../../model/stream-events.js";
 import type { Searcher } from "../searcher.js";
 import type { ChangeRequest } from "./change-search.js";
 import type { SearchChanges } from "./revision-changes.js";
@@ -47,7 +48,7 @@ export class ChangeWatches {
    * Sends what changed since the revisions of the request, then what changes whenever repositories have been indexed.
    * Resolves when the client has left, a search has failed, or the stream is as old as it may be.
    */
-  async run(request: ChangeRequest, sink: EventSink): Promise<void> {
+  async run(request: ChangeRequest, sink: ChangeListener): Promise<void> {
     const { client } = request;
     this.#add(client, 1);
     const flips = new Flips(sink, this.#services.watchers);
@@ -84,19 +85,19 @@ export class ChangeWatches {
   }
 }
 
-/** Repeats the last progress event while nothing happens. */
+/** Repeats the last progress while nothing happens. */
 class Keepalive {
-  readonly #sink: EventSink;
-  #json = "";
+  readonly #sink: ChangeListener;
+  #last: Progress | undefined;
   #pending = callAfter(0, () => undefined);
 
-  constructor(sink: EventSink) {
+  constructor(sink: ChangeListener) {
     this.#sink = sink;
   }
 
-  /** `json` is that of a progress event that was sent just now; undefined if none was. */
-  record(json: string | undefined): void {
-    if (json !== undefined) this.#json = json;
+  /** `sent` is the progress that was sent just now; undefined if none was. */
+  record(sent: Progress | undefined): void {
+    this.#last = sent ?? this.#last;
     this.#schedule();
   }
 
@@ -107,7 +108,7 @@ class Keepalive {
   #schedule(): void {
     this.#pending.cancel();
     this.#pending = callAfter(keepaliveMs, () => {
-      if (this.#sink.pendingBytes === 0) this.#sink.send("progress", [this.#json]);
+      if (this.#sink.pendingBytes === 0 && this.#last !== undefined) this.#sink.progress(this.#last);
       this.#schedule();
     });
   }
@@ -130,7 +131,7 @@ class Flips {
   #wake: () => void = () => undefined;
   isEnded = false;
 
-  constructor(sink: EventSink, watchers: WatchServices["watchers"]) {
+  constructor(sink: Outlet, watchers: WatchServices["watchers"]) {
     this.#watchers = watchers;
     watchers.add(this.#watcher);
     sink.onClosed(() => this.end());

@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import { callEvery, type PendingCall } from "../../base/deadline.js";
-import { bytesOfPart, type EventPart, type EventSink, type PooledBytes } from "../../model/event-sink.js";
-import type { Alert, Filter, Progress, StreamError } from "../../model/stream-events.js";
+import { countBytes, type JsonElements, type SearchListener } from "../../model/search-listener.js";
+import type { Alert, Filter, Progress } from "../../model/stream-events.js";
 
 /** Interval between two flushes of accumulated matches. */
 const flushMs = 200;
@@ -17,41 +18,38 @@ export interface StreamState {
   progress(done: boolean): Progress;
 }
 
-const comma = Buffer.from(",");
-
 /**
- * Sends a search's results to a sink in the order and at the pace that clients expect: the first results immediately,
- * preceded by filters; then every 200 ms what has accumulated; a progress event when something has changed, and every 5
- * s in any case. `finish` sends the rest in its fixed order and ends the sink.
+ * Passes a search's results to its listener in the order and at the pace that clients expect: the first results
+ * immediately, preceded by filters; then every 200 ms what has accumulated; the progress when something has changed, and
+ * every 5 s in any case. `finish` passes the rest in its fixed order.
  */
 export class EventStream {
-  readonly #sink: EventSink;
+  readonly #listener: SearchListener;
   readonly #state: StreamState;
   readonly #onFirstMatches: () => void;
   readonly #timers: PendingCall[];
-  #gathered: (Uint8Array | PooledBytes)[] = [];
+  #gathered: JsonElements[] = [];
   #gatheredBytes = 0;
-  #sentFilters = "";
-  #sentProgress = "";
+  #sentFilters: readonly Filter[] | undefined;
+  #sentProgress: Progress | undefined;
   #hasSentMatches = false;
 
-  constructor(sink: EventSink, state: StreamState, onFirstMatches: () => void) {
-    this.#sink = sink;
+  constructor(listener: SearchListener, state: StreamState, onFirstMatches: () => void) {
+    this.#listener = listener;
     this.#state = state;
     this.#onFirstMatches = onFirstMatches;
     this.#timers = [callEvery(flushMs, () => this.#tick()), callEvery(keepaliveMs, () => this.#sendProgress(true))];
-    sink.onClosed(() => this.#stopTimers());
+    listener.onClosed(() => this.#stopTimers());
   }
 
-  /** Bytes waiting for the next flush. */
-  get gatheredBytes(): number {
-    return this.#gatheredBytes;
+  /** Bytes of results that the client has not read. */
+  get unreadBytes(): number {
+    return this.#gatheredBytes + this.#listener.pendingBytes;
   }
 
-  /** Adds elements of the `matches` array: JSON, comma-separated, not empty. */
-  addMatches(elements: Uint8Array | PooledBytes): void {
+  addMatches(elements: JsonElements): void {
     this.#gathered.push(elements);
-    this.#gatheredBytes += bytesOfPart(elements).length;
+    this.#gatheredBytes += countBytes([elements]);
     if (!this.#hasSentMatches) this.#sendFilters(false);
     if (!this.#hasSentMatches || this.#gatheredBytes >= gatheredBytesMax) this.#sendMatches();
   }
@@ -60,22 +58,15 @@ export class EventStream {
     this.#stopTimers();
     this.#sendFilters(true);
     this.#sendMatches();
-    this.#sink.send("progress", [JSON.stringify(this.#state.progress(true))]);
-    this.end(alert, error);
-  }
-
-  /** Ends without progress, as for a query that was not executed. */
-  end(alert: Alert | undefined, error: string | undefined): void {
-    this.#stopTimers();
-    if (alert !== undefined) this.#sink.send("alert", [JSON.stringify(alert)]);
-    if (error !== undefined) this.#sink.send("error", [JSON.stringify({ message: error } satisfies StreamError)]);
-    this.#sink.send("done", ["{}"]);
-    this.#sink.end();
+    this.#listener.progress(this.#state.progress(true));
+    if (alert !== undefined) this.#listener.alert(alert);
+    if (error !== undefined) this.#listener.error(error);
+    this.#listener.done();
   }
 
   #tick(): void {
     // A client that does not read gets no further statistics: they would only accumulate in memory.
-    if (this.#sink.pendingBytes > 0) return;
+    if (this.#listener.pendingBytes > 0) return;
     if (this.#hasSentMatches) this.#sendFilters(false);
     this.#sendMatches();
     this.#sendProgress(false);
@@ -83,15 +74,10 @@ export class EventStream {
 
   #sendMatches(): void {
     if (this.#gathered.length === 0) return;
-    const parts: EventPart[] = ["["];
-    this.#gathered.forEach((elements, i) => {
-      if (i > 0) parts.push(comma);
-      parts.push(elements);
-    });
-    parts.push("]");
+    const parts = this.#gathered;
     this.#gathered = [];
     this.#gatheredBytes = 0;
-    this.#sink.send("matches", parts);
+    this.#listener.matches(parts);
     if (!this.#hasSentMatches) this.#onFirstMatches();
     this.#hasSentMatches = true;
   }
@@ -99,20 +85,19 @@ export class EventStream {
   #sendFilters(final: boolean): void {
     const filters = this.#state.filters(final);
     if (filters.length === 0) return;
-    const json = JSON.stringify(filters);
-    if (json === this.#sentFilters && !final) return;
-    this.#sentFilters = json;
-    this.#sink.send("filters", [json]);
+    if (!final && isDeepStrictEqual(filters, this.#sentFilters)) return;
+    this.#sentFilters = filters;
+    this.#listener.filters(filters);
   }
 
   #sendProgress(always: boolean): void {
-    if (this.#sink.pendingBytes > 0) return;
+    if (this.#listener.pendingBytes > 0) return;
     const progress = this.#state.progress(false);
-    const { durationMs: _, ...statistics } = progress;
-    const comparable = JSON.stringify(statistics);
-    if (!always && comparable === this.#sentProgress) return;
-    this.#sentProgress = comparable;
-    this.#sink.send("progress", [JSON.stringify(progress)]);
+    const { durationMs } = progress;
+    const isKnown = this.#sentProgress && isDeepStrictEqual(progress, { ...this.#sentProgress, durationMs });
+    if (!always && isKnown === true) return;
+    this.#sentProgress = progress;
+    this.#listener.progress(progress);
   }
 
   #stopTimers(): void {

@@ -92,7 +92,7 @@ export class SearchResults {
     addTally(this.tally, batch.tally);
     this.digest.addBatch(batch.digest);
     for (const key of batch.tally.repositories.keys()) this.repositoryIds.add(Number(key.slice(0, key.indexOf("@"))));
-    if (batch.bytes.length > 0) this.#stream.addMatches({ bytes: batch.bytes, release: release });
+    if (batch.bytes.length > 0) this.#stream.addMatches({ bytes: batch.bytes, release });
     for (const result of batch.selected) {
       if (result.kind === "repository") this.addRepository(result.repositoryId, result.revision, result.optionsIndex);
       else if (this.#countNew(result.key, result.optionsIndex)) this.#addSelected(result);

@@ -9,8 +9,8 @@ import type { GraphqlServices } from "../../../src/browse/request-context.js";
 import { GraphqlExecutor } from "../../../src/graphql/execution/executor.js";
 import { GitCache } from "../../../src/browse/git-reads.js";
 import { createSchema } from "../../../src/graphql/execution/schema.js";
-import type { EventSink } from "../../../src/model/event-sink.js";
 import type { Repository } from "../../../src/model/repository.js";
+import type { SearchListener } from "../../../src/model/search-listener.js";
 import { anonymous } from "../../../src/model/viewer.js";
 
 const oid = "a".repeat(40);
@@ -50,13 +50,13 @@ interface Read {
 }
 
 /** An executor with two repositories. `read` answers reads, and `search` searches. */
-function executor(read: (read: Read) => Promise<unknown>, search: (sink: EventSink) => void = () => undefined) {
+function executor(read: (read: Read) => Promise<unknown>, search: (sink: SearchListener) => void = () => undefined) {
   const reads: Read[] = [];
   const records = [repository(1), repository(2)];
   const table = RepositoryTable.of(records, true, undefined);
   const services = {
     catalog: { repositoryTable: () => table, shardsOf: () => [] },
-    searcher: { admit: () => undefined, run: (_: unknown, sink: EventSink) => search(sink), contexts: [] },
+    searcher: { admit: () => undefined, run: (_: unknown, sink: SearchListener) => search(sink), contexts: [] },
     reads: {
       run: (request: Read["request"], limits: Read["limits"]) => {
         reads.push({ request, limits });

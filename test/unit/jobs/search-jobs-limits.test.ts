@@ -241,9 +241,9 @@ t.test(
           const ids = [...(scope?.repositoryIds ?? [])].filter((id) => !closed.has(id));
           meanwhile(ids);
           searched.push(ids.join());
-          for (const id of ids) sink.send("matches", [Buffer.from(`{"repository":"r${id}"}`)]);
+          for (const id of ids) sink.matches([Buffer.from(`{"repository":"r${id}"}`)]);
           onEnd?.({ matchCount: ids.length, receipt: { reasons: [] } } as unknown as SearchEnd);
-          sink.end();
+          sink.done();
         },
       },
       repository,
