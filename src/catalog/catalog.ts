@@ -179,9 +179,12 @@ export class Catalog {
     );
   }
 
-  /** A record for a new repository; `commit` adds it to the catalog. */
-  newRepository(config: RepositoryConfig, configured: boolean): Repository {
-    this.requireFree(config.name);
+  /**
+   * A record for a new repository; `commit` adds it to the catalog. The same change must delete `replaced`, which has the
+   * name. Throws `conflict` if another repository has it.
+   */
+  newRepository(config: RepositoryConfig, configured: boolean, replaced?: Repository): Repository {
+    if (replaced?.name !== config.name) this.requireFree(config.name);
     return {
       ...config,
       configured,

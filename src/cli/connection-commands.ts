@@ -40,10 +40,10 @@ export function addConnection(program: Command): void {
 }
 
 function printStatus(status: ConnectionStatus): string {
-  const { name, kind, url, repositoryCount, missingCount, lastListed, error } = status;
+  const { name, kind, url, repositoryCount, missingCount, lastListed, error, warnings } = status;
   const listed = lastListed === "" ? "not listed yet" : `listed ${lastListed}`;
   const fields = [name, kind, url, `${repositoryCount} repositories`, listed];
   if (missingCount > 0) fields.push(`${missingCount} no longer listed`);
   if (error !== "") fields.push(`error: ${error}`);
-  return visible(fields.join("  "));
+  return [fields.join("  "), ...warnings.map((warning) => `  warning: ${warning}`)].map(visible).join("\n");
 }

@@ -17,6 +17,7 @@ export interface ConnectionStatus {
   readonly name: string;
   readonly kind: string;
   readonly url: string;
+  /** Without those that are left out because another repository has their name. */
   readonly repositoryCount: number;
   /** How many of them the last list lacked: they are removed if the next one lacks them, too. */
   readonly missingCount: number;
@@ -24,6 +25,8 @@ export interface ConnectionStatus {
   readonly lastListed: string;
   /** Why the last attempt failed, or what it left out; "" if nothing is wrong. */
   readonly error: string;
+  /** Sentences about some of the repositories that are left out because another one has their name. */
+  readonly warnings: readonly string[];
 }
 
 /** A connection with everything that is known about it. */
@@ -47,6 +50,8 @@ export interface ConnectionServices {
   readonly known: (connection: string) => readonly RepositoryConfig[];
   /** Makes the catalog contain what `repositories` returns, after the list of this connection has changed. */
   readonly apply: (connection: string) => Promise<void>;
+  /** Sentences about the repositories of a connection that are left out because another one has their name. */
+  readonly leftOut: (connection: string) => readonly string[];
   /** The data directory, whose mirrors are not listed. */
   readonly dataFolder: string;
 }
@@ -65,7 +70,7 @@ interface Connection {
   readonly config: ConnectionConfig;
   readonly store: StoredList;
   repositories: readonly RepositoryConfig[];
-  /** The names of those that the last list lacked. */
+  /** The names of those that the last list lacked; with their URL if others share the name. */
   missing: ReadonlySet<string>;
   lastListed: string;
   error: string;
@@ -94,8 +99,6 @@ export class Connections {
   #applied: Promise<unknown> = Promise.resolve();
   #isStarted = false;
   #attemptCount = 0;
-  /** The connection that lists a repository, by its name; created when it is needed. */
-  #connectionOf: ReadonlyMap<string, string> | undefined;
 
   constructor(services: ConnectionServices) {
     this.#services = services;
@@ -109,16 +112,12 @@ export class Connections {
     );
     for (const old of this.#connections) if (!connections.includes(old)) old.timer?.cancel();
     this.#connections = connections;
-    this.#connectionOf = undefined;
     if (this.#isStarted) this.#schedule();
   }
 
-  /** The repositories of all connections; a name that several have is that of the first. */
+  /** The repositories of all connections, in their order. Several may have the same name. */
   repositories(): readonly RepositoryConfig[] {
-    const all = new Map<string, RepositoryConfig>();
-    for (const { repositories } of this.#connections)
-      for (const repository of repositories) if (!all.has(repository.name)) all.set(repository.name, repository);
-    return [...all.values()];
+    return this.#connections.flatMap(({ repositories }) => repositories);
   }
 
   names(): ReadonlySet<string> {
@@ -127,7 +126,18 @@ export class Connections {
 
   statuses(): readonly ConnectionStatus[] {
     return this.#connections.map(({ config: { name, kind, url }, repositories, missing, lastListed, error }) => {
-      return { name, kind, url, repositoryCount: repositories.length, missingCount: missing.size, lastListed, error };
+      const leftOut = this.#services.leftOut(name);
+      const more = leftOut.length > namedMax ? [`${leftOut.length - namedMax} more are left out in the same way`] : [];
+      return {
+        name,
+        kind,
+        url,
+        repositoryCount: repositories.length - leftOut.length,
+        missingCount: missing.size,
+        lastListed,
+        error,
+        warnings: [...leftOut.slice(0, namedMax), ...more],
+      };
     });
   }
 
@@ -136,16 +146,6 @@ export class Connections {
     return this.#connections.map(({ config, configuredAt, nextListing, attempts }, i) => {
       return { ...statuses[i], config, configuredAt, nextListing, attempts: attempts.list() };
     });
-  }
-
-  /** The name of the connection that lists this repository; undefined if none does. */
-  connectionOf(repositoryName: string): string | undefined {
-    this.#connectionOf ??= new Map(
-      this.#connections
-        .toReversed()
-        .flatMap(({ config, repositories }) => repositories.map((r) => [r.name, config.name])),
-    );
-    return this.#connectionOf.get(repositoryName);
   }
 
   /** Lists soon, without waiting for the result. Throws `not-found`. */
@@ -266,14 +266,14 @@ export class Connections {
       throw new TrawlError("cancelled", "the connection was changed while it was listed");
     const { config, repositories: before } = connection;
     const { kept, missing } = keptRepositories(connection, listing, selection, mayRemoveMost);
-    const repositories = [...selection.repositories, ...kept];
+    const repositories = withoutCopies([...selection.repositories, ...kept]);
     const isChanged = JSON.stringify(before) !== JSON.stringify(repositories);
     if (isChanged) {
-      this.#setRepositories(connection, repositories);
+      connection.repositories = repositories;
       try {
         await this.#services.apply(config.name);
       } catch (error) {
-        this.#setRepositories(connection, before);
+        connection.repositories = before;
         throw error;
       }
     }
@@ -289,11 +289,6 @@ export class Connections {
         "repositories are no longer listed: they are removed if the next list lacks them, too",
       );
     return compareLists(before, repositories);
-  }
-
-  #setRepositories(connection: Connection, repositories: readonly RepositoryConfig[]): void {
-    connection.repositories = repositories;
-    this.#connectionOf = undefined;
   }
 
   async #read(config: ConnectionConfig): Promise<Listing> {
@@ -323,17 +318,36 @@ function keptRepositories(
   mayRemoveMost: boolean,
 ): { readonly kept: readonly RepositoryConfig[]; readonly missing: ReadonlySet<string> } {
   if (mayRemoveMost) return { kept: [], missing: new Set() };
-  const selected = new Set(repositories.map(({ name }) => name));
-  const listedNames = new Set(listed.map(({ name }) => config.prefix + name));
-  const isExcluded = ({ name, url }: RepositoryConfig): boolean =>
-    listedNames.has(name) && (!refused.has(name) || refused.get(name) === url);
-  const gone = before.filter(({ name }) => !selected.has(name));
+  // Of several that share a name, each is looked for by its URL. Otherwise, one with another URL is the same.
+  const shared = sharedNames(before);
+  const keyOf = ({ name, url }: Pick<RepositoryConfig, "name" | "url">): string =>
+    shared.has(name) ? `${name} ${url}` : name;
+  const selected = new Set(repositories.map(keyOf));
+  const listedKeys = new Set(
+    listed.flatMap(({ name, url, sshUrl }) =>
+      [url, sshUrl].map((one) => keyOf({ name: config.prefix + name, url: one })),
+    ),
+  );
+  const isExcluded = (one: RepositoryConfig): boolean =>
+    listedKeys.has(keyOf(one)) && (!refused.has(one.name) || refused.get(one.name) === one.url);
+  const gone = before.filter((one) => !selected.has(keyOf(one)));
   const unread = gone.filter((one) => !isExcluded(one) && mayHave(one.url));
   const unreadOnes = new Set(unread);
   const going = gone.filter((one) => !unreadOnes.has(one));
   if (going.length > before.length * removedShareMax) throw mostAreGone(config.name, going, before.length);
-  const vanished = going.filter((one) => !isExcluded(one) && !missedBefore.has(one.name));
-  return { kept: [...unread, ...vanished], missing: new Set(vanished.map(({ name }) => name)) };
+  const vanished = going.filter((one) => !isExcluded(one) && !missedBefore.has(keyOf(one)));
+  return { kept: [...unread, ...vanished], missing: new Set(vanished.map(keyOf)) };
+}
+
+/** The names that several have. */
+function sharedNames(repositories: readonly RepositoryConfig[]): ReadonlySet<string> {
+  const seen = new Set<string>();
+  return new Set(repositories.map(({ name }) => name).filter((name) => seen.size === seen.add(name).size));
+}
+
+/** A page of a host may repeat what an earlier one had. */
+function withoutCopies(repositories: readonly RepositoryConfig[]): readonly RepositoryConfig[] {
+  return [...new Map(repositories.map((one) => [`${one.name} ${one.url}`, one])).values()];
 }
 
 function mostAreGone(connection: string, gone: readonly RepositoryConfig[], count: number): TrawlError {

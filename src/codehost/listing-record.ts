@@ -56,13 +56,18 @@ export class ListingRecord {
 }
 
 export function compareLists(before: readonly RepositoryConfig[], after: readonly RepositoryConfig[]): ListChanges {
-  const old = new Map(before.map((repository) => [repository.name, JSON.stringify(repository)]));
+  // Several may have the same name.
+  const unmatched = new Map<string, string[]>();
+  for (const repository of before)
+    unmatched.set(repository.name, [...(unmatched.get(repository.name) ?? []), JSON.stringify(repository)]);
   let [added, modified, unmodified] = [0, 0, 0];
   for (const repository of after) {
-    const text = old.get(repository.name);
-    if (text === undefined) added++;
-    else if (text === JSON.stringify(repository)) unmodified++;
+    const texts = unmatched.get(repository.name) ?? [];
+    const at = texts.indexOf(JSON.stringify(repository));
+    if (texts.length === 0) added++;
+    else if (at >= 0) unmodified++;
     else modified++;
+    texts.splice(Math.max(at, 0), 1);
   }
   return { added, removed: before.length - modified - unmodified, modified, unmodified };
 }

@@ -109,7 +109,10 @@ export class Daemon implements Controlled {
       known: (connection) => listedBy(parts.catalog, connection),
       // The connection itself has made sure that its list is not a mistake.
       apply: (connection) => this.#configureRepositories(this.#configured, { kind: "keep", exempt: connection }),
+      leftOut: (connection) =>
+        parts.sync.leftOut.flatMap(({ list, forConnection }) => (list === connection ? [forConnection] : [])),
     });
+    parts.sync.onNameFreed = () => this.#configureRepositories(this.#configured, { kind: "keep", exempt: undefined });
     const services = createGraphqlServices(options, parts, this.connections);
     const graphql = lazy(() => createGraphqlExecutor(options, services, parts));
     this.#options = options;
@@ -261,10 +264,8 @@ export class Daemon implements Controlled {
   /** Without a configuration file and repositories on the command line, there is no list. */
   async #configureRepositories({ typed, repositories }: ResolvedOptions, guard: RemovalGuard): Promise<void> {
     if (typed.configFile === undefined && typed.repositories.length === 0) return;
-    const names = new Set(repositories.map(({ name }) => name));
-    // What is listed in the file takes precedence.
-    const listed = this.connections.repositories().filter(({ name }) => !names.has(name));
-    await this.sync.configure([...repositories, ...listed], this.connections.names(), guard);
+    const listed = [...repositories, ...this.connections.repositories()];
+    await this.sync.configure(listed, this.connections.names(), guard);
   }
 
   async stop(): Promise<void> {

@@ -22,6 +22,7 @@ import { RepositoryCommands } from "./repositories/repository-commands.js";
 import { RepositoryLocks } from "./queue/repository-locks.js";
 import { RepositoryRemoval } from "./housekeeping/repository-removal.js";
 import { RepositorySecrets } from "./repositories/repository-secrets.js";
+import { findLookalikes, type LeftOut } from "./repositories/shared-names.js";
 import { historyStatus, missingSymbols, repositoryStatus } from "./repositories/repository-status.js";
 import { ShardFlips } from "./housekeeping/shard-flips.js";
 import { ShardRepairs } from "./housekeeping/shard-repairs.js";
@@ -41,6 +42,9 @@ const startDelayMs = 1_000;
 
 /** While searches are running, they wait this many times as long at most. */
 const startDelaysMax = 5;
+
+/** Sentences about the name of one repository. */
+const nameWarningsMax = 5;
 
 /** One live shard is verified in the background per this period. */
 const scrubPeriodMs = 60_000;
@@ -79,6 +83,11 @@ export class SyncManager {
   readonly historyRepairs: HistoryRepairs;
   /** The ids of shards, and the deletion of shards that are not live. */
   readonly shards: ShardFlips;
+  #leftOut: readonly LeftOut[] = [];
+  /** Sentences about repositories that may be confused, by name. */
+  #lookalikes: ReadonlyMap<string, readonly string[]> = new Map();
+  /** Called when a repository that was added by hand is removed, and a listed one has its name. */
+  onNameFreed: () => Promise<void> = () => Promise.resolve();
   #scrubTimer: PendingCall | undefined;
   #startTimer: PendingCall | undefined;
 
@@ -130,6 +139,7 @@ export class SyncManager {
       this.#removal,
       history,
       compaction,
+      (freed) => this.#namesChanged(freed),
     );
     this.repairs = repairs;
     this.historyRepairs = new HistoryRepairs(services, tasks, history);
@@ -185,7 +195,7 @@ export class SyncManager {
 
   /**
    * Makes the catalog contain exactly the configured repositories, those of the file and of these connections, in addition to
-   * those added by hand. New or changed repositories are synced immediately; those no longer configured are hidden
+   * those added by hand; if several have a name, one of them, see `chooseByName`. New or changed repositories are synced immediately; those no longer configured are hidden
    * immediately, and deleted when the grace period ends. What happens if most of a list is missing is up to the guard.
    */
   async configure(
@@ -194,7 +204,9 @@ export class SyncManager {
     guard: RemovalGuard,
   ): Promise<void> {
     this.#toSeparate.clear();
-    await configureRepositories(this.#services, this.#secrets, this.#queue, configured, connections, guard);
+    const parts = { secrets: this.#secrets, queue: this.#queue, removal: this.#removal };
+    this.#leftOut = await configureRepositories(this.#services, parts, configured, connections, this.#leftOut, guard);
+    await this.#findLookalikes();
     for (const id of this.#toSeparate)
       await this.#compaction.separate(id).catch((error: unknown) => {
         // It is done again when there is time.
@@ -206,11 +218,37 @@ export class SyncManager {
     await this.#removal.removeExpired();
   }
 
+  /** The repositories that connections list, and that are left out because another one has their name. */
+  get leftOut(): readonly LeftOut[] {
+    return this.#leftOut;
+  }
+
+  async #namesChanged(freed: string | undefined): Promise<void> {
+    if (this.#leftOut.some(({ name }) => name === freed)) await this.onNameFreed();
+    await this.#findLookalikes();
+  }
+
+  /** Logs each sentence once. */
+  async #findLookalikes(): Promise<void> {
+    const { catalog, log } = this.#services;
+    const found = await resultWhileYielding(findLookalikes([...catalog.repositories()]));
+    for (const [name, sentences] of found)
+      for (const sentence of sentences)
+        if (this.#lookalikes.get(name)?.includes(sentence) !== true) log.warn({ repository: name }, sentence);
+    this.#lookalikes = found;
+  }
+
   statuses(): RepositoryStatus[] {
     const { catalog, settings } = this.#services;
+    const warnings = new Map(this.#lookalikes);
+    for (const { name, forRepository } of this.#leftOut) {
+      const sentences = warnings.get(name) ?? [];
+      if (sentences.length < nameWarningsMax) warnings.set(name, [...sentences, forRepository]);
+    }
     return [...catalog.repositories()].map((repository) =>
       repositoryStatus(
         repository,
+        warnings.get(repository.name) ?? [],
         this.activities,
         this.#judge,
         this.historyStatus(repository),

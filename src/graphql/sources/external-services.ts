@@ -24,7 +24,7 @@ export interface ExternalServiceSource {
   readonly nextSyncAt: string | null;
   readonly lastSyncError: string | null;
   readonly repoCount: number;
-  readonly warning: null;
+  readonly warning: string | null;
   readonly webhookURL: null;
   /** Undefined for the operator's list. */
   readonly connection: ConnectionDetails | undefined;
@@ -44,10 +44,9 @@ export async function externalServices(context: RequestContext): Promise<readonl
 }
 
 /** The service that a repository comes from. */
-export async function findService({ name }: Repository, context: RequestContext): Promise<ExternalServiceSource> {
+export async function findService(repository: Repository, context: RequestContext): Promise<ExternalServiceSource> {
   const { connections } = context.services;
-  const listing = connections.connectionOf(name);
-  const found = connections.details().find((connection) => connection.name === listing);
+  const found = connections.details().find(({ name }) => name === listingConnection(repository));
   return found === undefined ? configuredService(context) : connectionService(found);
 }
 
@@ -61,7 +60,16 @@ export async function serviceByKey(key: unknown, context: RequestContext): Promi
 /** Whether a repository comes from the service with this id. Throws `bad-request` if it is the id of something else. */
 export function comesFrom(id: string, { services: { connections } }: RequestContext): (one: Repository) => boolean {
   const key = serviceKey(id);
-  return ({ name }) => (connections.connectionOf(name) ?? configuredKey) === key;
+  const names = connections.names();
+  return (repository) => {
+    const listing = listingConnection(repository);
+    return (listing !== undefined && names.has(listing) ? listing : configuredKey) === key;
+  };
+}
+
+/** The name of the connection that a repository comes from; it may not be configured any more. Undefined if none has listed it. */
+function listingConnection({ configured, source }: Repository): string | undefined {
+  return configured ? source?.connection : undefined;
 }
 
 /** The key in the id of a service: the name of a connection, or the key of the operator's list. */
@@ -97,9 +105,9 @@ export function shownAttempt({ number, state, startedAt, finishedAt, error, chan
 async function configuredService(context: RequestContext): Promise<ExternalServiceSource> {
   const { work, services, repositories } = context;
   const { newest } = await repositorySummary(context);
-  const isListed = ({ name }: Repository): boolean => services.connections.connectionOf(name) === undefined;
+  const isOwn = comesFrom(globalId("ExternalService", configuredKey), context);
   const own = await work.once("repositories of no connection", repositories.count, () =>
-    filterInSteps([...repositories.values()], isListed),
+    filterInSteps([...repositories.values()], isOwn),
   );
   const date = newest || "1970-01-01T00:00:00Z";
   return {
@@ -122,7 +130,7 @@ async function configuredService(context: RequestContext): Promise<ExternalServi
 
 /** The configuration of a connection contains no secrets, only where they are; that is not shown either. */
 function connectionService(connection: ConnectionDetails): ExternalServiceSource {
-  const { name, config, configuredAt, repositoryCount, lastListed, nextListing, error } = connection;
+  const { name, config, configuredAt, repositoryCount, lastListed, nextListing, error, warnings } = connection;
   const { credential } = config;
   return {
     __typename: "ExternalService",
@@ -136,7 +144,7 @@ function connectionService(connection: ConnectionDetails): ExternalServiceSource
     lastSyncAt: lastListed || null,
     nextSyncAt: nextListing || null,
     lastSyncError: error || null,
-    warning: null,
+    warning: warnings.join("\n") || null,
     webhookURL: null,
     connection,
   };

@@ -7,7 +7,11 @@ const dayMs = 86_400_000;
 /** Conditions that an operator should look at, newest first. The viewer is a site admin. */
 export async function monitoringAlerts(days: number | null | undefined, context: RequestContext) {
   const { failures, quarantined } = await repositorySummary(context);
-  const connections = context.services.connections.details().filter(({ error }) => error !== "");
+  const connections = context.services.connections
+    .details()
+    .flatMap(({ name, error, warnings, attempts }) =>
+      [...(error === "" ? [] : [error]), ...warnings].map((text) => ({ name, text, attempts })),
+    );
   const now = new Date().toISOString();
   const alerts = [
     ...failures.map(({ name, lastError, lastFetched }) =>
@@ -18,11 +22,11 @@ export async function monitoringAlerts(days: number | null | undefined, context:
         alert("warning", "indexing", `${name}: ${text}`, lastChanged || now),
       ),
     ),
-    ...connections.map(({ name, error, attempts }) =>
+    ...connections.map(({ name, text, attempts }) =>
       alert(
         "warning",
         "connections",
-        `${name}: ${error}`,
+        `${name}: ${text}`,
         attempts.find(({ finishedAt }) => finishedAt !== "")?.finishedAt ?? now,
       ),
     ),

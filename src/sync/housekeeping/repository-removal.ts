@@ -1,3 +1,5 @@
+import type { Catalog } from "../../catalog/catalog.js";
+import type { CatalogChange } from "../../catalog/catalog-change.js";
 import type { Repository } from "../../model/repository.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
 import type { MirrorFolders } from "./mirror-folders.js";
@@ -30,17 +32,17 @@ export class RepositoryRemoval {
   /** Removes a repository with its documents, its mirror and its secret. */
   async remove(repository: Repository): Promise<void> {
     const { catalog } = this.#services;
-    const { locks, queue, repairs, mirrors, secrets } = this.#parts;
-    await catalog.commit(() => {
-      const alone = catalog
-        .shardsForRepository(repository.id)
-        .filter((shard) => shard.record.repositoryIds.every((id) => id === repository.id || id === 0));
-      return { removedRepositoryIds: [repository.id], removedShardIds: alone.map((shard) => shard.record.id) };
-    });
-    queue.remove(repository.id);
-    await secrets.forget(repository.credential);
+    await catalog.commit(() => withoutRepositories(catalog, [repository]));
+    await this.#parts.secrets.forget(repository.credential);
+    await this.finish(repository);
+  }
+
+  /** Deletes what is left of a repository that a change of the catalog has removed, except for its secret. */
+  async finish({ id }: Repository): Promise<void> {
+    const { locks, queue, repairs, mirrors } = this.#parts;
+    queue.remove(id);
     // A task may be writing to the mirror; the mirror is deleted when the task has ended.
-    if (!locks.isBusy(repository.id)) await mirrors.remove(repository.id);
+    if (!locks.isBusy(id)) await mirrors.remove(id);
     repairs.count();
   }
 
@@ -58,4 +60,15 @@ export class RepositoryRemoval {
       await this.remove(repository);
     }
   }
+}
+
+/** The change of the catalog that removes repositories with their documents. */
+export function withoutRepositories(
+  catalog: Pick<Catalog, "shardsForRepository">,
+  repositories: readonly Repository[],
+): Pick<CatalogChange, "removedRepositoryIds" | "removedShardIds"> {
+  const ids = new Set(repositories.map(({ id }) => id));
+  const shards = new Set(repositories.flatMap(({ id }) => catalog.shardsForRepository(id)));
+  const alone = [...shards].filter(({ record }) => record.repositoryIds.every((id) => ids.has(id) || id === 0));
+  return { removedRepositoryIds: [...ids], removedShardIds: alone.map(({ record }) => record.id) };
 }

@@ -1,6 +1,9 @@
 import { eachInSteps, resultWhileYielding } from "../../base/yielding.js";
 import type { Repository, RepositoryConfig } from "../../model/repository.js";
-import { configuredRecords, type RemovalGuard } from "./configured-repositories.js";
+import { redactUrl } from "../../git/mirror/remote-url.js";
+import { type RepositoryRemoval, withoutRepositories } from "../housekeeping/repository-removal.js";
+import { type ConfiguredRecords, configuredRecords, type RemovalGuard } from "./configured-repositories.js";
+import { chooseByName, listedKey, type LeftOut } from "./shared-names.js";
 import type { RepositorySecrets } from "./repository-secrets.js";
 import type { SyncQueue } from "../queue/sync-queue.js";
 import type { SyncServices } from "../sync-settings.js";
@@ -10,27 +13,42 @@ const dayMs = 86_400_000;
 /** Maximum number of repositories named in a log line. */
 const namedRepositoriesMax = 20;
 
+/** The parts of the sync that a configuration changes. */
+export interface ConfigureParts {
+  readonly secrets: RepositorySecrets;
+  readonly queue: SyncQueue;
+  readonly removal: RepositoryRemoval;
+}
+
 /**
- * Makes the catalog contain exactly the configured repositories, in addition to those added by hand. New or changed
- * repositories are queued; those no longer configured are hidden, as far as the guard permits. Rejects with `conflict` if it
- * refuses. Caller guarantees: calls `pump` afterwards.
+ * Makes the catalog contain exactly the configured repositories, in addition to those added by hand: one for each name, see
+ * `chooseByName`. New or changed repositories are queued; those no longer configured are hidden, as far as the guard permits.
+ * Returns those that are left out. Rejects with `conflict` if the guard refuses. Caller guarantees: calls `pump` afterwards.
  */
 export async function configureRepositories(
   { catalog, settings, log }: SyncServices,
-  secrets: RepositorySecrets,
-  queue: SyncQueue,
-  configured: readonly RepositoryConfig[],
+  { secrets, queue, removal }: ConfigureParts,
+  listed: readonly RepositoryConfig[],
   connections: ReadonlySet<string>,
+  leftOutBefore: readonly LeftOut[],
   guard: RemovalGuard,
-): Promise<void> {
-  const { configs, changedNames } = await secrets.movedAll(configured);
-  let kept: readonly Repository[] = [];
+): Promise<readonly LeftOut[]> {
+  const before = new Set(leftOutBefore.map(listedKey));
+  const { chosen, leftOut } = await resultWhileYielding(chooseByName(catalog, listed, before));
+  const { configs, changedNames } = await secrets.movedAll(chosen);
+  let found: ConfiguredRecords = { records: [], kept: [], replaced: [] };
   const { repositories } = await catalog.commit(async () => {
     const now = new Date().toISOString();
-    const found = await resultWhileYielding(configuredRecords(catalog, configs, connections, now, guard));
-    kept = found.kept;
-    return { repositories: found.records };
+    found = await resultWhileYielding(configuredRecords(catalog, configs, connections, before, now, guard));
+    const { records, replaced } = found;
+    return { repositories: records, ...(replaced.length === 0 ? {} : withoutRepositories(catalog, replaced)) };
   });
+  const { kept, replaced } = found;
+  for (const old of replaced) {
+    log.warn({ repository: old.name, url: redactUrl(old.url) }, replacedMessage);
+    if (catalog.repositoryByName(old.name)?.credential !== old.credential) await secrets.forget(old.credential);
+    await removal.finish(old);
+  }
   for (const name of changedNames) {
     const repository = catalog.repositoryByName(name);
     if (repository !== undefined) queue.enqueue(repository.id, false);
@@ -44,7 +62,15 @@ export async function configureRepositories(
   const removed = repositories.filter(({ removedAt }) => removedAt !== "");
   if (removed.length > 0) log.warn(describeRemovals(removed, settings.removalGraceMs), removalMessage);
   if (kept.length > 0) log.error(describeRemovals(kept, settings.removalGraceMs), keptMessage);
+  const newlyLeftOut = leftOut.filter((one) => !before.has(listedKey(one)));
+  for (const { name, list, forConnection } of newlyLeftOut.slice(0, namedRepositoriesMax))
+    log.warn({ repository: name, connection: list }, forConnection);
+  if (newlyLeftOut.length > namedRepositoriesMax)
+    log.warn({ count: newlyLeftOut.length }, "more repositories are left out because others have their names");
+  return leftOut;
 }
+
+const replacedMessage = "another repository has its name from now on: what was indexed of this one is deleted";
 
 const removalMessage =
   "repositories that are no longer listed in the configuration are hidden, and will be deleted after the grace period unless they are listed again";

@@ -2,6 +2,7 @@ import { TrawlError } from "../../base/errors.js";
 import { filterInSteps, mapInSteps } from "../../base/yielding.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { Repository, RepositoryConfig } from "../../model/repository.js";
+import { isSameRepository } from "./shared-names.js";
 
 /** A list that contains less than this share of the repositories that were configured by it is treated as a mistake. */
 const remainingShareMin = 0.5;
@@ -17,10 +18,14 @@ export type RemovalGuard =
   | { readonly kind: "keep"; readonly exempt: string | undefined }
   | { readonly kind: "remove" };
 
-/** The records to write, and the repositories that are kept although their list lacks them. */
+/**
+ * The records to write, the repositories that are kept although their list lacks them, and those that are deleted because
+ * another repository has taken over their name.
+ */
 export interface ConfiguredRecords {
   readonly records: readonly Repository[];
   readonly kept: readonly Repository[];
+  readonly replaced: readonly Repository[];
 }
 
 /**
@@ -30,12 +35,14 @@ export interface ConfiguredRecords {
  *
  * A repository that is no longer configured is only marked as removed: searches do not find it, and its mirror and its
  * shards are kept until the grace period ends. If it is configured again within that time, it is restored completely. A
- * repository with a changed URL stays searchable in its old state until its new remote has been fetched.
+ * repository with a changed URL stays searchable in its old state until its new remote has been fetched. If another
+ * repository takes over a name, what is indexed under that name is deleted, and the record is a new one.
  */
 export function* configuredRecords(
   catalog: Catalog,
   configured: readonly RepositoryConfig[],
   connections: ReadonlySet<string>,
+  leftOutBefore: ReadonlySet<string>,
   removedAt: string,
   guard: RemovalGuard,
 ): Generator<void, ConfiguredRecords> {
@@ -49,8 +56,10 @@ export function* configuredRecords(
   const keptLists = new Set(
     lost.map(({ list }) => list).filter((list) => guard.kind === "keep" && list !== guard.exempt),
   );
-  const changed = yield* mapInSteps(configured, (config) => findRecord(catalog, config));
+  const replaced: Repository[] = [];
+  const changed = yield* mapInSteps(configured, (config) => findRecord(catalog, config, leftOutBefore, replaced));
   return {
+    replaced,
     records: [
       ...gone.filter((one) => !keptLists.has(listOf(one))).map((repository) => ({ ...repository, removedAt })),
       ...changed.filter((repository) => repository !== undefined),
@@ -94,14 +103,27 @@ function isConfigured({ configured, removedAt }: Repository): boolean {
   return configured && removedAt === "";
 }
 
-/** Undefined if the catalog already has it. */
-function findRecord(catalog: Catalog, config: RepositoryConfig): Repository | undefined {
-  const known = catalog.repositoryByName(config.name);
+/** Undefined if the catalog already has it. Adds the record of another repository that has had the name to `replaced`. */
+function findRecord(
+  catalog: Catalog,
+  config: RepositoryConfig,
+  leftOutBefore: ReadonlySet<string>,
+  replaced: Repository[],
+): Repository | undefined {
+  const found = catalog.repositoryByName(config.name);
+  const known = found !== undefined && isSameRepository(found, config, leftOutBefore) ? found : undefined;
+  // It was added by hand after the repositories had been chosen.
+  if (found !== undefined && known === undefined && !found.configured && config.source !== undefined) return undefined;
   const metadata = { ...known?.addedMetadata, ...config.metadata };
   const wanted = { ...config, metadata, source: config.source, configured: true, removedAt: "" };
-  return known !== undefined && holds(known, wanted)
-    ? undefined
-    : { ...(known ?? catalog.newRepository(config, true)), ...wanted, quarantine: undefined, vanished: undefined };
+  if (known !== undefined && holds(known, wanted)) return undefined;
+  if (found !== undefined && known === undefined) replaced.push(found);
+  return {
+    ...(known ?? catalog.newRepository(config, true, found)),
+    ...wanted,
+    quarantine: undefined,
+    vanished: undefined,
+  };
 }
 
 /** Whether the record already has all wanted properties. */

@@ -21,6 +21,8 @@ export class RepositoryCommands {
   readonly #removal: RepositoryRemoval;
   readonly #history: Pick<HistoryIndexing, "request">;
   readonly #compaction: Pick<Compaction, "separate">;
+  /** Called when names or URLs have changed, with a name that has become free. */
+  readonly #onNamesChanged: (freed?: string) => Promise<void>;
 
   constructor(
     catalog: Catalog,
@@ -30,6 +32,7 @@ export class RepositoryCommands {
     removal: RepositoryRemoval,
     history: Pick<HistoryIndexing, "request">,
     compaction: Pick<Compaction, "separate">,
+    onNamesChanged: (freed?: string) => Promise<void>,
   ) {
     this.#catalog = catalog;
     this.#queue = queue;
@@ -38,6 +41,7 @@ export class RepositoryCommands {
     this.#removal = removal;
     this.#history = history;
     this.#compaction = compaction;
+    this.#onNamesChanged = onNamesChanged;
   }
 
   /**
@@ -50,6 +54,7 @@ export class RepositoryCommands {
     const {
       repositories: [repository],
     } = await this.#catalog.commit(() => ({ repositories: [this.#catalog.newRepository(without, false)] as const }));
+    await this.#onNamesChanged();
     await this.#queue.sync(repository.id);
     return this.#catalog.repository(repository.id) ?? repository;
   }
@@ -67,6 +72,7 @@ export class RepositoryCommands {
     const { repositories } = await this.#catalog.commit(() => ({
       repositories: moved.filter(isFree).map((config) => this.#catalog.newRepository(config, false)),
     }));
+    await this.#onNamesChanged();
     for (const { id } of repositories) this.#queue.enqueue(id, false);
     this.#queue.pump();
     return { added: repositories.map(({ name }) => name), taken };
@@ -111,6 +117,7 @@ export class RepositoryCommands {
       repositories: [{ ...this.#addedByHand(name), ...remote, vanished: undefined }] as const,
     }));
     if (remote.credential !== known.credential) await this.#secrets.forget(known.credential);
+    await this.#onNamesChanged();
     return await this.#queue.sync(id);
   }
 
@@ -140,9 +147,11 @@ export class RepositoryCommands {
     for (const { id } of repositories) await this.#compaction.separate(id);
   }
 
-  /** Removes a repository with its documents and its mirror. */
+  /** Removes a repository with its documents and its mirror. One that is listed and was left out gets a name that is freed. */
   async remove(name: string): Promise<void> {
-    await this.#removal.remove(this.#named(name));
+    const repository = this.#named(name);
+    await this.#removal.remove(repository);
+    await this.#onNamesChanged(repository.configured ? undefined : name);
   }
 
   /**

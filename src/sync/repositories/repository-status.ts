@@ -15,6 +15,7 @@ const listedFilesMax = 100;
 /** The status of a repository, as shown by `trawl repo list`. */
 export function repositoryStatus(
   repository: Repository,
+  moreWarnings: readonly string[],
   activities: SyncActivities,
   judge: LossJudge,
   historyIndex: HistoryStatus,
@@ -28,7 +29,7 @@ export function repositoryStatus(
     state: repositoryState(repository),
     activity: activities.current(repository.id),
     error: repository.lastError,
-    warnings: repository.warnings ?? [],
+    warnings: [...(repository.warnings ?? []), ...moreWarnings],
     deletedAfter: removedAt === "" ? "" : new Date(Date.parse(removedAt) + removalGraceMs).toISOString(),
     lastFetched: repository.lastFetched,
     branches: repository.indexedBranches.map(({ name, commit }) => ({ name, commit })),

@@ -21,6 +21,7 @@ import { parseRemoteUrl } from "../../../src/git/mirror/remote-url.js";
 import type { RepositoryConfig } from "../../../src/model/repository.js";
 import { dataDirectory, runCommand, testDaemon } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
+import { GraphqlSite } from "../../support/graphql-site.js";
 import { type Answer as RemoteAnswer, serveHttp } from "../../support/http-remote.js";
 import { until } from "../../support/waiting.js";
 
@@ -496,6 +497,7 @@ function testConnections(
       await rules.require(parseRemoteUrl(repository.url), repository.source);
     },
     known: () => known,
+    leftOut: () => [],
     apply,
   });
 }
@@ -874,4 +876,164 @@ t.test("a daemon with a connection", async (t) => {
     write(wrong);
     t.match(await runCommand("config", "check", config), { exitCode: 2, err: message });
   }
+});
+
+t.test("one repository has each name, the same after restarts, and the others are told", async (t) => {
+  const root = t.testdir({ token: "ada:s3cret\n", git: {}, folder: {} });
+  // Each has a file of its own, which tells whose text is found under a name.
+  const repository = (place: string, file: string): string => {
+    const fixture = GitFixture.create();
+    t.teardown(() => fixture.remove());
+    fixture.commit({ branch: "main", files: { [file]: "alpha\n" } });
+    const path = join(root, place);
+    execFileSync("git", ["clone", "--quiet", "--mirror", fixture.path, path]);
+    return path;
+  };
+  for (const [place, file] of [
+    ["git/a.git", "acme-a"],
+    ["git/hand.git", "acme-hand"],
+    ["git/Case.git", "upper"],
+    ["git/case.git", "lower"],
+    ["folder/x", "plain"],
+    ["folder/x.git", "dot-git"],
+  ] as const)
+    repository(place, file);
+  const [more, hand, own] = [repository("more", "more-a"), repository("hand", "by-hand"), repository("own", "of-file")];
+  let names: readonly string[] = ["a", "Case", "case"];
+  const items: RemoteAnswer = (request, response) => {
+    const isPublic = { private: false, internal: false, owner: { visibility: "public" } };
+    const base = `http://${request.headers.host}`;
+    response.setHeader("X-Total-Count", String(names.length));
+    response.end(
+      JSON.stringify(names.map((name) => ({ full_name: name, clone_url: `${base}/${name}.git`, ...isPublic }))),
+    );
+  };
+  const port = await serveHttp(t, { path: join(root, "git") } as GitFixture, undefined, ({ url = "" }) =>
+    url.startsWith("/api/v1/orgs/acme/repos") ? items : undefined,
+  );
+  const acme = {
+    name: "acme",
+    kind: "gitea",
+    url: `http://127.0.0.1:${port}`,
+    owners: ["acme"],
+    credential: `file:${root}/token`,
+    prefix: "",
+  };
+  const list = { name: "more", kind: "list", url: join(root, "list"), prefix: "" };
+  const folder = { name: "local", kind: "folder", url: join(root, "folder"), prefix: "" };
+  const config = join(root, "trawl.jsonc");
+  const write = (connections: readonly object[], repositories: readonly object[] = []) =>
+    writeFileSync(config, JSON.stringify({ connections, repositories }));
+  writeFileSync(list.url, `a ${more}\nonly ${more}\n`);
+  write([acme, list, folder]);
+  const site = await GraphqlSite.start(t, ["--config", config]);
+  const { data } = site.daemon;
+  let daemon = site.daemon;
+  const found = async (repo = "") => (await daemon.search(`${repo === "" ? "" : `repo:^${repo}$ `}alpha`)).found.join();
+  const has = (what: string) => until(`it has ${what}`, async () => (await found()).split(",").includes(`${what}:1`));
+  const command = (...args: string[]) => runCommand(...args, "--data", data);
+  for (const what of ["a:acme-a", "only:more-a", "x:plain", "Case:upper", "case:lower"]) await has(what);
+  t.equal(await found(), "Case:upper:1,a:acme-a:1,case:lower:1,only:more-a:1,x:plain:1");
+
+  await t.test("where it is told", async (t) => {
+    const listed = await command("connection", "list");
+    t.match(
+      listed.out,
+      /more {2}list .* 1 repositories .*\n {2}warning: a \(.*more\) is left out: .*connection acme, has this name/,
+    );
+    t.match(listed.out, /local .*\n {2}warning: x \(.*x\.git\) is left out: .*x, of the same list, has this name\n/);
+    const repositories = await command("repo", "list");
+    t.match(repositories.out, /^a .*\n {2}warning: connection more lists another repository of this name/m);
+    t.match(repositories.out, /^x .*\n {2}warning: connection local lists .*x\.git, which is left out/m);
+    t.match(
+      repositories.out,
+      /^Case .*\n {2}warning: its name differs from that of case in upper and lower case only/m,
+    );
+    const ready = await fetch(`${daemon.url}/readyz`, {
+      headers: { authorization: site.authorization("admin") ?? "" },
+    });
+    const { repositories: states } = (await ready.json()) as { repositories: { name: string; warnings?: string[] }[] };
+    t.match(states.find(({ name }) => name === "a")?.warnings, [/connection more lists another/]);
+    const services = await site.data<{ externalServices: { nodes: { displayName: string; repoCount: number }[] } }>(
+      "admin",
+      "{ externalServices { nodes { displayName repoCount warning lastSyncError } } }",
+    );
+    t.match(services.externalServices.nodes, [
+      {},
+      { displayName: "acme", repoCount: 3, warning: null },
+      { displayName: "more", repoCount: 1, warning: /^a .* is left out/, lastSyncError: null },
+      { displayName: "local", repoCount: 1, warning: /^x .* is left out/ },
+    ]);
+    const alerts = "{ site { monitoringStatistics { alerts { name } } } }";
+    t.match(JSON.stringify(await site.data("admin", alerts)), /connections: more: a .* is left out/);
+    const told = () => daemon.log.filter(({ msg }) => /^a .* is left out/.test(String(msg))).length;
+    t.equal(told(), 1);
+    t.equal((await command("connection", "sync", "more")).exitCode, 0);
+    t.equal(told(), 1, "once");
+  });
+
+  await t.test("a repository that was added by hand keeps its name until it is removed", async (t) => {
+    t.equal((await command("repo", "add", "hand", hand)).exitCode, 0);
+    names = [...names, "hand"];
+    t.equal((await command("connection", "sync", "acme")).exitCode, 0);
+    t.match(
+      (await command("connection", "list")).out,
+      /warning: hand \(.*\) is left out: .*, which was added by hand, has/,
+    );
+    t.equal(await found("hand"), "hand:by-hand:1");
+    t.equal((await command("repo", "remove", "hand")).exitCode, 0);
+    await has("hand:acme-hand");
+    t.equal(await found("hand"), "hand:acme-hand:1");
+  });
+
+  await t.test("whatever the order of the lists, and after a restart", async (t) => {
+    write([folder, list, acme]);
+    t.equal((await command("reload")).exitCode, 0);
+    t.equal(await found("a"), "a:acme-a:1");
+    await daemon.stop();
+    daemon = await testDaemon(t, ["--config", config], data);
+    t.teardown(() => undefined);
+    await until("all were listed", async () => !(await command("connection", "list")).out.includes("not listed yet"));
+    t.equal(await found("a"), "a:acme-a:1");
+    t.equal(await found("x"), "x:plain:1");
+    t.match((await command("connection", "list")).out, /warning: a \(.*more\) is left out/);
+
+    const gone = async (what: string, ...sync: string[]) => {
+      const seen = new Set<string>();
+      t.equal((await command("connection", "sync", ...sync)).exitCode, 0);
+      await until(`it has ${what}`, async () => {
+        seen.add(await found(what.slice(0, 1)));
+        return seen.has(`${what}:1`);
+      });
+      t.same(
+        [...seen].filter((one) => one !== "" && one !== `${what}:1`),
+        [],
+        "nothing of another repository",
+      );
+    };
+    names = ["Case", "case", "hand"];
+    await gone("a:more-a", "acme", "--yes");
+    names = ["a", ...names];
+    t.equal((await command("connection", "sync", "acme")).exitCode, 0);
+    t.match((await command("connection", "list")).out, /acme .*\n {2}warning: a .* is left out: .*connection more/);
+    t.equal(await found("a"), "a:more-a:1", "the one that has the name keeps it");
+
+    rmSync(join(root, "folder/x"), { recursive: true });
+    await command("connection", "sync", "local");
+    t.equal(await found("x"), "x:plain:1", "absent for the first time");
+    await gone("x:dot-git", "local", "--yes");
+    t.notMatch((await command("repo", "list")).out, /connection local lists/);
+
+    write([folder, list, acme], [{ name: "a", url: own }]);
+    t.equal((await command("reload")).exitCode, 0);
+    await has("a:of-file");
+    t.equal(await found("a"), "a:of-file:1", "what the operator has written has precedence");
+    t.match(
+      (await command("connection", "list")).out,
+      /warning: a \(.*more\) is left out: .*of the configuration, has/,
+    );
+    write([folder, list, acme]);
+    t.equal((await command("reload")).exitCode, 0);
+    await has("a:more-a");
+  });
 });
