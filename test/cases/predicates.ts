@@ -72,7 +72,7 @@ const emptyMatches = rows("empty matches", "standard", [
   ["the end of a line without a newline", "repo:^odd$ file:has.content($) file:no-newline", ["odd:no-newline.txt"]],
   ["no letters are no condition", "repo:^odd$ -file:has.content(x*) file:txt", ["odd:empty.txt"]],
   ["a word's edge", String.raw`repo:^odd$ -file:has.content(\b) file:txt`, ["odd:empty.txt"]],
-  ["an empty line before CRLF has a carriage return", "repo:^odd$ file:has.content(^$)", []],
+  ["a line before CRLF", "repo:^odd$ file:has.content(^$)", []],
   ["and", "repo:^parser$ type:file tokens and /^$/", ["parser:src/parser.go:L3"]],
   ["and: no empty line", "repo:^parser$ type:file lex and /^$/", []],
   ["not", "repo:^parser$ type:file lex not /^$/", ["parser:src/lexer.c:L1,L2,L4", "parser:src/lexer.h:L1"]],
@@ -96,7 +96,8 @@ const emptyMatches = rows("empty matches", "standard", [
   ],
   ["newlines of a class", String.raw`repo:^parser$ type:file /\s+$/`, []],
   ["newlines of a negated class", String.raw`repo:^parser$ type:file /[^a-z.;)}"{0-9]$/`, ["parser:src/lexer.c:L3"]],
-  ["a carriage return", String.raw`repo:^odd$ type:file /\s+$/`, ["odd:crlf.txt:L1,L2,L3"]],
+  ["a carriage return before the end", String.raw`repo:^odd$ type:file /\s+$/`, []],
+  ["a carriage return", String.raw`repo:^odd$ type:file /[a-z]\s+[a-z]?/ file:crlf`, ["odd:crlf.txt:L1,L2,L3"]],
   ["a condition of newlines", String.raw`repo:^parser$ file:has.content(\s+$)`, []],
   [
     "two newlines",

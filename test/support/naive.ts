@@ -86,7 +86,9 @@ function evaluate(node: TextNode, text: TextPlan, document: NaiveDocument): Foun
 
 function evaluateLeaf(leaf: Leaf, document: NaiveDocument): Found | undefined {
   const sources = leaf.either.length > 0 ? leaf.either : [leaf.source];
-  const content = leaf.inContent ? sources.flatMap((source) => ranges(source, leaf.foldCase, document.content)) : [];
+  const content = leaf.inContent
+    ? sources.flatMap((source) => textRanges(source, leaf.foldCase, document.content))
+    : [];
   const path = leaf.inPath
     ? sources.flatMap((source) => ranges(source, leaf.foldCase, Buffer.from(document.path)))
     : [];
@@ -112,20 +114,47 @@ export function hasMatch(source: string, foldCase: boolean, text: Buffer): boole
 
 /** All leftmost nonempty matches, without those that consist of newlines which the regexp does not name. */
 export function ranges(source: string, foldCase: boolean, text: Buffer): Range[] {
-  const found = findRanges(new RE2(source, foldCase ? "umgi" : "umg"), text);
-  if (/\\n|\n|\(\?s/.test(source)) return found;
+  return reportedRanges(new RE2(source, foldCase ? "umgi" : "umg"), text);
+}
+
+/** The same for a global expression. */
+export function reportedRanges(regexp: RE2, text: Buffer): Range[] {
+  const found = findRanges(regexp, text);
+  if (/\\n|\n|\(\?s/.test(regexp.source)) return found;
   return found.filter(([start, end]) => text.subarray(start, end).some((byte) => byte !== 10));
+}
+
+/** The same in the text of a file: `$` also matches before CRLF. */
+function textRanges(source: string, foldCase: boolean, text: Buffer): Range[] {
+  return withoutReturns(source, text, (bytes) => ranges(source, foldCase, bytes));
+}
+
+/**
+ * What is found in a text, for a regexp with `$` without the CR of each CRLF. A range ends before the CR that follows
+ * it, and begins before the CR of a newline that it begins with.
+ */
+export function withoutReturns(source: string, text: Buffer, find: (text: Buffer) => Range[]): Range[] {
+  if (!source.includes("$") || source.includes("\\r")) return find(text);
+  const kept: number[] = [];
+  text.forEach((byte, at) => {
+    if (byte !== 13 || (at + 1 < text.length && text[at + 1] !== 10)) kept.push(at);
+  });
+  const place = (at: number): number => (at === 0 ? 0 : kept[at - 1] + 1);
+  return find(Buffer.from(kept.map((at) => text[at]))).map(([start, end]) => [place(start), place(end)]);
 }
 
 /** Whether a leaf matches the empty text in a line. */
 function hasEmptyMatch({ source, foldCase }: Leaf, text: Buffer): boolean {
   const lines = text.toString("latin1").split("\n");
   if (lines.at(-1) === "") lines.pop();
-  return lines.some((line) => hasMatch(source, foldCase, Buffer.from(line, "latin1")));
+  const isCut = source.includes("$") && !source.includes("\\r");
+  return lines.some((line) =>
+    hasMatch(source, foldCase, Buffer.from(isCut ? line.replace(/\r$/, "") : line, "latin1")),
+  );
 }
 
-/** The same for a global expression. */
-export function findRanges(regexp: RE2, text: Buffer): Range[] {
+/** All leftmost nonempty matches. */
+function findRanges(regexp: RE2, text: Buffer): Range[] {
   const found: Range[] = [];
   let at = 0;
   while (at <= text.length) {

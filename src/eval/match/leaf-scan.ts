@@ -1,7 +1,7 @@
 import type { Kernel } from "../../native/kernel/kernel.js";
 import { requiredLiterals } from "../../query/plan/leaf-literals.js";
 import type { Leaf } from "../../query/plan/plan.js";
-import { compileRegexp } from "../../regexp/match/compile.js";
+import { compileTextRegexp } from "../../regexp/match/compile.js";
 import type { Matcher } from "../../regexp/match/matcher.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import type { TextIndex } from "../../shard/text-index.js";
@@ -274,7 +274,7 @@ export class LeafScan implements ContentScan {
     const [start, end] = [this.#reader.contentStart[content], this.#reader.contentStart[content + 1]];
     this.#searchedBytes += end - start;
     this.#work.begin(end - start);
-    this.#matcher ??= compileRegexp(this.#leaf.source, this.#leaf.foldCase);
+    this.#matcher ??= compileTextRegexp(this.#leaf.source, this.#leaf.foldCase);
     const matches = this.#matcher.matchesInLine(this.#reader.content.subarray(start, end), this.#work);
     if (matches === undefined) this.tooCostly.add(content);
     else if (matches) this.emptyMatched.add(content);
@@ -299,9 +299,9 @@ export class LeafScan implements ContentScan {
     const countMax = this.#firstSuffices ? 1 : contentMatchCountMax + 1;
     const { source, either, foldCase } = this.#leaf;
     if (either.length === 0) {
-      this.#matcher ??= compileRegexp(source, foldCase);
+      this.#matcher ??= compileTextRegexp(source, foldCase);
       return this.#matcher.findAll(text, from, this.rows, this.#work, countMax);
     }
-    return either.every((one) => compileRegexp(one, foldCase).findAll(text, from, this.rows, this.#work, countMax));
+    return either.every((one) => compileTextRegexp(one, foldCase).findAll(text, from, this.rows, this.#work, countMax));
   }
 }

@@ -3,7 +3,7 @@ import type { Kernel } from "../../native/kernel/kernel.js";
 import type { WindowGroup } from "../../native/kernel/pattern-kernel.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import type { PatternSet } from "../../query/plan/pattern-plan.js";
-import { compileRegexp } from "../../regexp/match/compile.js";
+import { compileTextRegexp } from "../../regexp/match/compile.js";
 import type { TextIndex } from "../../shard/text-index.js";
 import type { ContentScan } from "./content-scan.js";
 import { ContentWork, workBytesMax } from "./content-work.js";
@@ -200,7 +200,7 @@ export class SetScan implements ContentScan {
     for (const [i, { source, pattern, isLocated }] of regexps.entries()) {
       const chosen = isLocated ? this.#located.get(i) : contents;
       if (chosen === undefined) continue;
-      const matcher = compileRegexp(source, this.#foldCase);
+      const matcher = compileTextRegexp(source, this.#foldCase);
       const sink = { push: (start: number, end: number) => this.labels.push(start, end, pattern) };
       for (const content of chosen) {
         if (content >= this.#reader.contentCount || this.tooCostly.has(content)) continue;

@@ -89,8 +89,10 @@ const emptyMatch = requireOneOf(anything);
 function computeRequirement(tree: Regexp, foldCase: boolean): Requirement {
   switch (tree.kind) {
     case "empty":
-    case "anchor":
       return emptyMatch;
+    case "anchor":
+      // "$" may match a "\r", so that `a$\nb` has no match with "a\nb" where lines end with CRLF.
+      return tree.at === "line-end" ? nothingKnown : emptyMatch;
     case "literal":
       return literalRequirement(tree, foldCase);
     case "class":

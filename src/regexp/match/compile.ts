@@ -1,5 +1,6 @@
 import { BoundedMap } from "../../base/bounded-map.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
+import { withCrlfEnds } from "../analysis/line-ends.js";
 import { recordDropped } from "../syntax/collect.js";
 import { Matcher, usualWindows } from "./matcher.js";
 import { parseRegexp } from "../syntax/parse.js";
@@ -29,10 +30,19 @@ const cache = new BoundedMap<string, Matcher>(cacheBytesMax, ({ memoryBytes }) =
  * requested again.
  */
 export function compileRegexp(source: string, foldCase: boolean): Matcher {
-  const key = (foldCase ? "i" : "c") + source;
+  return cached(foldCase ? "i" : "c", source, foldCase, false);
+}
+
+/** The same for the text of files and commits, whose lines may end with CRLF: `$` also matches before that. */
+export function compileTextRegexp(source: string, foldCase: boolean): Matcher {
+  return cached(foldCase ? "I" : "C", source, foldCase, true);
+}
+
+function cached(prefix: string, source: string, foldCase: boolean, hasCrlf: boolean): Matcher {
+  const key = prefix + source;
   const known = cache.get(key);
   if (known !== undefined) return known;
-  const matcher = compile(source, foldCase);
+  const matcher = compile(source, foldCase, hasCrlf);
   const before = cache.weight;
   cache.set(key, matcher);
   // Evicted regexps are older ones, so in the long run as much is evicted as is added.
@@ -40,10 +50,11 @@ export function compileRegexp(source: string, foldCase: boolean): Matcher {
   return matcher;
 }
 
-function compile(source: string, foldCase: boolean): Matcher {
-  const tree = parseRegexp(source, foldCase);
+function compile(source: string, foldCase: boolean, hasCrlf: boolean): Matcher {
+  const typed = parseRegexp(source, foldCase);
+  const withCrlf = hasCrlf ? withCrlfEnds(typed) : undefined;
   try {
-    return new Matcher(tree, foldCase, usualWindows);
+    return new Matcher(typed, foldCase, usualWindows, withCrlf);
   } catch (error) {
     throw new TrawlError("bad-query", `error parsing regexp: ${errorMessage(error)}`, { cause: error });
   }

@@ -12,6 +12,7 @@ export interface RangeSink {
 }
 
 const newline = 10;
+const carriageReturn = 13;
 
 /** A class of more characters, such as `\s`, has a newline only as one of many. */
 const namingClassMax = 4;
@@ -88,6 +89,8 @@ export class Matcher {
   readonly #takesNewlines: boolean;
   readonly #tree: Regexp;
   readonly #foldCase: boolean;
+  /** Whether a "\r" before the end of a line is cut off the end of a match: only `$` can have matched it. */
+  readonly #cutsReturns: boolean;
   readonly #sizes: WindowSizes;
   /** Maximum size of a window that was enlarged because a match extends beyond it. */
   readonly #grownBytesMax: number;
@@ -97,12 +100,15 @@ export class Matcher {
   /** For windows; null before it is needed, undefined if it is too large for RE2: then the whole text is one window. */
   #windowed: Finder | undefined | null = null;
 
-  constructor(tree: Regexp, foldCase: boolean, sizes: WindowSizes) {
+  /** `withCrlf` is what `withCrlfEnds` made of the tree. */
+  constructor(typed: Regexp, foldCase: boolean, sizes: WindowSizes, withCrlf?: Regexp) {
+    this.#cutsReturns = withCrlf !== undefined;
+    const tree = withCrlf ?? typed;
     this.#tree = tree;
     this.#foldCase = foldCase;
     this.#whole = new Finder(tree, foldCase);
     this.isLocal = !hasTextAnchor(tree);
-    this.#takesNewlines = namesNewline(tree);
+    this.#takesNewlines = namesNewline(typed);
     this.#reach = this.isLocal ? matchBytesMax(tree) + characterBytesMax : Infinity;
     this.memoryBytes = memoryBytes(tree);
     const isSlow = choiceCount(tree) > choiceCountMax;
@@ -193,8 +199,9 @@ export class Matcher {
           break;
         }
         at = end > start ? end : nextCharacter(text, start);
-        if (end === start || (!this.#takesNewlines && areNewlines(text, start, end))) continue;
-        sink.push(base + start, base + end);
+        const shown = this.#cutsReturns && endsWithReturn(text, start, end) ? end - 1 : end;
+        if (shown === start || (!this.#takesNewlines && this.#areNewlines(text, start, shown))) continue;
+        sink.push(base + start, base + shown);
         if (--left === 0) return true;
       }
       bytes = this.#nextWindow(bytes, at - from, attempts);
@@ -220,6 +227,12 @@ export class Matcher {
     if (doneBytes === 0) return bytes * 2;
     if (attempts >= attemptCountMax) return Math.max(bytesMin, doneBytes);
     return bytes > bytesMax ? Math.max(bytesMax, Math.ceil(bytes / 2)) : Math.min(bytes * 2, bytesMax);
+  }
+
+  /** Whether the match consists of line ends. */
+  #areNewlines(text: Uint8Array, start: number, end: number): boolean {
+    while (start < end && (text[start] === newline || (this.#cutsReturns && text[start] === carriageReturn))) start++;
+    return start === end;
   }
 
   get #windowFinder(): Finder | undefined {
@@ -249,9 +262,9 @@ function characterStart(text: Uint8Array, at: number): number {
   return at;
 }
 
-function areNewlines(text: Uint8Array, start: number, end: number): boolean {
-  while (start < end && text[start] === newline) start++;
-  return start === end;
+/** Whether the match ends with a "\r" at the end of a line. */
+function endsWithReturn(text: Uint8Array, start: number, end: number): boolean {
+  return end > start && text[end - 1] === carriageReturn && (end === text.length || text[end] === newline);
 }
 
 function hasTextAnchor(tree: Regexp): boolean {

@@ -2,7 +2,7 @@ import { constants, PerformanceObserver } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
 import t from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
-import { compileRegexp } from "../../../src/regexp/match/compile.js";
+import { compileRegexp, compileTextRegexp } from "../../../src/regexp/match/compile.js";
 
 /** Regexp, text, its matches. */
 const rows: readonly (readonly [typed: string, text: string, ...matches: string[]])[] = [
@@ -34,6 +34,50 @@ t.test("all nonempty matches, leftmost first", async (t) => {
     compileRegexp(typed, false).findAll(Buffer.from(text), 0, { push: (start, end) => found.push(`${start}-${end}`) });
     t.same(found, matches, `${typed} in ${JSON.stringify(text)}`);
   }
+});
+
+/** As `rg --crlf` has it, which takes no "\r"; over several lines as a regexp has it in the text with LF. */
+const crlfRows: typeof rows = [
+  ["a$", "aa\r\na\r\n", "1-2", "4-5"],
+  ["a$", "a\r", "0-1"],
+  ["a$", "a\rb"],
+  ["a.*$", "ab\r\na\r\n", "0-2", "4-5"],
+  ["^.$", "\r\na\r\n", "2-3"],
+  ["a.$", "a\r\n"],
+  ["a.{2}$", "ab\r\nabc\r\n", "4-7"],
+  ["a\\s$", "a\r\nb\r\n"],
+  ["a\\W$", "a\r\na-\r\n", "3-5"],
+  ["a[\\W_]$", "a\r\na_\r\na-\r\n", "3-5", "7-9"],
+  ["a\\PL$", "a\r\na1\r\n", "3-5"],
+  ["a[[:^alpha:]]$", "a\r\na1\r\n", "3-5"],
+  ["a[^b]$", "a\r\nac\r\n", "3-5"],
+  ["a[^\\r\\n]*$", "abc\r\n", "0-3"],
+  ["\\s+$", "a \r\n\r\nb\r\n", "1-4"],
+  ["\\s+$", "a\r\nb\r\n"],
+  ["^$", "\r\na"],
+  ["(?:a|b$)+", "ab\r\n", "0-2"],
+  ["a$\\s+b", "a\r\n\r\n b\r\n", "0-7"],
+  ["a$\\nb", "a\r\nb", "0-4"],
+  ["a(?s:.*)b$", "a\r\nb\r\n", "0-4"],
+  ["a\\b$", "a\r\n", "0-1"],
+  ["a$|b", "a\r\nab", "0-1", "4-5"],
+  // A regexp that asks for "\r", and one without "$", are taken as they are.
+  ["a\r$", "a\r\n", "0-2"],
+  ["a\\x0d$", "a\r\n", "0-2"],
+  ["a[\r\n]+$", "a\r\n\r\n", "0-5"],
+  ["a.", "a\r\n", "0-2"],
+  ["a\\s+", "a\r\n", "0-3"],
+];
+
+t.test("line ends of texts with CRLF", async (t) => {
+  for (const [typed, text, ...matches] of [...rows, ...crlfRows]) {
+    const found: string[] = [];
+    const bytes = Buffer.from(text);
+    compileTextRegexp(typed, false).findAll(bytes, 0, { push: (start, end) => found.push(`${start}-${end}`) });
+    t.same(found, matches, `${typed} in ${JSON.stringify(text)}`);
+  }
+  t.ok(compileTextRegexp("^$", false).test(Buffer.from("a\r\n\r\nb")), "an empty line");
+  t.notOk(compileRegexp("a$", false).test(Buffer.from("a\r")), "a name has no line ends");
 });
 
 t.test("offsets are relative to the base, and bytes that are not UTF-8 match nothing", async (t) => {
