@@ -205,6 +205,8 @@ const regexps = [
   "/é|x/",
   "/a.*$/",
   "/x*/",
+  "/.$/",
+  "/\\W$/",
 ];
 
 /** A query text in the keyword syntax for commits or diffs. */
@@ -216,8 +218,8 @@ export function generateQuery(random: Random): string {
     () => `committer:${pick(random, ["ann", "@x"])}`,
     () => `before:${1_600_000_000 + random(40_000)}`,
     () => `after:${1_600_000_000 + random(40_000)}`,
-    () => `message:${pick(random, ["fix", "abk", "^two", "here$", "k"])}`,
-    () => `-message:${pick(random, ["fix", "abk"])}`,
+    () => `message:${pick(random, ["fix", "abk", "^two", "here$", "k", "^$"])}`,
+    () => `-message:${pick(random, ["fix", "abk", "^$"])}`,
     () => `file:${pick(random, ["\\.c$", "lib", "a", "^b", "é"])}`,
     () => `-file:${pick(random, ["\\.c$", "lib"])}`,
     () => "lang:go",

@@ -5,7 +5,7 @@ import { usualPatchLimits } from "../../src/git/history/patches.js";
 import { detectByPath, detectLanguage } from "../../src/indexer/detect-language.js";
 import type { HistoryPlan } from "../../src/query/plan/history-plan.js";
 import type { Leaf, TextNode } from "../../src/query/plan/pattern-plan.js";
-import { findRanges } from "./naive.js";
+import { reportedRanges, withoutReturns } from "./naive.js";
 
 /** A commit as `git log` shows it. */
 export interface NaiveCommit {
@@ -219,9 +219,7 @@ export function searchNaively(plan: HistoryPlan, commits: readonly NaiveCommit[]
 function passes(plan: HistoryPlan, commit: NaiveCommit): boolean {
   const { committedSeconds: date } = commit;
   if (date <= (plan.committedAfter ?? -Infinity) || date >= (plan.committedBefore ?? Infinity)) return false;
-  const messagesHold = plan.messages.every(
-    ({ leaf, negated }) => leafRanges(leaf, commit.message).length > 0 !== negated,
-  );
+  const messagesHold = plan.messages.every(({ leaf, negated }) => matchesMessage(leaf, commit.message) !== negated);
   return (
     messagesHold &&
     plan.persons.every((filter) => {
@@ -230,6 +228,10 @@ function passes(plan: HistoryPlan, commit: NaiveCommit): boolean {
       return [name, email, asGit].some((text) => hasMatch(filter, text)) !== filter.negated;
     })
   );
+}
+
+function matchesMessage(leaf: Leaf, message: Buffer): boolean {
+  return message.length > 0 && (leafRanges(leaf, message).length > 0 || hasEmptyMatch(leaf, message));
 }
 
 function passesFilters(plan: HistoryPlan, { path, language }: NaiveFile): boolean {
@@ -241,7 +243,8 @@ function passesFilters(plan: HistoryPlan, { path, language }: NaiveFile): boolea
 
 function findMessage(plan: HistoryPlan, { message, files }: NaiveCommit): string[] | undefined {
   if (plan.fileFilters.length > 0 && !files.some((file) => passesFilters(plan, file))) return undefined;
-  const leaves = evaluate(plan.pattern, (leaf) => leafRanges(plan.leaves[leaf], message).length > 0);
+  const texts = message.length === 0 ? [] : [message];
+  const leaves = findLeaves(plan, texts);
   if (leaves === undefined) return undefined;
   const found = leaves.flatMap((leaf) => leafRanges(plan.leaves[leaf], message));
   return distinct(found).flatMap(([from, to]) => splitLines(message, from, to));
@@ -252,8 +255,9 @@ function findFiles(plan: HistoryPlan, { files }: NaiveCommit): string[] | undefi
   const shown = files
     .filter((file) => passesFilters(plan, file))
     .flatMap((file) => {
-      const leaves = evaluate(plan.pattern, (leaf) =>
-        file.lines.some(({ text }) => leafRanges(plan.leaves[leaf], text).length > 0),
+      const leaves = findLeaves(
+        plan,
+        file.lines.map(({ text }) => text),
       );
       if (leaves === undefined) return [];
       const wanted = file.lines.filter(({ sign }) => plan.onlySign === undefined || sign === plan.onlySign);
@@ -278,6 +282,47 @@ function findFiles(plan: HistoryPlan, { files }: NaiveCommit): string[] | undefi
 /** How a match is printed; used for the engine's results too. */
 export function showMatch(sign: string, line: number, text: string, character: number, length: number): string {
   return `${sign}${line}:${character}+${length} ${JSON.stringify(text.slice(0, 60))}`;
+}
+
+/**
+ * The leaves whose matches in some text are reported; undefined if the pattern does not hold, or if only empty matches
+ * satisfy it.
+ */
+function findLeaves(plan: HistoryPlan, texts: readonly Buffer[]): number[] | undefined {
+  const reports = (leaf: number): boolean => texts.some((text) => leafRanges(plan.leaves[leaf], text).length > 0);
+  const matchesEmpty = (leaf: number): boolean => texts.some((text) => hasEmptyMatch(plan.leaves[leaf], text));
+  const leaves = evaluate(plan.pattern, (leaf) => reports(leaf) || matchesEmpty(leaf));
+  if (leaves === undefined || plan.pattern === undefined || plan.includesFilters) return leaves;
+  return hasResult(plan.pattern, reports, matchesEmpty) ? leaves : undefined;
+}
+
+function hasResult(
+  node: TextNode,
+  reports: (leaf: number) => boolean,
+  matchesEmpty: (leaf: number) => boolean,
+): boolean {
+  if (evaluate(node, (leaf) => reports(leaf) || matchesEmpty(leaf)) === undefined) return false;
+  switch (node.kind) {
+    case "leaf":
+      return reports(node.leaf);
+    case "not":
+      return true;
+    default:
+      return node.children.some((child) => hasResult(child, reports, matchesEmpty));
+  }
+}
+
+/** Whether a line has an empty match, for an expression without `\n`. */
+function hasEmptyMatch({ source, foldCase }: Leaf, text: Buffer): boolean {
+  const isCut = source.includes("$") && !source.includes("\\r");
+  const regexp = new RE2(source, foldCase ? "umi" : "um");
+  return text
+    .toString("latin1")
+    .split("\n")
+    .some((line) => {
+      const match = regexp.exec(Buffer.from(isCut ? line.replace(/\r$/, "") : line, "latin1"));
+      return match !== null && match[0].length === 0;
+    });
 }
 
 /** The leaves whose matches are reported; undefined if the tree does not hold. */
@@ -345,7 +390,9 @@ function leafRanges(leaf: Leaf, text: Buffer): Ranges {
   const { regexps, of } = known(matches, leaf, leaf.either.length > 0 ? leaf.either : [leaf.source]);
   const found = of.get(text);
   if (found !== undefined) return found;
-  const all = regexps.flatMap((regexp) => findRanges(regexp, text));
+  const all = regexps.flatMap((regexp) =>
+    withoutReturns(regexp.source, text, (bytes) => reportedRanges(regexp, bytes)),
+  );
   const kept = all.length === 0 ? noRanges : all;
   of.set(text, kept);
   return kept;

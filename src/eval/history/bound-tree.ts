@@ -8,6 +8,8 @@ import type { Records } from "./records.js";
 export class BoundTree {
   readonly root: TextNode;
   readonly leaves: readonly RecordLeaf[];
+  /** Whether the matches of a leaf may all be empty. */
+  readonly matchesEmpty: boolean;
 
   constructor(
     root: TextNode,
@@ -20,6 +22,7 @@ export class BoundTree {
   ) {
     this.root = root;
     this.leaves = leaves.map((leaf) => new RecordLeaf(leaf, records, kernel, useIndex, stop, first));
+    this.matchesEmpty = leaves.some(({ analysis }) => analysis.matchesEmpty);
   }
 
   /** A leaf without which the tree does not hold; undefined if no leaf at its top is. */
@@ -37,6 +40,14 @@ export class BoundTree {
   /** Whether the tree holds, given the leaves that do: one number per leaf, 1 if it holds. */
   holds(hits: Uint8Array): boolean {
     return holds(this.root, hits);
+  }
+
+  /**
+   * Whether the tree has something to report: a leaf that `reports`, or a *not*, which holds without a match. Given the
+   * leaves that hold, for a tree that holds.
+   */
+  isResult(hits: Uint8Array, reports: (leaf: RecordLeaf) => boolean): boolean {
+    return isResult(this.root, hits, (leaf) => reports(this.leaves[leaf]));
   }
 
   /**
@@ -60,6 +71,19 @@ function holds(node: TextNode, hits: Uint8Array): boolean {
       return node.children.every((child) => holds(child, hits));
     case "or":
       return node.children.some((child) => holds(child, hits));
+  }
+}
+
+function isResult(node: TextNode, hits: Uint8Array, reports: (leaf: number) => boolean): boolean {
+  if (!holds(node, hits)) return false;
+  switch (node.kind) {
+    case "leaf":
+      return reports(node.leaf);
+    case "not":
+      return true;
+    case "and":
+    case "or":
+      return node.children.some((child) => isResult(child, hits, reports));
   }
 }
 

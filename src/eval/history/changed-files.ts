@@ -65,6 +65,7 @@ export class ChangedFiles {
     if (tree === undefined) return this.#onlySign === undefined || this.#hasSign(entry) ? [] : undefined;
     const hits = this.#findHits(entry, tree);
     if (!tree.holds(hits)) return undefined;
+    if (tree.matchesEmpty && !tree.isResult(hits, (leaf) => this.#reportsChange(entry, leaf))) return undefined;
     const reported = tree.reported(hits);
     return this.#onlySign === undefined || this.#hasReported(entry, reported) ? reported : undefined;
   }
@@ -80,22 +81,35 @@ export class ChangedFiles {
   }
 
   #hasSign(entry: number): boolean {
-    return this.#someRun(entry, () => true);
+    return this.#someRun(entry, this.#isWanted, () => true);
   }
 
   #hasReported(entry: number, reported: readonly RecordLeaf[]): boolean {
-    return this.#someRun(entry, (from, to) => reported.some((leaf) => leaf.hasAny(from, to)));
+    return this.#someRun(entry, this.#isWanted, (from, to) => reported.some((leaf) => leaf.reportsAny(from, to)));
   }
 
-  /** Whether the condition holds for some run of lines with the wanted sign. */
-  #someRun(entry: number, condition: (from: number, to: number) => boolean): boolean {
+  #reportsChange(entry: number, leaf: RecordLeaf): boolean {
+    return this.#someRun(entry, isChange, (from, to) => leaf.reportsAny(from, to));
+  }
+
+  readonly #isWanted = (sign: number): boolean => sign === (this.#onlySign === "+" ? runSigns.added : runSigns.removed);
+
+  /** Whether the condition holds for some run of lines with such a sign. */
+  #someRun(
+    entry: number,
+    isWanted: (sign: number) => boolean,
+    condition: (from: number, to: number) => boolean,
+  ): boolean {
     const hunks = this.#hunks;
-    const wanted = this.#onlySign === "+" ? runSigns.added : runSigns.removed;
     hunks.begin(entry);
     while (hunks.nextHunk())
-      while (hunks.nextRun()) if (hunks.sign === wanted && condition(hunks.first, hunks.end)) return true;
+      while (hunks.nextRun()) if (isWanted(hunks.sign) && condition(hunks.first, hunks.end)) return true;
     return false;
   }
+}
+
+function isChange(sign: number): boolean {
+  return sign !== runSigns.context;
 }
 
 /** One of `entryStatus`. */

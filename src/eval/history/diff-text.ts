@@ -109,7 +109,7 @@ class DiffWriter {
   #isReported(i: number, reported: readonly RecordLeaf[]): boolean {
     const sign = signText[this.#hunk.signs[i]];
     if (sign === " " || (this.#onlySign !== undefined && sign !== this.#onlySign)) return false;
-    return reported.some((leaf) => leaf.has(this.#hunk.lines[i]));
+    return reported.some((leaf) => leaf.reports(this.#hunk.lines[i]));
   }
 
   /** Writes lines `[from, to)` of the hunk, which begins at these lines of the file, as a hunk. */
@@ -140,7 +140,7 @@ class DiffWriter {
   #addRanges(i: number, text: Buffer, reported: readonly RecordLeaf[]): void {
     const rows = this.#rows;
     rows.clear();
-    for (const leaf of reported) if (leaf.has(this.#hunk.lines[i])) leaf.findAll(text, rows);
+    for (const leaf of reported) if (leaf.reports(this.#hunk.lines[i])) leaf.findAll(text, rows);
     for (const [from, to] of distinctRows(rows)) {
       this.#matchCount++;
       if (this.#isFull) continue;

@@ -145,7 +145,10 @@ export class HistorySearch {
     const tree = this.#messageTree;
     if (tree === undefined) return true;
     tree.leaves.forEach((leaf, i) => (this.#hits[i] = leaf.has(commit) ? 1 : 0));
-    return tree.holds(this.#hits);
+    if (!tree.holds(this.#hits)) return false;
+    return (
+      !tree.matchesEmpty || this.#plan.includesFilters || tree.isResult(this.#hits, (leaf) => leaf.reports(commit))
+    );
   }
 
   #hasWantedFile(commit: number): boolean {

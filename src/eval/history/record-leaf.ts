@@ -2,7 +2,7 @@ import { gallop, lastAtMost } from "../../base/sorted-search.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import type { Leaf } from "../../query/plan/pattern-plan.js";
-import { compileRegexp } from "../../regexp/match/compile.js";
+import { compileTextRegexp } from "../../regexp/match/compile.js";
 import type { Matcher } from "../../regexp/match/matcher.js";
 import { StoppableWork } from "../match/content-work.js";
 import { planLeaf, type LeafPlan } from "../match/leaf-plan.js";
@@ -19,6 +19,8 @@ const blocksPerScan = 16;
 /** RE2 gets a whole block only if it reads that at its usual speed. */
 const usualWindowBytes = 1024 * 1024;
 
+const nothing = Buffer.alloc(0);
+
 /**
  * Which records one pattern matches, decided from the first record on, as far as is needed: entries refer to lines in
  * the order of their first use, so the newest commits need only the first lines.
@@ -27,9 +29,11 @@ const usualWindowBytes = 1024 * 1024;
  * blocks for which ignoring case reaches outside ASCII are searched completely.
  */
 export class RecordLeaf {
-  /** One bit per record; valid for those from `first` to below the argument of `decide`. */
+  /** One bit per record with a match, which may be empty; valid for those from `first` to below the argument of `decide`. */
   readonly bits: Uint32Array;
-  /** Records that match, of those that are decided. */
+  /** One bit per record with a match to report: those of `bits`, unless a match may be empty. */
+  readonly #reportedBits: Uint32Array;
+  /** Records with a match, of those that are decided. */
   matchCount = 0;
   readonly leaf: Leaf;
   readonly #records: Records;
@@ -58,6 +62,7 @@ export class RecordLeaf {
     this.#plan = planLeaf({ ...leaf, analysis }, records.text, kernel, useIndex, stop);
     this.#ranges = new ScanRanges(this.#plan, records.text);
     this.bits = new Uint32Array(Math.ceil(records.count / 32));
+    this.#reportedBits = leaf.analysis.matchesEmpty ? new Uint32Array(this.bits.length) : this.bits;
     if (first > 0) this.#skipTo(records.start(Math.min(first, records.count)));
   }
 
@@ -77,17 +82,21 @@ export class RecordLeaf {
   }
 
   has(record: number): boolean {
-    return ((this.bits[record >>> 5] >>> (record & 31)) & 1) === 1;
+    return hasBit(this.bits, record);
+  }
+
+  /** Whether a match in the record is reported: an empty one is not. */
+  reports(record: number): boolean {
+    return hasBit(this.#reportedBits, record);
   }
 
   /** Whether one of the records `[from, to)` matches. */
   hasAny(from: number, to: number): boolean {
-    const { bits } = this;
-    let word = from >>> 5;
-    const last = (to - 1) >>> 5;
-    let mask = -1 << (from & 31);
-    for (; word < last; word++, mask = -1) if ((bits[word] & mask) !== 0) return true;
-    return (bits[word] & mask & (-1 >>> (31 - ((to - 1) & 31)))) !== 0;
+    return hasAnyBit(this.bits, from, to);
+  }
+
+  reportsAny(from: number, to: number): boolean {
+    return hasAnyBit(this.#reportedBits, from, to);
   }
 
   /** Decides all records below `end`. Throws `cancelled` when the search is stopped. */
@@ -106,11 +115,11 @@ export class RecordLeaf {
   findAll(text: Uint8Array, rows: Rows): void {
     const { either, foldCase } = this.leaf;
     if (either.length === 0) this.#regexp.findAll(text, 0, rows, this.#work);
-    else for (const one of either) compileRegexp(one, foldCase).findAll(text, 0, rows, this.#work);
+    else for (const one of either) compileTextRegexp(one, foldCase).findAll(text, 0, rows, this.#work);
   }
 
   get #regexp(): Matcher {
-    return (this.#matcher ??= compileRegexp(this.leaf.source, this.leaf.foldCase));
+    return (this.#matcher ??= compileTextRegexp(this.leaf.source, this.leaf.foldCase));
   }
 
   /** The candidates from the first block that is not done to before `to`. */
@@ -163,12 +172,12 @@ export class RecordLeaf {
       this.#stop.check();
       for (let i = 0; i < cursor[2]; i++) {
         const [from, to] = [rows.words[i * 2], rows.words[i * 2 + 1]];
-        if (suffices || this.#matches(from, to)) this.#mark(this.#records.recordAt(from));
+        if (suffices || this.#matches(from, to)) this.#mark(this.bits, this.#records.recordAt(from));
       }
     }
   }
 
-  /** Whether the text has a match that is not empty. */
+  /** Whether the text has a match that is reported. */
   #matches(from: number, to: number): boolean {
     this.#stop.check();
     const text = this.#records.text.content.subarray(from, to);
@@ -176,6 +185,13 @@ export class RecordLeaf {
     const { crossesLines, matchesEmpty } = this.leaf.analysis;
     if (!crossesLines && !matchesEmpty && text.length <= usualWindowBytes) return this.#regexp.test(text);
     return this.#hasNonEmpty(text);
+  }
+
+  /** Whether any match is in a line of the record. A changed line without text is one, a message without text has none. */
+  #matchesInLine(from: number, to: number): boolean {
+    this.#stop.check();
+    if (from === to) return this.#records.areLines && this.#regexp.test(nothing);
+    return this.#regexp.matchesInLine(this.#records.text.content.subarray(from, to), this.#work) === true;
   }
 
   #hasNonEmpty(text: Uint8Array): boolean {
@@ -206,27 +222,43 @@ export class RecordLeaf {
       this.#stop.check();
       const found = regexp.startFrom(text, at);
       if (found < 0) return;
-      this.#mark(this.#records.recordAt(start + found));
+      this.#mark(this.bits, this.#records.recordAt(start + found));
       at = findEnd(text, this.#records.delimiter, found) + 1;
     }
   }
 
   #searchRecords(start: number, end: number): void {
     const { content } = this.#records.text;
+    const { matchesEmpty } = this.leaf.analysis;
     let record = this.#records.recordAt(start);
     for (let from = start; from < end; record++) {
       const to = findEnd(content, this.#records.delimiter, from);
-      if (to > from && this.#matches(from, to)) this.#mark(record);
+      const isReported = to > from && this.#matches(from, to);
+      if (isReported || (matchesEmpty && this.#matchesInLine(from, to))) this.#mark(this.bits, record);
+      if (isReported && matchesEmpty) this.#mark(this.#reportedBits, record);
       from = to + 1;
     }
   }
 
-  #mark(record: number): void {
+  #mark(bits: Uint32Array, record: number): void {
     const bit = 1 << (record & 31);
-    if ((this.bits[record >>> 5] & bit) !== 0) return;
-    this.bits[record >>> 5] |= bit;
-    this.matchCount++;
+    if ((bits[record >>> 5] & bit) !== 0) return;
+    bits[record >>> 5] |= bit;
+    if (bits === this.bits) this.matchCount++;
   }
+}
+
+function hasBit(bits: Uint32Array, record: number): boolean {
+  return ((bits[record >>> 5] >>> (record & 31)) & 1) === 1;
+}
+
+/** Whether a bit of `[from, to)` is set. */
+function hasAnyBit(bits: Uint32Array, from: number, to: number): boolean {
+  let word = from >>> 5;
+  const last = (to - 1) >>> 5;
+  let mask = -1 << (from & 31);
+  for (; word < last; word++, mask = -1) if ((bits[word] & mask) !== 0) return true;
+  return (bits[word] & mask & (-1 >>> (31 - ((to - 1) & 31)))) !== 0;
 }
 
 /** Where the record that contains `from` ends. */

@@ -19,6 +19,11 @@ export interface HistoryPlan {
    * Undefined if there is none: then every message, and every changed file, satisfies it.
    */
   readonly pattern: TextNode | undefined;
+  /**
+   * Whether it includes such filters, for "commit": a commit is then a result even if no match is reported. A pattern that
+   * has only empty matches is a condition and no result.
+   */
+  readonly includesFilters: boolean;
   /** The leaves of `pattern`. In a message `^` and `$` match at each line; `.` does not match a newline. */
   readonly leaves: readonly Leaf[];
   /**

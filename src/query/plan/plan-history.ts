@@ -37,6 +37,7 @@ function planKind(kind: HistoryKind, query: BasicQuery, analyses: Analyses, nowM
   return {
     kind,
     pattern: conditions.length === 0 ? undefined : requireAll(conditions),
+    includesFilters: kind === "commit" && messages.length > 0,
     leaves: leaves.all,
     fileFilters: planFileFilters(query, analyses),
     messages: kind === "diff" ? messages.map((field) => planMessage(field, foldCase, analyses)) : [],
