@@ -62,7 +62,8 @@ function runtimePackages() {
       return;
     }
   };
-  for (const name of Object.keys(manifest.dependencies).filter(isImported)) visit(name, resolve(checkout));
+  const named = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
+  for (const name of named.filter(isImported)) visit(name, resolve(checkout));
   return [...found];
 }
 

@@ -74,16 +74,21 @@ async function objectFault(
 /** Branches that differ from their indexed commits, as after a daemon exited between a fetch and its indexing. */
 async function branchFaults(directory: string, { indexedBranches }: Repository): Promise<string[]> {
   const named = indexedBranches.filter(({ name }) => name !== detachedName);
-  const tips = await readBranchTips(
-    directory,
-    named.map(({ name }) => name),
-  );
-  if (tips === undefined) return [];
+  const names = named.map(({ name }) => name);
+  const tips = (await readBranchTips(directory, names)) ?? (await gitBranchTips(directory, names));
   return named.flatMap(({ name, commit }, i) =>
     tips[i] === commit
       ? []
       : [`its branch ${name} ${tips[i] === null ? "no longer exists" : `is at ${tips[i]}`}, but ${commit} is indexed`],
   );
+}
+
+/** What git says, where libgit2 cannot read the mirror. Its objects are not damaged: they have been checked. */
+async function gitBranchTips(directory: string, names: readonly string[]): Promise<(string | null)[]> {
+  const refs = names.map((name) => `refs/heads/${name}\n`).join("");
+  const { stdout } = await git(directory, ["cat-file", "--batch-check=%(objectname)"], refs);
+  const lines = stdout.toString("latin1").split("\n");
+  return names.map((_, i) => (/^[0-9a-f]{40,64}$/.test(lines[i]) ? lines[i] : null));
 }
 
 const lossWords = ["missing", "corrupt", "mismatch", "unable", "broken", "garbage", "fatal", "truncated"];

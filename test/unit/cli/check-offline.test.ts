@@ -10,11 +10,13 @@ import { ShardStore } from "../../../src/store/shard-store.js";
 import { dataDirectory, DaemonProcess, runCommand } from "../../support/daemon.js";
 import { fixture } from "../../support/git-mirror.js";
 
-const source = { a: fixture(t), b: fixture(t) };
+const source = { a: fixture(t), b: fixture(t), c: fixture(t, "bare", "sha256") };
 source.a.commit({ branch: "main", files: { "a.txt": "one\n", "d/b.txt": "two\n" } });
 source.a.commit({ branch: "main", files: { "a.txt": "three\n", "c.txt": "four\n" } });
 source.b.commit({ branch: "main", files: { "b.txt": "five\n", link: { symlink: "b.txt" }, "café.txt": "six\n" } });
 source.b.commit({ branch: "topic", files: { "b.txt": "seven\n" } });
+source.c.commit({ branch: "main", files: { "c.txt": "eight\n" } });
+source.c.commit({ branch: "topic", files: {} });
 
 /** The data directory of a stopped daemon; tests use copies. */
 const whole = dataDirectory(t);
@@ -23,6 +25,7 @@ t.before(async () => {
   const daemon = await DaemonProcess.start(whole, ["--set", "index.historyBytes=0"]);
   await daemon.add("host/a", source.a.path);
   await daemon.add("host/b", source.b.path, ["topic"]);
+  await daemon.add("host/c", source.c.path, ["topic"]);
   source.a.commit({ branch: "main", files: { "d/b.txt": "two and more\n", "c.txt": { deleted: true } } });
   await daemon.sync("host/a");
   const checked = await runCommand("check", "--data", whole);
@@ -68,7 +71,7 @@ function bytesOf(store: ShardStore, id: number): Buffer {
 t.test("intact data has no faults, and is not changed", async (t) => {
   const data = copy(t);
   const result = await runCommand("check", "--data", data);
-  t.match(result, { exitCode: 0, out: /^3 shards and 2 repositories checked, 0 faults\n$/, err: /^$/ });
+  t.match(result, { exitCode: 0, out: /^4 shards and 3 repositories checked, 0 faults\n$/, err: /^$/ });
   t.same(readdirSync(data).sort(), readdirSync(whole).sort());
 });
 
@@ -104,7 +107,7 @@ const faults: readonly (readonly [
   [
     "the shard store is cut",
     (data) => truncateSync(join(data, "shards", "data.mdb"), 8192),
-    [/^the shard store is damaged: .*; the next start rebuilds all shards/, /^3 shards of the catalog are missing/],
+    [/^the shard store is damaged: .*; the next start rebuilds all shards/, /^4 shards of the catalog are missing/],
   ],
   [
     "the catalog is cut",
@@ -171,6 +174,13 @@ const faults: readonly (readonly [
     [
       /^mirrors\/2.git, the mirror of host\/b: its branch topic no longer exists, but [0-9a-f]{40} is indexed; the next sync indexes its contents$/,
     ],
+  ],
+  [
+    "a branch of a mirror with SHA-256 is gone",
+    (data) => {
+      source.c.git(`--git-dir=${mirrorOf(data, 3)}`, "update-ref", "-d", "refs/heads/topic");
+    },
+    [/^mirrors\/3.git, the mirror of host\/c: its branch topic no longer exists, but [0-9a-f]{64} is indexed; /],
   ],
   [
     "a branch's bit is wrong",
