@@ -51,3 +51,31 @@ t.test("the wait ends early for a cancelled search, and is longer if no other sl
   // On a busy machine a wait may end late: one of several is in time.
   t.ok(Math.min(...Array.from({ length: 20 }, timeWait)) < 39);
 });
+
+/** Counts matches of one search after the other, all threads at a time, until no more fit. */
+const counter = `
+  const { parentPort, workerData: { module, memories, arrived, threads, countMax } } = require("node:worker_threads");
+  import(module).then(({ ControlBlock }) => {
+    for (const [i, memory] of memories.entries()) {
+      const control = new ControlBlock(memory);
+      Atomics.add(arrived, i, 1);
+      while (Atomics.load(arrived, i) < threads);
+      while (control.addMatchesWithin(1, countMax));
+    }
+    parentPort.postMessage("done");
+  });`;
+
+t.test("all threads together never count more matches than the limit", async (t) => {
+  const [threads, countMax] = [2, 20];
+  const memories = Array.from({ length: 500 }, () => ControlBlock.allocate(1, 0, 0).memory);
+  const arrived = new Int32Array(new SharedArrayBuffer(4 * memories.length));
+  const module = new URL("../../../src/protocol/control-block.js", import.meta.url).href;
+  const workerData = { module, memories, arrived, threads, countMax };
+  await Promise.all(
+    Array.from({ length: threads }, () => {
+      const worker = new Worker(counter, { eval: true, workerData });
+      return new Promise((resolve, reject) => worker.once("message", resolve).once("error", reject));
+    }),
+  );
+  t.same(new Set(memories.map((memory) => new ControlBlock(memory).matchCount)), new Set([countMax]));
+});
