@@ -32,13 +32,14 @@ const fieldsOfTurn = 10_000;
 
 const notAuthenticated = "not authenticated";
 
-/** Commands for repositories, by name or by id. Changes are durable when their promise resolves. */
+/** A repository of another host, as a client adds it. */
 export interface RemoteRepository {
   readonly name: string;
   readonly url: string;
   readonly private: boolean;
 }
 
+/** Commands for repositories, by name or by id. Changes are durable when their promise resolves. */
 export interface RepositoryCommands {
   setAttributes(name: string, attributes: Partial<RepositoryAttributes>): Promise<void>;
   changeMetadata(name: string, change: MetadataChange): Promise<void>;
@@ -51,7 +52,7 @@ export interface RepositoryCommands {
   requestCloning(repositoryId: number): void;
 }
 
-/** Services shared by the resolvers of all requests. */
+/** Services that the requests of `graphql`, `http` and `mcp` share. */
 export interface GraphqlServices {
   readonly repositoryCommands: RepositoryCommands;
   /**

@@ -249,7 +249,7 @@ export class Daemon implements Controlled {
     }
   }
 
-  /** If it is refused, the connections are those of before again. */
+  /** Restores the previous connections if the configuration is refused. */
   async #reconfigure(fresh: ResolvedOptions, mayRemoveMost: boolean): Promise<void> {
     await this.connections.configure(fresh.connections);
     try {

@@ -1,4 +1,4 @@
-/** Of a ranked search, either one document is written, or the others. */
+/** Which documents of a shard are written. A ranked search writes the best ones one by one, and then all but those. */
 export interface WantedDocuments {
   readonly only: number | undefined;
   readonly except: ReadonlySet<number> | undefined;

@@ -161,7 +161,7 @@ export class JobExports {
   /** Joins the conversion that runs, and starts another one until all is converted that was committed. */
   async #complete(table: Table, job: JobRecord, source: string, request: ExportRequest): Promise<void> {
     while (!table.isReadable || (table.format === "csv" && table.sourceBytes < job.resultBytes)) {
-      if (!request.isOpen()) throw new TrawlError("cancelled", "nobody waits for the table");
+      if (!request.isOpen()) throw new TrawlError("cancelled", "the client that asked for the export has left");
       if (table.isRemoved) throw new TrawlError("not-found", "the search job or its table was removed meanwhile");
       if (table.running === undefined) {
         table.stop = newStop();

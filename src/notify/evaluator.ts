@@ -28,7 +28,7 @@ export interface EvaluatorServices {
   readonly enqueue: (search: SavedSearch, payload: StoredPayload, position: SearchPosition) => Promise<unknown>;
 }
 
-/** What of the journal one evaluation covers. */
+/** The entries of the journal that one evaluation covers. */
 interface Work {
   readonly base: BaseRevisions;
   readonly repositoryIds: ReadonlySet<number>;

@@ -63,8 +63,8 @@ export function sumCounts(repositories: readonly ChangeCounts[]): ChangeCounts {
 }
 
 /**
- * What of a payload the owner may still see when it is sent; undefined if that is nothing. Between evaluation and
- * delivery may be hours, in which the owner may have lost access to a repository.
+ * The part of a payload that its owner may see at the time of delivery; undefined if there is none. Delivery may come hours
+ * after evaluation, and the owner may have lost access to a repository meanwhile.
  */
 export function visiblePart(
   payload: StoredPayload,

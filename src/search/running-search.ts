@@ -1,4 +1,3 @@
-// This file is longer than others because one search, from its first step to its last, is best read in one piece.
 import { callAfter, type PendingCall } from "../base/deadline.js";
 import { errorMessage } from "../base/errors.js";
 import type { CatalogView } from "../catalog/live-shards.js";

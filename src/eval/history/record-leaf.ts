@@ -1,5 +1,5 @@
 import { gallop, lastAtMost } from "../../base/sorted-search.js";
-import type { Kernel } from "../../native/kernel/kernel.js";
+import { cursorWords, type Kernel } from "../../native/kernel/kernel.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import type { Leaf } from "../../query/plan/pattern-plan.js";
 import { compileTextRegexp } from "../../regexp/match/compile.js";
@@ -157,7 +157,7 @@ export class RecordLeaf {
     const cursor = this.#cursor.fill(0);
     for (let isDone = false; !isDone; ) {
       rows.clear();
-      cursor[2] = 0;
+      cursor[cursorWords.rows] = 0;
       isDone = this.#kernel.scanLines(
         text.content,
         this.#ranges.words,
@@ -170,7 +170,7 @@ export class RecordLeaf {
         cursor,
       );
       this.#stop.check();
-      for (let i = 0; i < cursor[2]; i++) {
+      for (let i = 0; i < cursor[cursorWords.rows]; i++) {
         const [from, to] = [rows.words[i * 2], rows.words[i * 2 + 1]];
         if (suffices || this.#matches(from, to)) this.#mark(this.bits, this.#records.recordAt(from));
       }

@@ -1,5 +1,5 @@
 import { foldedCharacters } from "../../base/ascii-folding.js";
-import type { Kernel } from "../../native/kernel/kernel.js";
+import { cursorWords, type Kernel } from "../../native/kernel/kernel.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import type { TextIndex } from "../../shard/text-index.js";
 import { scanBytesMax } from "./content-work.js";
@@ -45,10 +45,10 @@ export function mayMatchException(
   const cursor = new Uint32Array(4);
   const ranges = Uint32Array.of(start, end, end);
   while (!kernel.scan(text, ranges, 1, literal, true, scanBytesMax, rows, cursor)) {
-    if (cursor[2] > 0) return true;
+    if (cursor[cursorWords.rows] > 0) return true;
     stop.check();
   }
-  return cursor[2] > 0;
+  return cursor[cursorWords.rows] > 0;
 }
 
 function findPlaces(reader: TextIndex, content: number): Places {

@@ -1,4 +1,4 @@
-import type { Kernel } from "../../native/kernel/kernel.js";
+import { cursorWords, type Kernel } from "../../native/kernel/kernel.js";
 import { requiredLiterals } from "../../query/plan/leaf-literals.js";
 import type { Leaf } from "../../query/plan/plan.js";
 import { compileTextRegexp } from "../../regexp/match/compile.js";
@@ -182,14 +182,14 @@ export class LeafScan implements ContentScan {
   #runKernel(rows: Rows, call: (cursor: Uint32Array) => boolean, width: 3 | 4): void {
     const cursor = this.#cursor;
     cursor.fill(0);
-    cursor[2] = rows.count;
+    cursor[cursorWords.rows] = rows.count;
     while (!call(cursor)) {
-      rows.count = cursor[2];
+      rows.count = cursor[cursorWords.rows];
       this.#stop.check();
       this.#skipTooCostly(cursor, width, rows);
       if (rows.count * 2 === rows.words.length) rows.grow();
     }
-    rows.count = cursor[2];
+    rows.count = cursor[cursorWords.rows];
   }
 
   /**
@@ -198,18 +198,19 @@ export class LeafScan implements ContentScan {
    */
   #skipTooCostly(cursor: Uint32Array, width: 3 | 4, rows: Rows): void {
     const { words: ranges, count: rangeCount } = this.#ranges;
-    const end = ranges[cursor[0] * width + 2];
+    const end = ranges[cursor[cursorWords.range] * width + 2];
     const content = lastAtMost(this.#reader.contentStart, end - 1, this.#reader.contentCount);
     const start = this.#reader.contentStart[content];
     const tooMany =
       rows.count > contentMatchCountMax && rows.words[2 * (rows.count - contentMatchCountMax - 1)] >= start;
-    if (!tooMany && cursor[3] <= workBytesMax(end - start)) return;
+    if (!tooMany && cursor[cursorWords.work] <= workBytesMax(end - start)) return;
     this.tooCostly.add(content);
-    while (cursor[0] < rangeCount && ranges[cursor[0] * width + 2] <= end) cursor[0]++;
+    while (cursor[cursorWords.range] < rangeCount && ranges[cursor[cursorWords.range] * width + 2] <= end)
+      cursor[cursorWords.range]++;
     while (rows.count > 0 && rows.words[2 * (rows.count - 1)] >= start) rows.count--;
-    cursor[1] = end;
-    cursor[2] = rows.count;
-    cursor[3] = 0;
+    cursor[cursorWords.position] = end;
+    cursor[cursorWords.rows] = rows.count;
+    cursor[cursorWords.work] = 0;
   }
 
   /** Searches the lines that hold a literal; they are in the order of `contents`. */

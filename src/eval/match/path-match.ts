@@ -1,4 +1,4 @@
-import type { Kernel } from "../../native/kernel/kernel.js";
+import { cursorWords, type Kernel } from "../../native/kernel/kernel.js";
 import { requiredLiterals } from "../../query/plan/leaf-literals.js";
 import type { Leaf, PathFilter } from "../../query/plan/plan.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
@@ -59,11 +59,11 @@ export function matchPaths(
     rows.clear();
     cursor.fill(0);
     while (!kernel.scanLines(reader.paths, ranges, 1, literal, foldCase, 0, scanBytesMax, rows.words, cursor)) {
-      rows.count = cursor[2];
+      rows.count = cursor[cursorWords.rows];
       if (rows.count * 2 === rows.words.length) rows.grow();
       stop.check();
     }
-    rows.count = cursor[2];
+    rows.count = cursor[cursorWords.rows];
     for (let i = 0; i < rows.count; i++) test(lastAtMost(reader.pathStart, rows.words[i * 2], reader.documentCount));
   }
   return matches;

@@ -1,5 +1,5 @@
 import { lastAtMost, lowerBound } from "../../base/sorted-search.js";
-import type { Kernel } from "../../native/kernel/kernel.js";
+import { cursorWords, type Kernel } from "../../native/kernel/kernel.js";
 import type { WindowGroup } from "../../native/kernel/pattern-kernel.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import type { PatternSet } from "../../query/plan/pattern-plan.js";
@@ -128,8 +128,8 @@ export class SetScan implements ContentScan {
     for (let isDone = false; !isDone; ) {
       isDone = call();
       this.#stop.check();
-      this.#takeHits(cursor[2], positionOf);
-      cursor[2] = 0;
+      this.#takeHits(cursor[cursorWords.rows], positionOf);
+      cursor[cursorWords.rows] = 0;
       if (!isDone) this.#skipTooCostly(cursor, ranges, rangeCount, positionOf);
     }
   }
@@ -170,17 +170,18 @@ export class SetScan implements ContentScan {
     rangeCount: number,
     positionOf: ((at: number) => number) | undefined,
   ): void {
-    const end = ranges[cursor[0] * 3 + 2];
+    const end = ranges[cursor[cursorWords.range] * 3 + 2];
     const { contentStart } = this.#reader;
     const content = this.#contentAt((positionOf?.(end) ?? end) - 1);
     const start = contentStart[content];
-    if (cursor[3] <= workBytesMax(contentStart[content + 1] - start)) return;
+    if (cursor[cursorWords.work] <= workBytesMax(contentStart[content + 1] - start)) return;
     const { words } = this.labels;
     this.tooCostly.add(content);
-    while (cursor[0] < rangeCount && ranges[cursor[0] * 3 + 2] <= end) cursor[0]++;
+    while (cursor[cursorWords.range] < rangeCount && ranges[cursor[cursorWords.range] * 3 + 2] <= end)
+      cursor[cursorWords.range]++;
     while (this.labels.count > this.#labelFrom && words[3 * (this.labels.count - 1)] >= start) this.labels.count--;
-    cursor[1] = end;
-    cursor[3] = 0;
+    cursor[cursorWords.position] = end;
+    cursor[cursorWords.work] = 0;
   }
 
   /** Finds the literals in a content in which ignoring case reaches outside ASCII. */
@@ -215,7 +216,7 @@ export class SetScan implements ContentScan {
     }
   }
 
-  /** The ranges of the labels, of those that overlap the first, and of equal starts the longest. */
+  /** Fills the rows with ranges that do not overlap: the first of those that do, and the longest of those that start together. */
   #fillRows(): void {
     const { words, count } = this.labels;
     let last = 0;

@@ -12,14 +12,14 @@ const bestSymbol: SymbolFeatures = { cover: 1, words: 1, wordsNear: 1, kindFacto
 /** Finds the features of documents for one query. */
 export class DocumentFeatures {
   readonly #words: QueryWords;
-  /** The word that the latest row is. */
+  /** The word that the latest row matched; undefined if it matched the regular expression. */
   #word: QueryWord | undefined;
 
   constructor(words: QueryWords) {
     this.#words = words;
   }
 
-  /** What a path has of the words, in lower case. */
+  /** Which words are in the folder and in the file name of a path, which is in lower case. */
   findInPath(path: string): PathFeatures {
     const slash = path.lastIndexOf("/");
     const fileBits = bitsOfWords(this.#words, path.slice(slash + 1));
@@ -111,7 +111,7 @@ export class DocumentFeatures {
     };
   }
 
-  /** The bits of the word that a row is. */
+  /** The bits of the word that a row matched. */
   #bitsAt(text: Buffer, from: number, to: number): number {
     this.#word = undefined;
     for (const word of this.#words.words) {

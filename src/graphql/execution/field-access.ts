@@ -194,5 +194,5 @@ function mayRead(readers: Readers, ownerId: number | undefined, context: Request
 function refuse(readers: Readers, ownerId: number | undefined, context: RequestContext): never {
   if (readers === "admins") context.requireSiteAdmin();
   context.requireActingFor(ownerId ?? siteSubject);
-  assert(false, "who may not read the field is refused");
+  assert(false, "a reader without access was refused above");
 }

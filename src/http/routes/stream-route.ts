@@ -22,7 +22,10 @@ import type { ContentServices } from "./content.js";
 /** When a client may ask again for a stream that waits for changes. */
 const watchRetrySeconds = 60;
 
-/** A search that is repeated after a restart may report a content first at another place, of which the client has a part. */
+/**
+ * After a restart the search is repeated, and may choose another of the equal files to report their content: a client that
+ * has a part of it would get it twice.
+ */
 const duplicatesNotResumable = "duplicates=1 cannot be combined with resume=1: search again if the connection breaks\n";
 
 export interface SearchHandler {

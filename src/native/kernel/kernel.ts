@@ -2,6 +2,9 @@ import type { DocumentTable, ListRequest } from "./document-table.js";
 import type { PatternKernel } from "./pattern-kernel.js";
 import type { SymbolKernel } from "./symbol-kernel.js";
 
+/** The words of a `cursor` of the scans: `rows` counts pairs, or triples of a scan for many literals. */
+export const cursorWords = { range: 0, position: 1, rows: 2, work: 3 } as const;
+
 /**
  * The three hot loops behind one interface: scanning text for a literal, building posting lists, and writing matches
  * as JSON bytes. `native-kernel.ts` calls the C++ addon; `portable.ts` implements the same in plain TypeScript.
@@ -27,7 +30,7 @@ export interface Kernel extends SymbolKernel, PatternKernel {
    * match a-z; other bytes are compared exactly.
    *
    * Writes pairs (`start`, `end`) into `rows` until it is full. `cursor` is (range index, next start position, pairs in
-   * `rows`, work). The caller sets it to zero before the first call. A later call with the same cursor continues where
+   * `rows`, work), see `cursorWords`. The caller sets it to zero before the first call. A later call with the same cursor continues where
    * the previous one stopped, and appends to the pairs in `rows`; a caller that has consumed the pairs sets `cursor[2]`
    * to 0. Returns true when all ranges are done. Returns false when `rows` is full, even if no match follows, or when
    * `workMax` is used up, so that the caller can check whether to continue.
