@@ -44,6 +44,10 @@ export interface Addon {
   listenerOf(port: number): number;
   /** Returns a port; 0 if nothing has changed. */
   replaceListener(port: number, descriptor: number): number;
+  /** `strings`: the library and the secret, each terminated by a zero byte. False if its input cannot be filtered. */
+  filterInput(strings: Uint8Array): boolean;
+  /** Replaces each of `sizes` by the number of bytes that come of the piece of this size. */
+  filterRequests(bytes: Uint8Array, sizes: Uint32Array, secret: Uint8Array, out: Uint8Array): void;
   /**
    * `strings`: file, directory, arguments and environment, each terminated by a zero byte. `limits`: MiB of data,
    * seconds of CPU time, MiB of a file, descriptors. Writes pid, stdin, stdout and stderr to `out`.

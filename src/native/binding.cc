@@ -8,15 +8,18 @@
 #include "file-guard-binding.h"
 #include "heap-limit.h"
 #include "file-guard.h"
+#include "input-filter.h"
 #include "loops.h"
 #include "memory.h"
 #include "packs-binding.h"
 #include "patterns-binding.h"
 #include "postings-binding.h"
 #include "process.h"
+#include "request-filter.h"
 #include "socket.h"
 #include "symbols-binding.h"
 
+#include <cstring>
 #include <vector>
 
 namespace trawl {
@@ -176,6 +179,40 @@ napi_value exchangeListener(napi_env env, napi_callback_info info) {
   return number(env, static_cast<size_t>(replaceListener(static_cast<int>(port), static_cast<int>(descriptor))));
 }
 
+// The strings are the file and the secret.
+napi_value filterLibrary(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Text text = given.bytes(0);
+  size_t at = 0;
+  std::vector<char*> strings;
+  given.need(given.sound() && takeStrings(text, &at, 2, &strings) && strlen(strings[1]) <= secretBytesMax);
+  if (!given.sound()) return misuse(env, "filterInput");
+  return boolean(env, filterInput(strings[0], strings[1]));
+}
+
+// filterRequests(bytes, sizes, secret, out): replaces the size of each piece by the number of bytes that come of it.
+napi_value filterPieces(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Text bytes = given.bytes(0);
+  Words sizes = given.words(1);
+  Text secret = given.bytes(2), out = given.bytes(3);
+  size_t total = 0;
+  for (size_t i = 0; i < sizes.length; i++) total += sizes.data[i];
+  given.need(total <= bytes.length && out.length >= bytes.length + 2 * RequestFilter::growthMax && secret.length <= secretBytesMax);
+  if (!given.sound()) return misuse(env, "filterRequests");
+  RequestFilter filter;
+  auto* to = const_cast<uint8_t*>(out.data);
+  size_t from = 0;
+  for (size_t i = 0; i < sizes.length; i++) {
+    memcpy(to, bytes.data + from, sizes.data[i]);
+    from += sizes.data[i];
+    size_t count = filter.filter(to, sizes.data[i], {reinterpret_cast<const char*>(secret.data), secret.length});
+    sizes.data[i] = static_cast<uint32_t>(count);
+    to += count;
+  }
+  return nullptr;
+}
+
 // The strings are the file, the directory, the arguments and the environment.
 napi_value start(napi_env env, napi_callback_info info) {
   Arguments given(env, info);
@@ -247,6 +284,8 @@ NAPI_MODULE_INIT() {
               addFunction(env, exports, {"widenSendBuffers", guarded<widenBuffers>}, nullptr) &&
               addFunction(env, exports, {"listenerOf", guarded<findListener>}, nullptr) &&
               addFunction(env, exports, {"replaceListener", guarded<exchangeListener>}, nullptr) &&
+              addFunction(env, exports, {"filterInput", guarded<filterLibrary>}, nullptr) &&
+              addFunction(env, exports, {"filterRequests", guarded<filterPieces>}, nullptr) &&
               addFunction(env, exports, {"startProcess", guarded<start>}, nullptr) &&
               addFunction(env, exports, {"hasEnded", guarded<ended>}, nullptr) && addPackFunctions(env, exports) &&
               addFileGuardFunctions(env, exports) && addHeapLimitFunctions(env, exports) &&

@@ -4,6 +4,8 @@
       "target_name": "trawl_kernel",
       "sources": [
         "binding.cc",
+        "http/input-filter.cc",
+        "http/request-filter.cc",
         "kernel/digest-binding.cc",
         "kernel/digest.cc",
         "kernel/documents-binding.cc",
@@ -36,7 +38,7 @@
         "socket/datagram.cc",
         "socket/socket.cc"
       ],
-      "include_dirs": [".", "kernel", "memory", "packs", "process", "socket"],
+      "include_dirs": [".", "http", "kernel", "memory", "packs", "process", "socket"],
       "libraries": ["-ldeflate"],
       "defines": ["NAPI_VERSION=8"],
       "cflags_cc": ["-std=c++20", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden", "-fno-rtti"],

@@ -3,6 +3,7 @@ import { graphqlTargets } from "./graphql-targets.js";
 import { httpTargets } from "./http-targets.js";
 import { packTargets } from "./pack-targets.js";
 import { queryTargets } from "./query-targets.js";
+import { requestFilterTarget } from "./request-filter-target.js";
 import type { FuzzTarget } from "./runner.js";
 import { shardTargets } from "./shard-targets.js";
 import { textFileTargets } from "./text-file-targets.js";
@@ -11,6 +12,7 @@ import { textFileTargets } from "./text-file-targets.js";
 export const targets: readonly FuzzTarget[] = [
   ...queryTargets,
   ...httpTargets,
+  requestFilterTarget,
   ...graphqlTargets,
   ...gitOutputTargets,
   ...textFileTargets,

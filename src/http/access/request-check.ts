@@ -31,9 +31,10 @@ export function requestCheck(
     const long = tooLong(headers);
     if (long !== undefined) return { status: 431, message: long };
     const host = headers.get("host");
-    // A load balancer may use its own host name for probes, and the response reveals nothing.
-    if (hosts.has(host) || path === "/healthz") return undefined;
-    const name = (host ?? "").slice(0, loggedLength);
+    // A load balancer may use its own host name for probes, and the response reveals nothing. Only a request in HTTP/1.0 has
+    // none at all, and no browser sends one.
+    if (host === undefined || hosts.has(host) || path === "/healthz") return undefined;
+    const name = host.slice(0, loggedLength);
     if (logged.begin("", monotonicMs()) === 0)
       log.warn(
         { host: name, from: remoteAddress },

@@ -29,5 +29,6 @@ export const statusText: Readonly<Record<number, string>> = {
   501: "Not Implemented",
   502: "Bad Gateway",
   503: "Service Unavailable",
+  505: "HTTP Version Not Supported",
   507: "Insufficient Storage",
 };

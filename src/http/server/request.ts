@@ -1,3 +1,4 @@
+import { versionMark } from "../../native/http/request-filter.js";
 import type { ClientAddresses } from "../access/client-address.js";
 import type { NativeRequest, NativeResponse } from "./uws-binding.js";
 
@@ -26,6 +27,8 @@ export interface RequestHead {
 /** A copied request; `fault` says why it must be refused: where it ends, or for which host it is, is ambiguous. */
 export interface CopiedRequest {
   readonly request: RequestHead;
+  /** The client knows no answers in chunks. */
+  readonly isHttp10: boolean;
   readonly fault: string | undefined;
 }
 
@@ -44,6 +47,7 @@ export function copyRequest(
   req: NativeRequest,
   method: string,
   addresses: ClientAddresses,
+  secret: string | undefined,
 ): CopiedRequest {
   const headers = new Map<string, string>();
   let repeated: string | undefined;
@@ -54,6 +58,11 @@ export function copyRequest(
     else if (name === forwardedForHeader) headers.set(name, `${earlier},${value}`);
     else if (singleHeaders.has(name)) repeated = name;
   });
+  const isHttp10 = secret !== undefined && headers.get(versionMark) === secret;
+  if (isHttp10) {
+    headers.delete(versionMark);
+    if (headers.get("host") === secret) headers.delete("host");
+  }
   const request = {
     method,
     path: req.getUrl(),
@@ -61,7 +70,8 @@ export function copyRequest(
     headers,
     remoteAddress: addresses.of(Buffer.from(res.getRemoteAddressAsText()).toString(), headers.get(forwardedForHeader)),
   };
-  return { request, fault: repeated === undefined ? framingFault(headers) : `the header ${repeated} occurs twice` };
+  if (repeated !== undefined) return { request, isHttp10, fault: `the header ${repeated} occurs twice` };
+  return { request, isHttp10, fault: framingFault(headers) };
 }
 
 /** A proxy in front of the server may use another one of them, and so see other requests on the connection. */

@@ -6,6 +6,10 @@ import type { NativeResponse } from "./uws-binding.js";
 /** The status counted for a request whose client disconnected before the response. */
 const clientClosedStatus = 499;
 
+const chunksRefused =
+  "This answer is a stream, which needs HTTP/1.1, and the request was in HTTP/1.0. A proxy has to ask in HTTP/1.1 " +
+  "(nginx: proxy_http_version 1.1), curl without -0.\n";
+
 /** uWebSockets.js closes a connection 8 to 12 s after its last response; a request needs some time to arrive. */
 const keepAlive = "timeout=7";
 
@@ -20,7 +24,8 @@ export class HttpResponse {
   readonly #isLast: () => boolean;
   readonly #closedCallbacks: (() => void)[] = [];
   #headers: Headers = {};
-  #keptAlive = false;
+  #connection: "kept" | "closed" | undefined;
+  #avoidsChunks = false;
   #revoked: ((reason: string) => void) | undefined;
   #status: number | undefined;
   #closed = false;
@@ -44,7 +49,17 @@ export class HttpResponse {
    * closed.
    */
   offerKeepAlive(): void {
-    this.#keptAlive = true;
+    this.#connection = "kept";
+  }
+
+  /** The client has asked for the connection to be closed, which uWebSockets.js does without saying so. */
+  announceClose(): void {
+    this.#connection = "closed";
+  }
+
+  /** The client does not know chunks, in which a stream would be sent: it gets 505 instead. */
+  avoidChunks(): void {
+    this.#avoidsChunks = true;
   }
 
   /** True if the response is complete, or the client has disconnected. */
@@ -106,6 +121,10 @@ export class HttpResponse {
    */
   startStream(status: number, headers: Headers): ByteStream {
     if (this.#closed || this.#status !== undefined) return closedStream;
+    if (this.#avoidsChunks) {
+      this.reply(505, plainText, chunksRefused);
+      return closedStream;
+    }
     this.#status = status;
     return new NativeStream(
       this.#res,
@@ -145,8 +164,9 @@ export class HttpResponse {
     this.#res.writeStatus(`${status} ${statusText[status] ?? "Unknown"}`);
     for (const name in this.#headers) if (headers[name] === undefined) this.#res.writeHeader(name, this.#headers[name]);
     for (const name in headers) this.#res.writeHeader(name, headers[name]);
-    if (this.#keptAlive && headers["Connection"] !== "close" && !this.#isLast())
-      this.#res.writeHeader("Keep-Alive", keepAlive);
+    if (headers["Connection"] === "close") return;
+    if (this.#connection === "closed") this.#res.writeHeader("Connection", "close");
+    else if (this.#connection === "kept" && !this.#isLast()) this.#res.writeHeader("Keep-Alive", keepAlive);
   }
 
   #close(status: number): void {

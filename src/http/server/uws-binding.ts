@@ -6,6 +6,7 @@ import type {
   us_listen_socket as ListenSocket,
 } from "uWebSockets.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
+import { filterRequests } from "../../native/http/request-filter.js";
 
 export type { NativeRequest, NativeResponse, ListenSocket };
 
@@ -23,18 +24,31 @@ export interface NativeApp {
   close(): void;
 }
 
-/** Longer request lines with headers are rejected; the limit is 4 KiB unless this variable is set. */
+/** Longer request lines with headers are rejected; the limit is 4 KiB unless this variable is set. See request-filter.h. */
 const headBytesMax = 128 * 1024;
 const headBytesVariable = "UWS_HTTP_MAX_HEADERS_SIZE";
 
+const require = createRequire(import.meta.url);
+
+function binaryPath(abi: string): string {
+  const folder = dirname(require.resolve("uWebSockets.js"));
+  return require.resolve(join(folder, `uws_${process.platform}_${process.arch}_${abi}.node`));
+}
+
+/**
+ * Makes the binding, which must be loaded and not be listening yet, read requests in all forms. Returns the secret that
+ * marks those in HTTP/1.0; undefined if they are refused, as the library does by itself.
+ */
+export function readAllForms(): string | undefined {
+  return filterRequests(binaryPath(process.versions.modules));
+}
+
 /** Loads uWebSockets.js for a release of Node, the running one by default. Throws `bad-config` if it cannot be loaded. */
 export function loadBinding(abi = process.versions.modules): NativeModule {
-  const require = createRequire(import.meta.url);
   // It is read while the binary is being loaded.
   process.env[headBytesVariable] = String(headBytesMax);
   try {
-    const folder = dirname(require.resolve("uWebSockets.js"));
-    return require(join(folder, `uws_${process.platform}_${process.arch}_${abi}.node`)) as NativeModule;
+    return require(binaryPath(abi)) as NativeModule;
   } catch (error) {
     throw new TrawlError(
       "bad-config",

@@ -11,7 +11,7 @@ import { ByteBudget, RequestBody } from "./request-body.js";
 import { copyRequest, withBody, type HttpRequest, type RequestHead } from "./request.js";
 import { HttpResponse } from "./response.js";
 import { Router } from "./router.js";
-import { loadBinding, type NativeApp, type NativeRequest, type NativeResponse } from "./uws-binding.js";
+import { loadBinding, readAllForms, type NativeApp, type NativeRequest, type NativeResponse } from "./uws-binding.js";
 
 /**
  * The HTTP server and, with uws-binding.ts, the only file that uses uWebSockets.js.
@@ -42,6 +42,11 @@ export class HttpServer {
     this.#log = log;
     this.#observe = observe;
     this.#app = native.App();
+    if (httpSecret === undefined) {
+      log.warn(
+        "requests in HTTP/1.0, with a target in absolute form or after a blank line are refused: the addon is not built, or the binary of uWebSockets.js is not the one that it knows",
+      );
+    }
     this.#listener = new Listener(native, this.#app, log);
     this.#app.any("/*", (res, req) => this.#accept(res, req));
   }
@@ -156,9 +161,11 @@ export class HttpServer {
     );
     this.#responses.add(response);
     try {
-      const { request, fault } = copyRequest(res, req, method, this.#addresses);
+      const { request, isHttp10, fault } = copyRequest(res, req, method, this.#addresses, httpSecret);
       if (fault !== undefined) return refuseFraming(response, fault);
-      if (request.headers.get("connection")?.toLowerCase() !== "close") response.offerKeepAlive();
+      if (isHttp10) response.avoidChunks();
+      if (request.headers.get("connection")?.toLowerCase() === "close") response.announceClose();
+      else response.offerKeepAlive();
       if (this.#responses.size > this.#openMax && !monitoringPaths.has(request.path)) return this.#refuse(response);
       const refusal = this.#check(request);
       if (refusal !== undefined) return response.reply(refusal.status, plainText, `${refusal.message}\n`);
@@ -245,6 +252,7 @@ interface BodyRoute {
 }
 
 const native = loadBinding();
+const httpSecret = readAllForms();
 const drainPollMs = 20;
 /** Requests that operators need in just this situation; none of them stays open. */
 const monitoringPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);

@@ -112,7 +112,21 @@ t.test("a request to a daemon under another host name", async (t) => {
     t.match(await ask(`GET / HTTP/1.1\r\nHost: ${host}`), /^HTTP\/1\.1 200/, host);
   }
   t.match(await ask("GET /healthz HTTP/1.1\r\nHost: probe"), /^HTTP\/1\.1 200/, "a load balancer probes by any name");
+  t.match(await ask("GET /readyz HTTP/1.0"), /^HTTP\/1\.1 (200|503)[^]*\r\nConnection: close\r\n/, "or by none");
+  t.match(await ask("GET /readyz HTTP/1.0\r\nHost: evil.example"), /^HTTP\/1\.1 421/);
+  t.match(
+    await ask("GET http://evil.example/ HTTP/1.1\r\nHost: localhost"),
+    /^HTTP\/1\.1 421/,
+    "the target has the name",
+  );
+  t.match(await ask("GET http://localhost/ HTTP/1.1\r\nHost: evil.example"), /^HTTP\/1\.1 200/);
+  t.match(await ask("GET / HTTP/1.1"), /^HTTP\/1\.1 400/, "HTTP/1.1 needs one");
   for (let i = 0; i < 20; i++) await ask(`GET / HTTP/1.1\r\nHost: ${i}.example`);
+  t.match(
+    await ask("GET /.api/search/stream?q=x HTTP/1.0"),
+    /^HTTP\/1\.1 505[^]*\r\nConnection: close\r\n[^]*proxy_http_version 1\.1/,
+    "an answer whose length is not known beforehand",
+  );
   const logged = daemon.log.filter(({ msg }) => String(msg).includes("trustedHosts"));
   t.match(logged[0], { host: `evil.example:${port}`, from: "127.0.0.1" });
   t.equal(logged.length, 10, "the log tells, and is not filled");

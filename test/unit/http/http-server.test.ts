@@ -1,9 +1,12 @@
+import { createServer as createHttpServer } from "node:http";
 import { connect, createServer, type AddressInfo } from "node:net";
 import t from "tap";
 import { silentLog } from "../../../src/base/log.js";
 import { sleep } from "../../../src/base/deadline.js";
 import { descriptorLimit, limitIn, openAnswersMax } from "../../../src/http/server/descriptor-share.js";
 import { plainText } from "../../../src/http/server/headers.js";
+import type { HttpRequest } from "../../../src/http/server/request.js";
+import type { HttpResponse } from "../../../src/http/server/response.js";
 import { HttpServer } from "../../../src/http/server/uws.js";
 import { until, waitMsMax } from "../../support/waiting.js";
 
@@ -233,11 +236,28 @@ t.test("a request may arrive in any pieces", async (t) => {
   const chunked = "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
   const bodies = async (pieces: readonly string[], count: number): Promise<string[]> =>
     bodiesIn(await sendPieces(port, pieces, (answer) => bodiesIn(answer).length === count));
+  const absolute = "GET http://y:80?abc HTTP/1.1\r\nhost: x\r\n\r\n";
+  const old = "POST /echo HTTP/1.0\r\nConnection: keep-alive\r\nContent-Length: 5\r\n\r\nhello";
+  const likeRequests = "\r\n\r\nGET http://x/ HTTP/1.0\r\n\r\n";
+  const inBody = `POST http://x/echo HTTP/1.1\r\nHost: x\r\nContent-Length: ${likeRequests.length}\r\n\r\n${likeRequests}`;
+  const extended =
+    'POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5;a="b";c\r\nhello\r\n' +
+    `${likeRequests.length.toString(16)}\r\n${likeRequests}\r\n0;d\r\nA: b\r\n\r\n`;
   for (const [name, text, expected] of [
     ["GET", get, ["[2]"]],
     ["a body with its length", sized, ["[hello]"]],
     ["a body in chunks", chunked, ["[hello]"]],
     ["pipelined", get + sized + get, ["[2]", "[hello]", "[2]"]],
+    ["a target in absolute form", absolute, ["[3]"]],
+    ["HTTP/1.0", "GET /?ab HTTP/1.0\r\n\r\n", ["[2]"]],
+    ["HTTP/1.0 with a body, and what follows is no request", old + get, ["[hello]"]],
+    ["blank lines", `\r\n\r\n${get}\r\n${sized}\r\n${get}\r\n`, ["[2]", "[hello]", "[2]"]],
+    ["bodies like requests", inBody + extended, [`[${likeRequests}]`, `[hello${likeRequests}]`]],
+    [
+      "all of them",
+      `\r\n${absolute}${chunked}\r\n${absolute}${sized}${get}${old}`,
+      ["[3]", "[hello]", "[3]", "[hello]", "[2]", "[hello]"],
+    ],
   ] as const) {
     const cuts = Array.from({ length: text.length - 1 }, (_, at) => at + 1);
     const answers = await Promise.all(cuts.map((at) => bodies([text.slice(0, at), text.slice(at)], expected.length)));
@@ -250,6 +270,198 @@ t.test("a request may arrive in any pieces", async (t) => {
   }
   const long = `GET /?${"q".repeat(60_000)} HTTP/1.1\r\nHost: x\r\nCookie: ${"c".repeat(4_000)}\r\n\r\n`;
   t.same(await bodies(segmentsOf(long + long), 2), ["[60000]", "[60000]"], "segments of 536 bytes");
+});
+
+t.test("a client of HTTP/1.0", async (t) => {
+  const { server, port, url } = startServer(
+    () => {},
+    (server) => {
+      server.otherwise((request, response) =>
+        response.reply(200, plainText, JSON.stringify([request.path, [...request.headers]])),
+      );
+      server.route("GET", "/sized", (_request, response) => {
+        response.startSizedStream(200, plainText, 5).writeLast(Buffer.from("whole"));
+      });
+      server.route("GET", "/stream", (_request, response) => {
+        response.startStream(200, plainText).writeLast(Buffer.from("in chunks"));
+      });
+    },
+  );
+  t.teardown(() => server.stop(0));
+  const untilClosed = (text: string): Promise<string> => sendPieces(port, [text], () => false);
+  for (const [method, path, headers, status, body] of [
+    ["GET", "/a", "", 200, '["/a",[["connection","close"]]]'],
+    ["GET", "/a", "Host: x\r\n", 200, '["/a",[["connection","close"],["host","x"]]]'],
+    ["GET", "/a", "Connection: keep-alive\r\nTrawl-Http10: 1\r\n", 200, '["/a",[["connection","close"]]]'],
+    ["GET", "http://h:1/a", "Host: x\r\n", 200, '["/a",[["connection","close"],["host","h:1"]]]'],
+    ["GET", "http://h/a", "", 200, '["/a",[["connection","close"],["host","h"]]]'],
+    ["HEAD", "/a", "", 200, ""],
+    ["GET", "/sized", "", 200, "whole"],
+    ["GET", "/stream", "", 505, /^This answer is a stream, which needs HTTP\/1\.1.*proxy_http_version 1\.1/],
+  ] as const) {
+    const answer = await untilClosed(`${method} ${path} HTTP/1.0\r\n${headers}\r\n`);
+    t.match(answer, new RegExp(`^HTTP/1\\.1 ${status} [^]*\r\nConnection: close\r\n`), `${method} ${path} ${headers}`);
+    t.notMatch(answer, /keep-alive|chunked/i);
+    t.match(answer.slice(answer.indexOf("\r\n\r\n") + 4), body);
+  }
+  t.match(await untilClosed("GET /a HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n"), /^HTTP\/1\.1 400/);
+  const marked = await fetch(`${url}/stream`, { headers: { "Trawl-Http10": "1" } });
+  t.equal(await marked.text(), "in chunks", "the mark is not a client's");
+  for (let left = 0; left < 20; left++) {
+    // The next connection gets the descriptor.
+    const socket = connect(port, "127.0.0.1");
+    socket.write("GET /left HTTP/1.0\r\nHost");
+    for (let turns = 0; turns < 4; turns++) await new Promise(setImmediate);
+    socket.destroy();
+    t.equal((await fetch(`${url}/a`)).status, 200, "half a head is no part of the next connection");
+  }
+});
+
+t.test("requests are taken and refused as by a strict parser", async (t) => {
+  let seen: string[] = [];
+  const see = (method: string, target: string, host: string | undefined, body: string): void => {
+    // Node leaves the absolute form to its user.
+    const [, authority = host ?? "", path = target] = /^https?:\/\/([^/?]*)(.*)$/i.exec(target) ?? [];
+    seen.push(`${method} ${path.startsWith("/") ? path : `/${path}`} ${authority} ${body}`.trim());
+  };
+  const { server, port } = startServer(
+    () => {},
+    (server) => {
+      const answer = ({ method, path, query, headers, body }: HttpRequest, response: HttpResponse): void => {
+        see(
+          method,
+          query === "" ? path : `${path}?${query}`,
+          headers.get("host"),
+          Buffer.from(body).toString("latin1"),
+        );
+        response.reply(200, plainText, "");
+      };
+      server.otherwise(answer);
+      server.routeWithBody("POST", "/post", 1000, answer);
+    },
+  );
+  const reference = createHttpServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => parts.push(part));
+    request.on("end", () => {
+      const { method = "", url = "", headers } = request;
+      see(method, url, headers.host, Buffer.concat(parts).toString("latin1"));
+      response.end();
+    });
+  });
+  reference.on("clientError", (_error, socket) => socket.destroy());
+  await new Promise<void>((resolve) => reference.listen(0, "127.0.0.1", resolve));
+  t.teardown(async () => {
+    reference.close();
+    await server.stop(0);
+  });
+  const requestsSeen = async (at: number, bytes: string): Promise<string[]> => {
+    seen = [];
+    await new Promise<void>((resolve) => {
+      const socket = connect(at, "127.0.0.1");
+      socket.on("error", () => {});
+      socket.on("close", () => resolve());
+      socket.resume();
+      socket.end(bytes, "latin1");
+    });
+    return seen;
+  };
+  const last = "GET /last HTTP/1.1\r\nHost: x\r\n\r\n";
+  const body = (headers: string, bytes: string) => `POST /post HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n${bytes}`;
+  const chunks = (bytes: string) => body("Transfer-Encoding: chunked", bytes);
+  const same = undefined;
+  /** Each is followed by an ordinary request; where Node's parser differs, what is taken here, and why. */
+  const rows: readonly (readonly [bytes: string, taken: readonly string[] | undefined, why?: string])[] = [
+    ["", same],
+    ["\r\n", same],
+    ["\n", same],
+    ["\r\n\r\n", same],
+    ["\r\n".repeat(9), [], "sixteen bytes of blank lines are enough"],
+    ["GET /a HTTP/1.1\r\nHost: x\r\n\r\n", same],
+    ["GET /a?b=%20#c HTTP/1.1\r\nHost: x\r\n\r\n", same],
+    ["GET http://h/a?b HTTP/1.1\r\nHost: h\r\n\r\n", same],
+    ["GET HTTPS://h:81 HTTP/1.1\r\nHost: x\r\n\r\n", same],
+    ["GET http://[::1]:80/a HTTP/1.1\r\nHost: x\r\n\r\n", same],
+    ["GET http://user@h/ HTTP/1.1\r\nHost: h\r\n\r\n", [], "a user's name in a target is an error (RFC 9110, 4.2.4)"],
+    ["GET http:///a HTTP/1.1\r\nHost: h\r\n\r\n", [], "Node leaves it to its user whether the target names a host"],
+    ["GET http://h:8x/a HTTP/1.1\r\nHost: h\r\n\r\n", [], "Node leaves it to its user whether the target names a host"],
+    ["GET ftp://h/a HTTP/1.1\r\nHost: h\r\n\r\n", [], "only http and https are served"],
+    ["OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", [], "there are no options of the server as a whole"],
+    ["CONNECT x:80 HTTP/1.1\r\nHost: x:80\r\n\r\n", same],
+    ["GET a HTTP/1.1\r\nHost: x\r\n\r\n", same],
+    ["GET /a HTTP/1.0\r\n\r\n", same],
+    ["GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", ["GET /a"], "a connection of HTTP/1.0 has one request"],
+    ["POST /post HTTP/1.0\r\nContent-Length: 2\r\nConnection: close\r\n\r\nab", same],
+    [
+      "POST /post HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      [],
+      "HTTP/1.0 has no chunks (RFC 9112, 6.1)",
+    ],
+    ["GET /a\r\n", same],
+    ["GET /a HTTP/0.9\r\nHost: x\r\n\r\n", [], "the versions served are 1.0 and 1.1"],
+    ["GET /a HTTP/1.2\r\nHost: x\r\n\r\n", same],
+    ["GET /a HTTP/2.0\r\nHost: x\r\n\r\n", [], "the versions served are 1.0 and 1.1"],
+    ["GET /a http/1.1\r\nHost: x\r\n\r\n", same],
+    ["GET /a HTTP/1.1 \r\nHost: x\r\n\r\n", same],
+    ["GET  /a HTTP/1.1\r\nHost: x\r\n\r\n", [], "there is a single space (RFC 9112, 3)"],
+    ["GET /a  HTTP/1.1\r\nHost: x\r\n\r\n", [], "there is a single space (RFC 9112, 3)"],
+    ["GET\t/a HTTP/1.1\r\nHost: x\r\n\r\n", same],
+    [" GET /a HTTP/1.1\r\nHost: x\r\n\r\n", same],
+    [" /a HTTP/1.1\r\nHost: x\r\n\r\n", same],
+    ["G@T /a HTTP/1.1\r\nHost: x\r\n\r\n", same],
+    ["BREW /a HTTP/1.1\r\nHost: x\r\n\r\n", ["BREW /a x", "GET /last x"], "any method is read, and answered with 405"],
+    ["GET /a\x7f HTTP/1.1\r\nHost: x\r\n\r\n", same],
+    ["GET /a\0 HTTP/1.1\r\nHost: x\r\n\r\n", same],
+    ["GET /a HTTP/1.1\nHost: x\n\n", same],
+    ["GET /a HTTP/1.1\r\nHost: x\nA: b\r\n\r\n", same],
+    ["GET /a HTTP/1.1\r\nHost: x\r\nA: b\rc\r\n\r\n", same],
+    ["GET /a HTTP/1.1\r\nHost: x\r\nA: b\0\r\n\r\n", same],
+    ["GET /a HTTP/1.1\r\nHost: x\r\nA: b\x01\r\n\r\n", same],
+    ["GET /a HTTP/1.1\r\nHost: x\r\nA: b\tc\xff\r\n\r\n", same],
+    ["GET /a HTTP/1.1\r\nHost: x\r\nA:\r\n\r\n", same],
+    ["GET /a HTTP/1.1\r\nHost: x\r\nA\r\n\r\n", same],
+    ["GET /a HTTP/1.1\r\nHost: x\r\nA b: c\r\n\r\n", same],
+    ["GET /a HTTP/1.1\r\nHost: x\r\nA : b\r\n\r\n", same],
+    ["GET /a HTTP/1.1\r\nHost: x\r\n: b\r\n\r\n", same],
+    ["GET /a HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n", [], "a server may refuse folded lines (RFC 9112, 5.2)"],
+    ["GET /a HTTP/1.1\r\n folded\r\nHost: x\r\n\r\n", same],
+    ["GET /a HTTP/1.1\r\n\r\n", [], "after an error the connection is closed"],
+    ["GET http://h/a HTTP/1.1\r\n\r\n", [], "after an error the connection is closed"],
+    ["GET /a HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n", [], "a second Host is an error (RFC 9112, 3.2)"],
+    ["GET http://h/a HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n", [], "a second Host is an error (RFC 9112, 3.2)"],
+    [body("Content-Length: 2", "ab"), same],
+    [body("Content-Length:02 ", "ab"), same],
+    [body("Content-Length: 2", "ab\r\n"), same],
+    [body("Content-Length: 0", ""), same],
+    [body("Content-Length: 2\r\nContent-Length: 2", "ab"), same],
+    [body("Content-Length: +2", "ab"), same],
+    [body("Content-Length: 2, 2", "ab"), same],
+    [body("Content-Length: 2\r\nTransfer-Encoding: chunked", "0\r\n\r\n"), same],
+    [body("Transfer-Encoding: gzip", "0\r\n\r\n"), same],
+    [body("Transfer-Encoding : chunked", "0\r\n\r\n"), same],
+    [body(": b\r\nContent-Length: 2", "ab"), same],
+    [chunks("2\r\nab\r\n0\r\n\r\n"), same],
+    [chunks("002\r\nab\r\n1\r\nc\r\n000\r\n\r\n"), same],
+    [chunks("0A\r\n0123456789\r\na\r\n0123456789\r\n0\r\n\r\n\r\n"), same],
+    [chunks("2;a=b\r\nab\r\n0;c\r\n\r\n"), same],
+    [chunks("2\r\nab\r\n0\r\nA: b\r\nC: d\r\n\r\n"), same],
+    [chunks("2\r\nab\r\n0\r\nA\r\n\r\n"), ["POST /post x ab"], "the body is known before the lines after it"],
+    [chunks("2\nab\r\n0\r\n\r\n"), same],
+    [chunks("2\r\nabXX0\r\n\r\n"), same],
+    [chunks("2\r\nab\r\n0\r\nXX"), ["POST /post x ab"], "the body is known before the lines after it"],
+    [chunks("2\r\nabc\r\n0\r\n\r\n"), same],
+    [chunks("-2\r\nab\r\n0\r\n\r\n"), same],
+    [chunks("0x2\r\nab\r\n0\r\n\r\n"), same],
+    [chunks("\r\n"), same],
+    [chunks(`${"0".repeat(9)}\r\n\r\n`), [], "eight digits are enough for a size"],
+    ["\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03", same],
+    ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", same],
+  ];
+  for (const [bytes, taken, why] of rows) {
+    const ours = await requestsSeen(port, bytes + last);
+    const theirs = await requestsSeen((reference.address() as AddressInfo).port, bytes + last);
+    t.same(ours, taken ?? theirs, `${JSON.stringify(bytes)} ${why ?? ""}`);
+  }
 });
 
 t.test("a request of which the end or the host is ambiguous is refused, and its connection closed", async (t) => {
@@ -313,7 +525,9 @@ t.test("invalid requests do not affect others", async (t) => {
   t.teardown(() => server.stop(0));
   const rows: [name: string, bytes: string | Buffer, answer: RegExp][] = [
     ["no HTTP at all", "hello\r\n\r\n", /^(HTTP\/1\.1 [45]|$)/],
-    ["HTTP/1.0", "GET / HTTP/1.0\r\n\r\n", /^(HTTP\/1\.1 505|$)/],
+    ["HTTP/1.0", "GET / HTTP/1.0\r\n\r\n", /^HTTP\/1\.1 200/],
+    ["HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", /^HTTP\/1\.1 505/],
+    ["TLS", Buffer.from("160301020001000100", "hex"), /^HTTP\/1\.1 400/],
     ["no host", "GET / HTTP/1.1\r\n\r\n", /^(HTTP\/1\.1 400|$)/],
     ["header without end", `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${"a".repeat(1 << 20)}`, /^(HTTP\/1\.1 4|$)/],
     ["a thousand headers", `GET / HTTP/1.1\r\nHost: x\r\n${"X-A: b\r\n".repeat(1000)}\r\n`, /^(HTTP\/1\.1 4|$)/],
