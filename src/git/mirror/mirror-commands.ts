@@ -15,6 +15,7 @@ import {
   removeLeftovers,
   trustedSourceFile,
   unfinishedPackBytes,
+  writeRefs,
 } from "./mirror-directory.js";
 import { arePackedRefsSorted } from "./packed-refs.js";
 import { readRefs } from "./read-refs.js";
@@ -123,7 +124,7 @@ export class MirrorCommands {
     const report = onProgress === null ? null : progressReader(onProgress);
     await this.#cleanly(directory, () =>
       this.#remote(
-        [...options, `--git-dir=${directory}`, "fetch", ...flags, ...quiet],
+        [`--git-dir=${directory}`, "fetch", ...flags, ...quiet, ...options],
         [this.url.text, ...refspecs],
         {
           timeoutMs: fetchTimeoutMs,
@@ -213,11 +214,22 @@ export class MirrorCommands {
   }
 
   /**
-   * Like `fetch`, into a repository without references, which are then in one file: git writes each to a file of its own,
-   * and waits until it is on the disk, which takes minutes for tens of thousands.
+   * Like `fetch`, for many references that differ from those of the repository, `local`, which may have none: git writes each
+   * to a file of its own, which takes minutes for tens of thousands. So git only receives and verifies the objects, and all
+   * references are written into one file. Those that the remote does not list are deleted.
    */
-  async fetchFirst(directory: string, remote: RefListing, stop: StopSignal): Promise<void> {
-    await this.fetch(directory, remote, stop, ["-c", "core.fsync=committed,-reference"]);
+  async fetchMany(directory: string, local: RefListing | null, remote: RefListing, stop: StopSignal): Promise<void> {
+    if (local !== null) await this.packRefs(directory, stop);
+    await this.fetch(directory, remote, stop, ["--dry-run"]);
+    const readable = await this.readableRefs(directory, remote.refs, remote.peeled, stop);
+    const refs = new Map(readable);
+    for (const [name, oid] of local?.refs ?? []) if (remote.refs.has(name) && !refs.has(name)) refs.set(name, oid);
+    const fetchedHead = local?.fetchedHead ?? null;
+    if (fetchedHead !== null) refs.set(detachedHeadRef, fetchedHead);
+    // The peeled oids are what the remote says; git finds out.
+    writeRefs(directory, refs, null);
+    // Others have moved since the remote listed them, or are tags of blobs, or HEAD.
+    if (readable.size < remote.refs.size || isDetached(remote)) await this.fetch(directory, remote, stop);
     await this.packRefs(directory, stop);
   }
 

@@ -145,22 +145,24 @@ export function writeIncompleteness(staging: string, fingerprint: string): void 
 }
 
 /**
- * Writes all refs of a staging directory, which has none: full names, one character per byte, with the peeled oids of
- * annotated tags.
+ * Writes all refs of a directory that has none in files of their own: full names, one character per byte, with the peeled
+ * oids of annotated tags; null if they are not known. Readers see the refs of before, or those of afterwards.
  */
 export function writeRefs(
-  staging: string,
+  directory: string,
   refs: ReadonlyMap<string, string>,
-  peeled: ReadonlyMap<string, string>,
+  peeled: ReadonlyMap<string, string> | null,
 ): void {
   const lines = [...refs]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, oid]) => {
-      const target = peeled.get(name);
+      const target = peeled?.get(name);
       return `${oid} ${name}\n${target === undefined ? "" : `^${target}\n`}`;
     });
-  const header = "# pack-refs with: peeled fully-peeled sorted \n";
-  writeFileSync(join(staging, packedRefsFile), `${header}${lines.join("")}`, "latin1");
+  const header = `# pack-refs with:${peeled === null ? "" : " peeled fully-peeled"} sorted \n`;
+  const lock = join(directory, `${packedRefsFile}.lock`);
+  writeFileSync(lock, `${header}${lines.join("")}`, { encoding: "latin1", flag: "wx", flush: true });
+  renameSync(lock, join(directory, packedRefsFile));
 }
 
 /**

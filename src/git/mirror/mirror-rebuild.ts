@@ -91,7 +91,7 @@ export class MirrorRebuild {
   /** Fetches everything into the staging path, which replaces the mirror only when it is complete. */
   async byFetch(remote: RefListing, stop: StopSignal): Promise<RefListing> {
     const staging = this.#createStaging(remote);
-    await this.#commands.fetchFirst(staging, remote, stop);
+    await this.#commands.fetchMany(staging, null, remote, stop);
     const fetched = await this.#commands.listRefs(staging, stop);
     if (remote.refs.size > 0 && fetched?.refs.size === 0 && fetched.fetchedHead === null)
       throw new TrawlError(

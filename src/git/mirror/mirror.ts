@@ -24,7 +24,7 @@ import {
 } from "./mirror-directory.js";
 import { MirrorRebuild, packCountMax } from "./mirror-rebuild.js";
 import { refState, sameRefs, type RefListing, type RefState } from "./refs.js";
-import { chooseHead, isCurrent, isDetached, type Head } from "./remote-refs.js";
+import { chooseHead, differMuch, isCurrent, isDetached, manyRefs, type Head } from "./remote-refs.js";
 import type { RemoteUrl } from "./remote-url.js";
 
 export interface SyncResult extends RefState {
@@ -47,9 +47,6 @@ const opened = new BoundedMap<string, true>(20_000, () => 1);
 
 /** A mirror with more loose objects is repacked. git's own limit is 6,700. */
 const looseCountMax = 5_000;
-
-/** A mirror with more references that are files has them packed: reading 50,000 of them takes seconds. */
-const looseRefCountMax = 500;
 
 /**
  * Our bare copy of one repository.
@@ -261,7 +258,8 @@ export class Mirror {
     return storageErrors(async () => {
       const { packCount, looseCount } = objectStoreSize(this.directory);
       const isSmall = packCount <= packCountMax && looseCount <= looseCountMax;
-      const hasManyRefs = countLooseRefs(this.directory) > looseRefCountMax;
+      // Reading 50,000 files takes seconds.
+      const hasManyRefs = countLooseRefs(this.directory) > manyRefs;
       if (hasManyRefs) await this.#commands.packRefs(this.directory, stop);
       if (isSmall && (this.isIncomplete || hasCommitGraph(this.directory))) return hasManyRefs;
       if (!isSmall) await this.#commands.repack(stop);
@@ -295,6 +293,10 @@ export class Mirror {
   /** Fetches into the mirror; if git reports that it is damaged, rebuilds it. */
   async #fetchOrRemake(before: RefListing, remote: RefListing, stop: StopSignal): Promise<RefListing> {
     try {
+      if (differMuch(before, remote)) {
+        await this.#commands.fetchMany(this.directory, before, remote, stop);
+        return await this.#rebuild.listFetched(stop);
+      }
       // Before the fetch, because a new branch may be called as the folder of a deleted one.
       const left = await this.#prune(before, remote, stop);
       if (isCurrent(left, remote) && !this.#mayDeepen()) return left;

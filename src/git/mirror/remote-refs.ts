@@ -33,3 +33,14 @@ export function onlyMirrored(listing: RefListing): RefListing {
   const refs = new Map([...listing.refs].filter(([name]) => /^refs\/(heads|tags)\//.test(name)));
   return { ...listing, refs };
 }
+
+/** More references than these are written into one file: git writes some hundred files in the time of that. */
+export const manyRefs = 500;
+
+/** Whether many references differ, or are in one of the lists only. */
+export function differMuch(local: RefListing, remote: RefListing): boolean {
+  let count = 0;
+  for (const [name, oid] of remote.refs) if (local.refs.get(name) !== oid) count++;
+  for (const name of local.refs.keys()) if (!remote.refs.has(name)) count++;
+  return count > manyRefs;
+}

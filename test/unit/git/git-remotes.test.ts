@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, readdirSync, readFileSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
@@ -45,6 +46,52 @@ for (const kind of ["http", "ssh"] as const) {
     t.notOk(existsSync(source.sibling("owned")));
   });
 }
+
+t.test("many references are written into one file, also when they move and go", async (t) => {
+  const source = fixture(t);
+  const [first, second] = ["1", "2"].map((text) => source.commit({ branch: "main", files: { a: text } }));
+  const write = (names: readonly string[], oid: string): void => {
+    const commands = names.map((name) => `update ${name} ${oid}\n`).join("");
+    execFileSync("git", [`--git-dir=${source.path}`, "update-ref", "--stdin"], { input: commands });
+  };
+  const heads = Array.from({ length: 600 }, (_, i) => `refs/heads/b/${i}`);
+  write([...heads, "refs/tags/plain"], first ?? "");
+  source.annotatedTag("annotated", second ?? "");
+  source.git("tag", "blob", source.git("rev-parse", "main:a").trim());
+  const url = parseRemoteUrl(`http://ada:s3cret@127.0.0.1:${await serveHttp(t, source)}/`);
+  const mirror = await Mirror.open(source.sibling("mirror"), url, testMirrorOptions);
+  const list = (directory: string): string =>
+    execFileSync(
+      "git",
+      [`--git-dir=${directory}`, "for-each-ref", "--format=%(objectname) %(*objectname) %(refname)"],
+      {
+        encoding: "utf8",
+      },
+    ).replace(/.* refs\/trawl\/head\n/, "");
+  const sync = async (what: string): Promise<void> => {
+    t.equal((await mirror.sync(neverStop)).changed, true, what);
+    t.equal(list(mirror.directory), list(source.path), what);
+    const files = readdirSync(join(mirror.directory, "refs"), { recursive: true, withFileTypes: true });
+    t.same(
+      files.filter((one) => one.isFile()).map(({ name }) => name),
+      [],
+      `${what}: no files`,
+    );
+    t.equal((await mirror.sync(neverStop)).changed, false, `${what}: nothing new`);
+  };
+  await sync("first");
+  write(heads, second ?? "");
+  await sync("moved");
+  source.git("update-ref", "-d", "refs/heads/b/0");
+  write(["refs/heads/b/0/below", ...heads.slice(1)], first ?? "");
+  await sync("a branch in place of a folder");
+  source.detachHead(source.commit({ branch: "side", files: { b: "1" } }));
+  const deletions = heads.slice(1).map((name) => `delete ${name}\n`);
+  execFileSync("git", [`--git-dir=${source.path}`, "update-ref", "--stdin"], { input: deletions.join("") });
+  source.git("update-ref", "refs/heads/side", second ?? "");
+  t.match(await mirror.sync(neverStop), { changed: true, defaultBranch: null }, "gone, and HEAD on a commit");
+  t.equal(list(mirror.directory), list(source.path));
+});
 
 t.test("a remote that accepts a connection and never responds", async (t) => {
   const server = await listen(t, () => undefined);
