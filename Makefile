@@ -1,7 +1,7 @@
 # `make help` lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check format fuzz history-oracle faults soak config layers graphql languages bench bench-quick deb deb-test systemd-test clean node install kernel typescript web
+.PHONY: help run build watch test test-fast check format fuzz history-oracle faults soak config layers graphql languages bench bench-quick deb deb-test systemd-test clean node install kernel typescript web
 MAKEFLAGS += --no-print-directory
 
 # Native packages are compiled from source. By default node-gyp uses one core (9 m 44 s, and 3 m 24 s with two cores). With
@@ -29,6 +29,8 @@ help:
 	@echo "make build            install the packages in the lockfile, compile the kernel and the TypeScript"
 	@echo "make web              build only the web pages, in src/web"
 	@echo "make test             build and run all tests; make test TESTS=http-sse runs one file"
+	@echo "make test-fast        only the tests that start no daemon and no browser, under a minute"
+	@echo "make watch            compile each change of a TypeScript file of the daemon and the tests at once, until interrupted"
 	@echo "make check            types and house rules only"
 	@echo "make fuzz             fuzz each parser for half a minute; TARGET=name, INPUTS=N, SEED=N"
 	@echo "make history-oracle   searches of the histories of REPOS=\"PATH...\" equal git's; QUERIES=N, SEED=N, COMMITS=N"
@@ -87,19 +89,31 @@ dist/.built: $(sources) | install
 
 web: dist/web/.built
 
+# Only what has changed is compiled again, in a second or two; the kernel and the web pages have targets of their own.
+watch: install kernel
+	@node_modules/.bin/tsc --watch --preserveWatchOutput
+
 dist/web/.built: $(web_sources) src/web/tsconfig.json | install
 	@echo "Building the web pages"
 	@node_modules/.bin/tsc -p src/web && node scripts/build-web.mjs
 	@touch $@
 
-# Without a terminal, tap's progress display is unreadable. The browser is only needed by the tests in test/web.
+# Without a terminal, tap's progress display is unreadable. The browser is only needed by the tests in test/web. A run of all
+# tests starts its daemons from a bundle; with TESTS, the compiled modules are started as they are.
 test: check
 	@bash scripts/debian-packages.sh browser || true
 	@mkdir -p .tap && rm -f .tap/out.tap
 	@files=; for name in $(TESTS); do \
 	  found=$$(find dist/test \( -path "*/$$name.test.js" -o -path "*/$${name%/}/*.test.js" \) | sort); \
 	  [ -n "$$found" ] || { echo "no test and no folder under test/ is named $$name"; exit 2; }; files="$$files $$found"; done; \
-	reporter=min; if [ -t 1 ]; then reporter=terse; fi; \
+	$(if $(TESTS),,node scripts/bundle-daemon.mjs && export TRAWL_BUNDLE="$(CURDIR)/dist/bundle" &&) \
+	$(run_tests)
+
+test-fast: build
+	@mkdir -p .tap && rm -f .tap/out.tap
+	@files=--fast; $(run_tests)
+
+run_tests = reporter=min; if [ -t 1 ]; then reporter=terse; fi; \
 	node scripts/run-tests.mjs $$files | tee .tap/out.tap | node_modules/.bin/tap --timeout=0 --reporter=$$reporter -; code=$$?; echo; \
 	node scripts/tap-summary.mjs .tap/out.tap $$code | tee .tap/summary; exit $$code
 
@@ -114,6 +128,12 @@ format: install
 
 fuzz: build
 	@TARGET=$(TARGET) SEED=$(SEED) INPUTS=$(INPUTS) node dist/test/fuzz/main.js
+	@mkdir -p .tap; $(if $(TARGET),,for name in $(oracles); do echo "$$name, with random cases"; \
+	  FAULTS=0.05 SEED=$(or $(SEED),random) TAP_TIMEOUT=3600 node dist/test/unit/$$name.test.js >.tap/oracle.tap || \
+	  { grep -A30 "^ *not ok" .tap/oracle.tap; exit 1; }; done)
+
+# Properties of which `make test` tries few cases: `make fuzz` tries five times as many.
+oracles := eval/eval-oracle eval/eval-metamorphic eval/content-groups query/query-fuzz regexp/regexp-fuzz regexp/regexp-plain-form
 
 history-oracle: build
 	@REPOS="$(REPOS)" QUERIES=$(QUERIES) SEED=$(SEED) COMMITS=$(COMMITS) node dist/test/oracle/main.js

@@ -6,6 +6,7 @@ import type { Progress, StreamMatch } from "../../src/model/stream-events.js";
 import { testDaemon, type DaemonProcess } from "../support/daemon.js";
 import { fixture } from "../support/git-mirror.js";
 import { ask } from "../support/graphql.js";
+import { cliUrl } from "../support/program.js";
 
 const padding = 1_900_000;
 const longLine = `${"x".repeat(100_000)}needle1${"y".repeat(padding)}é needle2${"z".repeat(padding)}needle3`;
@@ -22,8 +23,7 @@ async function stream(daemon: DaemonProcess, q: string, more: Readonly<Record<st
   return { text, matches: (of("matches") as StreamMatch[][]).flat(), progress: of("progress").at(-1) as Progress };
 }
 
-const main = new URL("../../src/cli/main.js", import.meta.url).href;
-const entry = `const { run } = await import(${JSON.stringify(main)}); process.exitCode = await run(["node", "trawl", ...process.argv.slice(1)]);`;
+const entry = `const { run } = await import(${JSON.stringify(cliUrl)}); process.exitCode = await run(["node", "trawl", ...process.argv.slice(1)]);`;
 
 async function trawl(daemon: DaemonProcess, ...args: string[]): Promise<{ code: number; out: string; err: string }> {
   const all = ["--input-type=module", "-e", entry, "--", "search", "--endpoint", daemon.url, ...args];

@@ -7,6 +7,7 @@ import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { isJournal, withPriority } from "../../src/base/journal.js";
+import { cliUrl } from "../support/program.js";
 
 /**
  * The standard error of a program whose environment does, or does not, name it as the journal. A file replaces the
@@ -64,11 +65,10 @@ t.test("any other standard error gets JSON without priorities, or readable lines
 });
 
 t.test("a failed start is an error in the journal", async (t) => {
-  const trawl = new URL("../../src/cli/main.js", import.meta.url).href;
   const program = [
     "--input-type=module",
     "-e",
-    `const { run } = await import(${JSON.stringify(trawl)});
+    `const { run } = await import(${JSON.stringify(cliUrl)});
     process.exitCode = await run(["node", "trawl", "serve", "--config", "/nonexistent.jsonc"]);`,
   ];
   t.match(await written(t, program, "as journal"), /^<3>trawl: .*nonexistent\.jsonc/);

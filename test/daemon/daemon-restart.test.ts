@@ -8,12 +8,12 @@ import { silentLog } from "../../src/base/log.js";
 import { HttpServer } from "../../src/http/server/uws.js";
 import { addonIfBuilt } from "../../src/native/addon.js";
 import { dataDirectory, DaemonProcess } from "../support/daemon.js";
+import { cliUrl } from "../support/program.js";
 import { ManagedService } from "../support/service-manager.js";
 import { until } from "../support/waiting.js";
 
 const skip = addonIfBuilt() === undefined ? "the addon is not built" : false;
-const main = new URL("../../src/cli/main.js", import.meta.url).href;
-const entry = `const { run } = await import(${JSON.stringify(main)}); process.exitCode = await run(["node", "trawl", ...process.argv.slice(1)]); process.exit();`;
+const entry = `const { run } = await import(${JSON.stringify(cliUrl)}); process.exitCode = await run(["node", "trawl", ...process.argv.slice(1)]); process.exit();`;
 
 function program(data: string): readonly string[] {
   return [

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import t, { type Test } from "tap";
 import { sleep } from "../../src/base/deadline.js";
 import { type DaemonProcess, dataDirectory, runCommand, testDaemon } from "../support/daemon.js";
+import { isFull } from "../support/full-run.js";
 import type { GitFixture } from "../support/git-fixture.js";
 import { fixture } from "../support/git-mirror.js";
 import { randomFrom } from "../support/random.js";
@@ -288,7 +289,7 @@ t.test("every change is told exactly once, however often the daemon is killed", 
   const id = await ann.save("needle");
   await ann.enable(id, receiver.origin);
   const random = randomFrom(7);
-  const changeCount = 8;
+  const changeCount = isFull ? 40 : 4;
   let text = "";
   for (let i = 0; i < changeCount; i++) {
     text += `needle ${i}\n`;

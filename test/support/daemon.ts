@@ -10,14 +10,12 @@ import { callDaemon } from "../../src/cli/control-client.js";
 import { SseDecoder, type StreamEvent } from "../../src/cli/sse-decoder.js";
 import type { RepositoryStatus } from "../../src/model/repository-status.js";
 import type { Alert, Progress, StreamError, StreamMatch } from "../../src/model/stream-events.js";
+import { cliUrl, daemonUrl } from "./program.js";
 import { removeFolder } from "./remove-folder.js";
 import { until, within } from "./waiting.js";
 
-const mainUrl = new URL("../../src/cli/main.js", import.meta.url).href;
-const daemonUrl = new URL("../../src/daemon/main.js", import.meta.url).href;
-
 /**
- * Does the same as `bin/trawl`, with the code that was compiled with this test. SIGUSR2 ends its worker threads,
+ * Does the same as `bin/trawl`, with the code that was compiled with this test, or the bundle of it. SIGUSR2 ends its worker threads,
  * whatever they are doing. A message to the process starts its stall meter, requests the longest time for which the
  * event loop ran no timer or its memory after a garbage collection, or blocks its main thread. The module named by
  * `THREAD_HOOK` is loaded in each worker thread before the thread's own. With `METERED_START` the meter runs from the
@@ -87,7 +85,7 @@ process.on("SIGUSR2", async () => {
   await Promise.all([...workers].map((worker) => worker.terminate()));
   process.stderr.write('{"msg":"the workers are dead"}\\n');
 });
-const { run } = await import(${JSON.stringify(mainUrl)});
+const { run } = await import(${JSON.stringify(cliUrl)});
 if (process.env.METERED_START !== undefined) {
   await import(${JSON.stringify(daemonUrl)});
   startMeter();
@@ -387,17 +385,22 @@ export async function killWhileStarting(data: string, args: readonly string[], a
   await within(exited, "the end of a killed daemon");
 }
 
+const fixedOptions = ["search.warmPercent=0", "index.workers=1", "readers=2"].flatMap((option) => ["--set", option]);
+
 /** Options of a daemon that prepares for its first requests after the start, as it does by default. */
 export const preparedAhead = ["--set", "search.warmPercent=50"] as const;
 
-/** By default nothing is prepared ahead: that takes more processor time than most tests need for the rest. */
+/**
+ * By default nothing is prepared ahead: that takes more processor time than most tests need for the rest. Nor are there
+ * more threads that index or read mirrors than two tasks need, each of which takes a quarter of a second to start.
+ */
 function spawnServe(
   data: string,
   args: readonly string[],
   variables: Readonly<Record<string, string>> = {},
   wrapper: readonly string[] = [],
 ): ChildProcess {
-  const fixed = ["--data", data, "--listen", "127.0.0.1:0", "--set", "search.warmPercent=0"];
+  const fixed = ["--data", data, "--listen", "127.0.0.1:0", ...fixedOptions];
   return spawnTrawl(["serve", ...fixed, ...args], "ignore", variables, wrapper);
 }
 

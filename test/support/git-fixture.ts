@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -40,11 +40,13 @@ const person = "Fixture <fixture@example.org>";
 export class GitFixture {
   readonly path: string;
   readonly #root: string;
+  readonly #isBare: boolean;
   #commitSeconds = 1_700_000_000;
 
-  private constructor(root: string, path: string) {
+  private constructor(root: string, path: string, isBare: boolean) {
     this.#root = root;
     this.path = path;
+    this.#isBare = isBare;
   }
 
   /** Creates a bare repository, or a working tree whose files are never checked out. HEAD refers to `main`. */
@@ -53,7 +55,7 @@ export class GitFixture {
     const path = join(root, "source");
     const flags = kind === "bare" ? ["--bare"] : [];
     execGit(root, ["init", "-q", "-b", "main", `--object-format=${objectFormat}`, ...flags, path], null);
-    return new GitFixture(root, path);
+    return new GitFixture(root, path, kind === "bare");
   }
 
   /** Adds a commit that changes `files` and keeps all other files; returns its oid. */
@@ -114,7 +116,11 @@ export class GitFixture {
     rmSync(this.#root, { recursive: true, force: true });
   }
 
+  /** Asks git only where refs have been packed: a process for each commit would take as long as the commit. */
   #hasRef(ref: string): boolean {
+    const folder = this.#isBare ? this.path : join(this.path, ".git");
+    if (existsSync(join(folder, ref))) return true;
+    if (!existsSync(join(folder, "packed-refs"))) return false;
     return this.git("for-each-ref", "--format=%(refname)", ref).split("\n").includes(ref);
   }
 

@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import t from "tap";
 import { gallop, lastAtMost, lowerBound, lowerBoundBy } from "../../../src/base/sorted-search.js";
+import { fc } from "../../support/property.js";
 
 const sorted = fc.array(fc.nat(40), { maxLength: 30 }).map((values) => Uint32Array.from(values).sort());
 

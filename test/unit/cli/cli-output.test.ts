@@ -6,10 +6,10 @@ import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
 import { dataDirectory, runCommand, testDaemon } from "../../support/daemon.js";
 import { fixture } from "../../support/git-mirror.js";
+import { cliUrl } from "../../support/program.js";
 import { within } from "../../support/waiting.js";
 
-const main = new URL("../../../src/cli/main.js", import.meta.url).href;
-const node = `${process.execPath} --input-type=module -e 'const { run } = await import("${main}"); process.exitCode = await run(["node", "trawl", ...process.argv.slice(1)])' --`;
+const node = `${process.execPath} --input-type=module -e 'const { run } = await import("${cliUrl}"); process.exitCode = await run(["node", "trawl", ...process.argv.slice(1)])' --`;
 
 /** Runs a shell command line in which `trawl` is the command. */
 async function shell(

@@ -27,7 +27,7 @@ import { fc, runs } from "../../support/property.js";
 // Relations between the results of related queries, which need no oracle.
 
 /** For more cases: `SEED=random FAULTS=1 node dist/test/unit/eval/eval-metamorphic.test.js`. */
-const runCount = runs(60);
+const runCount = runs(20);
 
 const kernel = loadKernel("native");
 

@@ -15,7 +15,7 @@ import { fc, runs } from "../../support/property.js";
 // and without the index, in one go and with pauses.
 
 /** For more cases: `SEED=random FAULTS=1 node dist/test/unit/eval/eval-oracle.test.js`. */
-const runCount = runs(600);
+const runCount = runs(200);
 
 const query = fc.tuple(filters, expression).map(([first, tree]) => [...first, tree].join(" "));
 

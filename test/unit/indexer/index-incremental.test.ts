@@ -283,8 +283,8 @@ function randomFile(random: (below: number) => number): FixtureFile {
 /** More than the number of small shards, of all size classes, that this test can fill. */
 const shardCountMax = 12;
 
-/** Enough for several merges. */
-const stepCount = scaled(24, 600);
+/** Enough for a merge, and in a long run for many. */
+const stepCount = scaled(12, 600);
 
 t.test("a random walk over two branches", async (t) => {
   t.comment(`SEED=${seed}`);

@@ -10,7 +10,7 @@ import { fc, runs } from "../../support/property.js";
 import { outcomeOf, pieces, types } from "../../support/query-outcome.js";
 
 /** For more cases: `SEED=random FAULTS=1 node dist/test/unit/query/query-fuzz.test.js`. */
-const runCount = runs(1000);
+const runCount = runs(400);
 
 /** Generous: on an idle machine the slowest text takes a fifth of it. */
 const planMsMax = 4000;
