@@ -18,7 +18,7 @@ import { randomFrom } from "../support/random.js";
 import { until } from "../support/waiting.js";
 
 const name = "host/generated";
-const queryCount = scaled(12, 500);
+const queryCount = scaled(6, 500);
 const commitCount = 50;
 
 async function requireEqual(

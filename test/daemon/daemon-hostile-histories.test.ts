@@ -10,7 +10,7 @@ import { scaled } from "../support/full-run.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { until } from "../support/waiting.js";
 
-const fileCount = scaled(4_000, 1_000_000);
+const fileCount = scaled(1_500, 1_000_000);
 const patchBytes = scaled(4 << 20, 1 << 30);
 const messageBytes = scaled(2 << 20, 100 << 20);
 

@@ -1,6 +1,4 @@
 /** Symbols of a daemon's shards: when they are extracted, copied and extracted again. */
-import { execFileSync } from "node:child_process";
-import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { ShardReader } from "../../src/shard/shard-reader.js";
@@ -80,35 +78,6 @@ t.test("without ctags everything else works, and the symbols come when it is ins
   const again = await testDaemon(t, [], data);
   await hasSymbols(again);
   t.same(await storedSymbols(again), ["first"]);
-});
-
-t.test("a text for which ctags fails is counted, and is not tried again", async (t) => {
-  const source = fixture(t);
-  source.commit({ branch: "main", files: { "a.c": "int first(void) { return 0; }\n", "b.c": "bad\n" } });
-  const real = execFileSync("sh", ["-c", "command -v ctags"]).toString().trim();
-  const command = join(t.testdir({}), "ctags");
-  // The installed ctags for everything but a request with the text "bad": then it crashes.
-  writeFileSync(
-    command,
-    `#!/bin/sh\ncase "$*" in *--_interactive*) ;; *) exec ${real} "$@";; esac\n` +
-      `exec ${process.execPath} -e '
-        const child = require("child_process").spawn("${real}", process.argv.slice(1), { stdio: ["pipe", "inherit", "inherit"] });
-        process.stdin.on("data", (part) => {
-          if (part.includes("bad")) { child.kill(); process.kill(process.pid, "SIGSEGV"); }
-          child.stdin.write(part);
-        });' -- "$@"\n`,
-  );
-  chmodSync(command, 0o755);
-  const data = dataDirectory(t);
-  const daemon = await testDaemon(t, withCtags(command), data, { PATH: process.env["PATH"] ?? "" });
-  await daemon.add("code", source.path);
-  await hasSymbols(daemon);
-  t.same(await storedSymbols(daemon), ["first"]);
-  t.equal(await daemon.metric("trawl_index_symbol_failures"), 1);
-  await daemon.stop();
-  const again = await testDaemon(t, [], data);
-  await again.sync("code");
-  t.equal(await again.metric("trawl_index_symbol_failures"), 1, "the installed ctags was not asked");
 });
 
 t.test("symbols can be switched off", async (t) => {

@@ -7,8 +7,15 @@ import { TrawlError } from "../../src/base/errors.js";
 /** Generous, since on an idle machine waits end almost immediately. */
 export const waitMsMax = 120_000;
 
-/** The default pause between two looks. A look that costs work needs a longer one, or it delays what it waits for. */
+/** The first pause between two looks. A look that costs work needs a longer one, or it delays what it waits for. */
 const pauseMsUsual = 5;
+
+/**
+ * Each pause is longer than the one before, up to five times the first, so that a wait ends at most a quarter later than it
+ * could, and long waits on a busy machine take no processor time from what they wait for.
+ */
+const pauseGrowth = 1.25;
+const pauseGrowthMax = 5;
 
 /** Waits until `holds` resolves with true; throws if it does not in time, with `what` as it is then. */
 export async function until(
@@ -18,10 +25,10 @@ export async function until(
   pauseMs: number = pauseMsUsual,
 ): Promise<void> {
   const endMs = monotonicMs() + waitMs;
-  while (!(await holds())) {
+  for (let growth = 1; !(await holds()); growth = Math.min(growth * pauseGrowth, pauseGrowthMax)) {
     if (monotonicMs() > endMs)
       throw new TrawlError("internal", `timed out after ${waitMs} ms: ${typeof what === "string" ? what : what()}`);
-    await sleep(pauseMs);
+    await sleep(pauseMs * growth);
   }
 }
 

@@ -81,11 +81,13 @@ function growHistory(source: GitFixture, commitCount: number, seed: number): str
   return commits;
 }
 
+/** The daemon of the tests that do not depend on what is in its caches: each has a repository with a name of its own. */
+const daemon = await testDaemon(t);
+
 t.test("every commit of a history", async (t) => {
   const source = fixture(t);
   const commits = growHistory(source, 25, 7);
   source.commit({ branch: "other", files: { "other/side.txt": "needle elsewhere\n" } });
-  const daemon = await testDaemon(t);
   await daemon.add("all", source.path, ["other"]);
   for (const commit of commits) {
     const { found, commits: seen, alert, skipped } = await search(daemon, `repo:^all$@${commit} type:file needle`);
@@ -124,27 +126,26 @@ t.test("every commit of a history", async (t) => {
 t.test("after the branch has advanced or was force-pushed", async (t) => {
   const source = fixture(t);
   growHistory(source, 4, 11);
-  const daemon = await testDaemon(t);
-  await daemon.add("r", source.path);
+  await daemon.add("advanced", source.path);
   const old = source.git("rev-parse", "main");
   growHistory(source, 3, 12);
-  await daemon.sync("r");
+  await daemon.sync("advanced");
   for (const name of ["HEAD~1", "HEAD~3", "main~5", old]) {
     t.same(
-      (await search(daemon, `repo:^r$@${name} type:file needle`)).found,
-      expected(source, "r", name, "lines"),
+      (await search(daemon, `repo:^advanced$@${name} type:file needle`)).found,
+      expected(source, "advanced", name, "lines"),
       name,
     );
   }
   const pushed = source.commit({ branch: "main", orphan: true, files: { "new.txt": "needle anew\n" } });
-  await daemon.sync("r");
+  await daemon.sync("advanced");
   t.same(
-    (await search(daemon, `repo:^r$@${old} type:file needle`)).found,
-    expected(source, "r", old, "lines"),
+    (await search(daemon, `repo:^advanced$@${old} type:file needle`)).found,
+    expected(source, "advanced", old, "lines"),
     "a commit that was force-pushed away, while the mirror has it",
   );
-  t.same((await search(daemon, "repo:^r$ type:file needle")).found, [" r:new.txt:1"]);
-  t.same((await search(daemon, `repo:^r$@${pushed} type:file needle`)).found, [`${pushed} r:new.txt:1`]);
+  t.same((await search(daemon, "repo:^advanced$ type:file needle")).found, [" advanced:new.txt:1"]);
+  t.same((await search(daemon, `repo:^advanced$@${pushed} type:file needle`)).found, [`${pushed} advanced:new.txt:1`]);
 });
 
 t.test("globs, times, and missing revisions", async (t) => {
@@ -155,12 +156,12 @@ t.test("globs, times, and missing revisions", async (t) => {
   source.annotatedTag("v1", commits[0]);
   source.tag("v2", commits[2]);
   const empty = fixture(t);
-  const daemon = await testDaemon(t);
-  await daemon.add("r", source.path);
+  await daemon.add("globs", source.path);
   await daemon.add("empty", empty.path);
-  const files = (answer: Answer): string => answer.found.map((row) => row.replace(/ r:f(\d)\.txt:1/, "=$1")).join(" ");
+  const files = (answer: Answer): string =>
+    answer.found.map((row) => row.replace(/ globs:f(\d)\.txt:1/, "=$1")).join(" ");
   const found = async (revisions: string): Promise<string> =>
-    files(await search(daemon, `repo:^r$ rev:${revisions} type:file needle`));
+    files(await search(daemon, `repo:^globs$ rev:${revisions} type:file needle`));
   t.equal(await found("*refs/heads/dev*"), "dev=0 dev-old=0 dev-old=1");
   t.equal(await found("*:*!refs/heads/*"), "refs/tags/v1=0 refs/tags/v2=0 refs/tags/v2=1 refs/tags/v2=2");
   t.equal(await found("*:*!refs/tags/*:*!refs/heads/dev*"), "main=0 main=1 main=2");
@@ -172,15 +173,18 @@ t.test("globs, times, and missing revisions", async (t) => {
   const moment = `"at.time(${new Date(1_700_000_001_000).toISOString().slice(0, 19)}Z)"`.replaceAll('"', "");
   t.equal(await found(moment), `${moment}=0 ${moment}=1`);
   t.equal(await found(moment.replace(")", ", v1)")), `${moment.replace(")", ", v1)")}=0`);
-  const repositories = await search(daemon, "repo:^r$@v1:dev:main");
-  t.same(repositories.found, ["dev r", "main r", "v1 r"], "a repository for each revision");
+  const repositories = await search(daemon, "repo:^globs$@v1:dev:main");
+  t.same(repositories.found, ["dev globs", "main globs", "v1 globs"], "a repository for each revision");
 
-  t.match(await search(daemon, "repo:^r$@nowhere:v1 type:file needle"), {
-    found: ["v1 r:f0.txt:1"],
+  t.match(await search(daemon, "repo:^globs$@nowhere:v1 type:file needle"), {
+    found: ["v1 globs:f0.txt:1"],
     alert:
-      /^Some repositories could not be searched: The repository r matched by your repo: filter could not be searched because it does not contain the revision "nowhere"/,
+      /^Some repositories could not be searched: The repository globs matched by your repo: filter could not be searched because it does not contain the revision "nowhere"/,
   });
-  t.match((await search(daemon, "repo:^r$@x:y type:file needle")).alert, /1 repository matched .*\n\* r@x\n\* r@y$/s);
+  t.match(
+    (await search(daemon, "repo:^globs$@x:y type:file needle")).alert,
+    /1 repository matched .*\n\* globs@x\n\* globs@y$/s,
+  );
   t.same(
     await search(daemon, "repo:^empty$@HEAD needle").then(({ alert }) => alert.replace(/:.*/s, "")),
     "",
@@ -188,8 +192,8 @@ t.test("globs, times, and missing revisions", async (t) => {
   );
   t.match((await search(daemon, "repo:^empty$@v1 needle")).alert, /^Some repositories/);
   t.match(
-    await search(daemon, "repo:^r$@v1:main index:only type:file needle"),
-    { found: [0, 1, 2].map((i) => `main r:f${i}.txt:1`), alert: /revision "v1"/ },
+    await search(daemon, "repo:^globs$@v1:main index:only type:file needle"),
+    { found: [0, 1, 2].map((i) => `main globs:f${i}.txt:1`), alert: /revision "v1"/ },
     "index:only",
   );
 });
@@ -220,34 +224,42 @@ t.test("names that disappear or become ambiguous", async (t) => {
   growHistory(source, 6, 5);
   source.updateRef("refs/heads/gone", source.git("rev-parse", "main~2"));
   const start = ambiguousStart(source);
-  const daemon = await testDaemon(t);
-  await daemon.add("r", source.path);
+  await daemon.add("alike", source.path);
   t.match(
-    await search(daemon, `repo:^r$@${start}:main~1 type:file needle`),
+    await search(daemon, `repo:^alike$@${start}:main~1 type:file needle`),
     {
-      found: expected(source, "r", "main~1", "lines"),
+      found: expected(source, "alike", "main~1", "lines"),
       alert: new RegExp(`id "${start}" is ambiguous: several commits`),
     },
     "the start of two oids names none of them",
   );
-  t.match((await search(daemon, `repo:^r$@${start.toUpperCase()}^0 needle`)).alert, /is ambiguous/, "in capitals");
+  t.match((await search(daemon, `repo:^alike$@${start.toUpperCase()}^0 needle`)).alert, /is ambiguous/, "in capitals");
   t.match(
-    (await search(daemon, `repo:^r$@${start}:nowhere needle`)).alert,
-    new RegExp(`\\* r@${start} \\(ambiguous\\)\n\\* r@nowhere|\\* r@nowhere\n\\* r@${start} \\(ambiguous\\)`),
+    (await search(daemon, `repo:^alike$@${start}:nowhere needle`)).alert,
+    new RegExp(
+      `\\* alike@${start} \\(ambiguous\\)\n\\* alike@nowhere|\\* alike@nowhere\n\\* alike@${start} \\(ambiguous\\)`,
+    ),
     "beside one that does not exist",
   );
-  t.match((await search(daemon, `type:commit repo:^r$@main:^${start} x`)).alert, /is ambiguous/, "excluded commits");
-  const query = `{ repository(name: "r") { commit(rev: "${start}") { oid } } }`;
+  t.match(
+    (await search(daemon, `type:commit repo:^alike$@main:^${start} x`)).alert,
+    /is ambiguous/,
+    "excluded commits",
+  );
+  const query = `{ repository(name: "alike") { commit(rev: "${start}") { oid } } }`;
   const response = await fetch(`${daemon.url}/.api/graphql`, { method: "POST", body: JSON.stringify({ query }) });
   t.match(await response.json(), {
     data: { repository: { commit: null } },
     errors: [{ message: new RegExp(`the commit id "${start}" is ambiguous`) }],
   });
-  t.same((await search(daemon, "repo:^r$@gone type:file needle")).found, expected(source, "r", "gone", "lines"));
+  t.same(
+    (await search(daemon, "repo:^alike$@gone type:file needle")).found,
+    expected(source, "alike", "gone", "lines"),
+  );
   source.deleteBranch("gone");
-  await daemon.sync("r");
+  await daemon.sync("alike");
   t.match(
-    await search(daemon, "repo:^r$@gone type:file needle"),
+    await search(daemon, "repo:^alike$@gone type:file needle"),
     { found: [], alert: /revision "gone"/ },
     "a branch that was deleted",
   );
@@ -256,14 +268,13 @@ t.test("names that disappear or become ambiguous", async (t) => {
 t.test("the branch is force-pushed while commits are searched", async (t) => {
   const source = fixture(t);
   const commits = growHistory(source, 20, 9).slice(0, 15);
-  const daemon = await testDaemon(t);
-  await daemon.add("r", source.path);
-  const union = commits.flatMap((commit) => expected(source, "r", commit, "lines")).sort();
+  await daemon.add("pushed", source.path);
+  const union = commits.flatMap((commit) => expected(source, "pushed", commit, "lines")).sort();
   for (let i = 0; i < 3; i++) {
     source.commit({ branch: "main", orphan: true, files: { [`anew${i}.txt`]: `needle anew ${i}\n` } });
     const [found] = await Promise.all([
-      search(daemon, `repo:^r$@${commits.join(":")} type:file needle`),
-      daemon.sync("r"),
+      search(daemon, `repo:^pushed$@${commits.join(":")} type:file needle`),
+      daemon.sync("pushed"),
     ]);
     t.same([found.found, found.alert, found.skipped], [union, "", []], "the commits are found as they are");
   }
@@ -299,18 +310,17 @@ t.test("explain", async (t) => {
 t.test("limits, and clients that disconnect", async (t) => {
   const source = fixture(t);
   growHistory(source, 30, 3);
-  const daemon = await testDaemon(t);
-  await daemon.add("r", source.path);
+  await daemon.add("limited", source.path);
   const revisions = Array.from({ length: 25 }, (_, i) => `HEAD~${i}`).join(":");
-  const limited = await search(daemon, `repo:^r$@${revisions} type:file count:7 needle`);
+  const limited = await search(daemon, `repo:^limited$@${revisions} type:file count:7 needle`);
   t.match(limited, { matchCount: 7, skipped: ["shard-match-limit"] });
   t.equal(limited.found.length, 7);
-  const response = await daemon.openStream(`repo:^r$@${revisions} type:file needle`);
+  const response = await daemon.openStream(`repo:^limited$@${revisions} type:file needle`);
   response.destroy();
-  const all = await search(daemon, `repo:^r$@${revisions} type:file needle`);
+  const all = await search(daemon, `repo:^limited$@${revisions} type:file needle`);
   t.same(
     all.found,
-    Array.from({ length: 25 }, (_, i) => expected(source, "r", `HEAD~${i}`, "lines"))
+    Array.from({ length: 25 }, (_, i) => expected(source, "limited", `HEAD~${i}`, "lines"))
       .flat()
       .sort(),
   );
