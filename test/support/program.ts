@@ -3,10 +3,17 @@
  * scripts/bundle-daemon.mjs, since that takes half the processor time; a test file that is run directly starts the
  * modules that were compiled with it.
  */
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
 const bundle = process.env["TRAWL_BUNDLE"];
 
-export const cliUrl =
-  bundle === undefined ? new URL("../../src/cli/main.js", import.meta.url).href : `${bundle}/cli.mjs`;
+export const isBundled = bundle !== undefined;
 
-export const daemonUrl =
-  bundle === undefined ? new URL("../../src/daemon/main.js", import.meta.url).href : `${bundle}/daemon.mjs`;
+const urlOf = (module: string, bundled: string): string =>
+  bundle === undefined
+    ? new URL(`../../src/${module}`, import.meta.url).href
+    : pathToFileURL(join(bundle, bundled)).href;
+
+export const cliUrl = urlOf("cli/main.js", "cli.mjs");
+export const daemonUrl = urlOf("daemon/main.js", "daemon.mjs");
