@@ -10,6 +10,9 @@ MAKEFLAGS += --no-print-directory
 export JOBS ?= max
 export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= true
+# Otherwise the install scripts of re2 and nodegit download binaries that nobody verifies (scripts/check-compiled.mjs).
+export DEVELOPMENT_SKIP_GETTING_ASSET := 1
+export BUILD_ONLY := 1
 node_prefix := $(shell node -p 'require("path").dirname(require("path").dirname(process.execPath))' 2>/dev/null)
 node_headers := $(firstword $(foreach prefix,$(node_prefix) /usr,$(if $(wildcard $(prefix)/include/node/node.h),$(prefix))))
 ifneq ($(node_headers),)
@@ -67,7 +70,7 @@ install: node
 	way="install --no-save"; if [ "$${have##* }" != "$$abi" ]; then \
 	  way=ci; echo "Installing npm packages; compiling the native ones takes 3 to 10 minutes the first time"; fi; \
 	rm -f $$stamp node_modules/.package-lock.json; \
-	npm $$way --no-audit --no-fund --loglevel=error && bash scripts/build-lmdb.sh && node scripts/build-uws.mjs && echo "$$want" >$$stamp
+	npm $$way --no-audit --no-fund --loglevel=error && bash scripts/build-lmdb.sh && node scripts/build-uws.mjs && node scripts/check-compiled.mjs && echo "$$want" >$$stamp
 
 kernel: $(kernel)
 
@@ -118,6 +121,7 @@ run_tests = reporter=min; if [ -t 1 ]; then reporter=terse; fi; \
 	node scripts/tap-summary.mjs .tap/out.tap $$code | tee .tap/summary; exit $$code
 
 check: build
+	@node scripts/check-compiled.mjs
 	@node_modules/.bin/biome check --error-on-warnings --log-level=warn || { echo "run make format to fix the format"; exit 1; }
 	@mkdir -p .tap
 	@node dist/test/house/tidy.test.js >.tap/tidy.tap || { grep -A12 "^ *not ok" .tap/tidy.tap; exit 1; }

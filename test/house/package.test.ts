@@ -1,6 +1,6 @@
 /** What a package is made of besides the program; `make deb-test` installs a whole one. */
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
@@ -24,6 +24,42 @@ t.test("unsupported releases of Node are rejected with a remedy", async (t) => {
     t.match(nodeProblem(version), /^this is Node [\d.]+, but Node 20\.15.*install one/, version);
   const { engines } = JSON.parse(readFileSync(join(checkout, "package.json"), "utf8")) as { engines: { node: string } };
   t.match(engines.node, /20\.15/, "package.json says the same");
+});
+
+t.test("native packages that were not compiled here are rejected", async (t) => {
+  const build = { "re2.node": "binary", ".deps": { Release: { "re2.node.d": "command" } } };
+  const folder = t.testdir({
+    "package-lock.json": JSON.stringify({
+      packages: {
+        "": {},
+        "node_modules/re2": { hasInstallScript: true },
+        "node_modules/nodegit": { hasInstallScript: true },
+      },
+    }),
+    node_modules: { re2: { build: { Release: build } }, other: {} },
+  });
+  const check = (): { status: number | null; stderr: string } =>
+    spawnSync(process.execPath, [join(checkout, "scripts/check-compiled.mjs"), folder], { encoding: "utf8" });
+  const release = join(folder, "node_modules/re2/build/Release");
+  const setTimes = (binary: number, record: number): void => {
+    utimesSync(join(release, "re2.node"), binary, binary);
+    utimesSync(join(release, ".deps/Release/re2.node.d"), record, record);
+  };
+  setTimes(100, 101);
+  t.equal(check().status, 0, "compiled, and an optional one is not there");
+  setTimes(102, 101);
+  t.match(
+    check(),
+    { status: 1, stderr: /re2\.node was not compiled here: remove .*re2 and run make build/ },
+    "replaced",
+  );
+  writeFileSync(
+    join(folder, "package-lock.json"),
+    JSON.stringify({ packages: { "node_modules/a/node_modules/other": { hasInstallScript: true } } }),
+  );
+  t.match(check(), { status: 1, stderr: /other has an install script: see what it does/ });
+  const makefile = readFileSync(join(checkout, "Makefile"), "utf8");
+  for (const name of ["DEVELOPMENT_SKIP_GETTING_ASSET", "BUILD_ONLY"]) t.match(makefile, `export ${name} := 1`);
 });
 
 t.test("bin/trawl and make check the release of Node first", async (t) => {
