@@ -1,6 +1,7 @@
 /** From a sign-up in the browser to a token that a program uses, and back. */
-import { writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
 import type { StoredToken } from "../../src/cli/connection/client-config.js";
 import { authorizeDevice } from "../../src/cli/connection/device-login.js";
@@ -12,6 +13,57 @@ function writeConfig(t: Test, auth: object): string {
   writeFileSync(file, JSON.stringify({ auth, repositories: [] }));
   return file;
 }
+
+const checkout = fileURLToPath(new URL("../../..", import.meta.url));
+
+/** The texts of the files below a folder of the checkout, by their paths in it. */
+function textsBelow(folder: string, ending: string): ReadonlyMap<string, string> {
+  const paths = readdirSync(join(checkout, folder), { recursive: true }) as string[];
+  const texts = paths
+    .filter((path) => path.endsWith(ending))
+    .map((path) => [path, readFileSync(join(checkout, folder, path), "utf8")] as const);
+  return new Map(texts);
+}
+
+/** The addresses to which the pages post: of forms in HTML, of forms sent as JSON, and of those sent through GraphQL. */
+function formAddresses(): ReadonlySet<string> {
+  const found = (folder: string, ending: string, pattern: RegExp): string[] =>
+    [...textsBelow(folder, ending).values()].flatMap((text) =>
+      [...text.matchAll(pattern)].map(([, path = ""]) => path),
+    );
+  return new Set([
+    ...found("src", ".ts", /<form[^>]* action="([^"]*)"/g),
+    ...found("src/web", ".tsx", /sendForm\(\s*"([^"]*)"/g),
+    "/.api/graphql",
+  ]);
+}
+
+t.test("every form is sent by a test", (t) => {
+  const pages = textsBelow("src/web", ".tsx");
+  const withForm = [...pages].filter(([path, text]) => path !== "ui/form.tsx" && text.includes("<form"));
+  t.same(
+    withForm.map(([path]) => path).sort(),
+    // The first and the second send nothing: they filter a list, and go to the page of results.
+    ["admin/repositories-part.tsx", "query/query-field.tsx", "search/save-dialog.tsx"],
+    "a page has its forms from ui/form.tsx, whose headers the next test checks",
+  );
+  const written = [...textsBelow("src", ".ts").values()].join("\n").match(/<form\b[^>]*>/g) ?? [];
+  t.ok(
+    written.every((form) => /^<form method="post" action="\/-\/[^"]*">$/.test(form)),
+    "a form in HTML names its address",
+  );
+  const tests = [...textsBelow("test/web", ".test.ts").values()].join("\n");
+  const labels = [...pages.values()]
+    .flatMap((text) => text.match(/submitLabel=("[^"]*"|\{[^}]*"[^}]*\})/g) ?? [])
+    .map((label) => [...label.matchAll(/"([^"]*)"/g)].map(([, name = ""]) => name));
+  t.ok(labels.length >= 15, "the pages have forms");
+  t.same(
+    labels.filter((names) => !names.some((name) => tests.includes(`{ name: "${name}"`))),
+    [],
+    "the buttons of forms that no test in test/web presses",
+  );
+  t.end();
+});
 
 t.test("sign-up, access token, revocation, sign-out, sign-in", { skip: withoutBrowser }, async (t) => {
   const config = writeConfig(t, { allowSignup: true });
@@ -26,6 +78,15 @@ t.test("sign-up, access token, revocation, sign-out, sign-in", { skip: withoutBr
   };
   const allowed = [/status of 40[13]/, /request to data:/];
   await withPage(t, browser, `${daemon.url}/sign-up`, { allowed }, async (page) => {
+    // What each form sends of itself, which decides whether it is accepted.
+    const posts: Promise<{ readonly path: string; readonly origin: string; readonly site: string }>[] = [];
+    page.on("response", (response) => {
+      const request = response.request();
+      if (request.method() !== "POST") return;
+      const { pathname: path } = new URL(request.url());
+      const sent = request.allHeaders();
+      posts.push(sent.then((all) => ({ path, origin: all["origin"] ?? "", site: all["sec-fetch-site"] ?? "" })));
+    });
     await page.getByRole("heading", { name: "Create an account" }).waitFor();
     t.same(await findViolations(page), []);
     await page.getByLabel("Name").fill("ann");
@@ -91,12 +152,45 @@ t.test("sign-up, access token, revocation, sign-out, sign-in", { skip: withoutBr
     });
     await t.rejects(refused, { message: /was refused/ });
 
+    const signIn = async (password: string): Promise<void> => {
+      await page.getByLabel("Name or e-mail address").fill("ann");
+      await page.getByLabel("Password").fill(password);
+      await page.getByRole("button", { name: "Sign in" }).click();
+    };
+    await page.goto(`${daemon.url}/users/ann/settings`);
+    await page.getByLabel("Old password").fill("correct horse");
+    await page.getByLabel("New password").fill("battery staple");
+    await page.getByRole("button", { name: "Change the password" }).click();
+    await signIn("battery staple");
+    await page.getByRole("heading", { name: "Settings of ann" }).waitFor();
+
+    const link = JSON.stringify(await daemon.control("POST", "/.api/users/ann/password-link", {}));
+    await page.goto(`${daemon.url}${/\/password-reset[^"]*/.exec(link)?.[0] ?? ""}`);
+    await page.getByLabel("New password").fill("correct horse");
+    await page.getByRole("button", { name: "Set the password" }).click();
+    await page
+      .getByRole("link", { name: /sign in/i })
+      .first()
+      .click();
+    await signIn("correct horse");
+    await page.waitForURL(`${daemon.url}/`);
+    await page.getByRole("link", { name: "ann" }).waitFor();
+
+    const sent = await Promise.all(posts);
+    t.same(
+      sent.filter(({ origin, site }) => origin !== daemon.url || site !== "same-origin"),
+      [],
+      "a form of ours names our origin",
+    );
+    t.same(new Set(sent.map(({ path }) => path)), formAddresses(), "all of them have been sent");
+
     // A page of another site cannot approve: a browser names it, or sends `null`.
     await page.goto(
       `data:text/html,<form method="post" action="${daemon.url}/-/oauth/device"><button name="decision">Go</button></form>`,
     );
     await page.getByRole("button", { name: "Go" }).click();
     await page.getByText("The request comes from a page of another site.").waitFor();
+    t.match(await posts.at(-1), { path: "/-/oauth/device", origin: "null", site: "cross-site" });
   });
 });
 
