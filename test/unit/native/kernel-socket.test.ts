@@ -1,6 +1,7 @@
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import t from "tap";
+import { filterRequests } from "../../../src/native/http/request-filter.js";
 import { limitUnsentBytes } from "../../../src/native/socket/socket.js";
 
 const skip = addonIsMissing();
@@ -47,4 +48,8 @@ void t.test("a port on which nobody listens", { skip }, async (t) => {
   await new Promise((resolve) => server.close(resolve));
   t.equal(limitUnsentBytes(port, 1), false);
   t.throws(() => limitUnsentBytes(70_000, 1), TypeError);
+});
+
+void t.test("a library that is not loaded is not filtered", { skip }, async (t) => {
+  t.equal(filterRequests("/nowhere/uws.node"), undefined);
 });
