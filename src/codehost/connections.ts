@@ -1,13 +1,13 @@
 import { callAfter, type PendingCall } from "../base/deadline.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
+import { RateLimitError } from "../base/rate-limit.js";
 import { readSecret } from "../base/secret-source.js";
 import type { RepositoryConfig } from "../model/repository.js";
 import { listHost } from "./api-listing.js";
 import { ListingRecord, compareLists, type ListingAttempt, type ListChanges } from "./listing-record.js";
 import type { ConnectionConfig, Listing } from "./connection.js";
 import { listFolder } from "./folder-listing.js";
-import { RateLimitError } from "./host-request.js";
 import { listUrls } from "./list-listing.js";
 import { selectRepositories, findSource, type Selection } from "./selection.js";
 import { StoredList } from "./stored-list.js";

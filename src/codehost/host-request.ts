@@ -4,23 +4,11 @@ import { createSecureContext, type SecureContext } from "node:tls";
 import type { Dispatcher } from "undici";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import { proxyFor } from "../base/proxies.js";
-
-/** A request was refused until a time. */
-export class RateLimitError extends TrawlError {
-  readonly waitMs: number;
-
-  /** `limit` names the limit, if the host does. */
-  constructor(host: string, waitMs: number, limit: string) {
-    super("too-many-requests", `${host} allows no more requests for ${Math.ceil(waitMs / 1000)} s${limit}`);
-    this.waitMs = waitMs;
-  }
-}
-
-type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+import { findRateLimit, RateLimitError, type ReceivedHeaders } from "../base/rate-limit.js";
 
 export interface HostResponse {
   readonly status: number;
-  readonly headers: Headers;
+  readonly headers: ReceivedHeaders;
   readonly text: string;
 }
 
@@ -28,10 +16,6 @@ const requestMs = 30_000;
 
 /** A page of 100 repositories takes less than 1 MB. */
 const bodyBytesMax = 16 * 1024 * 1024;
-
-/** A host that asks for a longer wait is asked again after this. */
-const waitMsMax = 3_600_000;
-const waitMsDefault = 60_000;
 
 /**
  * Reads a URL, through the proxy and with the certificate authorities that git uses. Redirects are not followed: the token
@@ -45,8 +29,8 @@ export async function readUrl(
 ): Promise<HostResponse> {
   const { status, headers: received, text } = await exchange(url, headers, signal);
   if (status === 200) return { status, headers: received, text };
-  const limit = findLimit(status, received, text);
-  if (limit !== undefined) throw new RateLimitError(url.host, waitAsked(received, new Date().getTime()), limit);
+  const limit = findRateLimit(status, received, text, new Date().getTime());
+  if (limit !== undefined) throw new RateLimitError(url.host, limit);
   const message = `${url.origin}${url.pathname} answered ${status}: ${text.slice(0, 200).replaceAll(/\s+/g, " ")}`;
   if (status === 404) throw new TrawlError("not-found", message);
   if (status === 401 || status === 403) throw new TrawlError("forbidden", `${message}; check the token`);
@@ -180,24 +164,4 @@ async function readAuthorities(paths: readonly string[]): Promise<SecureContext>
       `the certificates in ${paths.slice(0, 3).join(", ")} cannot be used: ${errorMessage(error)}`,
     );
   }
-}
-
-/** What to say of the limit because of which a host has refused; undefined if it refused for another reason. */
-function findLimit(status: number, headers: Headers, text: string): string | undefined {
-  if (status !== 429 && status !== 403 && status !== 503) return undefined;
-  // GitHub limits the rate of requests beside their number, and then need not send any header.
-  if (/secondary rate limit|abuse detection/i.test(text))
-    return " (its secondary rate limit, on many requests at once)";
-  const isOut = headers["x-ratelimit-remaining"] === "0" || headers["retry-after"] !== undefined;
-  return status === 429 || isOut ? "" : undefined;
-}
-
-/** `Retry-After` in seconds or as a date, or the time of the reset in seconds since 1970, as GitHub and GitLab send it. */
-function waitAsked(headers: Headers, nowMs: number): number {
-  const asked = String(headers["retry-after"] ?? "");
-  const reset = Number(headers["x-ratelimit-reset"] ?? headers["ratelimit-reset"]);
-  const dateMs = /[a-z]/i.test(asked) ? Date.parse(asked) - nowMs : Number.NaN;
-  const afterMs = Number.isNaN(dateMs) ? Number(asked) * 1000 : Math.max(dateMs, 1);
-  const waitMs = afterMs > 0 ? afterMs : reset > 0 ? reset * 1000 - nowMs : waitMsDefault;
-  return Math.min(Math.max(waitMs, 1_000), waitMsMax);
 }

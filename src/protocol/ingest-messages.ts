@@ -114,6 +114,14 @@ export interface SyncTaskResult {
   readonly shards: readonly ShardRecord[];
 }
 
+export interface HostLimit {
+  /** With its port, see `hostAndPort`. */
+  readonly host: string;
+  readonly waitMs: number;
+  /** Whether the host has said for how long. */
+  readonly isAsked: boolean;
+}
+
 export type SyncOutcome =
   | {
       readonly kind: "unchanged";
@@ -130,6 +138,8 @@ export type SyncOutcome =
       readonly error: SerializedError;
       /** What the remote has not listed, if that is the error. */
       readonly vanished?: VanishedKind | undefined;
+      /** The host that allows no more requests, if that is the error. */
+      readonly limited?: HostLimit | undefined;
     }
   /** Its remote was too slow for a task that is not patient: it must be fetched in a task of its own. */
   | { readonly kind: "deferred"; readonly repositoryId: number }

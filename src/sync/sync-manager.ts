@@ -249,6 +249,7 @@ export class SyncManager {
       repositoryStatus(
         repository,
         warnings.get(repository.name) ?? [],
+        this.#queue.waits.reason(repository),
         this.activities,
         this.#judge,
         this.historyStatus(repository),

@@ -1,4 +1,5 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
+import { RateLimitError } from "../../base/rate-limit.js";
 import { listLimits, readLimits, writeLimits } from "../run/child-limits.js";
 import { lackOfRoom } from "../run/disk-room.js";
 import { localEnvironment, remoteEnvironment, type RemoteAccess } from "../run/environment.js";
@@ -8,6 +9,7 @@ import { saysDamaged } from "./damage.js";
 import { hasFarDates } from "./far-dates.js";
 import { progressReader, type FetchProgress } from "./fetch-progress.js";
 import { FetchWatch } from "./fetch-watch.js";
+import { HttpTrace } from "./http-trace.js";
 import {
   admitCommitGraph,
   readBoundary,
@@ -38,6 +40,17 @@ export interface MirrorOptions {
   /** A fetch or repack stops when less of the disk is free. */
   readonly reserveBytes: number;
   readonly onProgress: ((progress: FetchProgress) => void) | null;
+}
+
+/** The remote redirects, which git does not follow. */
+export class RedirectError extends TrawlError {
+  /** As the remote has sent it: a URL, perhaps without its beginning. */
+  readonly location: string;
+
+  constructor(message: string, location: string, options: { readonly cause: unknown }) {
+    super("git", message, options);
+    this.location = location;
+  }
 }
 
 const localTimeoutMs = 60_000;
@@ -300,10 +313,16 @@ export class MirrorCommands {
     variables: Readonly<Record<string, string>> = {},
   ): Promise<RunResult> {
     const environment = remoteEnvironment(this.url, this.#options.access);
+    const trace = this.url.kind === "http" ? new HttpTrace(this.directory) : null;
     try {
       return await runGit({
         args: [...args, "--end-of-options", ...operands],
-        environment: { ...environment, ...variables, GIT_CONFIG_GLOBAL: trustedSourceFile(this.directory) },
+        environment: {
+          ...environment,
+          ...trace?.variables,
+          ...variables,
+          GIT_CONFIG_GLOBAL: trustedSourceFile(this.directory),
+        },
         directory: "/",
         silenceMs: Infinity,
         ...limits,
@@ -314,9 +333,15 @@ export class MirrorCommands {
       });
     } catch (error) {
       if (error instanceof TrawlError && error.code === "cancelled") throw error;
-      throw new TrawlError("git", `cannot read ${this.url.text}: ${withRemedy(errorMessage(error), this.url)}`, {
-        cause: error,
-      });
+      const limit = trace?.findRateLimit(errorMessage(error));
+      if (limit !== undefined && this.url.kind === "http")
+        throw new RateLimitError(new URL(this.url.origin).host, limit);
+      const redirect = trace?.findRedirect();
+      const message = `cannot read ${this.url.text}: ${withRemedy(errorMessage(error), this.url)}`;
+      if (redirect !== undefined) throw new RedirectError(message, redirect, { cause: error });
+      throw new TrawlError("git", message, { cause: error });
+    } finally {
+      trace?.remove();
     }
   }
 }

@@ -20,7 +20,7 @@ const pointerBytesMax = 64 * 1024;
  * - is reached by https, http or ssh, and is no path;
  * - is at a host that its source may name: that of the connection, or one that the operator has configured for it;
  * - if the source may name any host, has only public addresses, or those in `git.networks`;
- * - is not redirected elsewhere.
+ * - is not redirected to another host.
  *
  * What the operator has written in the configuration, in a file or on the command line may be any place, except in the data
  * directory, whose mirrors have readers of their own. Remotes are checked when they are listed or added, and again at each

@@ -68,6 +68,28 @@ export function hostOfRemote(remote: SshUrl | HttpUrl): string {
   return plainHost(host);
 }
 
+/** The host of an http(s) URL with its port, unless that is the usual one; undefined for others. */
+export function hostAndPort(url: string): string | undefined {
+  const remote = parseRemoteUrl(url);
+  return remote.kind === "http" ? new URL(remote.origin).host : undefined;
+}
+
+const redirectEnding = "/info/refs?service=git-upload-pack";
+
+/**
+ * The URL of a repository whose host redirects the first request of git to `location`: another path of the same host, or the
+ * same host by https. Undefined if it leads elsewhere.
+ */
+export function redirectedUrl(remote: HttpUrl, location: string): HttpUrl | undefined {
+  const asked = trimEndChars(remote.text, "/") + redirectEnding;
+  if (!URL.canParse(location, asked)) return undefined;
+  const { href, origin, username, password } = new URL(location, asked);
+  if (username !== "" || password !== "" || !href.endsWith(redirectEnding)) return undefined;
+  if (origin !== remote.origin && origin !== remote.origin.replace(/^http:/, "https:")) return undefined;
+  const target = parseRemoteUrl(href.slice(0, -redirectEnding.length));
+  return target.kind === "http" ? { ...target, authorization: remote.authorization } : undefined;
+}
+
 /** See `hostOfRemote`; the text itself if it cannot be the host of a URL. */
 export function plainHost(host: string): string {
   const inUrl = host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;

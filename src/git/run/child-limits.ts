@@ -22,8 +22,11 @@ export const readLimits: ProcessLimits = {
   descriptorCountMax,
 };
 
-/** For listing the references of a remote, which may send an endless list: about 800,000 references. */
-export const listLimits: ProcessLimits = { ...readLimits, dataBytesMax: 192 * mebibyte };
+/**
+ * For listing the references of a remote, which may send an endless list: about 800,000 references. Writes only the trace of
+ * its requests, see `HttpTrace`.
+ */
+export const listLimits: ProcessLimits = { ...readLimits, dataBytesMax: 192 * mebibyte, fileBytesMax: 4 * mebibyte };
 
 /**
  * Like `readLimits`, for a command that serves a whole task: many blobs, a whole history, an archive. For Linux each

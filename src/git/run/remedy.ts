@@ -39,7 +39,6 @@ const remedies: readonly (readonly [
         : `${host} requires authentication: give the repository a credential, as in "credential": "file:/etc/trawl/token"; hosts also respond like this if the repository does not exist`,
   ],
   [["returned error: 403"], (host) => `${host} denies access: give the token the right to read this repository`],
-  [["returned error: 429"], (host) => `${host} limits the request rate: raise sync.intervalSeconds`],
   [
     ["returned error: 404", "not found", "does not appear to be a git repository", "does not exist", "Could not find"],
     (remote) =>

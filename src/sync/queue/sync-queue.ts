@@ -2,6 +2,7 @@ import { callAfter } from "../../base/deadline.js";
 import { TrawlError } from "../../base/errors.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import { viewersKey, type Repository } from "../../model/repository.js";
+import { HostWaits } from "./host-waits.js";
 import type { IndexTasks } from "./index-tasks.js";
 import type { RepositoryLocks } from "./repository-locks.js";
 import { Schedule, type SyncResult } from "./schedule.js";
@@ -22,6 +23,9 @@ export class SyncQueue {
   readonly #alone = new Set<number>();
   /** Repositories with slow remotes: they use reserved threads, so that no other repository waits for them. */
   readonly #slow = new Set<number>();
+
+  /** Hosts whose repositories stay in the queue for some time. */
+  readonly waits = new HostWaits(() => this.pump());
 
   constructor(catalog: Catalog, tasks: IndexTasks, locks: RepositoryLocks) {
     this.#catalog = catalog;
@@ -46,7 +50,13 @@ export class SyncQueue {
   /** Fetches and indexes now; resolves when the fetched state is searchable. */
   sync(id: number): Promise<SyncResult> {
     if (this.#tasks.suspended !== undefined) return Promise.reject(this.#tasks.suspended);
-    if (this.#catalog.repository(id)?.removedAt !== "") return Promise.reject(wasRemoved());
+    const repository = this.#catalog.repository(id);
+    if (repository?.removedAt !== "") return Promise.reject(wasRemoved());
+    const reason = this.waits.reason(repository);
+    if (reason !== undefined) {
+      this.#addUrgent(id);
+      return Promise.reject(new TrawlError("too-many-requests", `${reason}: the repository is synced then`));
+    }
     const done = this.schedule(id).wait();
     this.#addUrgent(id);
     return done;
@@ -143,7 +153,7 @@ export class SyncQueue {
   takeBatch(workerCount: number): Repository[] {
     const urgent = this.#nextUrgent();
     if (urgent !== undefined) return this.#take([urgent]);
-    const free = [...this.#queued].filter((id) => !this.#locks.isBusy(id) && !this.#slow.has(id));
+    const free = [...this.#queued].filter((id) => !this.#isKept(id) && !this.#slow.has(id));
     if (this.#alone.has(free[0])) return this.#take(free.slice(0, 1));
     // A task writes the texts of its repositories into the same shards.
     const visibility = this.#viewersKey(free[0]);
@@ -160,7 +170,7 @@ export class SyncQueue {
   /** A waiting repository with a slow remote; undefined if there is none. */
   takeSlow(): Repository[] | undefined {
     const isWaiting = (id: number): boolean => this.#urgent.has(id) || this.#queued.has(id);
-    const id = findFirst(this.#slow, (slow) => !this.#locks.isBusy(slow) && isWaiting(slow));
+    const id = findFirst(this.#slow, (slow) => !this.#isKept(slow) && isWaiting(slow));
     return id === undefined ? undefined : this.#take([id]);
   }
 
@@ -171,7 +181,13 @@ export class SyncQueue {
   }
 
   #nextUrgent(): number | undefined {
-    return findFirst(this.#urgent, (id) => !this.#locks.isBusy(id) && !this.#slow.has(id));
+    return findFirst(this.#urgent, (id) => !this.#isKept(id) && !this.#slow.has(id));
+  }
+
+  /** Whether it cannot be taken now: it is in a task, or its host allows no requests. */
+  #isKept(id: number): boolean {
+    const repository = this.#catalog.repository(id);
+    return this.#locks.isBusy(id) || (repository !== undefined && this.waits.reason(repository) !== undefined);
   }
 
   #take(ids: readonly number[]): Repository[] {
@@ -196,6 +212,7 @@ export class SyncQueue {
   }
 
   #endWaiting(end: (schedule: Schedule) => void): void {
+    this.waits.close();
     this.#urgent.clear();
     this.#queued.clear();
     for (const schedule of this.#schedules.values()) {

@@ -16,6 +16,8 @@ const listedFilesMax = 100;
 export function repositoryStatus(
   repository: Repository,
   moreWarnings: readonly string[],
+  /** Why it is not fetched for some time; undefined if it may be. */
+  wait: string | undefined,
   activities: SyncActivities,
   judge: LossJudge,
   historyIndex: HistoryStatus,
@@ -27,7 +29,7 @@ export function repositoryStatus(
     name: repository.name,
     url: redactUrl(repository.url),
     state: repositoryState(repository),
-    activity: activities.current(repository.id),
+    activity: activities.current(repository.id) || (wait === undefined ? "" : `waiting: ${wait}`),
     error: repository.lastError,
     warnings: [...(repository.warnings ?? []), ...moreWarnings],
     deletedAfter: removedAt === "" ? "" : new Date(Date.parse(removedAt) + removalGraceMs).toISOString(),

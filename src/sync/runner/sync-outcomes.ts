@@ -53,7 +53,10 @@ export class SyncOutcomes {
     const id = outcome.repositoryId;
     const repository = this.#services.catalog.repository(id);
     if (repository === undefined) return;
-    if (outcome.kind === "failed") return this.recordFailure(id, deserializeError(outcome.error));
+    if (outcome.kind === "failed") {
+      if (outcome.limited !== undefined) this.#queue.waits.begin(outcome.limited);
+      return this.recordFailure(id, deserializeError(outcome.error));
+    }
     if (outcome.kind === "deferred") return this.#queue.defer(id);
     if (outcome.kind === "lacking") {
       this.#refetch(repository, repository.skippedCounts["missing"]);
@@ -67,6 +70,7 @@ export class SyncOutcomes {
     const { id } = repository;
     const schedule = this.#queue.schedule(id);
     this.#queue.recordSuccess(id);
+    this.#queue.waits.recordAnswer(repository);
     const isRecreated = this.#recreating.delete(id);
     const result = outcome.kind === "changed" ? "indexed" : "unchanged";
     this.#logWarnings(repository, outcome.warnings);

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { readSecret, readSecretFile } from "../../base/secret-source.js";
 import { Mirror } from "../../git/mirror/mirror.js";
 import { RemoteRules } from "../../git/mirror/remote-rules.js";
-import { parseRemoteUrl, type RemoteUrl } from "../../git/mirror/remote-url.js";
+import { parseRemoteUrl, redirectedUrl, type RemoteUrl } from "../../git/mirror/remote-url.js";
 import { withSecret } from "../../git/mirror/url-secret.js";
 import type { Repository } from "../../model/repository.js";
 import type { FetchSettings } from "../../protocol/ingest-messages.js";
@@ -30,6 +30,7 @@ export function openMirror(
   repository: Repository,
   fetch: FetchSettings,
   resolvedHosts: readonly string[],
+  url: RemoteUrl = remoteUrl(dataFolder, repository),
 ): Promise<Mirror> {
   const directory = join(dataFolder, mirrorsFolder, mirrorName(repository.id));
   const access = {
@@ -40,7 +41,7 @@ export function openMirror(
     followRedirects: fetch.followRedirects && repository.source?.hosts === undefined,
     resolvedHosts,
   };
-  return Mirror.open(directory, remoteUrl(dataFolder, repository), {
+  return Mirror.open(directory, url, {
     access,
     listTimeoutMs,
     fetchTimeoutMs: fetch.timeoutMs,
@@ -65,4 +66,22 @@ function remoteUrl(dataFolder: string, { name, url, credential }: Repository): R
   if (credential === "") return remote;
   const stored = SecretFiles.path(join(dataFolder, "secrets"), credential);
   return withSecret(remote, stored === undefined ? readSecret(credential, name) : readSecretFile(stored, name));
+}
+
+/**
+ * Opens the mirror of a repository that a connection lists, with the URL to which its host redirects: within the host, where
+ * the source may name any repository. Undefined if it is not of a connection, or the redirect leads elsewhere.
+ */
+export async function openRedirected(
+  dataFolder: string,
+  repository: Repository,
+  fetch: FetchSettings,
+  from: RemoteUrl,
+  location: string,
+): Promise<Mirror | undefined> {
+  if (repository.source?.hosts === undefined || from.kind !== "http") return undefined;
+  const target = redirectedUrl(from, location);
+  if (target === undefined) return undefined;
+  const resolvedHosts = await new RemoteRules(dataFolder, fetch.networks).requireForFetch(target, repository.source);
+  return await openMirror(dataFolder, repository, fetch, resolvedHosts, target);
 }

@@ -1,11 +1,15 @@
 import { callAfter, monotonicMs, type PendingCall } from "../../base/deadline.js";
+import { BoundedMap } from "../../base/bounded-map.js";
 import { TrawlError } from "../../base/errors.js";
+import { RateLimitError, type RateLimit } from "../../base/rate-limit.js";
 import { stopWhenSet, type StopSignal } from "../../base/stop-signal.js";
 import type { Mirror } from "../../git/mirror/mirror.js";
+import { RedirectError } from "../../git/mirror/mirror-commands.js";
 import type { RefState } from "../../git/mirror/refs.js";
+import { hostAndPort } from "../../git/mirror/remote-url.js";
 import { detachedName, type Repository } from "../../model/repository.js";
 import type { FetchSettings, SyncInput, SyncTask } from "../../protocol/ingest-messages.js";
-import { openMirror, requireRemote } from "./open-mirror.js";
+import { openMirror, openRedirected, requireRemote } from "./open-mirror.js";
 import { admitExpected } from "./vanished.js";
 
 /** A repository with a mirror that reflects its remote at a certain time. */
@@ -83,10 +87,25 @@ async function tryToFetch(
   onListed: (listed: Fetched) => void,
 ): Promise<FetchOutcome> {
   try {
+    requireOpen(input.repository);
     return { kind: "fetched", fetched: await fetchOne(dataFolder, input, task.fetch, stop, onListed) };
   } catch (error) {
+    if (error instanceof RateLimitError) {
+      const { host, waitMs, isAsked, limit } = error;
+      limits.set(host, { waitMs, isAsked, limit, untilMs: monotonicMs() + waitMs });
+    }
     return { kind: "failed", error };
   }
+}
+
+/** Hosts that have refused requests of this thread until a time: the others of a task, which began before, do not ask. */
+const limits = new BoundedMap<string, RateLimit & { readonly untilMs: number }>(1_000, () => 1);
+
+function requireOpen({ url }: Repository): void {
+  const host = hostAndPort(url);
+  const limit = host === undefined ? undefined : limits.get(host);
+  const waitMs = (limit?.untilMs ?? 0) - monotonicMs();
+  if (host !== undefined && limit !== undefined && waitMs > 0) throw new RateLimitError(host, { ...limit, waitMs });
 }
 
 async function fetchOne(
@@ -103,12 +122,35 @@ async function fetchOne(
     if (known !== undefined) return { mirror, state: known, recreated: false, date: new Date().toISOString() };
   }
   const resolvedHosts = await requireRemote(dataFolder, repository, fetch);
-  const mirror = await openMirror(dataFolder, repository, fetch, resolvedHosts);
-  const date = new Date().toISOString();
-  const tell = (listed: RefState): void => onListed({ mirror, state: listed, recreated: false, date });
+  let mirror = await openMirror(dataFolder, repository, fetch, resolvedHosts);
   const admit = admitExpected(input);
-  const state = recreate ? await mirror.refetch(stop, admit) : await mirror.sync(stop, isRequested, tell, admit);
-  return { mirror, state, recreated: recreate || state.recreated, date };
+  for (let redirectCount = 0; ; redirectCount++) {
+    const date = new Date().toISOString();
+    const opened = mirror;
+    const tell = (listed: RefState): void => onListed({ mirror: opened, state: listed, recreated: false, date });
+    try {
+      const state = recreate ? await mirror.refetch(stop, admit) : await mirror.sync(stop, isRequested, tell, admit);
+      return { mirror, state, recreated: recreate || state.recreated, date };
+    } catch (error) {
+      if (!(error instanceof RedirectError) || redirectCount >= redirectsMax) throw error;
+      const redirected = await openRedirected(dataFolder, repository, fetch, mirror.url, error.location);
+      if (redirected === undefined) throw refuseRedirect(repository, error);
+      mirror = redirected;
+    }
+  }
+}
+
+/** A host redirects once for a repository that was renamed, and once to https. */
+const redirectsMax = 3;
+
+/** The location may have secrets after the host. */
+function refuseRedirect({ source }: Repository, error: RedirectError): TrawlError {
+  if (source?.hosts === undefined) return error;
+  const target = URL.canParse(error.location) ? new URL(error.location).origin : "another place";
+  return new TrawlError(
+    "forbidden",
+    `the remote redirects to ${target.slice(0, 300)}, which is not the repository's own host: only redirects within the host are followed for what a connection lists; correct the URL in the list (${error.message})`,
+  );
 }
 
 /**

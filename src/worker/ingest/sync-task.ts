@@ -1,4 +1,5 @@
 import { serializeError, TrawlError } from "../../base/errors.js";
+import { RateLimitError } from "../../base/rate-limit.js";
 import type { ShardOutput } from "../../indexer/shard-output.js";
 import type { SyncInput, SyncOutcome, SyncTask, SyncTaskResult } from "../../protocol/ingest-messages.js";
 import { stepAllowanceMs } from "./allowances.js";
@@ -92,7 +93,9 @@ async function tryToIndex(
   // A mirror that cannot be read or written is a matter of one repository.
   const failed = (error: unknown): SyncOutcome => {
     const vanished = error instanceof VanishedError ? error.kind : undefined;
-    return { kind: "failed", repositoryId: input.repository.id, error: serializeError(error), vanished };
+    const limited =
+      error instanceof RateLimitError ? { host: error.host, waitMs: error.waitMs, isAsked: error.isAsked } : undefined;
+    return { kind: "failed", repositoryId: input.repository.id, error: serializeError(error), vanished, limited };
   };
   if (outcome.kind === "failed") return failed(outcome.error);
   try {

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { proxyFor } from "../../../src/base/proxies.js";
+import { findRateLimit } from "../../../src/base/rate-limit.js";
 import { apiKinds } from "../../../src/codehost/api-kinds.js";
 import { listHost } from "../../../src/codehost/api-listing.js";
 import type { ConnectionConfig } from "../../../src/codehost/connection.js";
@@ -16,6 +17,7 @@ import { listFolder } from "../../../src/codehost/folder-listing.js";
 import { listUrls } from "../../../src/codehost/list-listing.js";
 import { selectRepositories } from "../../../src/codehost/selection.js";
 import { checkRepository } from "../../../src/daemon/config/repositories.js";
+import { parseLastResponse } from "../../../src/git/mirror/http-trace.js";
 import { RemoteRules } from "../../../src/git/mirror/remote-rules.js";
 import { parseRemoteUrl } from "../../../src/git/mirror/remote-url.js";
 import type { RepositoryConfig } from "../../../src/model/repository.js";
@@ -784,12 +786,17 @@ t.test("a daemon fetches what a host lists only from that host", async (t) => {
     response.setHeader("X-Total-Count", String(items.length));
     response.end(JSON.stringify(items));
   };
-  const redirect: RemoteAnswer = ({ url = "" }, response) => {
-    response.writeHead(302, { Location: url.replace("/moved/", "/") }).end();
+  const redirect: RemoteAnswer = ({ url = "", headers }, response) => {
+    const host = url.startsWith("/away/") ? `http://localhost:${headers.host?.split(":")[1]}` : "";
+    response
+      .writeHead(301, {
+        Location: host + url.replace(/^\/(moved|twice|away)\//, url.startsWith("/twice/") ? "/moved/" : "/"),
+      })
+      .end();
   };
   const port = await serveHttp(t, fixture, undefined, ({ url = "" }) => {
     if (url.startsWith("/api/v1/orgs/acme/repos")) return list;
-    return url.startsWith("/moved/") ? redirect : undefined;
+    return /^\/(moved|twice|away)\//.test(url) ? redirect : undefined;
   });
   const base = `http://127.0.0.1:${port}`;
   urls.set("open", `${base}/`);
@@ -836,10 +843,17 @@ t.test("a daemon fetches what a host lists only from that host", async (t) => {
   );
   urls.clear();
   urls.set("open", `${base}/`);
-  urls.set("moved", `${base}/moved/`);
+  for (const name of ["moved", "twice", "away"]) urls.set(name, `${base}/${name}/`);
   t.equal((await sync()).exitCode, 0);
   await until("its redirect is refused", async () =>
-    (await daemon.list()).some(({ name, error }) => name === "moved" && /redirect/.test(error)),
+    (await daemon.list()).some(
+      ({ name, error }) =>
+        name === "away" && /redirects to http:\/\/localhost.*not the repository's own host/.test(error),
+    ),
+  );
+  await until(
+    "redirects within the host are followed",
+    async () => (await daemon.search("alpha")).found.join() === "moved:a.txt:1,open:a.txt:1,twice:a.txt:1",
   );
   const added = await runCommand("repo", "add", "again", join(data, "mirrors", mirror), "--data", data);
   t.match(added.err, /may not be fetched: it is in the data directory/, "nor may the operator add a mirror");
@@ -1036,4 +1050,88 @@ t.test("one repository has each name, the same after restarts, and the others ar
     t.equal((await command("reload")).exitCode, 0);
     await has("a:more-a");
   });
+});
+
+t.test("a host that limits requests is not asked until then, and delays no other", async (t) => {
+  const fixture = GitFixture.create();
+  t.teardown(() => fixture.remove());
+  fixture.commit({ branch: "main", files: { "a.txt": "alpha\n" } });
+  let refuse: RemoteAnswer | undefined;
+  let requestCount = 0;
+  const limited = await serveHttp(t, fixture, undefined, () => {
+    requestCount++;
+    return refuse;
+  });
+  const open = await serveHttp(t, fixture);
+  const [host, url, other] = [
+    `127.0.0.1:${limited}`,
+    `http://ada:s3cret@127.0.0.1:${limited}/`,
+    `http://ada:s3cret@127.0.0.1:${open}/`,
+  ];
+  const daemon = await testDaemon(t, ["--set", "sync.intervalSeconds=86400", "--set", "sync.maxIntervalSeconds=86400"]);
+  for (const name of ["a", "b"]) await daemon.add(name, url);
+  await daemon.add("other", other);
+  const sync = (name: string) => runCommand("repo", "sync", name, "--data", daemon.data);
+  const answer =
+    (status: number, headers: Readonly<Record<string, string>>, body = ""): RemoteAnswer =>
+    (_, response) =>
+      response.writeHead(status, { "Content-Type": "text/plain", ...headers }).end(body);
+
+  refuse = answer(429, { "Retry-After": "1" });
+  t.match(await sync("a"), { exitCode: 2, err: new RegExp(`${host} allows no more requests for 1 s`) });
+  refuse = undefined;
+  fixture.commit({ branch: "main", files: { "b.txt": "beta\n" } });
+  await until("it is fetched when the wait is over", async () =>
+    (await daemon.search("beta")).found.includes("a:b.txt:1"),
+  );
+
+  const later = new Date(new Date().getTime() + 3_000_000).toUTCString();
+  refuse = answer(503, { "Retry-After": later });
+  t.match(await sync("a"), { exitCode: 2, err: /allows no more requests for (29|30)[0-9]{2} s/ });
+  const before = requestCount;
+  t.match(await sync("b"), { exitCode: 2, err: /allows no more requests until .*Z: the repository is synced then/ });
+  t.match(await sync("a"), { exitCode: 2, err: /allows no more requests until/ });
+  t.equal(requestCount, before, "its other repositories wait");
+  fixture.commit({ branch: "main", files: { "c.txt": "gamma\n" } });
+  t.equal((await sync("other")).exitCode, 0);
+  t.same((await daemon.search("gamma")).found, ["other:c.txt:1"], "other hosts go on");
+  const listed = (await runCommand("repo", "list", "--data", daemon.data)).out;
+  t.match(listed, new RegExp(`^b .*waiting: ${host} allows no more requests until`, "m"));
+  t.notMatch(listed, /s3cret/);
+  t.notMatch(JSON.stringify(daemon.log), /s3cret|YWRhOnMzY3JldA/);
+});
+
+t.test("which answers are limits, and for how long", async (t) => {
+  const nowMs = Date.parse("2026-01-01T00:00:00Z");
+  const rows: readonly (readonly [
+    status: number,
+    headers: object,
+    text: string,
+    waitMs: number | undefined,
+    isAsked?: boolean,
+  ])[] = [
+    [429, {}, "", 60_000, false],
+    [429, { "retry-after": "7" }, "", 7_000, true],
+    [503, { "retry-after": "Thu, 01 Jan 2026 00:02:00 GMT" }, "", 120_000, true],
+    [503, {}, "", undefined],
+    [403, {}, "", undefined],
+    [403, { "x-ratelimit-remaining": "0", "x-ratelimit-reset": String(nowMs / 1000 + 30) }, "", 30_000, true],
+    [403, {}, "remote: You have exceeded a secondary rate limit", 60_000, false],
+    [429, { "retry-after": "999999999" }, "", 3_600_000, true],
+    [429, { "retry-after": "-1" }, "", 60_000, false],
+    [200, { "retry-after": "7" }, "", undefined],
+  ];
+  for (const [status, headers, text, waitMs, isAsked] of rows) {
+    const found = findRateLimit(status, headers as Record<string, string>, text, nowMs);
+    t.same([found?.waitMs, found?.isAsked], [waitMs, isAsked], `${status} ${JSON.stringify(headers)}`);
+  }
+  const trace = [
+    "10:00:00 http.c:756 <= Recv header: HTTP/1.1 401 Unauthorized",
+    "10:00:00 http.c:756 <= Recv header: Retry-After: 5",
+    "10:00:00 http.c:756 => Send header: GET / HTTP/1.1",
+    "10:00:01 http.c:756 <= Recv header: HTTP/2 429",
+    "10:00:01 http.c:756 <= Recv header: retry-after: 9",
+  ].join("\n");
+  t.same(parseLastResponse(trace), { status: 429, headers: { "retry-after": "9" } });
+  t.same(parseLastResponse(""), { status: 0, headers: {} });
 });

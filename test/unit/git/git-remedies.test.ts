@@ -34,7 +34,6 @@ t.test("over http", async (t) => {
     [401, "requires authentication: give the repository a credential"],
     [403, "denies access: give the token the right"],
     [404, "there is no such repository"],
-    [429, "limits the request rate"],
   ];
   for (const [status, remedy] of rows) {
     const place = await serverOf(t, status);
@@ -45,6 +44,8 @@ t.test("over http", async (t) => {
     );
     t.notMatch(message, /\n/, "one line");
   }
+  const busy = await serverOf(t, 429);
+  t.equal(await failure(t, `http://${busy}/a.git`), `${busy} allows no more requests for 60 s`);
   const place = await serverOf(t, 401);
   t.match(
     await failure(t, `http://ann:wrong@${place}/a.git`),
