@@ -101,15 +101,6 @@ export function resultWhileYielding<T>(work: Iterator<unknown, T>): Promise<T> {
   );
 }
 
-/** Does the work in steps, interleaved with other work; ends early if `isWanted` returns false. */
-export function workWhileWanted(work: Iterator<unknown, unknown>, isWanted: () => boolean): Promise<void> {
-  return resultWhileYielding(untilUnwanted(work, isWanted));
-}
-
-function* untilUnwanted(work: Iterator<unknown, unknown>, isWanted: () => boolean): Generator<void, void> {
-  while (isWanted() && work.next().done !== true) yield;
-}
-
 /** Does the work without interruption and returns its result: for threads that nothing else depends on. */
 export function resultAtOnce<T>(work: Iterator<unknown, T>): T {
   for (;;) {

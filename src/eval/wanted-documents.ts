@@ -5,5 +5,3 @@ export interface WantedDocuments {
   /** The member `debug` of the results; undefined for none. */
   readonly debug: string | undefined;
 }
-
-export const allDocuments: WantedDocuments = { only: undefined, except: undefined, debug: undefined };

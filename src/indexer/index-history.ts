@@ -18,7 +18,7 @@ import type { HistoryCounts, HistoryWork } from "../protocol/ingest-messages.js"
 import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
 
 /** A history shard is closed when its text reaches this size. */
-export const historyTextBytes = 64 << 20;
+const historyTextBytes = 64 << 20;
 
 /** Commits of one history shard, which bounds the memory for their oids. Linux has 1.4 million. */
 const shardCommitsMax = 200_000;

@@ -48,7 +48,7 @@ export interface MissingSymbols {
  * The error shown for a failed sync to viewers who are not site admins: git's messages may contain the remote's
  * address.
  */
-export const syncFailed = "The last fetch or indexing failed. A site admin can see why.";
+const syncFailed = "The last fetch or indexing failed. A site admin can see why.";
 
 /** The error of a status as far as the viewer may see it. "" if there is none. */
 export function visibleError(error: string, { isSiteAdmin }: { readonly isSiteAdmin: boolean }): string {

@@ -5,7 +5,7 @@ import type { RankedDocument } from "./rank-messages.js";
  * The order of ranked documents, which is total: score, then stars of the repository, the date of its indexed commit,
  * its name, the path. Documents with the same path, which are of different branches, are ordered by their place.
  */
-export function compareRanked(a: RankedDocument, b: RankedDocument): number {
+function compareRanked(a: RankedDocument, b: RankedDocument): number {
   return (
     b.score - a.score ||
     b.stars - a.stars ||

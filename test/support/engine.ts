@@ -13,7 +13,6 @@ import { ContentClaims } from "../../src/protocol/content-claims.js";
 import { ControlBlock } from "../../src/protocol/control-block.js";
 import { StopCheck } from "../../src/protocol/stop-check.js";
 import { makeResultLimits, type ResultLimits } from "../../src/protocol/result-limits.js";
-import { allDocuments } from "../../src/eval/wanted-documents.js";
 import { ShardSearch, shardStart } from "../../src/eval/shard-search.js";
 import type { Kernel } from "../../src/native/kernel/kernel.js";
 import { detectLanguageName } from "../../src/indexer/classify.js";
@@ -210,7 +209,7 @@ export function runEngine(
         options,
         kernel,
         writer,
-        allDocuments,
+        { only: undefined, except: undefined, debug: undefined },
         () => given.onContent?.(control),
         (document) => excluded.add(shard.reader.path(document).toString()),
       );

@@ -18,7 +18,7 @@ export interface TypedConnection {
   readonly token?: string;
 }
 
-export const defaultEndpoint = "http://127.0.0.1:7080";
+const defaultEndpoint = "http://127.0.0.1:7080";
 
 /**
  * The daemon and the token that a command uses: those of its options, else of the environment, else of the file that

@@ -21,8 +21,6 @@ export interface LineLayout {
   readonly hasColumn: boolean;
 }
 
-export const wholeLines: LineLayout = { each: "line", hasName: true, hasNumber: true, hasColumn: false };
-
 /** How many lines of context to print. */
 export interface ContextLines {
   readonly before: number;

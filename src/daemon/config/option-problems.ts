@@ -52,7 +52,7 @@ export function findOptionProblems(options: OptionValues, mayReadFiles: boolean)
 }
 
 /** Throws `bad-config` for a path that begins with what only a shell expands. */
-export function requireNoHome(path: string): void {
+function requireNoHome(path: string): void {
   if (isHomePath(path))
     throw new TrawlError("bad-config", `~ in ${JSON.stringify(path)} is not expanded here; write the path in full`);
 }

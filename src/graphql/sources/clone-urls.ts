@@ -6,7 +6,7 @@ import { nameOfCloneUrl } from "../../browse/urls.js";
 const repositoriesOfStep = 64;
 
 /** Finds repositories by the URL from which they are fetched, or another URL with the same host and path. */
-export class CloneUrls {
+class CloneUrls {
   readonly #table: RepositoryTable;
   readonly #placeOfUrl = new Map<string, number>();
   readonly #placeOfName = new Map<string, number>();

@@ -44,7 +44,7 @@ interface Definitions {
 }
 
 /** The word at a position of a file, and everything in the file that has its name; null if there is none. */
-export async function findWord(file: BlobSource, line: number, character: number, { git }: RequestContext) {
+async function findWord(file: BlobSource, line: number, character: number, { git }: RequestContext) {
   const listed = await listOccurrences(file, { line, character }, false, git);
   const { word, language, names } = listed;
   if (word === undefined) return null;

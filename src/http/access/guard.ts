@@ -22,16 +22,6 @@ export function guarded(authenticator: Pick<Authenticator, "authenticate">, hand
   };
 }
 
-/** Like `guarded`, for a page: a request without a credential is redirected to sign-in. */
-export function guardedPage(authenticator: Pick<Authenticator, "authenticate">, handler: ViewerHandler): Handler {
-  return (request, response) => {
-    const entry = authenticator.authenticate(request);
-    return entry.kind === "viewer"
-      ? admit(entry, response, () => handler(request, response, entry.viewer))
-      : refusePage(request, response, entry);
-  };
-}
-
 /**
  * Like `guarded`, for a route with a body: a sender who may not send one, or has too many requests in progress, gets a
  * response before any of it is read.

@@ -18,7 +18,7 @@ import { createHash } from "node:crypto";
 export type ResultDigest = Uint32Array;
 
 /** Four words of the sum, and the number of matches modulo 2^32. */
-export const digestWordCount = 5;
+const digestWordCount = 5;
 
 export const digestKeyBytes = 16;
 

@@ -1,7 +1,7 @@
 import { addonIfBuilt } from "../addon.js";
 
 /** Limit on the registered children of one thread; further ones are unknown to the code that terminates the thread. */
-export const childCountMax = 64;
+const childCountMax = 64;
 
 /** Memory for the children of one thread: one word each, 0 if unused. */
 export function makeChildRegistry(): Int32Array {

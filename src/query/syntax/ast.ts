@@ -57,10 +57,6 @@ export function hasPattern(node: QueryNode): boolean {
   return isOperator(node) ? node.children.some(hasPattern) : node.kind === "pattern";
 }
 
-export function hasField(node: QueryNode): boolean {
-  return isOperator(node) ? node.children.some(hasField) : node.kind === "field";
-}
-
 /** All fields and patterns below the node, in tree order. */
 export function collectLeaves(node: QueryNode): (FieldNode | PatternNode)[] {
   const found: (FieldNode | PatternNode)[] = [];

@@ -133,13 +133,3 @@ export function printTree(regexp: Regexp): string {
       return unreachable(regexp);
   }
 }
-
-/** The clauses of an analysis: `"abc" ("def"|"ghi")`. */
-export function printClauses(clauses: readonly (readonly string[])[]): string {
-  return clauses.map(printClause).join(" ");
-}
-
-function printClause(clause: readonly string[]): string {
-  const literals = clause.map((literal) => JSON.stringify(literal));
-  return literals.length === 1 ? literals[0] : `(${literals.join("|")})`;
-}

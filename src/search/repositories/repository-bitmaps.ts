@@ -65,7 +65,7 @@ function* cachedBitmap(
 }
 
 /** Whether the result for these names is cached. */
-export function isCached(table: RepositoryTable, source: string, foldCase: boolean): boolean {
+function isCached(table: RepositoryTable, source: string, foldCase: boolean): boolean {
   return tableCache(table).get(cacheKey(source, foldCase)) !== undefined;
 }
 

@@ -10,7 +10,7 @@ export interface QueryState {
 
 export type PatternType = "keyword" | "standard" | "regexp" | "literal";
 
-export const defaultPatternType: PatternType = "standard";
+const defaultPatternType: PatternType = "standard";
 
 export const emptyQuery: QueryState = { text: "", patternType: defaultPatternType, caseSensitive: false };
 

@@ -21,14 +21,3 @@ export function painted(): Promise<void> {
     requestAnimationFrame(() => setTimeout(resolve));
   });
 }
-
-/** Resolves after `delayMs`, or when the signal is aborted. */
-export function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, delayMs);
-    signal?.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
-}

@@ -15,7 +15,7 @@ export class VanishedError extends TrawlError {
 }
 
 /** What of an indexed repository the remote no longer lists; undefined if what it lists can replace what is indexed. */
-export function findVanished(
+function findVanished(
   { indexedBranches, defaultBranch }: SyncInput["repository"],
   listed: RefState,
 ): VanishedKind | undefined {

@@ -4,7 +4,7 @@ import { PassThrough, Writable } from "node:stream";
 import t from "tap";
 import { run } from "../../../src/cli/main.js";
 import { rawPainter } from "../../../src/cli/search/line-painter.js";
-import { wholeLines } from "../../../src/cli/search/match-lines.js";
+import type { LineLayout } from "../../../src/cli/search/match-lines.js";
 import { plainPrinter } from "../../../src/cli/search/plain-printer.js";
 import { runSearch, type SearchCommand, searchAsCurl, type Terminal } from "../../../src/cli/search/run-search.js";
 import { terminalPrinter } from "../../../src/cli/search/terminal-printer.js";
@@ -12,6 +12,8 @@ import { createStyle } from "../../../src/cli/search/terminal-style.js";
 import type { StreamMatch } from "../../../src/model/stream-events.js";
 import { SseDecoder } from "../../../src/cli/sse-decoder.js";
 import { until } from "../../support/waiting.js";
+
+const wholeLines: LineLayout = { each: "line", hasName: true, hasNumber: true, hasColumn: false };
 
 const content: StreamMatch = {
   type: "content",

@@ -12,7 +12,6 @@ import { compileRegexp } from "../../../src/regexp/match/compile.js";
 import { foldedVariants, isCaseless } from "../../../src/regexp/syntax/folding.js";
 import { literalCountMax } from "../../../src/regexp/analysis/literal-set.js";
 import { regexpDepthMax } from "../../../src/regexp/syntax/parse.js";
-import { printClauses } from "../../../src/regexp/syntax/print.js";
 
 /** Regexp source, clauses. */
 type Row = readonly [typed: string, clauses: string];
@@ -336,4 +335,10 @@ function spans(numbers: readonly number[]): (readonly [number, number])[] {
   const starts = numbers.filter((n, i) => i === 0 || numbers[i - 1] !== n - 1);
   const ends = numbers.filter((n, i) => i === numbers.length - 1 || numbers[i + 1] !== n + 1);
   return starts.map((start, i) => [start, ends[i]]);
+}
+
+/** The clauses of an analysis: `"abc" ("def"|"ghi")`. */
+function printClauses(clauses: readonly (readonly string[])[]): string {
+  const printed = clauses.map((clause) => clause.map((literal) => JSON.stringify(literal)).join("|"));
+  return printed.map((text, i) => (clauses[i]!.length === 1 ? text : `(${text})`)).join(" ");
 }
