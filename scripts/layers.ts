@@ -75,7 +75,7 @@ export const layers: readonly Layer[] = [
     folder: "account",
     number: 6,
     runsIn: "main",
-    holds: "users, organisations, tokens, sessions, settings, contexts; authentication",
+    holds: "users, organizations, tokens, sessions, settings, contexts; authentication",
   },
   { folder: "eval", number: 6, runsIn: "search", holds: "plan × shard → candidates → verified matches → JSON bytes" },
   {

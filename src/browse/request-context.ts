@@ -263,16 +263,16 @@ export class RequestContext {
     return this.viewer.userId !== undefined || this.viewer.isSiteAdmin;
   }
 
-  /** Whether the viewer is the user or organisation with this id, a member of it, or a site admin. */
+  /** Whether the viewer is the user or organization with this id, a member of it, or a site admin. */
   mayActFor(ownerId: number): boolean {
     const { userId, isSiteAdmin } = this.viewer;
     if (isSiteAdmin || userId === ownerId) return true;
     return (
-      userId !== undefined && this.services.accounts.organisations.get(ownerId)?.memberIds.includes(userId) === true
+      userId !== undefined && this.services.accounts.organizations.get(ownerId)?.memberIds.includes(userId) === true
     );
   }
 
-  /** Throws `forbidden` unless the viewer may act for the user or organisation. */
+  /** Throws `forbidden` unless the viewer may act for the user or organization. */
   requireActingFor(ownerId: number): Actor {
     const { actor } = this;
     if (!this.mayActFor(ownerId))

@@ -204,7 +204,7 @@ export class Catalog {
   }
 
   /**
-   * Whether some repository names this user or organisation among its readers, whether it exists or not: nobody but a site
+   * Whether some repository names this user or organization among its readers, whether it exists or not: nobody but a site
    * admin may give the name to somebody.
    */
   isReader(name: string): boolean {

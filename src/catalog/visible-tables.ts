@@ -28,7 +28,7 @@ export class VisibleTables {
   /** Records that arrived while a table is being prepared. */
   #replacedMeanwhile: Map<number, Repository> | undefined;
   /**
-   * Their keys in that map: a viewer in thousands of organisations has a long key, and it is needed for each result of
+   * Their keys in that map: a viewer in thousands of organizations has a long key, and it is needed for each result of
    * a search.
    */
   readonly #keys = new WeakMap<readonly string[], string>();

@@ -60,46 +60,46 @@ export function addUser(program: Command): void {
 }
 
 /** Adds `trawl org`. */
-export function addOrganisation(program: Command): void {
-  const organisation = program
+export function addOrganization(program: Command): void {
+  const organization = program
     .command("org")
-    .description("Create, list and delete organisations, and manage their members.");
-  organisation
+    .description("Create, list and delete organizations, and manage their members.");
+  organization
     .command("create")
     .argument("<name>")
     .addOption(dataOption())
-    .description("Create an organisation. Private repositories can name it as a reader.")
-    .action((name: string, typed: { data: string }) => accountCommands(typed).createOrganisation(name));
-  organisation
+    .description("Create an organization. Private repositories can name it as a reader.")
+    .action((name: string, typed: { data: string }) => accountCommands(typed).createOrganization(name));
+  organization
     .command("add")
     .argument("<name>")
     .argument("<user>")
     .addOption(dataOption())
-    .description("Add a user to an organisation.")
+    .description("Add a user to an organization.")
     .action((name: string, user: string, typed: { data: string }) =>
       accountCommands(typed).setMember(name, user, true),
     );
-  organisation
+  organization
     .command("remove")
     .argument("<name>")
     .argument("<user>")
     .addOption(dataOption())
-    .description("Remove a user from an organisation.")
+    .description("Remove a user from an organization.")
     .action((name: string, user: string, typed: { data: string }) =>
       accountCommands(typed).setMember(name, user, false),
     );
-  organisation
+  organization
     .command("list")
     .addOption(dataOption())
-    .description("List the organisations with their members.")
-    .option("--json", "print one JSON object per organisation", false)
-    .action((typed: { data: string; json: boolean }) => accountCommands(typed).listOrganisations(typed.json));
-  organisation
+    .description("List the organizations with their members.")
+    .option("--json", "print one JSON object per organization", false)
+    .action((typed: { data: string; json: boolean }) => accountCommands(typed).listOrganizations(typed.json));
+  organization
     .command("delete")
     .argument("<name>")
     .addOption(dataOption())
-    .description("Delete an organisation.")
-    .action((name: string, typed: { data: string }) => accountCommands(typed).deleteOrganisation(name));
+    .description("Delete an organization.")
+    .action((name: string, typed: { data: string }) => accountCommands(typed).deleteOrganization(name));
 }
 
 /** Adds `trawl token`. */

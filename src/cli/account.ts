@@ -1,6 +1,6 @@
 import type { User } from "../account/identity/user.js";
 import { TrawlError } from "../base/errors.js";
-import type { ShownOrganisation, ShownToken } from "../daemon/account-control.js";
+import type { ShownOrganization, ShownToken } from "../daemon/account-control.js";
 import { callDaemon } from "./control-client.js";
 import { suggestName } from "./suggest-name.js";
 
@@ -86,29 +86,29 @@ export class AccountCommands {
     this.#print(`deleted ${name}`);
   }
 
-  async createOrganisation(name: string): Promise<void> {
-    this.#printOrganisation((await this.#call("POST", "/.api/organisations", { name })) as ShownOrganisation);
+  async createOrganization(name: string): Promise<void> {
+    this.#printOrganization((await this.#call("POST", "/.api/organizations", { name })) as ShownOrganization);
   }
 
   async setMember(name: string, user: string, isMember: boolean): Promise<void> {
-    const path = `/.api/organisations/${encodeURIComponent(name)}`;
-    const organisation = await suggestName(
+    const path = `/.api/organizations/${encodeURIComponent(name)}`;
+    const organization = await suggestName(
       user,
       () => this.#call("GET", "/.api/users", undefined),
-      () => this.#callFor("organisations", name, "POST", path, { user, isMember }),
+      () => this.#callFor("organizations", name, "POST", path, { user, isMember }),
     );
-    this.#printOrganisation(organisation as ShownOrganisation);
+    this.#printOrganization(organization as ShownOrganization);
   }
 
-  async listOrganisations(json: boolean): Promise<void> {
-    for (const organisation of (await this.#call("GET", "/.api/organisations", undefined)) as ShownOrganisation[]) {
-      if (json) this.#print(JSON.stringify(organisation));
-      else this.#printOrganisation(organisation);
+  async listOrganizations(json: boolean): Promise<void> {
+    for (const organization of (await this.#call("GET", "/.api/organizations", undefined)) as ShownOrganization[]) {
+      if (json) this.#print(JSON.stringify(organization));
+      else this.#printOrganization(organization);
     }
   }
 
-  async deleteOrganisation(name: string): Promise<void> {
-    await this.#callFor("organisations", name, "DELETE", `/.api/organisations/${encodeURIComponent(name)}`, undefined);
+  async deleteOrganization(name: string): Promise<void> {
+    await this.#callFor("organizations", name, "DELETE", `/.api/organizations/${encodeURIComponent(name)}`, undefined);
     this.#print(`deleted ${name}`);
   }
 
@@ -141,7 +141,7 @@ export class AccountCommands {
 
   /** Like `#call`; if there is none of this name, the error names the one that was probably meant. */
   #callFor(
-    kind: "users" | "organisations",
+    kind: "users" | "organizations",
     name: string,
     method: "POST" | "DELETE",
     path: string,
@@ -162,7 +162,7 @@ export class AccountCommands {
     this.#print([name, ...(isSiteAdmin ? ["site admin"] : []), `created ${createdAt}`].join("  "));
   }
 
-  #printOrganisation({ name, members }: ShownOrganisation): void {
+  #printOrganization({ name, members }: ShownOrganization): void {
     this.#print([name, members.length === 0 ? "no members" : members.join(" ")].join("  "));
   }
 

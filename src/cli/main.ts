@@ -5,7 +5,7 @@ import { errorMessage, TrawlError } from "../base/errors.js";
 import { withLimit } from "../base/refusal.js";
 import { nearestWord } from "../base/nearest-word.js";
 import { isJournal, withPriority } from "../base/journal.js";
-import { addOrganisation, addToken, addUser } from "./account-commands.js";
+import { addOrganization, addToken, addUser } from "./account-commands.js";
 import { addApi } from "./api/api-command.js";
 import { addConnection } from "./connection-commands.js";
 import { addLogin } from "./connection/login-command.js";
@@ -121,7 +121,7 @@ export function createProgram(exit: (code: number) => void): Command {
   addRepo(program);
   addConnection(program);
   addUser(program);
-  addOrganisation(program);
+  addOrganization(program);
   addToken(program);
   addReload(program);
   addConfig(program);

@@ -79,7 +79,7 @@ function addAttributeOptions(command: Command): Command {
     .option("--fork", "mark it as a fork: searches exclude it unless they contain fork:yes")
     .option("--archived", "mark it as archived: searches exclude it unless they contain archived:yes")
     .option("--private", "make it visible only to its readers and site admins")
-    .option("--reader <name>", "a user or organisation that can see it while it is private; repeatable", collect)
+    .option("--reader <name>", "a user or organization that can see it while it is private; repeatable", collect)
     .option("--stars <n>", "number of stars; repositories with more stars come first in results")
     .option("--description <text>", "description, shown with results and matched by repo:has.description(...)")
     .option("--topic <topic>", "topic, matched by repo:has.topic(...); repeatable", collect)

@@ -13,7 +13,7 @@ export interface ApiKind {
   /** Asks for an order in which what is added comes last. */
   readonly order: Readonly<Record<string, string>>;
   headers(token: string): Readonly<Record<string, string>>;
-  /** The paths to try for an owner, which is an organisation or a user: the next one if the host knows no such one. */
+  /** The paths to try for an owner, which is an organization or a user: the next one if the host knows no such one. */
   ownerPaths(owner: string): readonly string[];
   /** The path of the repositories that the token's owner is a member of. */
   readonly ownPath: string;
@@ -34,7 +34,7 @@ function isPublicOnGithub(item: HostItem): boolean {
 }
 
 /**
- * Gitea and Forgejo have no `visibility` of a repository. Theirs is not private in an organisation that is limited to users,
+ * Gitea and Forgejo have no `visibility` of a repository. Theirs is not private in an organization that is limited to users,
  * or private to its members: the visibility of the owner says so, which they send with the owner, and `internal` for both.
  */
 function isPublicOnGitea(item: HostItem): boolean {

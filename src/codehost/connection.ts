@@ -9,7 +9,7 @@ export interface ConnectionConfig {
   readonly url: string;
   /** Where to read the token; "" for none. */
   readonly credential: string;
-  /** Organisations, groups and users; if empty, the repositories that the token's owner is a member of. */
+  /** Organizations, groups and users; if empty, the repositories that the token's owner is a member of. */
   readonly owners: readonly string[];
   /** Regular expressions on names; empty for all. */
   readonly include: readonly string[];

@@ -1,5 +1,5 @@
 import type { Accounts } from "../account/identity/accounts.js";
-import type { AccessToken, Organisation, User } from "../account/identity/user.js";
+import type { AccessToken, Organization, User } from "../account/identity/user.js";
 import { operator } from "../account/records/audit-log.js";
 import { readLifetime } from "../account/identity/validation.js";
 import { TrawlError } from "../base/errors.js";
@@ -11,13 +11,13 @@ export interface ShownToken extends AccessToken {
   readonly user: string;
 }
 
-/** An organisation as the control interface shows it. */
-export interface ShownOrganisation {
+/** An organization as the control interface shows it. */
+export interface ShownOrganization {
   readonly name: string;
   readonly members: readonly string[];
 }
 
-/** The control interface's routes for users, organisations and access tokens. */
+/** The control interface's routes for users, organizations and access tokens. */
 export function accountHandlers(daemon: () => Controlled): ControlHandlers {
   return {
     "GET /.api/users": (): readonly User[] => daemon().accounts.users(),
@@ -39,22 +39,22 @@ export function accountHandlers(daemon: () => Controlled): ControlHandlers {
         operator,
       ),
     "DELETE /.api/users/NAME": ({ params }) => daemon().accounts.deleteUser(params["NAME"] ?? "", operator),
-    "GET /.api/organisations": () =>
+    "GET /.api/organizations": () =>
       daemon()
-        .accounts.organisations.all()
-        .map((organisation) => shownOrganisation(daemon().accounts, organisation)),
-    "POST /.api/organisations": async ({ body }) => {
+        .accounts.organizations.all()
+        .map((organization) => shownOrganization(daemon().accounts, organization)),
+    "POST /.api/organizations": async ({ body }) => {
       const { accounts } = daemon();
-      return shownOrganisation(
+      return shownOrganization(
         accounts,
-        await accounts.organisations.create({ name: textIn(body, "name"), displayName: "", memberIds: [] }, operator),
+        await accounts.organizations.create({ name: textIn(body, "name"), displayName: "", memberIds: [] }, operator),
       );
     },
-    "POST /.api/organisations/NAME": async ({ params, body }) => {
+    "POST /.api/organizations/NAME": async ({ params, body }) => {
       const { accounts } = daemon();
-      return shownOrganisation(
+      return shownOrganization(
         accounts,
-        await accounts.organisations.setMember(
+        await accounts.organizations.setMember(
           params["NAME"] ?? "",
           textIn(body, "user"),
           flagIn(body, "isMember") ?? true,
@@ -62,8 +62,8 @@ export function accountHandlers(daemon: () => Controlled): ControlHandlers {
         ),
       );
     },
-    "DELETE /.api/organisations/NAME": ({ params }) =>
-      daemon().accounts.deleteOrganisation(params["NAME"] ?? "", operator),
+    "DELETE /.api/organizations/NAME": ({ params }) =>
+      daemon().accounts.deleteOrganization(params["NAME"] ?? "", operator),
     "GET /.api/tokens": () =>
       daemon()
         .accounts.accessTokens.list()
@@ -119,7 +119,7 @@ function shownToken(accounts: Accounts, token: AccessToken): ShownToken {
   return { ...token, user: accounts.user(token.userId)?.name ?? "" };
 }
 
-function shownOrganisation(accounts: Accounts, { name, memberIds }: Organisation): ShownOrganisation {
+function shownOrganization(accounts: Accounts, { name, memberIds }: Organization): ShownOrganization {
   return { name, members: memberIds.flatMap((id) => accounts.user(id)?.name ?? []) };
 }
 

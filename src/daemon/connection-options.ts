@@ -42,7 +42,7 @@ export const connectionTable = {
     kind: "strings",
     default: [],
     description:
-      "Organisations, groups and users whose repositories are listed; if empty, all that the token's owner is a member of.",
+      "Organizations, groups and users whose repositories are listed; if empty, all that the token's owner is a member of.",
   },
   include: {
     kind: "strings",
@@ -76,7 +76,7 @@ export const connectionTable = {
   readers: {
     kind: "strings",
     default: [],
-    description: "Names of users and organisations that may see the repositories that are private on the host.",
+    description: "Names of users and organizations that may see the repositories that are private on the host.",
   },
   prefix: {
     kind: "string",

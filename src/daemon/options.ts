@@ -689,7 +689,7 @@ export const repositoryTable = {
   readers: {
     kind: "strings",
     default: [],
-    description: "Names of users and organisations that may see the repository while it is private.",
+    description: "Names of users and organizations that may see the repository while it is private.",
   },
   stars: {
     kind: "integer",

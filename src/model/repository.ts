@@ -6,7 +6,7 @@ export interface RepositoryAttributes {
   readonly fork: boolean;
   readonly archived: boolean;
   readonly private: boolean;
-  /** Names of the users and organisations that may see it while it is private. Site admins always may. */
+  /** Names of the users and organizations that may see it while it is private. Site admins always may. */
   readonly readers: readonly string[];
   readonly stars: number;
   readonly description: string;

@@ -6,7 +6,7 @@ export interface Viewer {
   readonly name: string;
   readonly isSiteAdmin: boolean;
   /**
-   * Its own name and those of its organisations, in lower case and sorted: the `readers` of private repositories refer
+   * Its own name and those of its organizations, in lower case and sorted: the `readers` of private repositories refer
    * to them.
    */
   readonly readerNames: readonly string[];

@@ -152,7 +152,7 @@ export class DeliveryQueue {
     const { environment } = this.#services;
     const url = `${environment.baseUrl()}/search?${new URLSearchParams({ q: search.query, patternType: "standard" })}`;
     const { accounts } = environment;
-    const owner = (accounts.user(search.ownerId) ?? accounts.organisations.get(search.ownerId))?.name ?? "";
+    const owner = (accounts.user(search.ownerId) ?? accounts.organizations.get(search.ownerId))?.name ?? "";
     const header = { id, createdAt, search, owner, searchId: environment.searchKey(search.id), url };
     return toBody(header, payload, (repositoryId) => environment.repository(repositoryId)?.name ?? "");
   }

@@ -24,7 +24,7 @@ export interface NotifyLimits {
 
 export interface NotifyEnvironment {
   readonly store: RecordStore;
-  readonly accounts: Pick<Accounts, "user" | "toViewer" | "organisations" | "savedSearches">;
+  readonly accounts: Pick<Accounts, "user" | "toViewer" | "organizations" | "savedSearches">;
   readonly searcher: Pick<Searcher, "sendChanges" | "requireComparable">;
   readonly repository: (id: number) => Repository | undefined;
   /** What precedes the paths of pages in URLs. */

@@ -45,7 +45,7 @@ export interface BodyHeader {
   readonly id: string;
   readonly createdAt: string;
   readonly search: Pick<SavedSearch, "id" | "description" | "query">;
-  /** Name of the user or organisation. */
+  /** Name of the user or organization. */
   readonly owner: string;
   /** The id of the saved search in GraphQL. */
   readonly searchId: string;

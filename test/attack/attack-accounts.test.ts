@@ -220,7 +220,7 @@ t.test("accounts under attack", async (t) => {
     t.ok(endsWith(demoted.text, "The account no longer belongs to a site admin."));
   });
 
-  await t.test("a stream of who is no member of an organisation any more", async (t) => {
+  await t.test("a stream of who is no member of an organization any more", async (t) => {
     const admin = await tokenOf(site, "admin");
     const change = (text: string): Promise<unknown> => graphql(site, `mutation { ${text} }`, admin.header);
     const { data } = (await graphql(site, '{ user(username: "ann") { id } }', admin.header)) as {
@@ -235,7 +235,7 @@ t.test("accounts under attack", async (t) => {
     const { text } = await ended(stream, header, () =>
       change(`removeUserFromOrganization(user: "${data.user.id}", organization: "${organization}") { alwaysNil }`),
     );
-    t.ok(endsWith(text, "The account is no longer a member of an organisation."));
+    t.ok(endsWith(text, "The account is no longer a member of an organization."));
   });
 
   await t.test("a stream whose repositories are no longer its viewer's to read", async (t) => {

@@ -204,7 +204,7 @@ const paths = [
 ];
 
 t.test("heads of requests", async () => {
-  for (const path of ["/.api/search/stream?q=repo:nothing+a", "/host.example/organisation-1/project-00001/-/raw/a"]) {
+  for (const path of ["/.api/search/stream?q=repo:nothing+a", "/host.example/organization-1/project-00001/-/raw/a"]) {
     await attackAll(headers.map(([name, given]) => ({ name: `${name}: ${path}`, path, sent: { headers: given } })));
   }
   await attackAll(paths.map((path) => ({ name: path.slice(0, 60), path, sent: { headers: admin } })));

@@ -18,7 +18,7 @@ const admin = idOf("User", 1);
 const nobody = idOf("User", 999);
 
 /**
- * The commands of `src` about users, organisations, teams and settings. Each is sent twice, so what changes something
+ * The commands of `src` about users, organizations, teams and settings. Each is sent twice, so what changes something
  * takes it back in the same request, or is one that is refused.
  */
 export const srcAccounts: readonly ClientRequest[] = [

@@ -261,7 +261,7 @@ t.test("an owner is told nothing about what it may not see", async (t) => {
   t.notMatch(late, /secret|needle 3|needle 4/);
   t.same([...new Set(pathsOf("needle open"))].sort(), ["/ann", "/bob"]);
 
-  // The search of an organisation, by a member who leaves it.
+  // The search of an organization, by a member who leaves it.
   await run("org", "create", "core", "--data", data);
   await run("org", "add", "core", "bob", "--data", data);
   await run("repo", "set", "secret", "--reader", "core", "--data", data);
@@ -270,7 +270,7 @@ t.test("an owner is told nothing about what it may not see", async (t) => {
   await bob.enable(ofCore, `${receiver.origin}/core`);
   commit(source, { "a.txt": "needle 5\n" });
   await daemon().sync("secret");
-  await until("the organisation is told", () => pathsOf("needle 5").includes("/core"));
+  await until("the organization is told", () => pathsOf("needle 5").includes("/core"));
   await run("org", "remove", "core", "bob", "--data", data);
   commit(source, { "a.txt": "needle 6\n" });
   await daemon().sync("secret");

@@ -31,7 +31,7 @@ const wholeTables = [
   'node(id: "UmVwb3NpdG9yeTox") { ... on Repository { name permissionsInfo { __typename } } }',
   "currentUser { organizations { nodes { name members { totalCount } } } viewerCanAdminister }",
   "viewerSettings { final subjects { id latestSettings { contents } } }",
-  'repository(name: "host.example/organisation-1/project-00001") { name authorizedUsers(first: 1, permission: READ) { totalCount } }',
+  'repository(name: "host.example/organization-1/project-00001") { name authorizedUsers(first: 1, permission: READ) { totalCount } }',
 ];
 
 /** The field this many times, each time slightly different. */

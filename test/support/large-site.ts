@@ -17,7 +17,7 @@ export interface LargeSite {
 export const siteSize = {
   repositories: 10_000,
   users: 10_000,
-  organisations: 1_000,
+  organizations: 1_000,
   teams: 1_000,
   contexts: 10_000,
   savedSearches: 10_000,
@@ -26,7 +26,7 @@ export const siteSize = {
 const createdAt = "2026-01-01T00:00:00Z";
 
 export const repositoryName = (number: number): string =>
-  `host.example/organisation-${number % 100}/project-${String(number).padStart(5, "0")}`;
+  `host.example/organization-${number % 100}/project-${String(number).padStart(5, "0")}`;
 
 /** Writes the records. Their remotes are rejected without a connection, so each sync fails immediately. */
 export async function writeLargeSite(data: string): Promise<LargeSite> {
@@ -79,10 +79,10 @@ function* accountRecords(adminToken: string, userToken: string): Generator<Recor
     2,
     ...Array.from({ length: 20 }, (_, i) => 3 + ((number * 20 + i) % (siteSize.users - 2))),
   ];
-  for (let number = 0; number < siteSize.organisations; number++) {
+  for (let number = 0; number < siteSize.organizations; number++) {
     yield record(`organisation/${++id}`, {
       id,
-      name: `organisation-${number}`,
+      name: `organization-${number}`,
       displayName: "",
       createdAt,
       memberIds: membersOf(number),
@@ -108,7 +108,7 @@ function* accountRecords(adminToken: string, userToken: string): Generator<Recor
       name: `context-${number}`,
       description: "",
       public: true,
-      query: `repo:organisation-${number % 100}/`,
+      query: `repo:organization-${number % 100}/`,
       repositories: [],
       updatedAt: createdAt,
     });

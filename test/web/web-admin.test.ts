@@ -1,4 +1,4 @@
-/** Pages of site admins, organisations, teams, search contexts and settings. */
+/** Pages of site admins, organizations, teams, search contexts and settings. */
 import t from "tap";
 import { findViolations, shiftedClock, withoutBrowser } from "../support/browser.js";
 import { GitFixture } from "../support/git-fixture.js";
@@ -26,9 +26,9 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
       ["/site-admin", "What needs attention"],
       ["/site-admin/repositories", "example.org/code"],
       ["/site-admin/users", "site admin"],
-      ["/site-admin/organizations", "0 organisations"],
+      ["/site-admin/organizations", "0 organizations"],
       ["/site-admin/configuration", "The server has checked it"],
-      ["/organizations", "You are in no organisation."],
+      ["/organizations", "You are in no organization."],
       ["/teams", "0 teams"],
       ["/search-jobs", "There are no search jobs yet."],
       ["/contexts", "global"],
@@ -148,12 +148,12 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
     });
   });
 
-  await t.test("an organisation and a team with hostile names have members", async (t) => {
+  await t.test("an organization and a team with hostile names have members", async (t) => {
     await site.page(t, "root", "/site-admin/organizations", {}, async (page) => {
-      await page.getByText("Create an organisation").click();
+      await page.getByText("Create an organization").click();
       await page.getByLabel("Name", { exact: true }).fill("acme");
       await page.getByLabel("Display name").fill(hostile);
-      await page.getByRole("button", { name: "Create the organisation" }).click();
+      await page.getByRole("button", { name: "Create the organization" }).click();
       await page.getByText(hostile).waitFor();
       await page.getByRole("link", { name: "acme" }).click();
       await page.getByLabel("Name of a user").fill("ann");

@@ -93,7 +93,7 @@ export class ContextDirectory {
     if (ownerId === 0) return isSiteAdmin;
     return (
       userId !== undefined &&
-      (userId === ownerId || this.#accounts.organisations.get(ownerId)?.memberIds.includes(userId) === true)
+      (userId === ownerId || this.#accounts.organizations.get(ownerId)?.memberIds.includes(userId) === true)
     );
   }
 
@@ -107,13 +107,13 @@ export class ContextDirectory {
     if (!spec.startsWith("@")) return contexts.find(0, spec);
     const slash = spec.indexOf("/");
     const ownerName = slash < 0 ? spec.slice(1) : spec.slice(1, slash);
-    const owner = this.#accounts.userByName(ownerName) ?? this.#accounts.organisations.byName(ownerName);
+    const owner = this.#accounts.userByName(ownerName) ?? this.#accounts.organizations.byName(ownerName);
     return owner === undefined || slash < 0 ? undefined : contexts.find(owner.id, spec.slice(slash + 1));
   }
 
   #contextSpec({ ownerId, name }: OwnContext): string | undefined {
     if (ownerId === 0) return name;
-    const owner = this.#accounts.user(ownerId) ?? this.#accounts.organisations.get(ownerId);
+    const owner = this.#accounts.user(ownerId) ?? this.#accounts.organizations.get(ownerId);
     return owner === undefined ? undefined : `@${owner.name}/${name}`;
   }
 

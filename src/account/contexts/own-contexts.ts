@@ -10,7 +10,7 @@ import type { RecordTable, RecordTables, RecordWrite } from "../records/record-t
 /** A search context created by a user, in addition to those of the configuration file. */
 export interface OwnContext {
   readonly id: number;
-  /** Id of a user or an organisation; 0 for the instance. */
+  /** Id of a user or an organization; 0 for the instance. */
   readonly ownerId: number;
   /** Without its owner. */
   readonly name: string;
@@ -161,7 +161,7 @@ export class OwnContexts {
     return this.#mark(userId, (marks) => ({ ...marks, preferred: mark }));
   }
 
-  /** The writes that remove the contexts and marks of a deleted user or organisation. */
+  /** The writes that remove the contexts and marks of a deleted user or organization. */
   removing(owner: { readonly id: number }): RecordWrite[] {
     const owned = [...this.#contexts.values()].filter(({ ownerId }) => ownerId === owner.id);
     const marks = this.#marks.get(owner.id);

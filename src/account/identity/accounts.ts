@@ -13,15 +13,15 @@ import { TemporarySettings } from "../settings/temporary-settings.js";
 import { Leases } from "../sign-in/leases.js";
 import { Sessions } from "../sign-in/sessions.js";
 import { AccessTokens } from "./access-tokens.js";
-import { removeBelongingsOfUser, removeOrganisation, type Belongings } from "./belongings.js";
+import { removeBelongingsOfUser, removeOrganization, type Belongings } from "./belongings.js";
 import { Emails } from "./emails.js";
 import { Invitations } from "./invitations.js";
 import { LastUses } from "./last-uses.js";
 import { Names } from "./names.js";
-import { Organisations } from "./organisations.js";
+import { Organizations } from "./organizations.js";
 import { Passwords } from "./passwords.js";
 import { Teams } from "./teams.js";
-import type { NewUser, Organisation, User, UserFinder } from "./user.js";
+import type { NewUser, Organization, User, UserFinder } from "./user.js";
 import { Viewers } from "./viewers.js";
 import { checkDisplayName, checkEmail, checkName, requireRoom } from "./validation.js";
 
@@ -47,7 +47,7 @@ export class Accounts implements Belongings {
   readonly accessTokens: AccessTokens;
   readonly emails: Emails;
   readonly contexts: OwnContexts;
-  readonly organisations: Organisations;
+  readonly organizations: Organizations;
   readonly passwords: Passwords;
   readonly sessions: Sessions;
   readonly teams: Teams;
@@ -63,12 +63,12 @@ export class Accounts implements Belongings {
   readonly #users: RecordTable<User>;
   readonly #changes: TransactionQueue;
   readonly #names = new Names();
-  readonly #viewers = new Viewers((userId) => this.organisations.ofUser(userId));
+  readonly #viewers = new Viewers((userId) => this.organizations.ofUser(userId));
   /** In the order in which they were created; computed when it is needed. */
   #usersInOrder: readonly User[] | undefined;
 
   /**
-   * Empty until `load` is done. `onNameGone` removes the name of a user or organisation that will be deleted from
+   * Empty until `load` is done. `onNameGone` removes the name of a user or organization that will be deleted from
    * wherever it is used, before the name can be given to another one.
    */
   constructor(store: RecordStore, audit: AuditLog, log: Log, onNameGone: (name: string) => Promise<void>) {
@@ -79,7 +79,7 @@ export class Accounts implements Belongings {
     this.#onNameGone = onNameGone;
     const finder: UserFinder = { get: (id) => this.user(id), require: (name) => this.#requireUser(name) };
     this.#users = this.#addUserTable();
-    this.organisations = new Organisations(tables, this.#changes, this.#names, finder, this.leases, () =>
+    this.organizations = new Organizations(tables, this.#changes, this.#names, finder, this.leases, () =>
       this.#viewers.clear(),
     );
     this.lastUses = new LastUses(
@@ -96,12 +96,12 @@ export class Accounts implements Belongings {
       tokens: this.accessTokens,
     });
     this.contexts = new OwnContexts(tables, this.#changes);
-    const isOwner = (id: number): boolean => this.user(id) !== undefined || this.organisations.get(id) !== undefined;
+    const isOwner = (id: number): boolean => this.user(id) !== undefined || this.organizations.get(id) !== undefined;
     this.teams = new Teams(tables, this.#changes, this.#names);
     this.settings = new SettingsTable(tables, this.#changes, (id) => id === siteSubject || isOwner(id));
     this.savedSearches = new SavedSearches(tables, this.#changes, isOwner);
     this.ownerFiles = new OwnerFiles(tables, this.#changes);
-    this.invitations = new Invitations(tables, this.#changes, this.organisations, this.emails);
+    this.invitations = new Invitations(tables, this.#changes, this.organizations, this.emails);
     this.temporarySettings = new TemporarySettings(tables, this.#changes, (id) => this.user(id) !== undefined);
   }
 
@@ -138,12 +138,12 @@ export class Accounts implements Belongings {
     return this.#users.get(this.#names.find("user", name) ?? 0);
   }
 
-  /** Whether a user, an organisation or a team has this name. */
+  /** Whether a user, an organization or a team has this name. */
   isNameTaken(name: string): boolean {
     return this.#names.isTaken(name);
   }
 
-  /** Whether the user or organisation owns something public, so that everybody may see its name. */
+  /** Whether the user or organization owns something public, so that everybody may see its name. */
   ownsPublic(ownerId: number): boolean {
     return this.contexts.hasPublicForOwner(ownerId) || this.savedSearches.hasPublicForOwner(ownerId);
   }
@@ -212,15 +212,15 @@ export class Accounts implements Belongings {
     );
   }
 
-  /** Deletes an organisation with its settings and saved searches. */
-  async deleteOrganisation(name: string, actor: Actor): Promise<Organisation> {
-    const known = this.organisations.require(name);
-    return this.#audit.around(auditEntry("organisation-deleted", actor, { organisation: known.name }), async () => {
+  /** Deletes an organization with its settings and saved searches. */
+  async deleteOrganization(name: string, actor: Actor): Promise<Organization> {
+    const known = this.organizations.require(name);
+    return this.#audit.around(auditEntry("organization-deleted", actor, { organization: known.name }), async () => {
       await this.#onNameGone(name);
       return this.#changes.commit(
         () => {
-          const organisation = this.organisations.require(name);
-          return { steps: removeOrganisation(this, organisation), result: organisation };
+          const organization = this.organizations.require(name);
+          return { steps: removeOrganization(this, organization), result: organization };
         },
         () => undefined,
       );

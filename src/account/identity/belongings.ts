@@ -8,17 +8,17 @@ import type { AccessTokens } from "./access-tokens.js";
 import type { Emails } from "./emails.js";
 import type { Invitations } from "./invitations.js";
 import type { LastUses } from "./last-uses.js";
-import type { Organisations } from "./organisations.js";
+import type { Organizations } from "./organizations.js";
 import type { Passwords } from "./passwords.js";
 import type { Teams } from "./teams.js";
-import type { Organisation, User } from "./user.js";
+import type { Organization, User } from "./user.js";
 
-/** The tables of what belongs to users and organisations. */
+/** The tables of what belongs to users and organizations. */
 export interface Belongings {
   readonly accessTokens: AccessTokens;
   readonly emails: Emails;
   readonly contexts: OwnContexts;
-  readonly organisations: Organisations;
+  readonly organizations: Organizations;
   readonly passwords: Passwords;
   readonly sessions: Sessions;
   readonly teams: Teams;
@@ -34,7 +34,7 @@ export function removeBelongingsOfUser(of: Belongings, user: User): readonly Rec
   return [
     ...of.accessTokens.removingUser(user.id),
     ...of.lastUses.removing(user.id),
-    ...of.organisations.removingUser(user.id),
+    ...of.organizations.removingUser(user.id),
     ...of.sessions.removing(user),
     ...of.passwords.removing(user),
     ...of.emails.removing(user),
@@ -47,13 +47,13 @@ export function removeBelongingsOfUser(of: Belongings, user: User): readonly Rec
   ];
 }
 
-/** The writes that remove an organisation and everything that belongs to it. */
-export function removeOrganisation(of: Belongings, organisation: Organisation): readonly RecordWrite[] {
+/** The writes that remove an organization and everything that belongs to it. */
+export function removeOrganization(of: Belongings, organization: Organization): readonly RecordWrite[] {
   return [
-    ...of.contexts.removing(organisation),
-    ...of.settings.removing(organisation.id),
-    ...of.savedSearches.removing(organisation.id),
-    ...of.invitations.removing(organisation.id),
-    of.organisations.removing(organisation),
+    ...of.contexts.removing(organization),
+    ...of.settings.removing(organization.id),
+    ...of.savedSearches.removing(organization.id),
+    ...of.invitations.removing(organization.id),
+    of.organizations.removing(organization),
   ];
 }

@@ -4,13 +4,14 @@ import { GroupIndex } from "../records/group-index.js";
 import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
 import type { TransactionQueue } from "../records/transaction-queue.js";
 import type { Emails } from "./emails.js";
-import type { Organisations } from "./organisations.js";
-import type { Organisation, User } from "./user.js";
+import type { Organizations } from "./organizations.js";
+import type { Organization, User } from "./user.js";
 import { checkEmail, requireRoom } from "./validation.js";
 
-/** An invitation to become a member of an organisation. */
+/** An invitation to become a member of an organization. */
 export interface Invitation {
   readonly id: number;
+  /** The organization; spelt as in stored records. */
   readonly organisationId: number;
   readonly senderId: number;
   /** 0 if the invitation is for an e-mail address. */
@@ -31,26 +32,26 @@ export interface Invitation {
 export type Invited = { readonly user: User } | { readonly email: string };
 
 const lifetimeMs = 7 * 86_400_000;
-const ofOrganisationMax = 1000;
+const ofOrganizationMax = 1000;
 const invitationCountMax = 10_000;
 
 /**
- * Invitations to organisations. An invitation alone gives nobody access: its recipient must be signed in, and accept it.
+ * Invitations to organizations. An invitation alone gives nobody access: its recipient must be signed in, and accept it.
  * Therefore its address contains no secret.
  *
- * Invitations that have ended are removed when the next one to the same organisation is made.
+ * Invitations that have ended are removed when the next one to the same organization is made.
  */
 export class Invitations {
   readonly #changes: TransactionQueue;
-  readonly #organisations: Organisations;
+  readonly #organizations: Organizations;
   readonly #emails: Emails;
   readonly #table: RecordTable<Invitation>;
-  /** By organisation and by recipient; their ids differ. */
+  /** By organization and by recipient; their ids differ. */
   readonly #idsOf = new GroupIndex<Invitation>(({ organisationId, recipientId }) => [organisationId, recipientId]);
 
-  constructor(tables: RecordTables, changes: TransactionQueue, organisations: Organisations, emails: Emails) {
+  constructor(tables: RecordTables, changes: TransactionQueue, organizations: Organizations, emails: Emails) {
     this.#changes = changes;
-    this.#organisations = organisations;
+    this.#organizations = organizations;
     this.#emails = emails;
     this.#table = tables.add<Invitation>("invitation/", (before, after) => this.#idsOf.change(before, after));
   }
@@ -59,7 +60,7 @@ export class Invitations {
     return this.#table.get(id);
   }
 
-  /** The pending invitations to an organisation. */
+  /** The pending invitations to an organization. */
   pendingOf(organisationId: number): readonly Invitation[] {
     return this.#of(organisationId).filter(isPending);
   }
@@ -77,19 +78,19 @@ export class Invitations {
   }
 
   /** Rejects with `conflict` if who is invited is a member, or has been invited already. */
-  create(organisation: Organisation, senderId: number, invited: Invited, actor: Actor): Promise<Invitation> {
+  create(organization: Organization, senderId: number, invited: Invited, actor: Actor): Promise<Invitation> {
     if ("email" in invited) checkEmail(invited.email);
     return this.#changes.commit(
       () => {
-        const all = this.#of(organisation.id);
+        const all = this.#of(organization.id);
         const pending = all.filter(isPending);
-        this.#requireNew(this.#organisations.require(organisation.name), pending, invited);
-        requireRoom(pending.length, ofOrganisationMax, "pending invitations to this organisation");
+        this.#requireNew(this.#organizations.require(organization.name), pending, invited);
+        requireRoom(pending.length, ofOrganizationMax, "pending invitations to this organization");
         requireRoom(this.#table.count, invitationCountMax, "invitations");
         const nowMs = new Date().getTime();
         const result: Invitation = {
           id: this.#changes.newId(),
-          organisationId: organisation.id,
+          organisationId: organization.id,
           senderId,
           recipientId: "user" in invited ? invited.user.id : 0,
           recipientEmail: "email" in invited ? invited.email : "",
@@ -104,7 +105,7 @@ export class Invitations {
       },
       () =>
         auditEntry("invitation-created", actor, {
-          organisation: organisation.name,
+          organization: organization.name,
           invited: "user" in invited ? invited.user.name : invited.email,
         }),
     );
@@ -116,18 +117,18 @@ export class Invitations {
       () => {
         const invitation = this.#requirePending(id);
         if (!this.isRecipient(invitation, user)) throw noInvitation();
-        const organisation = this.#organisations.get(invitation.organisationId);
-        if (organisation === undefined) throw noInvitation();
+        const organization = this.#organizations.get(invitation.organisationId);
+        if (organization === undefined) throw noInvitation();
         const result = { ...invitation, response, respondedAt: new Date().toISOString() };
         const steps = [this.#table.put(result)];
         return {
-          steps: response === "ACCEPT" ? [...steps, this.#organisations.adding(organisation, user.id)] : steps,
+          steps: response === "ACCEPT" ? [...steps, this.#organizations.adding(organization, user.id)] : steps,
           result,
         };
       },
       ({ organisationId }) =>
         auditEntry("invitation-answered", actor, {
-          organisation: this.#organisations.get(organisationId)?.name,
+          organization: this.#organizations.get(organisationId)?.name,
           user: user.name,
           response,
         }),
@@ -144,9 +145,9 @@ export class Invitations {
     return this.#end(id, () => ({ expiresAt: expiresAt() }), "invitation-extended", actor);
   }
 
-  /** The writes that remove the invitations to an organisation, or for a user. */
-  removing(organisationOrUserId: number): readonly RecordWrite[] {
-    return this.#of(organisationOrUserId).map((invitation) => this.#table.remove(invitation));
+  /** The writes that remove the invitations to an organization, or for a user. */
+  removing(organizationOrUserId: number): readonly RecordWrite[] {
+    return this.#of(organizationOrUserId).map((invitation) => this.#table.remove(invitation));
   }
 
   #end(
@@ -161,11 +162,11 @@ export class Invitations {
         return { steps: [this.#table.put(result)], result };
       },
       ({ organisationId }) =>
-        auditEntry(event, actor, { organisation: this.#organisations.get(organisationId)?.name, invitation: id }),
+        auditEntry(event, actor, { organization: this.#organizations.get(organisationId)?.name, invitation: id }),
     );
   }
 
-  #requireNew({ memberIds }: Organisation, pending: readonly Invitation[], invited: Invited): void {
+  #requireNew({ memberIds }: Organization, pending: readonly Invitation[], invited: Invited): void {
     if ("user" in invited && memberIds.includes(invited.user.id))
       throw new TrawlError("conflict", "user is already a member of the organization");
     const isSame = ({ recipientId, recipientEmail }: Invitation): boolean =>
@@ -181,8 +182,8 @@ export class Invitations {
     return invitation;
   }
 
-  #of(organisationOrUserId: number): readonly Invitation[] {
-    return this.#idsOf.of(organisationOrUserId).flatMap((id) => this.#table.get(id) ?? []);
+  #of(organizationOrUserId: number): readonly Invitation[] {
+    return this.#idsOf.of(organizationOrUserId).flatMap((id) => this.#table.get(id) ?? []);
   }
 }
 

@@ -2,19 +2,19 @@ import { TrawlError } from "../../base/errors.js";
 import type { RecordObserver } from "../records/record-table.js";
 
 /** The kinds of objects that have names. */
-export type NameKind = "user" | "organisation" | "team";
+export type NameKind = "user" | "organization" | "team";
 
 const takenWords: Readonly<Record<NameKind, string>> = {
   user: "username",
-  organisation: "organisation name",
+  organization: "organization name",
   team: "team name",
 };
 
-/** The names in use: users, organisations and teams share one namespace, which ignores case. */
+/** The names in use: users, organizations and teams share one namespace, which ignores case. */
 export class Names {
   readonly #owners = new Map<string, { readonly kind: NameKind; readonly id: number }>();
 
-  /** The id of the user, organisation or team with this name. */
+  /** The id of the user, organization or team with this name. */
   find(kind: NameKind, name: string): number | undefined {
     const owner = this.#owners.get(name.toLowerCase());
     return owner?.kind === kind ? owner.id : undefined;

@@ -6,7 +6,7 @@ import type { Names } from "./names.js";
 import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
 import { checkDisplayName, checkName, requireRoom } from "./validation.js";
 
-/** Users who own code together. Teams give no access rights; organisations do. */
+/** Users who own code together. Teams give no access rights; organizations do. */
 export interface Team {
   readonly id: number;
   readonly name: string;

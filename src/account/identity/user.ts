@@ -7,7 +7,7 @@ export interface User {
   readonly isSiteAdmin: boolean;
   /** RFC 3339. */
   readonly createdAt: string;
-  /** Whether others do not find the user when they look for members of an organisation. */
+  /** Whether others do not find the user when they look for members of an organization. */
   readonly isUnlisted?: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface UserFinder {
   require(name: string): User;
 }
 
-export interface Organisation {
+export interface Organization {
   readonly id: number;
   readonly name: string;
   readonly displayName: string;

@@ -25,7 +25,7 @@ const lifetimeDaysMax = 36_500;
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
 
-/** Throws `bad-request` for an invalid name of a user or organisation. */
+/** Throws `bad-request` for an invalid name of a user or organization. */
 export function checkName(name: string): void {
   if (name.length <= nameCharsMax && namePattern.test(name)) return;
   throw new TrawlError(

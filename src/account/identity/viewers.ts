@@ -1,19 +1,19 @@
 import type { Viewer } from "../../model/viewer.js";
-import type { Organisation, User } from "./user.js";
+import type { Organization, User } from "./user.js";
 
 /** What users may see and do, computed once for each user until names or memberships change. */
 export class Viewers {
   readonly #viewers = new Map<number, Viewer>();
-  readonly #organisationsOfUser: (userId: number) => readonly Organisation[];
+  readonly #organizationsOfUser: (userId: number) => readonly Organization[];
 
-  constructor(organisationsOfUser: (userId: number) => readonly Organisation[]) {
-    this.#organisationsOfUser = organisationsOfUser;
+  constructor(organizationsOfUser: (userId: number) => readonly Organization[]) {
+    this.#organizationsOfUser = organizationsOfUser;
   }
 
   find(user: User): Viewer {
     const known = this.#viewers.get(user.id);
     if (known !== undefined) return known;
-    const readerNames = [user, ...this.#organisationsOfUser(user.id)].map(({ name }) => name.toLowerCase()).sort();
+    const readerNames = [user, ...this.#organizationsOfUser(user.id)].map(({ name }) => name.toLowerCase()).sort();
     const viewer = {
       userId: user.id,
       name: user.name,

@@ -1,4 +1,4 @@
-/** The ids of records by the ids of their owners or members, such as organisations by member. */
+/** The ids of records by the ids of their owners or members, such as organizations by member. */
 export class GroupIndex<T extends { readonly id: number }> {
   readonly #ownersOf: (record: T) => readonly number[];
   readonly #ids = new Map<number, Set<number>>();

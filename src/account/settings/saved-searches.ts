@@ -8,7 +8,7 @@ import { requireRoom } from "../identity/validation.js";
 /** A query stored for later use. */
 export interface SavedSearch {
   readonly id: number;
-  /** The id of a user or an organisation. */
+  /** The id of a user or an organization. */
   readonly ownerId: number;
   readonly description: string;
   readonly query: string;

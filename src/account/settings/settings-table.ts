@@ -7,7 +7,7 @@ import { checkSettings, mergedSettings, settingsValues, type SettingsValues } fr
 
 /** Settings as written by their author. */
 export interface WrittenSettings {
-  /** The subject: the id of a user or an organisation, or `siteSubject`. */
+  /** The subject: the id of a user or an organization, or `siteSubject`. */
   readonly id: number;
   /** Incremented with each change. */
   readonly version: number;
@@ -25,7 +25,7 @@ export const siteSubject = 0;
 const totalCharactersMax = 256 << 20;
 
 /**
- * The settings of the site, of organisations and of users: the latest version of each, in memory and in the record
+ * The settings of the site, of organizations and of users: the latest version of each, in memory and in the record
  * store.
  */
 export class SettingsTable {

@@ -7,8 +7,8 @@ import type { ObjectTypes, SourceOf } from "../schema-types.js";
 import { subjectKey } from "../sources/settings-sources.js";
 
 /**
- * Who may read a field of an object about a user or an organisation: everyone who has the object, users, its owner, or
- * site admins. Each group includes the following ones. The owner of a user is that user; the owners of an organisation
+ * Who may read a field of an object about a user or an organization: everyone who has the object, users, its owner, or
+ * site admins. Each group includes the following ones. The owner of a user is that user; the owners of an organization
  * are its members.
  */
 type Readers = "everyone" | "users" | "owner" | "admins";
@@ -21,17 +21,17 @@ type FieldAccess = Readers | { readonly readers: Readers; readonly otherwise: un
 
 type GuardedType = "User" | "Org" | "AccessToken" | "Settings" | "SavedSearch" | "Team";
 
-/** The owner of the object: the id of a user or an organisation, 0 for the site; undefined if it has none. */
+/** The owner of the object: the id of a user or an organization, 0 for the site; undefined if it has none. */
 const ownerOf: { readonly [T in GuardedType]: (source: SourceOf<T>) => number | undefined } = {
   User: ({ user }) => user.id,
-  Org: ({ organisation }) => organisation.id,
+  Org: ({ organization }) => organization.id,
   AccessToken: ({ token }) => token.userId,
   Settings: ({ subject }) => subjectKey(subject),
   SavedSearch: ({ search }) => search.ownerId,
   Team: () => undefined,
 };
 
-const noOrganisations = { nodes: [], totalCount: 0 };
+const noOrganizations = { nodes: [], totalCount: 0 };
 const noStatistics = {
   searchQueries: 0,
   pageViews: 0,
@@ -42,7 +42,7 @@ const noStatistics = {
 };
 
 /**
- * The table of access rules. Objects are reachable through many fields: a public context contains the organisation that
+ * The table of access rules. Objects are reachable through many fields: a public context contains the organization that
  * owns it. Therefore each field is guarded here, however its object was reached, and a field without a row does not
  * compile.
  */
@@ -73,9 +73,9 @@ const accessOf: { readonly [T in GuardedType]: { readonly [F in keyof ObjectType
     updatedAt: "users",
     siteAdmin: "users",
     teams: { readers: "users", otherwise: emptyPage },
-    // Their resolver omits organisations of which the viewer is not a member.
-    organizations: { readers: "users", otherwise: noOrganisations },
-    organizationMemberships: { readers: "users", otherwise: noOrganisations },
+    // Their resolver omits organizations of which the viewer is not a member.
+    organizations: { readers: "users", otherwise: noOrganizations },
+    organizationMemberships: { readers: "users", otherwise: noOrganizations },
     permissionsInfo: { readers: "admins", otherwise: null },
     // These are not recorded, or are about the viewer.
     builtinAuth: "everyone",

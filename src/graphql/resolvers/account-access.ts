@@ -1,13 +1,13 @@
-import type { Organisation, User } from "../../account/identity/user.js";
+import type { Organization, User } from "../../account/identity/user.js";
 import type { Actor } from "../../account/records/audit-log.js";
 import type { SavedSearch } from "../../account/settings/saved-searches.js";
 import type { Team } from "../../account/identity/teams.js";
 import { TrawlError } from "../../base/errors.js";
-import { OrganisationSource, TeamSource, UserSource } from "../sources/account-sources.js";
+import { OrganizationSource, TeamSource, UserSource } from "../sources/account-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { numericKey, parseGlobalId } from "../../browse/ids.js";
 
-/** An organisation, for a viewer who may know about it. */
+/** An organization, for a viewer who may know about it. */
 export interface ActingFor<T> {
   readonly actor: Actor;
   readonly of: T;
@@ -26,18 +26,18 @@ export function actingForUser(id: string, context: RequestContext): ActingFor<Us
   return { actor, of: requireUser(id, context) };
 }
 
-/** For a change to an organisation: allowed for members and site admins. Others do not learn whether it exists. */
-export function actingForOrganisation(id: string, context: RequestContext): ActingFor<Organisation> {
+/** For a change to an organization: allowed for members and site admins. Others do not learn whether it exists. */
+export function actingForOrganization(id: string, context: RequestContext): ActingFor<Organization> {
   const key = numericKey(id, "Org");
   const actor = context.requireActingFor(key);
-  const organisation = context.services.accounts.organisations.get(key);
-  if (organisation === undefined) throw new TrawlError("not-found", "there is no such organisation (any more)");
-  return { actor, of: organisation };
+  const organization = context.services.accounts.organizations.get(key);
+  if (organization === undefined) throw new TrawlError("not-found", "there is no such organization (any more)");
+  return { actor, of: organization };
 }
 
-/** The id of a user or organisation for which the viewer may act. */
+/** The id of a user or organization for which the viewer may act. */
 export function actingForOwner(id: string, context: RequestContext): number {
-  return parseGlobalId(id).kind === "Org" ? actingForOrganisation(id, context).of.id : actingForUser(id, context).of.id;
+  return parseGlobalId(id).kind === "Org" ? actingForOrganization(id, context).of.id : actingForUser(id, context).of.id;
 }
 
 /** Whether the viewer may change the team: site admins always, its creator and its members unless it is read-only. */
@@ -49,7 +49,7 @@ export function mayChangeTeam(
 }
 
 /**
- * The saved searches that the viewer may see: public ones, and those of the viewer and its organisations; site admins
+ * The saved searches that the viewer may see: public ones, and those of the viewer and its organizations; site admins
  * see all.
  */
 export function maySeeSavedSearch({ isPublic, ownerId }: SavedSearch, context: RequestContext): boolean {
@@ -74,25 +74,25 @@ export function teamSource(team: Team | undefined, { isUser }: RequestContext): 
 }
 
 /** Null for viewers who may not know about it, and if it does not exist. */
-export function organisationSource(
-  organisation: Organisation | undefined,
+export function organizationSource(
+  organization: Organization | undefined,
   context: RequestContext,
-): OrganisationSource | null {
-  return organisation === undefined || !context.mayActFor(organisation.id)
+): OrganizationSource | null {
+  return organization === undefined || !context.mayActFor(organization.id)
     ? null
-    : new OrganisationSource(organisation);
+    : new OrganizationSource(organization);
 }
 
 /**
- * The owner of something that the viewer may see, by the number in its id: a viewer who may not see an organisation can
+ * The owner of something that the viewer may see, by the number in its id: a viewer who may not see an organization can
  * read only its names, see `field-access`.
  */
 export function ownerSource(
   id: number,
   { services: { accounts } }: RequestContext,
-): UserSource | OrganisationSource | null {
+): UserSource | OrganizationSource | null {
   const user = accounts.user(id);
   if (user !== undefined) return new UserSource(user);
-  const organisation = accounts.organisations.get(id);
-  return organisation === undefined ? null : new OrganisationSource(organisation);
+  const organization = accounts.organizations.get(id);
+  return organization === undefined ? null : new OrganizationSource(organization);
 }

@@ -6,7 +6,7 @@ import { externalService } from "./external-services.js";
 import { blob, highlighted, tree } from "./files.js";
 import { invitation } from "./invitations.js";
 import { mutation } from "./mutation.js";
-import { organisation } from "./organisations.js";
+import { organization } from "./organizations.js";
 import { person } from "./ownership.js";
 import { query } from "./query.js";
 import { contributor, mirrorInfo, repository, textIndex } from "./repository.js";
@@ -49,7 +49,7 @@ export const allResolvers: AllResolvers = {
   SearchJob: searchJob,
   SearchContext: searchContext,
   User: user,
-  Org: organisation,
+  Org: organization,
   OrganizationInvitation: invitation,
   Team: team,
   AccessToken: accessToken,

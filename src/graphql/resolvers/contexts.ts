@@ -140,7 +140,7 @@ function contextState({ own, context }: KnownContext): string {
   return contextMark(own ?? { name: context.name });
 }
 
-/** The number of a user or organisation. Throws `bad-request` for another kind of id. */
+/** The number of a user or organization. Throws `bad-request` for another kind of id. */
 function ownerKey(id: string): number {
   return numericKey(id, parseGlobalId(id).kind === "Org" ? "Org" : "User");
 }

@@ -1,5 +1,5 @@
 import type { Invitation } from "../../account/identity/invitations.js";
-import type { Organisation, User } from "../../account/identity/user.js";
+import type { Organization, User } from "../../account/identity/user.js";
 import type { Actor } from "../../account/records/audit-log.js";
 import { TrawlError } from "../../base/errors.js";
 import { filterInSteps } from "../../base/yielding.js";
@@ -8,7 +8,7 @@ import type { RequestContext } from "../../browse/request-context.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
 import { UserSource } from "../sources/account-sources.js";
 import { InvitationSource, invitationPath } from "../sources/invitation-source.js";
-import { actingForOrganisation, ownerSource, requireUser, userSource } from "./account-access.js";
+import { actingForOrganization, ownerSource, requireUser, userSource } from "./account-access.js";
 import { nothing } from "./connections.js";
 import { namesHold } from "./filters.js";
 
@@ -29,11 +29,11 @@ export const invitationQueries: Pick<Query, "invitationByToken" | "pendingInvita
       return found;
     },
     pendingInvitations: (_, { organization }, context) => {
-      const { of } = actingForOrganisation(organization, context);
+      const { of } = actingForOrganization(organization, context);
       return context.services.accounts.invitations.pendingOf(of.id).map((one) => new InvitationSource(one));
     },
     autocompleteMembersSearch: async (_, { organization, query }, context) => {
-      const { of } = actingForOrganisation(organization, context);
+      const { of } = actingForOrganization(organization, context);
       const { accounts } = context.services;
       const isNamed = namesHold(query);
       const isFound = (user: User): boolean => isNamed(user) && (user.isUnlisted !== true || user.name === query);
@@ -47,9 +47,9 @@ export const invitationQueries: Pick<Query, "invitationByToken" | "pendingInvita
 
 export const invitation: ResolversOf<"OrganizationInvitation"> = {
   organization: ({ invitation: { organisationId } }, _, context) => {
-    const organisation = ownerSource(organisationId, context);
-    if (organisation?.__typename !== "Org") throw new TrawlError("not-found", noInvitation);
-    return organisation;
+    const organization = ownerSource(organisationId, context);
+    if (organization?.__typename !== "Org") throw new TrawlError("not-found", noInvitation);
+    return organization;
   },
   sender: ({ invitation: { senderId } }, _, context) => userSource(senderId, context),
   recipient: ({ invitation: { recipientId } }, _, context) => userSource(recipientId, context),
@@ -69,7 +69,7 @@ export const invitationMutations: Pick<
   | "revokeOrganizationInvitation"
 > = {
   inviteUserToOrganization: async (_, { organization, username, email }, context) => {
-    const { actor, of } = actingForOrganisation(organization, context);
+    const { actor, of } = actingForOrganization(organization, context);
     const { accounts, externalUrl } = context.services;
     const isByName = typeof username === "string" && username !== "";
     if (isByName === (typeof email === "string" && email !== ""))
@@ -98,7 +98,7 @@ export const invitationMutations: Pick<
   },
 };
 
-/** Null unless the viewer is its recipient, or may act for its organisation. */
+/** Null unless the viewer is its recipient, or may act for its organization. */
 export function invitationSource(id: number, context: RequestContext): InvitationSource | null {
   const { invitations } = context.services.accounts;
   const found = invitations.get(id);
@@ -108,8 +108,8 @@ export function invitationSource(id: number, context: RequestContext): Invitatio
   return isFor || context.mayActFor(found.organisationId) ? new InvitationSource(found) : null;
 }
 
-/** The pending invitation of the viewer to an organisation; null if there is none. */
-export function pendingForViewer({ id }: Organisation, context: RequestContext): InvitationSource | null {
+/** The pending invitation of the viewer to an organization; null if there is none. */
+export function pendingForViewer({ id }: Organization, context: RequestContext): InvitationSource | null {
   const user = viewingUser(context);
   const pending = user === undefined ? [] : context.services.accounts.invitations.pendingFor(user);
   const found = pending.find(({ organisationId }) => organisationId === id);
@@ -127,7 +127,7 @@ function namedUser(name: string, context: RequestContext): User {
   return requireUser(new UserSource(user).id, context);
 }
 
-/** For members of the organisation and site admins; to others, the invitation does not exist. */
+/** For members of the organization and site admins; to others, the invitation does not exist. */
 function administered(id: string, context: RequestContext): { readonly actor: Actor } & Pick<Invitation, "id"> {
   const { actor } = context;
   const found = context.services.accounts.invitations.get(numericKey(id, "OrganizationInvitation"));

@@ -2,7 +2,7 @@ import type { ResolversOf } from "../execution/resolver-types.js";
 import { contextMutations } from "./contexts.js";
 import { serviceMutations } from "./external-services.js";
 import { invitationMutations } from "./invitations.js";
-import { organisationMutations } from "./organisations.js";
+import { organizationMutations } from "./organizations.js";
 import { ownershipMutations } from "./ownership.js";
 import { repositoryMutations } from "./repository-changes.js";
 import { savedSearchMutations } from "./saved-searches.js";
@@ -27,7 +27,7 @@ export const mutation: ResolversOf<"Mutation"> = {
   ...searchJobMutations,
   ...userMutations,
   ...tokenMutations,
-  ...organisationMutations,
+  ...organizationMutations,
   ...invitationMutations,
   ...teamMutations,
   ...settingsMutations,

@@ -41,7 +41,7 @@ export const permissionQueries: Pick<
       yield* eachInSteps(repositories.values(), ({ readers }) => readers.forEach((name) => names.add(name)));
       const pending = yield* filterInSteps(
         [...names],
-        (name) => accounts.userByName(name) === undefined && accounts.organisations.byName(name) === undefined,
+        (name) => accounts.userByName(name) === undefined && accounts.organizations.byName(name) === undefined,
       );
       return yield* sortInSteps(pending, (a, b) => (a < b ? -1 : 1));
     });
@@ -73,7 +73,7 @@ async function usersWhoSee(
 ): Promise<readonly User[]> {
   if (!isPrivate) return accounts.users();
   const ids = new Set(
-    readers.flatMap((name) => accounts.userByName(name)?.id ?? accounts.organisations.byName(name)?.memberIds ?? []),
+    readers.flatMap((name) => accounts.userByName(name)?.id ?? accounts.organizations.byName(name)?.memberIds ?? []),
   );
   return work.run(
     accounts.userCount,

@@ -1,6 +1,6 @@
 import type { SourceOf } from "../schema-types.js";
 import { TrawlError } from "../../base/errors.js";
-import { organisationSource, teamSource, userSource } from "./account-access.js";
+import { organizationSource, teamSource, userSource } from "./account-access.js";
 import { TokenSource } from "../sources/account-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { CommitSource, RefSource } from "../../browse/git-sources.js";
@@ -17,7 +17,7 @@ import { cloneUrlsOf, indexCloneUrls } from "../sources/clone-urls.js";
 import { findContext, contextQueries } from "./contexts.js";
 import { serviceQueries } from "./external-services.js";
 import { invitationQueries, invitationSource } from "./invitations.js";
-import { organisationQueries } from "./organisations.js";
+import { organizationQueries } from "./organizations.js";
 import { ownershipQueries } from "./ownership.js";
 import { permissionQueries } from "./permissions.js";
 import { savedSearchById, savedSearchQueries } from "./saved-searches.js";
@@ -52,7 +52,7 @@ export const query: ResolversOf<"Query"> = {
   ...ownershipQueries,
   ...userQueries,
   ...permissionQueries,
-  ...organisationQueries,
+  ...organizationQueries,
   ...invitationQueries,
   ...teamQueries,
   ...settingsQueries,
@@ -103,7 +103,7 @@ async function findNode(id: string, context: RequestContext): Promise<SourceOf<"
     case "User":
       return userSource(numberIn(key), context);
     case "Org":
-      return organisationSource(context.services.accounts.organisations.get(numberIn(key)), context);
+      return organizationSource(context.services.accounts.organizations.get(numberIn(key)), context);
     case "Team":
       return teamSource(context.services.accounts.teams.get(numberIn(key)), context);
     case "AccessToken":

@@ -80,7 +80,7 @@ export const repositoryMutations: Pick<
     if (readers.length > readerCountMax)
       throw new TrawlError(
         "bad-request",
-        `a repository has at most ${readerCountMax} readers; make an organisation one of them`,
+        `a repository has at most ${readerCountMax} readers; make an organization one of them`,
       );
     for (const reader of readers) checkName(reader);
     const entry = auditEntry("readers-changed", actor, { repository: found.name, private: true, readers });

@@ -200,7 +200,7 @@ function holding(text: string): (search: SavedSearch) => boolean {
 function isAffiliated(ownerId: number, { viewer: { userId }, services: { accounts } }: RequestContext): boolean {
   return (
     userId !== undefined &&
-    (ownerId === userId || accounts.organisations.get(ownerId)?.memberIds.includes(userId) === true)
+    (ownerId === userId || accounts.organizations.get(ownerId)?.memberIds.includes(userId) === true)
   );
 }
 

@@ -1,7 +1,7 @@
 import { editedSettings, type JsonPath, type SettingsEdit } from "../../account/settings/settings-text.js";
 import { TrawlError } from "../../base/errors.js";
-import { actingForOrganisation, actingForUser, userSource } from "./account-access.js";
-import { OrganisationSource, UserSource } from "../sources/account-sources.js";
+import { actingForOrganization, actingForUser, userSource } from "./account-access.js";
+import { OrganizationSource, UserSource } from "../sources/account-sources.js";
 import { nothing } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { parseGlobalId } from "../../browse/ids.js";
@@ -101,7 +101,7 @@ function findSubject(id: string, context: RequestContext): SubjectSource | null 
     case "DefaultSettings":
       return new DefaultSettingsSource();
     case "Org":
-      return new OrganisationSource(actingForOrganisation(id, context).of);
+      return new OrganizationSource(actingForOrganization(id, context).of);
     case "User":
       return new UserSource(actingForUser(id, context).of);
     default:
@@ -121,7 +121,7 @@ function beginChange(
   if (key === undefined)
     throw new TrawlError(
       "bad-request",
-      `${JSON.stringify(id.slice(0, 200))} does not have settings: give the id of the site, an organisation or a user`,
+      `${JSON.stringify(id.slice(0, 200))} does not have settings: give the id of the site, an organization or a user`,
     );
   return { subject: key, lastVersion: lastID ?? undefined, author };
 }

@@ -1,10 +1,10 @@
 import type { Accounts } from "../../account/identity/accounts.js";
-import type { Organisation, User } from "../../account/identity/user.js";
+import type { Organization, User } from "../../account/identity/user.js";
 import type { Email } from "../../account/identity/emails.js";
 import { TrawlError } from "../../base/errors.js";
 import { filterInSteps, inOneStep, mapInSteps } from "../../base/yielding.js";
 import { actingForUser, requireUser, userSource } from "./account-access.js";
-import { OrganisationSource, TeamSource, UserSource } from "../sources/account-sources.js";
+import { OrganizationSource, TeamSource, UserSource } from "../sources/account-sources.js";
 import { paginateBothWays, emptyPage, nothing, paginate } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
@@ -57,14 +57,14 @@ export const user: ResolversOf<"User"> = {
   settingsCascade: (source, _, context) => loadCascade(source, context),
   configurationCascade: (source, _, context) => loadCascade(source, context),
   organizations: async ({ user: { id } }, _, context) => {
-    const nodes = await knownOrganisations(id, context);
+    const nodes = await knownOrganizations(id, context);
     return { nodes, totalCount: nodes.length };
   },
   organizationMemberships: async (source, _, context) => {
-    const organisations = await knownOrganisations(source.user.id, context);
+    const organizations = await knownOrganizations(source.user.id, context);
     return {
-      nodes: organisations.map((organization) => ({ organization, user: source })),
-      totalCount: organisations.length,
+      nodes: organizations.map((organization) => ({ organization, user: source })),
+      totalCount: organizations.length,
     };
   },
   accessTokens: ({ user: { id } }, { first, after }, context) =>
@@ -280,18 +280,18 @@ function shownEmail({ address, isVerified }: Email, at: number) {
   return { email: address, isPrimary: at === 0, verified: isVerified, verificationPending: !isVerified };
 }
 
-/** Users know all of their own organisations, and of another user's only those that they share. */
-async function knownOrganisations(userId: number, context: RequestContext): Promise<readonly OrganisationSource[]> {
+/** Users know all of their own organizations, and of another user's only those that they share. */
+async function knownOrganizations(userId: number, context: RequestContext): Promise<readonly OrganizationSource[]> {
   const {
     viewer,
     work,
     services: { accounts },
   } = context;
-  const isKnown = ({ id }: Organisation): boolean => viewer.userId === userId || context.mayActFor(id);
-  const nodes = await work.once(`organisations of ${userId}`, 1, function* () {
-    const organisations = yield* filterInSteps(accounts.organisations.ofUser(userId), isKnown);
-    return yield* mapInSteps(organisations, (organisation) => new OrganisationSource(organisation));
+  const isKnown = ({ id }: Organization): boolean => viewer.userId === userId || context.mayActFor(id);
+  const nodes = await work.once(`organizations of ${userId}`, 1, function* () {
+    const organizations = yield* filterInSteps(accounts.organizations.ofUser(userId), isKnown);
+    return yield* mapInSteps(organizations, (organization) => new OrganizationSource(organization));
   });
-  await context.takeItems(nodes.length, "organisations of users");
+  await context.takeItems(nodes.length, "organizations of users");
   return nodes;
 }

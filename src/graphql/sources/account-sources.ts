@@ -1,4 +1,4 @@
-import type { AccessToken, Organisation, User } from "../../account/identity/user.js";
+import type { AccessToken, Organization, User } from "../../account/identity/user.js";
 import type { SavedSearch } from "../../account/settings/saved-searches.js";
 import type { Team } from "../../account/identity/teams.js";
 import { globalId } from "../../browse/ids.js";
@@ -62,37 +62,37 @@ export class UserSource {
   }
 }
 
-/** An organisation. Only created for viewers who may know about it. */
-export class OrganisationSource {
+/** An organization. Only created for viewers who may know about it. */
+export class OrganizationSource {
   readonly __typename = "Org";
-  readonly organisation: Organisation;
+  readonly organization: Organization;
 
-  constructor(organisation: Organisation) {
-    this.organisation = organisation;
+  constructor(organization: Organization) {
+    this.organization = organization;
   }
 
   get id(): string {
-    return globalId("Org", this.organisation.id);
+    return globalId("Org", this.organization.id);
   }
 
   get name(): string {
-    return this.organisation.name;
+    return this.organization.name;
   }
 
   get namespaceName(): string {
-    return this.organisation.name;
+    return this.organization.name;
   }
 
   get displayName(): string | null {
-    return this.organisation.displayName || null;
+    return this.organization.displayName || null;
   }
 
   get createdAt(): string {
-    return this.organisation.createdAt;
+    return this.organization.createdAt;
   }
 
   get url(): string {
-    return `/organizations/${this.organisation.name}`;
+    return `/organizations/${this.organization.name}`;
   }
 
   get settingsURL(): string {
@@ -173,14 +173,14 @@ export class SavedSearchSource {
   readonly notifySlack = false;
   readonly slackWebhookURL = null;
   readonly search: SavedSearch;
-  readonly owner: UserSource | OrganisationSource;
+  readonly owner: UserSource | OrganizationSource;
 
-  constructor(search: SavedSearch, owner: UserSource | OrganisationSource) {
+  constructor(search: SavedSearch, owner: UserSource | OrganizationSource) {
     this.search = search;
     this.owner = owner;
   }
 
-  get namespace(): UserSource | OrganisationSource {
+  get namespace(): UserSource | OrganizationSource {
     return this.owner;
   }
 

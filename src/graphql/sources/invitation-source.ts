@@ -1,7 +1,7 @@
 import type { Invitation } from "../../account/identity/invitations.js";
 import { globalId } from "../../browse/ids.js";
 
-/** An invitation to an organisation; only created for its recipient, members of the organisation and site admins. */
+/** An invitation to an organization; only created for its recipient, members of the organization and site admins. */
 export class InvitationSource {
   readonly __typename = "OrganizationInvitation";
   readonly invitation: Invitation;

@@ -1,12 +1,12 @@
 import type { Author } from "../../account/records/audit-log.js";
 import { siteSubject, type WrittenSettings } from "../../account/settings/settings-table.js";
 import { mapInSteps } from "../../base/yielding.js";
-import { OrganisationSource, UserSource } from "./account-sources.js";
+import { OrganizationSource, UserSource } from "./account-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { DefaultSettingsSource, SiteSource } from "./site-source.js";
 
 /** Objects that have settings. */
-export type SubjectSource = DefaultSettingsSource | SiteSource | OrganisationSource | UserSource;
+export type SubjectSource = DefaultSettingsSource | SiteSource | OrganizationSource | UserSource;
 
 /** The subjects whose settings apply together, in increasing precedence. */
 export interface CascadeSource {
@@ -34,13 +34,13 @@ export function subjectKey(subject: SubjectSource): number | undefined {
     case "Site":
       return siteSubject;
     case "Org":
-      return subject.organisation.id;
+      return subject.organization.id;
     case "User":
       return subject.user.id;
   }
 }
 
-/** The settings that apply to a subject; for a user, including those of its organisations. */
+/** The settings that apply to a subject; for a user, including those of its organizations. */
 export async function loadCascade(subject: SubjectSource, context: RequestContext): Promise<CascadeSource> {
   const common = [new DefaultSettingsSource(), new SiteSource()];
   switch (subject.__typename) {
@@ -56,11 +56,11 @@ export async function loadCascade(subject: SubjectSource, context: RequestContex
         services: { accounts },
       } = context;
       const { id } = subject.user;
-      const organisations = await work.once(`subjects of ${id}`, 1, () =>
-        mapInSteps(accounts.organisations.ofUser(id), (organisation) => new OrganisationSource(organisation)),
+      const organizations = await work.once(`subjects of ${id}`, 1, () =>
+        mapInSteps(accounts.organizations.ofUser(id), (organization) => new OrganizationSource(organization)),
       );
-      await context.takeItems(organisations.length, "organisations of users");
-      return { subjects: [...common, ...organisations, subject] };
+      await context.takeItems(organizations.length, "organizations of users");
+      return { subjects: [...common, ...organizations, subject] };
     }
   }
 }

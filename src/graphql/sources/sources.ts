@@ -1,5 +1,5 @@
 import type { User } from "../../account/identity/user.js";
-import type { OrganisationSource, SavedSearchSource, TeamSource, TokenSource, UserSource } from "./account-sources.js";
+import type { OrganizationSource, SavedSearchSource, TeamSource, TokenSource, UserSource } from "./account-sources.js";
 import type {
   BlobSource,
   CommitSource,
@@ -62,7 +62,7 @@ export interface Sources {
   readonly Site: SiteSource;
   readonly DefaultSettings: DefaultSettingsSource;
   readonly User: UserSource;
-  readonly Org: OrganisationSource;
+  readonly Org: OrganizationSource;
   readonly OrganizationInvitation: InvitationSource;
   readonly Team: TeamSource;
   readonly AccessToken: TokenSource;

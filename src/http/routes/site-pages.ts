@@ -19,7 +19,7 @@ const sitePages: readonly (readonly [path: RegExp, text: string])[] = [
   [/^\/site-admin(\/|$)/, "The site is administered by the trawl command, its configuration file, and GraphQL."],
   [
     /^\/(users\/[^/]+|user|settings|organizations\/[^/]+|teams\/[^/]+)(\/|$)/,
-    "Users, organisations, teams, tokens and settings: ask GraphQL, or use the trawl command.",
+    "Users, organizations, teams, tokens and settings: ask GraphQL, or use the trawl command.",
   ],
   [
     /^\/(?:(?:api|debug)\/console|api\/schema)$/,

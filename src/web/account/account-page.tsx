@@ -52,7 +52,7 @@ export function AccountPage() {
       {user.username === viewer.name && <Password />}
       <section class="panel account-part" aria-labelledby="settings-text">
         <h2 id="settings-text">Settings as JSON</h2>
-        <p class="soft">They take precedence over those of your organisations and of the site.</p>
+        <p class="soft">They take precedence over those of your organizations and of the site.</p>
         <SettingsEditor subject={user.id} />
       </section>
     </div>
@@ -70,7 +70,7 @@ function Profile({ user }: { readonly user: AccountUser }) {
         <dd>{user.email === "" ? "none" : user.email}</dd>
         <dt>Role</dt>
         <dd>{user.siteAdmin ? "site admin" : "user"}</dd>
-        <dt>Organisations</dt>
+        <dt>Organizations</dt>
         <dd>
           {user.organizations.nodes.length === 0 && "none"}
           {user.organizations.nodes.map(({ name }, at) => (
@@ -85,7 +85,7 @@ function Profile({ user }: { readonly user: AccountUser }) {
         <a href="/api/console">API console</a>
         <a href="/search-jobs">Search jobs</a>
         <a href="/contexts">Search contexts</a>
-        <a href="/organizations">Organisations</a>
+        <a href="/organizations">Organizations</a>
         {viewer.isSiteAdmin && <a href="/site-admin">Administration</a>}
       </p>
       {viewer.isSignedIn && user.username === viewer.name && (

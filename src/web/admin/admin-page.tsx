@@ -14,7 +14,7 @@ const parts = [
   ["", "Health", HealthPart],
   ["repositories", "Repositories", RepositoriesPart],
   ["users", "Users", UsersPart],
-  ["organizations", "Organisations", OrganizationsPart],
+  ["organizations", "Organizations", OrganizationsPart],
   ["configuration", "Configuration", ConfigurationPart],
   ["global-settings", "Settings", GlobalSettings],
 ] as const;

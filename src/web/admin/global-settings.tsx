@@ -14,7 +14,7 @@ export function GlobalSettings() {
     return <Failure what="The settings could not be read" error={answer.error} retry={retry} />;
   return (
     <>
-      <p class="soft">They apply to everyone; organisations and users can set the same values for themselves.</p>
+      <p class="soft">They apply to everyone; organizations and users can set the same values for themselves.</p>
       <SettingsEditor subject={answer.value.site.id} />
     </>
   );

@@ -23,7 +23,7 @@ const createMutation = `mutation CreateOrganization($name: String!, $displayName
 }`;
 const deleteMutation = "mutation DeleteOrganization($id: ID!) { deleteOrganization(organization: $id) { alwaysNil } }";
 
-/** All organisations. Their members and settings are on the page of each. */
+/** All organizations. Their members and settings are on the page of each. */
 export function OrganizationsPart() {
   const { answer, retry } = useGraphql<{
     readonly organizations: { readonly totalCount: number; readonly nodes: readonly Organization[] };
@@ -33,10 +33,10 @@ export function OrganizationsPart() {
   return (
     <>
       <details>
-        <summary>Create an organisation</summary>
+        <summary>Create an organization</summary>
         <Form
           key={round.value}
-          submitLabel="Create the organisation"
+          submitLabel="Create the organization"
           submit={async (fields) => {
             const displayName = fields.get("displayName") ?? "";
             await graphql("CreateOrganization", createMutation, {
@@ -52,17 +52,17 @@ export function OrganizationsPart() {
         </Form>
       </details>
       <ActionError action={action} />
-      {answer.kind === "waiting" && <Waiting what="the organisations" />}
+      {answer.kind === "waiting" && <Waiting what="the organizations" />}
       {answer.kind === "failed" && (
-        <Failure what="The organisations could not be read" error={answer.error} retry={retry} />
+        <Failure what="The organizations could not be read" error={answer.error} retry={retry} />
       )}
       {answer.kind === "ready" && (
         <>
           <p class="soft small" role="status">
-            {formatAmount(answer.value.organizations.totalCount, "organisation")}
+            {formatAmount(answer.value.organizations.totalCount, "organization")}
           </p>
           {answer.value.organizations.nodes.length > 0 && (
-            <ul class="rows panel" aria-label="Organisations">
+            <ul class="rows panel" aria-label="Organizations">
               {answer.value.organizations.nodes.map(({ id, name, displayName, members }) => (
                 <li key={id}>
                   <div class="row-main">

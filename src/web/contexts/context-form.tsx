@@ -9,7 +9,7 @@ export interface ContextDraft {
   readonly public: boolean;
   readonly query: string;
   readonly repositories: readonly { readonly repositoryID: string; readonly revisions: readonly string[] }[];
-  /** The id of a user or an organisation; null for the instance. */
+  /** The id of a user or an organization; null for the instance. */
   readonly owner: string | null;
 }
 

@@ -29,9 +29,9 @@ export function NewContext() {
     "query ContextOwners { currentUser { id username organizations { nodes { id name } } } }",
     {},
   );
-  if (answer.kind === "waiting") return <Waiting what="your organisations" />;
+  if (answer.kind === "waiting") return <Waiting what="your organizations" />;
   if (answer.kind === "failed")
-    return <Failure what="Your organisations could not be read" error={answer.error} retry={retry} />;
+    return <Failure what="Your organizations could not be read" error={answer.error} retry={retry} />;
   const { currentUser } = answer.value;
   const owners = [
     ...(currentUser === null ? [] : [{ id: currentUser.id, name: `${currentUser.username} (you)` }]),

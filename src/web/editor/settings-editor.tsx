@@ -30,7 +30,7 @@ const saveMutation = `mutation SaveSettings($subject: ID!, $lastID: Int, $conten
 
 const extensions = [jsonLanguage, jsonLint];
 
-/** The settings of the site, an organisation or a user, as JSON with comments. */
+/** The settings of the site, an organization or a user, as JSON with comments. */
 export function SettingsEditor({ subject }: { readonly subject: string }) {
   const { answer, retry } = useGraphql<SettingsAnswer>("Settings", settingsQuery, { subject });
   if (answer.kind === "waiting") return <Waiting what="the settings" />;

@@ -24,7 +24,7 @@ const respondMutation = `mutation RespondToInvitation($id: ID!, $answer: Organiz
   respondToOrganizationInvitation(organizationInvitation: $id, responseType: $answer) { alwaysNil }
 }`;
 
-/** An invitation to an organisation, which its recipient answers. `token` is the end of its address. */
+/** An invitation to an organization, which its recipient answers. `token` is the end of its address. */
 export function InvitationView({ token }: { readonly token: string }) {
   const { answer, retry } = useGraphql<{ readonly invitationByToken: Invitation }>("Invitation", invitationQuery, {
     token,

@@ -24,7 +24,7 @@ const revokeMutation = `mutation RevokeInvitation($id: ID!) {
   revokeOrganizationInvitation(organizationInvitation: $id) { alwaysNil }
 }`;
 
-/** The pending invitations to an organisation, and a form for another one. */
+/** The pending invitations to an organization, and a form for another one. */
 export function Invitations({ organization }: { readonly organization: string }) {
   const { answer, retry } = useGraphql<{ readonly pendingInvitations: readonly Pending[] }>(
     "PendingInvitations",

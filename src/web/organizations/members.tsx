@@ -21,7 +21,7 @@ interface MembersProps {
   readonly changed: () => void;
 }
 
-/** The members of an organisation or a team. */
+/** The members of an organization or a team. */
 export function Members({ members, totalCount, of, add, remove, changed }: MembersProps) {
   const action = useAction();
   const round = useSignal(0);

@@ -35,20 +35,20 @@ const updateMutation = `mutation UpdateOrganization($id: ID!, $displayName: Stri
   updateOrganization(id: $id, displayName: $displayName) { id }
 }`;
 
-/** One organisation: profile, members, settings. */
+/** One organization: profile, members, settings. */
 export function OrganizationView({ name }: { readonly name: string }) {
   const { answer, retry } = useGraphql<{ readonly organization: Organization | null }>(
     "Organization",
     organizationQuery,
     { name },
   );
-  if (answer.kind === "waiting") return <Waiting what="the organisation" />;
+  if (answer.kind === "waiting") return <Waiting what="the organization" />;
   if (answer.kind === "failed")
-    return <Failure what="The organisation could not be read" error={answer.error} retry={retry} />;
+    return <Failure what="The organization could not be read" error={answer.error} retry={retry} />;
   const { organization } = answer.value;
   if (organization === null)
     return (
-      <State title="There is no such organisation">
+      <State title="There is no such organization">
         <p>Or you are not a member of it.</p>
       </State>
     );

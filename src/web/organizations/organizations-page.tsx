@@ -14,11 +14,11 @@ export function OrganizationsPage() {
   const [, kind, given, invitation] = address.value.pathname.split("/");
   const name = decodeName(given ?? "");
   useEffect(() => {
-    document.title = `${name || (kind === "teams" ? "Teams" : "Organisations")} · Trawl`;
+    document.title = `${name || (kind === "teams" ? "Teams" : "Organizations")} · Trawl`;
   }, [name, kind]);
   if (viewer.name === "")
     return (
-      <State title="Sign in to see organisations and teams">
+      <State title="Sign in to see organizations and teams">
         <a class="button main" href={`/sign-in?returnTo=${encodeURIComponent(address.value.pathname)}`}>
           Sign in
         </a>
@@ -64,20 +64,20 @@ const ownQuery = "query OwnOrganizations { currentUser { organizations { nodes {
 
 function OwnList() {
   const { answer, retry } = useGraphql<OwnData>("OwnOrganizations", ownQuery, {});
-  if (answer.kind === "waiting") return <Waiting what="your organisations" />;
+  if (answer.kind === "waiting") return <Waiting what="your organizations" />;
   if (answer.kind === "failed")
-    return <Failure what="Your organisations could not be read" error={answer.error} retry={retry} />;
+    return <Failure what="Your organizations could not be read" error={answer.error} retry={retry} />;
   const nodes = answer.value.currentUser?.organizations.nodes ?? [];
   return (
     <>
-      <h1>Your organisations</h1>
+      <h1>Your organizations</h1>
       <p class="soft">
-        An organisation owns settings, search contexts and saved searches, and can be a reader of private repositories.
+        An organization owns settings, search contexts and saved searches, and can be a reader of private repositories.
         Site admins create them. <a href="/teams">Teams</a> group people further.
       </p>
-      {nodes.length === 0 && <p>You are in no organisation.</p>}
+      {nodes.length === 0 && <p>You are in no organization.</p>}
       {nodes.length > 0 && (
-        <ul class="rows panel" aria-label="Organisations">
+        <ul class="rows panel" aria-label="Organizations">
           {nodes.map(({ id, name, displayName }) => (
             <li key={id}>
               <div class="row-main">
@@ -92,7 +92,7 @@ function OwnList() {
       )}
       {viewer.isSiteAdmin && (
         <p>
-          <a href="/site-admin/organizations">All organisations</a>
+          <a href="/site-admin/organizations">All organizations</a>
         </p>
       )}
     </>

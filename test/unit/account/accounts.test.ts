@@ -305,7 +305,7 @@ t.test("of two simultaneous creations of one name, one is rejected", async (t) =
   const names = ["bob", "BOB", "bob", "Bob"];
   const results = await Promise.allSettled([
     ...names.map((name) => site.user(name)),
-    site.accounts.organisations.create({ name: "bob", displayName: "", memberIds: [] }, operator),
+    site.accounts.organizations.create({ name: "bob", displayName: "", memberIds: [] }, operator),
   ]);
   t.equal(results.filter(({ status }) => status === "fulfilled").length, 1);
   for (const result of results)
@@ -381,19 +381,19 @@ t.test("a site admin can act as another user only if that is allowed", async (t)
   );
 });
 
-t.test("a member can read the organisation's repositories, until the membership ends", async (t) => {
+t.test("a member can read the organization's repositories, until the membership ends", async (t) => {
   const site = new AccountSite(t);
   const bob = await site.user("Bob");
-  await site.accounts.organisations.create({ name: "Core", displayName: "", memberIds: [] }, operator);
+  await site.accounts.organizations.create({ name: "Core", displayName: "", memberIds: [] }, operator);
   const names = (): readonly string[] => site.accounts.toViewer(bob).readerNames;
   t.same(names(), ["bob"]);
-  await site.accounts.organisations.setMember("core", "bob", true, operator);
-  await site.accounts.organisations.setMember("core", "bob", true, operator);
+  await site.accounts.organizations.setMember("core", "bob", true, operator);
+  await site.accounts.organizations.setMember("core", "bob", true, operator);
   t.same(names(), ["bob", "core"]);
-  t.same(site.accounts.organisations.all()[0].memberIds, [bob.id]);
+  t.same(site.accounts.organizations.all()[0].memberIds, [bob.id]);
   await site.reopen();
   t.same(names(), ["bob", "core"]);
-  await site.accounts.organisations.setMember("core", "bob", false, operator);
+  await site.accounts.organizations.setMember("core", "bob", false, operator);
   t.same(names(), ["bob"]);
 });
 

@@ -40,12 +40,12 @@ const acts: readonly (readonly [event: AuditEvent, act: (accounts: Accounts, id:
   ],
   ["user-changed", (accounts) => accounts.updateUser("ann", { displayName: "Ann" }, operator)],
   [
-    "organisation-created",
-    (accounts) => accounts.organisations.create({ name: "core", displayName: "", memberIds: [] }, operator),
+    "organization-created",
+    (accounts) => accounts.organizations.create({ name: "core", displayName: "", memberIds: [] }, operator),
   ],
-  ["organisation-changed", (accounts) => accounts.organisations.update("core", { displayName: "Core" }, operator)],
-  ["member-added", (accounts) => accounts.organisations.setMember("core", "ann", true, operator)],
-  ["member-removed", (accounts) => accounts.organisations.setMember("core", "ann", false, operator)],
+  ["organization-changed", (accounts) => accounts.organizations.update("core", { displayName: "Core" }, operator)],
+  ["member-added", (accounts) => accounts.organizations.setMember("core", "ann", true, operator)],
+  ["member-removed", (accounts) => accounts.organizations.setMember("core", "ann", false, operator)],
   ["email-added", (accounts) => accounts.emails.add("ann", "x@y", false, operator)],
   ["email-changed", (accounts) => accounts.emails.setVerified("ann", "x@y", true, operator)],
   ["email-removed", (accounts) => accounts.emails.remove("ann", "x@y", operator)],
@@ -81,17 +81,17 @@ const acts: readonly (readonly [event: AuditEvent, act: (accounts: Accounts, id:
   ["team-deleted", (accounts) => accounts.teams.delete(accounts.teams.byName("crew")!.id, operator)],
   [
     "invitation-created",
-    (accounts) => accounts.invitations.create(accounts.organisations.require("core"), 1, { email: "x@y" }, operator),
+    (accounts) => accounts.invitations.create(accounts.organizations.require("core"), 1, { email: "x@y" }, operator),
   ],
   ["invitation-extended", (accounts) => accounts.invitations.extend(invitationOf(accounts), operator)],
   ["invitation-revoked", (accounts) => accounts.invitations.revoke(invitationOf(accounts), operator)],
   ["owners-changed", (accounts) => accounts.ownerFiles.add({ id: 1, name: "host/a" }, "* @ann\n", operator)],
-  ["organisation-deleted", (accounts) => accounts.deleteOrganisation("core", operator)],
+  ["organization-deleted", (accounts) => accounts.deleteOrganization("core", operator)],
   ["user-deleted", (accounts) => accounts.deleteUser("ann", operator)],
 ];
 
 function invitationOf(accounts: Accounts): number {
-  return accounts.invitations.pendingOf(accounts.organisations.require("core").id)[0]?.id ?? 0;
+  return accounts.invitations.pendingOf(accounts.organizations.require("core").id)[0]?.id ?? 0;
 }
 
 /** The id of the user that the actions are about, or of any user. */

@@ -14,20 +14,20 @@ import { randomFrom } from "../../support/random.js";
 
 const userCount = 200;
 const repositoryCount = 500;
-const organisationCount = 20;
+const organizationCount = 20;
 
 const random = randomFrom(42);
 const oneOf = <T>(items: readonly T[]): T => items[random(items.length)];
 const chance = (percent: number): boolean => random(100) < percent;
 
-const organisations = Array.from({ length: organisationCount }, (_, i) => `org${i}`);
+const organizations = Array.from({ length: organizationCount }, (_, i) => `org${i}`);
 const users: readonly Viewer[] = Array.from({ length: userCount }, (_, i) => ({
   userId: i + 1,
   name: `user${i}`,
   isSiteAdmin: i === 0,
   sudoBy: undefined,
   isSignedIn: false,
-  readerNames: [`user${i}`, ...organisations.filter(() => chance(10))].sort(),
+  readerNames: [`user${i}`, ...organizations.filter(() => chance(10))].sort(),
 }));
 
 const repositories: readonly Repository[] = Array.from({ length: repositoryCount }, (_, i) =>
@@ -38,7 +38,7 @@ const repositories: readonly Repository[] = Array.from({ length: repositoryCount
     stars: random(5),
     topics: chance(20) ? ["secret"] : [],
     readers: Array.from({ length: random(6) }, () =>
-      chance(30) ? oneOf(organisations).toUpperCase() : oneOf(users).name,
+      chance(30) ? oneOf(organizations).toUpperCase() : oneOf(users).name,
     ),
     generation: chance(90) ? 1 : 0,
     lastError: chance(5) ? "unreachable" : "",

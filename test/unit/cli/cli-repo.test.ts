@@ -98,7 +98,7 @@ t.test("attributes of a repository on the command line", async (t) => {
     [["user", "delete", "admn"], /no user named "admn".* Did you mean admin\?/],
     [["token", "create", "amdin"], /Did you mean admin\?/],
     [["org", "add", "core", "adminn"], /Did you mean admin\?/],
-    [["org", "add", "croe", "admin"], /no organisation named "croe".* Did you mean core\?/],
+    [["org", "add", "croe", "admin"], /no organization named "croe".* Did you mean core\?/],
     [["org", "delete", "nothing-like-it"], /lists the existing ones$/m],
   ] as const)
     t.match(await account(...args), { exitCode: 2, err: message });

@@ -190,7 +190,7 @@ t.test("a repository is public only if every field that can say otherwise says s
   );
 });
 
-t.test("a user instead of an organisation, and the token's own repositories", async (t) => {
+t.test("a user instead of an organization, and the token's own repositories", async (t) => {
   const { url, requests } = await host(t, ({ pathname }) =>
     pathname.startsWith("/orgs/") ? { status: 404 } : { body: [{ full_name: "ann/x", clone_url: "https://h/x" }] },
   );

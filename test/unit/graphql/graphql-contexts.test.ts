@@ -46,8 +46,8 @@ for (const user of ["ann", "bob", "admin"]) {
   })) as { text: string };
   tokens.set(user, text);
 }
-await daemon.control("POST", "/.api/organisations", { name: "team" });
-await daemon.control("POST", "/.api/organisations/team", { user: "bob" });
+await daemon.control("POST", "/.api/organizations", { name: "team" });
+await daemon.control("POST", "/.api/organizations/team", { user: "bob" });
 
 type Fields = Readonly<Record<string, never>>;
 const headersOf = (user: string): Record<string, string> =>

@@ -1,11 +1,11 @@
-/** Who can read which field of users, organisations and their objects, tested with real requests. */
+/** Who can read which field of users, organizations and their objects, tested with real requests. */
 import t from "tap";
 import { createSchema } from "../../../src/graphql/execution/schema.js";
 import { fieldsOf, selectionOf, tellsSomething } from "../../support/field-readers.js";
 import { GraphqlSite, idOf, type Asker } from "../../support/graphql-site.js";
 
 /**
- * Who reads a field of a public object: everybody, users, its owner (the user itself, or a member of the organisation)
+ * Who reads a field of a public object: everybody, users, its owner (the user itself, or a member of the organization)
  * or site admins; each includes those behind it. What a "viewer" field says is about who asks, and never secret.
  */
 type Readers = "everyone" | "users" | "owner" | "admins" | "viewer";

@@ -1,4 +1,4 @@
-/** Invitations to organisations, and what programs remember about a user. */
+/** Invitations to organizations, and what programs remember about a user. */
 import t from "tap";
 import { GraphqlSite, idOf } from "../../support/graphql-site.js";
 
@@ -90,7 +90,7 @@ t.test("a user is invited, and accepts", async (t) => {
   t.match(
     site.audited.filter(({ event }) => String(event).startsWith("invitation-")),
     [
-      { event: "invitation-created", who: "admin", organisation: "core", invited: "ann" },
+      { event: "invitation-created", who: "admin", organization: "core", invited: "ann" },
       { event: "invitation-answered", who: "ann", response: "ACCEPT" },
     ],
   );

@@ -1,4 +1,4 @@
-/** Settings, organisations, teams and saved searches over GraphQL, for each kind of viewer. */
+/** Settings, organizations, teams and saved searches over GraphQL, for each kind of viewer. */
 import t from "tap";
 import { DaemonProcess } from "../../support/daemon.js";
 import { GraphqlSite, idOf, type Asker } from "../../support/graphql-site.js";
@@ -22,7 +22,7 @@ interface Latest {
   readonly settingsSubject: { readonly latestSettings: { readonly id: number; readonly contents: string } | null };
 }
 
-t.test("organisations, teams, settings and saved searches", async (t) => {
+t.test("organizations, teams, settings and saved searches", async (t) => {
   const site = await GraphqlSite.start(t);
   const [annId, bobId] = [await site.userId("ann"), await site.userId("bob")];
   const {
@@ -32,7 +32,7 @@ t.test("organisations, teams, settings and saved searches", async (t) => {
     'mutation { createOrganization(name: "core", displayName: "The core") { id } }',
   );
 
-  await t.test("organisations", async (t) => {
+  await t.test("organizations", async (t) => {
     await site.data(
       "admin",
       'mutation ($o: ID!) { addUserToOrganization(organization: $o, username: "ann") { alwaysNil } }',
@@ -143,7 +143,7 @@ t.test("organisations, teams, settings and saved searches", async (t) => {
     );
     t.match(
       site.audited.filter(({ event }) => event === "member-removed"),
-      [{ who: "ann" }, { who: "admin", organisation: "core", user: "admin" }],
+      [{ who: "ann" }, { who: "admin", organization: "core", user: "admin" }],
     );
   });
 

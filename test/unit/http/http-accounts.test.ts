@@ -125,7 +125,7 @@ t.test("public mode: anyone can search, but an invalid token is rejected", async
   t.equal((await request(again, stream, `token ${sudo}`)).status, 200, "tokens outlive the process");
 });
 
-t.test("rejected commands, and the list of organisations", async (t) => {
+t.test("rejected commands, and the list of organizations", async (t) => {
   const data = dataDirectory(t);
   const daemon = await testDaemon(t, ["--set", "auth.accessTokens=none"], data);
   const token = { user: "admin", scopes: ["user:all"], note: "", expires: "90d" };
@@ -137,8 +137,8 @@ t.test("rejected commands, and the list of organisations", async (t) => {
     ["POST", "users", { name: "Admin" }, /username "Admin" is already taken/],
     ["DELETE", "users/admin", undefined, /is the only site admin/],
     ["DELETE", "users/eve", undefined, /there is no user named "eve"/],
-    ["POST", "organisations", { name: "admin" }, /organisation name "admin" is already taken/],
-    ["POST", "organisations/core", { user: "admin" }, /there is no organisation named "core"/],
+    ["POST", "organizations", { name: "admin" }, /organization name "admin" is already taken/],
+    ["POST", "organizations/core", { user: "admin" }, /there is no organization named "core"/],
     ["POST", "tokens", token, /access tokens are disabled/],
     ["DELETE", "tokens/77", undefined, /there is no access token 77/],
     ["DELETE", "tokens/x", undefined, /"x" is not the id of an access token/],

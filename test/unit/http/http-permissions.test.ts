@@ -115,7 +115,7 @@ async function daemonWith(
   const daemon = await testDaemon(t, ["--set", "workers=1"], dataDirectory(t));
   for (const [i, { name, attributes }] of known.entries())
     await daemon.control("POST", "/.api/repos", { name, url: paths[i], ...attributes });
-  await daemon.control("POST", "/.api/organisations", { name: "core" });
+  await daemon.control("POST", "/.api/organizations", { name: "core" });
   const tokens = new Map<string, string>();
   for (const name of ["ann", "bob", "admin"]) {
     if (name !== "admin") await daemon.control("POST", "/.api/users", { name });
@@ -128,7 +128,7 @@ async function daemonWith(
     })) as { text: string };
     tokens.set(name, text);
   }
-  await daemon.control("POST", "/.api/organisations/core", { user: "bob" });
+  await daemon.control("POST", "/.api/organizations/core", { user: "bob" });
   return { daemon, tokens };
 }
 

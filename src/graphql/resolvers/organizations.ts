@@ -1,7 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import { filterInSteps } from "../../base/yielding.js";
-import { actingForOrganisation, organisationSource, requireUser, userSource } from "./account-access.js";
-import { OrganisationSource, type UserSource } from "../sources/account-sources.js";
+import { actingForOrganization, organizationSource, requireUser, userSource } from "./account-access.js";
+import { OrganizationSource, type UserSource } from "../sources/account-sources.js";
 import { paginateBothWays, nothing, paginate } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { parseGlobalId } from "../../browse/ids.js";
@@ -14,21 +14,21 @@ import { namesHold } from "./filters.js";
 type Query = ResolversOf<"Query">;
 type Mutation = ResolversOf<"Mutation">;
 
-export const organisationQueries: Pick<Query, "organization" | "organizations" | "namespace" | "namespaceByName"> = {
+export const organizationQueries: Pick<Query, "organization" | "organizations" | "namespace" | "namespaceByName"> = {
   organization: (_, { name }, context) =>
-    organisationSource(context.services.accounts.organisations.byName(name), context),
+    organizationSource(context.services.accounts.organizations.byName(name), context),
   organizations: async (_, { first, after, query }, context) => {
     context.requireSiteAdmin();
     const {
       work,
       services: { accounts },
     } = context;
-    const found = await work.once(work.cacheKey("organisations", { query }), accounts.organisations.count, () =>
-      filterInSteps(accounts.organisations.all(), namesHold(query)),
+    const found = await work.once(work.cacheKey("organizations", { query }), accounts.organizations.count, () =>
+      filterInSteps(accounts.organizations.all(), namesHold(query)),
     );
     const { nodes, totalCount } = paginate(found, first, after);
     await context.yieldAfter(nodes.length);
-    return { nodes: nodes.map((organisation) => new OrganisationSource(organisation)), totalCount };
+    return { nodes: nodes.map((organization) => new OrganizationSource(organization)), totalCount };
   },
   namespace: (_, { id }, context) => {
     const { kind, key } = parseGlobalId(id);
@@ -38,13 +38,13 @@ export const organisationQueries: Pick<Query, "organization" | "organizations" |
     const { accounts } = context.services;
     const user = accounts.userByName(name);
     return user === undefined
-      ? organisationSource(accounts.organisations.byName(name), context)
+      ? organizationSource(accounts.organizations.byName(name), context)
       : userSource(user.id, context);
   },
 };
 
-export const organisation: ResolversOf<"Org"> = {
-  members: async ({ organisation: { memberIds } }, { query, ...page }, context) => {
+export const organization: ResolversOf<"Org"> = {
+  members: async ({ organization: { memberIds } }, { query, ...page }, context) => {
     const {
       work,
       services: { accounts },
@@ -57,19 +57,19 @@ export const organisation: ResolversOf<"Org"> = {
         )
       : memberIds;
     const { nodes, totalCount, pageInfo } = paginateBothWays(wanted, page);
-    await context.takeItems(nodes.length, "members of organisations");
+    await context.takeItems(nodes.length, "members of organizations");
     return { nodes: nodes.flatMap((id) => userSource(id, context) ?? []), totalCount, pageInfo };
   },
-  viewerPendingInvitation: ({ organisation: of }, _, context) => pendingForViewer(of, context),
+  viewerPendingInvitation: ({ organization: of }, _, context) => pendingForViewer(of, context),
   latestSettings,
   settingsCascade: (source, _, context) => loadCascade(source, context),
   configurationCascade: (source, _, context) => loadCascade(source, context),
-  viewerCanAdminister: ({ organisation: { id } }, _, context) => context.mayActFor(id),
-  viewerIsMember: ({ organisation: { memberIds } }, _, { viewer: { userId } }) =>
+  viewerCanAdminister: ({ organization: { id } }, _, context) => context.mayActFor(id),
+  viewerIsMember: ({ organization: { memberIds } }, _, { viewer: { userId } }) =>
     userId !== undefined && memberIds.includes(userId),
 };
 
-export const organisationMutations: Pick<
+export const organizationMutations: Pick<
   Mutation,
   | "createOrganization"
   | "updateOrganization"
@@ -81,17 +81,17 @@ export const organisationMutations: Pick<
   createOrganization: async (_, { name, displayName }, context) => {
     const actor = context.requireSiteAdmin();
     const { id } = context.author;
-    return new OrganisationSource(
-      await context.services.accounts.organisations.create(
+    return new OrganizationSource(
+      await context.services.accounts.organizations.create(
         { name, displayName: displayName ?? "", memberIds: [id] },
         actor,
       ),
     );
   },
   updateOrganization: async (_, { id, displayName }, context) => {
-    const { actor, of } = actingForOrganisation(id, context);
-    return new OrganisationSource(
-      await context.services.accounts.organisations.update(
+    const { actor, of } = actingForOrganization(id, context);
+    return new OrganizationSource(
+      await context.services.accounts.organizations.update(
         of.name,
         { displayName: displayName ?? of.displayName },
         actor,
@@ -100,13 +100,13 @@ export const organisationMutations: Pick<
   },
   deleteOrganization: async (_, { organization }, context) => {
     const actor = context.requireSiteAdmin();
-    await context.services.accounts.deleteOrganisation(actingForOrganisation(organization, context).of.name, actor);
+    await context.services.accounts.deleteOrganization(actingForOrganization(organization, context).of.name, actor);
     return nothing;
   },
   addUserToOrganization: async (_, { organization, username }, context) => {
     const actor = context.requireSiteAdmin();
-    await context.services.accounts.organisations.setMember(
-      actingForOrganisation(organization, context).of.name,
+    await context.services.accounts.organizations.setMember(
+      actingForOrganization(organization, context).of.name,
       username,
       true,
       actor,
@@ -121,24 +121,24 @@ export const organisationMutations: Pick<
 const nobody = { name: "", displayName: "" };
 
 /** Only a site admin may remove the last member, because nobody else could add members again. */
-async function removeMember(userId: string, organisationId: string, context: RequestContext): Promise<typeof nothing> {
+async function removeMember(userId: string, organizationId: string, context: RequestContext): Promise<typeof nothing> {
   const {
     actor,
     of: { name, memberIds },
-  } = actingForOrganisation(organisationId, context);
+  } = actingForOrganization(organizationId, context);
   const user = requireUser(userId, context);
   if (memberIds.length === 1 && memberIds.includes(user.id) && !context.viewer.isSiteAdmin) {
     throw new TrawlError(
       "conflict",
-      `${JSON.stringify(user.name)} is the only member; a site admin can remove it, or delete the organisation`,
+      `${JSON.stringify(user.name)} is the only member; a site admin can remove it, or delete the organization`,
     );
   }
-  await context.services.accounts.organisations.setMember(name, user.name, false, actor);
+  await context.services.accounts.organizations.setMember(name, user.name, false, actor);
   return nothing;
 }
 
-function findNamespace(kind: string, key: number, context: RequestContext): UserSource | OrganisationSource | null {
+function findNamespace(kind: string, key: number, context: RequestContext): UserSource | OrganizationSource | null {
   const { accounts } = context.services;
-  if (kind === "Org") return organisationSource(accounts.organisations.get(key), context);
+  if (kind === "Org") return organizationSource(accounts.organizations.get(key), context);
   return kind === "User" ? userSource(key, context) : null;
 }
