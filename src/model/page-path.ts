@@ -60,3 +60,8 @@ export const pageTextBytesMax = 8 << 20;
 export function pageTextUrl(place: Omit<PagePath, "page">): string {
   return `${pageUrl(place, "raw", place.path)}?maxBytes=${pageTextBytesMax}`;
 }
+
+/** The address of the same text where those bytes are not UTF-8, or may be another text than they look like. */
+export function decodedTextUrl(place: Omit<PagePath, "page">): string {
+  return `${pageTextUrl(place)}&as=text`;
+}

@@ -23,6 +23,7 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       "src/<b>.ts": `// ${hostile}\n`,
       "long.c": Array.from({ length: lineCount }, (_, i) => `int line_${i + 1};\n`).join(""),
       "data.bin": Buffer.from([0, 1, 2, 0]),
+      "wide.txt": Buffer.from("\ufefferste Zeile\r\nGrüße, おはよう\r\n", "utf16le"),
     },
   });
   fixture.commit({
@@ -98,6 +99,16 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       await page.keyboard.press("y");
       await page.waitForURL(/code@[0-9a-f]{40}\/-\/blob\/src\/a\.ts\?L1$/);
       await blame.waitFor({ state: "detached" });
+    });
+  });
+
+  await t.test("a file in UTF-16 is shown as the text that a search finds", async (t) => {
+    const answer = await fetch(
+      `${daemon.url}/.api/search/stream?q=${encodeURIComponent("file:wide おはよう")}&cm=true`,
+    );
+    t.match(await answer.text(), /"line":1/);
+    await withPage(t, browser, at("/-/blob/wide.txt?L2"), {}, async (page) => {
+      await page.locator(".line.selected").getByText("Grüße, おはよう").waitFor();
     });
   });
 

@@ -1,7 +1,7 @@
 import { openArchive, openBlob, type ArchiveFormat } from "../../git/objects/content.js";
 import { noContent } from "../../browse/git-reads.js";
 import type { RequestContext } from "../../browse/request-context.js";
-import type { CommitSource } from "../../browse/git-sources.js";
+import { BlobSource, type CommitSource } from "../../browse/git-sources.js";
 import { TrawlError } from "../../base/errors.js";
 import { shownPath } from "../../base/path-text.js";
 import { FairSemaphore, shareLimits } from "../../base/fair-semaphore.js";
@@ -53,7 +53,8 @@ interface Answer {
  * symbolic link is returned as its own text and never followed; a submodule has no content. Nothing is interpreted as a
  * page: all files are served as plain text, whatever they contain. A tag identifies the state of each response, so a
  * client that already has it gets 304. With `maxBytes=`, anything but a file of at most that many bytes is answered with
- * 204, so that a page can ask for a text before it knows what is there.
+ * 204, so that a page can ask for a text before it knows what is there. With `as=text`, the answer is the text that a
+ * search finds in the file: decoded, in UTF-8 without a byte order mark; 204 if the file is not text.
  */
 export function rawHandler(services: ContentServices, sharePercent: number): RawHandler {
   const files = new FairSemaphore(shareLimits(filesMax, waitingMax, sharePercent));
@@ -84,7 +85,10 @@ export function rawHandler(services: ContentServices, sharePercent: number): Raw
       if (entry.byteCount < 0) throw noContent(entry.path);
       const format = negotiateFormat(request);
       if (format !== "text") return sendArchive(services, archives, answer, found, format);
-      return entry.kind === "file" ? sendFile(services, files, answer, found) : sendDirectory(answer, found);
+      if (entry.kind !== "file") return sendDirectory(answer, found);
+      return new URLSearchParams(request.query).get("as") === "text"
+        ? sendText(answer, found)
+        : sendFile(services, files, answer, found);
     });
   };
 }
@@ -137,6 +141,16 @@ async function sendFile(
       response.startSizedStream(wanted.kind === "part" ? 206 : 200, partHeaders, range.to - range.from),
     );
   });
+}
+
+async function sendText({ request, response, headers, context }: Answer, { commit, entry }: FoundEntry): Promise<void> {
+  const etag = `"${entry.oid}-text"`;
+  const textHeaders = { ...headers, ...plainText, ETag: etag };
+  if (isKnown(request.headers, etag)) return response.replyHead(304, textHeaders, undefined);
+  const blob = new BlobSource(commit, entry.path, entry, undefined);
+  const { isBinary, text } = await context.git.file(blob, { kind: "text" }, undefined, undefined);
+  if (isBinary) return response.replyHead(204, headers, undefined);
+  response.reply(200, textHeaders, text);
 }
 
 async function sendDirectory(

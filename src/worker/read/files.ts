@@ -40,16 +40,22 @@ export async function answerReadFiles(
       else if (outcome.kind === "too-large") answers[index] = { kind: "too-large", byteCount: outcome.contentBytes };
       else {
         const file = files[index];
-        const { length } = outcome.content;
-        const ofText = file.form.kind === "attributes" ? 0 : length;
-        // A smaller file may still fit.
-        const fits = textBytes + ofText <= textBytesMax;
-        if (fits) textBytes += ofText;
-        answers[index] = fits ? answerFile(file, outcome.content, time) : { kind: "too-large", byteCount: length };
+        const byteCount = outcome.content.length;
+        const answer = answerFile(file, outcome.content, time);
+        // What is sent counts, which may be more than the file has, or only some lines. A smaller file may still fit.
+        const sentBytes = answer.kind === "file" ? sizeOfText(answer.text, file, byteCount) : 0;
+        const fits = textBytes + sentBytes <= textBytesMax;
+        if (fits) textBytes += sentBytes;
+        answers[index] = fits ? answer : { kind: "too-large", byteCount };
       }
     },
   );
   return { files: answers };
+}
+
+/** HTML has a limit of its own for each file, and counts as its source. */
+function sizeOfText(text: string, { form }: WantedFile, sourceBytes: number): number {
+  return form.kind === "html" || form.kind === "plain-html" ? sourceBytes : Buffer.byteLength(text);
 }
 
 /** Options for reading blobs of a mirror for a response. */

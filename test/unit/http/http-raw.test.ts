@@ -19,6 +19,9 @@ const letters = "abcdefghij";
 /** Larger than the blobs that git keeps in memory, and than all buffers between. */
 const large = Buffer.concat([randomBytes(1 << 20), Buffer.alloc(23 << 20, "trawl "), randomBytes(1 << 20)]);
 
+const japanese = "これは日本語の文章です。検索の結果を表示します。\n";
+const shiftJis = execFileSync("iconv", ["-f", "UTF-8", "-t", "SHIFT_JIS"], { input: japanese });
+
 const fixture = GitFixture.create();
 t.teardown(() => fixture.remove());
 const first = fixture.commit({
@@ -35,6 +38,15 @@ const first = fixture.commit({
     link: { symlink: "../../etc/passwd" },
     module: { gitlink: "1".repeat(40) },
     "page.html": "<script>alert(1)</script>",
+    "encoded/utf-16le.txt": Buffer.from("\ufeffgrüße\r\nおはよう\n", "utf16le"),
+    "encoded/utf-16be.txt": Buffer.from("\ufeffgrüße\n", "utf16le").swap16(),
+    "encoded/utf-8.txt": "\ufeffgrüße\n",
+    "encoded/latin-1.txt": Buffer.from(
+      "Die Größe der Tür ändert sich schön für alle.\nWir müssen früher gehören können.\n",
+      "latin1",
+    ),
+    "encoded/shift-jis.txt": shiftJis,
+    "encoded/odd.txt": Buffer.from("a\xff\x81b\n", "latin1"),
   },
 });
 fixture.commit({ branch: "feature/one", files: { "letters.txt": "on the branch\n" } });
@@ -160,6 +172,30 @@ t.test("what a page cannot show has no content", async (t) => {
   t.equal((await ask(`${raw("letters.txt")}?maxBytes=few`)).status, 200, "not a number");
 });
 
+t.test("a file as the text that a search finds in it", async (t) => {
+  for (const [path, text] of [
+    ["letters.txt", letters],
+    ["empty", ""],
+    ["encoded/utf-16le.txt", "grüße\r\nおはよう\n"],
+    ["encoded/utf-16be.txt", "grüße\n"],
+    ["encoded/utf-8.txt", "grüße\n"],
+    ["encoded/latin-1.txt", "Die Größe der Tür ändert sich schön für alle.\nWir müssen früher gehören können.\n"],
+    ["encoded/shift-jis.txt", japanese],
+    ["encoded/odd.txt", "a\ufffd\ufffdb\n"],
+  ] as const) {
+    const answer = await ask(`${raw(path)}?as=text&maxBytes=10000`);
+    t.equal(answer.status, 200, path);
+    t.equal(answer.body.toString(), text, path);
+    t.not(answer.headers.etag, (await ask(raw(path))).headers.etag, "another state than that of the bytes");
+    const again = await ask(`${raw(path)}?as=text`, { "if-none-match": answer.headers.etag ?? "" });
+    t.equal(again.status, 304, path);
+  }
+  t.equal((await ask(`${raw("encoded/utf-8.txt")}?as=text`, { range: "bytes=0-1" })).status, 200, "no ranges");
+  t.equal((await ask(`${raw("binary.dat")}?as=text`)).status, 204, "not text");
+  t.equal((await ask(`${raw("large.dat")}?as=text`)).status, 400, "too large");
+  t.same((await ask(raw("encoded/utf-8.txt"))).body, Buffer.from("\ufeffgrüße\n"), "otherwise its bytes");
+});
+
 t.test("ranges", async (t) => {
   const rows: readonly (readonly [range: string, status: number, contentRange: string | undefined, body: string])[] = [
     ["bytes=0-3", 206, "bytes 0-3/10", "abcd"],
@@ -212,7 +248,7 @@ t.test("conditional requests", async (t) => {
 t.test("directories", async (t) => {
   t.equal(
     (await ask(raw(""))).body.toString(),
-    "a dir/\nbinary.dat\nempty\nlarge.dat\nlate.txt\nletters.txt\nlink\nmodule\npage.html\nsrc/\n",
+    "a dir/\nbinary.dat\nempty\nencoded/\nlarge.dat\nlate.txt\nletters.txt\nlink\nmodule\npage.html\nsrc/\n",
   );
   for (const path of ["src", "src/"]) t.equal((await ask(raw(path))).body.toString(), "-/\na&amp;b.c\ndeep/\n", path);
   t.equal((await ask("/git.example/raw/-/raw", {}, "HEAD")).status, 200);

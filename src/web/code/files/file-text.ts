@@ -1,5 +1,4 @@
-import { binaryHeadBytes } from "../../../base/text.js";
-import { pageTextUrl, type PagePath } from "../../../model/page-path.js";
+import { decodedTextUrl, pageTextUrl, type PagePath } from "../../../model/page-path.js";
 import { requestPage } from "../../api/api-error.js";
 import { useAnswer, type Answer } from "../../api/use-graphql.js";
 
@@ -13,14 +12,29 @@ export type FileText =
 /** The text of a file, which the document of the page has asked for already if it is the first that is opened. */
 export function useFileText(path: PagePath): Answer<FileText> {
   const url = pageTextUrl(path);
-  return useAnswer(url, (signal) => readText(url, signal)).answer;
+  return useAnswer(url, (signal) => readText(path, signal)).answer;
 }
 
-async function readText(url: string, signal: AbortSignal): Promise<FileText> {
-  const response = await requestPage(url, signal);
+/** What is not plainly UTF-8 is asked for again as text, because a search finds it decoded: so lines and links fit. */
+async function readText(path: PagePath, signal: AbortSignal): Promise<FileText> {
+  const response = await requestPage(pageTextUrl(path), signal);
   if (response.status === 204) return { kind: "none" };
-  const text = await response.text();
-  return text.slice(0, binaryHeadBytes).includes("\0")
-    ? { kind: "binary", byteCount: Number(response.headers.get("content-length")) }
-    : { kind: "text", text };
+  const bytes = await response.arrayBuffer();
+  const text = decodeUtf8(bytes);
+  if (text !== undefined && !text.includes("\0") && !text.includes(japaneseEscape)) return { kind: "text", text };
+  const decoded = await requestPage(decodedTextUrl(path), signal);
+  return decoded.status === 204
+    ? { kind: "binary", byteCount: bytes.byteLength }
+    : { kind: "text", text: await decoded.text() };
+}
+
+/** What selects Japanese characters in ISO-2022-JP, whose bytes are those of ASCII. */
+const japaneseEscape = "\x1b$";
+
+function decodeUtf8(bytes: ArrayBuffer): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
 }
