@@ -7,16 +7,35 @@ import type { DecodedText } from "./decoded-text.js";
  * code pages of DOS give other characters to most. Therefore each byte above 127 must stand where only its character in
  * windows-1252 makes sense. Many letters, such as é, ö and ß, are the same in all encodings of Latin scripts, and need
  * only to stand in a word of ASCII letters; è would be č in windows-1250, and must be in a text that has other letters of
- * French or Italian; ñ would be ń, and must be before a vowel, where Polish has no ń. A single doubt leaves the text as it is.
+ * French or Italian; ñ would be ń, and must be before a vowel, where Polish has no ń. A single doubt leaves the text as it is, and so does too
+ * little evidence: `c\xe9` alone may be anything.
  */
 export function decodeWestern(blob: Buffer): DecodedText | undefined {
   const evidence = collectEvidence(blob);
+  let points = 0;
   for (let at = 0; at < blob.length; at++) {
-    if (blob[at] >= 128 && !isPlausible(blob, at, evidence)) return undefined;
+    if (blob[at] < 128) continue;
+    if (!isPlausible(blob, at, evidence)) return undefined;
+    points += evidencePoints(blob, at);
   }
-  const points = new Uint16Array(blob.length);
-  for (let at = 0; at < blob.length; at++) points[at] = toPoint(blob[at]);
-  return { text: Buffer.from(points.buffer).toString("utf16le"), encoding: "WINDOWS-1252" };
+  if (points < pointsMin) return undefined;
+  const units = new Uint16Array(blob.length);
+  for (let at = 0; at < blob.length; at++) units[at] = toPoint(blob[at]);
+  return { text: Buffer.from(units.buffer).toString("utf16le"), encoding: "WINDOWS-1252" };
+}
+
+/** One letter in a word that shows its language by other letters is enough, and so is one sign in a text. */
+const pointsMin = 2;
+const wordLettersMin = 3;
+const textBytesMin = 16;
+
+/** How much a byte that is plausible says about the encoding. */
+function evidencePoints(text: Buffer, at: number): number {
+  if (!isLetter(text[at])) return text.length >= textBytesMin ? 2 : 1;
+  let letters = 0;
+  for (let i = at - 1; isLetter(text[i]) && letters < wordLettersMin; i--) letters += Number(isAsciiLetter(text[i]));
+  for (let i = at + 1; isLetter(text[i]) && letters < wordLettersMin; i++) letters += Number(isAsciiLetter(text[i]));
+  return letters >= wordLettersMin ? 2 : 1;
 }
 
 /** What the whole text says about the letters in it. */

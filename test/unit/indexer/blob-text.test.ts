@@ -49,6 +49,20 @@ t.test("texts are what iconv makes of them, in every encoding of their language"
   t.equal(textOfBlob(iconv("\ufeffa😀b", "UTF-8", "UTF-32LE")).text.toString(), "a😀b");
 });
 
+t.test("little evidence is no certainty", async (t) => {
+  const latin = (text: string): string => textOfBlob(Buffer.from(text, "latin1")).kind;
+  for (const text of ["c\xe9", "\xe9t", "\xfc", "a \xe0\n", "\xa9", "5\xb0\n", "x=\xe9c\n"])
+    t.equal(latin(text), "bytes", text);
+  for (const text of [
+    "caf\xe9",
+    "M\xfcller\n",
+    "\xe9t\xe9\n",
+    "Copyright \xa9 2003 Acme\n",
+    "turn it by 90\xb0, then on\n",
+  ])
+    t.equal(latin(text), "text", text);
+});
+
 t.test("what is not certain stays as it is", async (t) => {
   const rows: [string, string][] = [
     ["Přečte soubor a vrátí číslo řádku", "CP1250"],
