@@ -66,7 +66,8 @@ export class ChangedFiles {
     const hits = this.#findHits(entry, tree);
     if (!tree.holds(hits)) return undefined;
     if (tree.matchesEmpty && !tree.isResult(hits, (leaf) => this.#reportsChange(entry, leaf))) return undefined;
-    const reported = tree.reported(hits);
+    const satisfied = tree.reported(hits);
+    const reported = tree.matchesEmpty ? satisfied.filter((leaf) => this.#reportsChange(entry, leaf)) : satisfied;
     return this.#onlySign === undefined || this.#hasReported(entry, reported) ? reported : undefined;
   }
 
