@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import t, { type Test } from "tap";
 import { RepositoryTable } from "../../src/catalog/repository-table.js";
+import { textOfBlob } from "../../src/indexer/encoding/blob-text.js";
 import { SseDecoder } from "../../src/cli/sse-decoder.js";
 import { ShardFind } from "../../src/eval/shard-find.js";
 import type { Kernel } from "../../src/native/kernel/kernel.js";
@@ -268,6 +269,7 @@ function documentOf(
   all: readonly string[],
 ): TestDocument {
   const branchMask = branches.reduce((mask, branch) => mask | (1 << all.indexOf(branch)), 0);
-  const bytes = typeof content === "string" || Buffer.isBuffer(content) ? content : "";
-  return { path, content: bytes, repositoryId, branchMask, skipReason: skipped };
+  const isText = skipped === undefined && (typeof content === "string" || Buffer.isBuffer(content));
+  const text = isText ? textOfBlob(Buffer.from(content as string)).text : "";
+  return { path, content: text, repositoryId, branchMask, skipReason: skipped };
 }

@@ -118,6 +118,25 @@ const odd: CaseRepository = {
       branches: main,
       content: lines(`${"x".repeat(1_000_000)}needle${"y".repeat(1000)}`, "second needle"),
     },
+    {
+      path: "enc/utf-16le.dat",
+      branches: main,
+      content: Buffer.from("\ufeffzebra später\r\nzebra おはよう\r\n", "utf16le"),
+    },
+    {
+      path: "enc/utf-16be.dat",
+      branches: main,
+      content: Buffer.from("\ufeffzebra\nzebra später\n", "utf16le").swap16(),
+    },
+    { path: "enc/utf-8.dat", branches: main, content: "\ufeffzebra später\n" },
+    { path: "enc/latin-1.dat", branches: main, content: Buffer.from("zebra\nzebra Männer später\n", "latin1") },
+    // これは日本語の文章です。
+    {
+      path: "enc/shift-jis.dat",
+      branches: main,
+      content: Buffer.from("7a656272612082b182ea82cd93fa967b8cea82cc95b68fcd82c582b781420a", "hex"),
+    },
+    { path: "enc/few.dat", branches: main, content: Buffer.from("zebra\nc\xe9\n", "latin1") },
     { path: 'quote".txt', branches: main, content: "quoted\n" },
     {
       path: "gaps.txt",
