@@ -15,6 +15,8 @@ export interface PackedObject {
   readonly base?: string;
   /** The size in the object's header; the true size if undefined. */
   readonly claimedBytes?: number;
+  /** The whole entry as it is in the pack, in place of what the other properties say; it needs an oid. */
+  readonly raw?: Uint8Array;
 }
 
 /** The oid of an object in a SHA-1 repository. */
@@ -61,7 +63,7 @@ export function writePack(repository: string, objects: readonly PackedObject[], 
   const entries: IndexEntry[] = [];
   let offset = head.length;
   for (const object of objects) {
-    const bytes = encode(object);
+    const bytes = Buffer.from(object.raw ?? encode(object));
     entries.push({ oid: object.oid ?? oidOf(object.type, object.content), offset, crc: crc32(bytes) });
     parts.push(bytes);
     offset += bytes.length;

@@ -1,0 +1,1348 @@
+/**
+ * Every bound that the native code checks, a hostile value for each: the call must refuse it, or not read or write where it
+ * must not. Values lie within larger arrays whose other elements are valid, so that a call which misses a check succeeds
+ * instead of failing by accident.
+ *
+ * Returns what was accepted, and does not depend on tap, because `make mutate-native` calls it once for each check that it
+ * switches off.
+ */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { deflateSync } from "node:zlib";
+import type { Addon, NativeMethods, OpenPacks } from "../../src/native/addon.js";
+import { resultWordCount, resultWords } from "../../src/native/kernel/kernel.js";
+import { symbolCursorWords, symbolResultWordCount, symbolResultWords } from "../../src/native/kernel/symbol-kernel.js";
+import { copy, deltaOf, insert, treeOf, writePack, type PackedObject } from "./pack-writer.js";
+
+function bytes(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+const unlimited = 0xffffffff;
+
+type Values = readonly unknown[];
+type Changes = Readonly<Record<number, unknown>>;
+
+/** A function of the addon, arguments that it accepts, and changes of these that it must refuse. */
+interface Row {
+  readonly name: string;
+  readonly call: (...values: never[]) => unknown;
+  readonly good: () => Values;
+  readonly refused: readonly (readonly [why: string, changes: Changes])[];
+  /** What it throws for damaged data; a TypeError otherwise. */
+  readonly thrown?: typeof RangeError;
+}
+
+/** Of an array in a larger one: the first `length` elements. */
+function within(words: readonly number[], length: number): Uint32Array {
+  return Uint32Array.from(words).subarray(0, length);
+}
+
+function textWithin(text: string, length: number): Uint8Array {
+  return bytes(text).subarray(0, length);
+}
+
+function words(length: number, value = 0): Uint32Array {
+  return new Uint32Array(length).fill(value);
+}
+
+const wrongTypes: readonly unknown[] = [undefined, "text", -1, 0.5, 2 ** 32, NaN, {}, new Float64Array(9), [1]];
+
+/** Values of which no argument like the good one can be made. */
+function wrongValues(good: unknown): readonly unknown[] {
+  switch (typeof good) {
+    case "number":
+      return [...wrongTypes, true, words(9)];
+    case "boolean":
+      return [...wrongTypes, 7, words(9)];
+    default:
+      return [...wrongTypes, true, 7, new Int32Array(99), good instanceof Uint32Array ? new Uint8Array(99) : words(99)];
+  }
+}
+
+/** Whether the call throws what it should. */
+function refuses(
+  { call, good, thrown = TypeError }: Row,
+  changes: Changes,
+  type = thrown as typeof TypeError,
+): boolean {
+  const values = [...good()];
+  for (const [index, value] of Object.entries(changes)) values[Number(index)] = value;
+  try {
+    call(...(values as never[]));
+    return false;
+  } catch (error) {
+    return error instanceof type;
+  }
+}
+
+/** What was accepted, or came out otherwise than it must. */
+class Faults {
+  readonly list: string[] = [];
+
+  check(row: Row): void {
+    try {
+      row.call(...(row.good() as never[]));
+    } catch (error) {
+      this.list.push(`${row.name}: sound arguments are refused: ${String(error)}`);
+    }
+    for (const [index, value] of row.good().entries())
+      for (const wrong of wrongValues(value))
+        if (!refuses(row, { [index]: wrong }, TypeError))
+          this.list.push(`${row.name}: argument ${index} may be ${String(wrong)}`);
+    for (const [why, changes] of row.refused) if (!refuses(row, changes)) this.list.push(`${row.name}: ${why}`);
+  }
+
+  expect(found: unknown, wanted: unknown, what: string): void {
+    if (!isDeepStrictEqual(found, wanted))
+      this.list.push(`${what}: ${JSON.stringify(found)} instead of ${JSON.stringify(wanted)}`);
+  }
+}
+
+/** The words of a result, or of several. */
+function result(values: Partial<Record<keyof typeof resultWords, number>>): number[] {
+  const all = new Array<number>(resultWordCount).fill(0);
+  for (const [key, value] of Object.entries(values)) all[resultWords[key as keyof typeof resultWords]] = value;
+  return all;
+}
+
+function symbolResult(values: Partial<Record<keyof typeof symbolResultWords, number>>): number[] {
+  const all = new Array<number>(symbolResultWordCount).fill(0);
+  for (const [key, value] of Object.entries(values))
+    all[symbolResultWords[key as keyof typeof symbolResultWords]] = value;
+  return all;
+}
+
+function scanRows(kernel: NativeMethods): Row[] {
+  const text = (): Uint8Array => textWithin("abcXabcXabcabcab", 8);
+  const refusedOfBoth = (scan: boolean): Row["refused"] => {
+    const range = (...all: number[]): Uint32Array => Uint32Array.from(scan ? all.slice(0, 3) : all);
+    const cursorAt = scan ? 7 : 8;
+    return [
+      ["fewer ranges than their number", { 1: within([0, 4, 8, 0, 4, 8, 8, 0], scan ? 3 : 4), 2: 2 }],
+      ["no needle", { 3: bytes("") }],
+      ["a needle that is not in lower case", { 3: bytes("aBc"), 4: true }],
+      ["no work", { [cursorAt - 2]: 0 }],
+      ["a short cursor", { [cursorAt]: within([0, 0, 0, 0], 3) }],
+      ["a range that goes backwards", { 1: range(4, 2, 8, 0) }],
+      ["a range that ends after the text", { 1: range(0, 9, 8, 0) }],
+      ["matches that end after the text", { 1: range(0, 8, 9, 0) }],
+    ];
+  };
+  return [
+    {
+      name: "scan",
+      call: kernel.scan,
+      good: () => [text(), Uint32Array.of(0, 8, 8), 1, bytes("abc"), false, 1e6, words(8), words(4)],
+      refused: refusedOfBoth(true),
+    },
+    {
+      name: "scanLines",
+      call: kernel.scanLines,
+      good: () => [text(), Uint32Array.of(0, 8, 8, 0), 1, bytes("abc"), false, 10, 1e6, words(8), words(4)],
+      refused: [
+        ...refusedOfBoth(false),
+        ["a delimiter that is no byte", { 5: 256 }],
+        ["lines that begin after the range", { 1: Uint32Array.of(2, 8, 8, 3) }],
+      ],
+    },
+    {
+      name: "countNewlines",
+      call: kernel.countNewlines,
+      good: () => [text(), 0, 8],
+      refused: [
+        ["backwards", { 1: 5, 2: 4 }],
+        ["past the text", { 2: 9 }],
+      ],
+    },
+    {
+      name: "newlineTable",
+      call: kernel.newlineTable,
+      good: () => [text(), 4, words(3)],
+      refused: [["steps past the text", { 1: 5 }]],
+    },
+    {
+      name: "writeJson",
+      call: kernel.writeJson,
+      good: () => [text(), 0, 8, new Uint8Array(20), 0],
+      refused: [
+        ["backwards", { 1: 5, 2: 4 }],
+        ["past the text", { 2: 9 }],
+        ["after the output", { 3: textWithin("-".repeat(60), 20), 4: 21 }],
+      ],
+    },
+  ];
+}
+
+function postingRows(kernel: NativeMethods): Row[] {
+  const postings = (): Uint8Array => Uint8Array.of(1, 1, 1, 1, 1, 1).subarray(0, 3);
+  return [
+    {
+      name: "buildPostings",
+      call: kernel.buildPostings,
+      good: () => [textWithin("abcdefghij", 6), Uint32Array.of(0, 3, 2, 6), 2],
+      refused: [
+        ["fewer units than their number", { 1: within([0, 3, 0, 3], 2), 2: 2 }],
+        ["a unit that goes backwards", { 1: Uint32Array.of(0, 3, 4, 3) }],
+        ["a unit past the text", { 1: Uint32Array.of(0, 3, 0, 7) }],
+      ],
+    },
+    {
+      name: "distinctTrigrams",
+      call: kernel.distinctTrigrams,
+      good: () => [textWithin("abcdefghij", 6), 0, 6, 9],
+      refused: [
+        ["backwards", { 1: 5, 2: 4 }],
+        ["past the text", { 2: 7 }],
+      ],
+    },
+    {
+      name: "decodePostings",
+      call: kernel.decodePostings,
+      good: () => [postings(), 0, 3, words(3)],
+      refused: [
+        ["backwards", { 1: 2, 2: 1, 3: words(99) }],
+        ["past the postings", { 2: 4, 3: words(9) }],
+        ["no room", { 3: within([0, 0, 0], 2) }],
+      ],
+    },
+    {
+      name: "intersectPostings",
+      call: kernel.intersectPostings,
+      good: () => [postings(), 0, 3, Uint32Array.of(0, 1), 2],
+      refused: [
+        ["backwards", { 1: 2, 2: 1 }],
+        ["past the postings", { 2: 4 }],
+        ["fewer units than their number", { 3: within([0, 1, 2], 2), 4: 3 }],
+      ],
+    },
+    {
+      name: "findLists",
+      call: kernel.findLists,
+      good: () => [words(1), Uint32Array.of(0, 1), bytes("abc"), words(1)],
+      refused: [
+        ["no end of the last list", { 1: within([0, 1], 1) }],
+        ["no room", { 2: bytes("abcd"), 3: within([0, 0], 1) }],
+      ],
+    },
+    {
+      name: "unitsOfLists",
+      call: kernel.unitsOfLists,
+      good: () => [postings(), Uint32Array.of(0, 3), words(1), 1, words(3)],
+      refused: [
+        ["fewer lists than their number", { 2: within([0, 0], 1), 3: 2 }],
+        ["no such list", { 1: within([0, 3, 3], 2), 2: Uint32Array.of(1) }],
+        ["a list that goes backwards", { 1: Uint32Array.of(3, 1), 4: words(99) }],
+        ["a list past the postings", { 1: Uint32Array.of(0, 4), 4: words(9) }],
+        ["no room", { 4: within([0, 0, 0], 2) }],
+        ["no room before a second list", { 2: words(2), 3: 2, 4: within([0, 0, 0], 2) }],
+      ],
+    },
+    {
+      name: "contentsOfUnits",
+      call: kernel.contentsOfUnits,
+      good: () => [Uint32Array.of(0, 1), 2, Uint32Array.of(0, 1, 2), words(2)],
+      refused: [
+        ["fewer units than their number", { 0: within([0, 1, 5], 2), 1: 3 }],
+        ["not even the end of the last content", { 2: within([0, 9], 0) }],
+        ["no room", { 3: within([0, 0], 1) }],
+      ],
+    },
+  ];
+}
+
+/** A content of ten bytes with one document, and documents without content. */
+function tableValues(): Uint32Array[] {
+  return [
+    Uint32Array.of(0, 10),
+    Uint32Array.of(0),
+    Uint32Array.of(0, 1, 2),
+    Uint32Array.of(0, 5, 10),
+    Uint32Array.of(0, 0),
+    Uint32Array.of(1, 1),
+    Uint32Array.of(0, 0),
+    words(0),
+    Uint32Array.of(1, 0, 9),
+    Uint32Array.of(0, 3),
+  ];
+}
+
+function documentRows(kernel: NativeMethods): Row[] {
+  // Each array with one element less than the others require; what follows is valid.
+  const shorter: readonly (readonly [why: string, changes: Changes])[] = [
+    ["no end of the last content", { 0: within([0, 10], 1) }],
+    ["fewer first documents", { 2: within([0, 1, 2], 2) }],
+    ["fewer paths", { 3: within([0, 5, 10], 2) }],
+    ["fewer branches", { 5: within([1, 1], 1) }],
+    ["fewer infos", { 6: within([0, 0], 1) }],
+    ["no tails", { 9: within([0, 3], 0) }],
+    ["documents that go backwards", { 2: Uint32Array.of(1, 0, 2) }],
+    ["documents that do not exist", { 2: Uint32Array.of(0, 3, 3), 4: within([0, 0, 0], 2) }],
+    ["a repository that does not exist", { 4: Uint32Array.of(1, 0), 8: within([1, 0, 9, 1, 0, 9], 3) }],
+  ];
+  return [
+    {
+      name: "visibleContents",
+      call: kernel.visibleContents,
+      good: () => [...tableValues(), Uint32Array.of(0, 1), 2, words(2), words(1)],
+      refused: [
+        ...shorter,
+        ["fewer contents than their number", { 10: within([0, 1, 1], 2), 11: 3, 12: words(9) }],
+        ["no room", { 12: within([0, 0], 1) }],
+        ["no place for the number", { 13: within([0], 0) }],
+        ["a content that does not exist", { 2: within([0, 1, 2, 2], 3), 10: Uint32Array.of(2, 1) }],
+      ],
+    },
+    {
+      name: "listResults",
+      call: kernel.listResults,
+      good: () => [
+        ...tableValues(),
+        Uint32Array.of(0),
+        1,
+        Uint32Array.of(1, 2),
+        1,
+        words(resultWordCount),
+        words(1),
+        words(1 + 1 + 8),
+        words(3),
+      ],
+      refused: [
+        ...shorter,
+        ["fewer contents than their number", { 10: within([0, 1], 1), 11: 2 }],
+        ["fewer rows than their number", { 12: within([1, 2, 3, 4], 2), 13: 2 }],
+        ["fewer results than documents", { 14: words(2 * resultWordCount).subarray(1), 15: words(2) }],
+        ["no place for the totals", { 17: within([0, 0, 0], 2) }],
+        ["fewer counts", { 16: words(10).subarray(1) }],
+        ["no room", { 14: words(0), 15: words(0) }],
+        ["a language that does not exist", { 6: Uint32Array.of(1 << 16, 0), 9: within([0, 3, 6], 2) }],
+        ["rows after the contents", { 12: Uint32Array.of(11, 12) }],
+        [
+          "rows where there is no content",
+          { 0: within([0, 10, 99], 2), 10: Uint32Array.of(1), 12: Uint32Array.of(11, 12) },
+        ],
+      ],
+    },
+  ];
+}
+
+function resultRows(kernel: NativeMethods): Row[] {
+  // Two rows of one result, in a content of 16 bytes.
+  const sound = { pathTo: 1, tailTo: 1, contentTo: 16, rowTo: 2 };
+  const withResult = (values: Partial<Record<keyof typeof resultWords, number>>, more: Changes = {}): Changes => ({
+    5: Uint32Array.from(result({ ...sound, ...values })),
+    ...more,
+  });
+  const rows = (...all: number[]): Changes => ({ 7: Uint32Array.from(all) });
+  const far = 0xfffffff0;
+  const good = (chunks: boolean, around: boolean): Values => [
+    textWithin("some text of one line, which is long", 16),
+    bytes("pq"),
+    within([0, 0, 0, 0, 0], 3),
+    8,
+    textWithin("}}}}}}}}}}}}}}}}}}}}}}}}", 20),
+    Uint32Array.from(result(sound)),
+    1,
+    within([1, 2, 4, 6, 8, 9], 4),
+    chunks,
+    1,
+    around ? 4 : 100,
+    new Uint8Array(2000),
+    2000,
+    words(3),
+    Uint32Array.of(1, 2, 0),
+    1,
+    around,
+  ];
+  const refused: Row["refused"] = [
+    ["steps of nothing", { 3: 0 }],
+    ["fewer results than their number", { 5: within([...result(sound), ...result(sound)], resultWordCount), 6: 2 }],
+    ["a short cursor", { 13: within([0, 0, 0], 2) }],
+    ["a position after the output", { 11: textWithin("-".repeat(2000), 1000), 13: Uint32Array.of(0, 0, 1001) }],
+    ["fewer labels than their number", { 14: within([1, 2, 0, 4, 5, 0], 3), 15: 2 }],
+    ["a path that goes backwards", withResult({ pathFrom: 1, pathTo: 0 })],
+    ["a path past the paths", withResult({ pathTo: 3 }, { 1: textWithin("pqr", 2) })],
+    ["a head that goes backwards", withResult({ headFrom: 1, headTo: 0 })],
+    ["a head past the fragments", withResult({ headTo: 21 })],
+    ["a tail that goes backwards", withResult({ tailFrom: 1, tailTo: 0 })],
+    ["a tail past the fragments", withResult({ tailTo: 21 })],
+    ["rows that go backwards", withResult({ rowFrom: 1, rowTo: 0 })],
+    ["rows past the rows", withResult({ rowTo: 3 })],
+    ["a content past the text", withResult({ contentTo: 17 })],
+    ["a content past the table of newlines", { 2: within([0, 0, 0], 2) }],
+    ["more rows done than there are", { 13: Uint32Array.of(0, 2, 0) }],
+    ["rows done of a result without rows", withResult({ rowTo: 0 }, { 13: Uint32Array.of(0, 1, 0) })],
+    ["a first row far after the content", rows(far, far + 1, far + 2, far + 3)],
+    ["a first row before the content", withResult({ contentFrom: 3 })],
+    ["a first row past the content", rows(1, 17, 18, 19)],
+    ["a first row that goes backwards", rows(2, 1, 4, 6)],
+    ["a second row past the content", rows(1, 2, 4, 17)],
+    ["a second row that goes backwards", rows(1, 2, 6, 4)],
+    ["a second row within the first", rows(1, 5, 4, 6)],
+  ];
+  return [
+    ...[false, true].flatMap((chunks) =>
+      [false, true].map((around) => ({
+        name: `encodeResults ${chunks ? "chunks" : "lines"}${around ? ", cut" : ""}`,
+        call: kernel.encodeResults,
+        good: () => good(chunks, around),
+        refused,
+      })),
+    ),
+    {
+      name: "digestResults",
+      call: kernel.digestResults,
+      good: () => [
+        bytes("pq"),
+        textWithin("0123456789abcdef-------------", 20),
+        Uint32Array.from(result({ pathTo: 1, headFrom: 16, rowTo: 2 })),
+        1,
+        within([1, 2, 4, 6, 8, 9], 4),
+        Uint32Array.of(0, 0, 1, 0),
+        words(5),
+      ],
+      refused: (
+        [
+          ["a path that goes backwards", { pathFrom: 1, pathTo: 0 }],
+          ["a path past the paths", { pathTo: 3 }],
+          ["no room for a key before the head", { headFrom: 15 }],
+          ["a head past the fragments", { headFrom: 21 }],
+          ["rows that go backwards", { rowFrom: 1, rowTo: 0 }],
+          ["rows past the rows", { rowTo: 3 }],
+        ] as const
+      )
+        .map(([why, values]): Row["refused"][number] => [
+          why,
+          { 0: textWithin("pqrs", 2), 2: Uint32Array.from(result({ pathTo: 1, headFrom: 16, rowTo: 2, ...values })) },
+        ])
+        .concat([
+          [
+            "fewer results than their number",
+            {
+              2: within([...result({ headFrom: 16 }), ...result({ headFrom: 16 })], resultWordCount),
+              3: 2,
+              5: Uint32Array.of(0, 0, 2, 0),
+            },
+          ],
+          ["a short range", { 5: within([0, 0, 1, 0], 3) }],
+          ["a short digest", { 6: within([0, 0, 0, 0, 0], 4) }],
+          ["a range that begins after the rows", { 5: Uint32Array.of(0, 3, 1, 0) }],
+          [
+            "a range that ends after the rows",
+            {
+              5: Uint32Array.of(0, 0, 0, 3),
+              2: Uint32Array.from(result({ pathTo: 1, headFrom: 16, rowTo: 1 })),
+              4: Uint32Array.of(1, 2, 4, 6, 8, 9),
+            },
+          ],
+        ]),
+    },
+  ];
+}
+
+/** A table of one literal, in two groups of buckets. */
+function scanWindowsValues(): Values {
+  const literal = "abcdefgh";
+  return [
+    textWithin("--abcdefgh--abcdefgh", 12),
+    Uint32Array.of(0, 12, 12),
+    1,
+    bytes(literal),
+    Uint32Array.of(0, 8),
+    false,
+    4,
+    1,
+    words(2, unlimited),
+    words(2, unlimited),
+    Uint32Array.of(0, 1, 2),
+    Uint32Array.of(0, 0, 0, 0),
+    0,
+    1e6,
+    words(1),
+    words(12),
+    words(4),
+  ];
+}
+
+function patternRows(kernel: NativeMethods): Row[] {
+  const units = unitsValues(kernel);
+  return [
+    {
+      name: "scanWindows",
+      call: kernel.scanWindows,
+      good: scanWindowsValues,
+      refused: [
+        ["fewer ranges than their number", { 1: within([0, 12, 12, 12, 12, 12], 3), 2: 2 }],
+        ["no work", { 13: 0 }],
+        ["a short cursor", { 16: within([0, 0, 0, 0], 3) }],
+        ["no end of the last literal", { 4: within([0, 8], 0), 10: words(3) }],
+        ["fewer ends than literals", { 4: Uint32Array.of(0, 8, 8), 14: within([0, 0], 1) }],
+        ["a position after the hits", { 16: Uint32Array.of(0, 0, 5, 0) }],
+        ["a range that goes backwards", { 1: Uint32Array.of(4, 2, 12) }],
+        ["a range that ends after its content", { 1: Uint32Array.of(0, 12, 11) }],
+        ["a content past the text", { 1: Uint32Array.of(0, 12, 13) }],
+        ["a filter of three words", { 8: words(3, unlimited) }],
+        ["a filter of one word", { 8: within([unlimited, unlimited], 1) }],
+        ["no filter", { 8: within([unlimited, unlimited], 0) }],
+        ["another filter of three words", { 9: words(3, unlimited) }],
+        ["another filter of one word", { 9: within([unlimited, unlimited], 1) }],
+        ["one bucket", { 10: within([0, 1, 2], 2) }],
+        ["three buckets", { 10: Uint32Array.of(0, 1, 2, 2) }],
+        ["windows of no byte", { 6: 0 }],
+        ["windows of nine bytes", { 6: 9 }],
+        ["no stride", { 7: 0 }],
+        ["a stride of three", { 7: 3 }],
+        ["a stride of sixteen", { 7: 16 }],
+        ["a bucket that goes backwards", { 10: Uint32Array.of(2, 1, 0) }],
+        ["a bucket past the entries", { 10: Uint32Array.of(0, 3, 3), 11: within([0, 0, 0, 0, 0, 0], 4) }],
+        ["another bucket past the entries", { 10: Uint32Array.of(3, 0, 3), 11: within([0, 0, 0, 0, 0, 0], 4) }],
+        ["a literal that does not exist", { 4: within([0, 8, 8], 2), 11: Uint32Array.of(1, 0, 1, 0), 14: words(9) }],
+        ["a literal that goes backwards", { 4: Uint32Array.of(8, 0) }],
+        ["a literal past the literals", { 3: textWithin("abcdefgh", 7) }],
+      ],
+    },
+    {
+      name: "unitsOfPatterns",
+      call: kernel.unitsOfPatterns,
+      good: () => units,
+      refused: [
+        ["no end of the last list", { 1: within([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 10) }],
+        ["no place for the totals", { 9: within([0, 0], 1) }],
+        ["literals that go backwards", { 5: 1, 6: 0 }],
+        ["literals that do not exist", { 4: within([0, 12, 12], 2), 6: 2 }],
+        ["a literal that goes backwards", { 4: Uint32Array.of(8, 5) }],
+        ["a literal past the literals", { 3: textWithin("abcdefghijkl", 11) }],
+        [
+          "a list past the postings",
+          { 1: Uint32Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), 3: bytes("jkl"), 4: Uint32Array.of(0, 3) },
+        ],
+        ["a unit that has no bit", { 2: new Uint8Array(10).fill(33), 8: within([0, 0], 1) }],
+      ],
+    },
+    {
+      name: "sortLabels",
+      call: kernel.sortLabels,
+      good: () => [Uint32Array.of(4, 5, 0, 1, 2, 0), 2],
+      refused: [["fewer labels than their number", { 0: within([4, 5, 0, 1, 2, 0], 5) }]],
+    },
+  ];
+}
+
+/** Ten trigrams of one literal, each in the first unit: more than are looked at. */
+function unitsValues(kernel: NativeMethods): Values {
+  const { keys, offsets, bytes: postings } = kernel.buildPostings(bytes("abcdefghijkl"), Uint32Array.of(0, 12), 1);
+  return [keys, offsets, postings, bytes("abcdefghijkl"), Uint32Array.of(0, 12), 0, 1, unlimited, words(1), words(2)];
+}
+
+/** A record of one symbol, whose name is in the text at 2, with a container "Out". */
+const record = Uint8Array.of(1, 1, 3, 0x4f, 0x75, 0x74, 4, 3, 2, 0);
+/** The same with the name in the record. */
+const stored = Uint8Array.of(1, 0, 15, 3, 0x61, 0x62, 0x63, 0, 0);
+
+function lengthened(value: Uint8Array, length: number): Uint8Array {
+  const whole = new Uint8Array(value.length + 40).fill(1);
+  whole.set(value);
+  return whole.subarray(0, length);
+}
+
+function symbolRows(kernel: NativeMethods): Row[] {
+  const text = (): Uint8Array => textWithin("--abc and other text", 8);
+  const sound = { pathTo: 1, tailTo: 1, recordTo: record.length, textTo: 8, rowTo: 1 };
+  const withResult = (
+    values: Partial<Record<keyof typeof symbolResultWords, number>>,
+    more: Changes = {},
+  ): Changes => ({
+    7: Uint32Array.from(symbolResult({ ...sound, ...values })),
+    ...more,
+  });
+  const cursor = (...values: number[]): Changes => ({
+    12: Uint32Array.from({ length: symbolCursorWords }, (_, i) => values[i] ?? 0),
+  });
+  const encode = (refused: Row["refused"], thrown?: typeof RangeError): Row => ({
+    name: "encodeSymbols",
+    call: kernel.encodeSymbols,
+    good: () => [
+      text(),
+      lengthened(record, record.length),
+      bytes("p"),
+      within([0, 0, 0, 0], 2),
+      8,
+      textWithin("}FUNCTION}}}}}}", 9),
+      Uint32Array.of(1, 9),
+      Uint32Array.from(symbolResult(sound)),
+      1,
+      within([0, 3, 4, 5], 2),
+      new Uint8Array(500),
+      500,
+      words(symbolCursorWords),
+    ],
+    refused,
+    thrown,
+  });
+  const damagedRecord = (...all: number[]): Changes => ({ 0: lengthened(Uint8Array.from(all), all.length) });
+  // What no walk over a record may read or believe; `call` reads the one symbol of the record.
+  const damages: readonly (readonly [why: string, bytes: readonly number[]])[] = [
+    ["more symbols than bytes", [40, 0]],
+    ["a container past the record", [1, 1, 9, 1, 1]],
+    ["a name in the record past its end", [1, 0, 15, 9, 1, 1]],
+    ["a record that ends in a number", [1, 0, 4, 3, 0]],
+    ["a number that does not end", [1, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 3, 0, 0]],
+    ["a name past the text", [1, 0, 4, 7, 0, 0]],
+  ];
+  return [
+    encode([
+      ["steps of nothing", { 4: 0 }],
+      [
+        "fewer results than their number",
+        { 7: within([...symbolResult(sound), ...symbolResult(sound)], symbolResultWordCount), 8: 2 },
+      ],
+      ["a short cursor", { 12: words(symbolCursorWords).subarray(1) }],
+      ["a position after the output", { ...cursor(0, 0, 401), 10: new Uint8Array(500).subarray(0, 400) }],
+      ["a kind past the fragments", { 6: Uint32Array.of(1, 10) }],
+      ["a kind that goes backwards", { 6: Uint32Array.of(9, 1, 9) }],
+    ]),
+    encode(
+      [
+        ["a path that goes backwards", withResult({ pathFrom: 1, pathTo: 0 })],
+        ["a path past the paths", withResult({ pathTo: 2 }, { 2: textWithin("pq", 1) })],
+        ["a head that goes backwards", withResult({ headFrom: 1, headTo: 0 })],
+        ["a head past the fragments", withResult({ headTo: 10 })],
+        ["a tail that goes backwards", withResult({ tailFrom: 1, tailTo: 0 })],
+        ["a tail past the fragments", withResult({ tailTo: 10 })],
+        ["a link that goes backwards", withResult({ linkFrom: 1, linkTo: 0 })],
+        ["a link past the fragments", withResult({ linkTo: 10 })],
+        ["a record that goes backwards", withResult({ recordFrom: 1, recordTo: 0 })],
+        ["a record past the records", withResult({ recordTo: record.length + 1 })],
+        ["a text that goes backwards", withResult({ textFrom: 8, textTo: 0 })],
+        ["a text past the texts", withResult({ textTo: 9 }, { 3: words(9) })],
+        ["a text past the table of newlines", { 3: within([0, 0], 1) }],
+        ["rows that go backwards", withResult({ rowFrom: 1, rowTo: 0 })],
+        ["rows past the rows", withResult({ rowTo: 2 })],
+        ["rows done of a result without rows", { ...withResult({ rowTo: 0 }), ...cursor(0, 1) }],
+        ["more rows done than there are", cursor(0, 1)],
+        ["a place past the record", cursor(0, 0, 0, record.length + 1, 1, 0, 1, 0)],
+        ["a place past the text", cursor(0, 0, 0, 6, 1, 9, 1, 0)],
+        ["a place before the text", { ...withResult({ textFrom: 2 }), ...cursor(0, 0, 0, 6, 1, 1, 1, 0) }],
+        ["a row before the names", withResult({ namesFrom: 1 })],
+        ["a row where no name begins", { 9: Uint32Array.of(1, 3) }],
+        ["a kind that does not exist", { 6: Uint32Array.of(1) }],
+        [
+          "a container that does not exist",
+          { 1: lengthened(Uint8Array.of(1, 1, 3, 0x4f, 0x75, 0x74, 4, 3, 3, 0), record.length) },
+        ],
+        ["no container", { 1: lengthened(Uint8Array.of(1, 0, 4, 3, 2, 0, 0, 0, 0, 0), record.length) }],
+      ],
+      RangeError,
+    ),
+    {
+      name: "copySymbolNames",
+      call: kernel.copySymbolNames,
+      good: () => [record, text(), 0, 8, new Uint8Array(9), 0, 4],
+      refused: [
+        ["a text that goes backwards", { 2: 8, 3: 0, 0: Uint8Array.of(0, 0), 5: 4 }],
+        ["a text past the texts", { 3: 9 }],
+        ["an output that goes backwards", { 0: Uint8Array.of(0, 0), 5: 4, 6: 3 }],
+        ["an output that is too long", { 4: new Uint8Array(9).subarray(0, 3) }],
+      ],
+    },
+    {
+      name: "copySymbolNames",
+      call: kernel.copySymbolNames,
+      good: () => [stored, text(), 0, 8, new Uint8Array(9), 0, 4],
+      refused: [
+        ...damages.map(([why, all]): Row["refused"][number] => [why, damagedRecord(...all)]),
+        ["no room for the line feed", { 6: 3 }],
+        ["more room than names", { 6: 5 }],
+      ],
+      thrown: RangeError,
+    },
+    {
+      name: "symbolKinds",
+      call: kernel.symbolKinds,
+      good: () => [lengthened(record, record.length), 0, record.length, 0, within([0, 3, 0, 3], 2), 0, 1, words(1)],
+      refused: [
+        ["a record that goes backwards", { 1: 1, 2: 0, 5: 1 }],
+        ["a record past the records", { 2: record.length + 1 }],
+        ["rows that go backwards", { 5: 1, 6: 0 }],
+        ["rows past the rows", { 4: within([0, 3], 0) }],
+        ["no room", { 7: within([0], 0) }],
+      ],
+    },
+    {
+      name: "symbolKinds",
+      call: kernel.symbolKinds,
+      good: () => [lengthened(record, record.length), 0, record.length, 0, within([0, 3, 0, 3], 2), 0, 1, words(1)],
+      refused: [
+        ["a row before the names", { 3: 1 }],
+        ["a row where no name begins", { 4: Uint32Array.of(1, 3) }],
+        ["more symbols than bytes", { 0: lengthened(Uint8Array.of(40, 0, 4, 3, 0, 0), 6), 2: 6 }],
+        ["more than 32 bits of a line", { 0: Uint8Array.of(1, 0, 0x81, 0x80, 0x80, 0x80, 0x20, 0, 0, 0), 2: 10 }],
+        ["more than 32 bits of a container", { 0: Uint8Array.of(1, 0, 4, 3, 0x80, 0x80, 0x80, 0x80, 0x10, 0), 2: 10 }],
+        ["more than 32 bits of a kind", { 0: Uint8Array.of(1, 0, 4, 3, 0, 0x80, 0x80, 0x80, 0x80, 0x10), 2: 10 }],
+        ["more than 32 bits of names", { 0: Uint8Array.of(1, 0, 4, 0xff, 0xff, 0xff, 0xff, 0x0f, 0, 0), 2: 10 }],
+      ],
+      thrown: RangeError,
+    },
+    {
+      name: "symbolsAtRows",
+      call: kernel.symbolsAtRows,
+      good: () => [
+        lengthened(record, record.length),
+        0,
+        record.length,
+        0,
+        8,
+        within([2, 3, 3, 4], 2),
+        0,
+        1,
+        9,
+        words(4),
+      ],
+      refused: [
+        ["a record that goes backwards", { 1: 1, 2: 0, 6: 1 }],
+        ["a record past the records", { 2: record.length + 1 }],
+        ["a text that goes backwards", { 3: 8, 4: 0 }],
+        ["rows that go backwards", { 6: 1, 7: 0 }],
+        ["rows past the rows", { 7: 2 }],
+      ],
+    },
+  ];
+}
+
+const strings = (...all: readonly string[]): Uint8Array => bytes(all.map((text) => `${text}\0`).join(""));
+
+/** A port on which nothing listens: none has it. */
+const noPort = 1;
+
+function systemRows(native: Addon): Row[] {
+  return [
+    {
+      name: "limitUnsentBytes",
+      call: native.limitUnsentBytes,
+      good: () => [noPort, 9],
+      refused: [
+        ["no port", { 0: 65536 }],
+        ["too many bytes", { 1: 2 ** 31 }],
+      ],
+    },
+    {
+      name: "sendDatagram",
+      call: native.sendDatagram,
+      good: () => [bytes(""), bytes("text"), 0],
+      refused: [["no descriptor", { 2: 2 ** 31 }]],
+    },
+    {
+      name: "widenSendBuffers",
+      call: native.widenSendBuffers,
+      good: () => [noPort, 9],
+      refused: [
+        ["port 0, which is that of no connection", { 0: 0 }],
+        ["no port", { 0: 65536 }],
+        ["twice as many are too many", { 1: 2 ** 30 }],
+      ],
+    },
+    { name: "listenerOf", call: native.listenerOf, good: () => [noPort], refused: [["no port", { 0: 65536 }]] },
+    {
+      name: "replaceListener",
+      call: native.replaceListener,
+      good: () => [noPort, 9],
+      refused: [
+        ["no port", { 0: 65536 }],
+        ["no descriptor", { 1: 2 ** 31 }],
+      ],
+    },
+    {
+      name: "startProcess",
+      call: native.startProcess,
+      // A file that does not exist: nothing is started.
+      good: () => [strings("/nonexistent", "/", "name", "A=1"), 1, 1, words(4, unlimited), words(4)],
+      refused: [
+        ["fewer limits", { 3: words(4, unlimited).subarray(1) }],
+        ["more limits", { 3: words(5, unlimited) }],
+        ["a short output", { 4: words(4).subarray(1) }],
+        ["no directory", { 0: strings("/nonexistent"), 1: 0, 2: 0 }],
+        ["fewer arguments than their number", { 1: 3, 2: 0 }],
+        ["less environment than its number", { 2: 2 }],
+        ["a text that is not terminated", { 0: strings("/nonexistent", "/", "name", "A=1").subarray(0, -1) }],
+      ],
+    },
+    {
+      name: "hasEnded",
+      call: native.hasEnded,
+      good: () => [0x7fffffff, words(2)],
+      refused: [
+        ["any child", { 0: 0 }],
+        ["no process", { 0: 2 ** 31 }],
+        ["a short output", { 1: words(2).subarray(1) }],
+      ],
+    },
+    {
+      name: "guardFile",
+      call: native.guardFile,
+      good: () => [strings("/nonexistent")],
+      refused: [["a path that is not terminated", { 0: strings("/nonexistent").subarray(0, -1) }]],
+    },
+    {
+      name: "stateOfFile",
+      call: native.stateOfFile,
+      good: () => [0x7fffffff, words(4)],
+      refused: [
+        ["file 0, which is none", { 0: 0 }],
+        ["no file", { 0: 2 ** 31 }],
+        ["a short output", { 1: words(4).subarray(1) }],
+      ],
+    },
+    {
+      name: "faultsOfFile",
+      call: native.faultsOfFile,
+      good: () => [0x7fffffff, true],
+      refused: [
+        ["file 0, which is none", { 0: 0 }],
+        ["no file", { 0: 2 ** 31 }],
+      ],
+    },
+    { name: "crc32", call: native.crc32, good: () => [bytes("text")], refused: [] },
+    { name: "populate", call: native.populate, good: () => [bytes("text")], refused: [] },
+  ];
+}
+
+/** Calls with packs that are open, of a repository without objects. */
+function packRows(native: Addon): Row[] {
+  const open = (): OpenPacks => native.openPacks(strings("/nonexistent"), 0, 20, 1 << 16);
+  const closed = open();
+  native.closePacks(closed);
+  const stop = (): Int32Array[] => [new Int32Array(1)];
+  const oids = (count: number): Uint8Array => new Uint8Array(20 * count).fill(1);
+  const wrongPacks = ["closed packs", { 0: closed }] as const;
+  // `index` is that of the stop flags.
+  const wrongFlags = (index: number): Row["refused"] => [
+    ["no array of flags", { [index]: new Int32Array(1) }],
+    ["a flag that is no array", { [index]: [0] }],
+    ["flags of another type", { [index]: [new Uint32Array(1)] }],
+    ["a flag without a word", { [index]: [new Int32Array(0)] }],
+    ["more flags than four", { [index]: Array.from({ length: 5 }, () => new Int32Array(1)) }],
+  ];
+  return [
+    {
+      name: "openPacks",
+      call: native.openPacks,
+      good: () => [strings("/nonexistent", "index", "pack"), 1, 32, 1000],
+      refused: [
+        ["oids of another length", { 2: 21 }],
+        ["fewer packs than their number", { 1: 2 }],
+        ["no folder", { 0: bytes("/nonexistent"), 1: 0 }],
+      ],
+    },
+    { name: "closePacks", call: native.closePacks, good: () => [open()], refused: [] },
+    {
+      name: "describeObjects",
+      call: native.describeObjects,
+      good: () => [open(), oids(2), words(4), stop()],
+      refused: [
+        wrongPacks,
+        ["half an oid", { 1: oids(2).subarray(0, 30) }],
+        ["a short output", { 2: words(4).subarray(1) }],
+        ...wrongFlags(3),
+      ],
+    },
+    {
+      name: "readObject",
+      call: native.readObject,
+      good: () => [open(), oids(1), bytes("text"), stop()],
+      refused: [
+        wrongPacks,
+        ["a short oid", { 1: oids(1).subarray(1) }],
+        ["two oids", { 1: oids(2) }],
+        ...wrongFlags(3),
+      ],
+    },
+    {
+      name: "readTexts",
+      call: native.readTexts,
+      good: () => [open(), oids(2), words(2), bytes("text"), 9, words(2), words(2), stop()],
+      refused: [
+        wrongPacks,
+        ["fewer oids than sizes", { 1: oids(2).subarray(0, 20) }],
+        ["fewer kinds than sizes", { 5: words(2).subarray(1) }],
+        ["a short state", { 6: words(2).subarray(1) }],
+        ...wrongFlags(7),
+      ],
+    },
+    {
+      name: "beginDiff",
+      call: native.beginDiff,
+      good: () => [open(), oids(2), stop()],
+      refused: [wrongPacks, ["one tree", { 1: oids(2).subarray(20) }], ...wrongFlags(2)],
+    },
+    {
+      name: "nextDiff",
+      call: native.nextDiff,
+      good: () => [open(), new Uint8Array(9), words(2), stop()],
+      refused: [wrongPacks, ["a short state", { 2: words(2).subarray(1) }], ...wrongFlags(3)],
+    },
+    {
+      name: "filterChanges",
+      call: native.filterChanges,
+      good: () => [open(), oids(2), strings("a", "b"), 2, false, new Uint8Array(2), stop()],
+      refused: [
+        wrongPacks,
+        ["half an oid", { 1: oids(2).subarray(0, 30) }],
+        ["fewer verdicts than commits", { 5: new Uint8Array(2).subarray(1) }],
+        ["fewer literals than their number", { 3: 3 }],
+        ["a literal that is not terminated", { 2: bytes("a\0b") }],
+        ["a literal of nothing", { 2: strings("", "b") }],
+        ...wrongFlags(6),
+      ],
+    },
+  ];
+}
+
+function checkSystem(faults: Faults, addon: Addon): void {
+  for (const row of [...systemRows(addon), ...packRows(addon)]) faults.check(row);
+  // Whoever calls it with a word changes what happens to this process.
+  for (const wrong of [words(0), new Int32Array(1), 1, undefined]) {
+    const guard: Row = { name: "guardHeap", call: addon.guardHeap, good: () => [wrong], refused: [] };
+    faults.expect(refuses(guard, {}), true, "guardHeap without a word");
+  }
+  const none = [addon.faultsOfFile(65, false), addon.faultsOfFile(0x7fffffff, true)];
+  faults.expect(none, [0, 0], "faults of files that are not guarded");
+  const state = words(5, 7);
+  addon.stateOfFile(65, state);
+  faults.expect([...state], [0, 0, 0, 0, 7], "the state of a file that is not guarded");
+}
+
+/** The elements of a larger array at whose beginning there is room, after a call that was given this beginning. */
+function overrun(room: number, call: (out: Uint32Array) => unknown): number[] {
+  const whole = words(room + 12, 77);
+  const outcome = call(whole.subarray(0, room));
+  return [Number(outcome), ...whole.subarray(room)].filter((word) => word !== 77);
+}
+
+function checkReach(faults: Faults, kernel: NativeMethods): void {
+  const text = textWithin("abc-abc-abc-abc-abc-abc-abc-abc-abc-abc-abc-abc-", 16);
+  const range = Uint32Array.of(0, 16, 16);
+  for (const room of [2, 4, 6]) {
+    const scan = (out: Uint32Array): unknown => kernel.scan(text, range, 1, bytes("abc"), false, 1e6, out, words(4));
+    faults.expect(overrun(room, scan), [0], `rows: ${room}`);
+    const scanLines = (out: Uint32Array): unknown =>
+      kernel.scanLines(text, Uint32Array.of(0, 16, 16, 0), 1, bytes("abc"), false, 45, 1e6, out, words(4));
+    faults.expect(overrun(room, scanLines), [0], `lines: ${room}`);
+  }
+  const full = Uint32Array.of(0, 0, 2, 0);
+  faults.expect(kernel.scan(text, range, 1, bytes("abc"), false, 1e6, words(4), full), false, "rows that are full");
+  faults.expect(full[2], 2, "rows that were full");
+  for (const [from, to, end] of [
+    [0, 1, 1],
+    [0, 2, 2],
+    [14, 16, 16],
+    [12, 13, 14],
+  ]) {
+    const cursor = words(4);
+    kernel.scan(text, Uint32Array.of(from, to, end), 1, bytes("abc"), false, 1e6, words(4), cursor);
+    faults.expect(cursor[2], 0, `no match ends after ${end}`);
+  }
+
+  const long = (count: number): Uint8Array => bytes('\u00e9"\\\u20ac\u{1f600}abcdefghijklmnop'.repeat(count));
+  for (let room = 0; room < 90; room++) {
+    const source = long(2);
+    const whole = new Uint8Array(160).fill(1);
+    const end = kernel.writeJson(source, 0, source.length, whole.subarray(0, room), 0);
+    if (whole.subarray(room).some((byte) => byte !== 1) || end > room !== room < 58)
+      faults.list.push(`JSON of 58 bytes in a room of ${room} ends at ${end}`);
+  }
+  const cut = ["\xc3", "\xe2\x82", "\xf0\x9f\x98"].map((start) => Buffer.from(`${start}\xbf\xbf`, "latin1"));
+  for (const [i, part] of cut.entries()) {
+    const out = new Uint8Array(40);
+    const end = kernel.writeJson(part, 0, i + 1, out, 0);
+    faults.expect(
+      Buffer.from(out.subarray(0, end)).toString(),
+      "\ufffd".repeat(i + 1),
+      `a code point of which ${i + 1} bytes are given`,
+    );
+  }
+  const forms: readonly (readonly number[])[] = [
+    [0x80, 0x80],
+    [0xc1, 0xbf],
+    [0xe0, 0x9f, 0x80],
+    [0xed, 0xa0, 0x80],
+    [0xf0, 0x8f, 0x80, 0x80],
+    [0xf4, 0x90, 0x80, 0x80],
+    [0xf5, 0x80, 0x80, 0x80],
+    [0xe2, 0x82, 0x41],
+    [0xe2, 0x41, 0x82],
+    [0xf0, 0x9f, 0x98, 0x41],
+    [0xc3, 0x41],
+  ];
+  for (const form of forms) {
+    const out = new Uint8Array(40);
+    const end = kernel.writeJson(Uint8Array.from(form), 0, form.length, out, 0);
+    const expected = Buffer.from(form.map((byte) => (byte === 0x41 ? "A" : "\ufffd")).join(""));
+    faults.expect([...out.subarray(0, end)], [...expected], `not UTF-8: ${form.join()}`);
+  }
+
+  const lists: readonly (readonly [bytes: readonly number[], to: number, units: readonly number[]])[] = [
+    [[1, 1, 1, 1], 2, [0, 1]],
+    [[1, 0, 1], 3, [0]],
+    [[1, 0x81, 0x01], 2, [0]],
+    [[1, 0x80, 0x80, 0x80, 0x80, 0x80, 1], 7, [0]],
+    [[1, 0xff, 0xff, 0xff, 0xff, 0x1f], 6, [0]],
+    [[1, 0x81, 0x80, 0x80, 0x80, 0x10], 6, [0]],
+    [[0xff, 0xff, 0xff, 0xff, 0x0f, 1], 6, [0xfffffffe]],
+    [[0xff, 0xff, 0xff, 0xff, 0x0f], 5, [0xfffffffe]],
+  ];
+  for (const [list, to, units] of lists) {
+    const out = words(9);
+    const count = kernel.decodePostings(Uint8Array.from(list), 0, to, out);
+    faults.expect([...out.subarray(0, count)], units, `postings ${list.join()}`);
+    const kept = Uint32Array.from([...units, 0xffffffff]);
+    const left = kernel.intersectPostings(Uint8Array.from(list), 0, to, kept, units.length);
+    faults.expect([...kept.subarray(0, left)], units, `intersected ${list.join()}`);
+  }
+  const found = words(3, 9);
+  faults.expect(kernel.findLists(words(0), words(1), bytes("abc"), found), 0, "no keys");
+  const places = words(9, 77);
+  const rows = Uint32Array.of(2, 3);
+  faults.expect(
+    kernel.symbolsAtRows(record, 0, record.length, 0, 8, rows, 0, 1, 9, places.subarray(0, 3)),
+    0,
+    "no room",
+  );
+  faults.expect(kernel.symbolsAtRows(record, 0, record.length, 0, 8, rows, 0, 1, 0, places), 0, "no symbol wanted");
+  faults.expect(kernel.symbolsAtRows(record, 0, record.length, 0, 4, rows, 0, 1, 9, places), 0, "a name past the text");
+  faults.expect(kernel.symbolsAtRows(record, 0, record.length, 0, 8, rows, 0, 0, 9, places), 0, "no row");
+  faults.expect(kernel.symbolsAtRows(Uint8Array.of(40, 0), 0, 2, 0, 8, rows, 0, 1, 9, places), 0, "a damaged record");
+  const name = new Uint8Array(9).fill(0x2d);
+  const copyName = (...more: [number, number]): boolean =>
+    refuses(
+      {
+        name: "",
+        call: kernel.copySymbolNames,
+        good: () => [record, bytes("--abc---"), 0, 8, name, ...more],
+        refused: [],
+        thrown: RangeError,
+      },
+      {},
+    );
+  faults.expect([copyName(0, 3), name[3]], [true, 0x2d], "the line feed of a name that does not fit");
+  faults.expect(kernel.distinctTrigrams(textWithin("abcdefghijkl", 6), 0, 6, 9), 4, "distinct trigrams");
+  const many = bytes("a".repeat(200));
+  const { keys, offsets } = kernel.buildPostings(many, Uint32Array.of(0, 200), 1);
+  faults.expect(kernel.findLists(keys, offsets, many, words(198)), 1, "one list of many trigrams");
+  faults.expect(kernel.findLists(keys, offsets, textWithin("aaab", 3), words(1)), 1, "the trigram of a literal");
+  const two = words(9);
+  const startsOfTwo = Uint32Array.of(0, 3, 3);
+  faults.expect(
+    kernel.unitsOfLists(Uint8Array.of(1, 1, 1), startsOfTwo, Uint32Array.of(0, 1), 1, two),
+    3,
+    "one list of two",
+  );
+  const sparse = Uint32Array.of(12);
+  faults.expect(kernel.intersectPostings(new Uint8Array(40).fill(1), 0, 9, sparse, 1), 0, "a unit after the list");
+  const none = kernel.contentsOfUnits(Uint32Array.of(7), 1, within([0, 2, 4, 6, 8, 9], 3), words(9));
+  faults.expect(none, 0, "a unit after the contents");
+  const scanned = (values: Changes): number => {
+    const all = [...scanWindowsValues()];
+    for (const [index, value] of Object.entries(values)) all[Number(index)] = value;
+    kernel.scanWindows(...(all as (Uint8Array | Uint32Array | number | boolean)[]));
+    return (all[16] as Uint32Array)[2];
+  };
+  faults.expect(scanned({}) > 0, true, "an occurrence");
+  faults.expect(scanned({ 1: Uint32Array.of(0, 9, 9) }), 0, "an occurrence that ends after its content");
+  const early = bytes("abcdefgh----").subarray(3);
+  faults.expect(
+    scanned({ 0: early, 1: Uint32Array.of(0, 9, 9), 11: Uint32Array.of(0, 5, 0, 5), 12: 9 }),
+    0,
+    "an occurrence that begins before the text",
+  );
+  const wanted = (literal: string): unknown => {
+    const all = [...unitsValues(kernel)];
+    all[3] = bytes(literal);
+    all[4] = Uint32Array.of(0, literal.length);
+    const isKnown = kernel.unitsOfPatterns(...(all as (Uint8Array | Uint32Array | number)[]));
+    return [isKnown, ...(all[9] as Uint32Array)];
+  };
+  faults.expect(wanted("ab"), [false, 0, 0], "units of a literal without a trigram");
+  faults.expect(wanted("zzzz"), [true, 0, 0], "units of a literal that is nowhere");
+  faults.expect(wanted("abcdefghijkl"), [true, 1, 1], "units of a literal of many trigrams");
+  faults.expect([...places], new Array(9).fill(77), "places that were not written");
+}
+
+/** Kind and size of an object that is not found. */
+const notFound = [0, 0];
+const blobKind = 3;
+const failed = 2;
+
+/** The distance to a base as packs have it; a larger one than 64 bits wraps round in a reader that does not count. */
+function baseDistance(distance: bigint): number[] {
+  const all = [Number(distance & 127n)];
+  for (let rest = (distance >> 7n) - 1n; rest >= 0n; rest = (rest >> 7n) - 1n) all.unshift(Number(rest & 127n) | 128);
+  return all;
+}
+
+function varint(value: bigint): number[] {
+  return value < 128n ? [Number(value)] : [Number(value & 127n) | 128, ...varint(value >> 7n)];
+}
+
+const sumOf = (number: number): string => number.toString(16).padStart(40, "0");
+const oidAt = (number: number): Buffer => Buffer.from(sumOf(number), "hex");
+
+const commitText = `tree ${sumOf(0x71)}\nauthor A <a@example.org> 1 +0000\ncommitter A <a@example.org> 1 +0000\n\ntext\n`;
+
+/** Objects of one pack, and what a reader must say of them. */
+function checkObjects(faults: Faults, addon: Addon, folder: string): void {
+  const head = (type: number, size: number): number => (type << 4) | size;
+  const deflated = (text: string): Buffer => deflateSync(text);
+  const raw = (...parts: readonly (number | Uint8Array | readonly number[])[]): Uint8Array =>
+    Buffer.concat(parts.map((part) => Buffer.from(typeof part === "number" ? [part] : part)));
+  const delta = (base: number, content: Uint8Array): Omit<PackedObject, "oid"> => ({
+    type: "oid-delta",
+    base: sumOf(base),
+    content,
+  });
+  const entry = (mode: string, name: string, oid = 1): Buffer => treeOf([[mode, name, sumOf(oid)]]);
+  const large = 1 << 20;
+  const objects = new Map<number, Omit<PackedObject, "oid">>([
+    [1, { type: "blob", content: bytes("hello") }],
+    [2, { type: "blob", content: bytes("") }],
+    [3, { type: "blob", content: new Uint8Array(large) }],
+    [4, delta(1, deltaOf(5, 5, copy(0, 5)))],
+    // Deltas that do not say what they are: each must be refused.
+    [0x10, delta(2, Buffer.alloc(0))],
+    [0x11, delta(2, Buffer.from([0]))],
+    [0x12, delta(1, deltaOf(4, 5, copy(0, 5)))],
+    [0x13, delta(1, deltaOf(5, 6, copy(0, 5)))],
+    [0x14, delta(1, deltaOf(5, 5, copy(6, 5)))],
+    [0x15, delta(1, deltaOf(5, 5, copy(1, 5)))],
+    [0x16, delta(1, deltaOf(5, 5, copy(0xfffffff0, 5)))],
+    [0x17, delta(3, deltaOf(large, 5, copy(0, large)))],
+    [0x18, delta(1, deltaOf(5, 5, copy(0, 5), Buffer.from([0])))],
+    [0x19, delta(1, deltaOf(5, 5, Buffer.from([5, 104, 101])))],
+    [0x1a, delta(1, deltaOf(5, 5, copy(0, 4)))],
+    [0x1b, delta(1, deltaOf(5, 5, insert(Buffer.alloc(127, 104)), insert(Buffer.alloc(127, 104))))],
+    [0x1c, delta(1, deltaOf(5, 5, Buffer.from([0xff])))],
+    [0x1d, delta(0x99, deltaOf(5, 5, copy(0, 5)))],
+    // Entries whose heads are wrong.
+    [0x20, { type: "blob", content: bytes(""), raw: raw(head(0, 5), deflated("hello")) }],
+    [0x21, { type: "blob", content: bytes(""), raw: raw(head(5, 5), deflated("hello")) }],
+    [0x22, { type: "blob", content: bytes(""), raw: raw(head(3, 0) | 128, varint(1n << 60n), deflated("")) }],
+    [0x23, { type: "blob", content: bytes(""), raw: raw(head(3, 1) | 128, varint(1n << 26n), deflated("hello")) }],
+    [0x24, { type: "blob", content: bytes(""), raw: raw(head(6, 5), [0], deflated("hello")) }],
+    [0x25, { type: "blob", content: bytes(""), raw: raw(head(6, 5), baseDistance(1n << 40n), deflated("hello")) }],
+    [0x26, { type: "blob", content: bytes(""), raw: raw(head(6, 5), Buffer.alloc(30, 0xff)) }],
+    [0x27, { type: "blob", content: bytes(""), raw: raw(head(3, 5) | 128, Buffer.alloc(30, 0xff)) }],
+    // So large that a size of a gigabyte is not more than the rest of the pack may unpack to.
+    [
+      0x28,
+      { type: "blob", content: bytes(""), raw: raw(head(3, 0) | 128, varint((1n << 26n) + 1n), Buffer.alloc(1 << 20)) },
+    ],
+    // Trees that are none.
+    [0x40, { type: "tree", content: entry("100644", "a") }],
+    [0x41, { type: "tree", content: bytes("100644") }],
+    [0x42, { type: "tree", content: bytes("100644 a") }],
+    [0x43, { type: "tree", content: entry("100844", "a") }],
+    [0x44, { type: "tree", content: entry("10064-", "a") }],
+    [0x45, { type: "tree", content: entry("00100644", "a") }],
+    [0x46, { type: "tree", content: entry("100644", "") }],
+    [0x47, { type: "tree", content: entry("100644", "a").subarray(0, 25) }],
+    [0x48, { type: "tree", content: entry("40000", "d".repeat(64 << 10), 0x40) }],
+    [0x49, { type: "tree", content: entry("40000", "d", 0x4a) }],
+    [0x4a, { type: "blob", content: entry("100644", "a") }],
+    // Texts that are not UTF-8, or end within a code point.
+    ...[
+      "\xc3",
+      "\xe2\x82",
+      "\xf0\x9f\x98",
+      "\x80",
+      "\xc1\x80",
+      "\xf5\x80\x80\x80",
+      "\xe0\x9f\x80",
+      "\xed\xa0\x80",
+      "\xf0\x8f\x80\x80",
+      "\xf4\x90\x80\x80",
+      "\xe2\x82A",
+      "\xf0\x9f\x98A",
+    ].map((text, i): [number, PackedObject] => [
+      0x50 + i,
+      { type: "blob", content: Buffer.from(`abcdefgh${text}`, "latin1") },
+    ]),
+    // Commits.
+    [0x70, { type: "commit", content: bytes(commitText) }],
+    [0x71, { type: "tree", content: bytes("") }],
+    ...[
+      commitText.replace("tree ", "trie "),
+      commitText.slice(0, 45),
+      commitText.slice(0, 30),
+      commitText.replace(`${sumOf(0x71)}`, `${"x".repeat(38)}71`),
+      commitText.replace(`${sumOf(0x71)}`, `${sumOf(0x71).slice(0, 39)}x`),
+      commitText.replace("\n", " "),
+      commitText.replace("\n", `\nparent ${sumOf(0x70)} `),
+      commitText.replace("\n", `\nparent ${sumOf(0x70).replace("0", "x")}\n`),
+      `${commitText.slice(0, 46)}parent ${sumOf(0x70)}`,
+      `${commitText.slice(0, 46)}parent ${sumOf(0x70).slice(0, 20)}`,
+      commitText.replace("\n", `\nparent ${sumOf(0x99)}\n`),
+    ].map((text, i): [number, PackedObject] => [0x78 + i, { type: "commit", content: bytes(text) }]),
+  ]);
+  const all = [...objects].map(([number, object]) => ({ ...object, oid: sumOf(number) }));
+  writePack(folder, all, "hostile");
+  const file = join(folder, "objects/pack/pack-hostile");
+  const packs = addon.openPacks(strings(join(folder, "objects"), `${file}.idx`, `${file}.pack`), 1, 20, 32 << 20);
+  const read = (number: number, size: number): string | undefined => {
+    const whole = new Uint8Array(size + 64).fill(0x2d);
+    const outcome = addon.readObject(packs, oidAt(number), whole.subarray(0, size), []);
+    faults.expect(
+      whole.subarray(size).every((byte) => byte === 0x2d),
+      true,
+      `bytes after object ${number}`,
+    );
+    return outcome === 0 ? Buffer.from(whole.subarray(0, size)).toString() : undefined;
+  };
+  const describe = (number: number): number[] => {
+    const out = words(2);
+    addon.describeObjects(packs, oidAt(number), out, []);
+    return [...out];
+  };
+  faults.expect([read(1, 5), read(4, 5), read(2, 0)], ["hello", "hello", ""], "sound objects");
+  faults.expect(
+    [read(1, 4), read(1, 6), read(4, 4)],
+    [undefined, undefined, undefined],
+    "other sizes than an object has",
+  );
+  for (const number of [0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d])
+    faults.expect(read(number, 5), undefined, `delta ${number.toString(16)}`);
+  for (const number of [0x10, 0x11]) faults.expect(read(number, 0), undefined, `delta ${number.toString(16)}`);
+  faults.expect(describe(0x10), notFound, "a delta of nothing");
+  for (let number = 0x20; number <= 0x28; number++)
+    faults.expect(describe(number), notFound, `entry ${number.toString(16)}`);
+  const diff = (number: number, room = 4096): unknown => {
+    const begun = addon.beginDiff(packs, Buffer.concat([Buffer.alloc(20), oidAt(number)]), []);
+    const state = words(2);
+    const whole = new Uint8Array(room + 200).fill(0x2d);
+    if (begun === 0) addon.nextDiff(packs, whole.subarray(0, room), state, []);
+    faults.expect(
+      whole.subarray(room).every((byte) => byte === 0x2d),
+      true,
+      `bytes after tree ${number}`,
+    );
+    return begun === 0 ? state[1] : "none";
+  };
+  faults.expect(diff(0x40), 1, "a sound tree");
+  faults.expect(diff(0x4a), "none", "a blob as a tree");
+  for (let number = 0x41; number <= 0x49; number++)
+    faults.expect(diff(number, number === 0x48 ? 200_000 : 4096), failed, `tree ${number.toString(16)}`);
+  faults.expect(diff(0x40, 50), failed, "a record that does not fit");
+  // What follows a text in the array would complete it.
+  for (let number = 0x50; number < 0x5c; number++) {
+    const [, size] = describe(number);
+    const [kinds, state] = [words(1), words(2)];
+    const whole = new Uint8Array(40).fill(0xbf);
+    addon.readTexts(packs, oidAt(number), Uint32Array.of(size), whole.subarray(0, size), 99, kinds, state, []);
+    faults.expect([...kinds], [3], `text ${number.toString(16)}`);
+  }
+  const [kinds, state] = [words(3, 9), words(2)];
+  const room = new Uint8Array(20).fill(0x2d);
+  addon.readTexts(
+    packs,
+    Buffer.concat([oidAt(1), oidAt(4)]),
+    Uint32Array.of(5, 5),
+    room.subarray(0, 9),
+    99,
+    kinds,
+    state,
+    [],
+  );
+  faults.expect(
+    [...state, ...kinds, ...room.subarray(9)],
+    [1, 5, 0, 9, 9, ...new Array(11).fill(0x2d)],
+    "a text without room",
+  );
+  const verdicts = new Uint8Array(1);
+  const judge = (number: number): number => {
+    addon.filterChanges(packs, oidAt(number), strings("absent"), 1, false, verdicts, []);
+    return verdicts[0];
+  };
+  faults.expect(judge(0x70), 0, "a sound commit");
+  for (let number = 0x78; number < 0x78 + 11; number++)
+    faults.expect(judge(number), 1, `commit ${number.toString(16)}`);
+  addon.closePacks(packs);
+}
+
+/** Indexes and packs of which nothing may be believed. */
+function checkPackFiles(faults: Faults, addon: Addon, folder: string): void {
+  writePack(folder, [{ type: "blob", content: bytes("hello"), oid: "fe".repeat(20) }], "sound");
+  const file = join(folder, "objects/pack/pack-sound");
+  const [index, pack] = [readFileSync(`${file}.idx`), readFileSync(`${file}.pack`)];
+  const describe = (changedIndex: Uint8Array, changedPack: Uint8Array): number[] => {
+    const [indexFile, packFile] = [join(folder, "index"), join(folder, "pack")];
+    writeFileSync(indexFile, changedIndex);
+    writeFileSync(packFile, changedPack);
+    const packs = addon.openPacks(strings(join(folder, "objects"), indexFile, packFile), 1, 20, 1 << 20);
+    const out = words(2);
+    addon.describeObjects(packs, Buffer.alloc(20, 0xfe), out, []);
+    addon.closePacks(packs);
+    return [...out];
+  };
+  const withWord = (bytes: Buffer, at: number, word: number): Buffer => {
+    const copy = Buffer.from(bytes);
+    copy.writeUInt32BE(word, at);
+    return copy;
+  };
+  const offsetAt = 8 + 1024 + 20 + 4;
+  faults.expect(describe(index, pack), [blobKind, 5], "a sound pack");
+  // The checksum of this one could be an entry.
+  const ended = Buffer.concat([pack.subarray(0, 12), Buffer.from([0x30]), Buffer.alloc(20, 0x30)]);
+  const rows: readonly (readonly [string, Uint8Array, Uint8Array])[] = [
+    ["no index", Buffer.alloc(0), pack],
+    ["a short index", index.subarray(0, 1000), pack],
+    ["another version", withWord(index, 4, 3), pack],
+    ["no pack", index, Buffer.alloc(0)],
+    ["a short pack", index, pack.subarray(0, 31)],
+    ["something else than a pack", index, withWord(pack, 0, 0)],
+    [
+      "more objects than the index has",
+      withWord(withWord(index, 8 + 4 * 254, 0x7fffffff), 8 + 4 * 255, 0x7fffffff),
+      pack,
+    ],
+    ["a table that goes backwards", withWord(index, 8 + 4 * 254, 0x7fffffff), pack],
+    ["an offset in the head", withWord(index, offsetAt, 1), pack],
+    ["an offset far after the pack", withWord(index, offsetAt, 0x7ffffff0), pack],
+    ["a large offset that the index does not have", withWord(index, offsetAt, 0xffffffff), pack],
+    ["an entry that ends with its head", withWord(index, offsetAt, 12), ended],
+  ];
+  for (const [why, changedIndex, changedPack] of rows)
+    faults.expect(describe(changedIndex, changedPack), notFound, why);
+}
+
+export const boundParts = ["kernel", "system", "packs"] as const;
+
+/** What the native code does with hostile values and should not; nothing if all is well. */
+export function findBoundFaults(
+  addon: Addon,
+  parts: readonly (typeof boundParts)[number][] = boundParts,
+): readonly string[] {
+  const faults = new Faults();
+  for (const [unit, kernel] of parts.includes("kernel")
+    ? (Object.entries(addon.kernels) as [string, NativeMethods][])
+    : []) {
+    const before = faults.list.length;
+    for (const rows of [scanRows, postingRows, documentRows, resultRows, patternRows, symbolRows])
+      for (const row of rows(kernel)) faults.check(row);
+    checkReach(faults, kernel);
+    faults.list.push(...faults.list.splice(before).map((fault) => `${unit}: ${fault}`));
+  }
+  if (parts.includes("system")) checkSystem(faults, addon);
+  if (parts.includes("packs")) checkPacks(faults, addon);
+  return faults.list;
+}
+
+function checkPacks(faults: Faults, addon: Addon): void {
+  const folder = mkdtempSync(join(tmpdir(), "trawl-bounds-"));
+  try {
+    mkdirSync(join(folder, "objects"));
+    checkObjects(faults, addon, folder);
+    checkPackFiles(faults, addon, folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
