@@ -4,9 +4,9 @@ import { targets } from "./targets.js";
 
 /** What each target is given unless the caller says otherwise. */
 const countMax = 1_000_000;
-const secondsMax = 30;
+const secondsUsual = 30;
 
-const { TARGET: name, SEED: seedText, INPUTS: countText } = process.env;
+const { TARGET: name, SEED: seedText, INPUTS: countText, SECONDS: secondsText } = process.env;
 const seed = seedText === undefined || seedText === "" ? Math.floor(Math.random() * 2 ** 30) : Number(seedText);
 const chosen = targets.filter((target) => name === undefined || name === "" || target.name === name);
 const isBounded = countText === undefined || countText === "";
@@ -21,7 +21,7 @@ for (const target of chosen) {
   const bounds = {
     seed,
     countMax: isBounded ? countMax : Number(countText),
-    ms: isBounded ? secondsMax * 1000 : Infinity,
+    ms: isBounded ? (secondsText ? Number(secondsText) : secondsUsual) * 1000 : Infinity,
   };
   const { count, failures } = fuzz(target, bounds);
   process.stdout.write(

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -37,6 +38,33 @@ function truth(): Truth {
   return known;
 }
 
+/** The objects of the last commits of this checkout; those of `truth` where it has no history. */
+function realTruth(): Truth {
+  real ??= makeRealTruth() ?? truth();
+  return real;
+}
+
+let real: Truth | undefined;
+
+const realCommits = 8;
+
+function makeRealTruth(): Truth | undefined {
+  const repository = GitFixture.create("bare");
+  try {
+    const revisions = `HEAD\n^HEAD~${realCommits}\n`;
+    const packed = execFileSync("git", ["pack-objects", "--revs", "--stdout", "-q"], {
+      input: revisions,
+      maxBuffer: 1 << 26,
+    });
+    execFileSync("git", ["-C", repository.path, "index-pack", "--stdin"], { input: packed });
+    return readTruth(repository);
+  } catch {
+    return undefined;
+  } finally {
+    repository.remove();
+  }
+}
+
 function makeTruth(): Truth {
   const repository = GitFixture.create("bare");
   try {
@@ -52,33 +80,29 @@ function makeTruth(): Truth {
         ],
       });
     repository.git("repack", "-adfq", "--depth=50", "--window=50");
-    const folder = join(repository.path, "objects", "pack");
-    const fileOf = (extension: string): Buffer =>
-      readFileSync(join(folder, readdirSync(folder).find((name) => name.endsWith(extension)) ?? ""));
-    const listed = repository
-      .git("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
-      .split("\n")
-      .map((line) => line.split(" "));
-    const texts = new Map(
-      listed
-        .filter(([, type]) => type === "blob")
-        .map(([oid]) => [oid, Buffer.from(repository.git("cat-file", "blob", oid) + endOf(repository, oid))]),
-    );
-    return {
-      index: fileOf(".idx"),
-      pack: fileOf(".pack"),
-      texts,
-      trees: listed.filter(([, type]) => type === "tree").map(([oid]) => oid),
-    };
+    return readTruth(repository);
   } finally {
     repository.remove();
   }
 }
 
-/** The fixture takes the last line feed away. */
-function endOf(repository: GitFixture, oid: string): string {
-  const size = Number(repository.git("cat-file", "-s", oid));
-  return Buffer.byteLength(repository.git("cat-file", "blob", oid)) < size ? "\n" : "";
+function readTruth(repository: GitFixture): Truth {
+  const folder = join(repository.path, "objects", "pack");
+  const fileOf = (extension: string): Buffer =>
+    readFileSync(join(folder, readdirSync(folder).find((name) => name.endsWith(extension)) ?? ""));
+  const all = execFileSync("git", ["-C", repository.path, "cat-file", "--batch-all-objects", "--batch"], {
+    maxBuffer: 1 << 28,
+  });
+  const texts = new Map<string, Buffer>();
+  const trees: string[] = [];
+  for (let at = 0; at < all.length; ) {
+    const lineEnd = all.indexOf(10, at);
+    const [oid, type, size] = all.toString("latin1", at, lineEnd).split(" ");
+    if (type === "tree") trees.push(oid);
+    if (type === "blob") texts.set(oid, Buffer.from(all.subarray(lineEnd + 1, lineEnd + 1 + Number(size))));
+    at = lineEnd + 1 + Number(size) + 1;
+  }
+  return { index: fileOf(".idx"), pack: fileOf(".pack"), texts, trees };
 }
 
 /** Some of the objects do not fit. */
@@ -120,12 +144,11 @@ function compareTrees(packs: StoredObjects, trees: readonly string[]): void {
   }
 }
 
-function readAll(input: Buffer, isIndexTrue: boolean): void {
+function readAll(input: Buffer, isIndexTrue: boolean, { texts, trees } = truth()): void {
   const folder = packFolder(parted(input));
   const packs = StoredObjects.open(folder, 40, neverStop);
   if (packs === undefined) return;
   try {
-    const { texts, trees } = truth();
     compareBlobs(packs, isIndexTrue ? texts : new Map([...texts.keys()].map((oid) => [oid, Buffer.alloc(0)])));
     compareTrees(packs, trees);
   } finally {
@@ -228,6 +251,13 @@ export const packTargets: readonly FuzzTarget[] = [
     testCount: 60,
     make: (random) => joined(mutated(random, truth().index), truth().pack),
     run: (input) => readAll(input, false),
+  },
+  {
+    name: "pack-real",
+    cpuMsMax: 1000,
+    testCount: 10,
+    make: (random) => joined(realTruth().index, mutated(random, realTruth().pack)),
+    run: (input) => readAll(input, parted(input).index.equals(realTruth().index), realTruth()),
   },
   { name: "pack-objects", cpuMsMax: 500, testCount: 60, make: hostilePack, run: readHostile },
 ];

@@ -1,6 +1,7 @@
 import { gitOutputTargets } from "./git-output-targets.js";
 import { graphqlTargets } from "./graphql-targets.js";
 import { httpTargets } from "./http-targets.js";
+import { nativeTargets } from "./native-targets.js";
 import { packTargets } from "./pack-targets.js";
 import { queryTargets } from "./query-targets.js";
 import { requestFilterTarget } from "./request-filter-target.js";
@@ -18,4 +19,5 @@ export const targets: readonly FuzzTarget[] = [
   ...textFileTargets,
   ...packTargets,
   ...shardTargets,
+  ...nativeTargets,
 ];
