@@ -1,7 +1,7 @@
 # `make help` lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build watch test test-fast check format fuzz history-oracle faults soak config layers graphql languages bench bench-quick deb deb-test systemd-test clean node install kernel typescript web
+.PHONY: help run build watch test test-fast check format fuzz history-oracle faults soak asan-test mutate-native config layers graphql languages bench bench-quick deb deb-test systemd-test clean node install kernel typescript web
 MAKEFLAGS += --no-print-directory
 
 # Native packages are compiled from source. By default node-gyp uses one core (9 m 44 s, and 3 m 24 s with two cores). With
@@ -36,6 +36,8 @@ help:
 	@echo "make watch            compile each change of a TypeScript file of the daemon and the tests at once, until interrupted"
 	@echo "make check            types and house rules only"
 	@echo "make fuzz             fuzz each parser for half a minute; TARGET=name, INPUTS=N, SEED=N"
+	@echo "make asan-test        tests and fuzz targets of native code with address and undefined-behaviour sanitizers; SECONDS=180"
+	@echo "make mutate-native    a test fails without each bound that native code checks; FILTER=pack-file"
 	@echo "make history-oracle   searches of the histories of REPOS=\"PATH...\" equal git's; QUERIES=N, SEED=N, COMMITS=N"
 	@echo "make faults           fault-injection tests with large counts; TESTS=, FAULTS=0.1, MINUTES=5"
 	@echo "make soak             an hour with one commit per second; MINUTES=5"
@@ -131,13 +133,19 @@ format: install
 	@node_modules/.bin/biome check --write
 
 fuzz: build
-	@TARGET=$(TARGET) SEED=$(SEED) INPUTS=$(INPUTS) node dist/test/fuzz/main.js
+	@TARGET=$(TARGET) SEED=$(SEED) INPUTS=$(INPUTS) SECONDS=$(SECONDS) node dist/test/fuzz/main.js
 	@mkdir -p .tap; $(if $(TARGET),,for name in $(oracles); do echo "$$name, with random cases"; \
 	  FAULTS=0.05 SEED=$(or $(SEED),random) TAP_TIMEOUT=3600 node dist/test/unit/$$name.test.js >.tap/oracle.tap || \
 	  { grep -A30 "^ *not ok" .tap/oracle.tap; exit 1; }; done)
 
 # Properties of which `make test` tries few cases: `make fuzz` tries five times as many.
 oracles := eval/eval-oracle eval/eval-metamorphic eval/content-groups query/query-fuzz regexp/regexp-fuzz regexp/regexp-plain-form
+
+asan-test: build
+	@node scripts/native-checks.mjs asan $(SECONDS)
+
+mutate-native: build
+	@node scripts/native-checks.mjs mutate $(FILTER)
 
 history-oracle: build
 	@REPOS="$(REPOS)" QUERIES=$(QUERIES) SEED=$(SEED) COMMITS=$(COMMITS) node dist/test/oracle/main.js
