@@ -103,7 +103,9 @@ class Arguments {
                 type == wanted && length <= UINT32_MAX;
     need(fits);
     if (!fits) return {nullptr, 0};
-    return {data, length};
+    // An empty array may have no address, and memcpy and memchr must have one, even for no bytes.
+    static uint32_t nothing;
+    return {data == nullptr ? &nothing : data, length};
   }
 
   napi_env env_;
