@@ -2,6 +2,7 @@
  * Private repositories over HTTP: each viewer's answer is compared, byte for byte but for times, with that of a daemon
  * that has only what the viewer may see.
  */
+import { isDeepStrictEqual } from "node:util";
 import t, { type Test } from "tap";
 import type { Progress } from "../../../src/model/stream-events.js";
 import { dataDirectory, testDaemon, type DaemonProcess } from "../../support/daemon.js";
@@ -225,6 +226,8 @@ t.test("each viewer gets the responses of a daemon without the other repositorie
   t.equal(await metrics(tokens.get("admin")!), 200);
   t.equal(await metrics(tokens.get("ann")!), 403, "sums over all searches are told to those who see all");
 
+  await checkMatrix(t, daemon, tokens);
+
   await daemon.control("DELETE", "/.api/users/ann");
   await daemon.control("POST", "/.api/users", { name: "ann" });
   const { text } = (await daemon.control("POST", "/.api/tokens", {
@@ -309,3 +312,286 @@ t.test(
     t.match(await traceOf(admin), /scannedBytes/);
   },
 );
+
+/**
+ * What a request answers about a repository and a text, each of which exists nowhere or only where the viewer may not look:
+ * that must be the same, and the same work. `name` is the name of the repository, and the last word of a line of its files.
+ */
+interface Asked {
+  readonly surface: string;
+  readonly path: string;
+  readonly method?: string;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const hiddenName = "closed/core";
+/** As long, and as often a prefix of other names. */
+const absentName = "closed/cora";
+const missingNumber = 99;
+
+/** What is asked about the repository; `number` is that of its id. */
+function matrix(name: string, number: number): readonly Asked[] {
+  const page = (path: string): Asked => ({ surface: "page", path });
+  const stream = (q: string, more: Readonly<Record<string, string>> = {}): Asked => ({
+    surface: `stream ${Object.keys(more).join()}`,
+    path: `/.api/search/stream?${new URLSearchParams({ v: "V3", ...more, q })}`,
+  });
+  const graphql = (surface: string, query: string, variables: Readonly<Record<string, unknown>> = {}): Asked => ({
+    surface,
+    path: "/.api/graphql",
+    method: "POST",
+    body: JSON.stringify({
+      query,
+      variables: { name, id: Buffer.from(`Repository:${number}`).toString("base64"), ...variables },
+    }),
+  });
+  const tool = (tool: string, given: Readonly<Record<string, unknown>>): Asked => ({
+    surface: `MCP ${tool}`,
+    path: "/.api/mcp/all",
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: tool, arguments: given } }),
+  });
+  const repository = `repo:^${name}$`;
+  const oid = "1".repeat(40);
+  return [
+    ...[
+      `"of ${name}"`,
+      `${repository} needle`,
+      `${repository} needle count:all`,
+      `${repository}@main needle`,
+      `${repository}@nope needle`,
+      `repo:${name} type:repo`,
+      `type:repo ${name}`,
+      `repo:has.content(${name}) needle`,
+      `repo:has.path(secret) ${repository}`,
+      `${repository} type:commit needle`,
+      `${repository} type:diff needle`,
+      `${repository} type:symbol needle`,
+      `${repository} type:path a.txt`,
+      `${repository} select:repo needle`,
+      `file:has.content(${name}) needle`,
+      `/of clos../cor${name.at(-1)}/`,
+      `${name} or absentword`,
+      `NOT ${name} absentword`,
+      `context:@${name} needle`,
+    ].map((q) => stream(q)),
+    stream(`"of ${name}"`, { explain: "1" }),
+    stream(`"of ${name}"`, { receipt: "1" }),
+    stream(`${repository} needle`, { receipt: "1", explain: "1" }),
+    stream(`"of ${name}"`, { duplicates: "1", cm: "true", cl: "3" }),
+    stream(`"of ${name}"`, { resume: "1" }),
+    stream(`${repository} needle`, { lastEventId: "0123456789abcdef" }),
+    stream(`${repository} needle`, { since: "0123456789abcdef" }),
+    stream(`${repository} needle`, { wait_for: `${name}@${oid}` }),
+    {
+      surface: "many words",
+      path: "/.api/search/stream?q=type:file",
+      method: "POST",
+      body: JSON.stringify({ patterns: [`of ${name}`, "absentword"] }),
+    },
+    {
+      surface: "changes",
+      path: `/.api/search/changes?${new URLSearchParams({ q: `${repository} needle` })}`,
+      method: "POST",
+      body: "{}",
+    },
+    graphql(
+      "repository",
+      'query ($name: String!) { repository(name: $name) { id name commit(rev: "HEAD") { oid } } repositoryRedirect(name: $name) { __typename } }',
+    ),
+    graphql("clone URL", "query ($name: String!) { repository(cloneURL: $name) { id } }"),
+    graphql("node", "query ($id: ID!) { node(id: $id) { __typename id } }"),
+    graphql(
+      "names",
+      "query ($name: String!) { repositories(first: 10, names: [$name]) { nodes { name } totalCount } }",
+    ),
+    graphql(
+      "completion of a name",
+      "query ($name: String!) { repositories(first: 10, query: $name) { nodes { name } totalCount pageInfo { endCursor hasNextPage } } }",
+    ),
+    graphql(
+      "search and counts",
+      "query ($q: String!) { search(query: $q, version: V3, explain: true, receipt: true) { results { matchCount resultCount limitHit repositories { name } cloning { name } missing { name } timedout { name } dynamicFilters { value count } alert { title description proposedQueries { query } } } stats { approximateResultCount languages { name totalLines } } } }",
+      { q: `"of ${name}"` },
+    ),
+    graphql(
+      "search of a repository",
+      "query ($q: String!) { search(query: $q, version: V3) { results { matchCount alert { title description } missing { name } } } }",
+      { q: `${repository} needle` },
+    ),
+    graphql(
+      "organisations",
+      "query ($org: String!) { organization(name: $org) { id } namespaceByName(name: $org) { id } }",
+      { org: name.slice(7) },
+    ),
+    graphql("contexts", "query ($spec: String!) { searchContextBySpec(spec: $spec) { name } }", { spec: `@${name}` }),
+    graphql(
+      "making contexts",
+      'mutation ($id: ID!) { createSearchContext(searchContext: { name: "m", description: "", public: false }, repositories: [{ repositoryID: $id, revisions: ["HEAD"] }]) { id repositories { repository { name } } } }',
+    ),
+    graphql("watches", "query ($q: String!) { search(query: $q, version: V3) { results { sparkline } } }", {
+      q: `${repository} type:diff needle`,
+    }),
+    graphql("metadata", "query ($name: String!) { repoMeta { key(key: $name) { values(first: 9) { nodes } } } }"),
+    { surface: "raw", path: `/${name}/-/raw/a.txt` },
+    { surface: "raw", path: `/${name}/-/raw`, method: "HEAD" },
+    { surface: "raw", path: `/${name}@main/-/raw/none.txt` },
+    ...["zip", "tar"].map((format): Asked => ({ surface: "archive", path: `/${name}/-/raw?format=${format}` })),
+    ...[
+      "",
+      "@main",
+      "@nope",
+      "/-/tree/a",
+      "/-/blob/a.txt",
+      "/-/commit/HEAD",
+      "/-/commits",
+      "/-/branches",
+      "/-/tags",
+      "/-/compare/a...b",
+      "/-/stats/contributors",
+      "/-/badge.svg",
+      "/-/settings",
+    ].map((rest) => page(`/${name}${rest}`)),
+    page(`/search?q=${encodeURIComponent(`${repository} needle`)}`),
+    page(`/search/console?q=${encodeURIComponent(`${repository} needle`)}`),
+    page(`/api/console?query=${encodeURIComponent(name)}`),
+    page(`/contexts/@${name}`),
+    page(`/-/editor?remote_url=https%3A%2F%2F${name.replace("/", "%2F")}&branch=main&file=a.txt&start_row=1`),
+    { surface: "blame", path: `/.api/blame/${name}/-/stream/a.txt` },
+    { surface: "refresh", path: `/.api/repos/${encodeURIComponent(name)}/-/refresh`, method: "POST" },
+    { surface: "shield", path: `/.api/repos/${encodeURIComponent(name)}/-/shield` },
+    { surface: "metrics", path: `/metrics?name=${encodeURIComponent(name)}` },
+    tool("list_repos", { query: name }),
+    tool("read_file", { repo: name, path: "a.txt" }),
+    tool("list_files", { repo: name }),
+    tool("keyword_search", { query: `"of ${name}"` }),
+    tool("regexp_search", { query: `${repository} needle` }),
+    tool("commit_search", { repos: [name], messageTerms: ["needle"] }),
+    tool("diff_search", { repos: [name], pattern: "needle" }),
+    tool("compare_revisions", { repo: name, base: "main", head: "main" }),
+    tool("get_contributor_repos", { author: name }),
+    tool("go_to_definition", { repo: name, path: "a.txt", symbol: "needle", line: 1 }),
+    tool("find_references", { repo: name, path: "a.txt", symbol: "needle" }),
+  ];
+}
+
+/** Words that do not count, and the sizes of what has them: times, and what is new in each answer. */
+function normalised(text: string): string {
+  return text
+    .replaceAll(/clos(?:e|\.)(?:d|\.)(\\?\/|%2F|%252F|\\\\\/|\\u002f)cor[ae]/g, "NAME")
+    .replaceAll(/\bcor[ae]\b/g, "PART")
+    .replaceAll(/"(durationMs|tookMs|elapsedMilliseconds|waitedMs|time|trace|id|receipt)":("[^"]*"|[0-9.]+)/g, '"$1":0')
+    .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "UUID")
+    .replaceAll(/sentMs&#34;:[0-9]+/g, "sentMs")
+    .replaceAll(/nonce[-=]"?[A-Za-z0-9+/=_-]+"?/g, "NONCE")
+    .replaceAll(/id: .*/g, "id:")
+    .replaceAll(new RegExp(Buffer.from(`Repository:${missingNumber}`).toString("base64"), "g"), "ID")
+    .replaceAll(new RegExp(Buffer.from("Repository:2").toString("base64"), "g"), "ID");
+}
+
+/** Counters of the work of searches and of requests to git, as they are now. */
+async function workOf(daemon: DaemonProcess, admin: string): Promise<ReadonlyMap<string, number>> {
+  const text = await (await fetch(`${daemon.url}/metrics?token=${admin}`)).text();
+  const counted =
+    /^(trawl_search_(?:matches|scanned_bytes|shard_scans)_total[^ ]*|trawl_git_[a-z_]*_total[^ ]*|trawl_mcp_answers_reused_total[^ ]*) (.*)$/gm;
+  return new Map([...text.matchAll(counted)].map(([, name, value]) => [name, Number(value)]));
+}
+
+function added(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): Record<string, number> {
+  return Object.fromEntries([...after].map(([name, value]) => [name, value - (before.get(name) ?? 0)]));
+}
+
+/** For each way to ask, and each viewer: the answer of what is hidden is that of what does not exist. */
+async function checkMatrix(t: Test, daemon: DaemonProcess, tokens: ReadonlyMap<string, string>): Promise<void> {
+  const admin = tokens.get("admin")!;
+  const token = async (user: string, scopes = ["user:all"]): Promise<string> => {
+    const options = { user, scopes, note: "", expires: "1d" };
+    return ((await daemon.control("POST", "/.api/tokens", options)) as { text: string }).text;
+  };
+  for (const name of ["eve", "former"]) await daemon.control("POST", "/.api/users", { name });
+  await daemon.control("POST", "/.api/organisations/core", { user: "former" });
+  const former = withToken(await token("former"));
+  const watched = new URLSearchParams({ q: "repo:^closed/core$ needle", v: "V3", watch: "1" });
+  const watching = async (headers: Record<string, string>) => {
+    const response = await fetch(`${daemon.url}/.api/search/stream?${watched}`, { headers });
+    let text = "";
+    const ended = response.body!.pipeThrough(new TextDecoderStream()).pipeTo(
+      new WritableStream({
+        write: (piece) => {
+          text += piece;
+        },
+      }),
+    );
+    await until("it has what there is", () => text.includes("a.txt"));
+    return { ended, text: () => text };
+  };
+  const stream = await watching(former);
+  await daemon.control("POST", "/.api/organisations/core", { user: "former", isMember: false });
+  // Nothing else ends it.
+  await stream.ended;
+  t.match(
+    stream.text(),
+    /event: error\ndata: .*\n\n(event: done\ndata: \{\}\n\n)?$/,
+    "a stream ends with the membership",
+  );
+  const sudo = await token("admin", ["user:all", "site-admin:sudo"]);
+  const roles: Readonly<Record<string, Record<string, string>>> = {
+    anonymous: {},
+    user: withToken(tokens.get("ann")),
+    "other user": withToken(await token("eve")),
+    "former member": former,
+    "sudo as a user": { authorization: `token-sudo token="${sudo}", user="ann"` },
+    member: withToken(tokens.get("bob")),
+    admin: withToken(admin),
+    "sudo as a member": { authorization: `token-sudo token="${sudo}", user="bob"` },
+  };
+  const ask = async ({ path, method, body, headers }: Asked, role: string): Promise<string> => {
+    const response = await fetch(`${daemon.url}${path}`, {
+      method: method ?? "GET",
+      redirect: "manual",
+      headers: { ...headers, ...roles[role] },
+      ...(body === undefined ? {} : { body }),
+    });
+    const bytes = Buffer.from(await response.arrayBuffer()).toString("latin1");
+    const told = ["content-type", "content-disposition", "location", "www-authenticate", "etag", "cache-control"];
+    const values = told.map((name) => normalised(response.headers.get(name) ?? ""));
+    return [response.status, ...values, normalised(comparable(bytes))].join("\n");
+  };
+  /** All answers, and the work that they took together. */
+  const askAll = async (all: readonly Asked[], role: string) => {
+    const before = await workOf(daemon, admin);
+    const answers: string[] = [];
+    for (const asked of all) answers.push(await ask(asked, role));
+    return { answers, work: added(before, await workOf(daemon, admin)) };
+  };
+  const questions = matrix(hiddenName, 2);
+  const untold = new Map<number, string>();
+  for (const role of Object.keys(roles)) {
+    let hidden = await askAll(questions, role);
+    if (["member", "admin", "sudo as a member"].includes(role)) {
+      const told = questions.filter((_, i) => hidden.answers[i] !== untold.get(i));
+      t.ok(told.length > 40, `${role}: ${told.length} answers of ${questions.length} tell that it exists`);
+      continue;
+    }
+    const askAbsent = () => askAll(matrix(absentName, missingNumber), role);
+    let absent = await askAbsent();
+    // Shards that are merged in the meantime take less work: what does not exist is asked again, to know that.
+    while (!isDeepStrictEqual(hidden.work, absent.work)) {
+      const again = await askAbsent();
+      const isSettled = isDeepStrictEqual(again.work, absent.work);
+      absent = again;
+      hidden = await askAll(questions, role);
+      if (isSettled) break;
+    }
+    for (const [i, { surface, path, body = "" }] of questions.entries()) {
+      untold.set(i, hidden.answers[i]);
+      if (hidden.answers[i] !== absent.answers[i])
+        t.equal(hidden.answers[i], absent.answers[i], `${role}: ${surface}: ${path} ${body}`);
+    }
+    t.equal(hidden.answers.length, questions.length, `${role}: no answer tells whether it exists`);
+    t.same(hidden.work, absent.work, `${role}: nor does the work that they take`);
+    t.ok(Object.keys(hidden.work).length > 2);
+  }
+}
