@@ -74,13 +74,19 @@ function writeIfChanged(path, text) {
   if (!existsSync(path) || readFileSync(path, "utf8") !== text) writeFileSync(path, text);
 }
 
-/** A copy of the checkout with an addon of its own: `dist` by hard links, and the native sources. */
+/** A copy of the checkout with an addon of its own: by hard links, except for the native sources. */
 function copyCheckout(name, change) {
   const root = join("build", name);
   mkdirSync(root, { recursive: true });
   cpSync("package.json", join(root, "package.json"));
   rmSync(join(root, "dist"), { recursive: true, force: true });
   execFileSync("cp", ["-al", "dist", join(root, "dist")]);
+  // Some modules read data from the sources.
+  for (const folder of readdirSync("src").filter((name) => name !== "native" && name !== "web")) {
+    rmSync(join(root, "src", folder), { recursive: true, force: true });
+    mkdirSync(join(root, "src"), { recursive: true });
+    execFileSync("cp", ["-al", join("src", folder), join(root, "src", folder)]);
+  }
   for (const path of sourcesOf("src/native")) {
     writeIfChanged(join(root, path), change(path, readFileSync(path, "utf8")));
   }
@@ -132,7 +138,7 @@ function sanitized() {
     UBSAN_OPTIONS: "print_stacktrace=1:abort_on_error=1",
     // It limits the address space of a process, of which the sanitizers need much.
     TAP_GREP: "/out of memory/",
-    TAP_GREP_INVERT: "1",
+    TAP_INVERT: "1",
   };
 }
 
