@@ -5,7 +5,7 @@ import { IncrementalBlame, streamBlame, type FoundHunk } from "../../../src/git/
 import type { FixtureFiles } from "../../support/git-fixture.js";
 import { fixture } from "../../support/git-mirror.js";
 
-const limits = { timeoutMs: 20_000, stop: neverStop };
+const limits = { timeoutMs: 600_000, stop: neverStop };
 
 /** Commit and path of each line. */
 function origins(hunks: readonly (FoundHunk | BlameHunk)[]): string[] {
@@ -50,7 +50,7 @@ t.test("a missing file, and a caller that wants no more", async (t) => {
   const repository = fixture(t);
   const commit = repository.commit({ branch: "main", files: { a: "1\n2\n" } });
   const first = (path: string, stop: () => boolean): Promise<unknown> =>
-    streamBlame(repository.path, { commit, path }, [], { timeoutMs: 20_000, stop }).next();
+    streamBlame(repository.path, { commit, path }, [], { timeoutMs: 600_000, stop }).next();
   await t.rejects(first("b", neverStop), { code: "git", message: /no such path/ });
   const stream = streamBlame(repository.path, { commit, path: "a" }, [], limits);
   t.match((await stream.next()).value, [{ commit, startLine: 1, lineCount: 2, path: "a" }]);

@@ -23,7 +23,7 @@ const common: RunOptions = {
   args: [],
   environment: localEnvironment(),
   directory: "/",
-  timeoutMs: 20_000,
+  timeoutMs: 600_000,
   silenceMs: Infinity,
   outputBytesMax: 1 << 20,
   process: unlimited,
