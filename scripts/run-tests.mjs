@@ -1,7 +1,7 @@
 // Runs compiled test files as subtests of one tap program, several processes at once, and prints TAP.
 //
 //   node scripts/run-tests.mjs [FILE...]        without arguments all files below dist/test except those of `make faults`
-//   node scripts/run-tests.mjs --fast           only those of dist/test/unit that start no daemon
+//   node scripts/run-tests.mjs --fast           only those of dist/test/unit that start no daemon and take a few seconds
 //
 // Files that start daemons, other processes or threads have a process of their own; the others of a folder share one
 // (test-folder.mjs). `JOBS=N` sets how many processes run at once. tap's own command only shows the results, for two
@@ -24,6 +24,9 @@ const timeoutSeconds = 900;
 const budgetFactor = 3;
 const budgetSecondsMin = 20;
 
+/** What takes longer is not run by `make test-fast`. */
+const fastSecondsMax = 6;
+
 /** The files of a folder that share a process take about this long together. */
 const sharedSecondsMax = 12;
 
@@ -36,9 +39,9 @@ const shippedFile = "test/times.json";
 
 const [first] = process.argv.slice(2);
 const isFast = first === "--fast";
+const shipped = readTimes(shippedFile);
 // A file that is named twice would run beside itself, with the same fixtures.
 const files = first === undefined || isFast ? findFiles() : [...new Set(process.argv.slice(2))];
-const shipped = readTimes(shippedFile);
 const times = { ...shipped, ...readTimes(measuredFile) };
 rmSync(timesFolder, { recursive: true, force: true });
 mkdirSync(timesFolder, { recursive: true });
@@ -88,7 +91,7 @@ function findFiles() {
   return readdirSync("dist/test", { recursive: true })
     .filter((path) => path.endsWith(".test.js") && isHere(path) && (!isFast || path.startsWith("unit/")))
     .map((path) => join("dist/test", path))
-    .filter((path) => !isFast || !isAlone(path));
+    .filter((path) => !isFast || (!isAlone(path) && !(shipped[basename(path, ".test.js")] > fastSecondsMax)));
 }
 
 /** What each process runs: one file, or several of a folder. Those that take longest come first. */
