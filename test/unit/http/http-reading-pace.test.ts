@@ -5,7 +5,7 @@ import { ReadingPace } from "../../../src/http/stream/reading-pace.js";
 import type { ByteStream } from "../../../src/http/server/byte-stream.js";
 import type { GitChild } from "../../../src/git/run/run.js";
 import { sleep } from "../../../src/base/deadline.js";
-import { until } from "../../support/waiting.js";
+import { until, waitMsMax } from "../../support/waiting.js";
 
 const kibibyte = 1024;
 
@@ -77,13 +77,15 @@ class Trickle implements ByteStream {
   }
 
   async takeUntil(isDone: () => boolean, stdout: PassThrough): Promise<void> {
-    await until("the client is done", async () => {
+    const take = async (): Promise<boolean> => {
       if (isDone()) return true;
       stdout.write("0123456789");
       await sleep(5);
       if (!this.closed) this.#writable();
       return false;
-    });
+    };
+    // It paces itself.
+    await until("the client is done", take, waitMsMax, 0);
   }
 }
 
