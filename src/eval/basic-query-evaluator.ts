@@ -46,7 +46,7 @@ export class BasicQueryEvaluator {
   readonly tooCostly: number[] = [];
   readonly #text: TextPlan;
   readonly #stop: StopCheck;
-  readonly #reader: ShardReader;
+  readonly reader: ShardReader;
   readonly #kernel: Kernel;
   readonly #revisions: SearchedRevisions;
   readonly #filters: FileFilters;
@@ -74,7 +74,7 @@ export class BasicQueryEvaluator {
   ) {
     this.#text = text;
     this.#stop = stop;
-    this.#reader = reader;
+    this.reader = reader;
     this.#kernel = kernel;
     this.#people = people;
     this.#peopleFilters = text.people;
@@ -113,8 +113,7 @@ export class BasicQueryEvaluator {
 
   /** Undefined unless visible documents are results at one revision, with all rows of their contents. */
   listing(): Listing | undefined {
-    if (!this.#filters.isEmpty || this.#peopleFilters.length > 0 || this.#reader instanceof SymbolView)
-      return undefined;
+    if (!this.#filters.isEmpty || this.#peopleFilters.length > 0 || this.reader instanceof SymbolView) return undefined;
     if (this.#pattern?.onlyScan === undefined) return undefined;
     const repositories = this.#revisions.singleRevisions();
     return repositories && { scan: this.#pattern.onlyScan, pathContents: this.contentsWithPathMatch(), repositories };
@@ -134,7 +133,7 @@ export class BasicQueryEvaluator {
 
   /** Those of the contents that have a document which is searched and passes the filters on paths, ascending. */
   keepSearched(contents: ContentSet): Uint32Array {
-    const { contentCount, contentFirstDocument } = this.#reader;
+    const { contentCount, contentFirstDocument } = this.reader;
     const all = contents ?? Uint32Array.from({ length: contentCount + 1 }, (_, i) => i);
     if (this.#filters.isEmpty && this.#revisions.seesAll) return all;
     if (!this.#filters.isEmpty) this.#filters.decideAll();
@@ -188,7 +187,7 @@ export class BasicQueryEvaluator {
     const block = { contents, documents: this.documents, contentIndexes: this.#contentIndexes };
     this.satisfied =
       this.#pattern === undefined ? new Uint8Array(this.documents.length).fill(1) : this.#pattern.evaluate(block);
-    if (this.#reader instanceof SymbolView) this.#keepWithSymbols(this.#reader, contents);
+    if (this.reader instanceof SymbolView) this.#keepWithSymbols(this.reader, contents);
     this.#dropTooCostly(contents);
     this.#heldRevisions = [];
     if (this.#people !== undefined && this.#peopleFilters.length > 0)
@@ -210,7 +209,7 @@ export class BasicQueryEvaluator {
    * Returns the largest number of patterns that can have added some; with more than one the caller makes them disjoint.
    */
   addRows(i: number, rows: Rows): number {
-    if (this.#reader instanceof SymbolView) return this.#addNames(this.#reader, i, rows);
+    if (this.reader instanceof SymbolView) return this.#addNames(this.reader, i, rows);
     return this.#pattern === undefined ? 0 : this.#pattern.addRows(i, rows);
   }
 
@@ -252,7 +251,7 @@ export class BasicQueryEvaluator {
   }
 
   #takeDocuments(contents: Uint32Array): void {
-    const reader = this.#reader;
+    const reader = this.reader;
     this.documents.length = 0;
     this.#contentIndexes.length = 0;
     for (let index = 0; index < contents.length; index++) {
@@ -295,6 +294,6 @@ export class BasicQueryEvaluator {
   #isHeld(people: People, document: number, choice: RevisionChoice): boolean {
     const summary = this.repositorySummary(document);
     const commit = commitOfChoice(summary, choice);
-    return people.hold(this.#peopleFilters, { repositoryId: summary.id, commit }, this.#reader.path(document));
+    return people.hold(this.#peopleFilters, { repositoryId: summary.id, commit }, this.reader.path(document));
   }
 }

@@ -103,7 +103,8 @@ export class ShardSearch {
     });
     this.#blockContentCountMax = blockContentCountMax(options, visibility);
     this.#collector =
-      options.resultLimits && new ResultCollector(options.plan, options.resultLimits, writer.control, optionsIndexes);
+      options.resultLimits &&
+      new ResultCollector(options.plan, options.resultLimits, writer.control, optionsIndexes, kernel);
     const { tombstones } = visibility;
     const shard = { reader, writer, options, tombstones, documents, rowCountMax: this.#lineMatchCountMax };
     this.#listed = documents.only === undefined ? ListedBlocks.of(this.evaluators, shard, this.#stop) : undefined;

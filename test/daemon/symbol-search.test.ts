@@ -94,17 +94,33 @@ const ranked: Readonly<Record<string, string>> = {
   "a.c": "int unexpired(void)\n{\n\treturn 7;\n}\n",
 };
 
+/** More names than ranking looks at, of which the best are the last. */
+const manyNames = [
+  ...Array.from({ length: 1200 }, (_, i) => `int unwake_${i}(void) { return 0; }`),
+  "int doWake(void) { return 0; }",
+  "int rewake;",
+  "int wake_level;",
+  "int wake_up(void) { return 0; }",
+  "int wake(void) { return 0; }",
+  "int awake;",
+  "",
+].join("\n");
+
 async function checkRanking(t: Test, daemon: DaemonProcess): Promise<void> {
   const source = fixture(t);
   const timers = { "timer/timer.c": "int timer;\n", "lib/timer.h": "int f(void);\n" };
   source.commit({ branch: "main", files: { ...ranked, ...timers } });
   await daemon.add("ranked", source.path);
+  const many = fixture(t);
+  many.commit({ branch: "main", files: { "many.c": manyNames } });
+  await daemon.add("names", many.path);
   await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
-  const pathsOf = async (q: string): Promise<string[]> => {
-    const parameters = new URLSearchParams({ q, v: "V3", t: "standard", display: "-1" });
-    const { text } = await daemon.get(`/.api/search/stream?${parameters}`);
-    return matchesIn([...new SseDecoder().push(Buffer.from(text))]).map(({ path }) => path);
+  const found = async (q: string, parameters: Readonly<Record<string, string>> = {}): Promise<SymbolMatch[]> => {
+    const search = new URLSearchParams({ q, v: "V3", t: "standard", display: "-1", ...parameters });
+    const { text } = await daemon.get(`/.api/search/stream?${search}`);
+    return matchesIn([...new SseDecoder().push(Buffer.from(text))]);
   };
+  const pathsOf = async (q: string): Promise<string[]> => (await found(q)).map(({ path }) => path);
   const all = Object.keys(ranked);
   for (const query of ["expire", "/expire/", "EXPIRE", "expire count:9"])
     t.same(await pathsOf(`repo:ranked type:symbol ${query}`), all, query);
@@ -114,6 +130,32 @@ async function checkRanking(t: Test, daemon: DaemonProcess): Promise<void> {
     await pathsOf("repo:ranked type:symbol select:symbol.function expire"),
     all.filter((path) => !["src/b.c", "third_party/a.c"].includes(path)),
   );
+  await t.test("where a limit cuts the symbols of a file, the best are left", async (t) => {
+    const names = async (q: string, parameters: Readonly<Record<string, string>> = {}): Promise<string[]> =>
+      (await found(`repo:names ${q}`, parameters)).flatMap(({ symbols }) => symbols.map(({ name }) => name));
+    t.equal((await names("type:symbol wake")).length, 1206);
+    t.same(await names("type:symbol wake count:1"), ["wake"]);
+    t.same(await names("type:symbol /wake/ count:1"), ["wake"]);
+    t.same(await names("type:symbol Wake case:yes count:1"), ["doWake"]);
+    t.same(await names("type:symbol wake count:all", { display: "1" }), ["wake"], "what is shown");
+    t.same(await names("type:symbol wake count:2"), ["wake_up", "wake"], "in the order of lines");
+    const best = ["doWake", "wake_level", "wake_up", "wake"];
+    t.same(await names("type:symbol wake count:4"), best);
+    t.same(await names("type:symbol wake count:4", { resumable: "1" }), best);
+    t.same(await names("type:symbol wake count:4", { duplicates: "1" }), best);
+    t.same(await names("type:symbol wake count:5"), ["unwake_0", ...best], "of equal ones the first");
+    const two = "(type:symbol wake count:2) or (type:symbol select:symbol.function unwake_0 count:9)";
+    t.same(await names(two), ["unwake_0", "wake_up", "wake"], "each query with a limit of its own");
+    t.same(await names("type:symbol count:4 file:many"), ["unwake_0", "unwake_1", "unwake_2", "unwake_3"]);
+    const answer = await ask(
+      daemon.url,
+      `{ search(query: "repo:names type:symbol wake count:2", version: V3) { results { results {
+          ... on FileMatch { symbols { name } } } } } }`,
+    );
+    t.match(answer, {
+      data: { search: { results: { results: [{ symbols: [{ name: "wake_up" }, { name: "wake" }] }] } } },
+    });
+  });
   source.commit({ branch: "topic", files: { ...ranked, "src/z/new.c": "int expire(void)\n{\n\treturn 8;\n}\n" } });
   await daemon.sync("ranked");
   const atTopic = await pathsOf("repo:ranked@topic type:symbol expire");

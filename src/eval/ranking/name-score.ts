@@ -2,20 +2,29 @@ import { compileRegexp } from "../../regexp/match/compile.js";
 import type { MatchWork } from "../../regexp/match/match-work.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
 import type { RankingParts } from "../../protocol/rank-messages.js";
-import type { Leaf } from "../../query/plan/plan.js";
+import type { ControlBlock } from "../../protocol/control-block.js";
+import { StopCheck } from "../../protocol/stop-check.js";
+import type { Leaf, TextPlan } from "../../query/plan/plan.js";
 import type { SymbolView } from "../../shard/symbols/symbol-view.js";
+import { StoppableWork } from "../match/content-work.js";
 import { Rows } from "../match/rows.js";
-import { isLetter, lowerAscii, type QueryWords } from "./query-words.js";
+import { findScored, findWords, isLetter, lowerAscii, type QueryWords } from "./query-words.js";
 import { kindFactor } from "./symbol-finder.js";
 
-/** Further symbols of a file do not count. */
+/** Further symbols of a file do not count for its place among the files. */
 const namesMax = 1024;
+
+/** More than the points of any symbol. */
+const scoreEnd = 8192;
+
+/** So many names are scored between two checks whether the search is stopped. */
+const namesBetweenChecks = 1024;
 
 /** Points of a symbol. What its kind and path give together is less than a step between the first three. */
 const points = { whole: 6000, start: 4000, wordStart: 2000, kindAndPath: 1000, cover: 500, sameCase: 300 } as const;
 
 /**
- * Scores the files that a search for symbols finds, each by the best of these: a name that matches as a whole comes before one
+ * Scores the names that a search for symbols finds, and the files that have them, each by the best of these: a name that matches as a whole comes before one
  * that matches from its start, and that before one in which a word does; among these, kind and path decide, then how
  * much of the name matches.
  */
@@ -31,6 +40,13 @@ export class NameScore {
     this.#words = words;
     this.#patterns = words.regexpBits === 0 ? undefined : scored;
     this.#work = work;
+  }
+
+  /** For results that a limit cuts: that it is reached does not end the work. */
+  static forCuts(texts: readonly TextPlan[], control: ControlBlock): NameScore {
+    const stop = new StopCheck(control);
+    stop.finishesCounted = true;
+    return new NameScore(findWords(texts), findScored(texts), new StoppableWork(stop));
   }
 
   /** `rows` are names of the part. */
@@ -52,6 +68,47 @@ export class NameScore {
     const symbol = Math.round(best);
     const others = { fileName: 0, folders: 0, line: 0, wholeWords: 0, phrase: 0, matches: 0 };
     return { symbol, ...others, fileFactor: 1, score: symbol };
+  }
+
+  /**
+   * Keeps at most `countMax` of the rows from `rowFrom` on, which are names of the part: the best ones, of equal ones
+   * the first, in their order.
+   */
+  keepBest(view: SymbolView, part: number, rows: Rows, rowFrom: number, countMax: number, kernel: Kernel): void {
+    const { words } = rows;
+    const count = rows.count - rowFrom;
+    if (count <= countMax) return;
+    const scores = this.#scoreNames(view, part, rows, rowFrom, kernel);
+    const countByScore = new Uint32Array(scoreEnd);
+    for (let i = 0; i < count; i++) countByScore[scores[i]]++;
+    let lowest = scoreEnd;
+    let better = 0;
+    while (lowest > 0 && better + countByScore[lowest - 1] <= countMax) better += countByScore[--lowest];
+    let equalLeft = countMax - better;
+    let kept = rowFrom;
+    for (let i = 0; i < count; i++) {
+      if (scores[i] < lowest && (scores[i] !== lowest - 1 || equalLeft-- <= 0)) continue;
+      words[2 * kept] = words[2 * (rowFrom + i)];
+      words[2 * kept + 1] = words[2 * (rowFrom + i) + 1];
+      kept++;
+    }
+    rows.count = kept;
+  }
+
+  /** Of the names that are the rows from `rowFrom` on. */
+  #scoreNames(view: SymbolView, part: number, { words, count }: Rows, rowFrom: number, kernel: Kernel): Uint16Array {
+    const scores = new Uint16Array(count - rowFrom);
+    for (let from = rowFrom; from < count; from += namesBetweenChecks) {
+      this.#work.spend(0);
+      const end = Math.min(count, from + namesBetweenChecks);
+      const kinds = view.symbols.kindsOf(part, words, from, end, kernel);
+      for (let i = from; i < end; i++) {
+        const name = view.content.subarray(words[2 * i], words[2 * i + 1]);
+        const weight = kindFactor(view.symbols.kinds[kinds[i - from]] ?? "");
+        scores[i - rowFrom] = Math.round(this.#scoreName(name) + points.kindAndPath * weight);
+      }
+    }
+    return scores;
   }
 
   #scoreName(name: Buffer): number {

@@ -1,3 +1,6 @@
+import type { Kernel } from "../../native/kernel/kernel.js";
+import { SymbolView } from "../../shard/symbols/symbol-view.js";
+import { NameScore } from "../ranking/name-score.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
 import { isDocumentSelect, type DocumentSelect } from "./document-select.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
@@ -24,6 +27,7 @@ export class ResultCollector {
   readonly #limits: ResultLimits;
   readonly #control: ControlBlock;
   readonly #optionsIndexes: ReadonlyMap<BasicQueryEvaluator, number>;
+  readonly #kernel: Kernel;
   #cuts: ResultCut[] = [];
 
   constructor(
@@ -31,11 +35,13 @@ export class ResultCollector {
     limits: ResultLimits,
     control: ControlBlock,
     optionsIndexes: ReadonlyMap<BasicQueryEvaluator, number>,
+    kernel: Kernel,
   ) {
     this.#plan = plan;
     this.#limits = limits;
     this.#control = control;
     this.#optionsIndexes = optionsIndexes;
+    this.#kernel = kernel;
   }
 
   /** The cuts of the block so far. */
@@ -105,9 +111,26 @@ export class ResultCollector {
     const rowCount = rows.count - rowFrom;
     const wanted = select === "content" ? rowCount : Math.max(1, rowCount);
     const taken = wanted === 0 ? 0 : this.#take(optionsIndex, wanted, at, isKnown);
-    if (taken < rowCount) rows.count = rowFrom + taken;
+    if (taken < rowCount) this.#cut(evaluator, index, rows, rowFrom, taken);
     if (taken === 0) pathRows.count = pathRowFrom;
     return taken > 0;
+  }
+
+  /** Of symbols the best are kept; of lines the first. */
+  #cut(evaluator: BasicQueryEvaluator, index: number, rows: Rows, rowFrom: number, countMax: number): void {
+    const { reader } = evaluator;
+    if (!(reader instanceof SymbolView)) {
+      rows.count = rowFrom + countMax;
+      return;
+    }
+    const optionsIndex = this.#optionsIndex(evaluator);
+    const own = this.#plan.basicQueries.filter((basic) => basic.optionsIndex === optionsIndex);
+    const names = NameScore.forCuts(
+      own.flatMap(({ text }) => text ?? []),
+      this.#control,
+    );
+    const part = reader.contentId(evaluator.documents[index]);
+    names.keepBest(reader, part, rows, rowFrom, countMax, this.#kernel);
   }
 
   #take(optionsIndex: number, wanted: number, at: ResultPosition, isKnown: boolean): number {

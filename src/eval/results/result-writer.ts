@@ -9,6 +9,7 @@ import type { ShardReader } from "../../shard/shard-reader.js";
 import { joinLabels, Labels } from "../match/labels.js";
 import type { Rows } from "../match/rows.js";
 import { People } from "../people/people.js";
+import { NameScore } from "../ranking/name-score.js";
 import { BatchDigest } from "./batch-digest.js";
 import { BatchBuffer, type BufferSource } from "./batch-buffer.js";
 import { ContentGroups, type ContentGroup } from "./content-groups.js";
@@ -57,6 +58,8 @@ export class ResultWriter {
   readonly #sources: ResultSource[] = [];
   #tally: Tally = emptyTally();
   #hasTally = false;
+  /** Undefined until a limit cuts symbols. */
+  #names: NameScore | undefined;
   #selected: SelectedResult[] = [];
   /** Keys of all selected results, with the index of their result options. */
   readonly #selectedKeys = new Set<string>();
@@ -128,6 +131,7 @@ export class ResultWriter {
     const isDuplicate = group?.isFirst === false;
     const taken = this.limits.count(isDuplicate ? 1 : Math.max(1, rowCount));
     if (taken === 0) return undefined;
+    if (!isDuplicate) this.#keepBest(source, rows, rowFrom, rowCount, taken);
     if (isDuplicate) this.#groups?.count(Math.max(1, rowCount));
     const counted = isDuplicate ? Math.max(1, rowCount) : taken;
     const template = this.#templates.find(source.summary, source.revision);
@@ -137,9 +141,18 @@ export class ResultWriter {
     const shown = this.limits.show(taken);
     if (shown === 0) return undefined;
     const shownRows = rowCount === 0 || isDuplicate ? 0 : shown;
+    if (!isDuplicate) this.#keepBest(source, rows, rowFrom, rowCount, shown);
     this.#append(source, template, rowFrom, rowFrom + shownRows, pathRows, group);
     if (isDuplicate) this.#results.omitRows(rowFrom + rowCount);
     return shownRows;
+  }
+
+  /** Where a limit cuts the symbols of a file, the best of them are kept, not the first. */
+  #keepBest({ content }: ResultSource, rows: Rows, rowFrom: number, rowCount: number, countMax: number): void {
+    if (rowCount <= countMax || !(this.#reader instanceof SymbolView)) return;
+    const texts = this.#options.plan.basicQueries.flatMap(({ text }) => text ?? []);
+    this.#names ??= NameScore.forCuts(texts, this.#control);
+    this.#names.keepBest(this.#reader, content, rows, rowFrom, countMax, this.#kernel);
   }
 
   #findGroup(source: ResultSource, rows: Rows, rowFrom: number, rowCount: number): ContentGroup | undefined {
@@ -177,6 +190,7 @@ export class ResultWriter {
     const group = this.#findGroup(source, rows, rowFrom, rowCount);
     const isDuplicate = group?.isFirst === false;
     const shownRows = isDuplicate ? 0 : Math.min(rowCount, rowCountMax);
+    if (!isDuplicate) this.#keepBest(source, rows, rowFrom, rowCount, shownRows);
     this.#append(source, template, rowFrom, rowFrom + shownRows, pathRows, group);
     if (isDuplicate) this.#results.omitRows(rowFrom + rowCount);
   }
