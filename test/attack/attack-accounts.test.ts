@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { isFull } from "../support/full-run.js";
+import { chosen, isFull } from "../support/full-run.js";
 import { monotonicMs } from "../../src/base/deadline.js";
 import { usualBounds, underAttack } from "../support/attack.js";
 import { testDaemon, type DaemonProcess } from "../support/daemon.js";
@@ -393,7 +393,8 @@ t.test("accounts under attack", async (t) => {
       return JSON.stringify(answers).replaceAll(name, "NAME");
     };
     const expected = await answersTo("nothing");
-    for (const name of Object.getOwnPropertyNames(Object.prototype)) t.equal(await answersTo(name), expected, name);
+    const names = chosen(Object.getOwnPropertyNames(Object.prototype), "constructor", "__proto__", "toString");
+    for (const name of names) t.equal(await answersTo(name), expected, name);
   });
 
   await t.test("a flood of junk tokens hides no other refusal", async (t) => {

@@ -54,8 +54,16 @@ function answer(daemon: DaemonProcess, from: string, wish: Wish): Promise<string
   );
 }
 
+const daemon = await testDaemon(t, [
+  "--set",
+  "search.concurrent=16",
+  "--set",
+  "search.queue=64",
+  "--set",
+  "search.stallSeconds=600",
+]);
+
 t.test("a body in one-byte chunks", async (t) => {
-  const daemon = await testDaemon(t);
   const port = Number(new URL(daemon.url).port);
   // V8's space of young objects alone grows to 48 MiB.
   const bounds = { ...usualBounds, grownBytesMax: 64 << 20 };
@@ -79,14 +87,6 @@ t.test("one client takes what it can get, and another is served", async (t) => {
   t.teardown(() => source.remove());
   const line = "needle in a line of some length, so that a client which does not read stops its search soon\n";
   source.commit({ branch: "main", files: { "a/large.txt": line.repeat(40_000), "b/small.txt": "a rare thimble\n" } });
-  const daemon = await testDaemon(t, [
-    "--set",
-    "search.concurrent=16",
-    "--set",
-    "search.queue=64",
-    "--set",
-    "search.stallSeconds=600",
-  ]);
   await daemon.add("host/repo", source.path);
   const hostile = 'int x = "a" + f(1); /* '.repeat(20_000);
   const highlight = `{ highlightCode(code: ${JSON.stringify(hostile)}, fuzzyLanguage: "c", disableTimeout: true, isLightTheme: false) }`;

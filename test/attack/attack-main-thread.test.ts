@@ -5,6 +5,7 @@
 import { request } from "node:http";
 import t from "tap";
 import { repeatedBounds, underAttack } from "../support/attack.js";
+import { chosen, isFull } from "../support/full-run.js";
 import { dataDirectory, preparedAhead, testDaemon, type DaemonProcess } from "../support/daemon.js";
 import { hostileDocuments } from "../support/hostile-documents.js";
 import { hostileQueries } from "../support/hostile-queries.js";
@@ -125,18 +126,72 @@ t.test("what warms up", async () => {
   ]);
 });
 
+const queries = chosen(
+  hostileQueries,
+  "nested groups of or and not",
+  "words",
+  "not not",
+  "an or of filters around an or of filters",
+  "500 basic queries with regexps",
+  "500 basic queries that select",
+  "repositories that all match",
+  "a repository filter with large classes",
+  "many repository filters of a large automaton",
+  "all repositories by a regexp",
+  "all repositories in 499 ways",
+  "metadata by regexps",
+  "files and contents that repositories have",
+  "commits after a date",
+  "a union of contexts",
+  "globs of revisions of all repositories",
+  "revisions of all repositories",
+  "select:",
+  "languages that there are",
+  "a file filter",
+  "dates",
+  "contributors",
+  "a regexp of repeated classes",
+  "a regexp with one large class",
+  "many regexps",
+  "folded alternatives",
+  "escapes in quotes",
+  "fields that there are not",
+  "halves of characters",
+  "a predicate of parentheses",
+);
+
+const documents = chosen(
+  hostileDocuments,
+  "selections in selections",
+  "one field many times",
+  "fields that there are not",
+  "fragments that each spread all",
+  "directives",
+  "variables that are used",
+  "a text of escapes",
+  "introspection, all",
+  "a long variable for a search",
+  "a long variable for 400 fields",
+  "a regexp for names",
+  "a list that is too long",
+  "objects in a variable",
+  "keys",
+  "an operation's long name",
+  "all of the whole tables at once",
+);
+
 t.test("queries", async () => {
   const query =
     "query ($q: String!) { search(query: $q, version: V3, patternType: standard) { results { matchCount alert { title } } } }";
   await attackAll(
-    hostileQueries.map(([name, text]) => ({
+    queries.map(([name, text]) => ({
       name,
       path: "/.api/graphql",
       sent: { headers: user, body: JSON.stringify({ query, variables: { q: text } }) },
     })),
   );
   // Up to its results a search is the same either way, so a part of them is enough.
-  const paths = hostileQueries
+  const paths = queries
     .filter((_, at) => at % 3 === 0)
     .map(([name, text]) => [
       `${name}, streamed`,
@@ -150,9 +205,7 @@ t.test("queries", async () => {
 });
 
 t.test("GraphQL requests", async () => {
-  await attackAll(
-    hostileDocuments.map(([name, body]) => ({ name, path: "/.api/graphql", sent: { headers: admin, body } })),
-  );
+  await attackAll(documents.map(([name, body]) => ({ name, path: "/.api/graphql", sent: { headers: admin, body } })));
 });
 
 /** The longest header that is read, made of the text. */
@@ -204,9 +257,15 @@ const paths = [
 ];
 
 t.test("heads of requests", async () => {
-  for (const path of ["/.api/search/stream?q=repo:nothing+a", "/host.example/organization-1/project-00001/-/raw/a"]) {
-    await attackAll(headers.map(([name, given]) => ({ name: `${name}: ${path}`, path, sent: { headers: given } })));
-  }
+  const routes = ["/.api/search/stream?q=repo:nothing+a", "/host.example/organization-1/project-00001/-/raw/a"];
+  // A head is read before its route is known: one route for each is enough.
+  await attackAll(
+    headers.flatMap(([name, given], at) =>
+      routes
+        .filter((_, route) => isFull || at % routes.length === route)
+        .map((path) => ({ name: `${name}: ${path}`, path, sent: { headers: given } })),
+    ),
+  );
   await attackAll(paths.map((path) => ({ name: path.slice(0, 60), path, sent: { headers: admin } })));
 });
 
@@ -224,12 +283,14 @@ t.test("deliveries of webhooks", async () => {
     { "x-hub-signature-256": `sha256=${"0".repeat(64)}` },
   ];
   await attackAll(
-    bodies.flatMap((body) =>
-      signatures.map((given) => ({
-        name: `${body.slice(0, 20)} with ${Object.keys(given)[0]}`,
-        path: "/.api/webhooks/host",
-        sent: { headers: { ...given, "x-gitlab-event": "push" }, body },
-      })),
+    bodies.flatMap((body, at) =>
+      signatures
+        .filter((_, kind) => isFull || kind === at % signatures.length)
+        .map((given) => ({
+          name: `${body.slice(0, 20)} with ${Object.keys(given)[0]}`,
+          path: "/.api/webhooks/host",
+          sent: { headers: { ...given, "x-gitlab-event": "push" }, body },
+        })),
     ),
   );
 });

@@ -5,9 +5,9 @@
  */
 import { request } from "node:http";
 import t, { type Test } from "tap";
-import { monotonicMs } from "../../src/base/deadline.js";
 import { repeatedBounds, startingBounds, underAttack } from "../support/attack.js";
 import { dataDirectory, testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { chosen, isFull } from "../support/full-run.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { gitLog } from "../support/git-log.js";
 import { ask } from "../support/graphql.js";
@@ -163,10 +163,30 @@ const refused: readonly string[] = [
   "^main",
 ];
 
-/** Too long for some of the ways. */
-const long: readonly string[] = ["a", "^", "~1", "@{", "^{/", "^{commit}", ":/(", "/", "\0", "é", "-"].map(
-  (piece) => `HEAD${piece.repeat(Math.floor((500 << 10) / JSON.stringify(piece).length))}`,
+const usualRefused = chosen(
+  refused,
+  `HEAD^{/${nested}}`,
+  ":/!-x",
+  "@{u}",
+  "main@{999999999 days ago}",
+  "HEAD~999999999",
+  "--output=/tmp/owned",
+  "main:a.txt",
+  "main^!",
+  "HEAD\0",
+  "*".repeat(2_000),
+  "a".repeat(3_000),
+  "^main",
 );
+
+/** Too long for some of the ways. */
+const long: readonly string[] = chosen(
+  ["a", "^", "~1", "@{", "^{/", "^{commit}", ":/(", "/", "\0", "é", "-"],
+  "^",
+  "@{",
+  "^{commit}",
+  "é",
+).map((piece) => `HEAD${piece.repeat(Math.floor((500 << 10) / JSON.stringify(piece).length))}`);
 
 /** git is asked for these, and may take its time. */
 const accepted: readonly string[] = [
@@ -179,6 +199,8 @@ const accepted: readonly string[] = [
   `refs/${"a/".repeat(500)}b`,
 ];
 
+const usualAccepted = chosen(accepted, "HEAD~999999", `v1${"^{}".repeat(64)}`, "0000", `refs/${"a/".repeat(500)}b`);
+
 async function ordinaryReads(t: Test, daemon: DaemonProcess): Promise<void> {
   const watch = new ProcessorWatch(daemon.pid);
   watch.start();
@@ -188,10 +210,11 @@ async function ordinaryReads(t: Test, daemon: DaemonProcess): Promise<void> {
   });
   t.same((await daemon.search("repo:^r$@v1 needle")).found, ["r:a.txt:1"]);
   const { wallMs, waitedMs } = watch.since();
-  t.ok(
-    wallMs - waitedMs < atOnceMs,
-    `ordinary reads took ${wallMs.toFixed(0)} ms, of which ${waitedMs.toFixed(0)} waiting`,
-  );
+  if (isFull)
+    t.ok(
+      wallMs - waitedMs < atOnceMs,
+      `ordinary reads took ${wallMs.toFixed(0)} ms, of which ${waitedMs.toFixed(0)} waiting`,
+    );
 }
 
 t.test("revisions", async (t) => {
@@ -206,7 +229,7 @@ t.test("revisions", async (t) => {
 
   await t.test("git is not started for what is none", async (t) => {
     const before = log.commands().length;
-    for (const revision of refused)
+    for (const revision of usualRefused)
       await underAttack(t, daemon, repeatedBounds, JSON.stringify(revision.slice(0, 60)), () =>
         tryEverywhere(t, daemon, revision, "refused"),
       );
@@ -216,7 +239,9 @@ t.test("revisions", async (t) => {
       );
     await underAttack(t, daemon, repeatedBounds, "all at once", () =>
       Promise.all(
-        [...refused.slice(0, 12), ...long.slice(0, 4)].map((revision) => tryEverywhere(t, daemon, revision, "refused")),
+        [...usualRefused.slice(0, 12), ...long.slice(0, 4)].map((revision) =>
+          tryEverywhere(t, daemon, revision, "refused"),
+        ),
       ),
     );
     t.equal(log.commands().length, before, log.commands().slice(-10).join("\n"));
@@ -224,12 +249,12 @@ t.test("revisions", async (t) => {
   });
 
   await t.test("what is one has its limits", async (t) => {
-    for (const revision of accepted)
+    for (const revision of usualAccepted)
       await underAttack(t, daemon, repeatedBounds, revision.slice(0, 60), () =>
         tryEverywhere(t, daemon, revision, "whatever"),
       );
     await underAttack(t, daemon, repeatedBounds, "four at once", () =>
-      Promise.all(accepted.slice(0, 4).map((revision) => tryEverywhere(t, daemon, revision, "whatever"))),
+      Promise.all(usualAccepted.map((revision) => tryEverywhere(t, daemon, revision, "whatever"))),
     );
     await ordinaryReads(t, daemon);
   });
@@ -255,7 +280,7 @@ t.test("revisions", async (t) => {
 t.test("remotes", async (t) => {
   const bounds = [
     "--set",
-    "sync.timeoutSeconds=5",
+    `sync.timeoutSeconds=${isFull ? 5 : 600}`,
     "--set",
     `git.maxFetchBytes=${64 << 20}`,
     "--set",
@@ -269,7 +294,8 @@ t.test("remotes", async (t) => {
     "index.workers=1",
   ]);
   const harms: readonly (readonly [harm: Harm, message: RegExp])[] = [
-    ["silence", /made no progress/],
+    // Otherwise it is removed while it is silent, however long the others take.
+    ["silence", isFull ? /made no progress/ : /./],
     ["an endless pack", /received more than 67108864 bytes/],
   ];
   await daemon.add("r", source(t).path);
@@ -285,12 +311,11 @@ t.test("remotes", async (t) => {
       t.match(error, { message }, harm);
     });
     await until("they are fetched", async () => (await daemon.list()).length === 1 + harms.length);
-    const startedMs = monotonicMs();
     await daemon.add("other", source(t).path);
-    const ms = monotonicMs() - startedMs;
     const states = (await daemon.list()).map(({ name, state }) => `${name} ${state}`);
-    t.ok(states.includes("silence pending"), `it was indexed after ${ms.toFixed(0)} ms: ${states.join(", ")}`);
+    t.ok(states.includes("silence pending"), `it was indexed meanwhile: ${states.join(", ")}`);
     await ordinaryReads(t, daemon);
+    if (!isFull) await daemon.remove("silence");
     await Promise.all(fetches);
   });
   await ordinaryReads(t, daemon);

@@ -75,7 +75,7 @@ const inGraphql: readonly (readonly [name: string, query: string, variables: Rea
 ];
 
 /** A daemon with a repository `r`, whose threads all run. */
-async function warmDaemon(t: Test): Promise<DaemonProcess> {
+async function warmDaemon(): Promise<DaemonProcess> {
   const daemon = await testDaemon(t, preparedAhead);
   await addRepository(t, daemon, "r", { "a.txt": "a\n" });
   await daemon.search("a");
@@ -98,8 +98,9 @@ async function addRepository(
   await daemon.add(name, fixture.path);
 }
 
+const daemon = await warmDaemon();
+
 t.test("requests", async (t) => {
-  const daemon = await warmDaemon(t);
   for (const [name, path, headers] of requests) {
     const status = await underAttack(t, daemon, repeatedBounds, name, () => statusOf(daemon, path, headers));
     // 505 is what uWebSockets.js says of a request line that is too long and came in pieces.
@@ -110,7 +111,6 @@ t.test("requests", async (t) => {
 });
 
 t.test("names that every object has", async (t) => {
-  const daemon = await warmDaemon(t);
   const highlight = 'query ($x: String!) { highlightCode(code: "a", fuzzyLanguage: $x, disableTimeout: false) }';
   for (const name of Object.getOwnPropertyNames(Object.prototype)) {
     t.equal(await statusOf(daemon, `/r/-/${name}`), 404, name);
@@ -137,7 +137,6 @@ const hostileFiles = {
 } as const;
 
 t.test("a hostile repository", async (t) => {
-  const daemon = await warmDaemon(t);
   await underAttack(t, daemon, startingBounds, "indexing", async () => {
     await addRepository(t, daemon, "hostile", hostileFiles);
     await until(

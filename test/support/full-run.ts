@@ -5,6 +5,7 @@
  * count. To run one test: `TAP_TIMEOUT=9999 FAULTS=1 node dist/test/NAME.test.js`. `MINUTES` limits the time of each
  * loop. `FAULTS_RECORD` is a file to which measurements are appended as lines of JSON.
  */
+import assert from "node:assert/strict";
 import { appendFileSync } from "node:fs";
 import { basename } from "node:path";
 import { monotonicMs } from "../../src/base/deadline.js";
@@ -17,6 +18,20 @@ export const isFull = share > 0;
 /** The number of repetitions: `usual` in `make test`, `full` in a complete `make faults`. */
 export function scaled(usual: number, full: number): number {
   return Math.max(usual, Math.round(full * share));
+}
+
+/**
+ * In `make test` the rows with these names, one of each kind, in a long run all rows. A row is named by its first element, or
+ * is its name.
+ */
+export function chosen<T extends string | readonly [name: string, ...rest: unknown[]]>(
+  rows: readonly T[],
+  ...names: readonly string[]
+): readonly T[] {
+  const nameIn = (row: T): string => (typeof row === "string" ? row : row[0]);
+  const missing = names.filter((name) => !rows.some((row) => nameIn(row) === name));
+  assert(missing.length === 0, `no row is named ${missing.join(", ")}`);
+  return isFull ? rows : rows.filter((row) => names.includes(nameIn(row)));
 }
 
 /** Yields numbers from 0: `count` of them, or fewer if `MINUTES` have passed. */
