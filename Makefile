@@ -1,7 +1,7 @@
 # `make help` lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build watch test test-fast check format fuzz history-oracle faults soak asan-test mutate-native config layers graphql languages bench bench-quick deb deb-test systemd-test clean node install kernel typescript web
+.PHONY: help run build watch test test-fast check format fuzz history-oracle faults soak asan-test mutate-native config layers graphql languages bench bench-quick deb deb-test systemd-test clean node install kernel typescript web web-tests
 MAKEFLAGS += --no-print-directory
 
 # Native packages are compiled from source. By default node-gyp uses one core (9 m 44 s, and 3 m 24 s with two cores). With
@@ -54,7 +54,7 @@ help:
 run: build
 	@exec node scripts/run.mjs --data data $(if $(CONFIG),--config $(CONFIG),--repository "$(or $(REPO),trawl=$(CURDIR))")
 
-build: install kernel typescript web
+build: install kernel typescript web web-tests
 
 node:
 	@node bin/node-version.mjs || { command -v node >/dev/null || echo "node is not installed: install Node 20, 22 or 24, see README.md"; exit 1; }
@@ -101,6 +101,13 @@ watch: install kernel
 dist/web/.built: $(web_sources) src/web/tsconfig.json | install
 	@echo "Building the web pages"
 	@node_modules/.bin/tsc -p src/web && node scripts/build-web.mjs
+	@touch $@
+
+# The unit tests of the pages are bundled like the pages, whose modules they import.
+web-tests: dist/test/unit/web/.built
+
+dist/test/unit/web/.built: $(web_sources) $(wildcard test/unit/web/*) scripts/build-web-tests.mjs | install typescript
+	@node_modules/.bin/tsc -p test/unit/web && node scripts/build-web-tests.mjs
 	@touch $@
 
 # Without a terminal, tap's progress display is unreadable. The browser is only needed by the tests in test/web. A run of all
