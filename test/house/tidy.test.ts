@@ -5,7 +5,9 @@ import { basename, dirname, join, normalize } from "node:path";
 import t from "tap";
 import { metricTable } from "../../src/base/metrics.js";
 import { layers, withLayerTable } from "../../scripts/layers.js";
+import { findWebOperations, operationProblems } from "../../scripts/web-operations.js";
 import { optionTable, splitKey } from "../../src/daemon/options.js";
+import { schemaText } from "../../src/graphql/execution/schema-text.js";
 
 const layerOf = new Map(layers.map(({ folder, number }) => [folder, number]));
 
@@ -236,6 +238,18 @@ t.test("a page imports from the foundation of the pages only", async (t) => {
   for (const { from, to } of imports)
     if (to?.startsWith("src/web/") && /^src\/(?!web\/)/.test(from)) t.fail(`${from} imports ${to}`);
   t.ok(count.seen > 10);
+});
+
+t.test("the GraphQL operations of the pages fit the schema", async (t) => {
+  const operations = findWebOperations();
+  t.ok(operations.length > 80, `${operations.length} operations`);
+  t.same(operationProblems(schemaText(), operations), []);
+  t.same(
+    operations.filter(({ text }) => text === undefined).map(({ file }) => file),
+    // It asks for a batch of files at once.
+    ["src/web/search/results/file-reader.ts"],
+    "the others are constants",
+  );
 });
 
 t.test("ARCHITECTURE.md shows the same table", async (t) => {

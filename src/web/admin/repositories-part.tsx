@@ -202,18 +202,22 @@ interface RowProps {
   readonly changed: () => void;
 }
 
+const syncMutation = `mutation SyncRepository($id: ID!) { updateMirrorRepository(repository: $id) { alwaysNil } }`;
+const reindexMutation = `mutation ReindexRepository($id: ID!) { reindexRepository(repository: $id) { alwaysNil } }`;
+const deleteMutation = `mutation DeleteRepository($id: ID!) { deleteRepository(repository: $id) { alwaysNil } }`;
+
 const orders = [
-  ["Sync", "updateMirrorRepository"],
-  ["Reindex", "reindexRepository"],
+  ["Sync", "SyncRepository", syncMutation],
+  ["Reindex", "ReindexRepository", reindexMutation],
 ] as const;
 
 function RepositoryRow({ repository, changed }: RowProps) {
   const { id, name, url, isPrivate, mirrorInfo, textSearchIndex, historyIndex } = repository;
   const action = useAction();
   const files = textSearchIndex?.status?.contentFilesCount;
-  const order = (field: string): Promise<void> =>
+  const order = (operation: string, text: string): Promise<void> =>
     action.run(async () => {
-      await graphql(field, `mutation ${field}($id: ID!) { ${field}(repository: $id) { alwaysNil } }`, { id });
+      await graphql(operation, text, { id });
       changed();
     });
   return (
@@ -238,19 +242,19 @@ function RepositoryRow({ repository, changed }: RowProps) {
         <ActionError action={action} />
       </div>
       <div class="row-actions">
-        {orders.map(([label, field]) => (
+        {orders.map(([label, operation, text]) => (
           <button
-            key={field}
+            key={operation}
             type="button"
             class="button"
             disabled={action.isRunning.value}
-            onClick={() => void order(field)}
+            onClick={() => void order(operation, text)}
           >
             {label}
             <span class="unseen"> {name}</span>
           </button>
         ))}
-        <ConfirmButton isFinal label="Remove" about={name} act={() => void order("deleteRepository")}>
+        <ConfirmButton isFinal label="Remove" about={name} act={() => void order("DeleteRepository", deleteMutation)}>
           Its mirror and its index are deleted, and nobody finds it any more. It can be added again, which fetches it
           anew.
         </ConfirmButton>

@@ -50,14 +50,22 @@ interface RowProps {
   readonly changed: () => void;
 }
 
+const starMutation = `mutation StarContext($context: ID!, $user: ID!) {
+  createSearchContextStar(searchContextID: $context, userID: $user) { alwaysNil }
+}`;
+const unstarMutation = `mutation UnstarContext($context: ID!, $user: ID!) {
+  deleteSearchContextStar(searchContextID: $context, userID: $user) { alwaysNil }
+}`;
+const defaultMutation = `mutation SetDefaultContext($context: ID!, $user: ID!) {
+  setDefaultSearchContext(searchContextID: $context, userID: $user) { alwaysNil }
+}`;
+
 function ContextRow({ context, userId, changed }: RowProps) {
   const { id, spec, description, autoDefined, viewerHasAsDefault, viewerHasStarred } = context;
   const action = useAction();
-  const change = (field: string): Promise<void> =>
+  const change = (operation: string, text: string): Promise<void> =>
     action.run(async () => {
-      const text = `mutation ${field}($context: ID!, $user: ID!) {
-        ${field}(searchContextID: $context, userID: $user) { alwaysNil } }`;
-      await graphql(field, text, { context: id, user: userId });
+      await graphql(operation, text, { context: id, user: userId });
       changed();
     });
   return (
@@ -77,14 +85,16 @@ function ContextRow({ context, userId, changed }: RowProps) {
             type="button"
             class="button"
             aria-pressed={viewerHasStarred}
-            onClick={() => void change(viewerHasStarred ? "deleteSearchContextStar" : "createSearchContextStar")}
+            onClick={() =>
+              void (viewerHasStarred ? change("UnstarContext", unstarMutation) : change("StarContext", starMutation))
+            }
           >
             {viewerHasStarred ? "★" : "☆"}
             <span class="unseen"> Star {spec}</span>
           </button>
         )}
         {userId !== undefined && !viewerHasAsDefault && (
-          <button type="button" class="button" onClick={() => void change("setDefaultSearchContext")}>
+          <button type="button" class="button" onClick={() => void change("SetDefaultContext", defaultMutation)}>
             Make default<span class="unseen"> {spec}</span>
           </button>
         )}

@@ -23,14 +23,17 @@ interface JobRowProps {
   readonly changed: () => void;
 }
 
+const retryMutation = `mutation RetrySearchJob($id: ID!) { retrySearchJob(id: $id) { id } }`;
+const cancelMutation = `mutation CancelSearchJob($id: ID!) { cancelSearchJob(id: $id) { alwaysNil } }`;
+const deleteMutation = `mutation DeleteSearchJob($id: ID!) { deleteSearchJob(id: $id) { alwaysNil } }`;
+
 /** One job: how far it is, what can be downloaded, and what can be done. */
 export function JobRow({ job, changed }: JobRowProps) {
   const { id, query, state, message, creator, createdAt, URL: results, logURL, repoStats } = job;
   const action = useAction();
-  const change = (field: "cancelSearchJob" | "deleteSearchJob" | "retrySearchJob"): void => {
-    const selection = field === "retrySearchJob" ? "id" : "alwaysNil";
+  const change = (operation: string, text: string): void => {
     void action.run(async () => {
-      await graphql(field, `mutation ${field}($id: ID!) { ${field}(id: $id) { ${selection} } }`, { id });
+      await graphql(operation, text, { id });
       changed();
     });
   };
@@ -74,16 +77,16 @@ export function JobRow({ job, changed }: JobRowProps) {
           </a>
         )}
         {state === "FAILED" && (
-          <button type="button" class="button" onClick={() => change("retrySearchJob")}>
+          <button type="button" class="button" onClick={() => change("RetrySearchJob", retryMutation)}>
             Try again<span class="unseen"> {query}</span>
           </button>
         )}
         {!hasEnded(job) && (
-          <button type="button" class="button" onClick={() => change("cancelSearchJob")}>
+          <button type="button" class="button" onClick={() => change("CancelSearchJob", cancelMutation)}>
             Stop<span class="unseen"> {query}</span>
           </button>
         )}
-        <ConfirmButton label="Delete" about={query} isFinal act={() => change("deleteSearchJob")}>
+        <ConfirmButton label="Delete" about={query} isFinal act={() => change("DeleteSearchJob", deleteMutation)}>
           Its results are deleted, too.
         </ConfirmButton>
       </div>

@@ -20,8 +20,10 @@ interface HomeData {
   readonly savedSearches?: { readonly nodes: readonly { readonly description: string; readonly query: string }[] };
 }
 
-const contextsField = "searchContexts(first: 20) { nodes { spec description } }";
-const savedField = "savedSearches(viewerIsAffiliated: true, first: 20) { nodes { description query } }";
+const homeQuery = `query SearchHome($isSignedIn: Boolean!) {
+  searchContexts(first: 20) { nodes { spec description } }
+  savedSearches(viewerIsAffiliated: true, first: 20) @include(if: $isSignedIn) { nodes { description query } }
+}`;
 
 /** `/search` without a query: what can be asked, saved searches and contexts. */
 export function SearchHome() {
@@ -29,8 +31,7 @@ export function SearchHome() {
   useEffect(() => {
     document.title = "Trawl";
     const stop = new AbortController();
-    const query = `query SearchHome { ${contextsField} ${viewer.name === "" ? "" : savedField} }`;
-    graphql<HomeData>("SearchHome", query, {}, stop.signal).then(
+    graphql<HomeData>("SearchHome", homeQuery, { isSignedIn: viewer.name !== "" }, stop.signal).then(
       (found) => {
         data.value = found;
       },

@@ -19,12 +19,14 @@ interface DirectoryCommit {
   readonly ancestors: { readonly nodes: readonly CommitSummary[] };
 }
 
-const entryCountMax = 2000;
+/** One more than is shown, to know whether there are more. */
+const entriesAsked = 2001;
+const entryCountMax = entriesAsked - 1;
 
 const directoryQuery = `query Directory($name: String!, $revision: String!, $path: String!) {
   repository(name: $name) {
     commit(rev: $revision) {
-      tree(path: $path) { entries(first: ${entryCountMax + 1}) { name url isDirectory submodule { url commit } } }
+      tree(path: $path) { entries(first: ${entriesAsked}) { name url isDirectory submodule { url commit } } }
       ancestors(first: 1, path: $path) { nodes ${commitLineFields} }
     }
   }
