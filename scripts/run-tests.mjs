@@ -3,8 +3,8 @@
 //   node scripts/run-tests.mjs [FILE...]        without arguments all files below dist/test except those of `make faults`
 //   node scripts/run-tests.mjs --fast           only those of dist/test/unit that start no daemon and take a few seconds
 //
-// Files that start daemons, other processes or threads have a process of their own; the others of a folder share one
-// (test-folder.mjs). `JOBS=N` sets how many processes run at once. tap's own command only shows the results, for two
+// Files that start daemons, other processes or threads have a process of their own; the others of a folder, and those of
+// test/web, share one (test-folder.mjs). `JOBS=N` sets how many processes run at once. tap's own command only shows the results, for two
 // reasons. It passes its module hooks in NODE_OPTIONS to each process that a test starts, which doubles the processor
 // time of daemons; here, NODE_OPTIONS is removed. And it runs the files in alphabetical order.
 //
@@ -27,7 +27,10 @@ const budgetSecondsMin = 20;
 /** What takes longer is not run by `make test-fast`. */
 const fastSecondsMax = 6;
 
-/** The files of a folder that share a process take about this long together. */
+/** Folders whose files share a process because they share a daemon and a browser. */
+const sharingFolders = ["dist/test/web"];
+
+/** The other files of a folder that share a process take about this long together. */
 const sharedSecondsMax = 12;
 
 /** By its URL, since processes that a test forks elsewhere load it too. */
@@ -56,7 +59,7 @@ const runs = groupFiles(files).map(({ name, files: those }) => {
   return t.spawn("env", ["-u", "NODE_OPTIONS", process.execPath, "--enable-source-maps", "--import", timer, program], {
     name,
     buffered: true,
-    timeout: timeoutSeconds * 1000,
+    timeout: timeoutSeconds * 1000 * those.length,
     env: {
       ...process.env,
       TAP_TIMEOUT: String(timeoutSeconds),
@@ -101,7 +104,7 @@ function groupFiles(files) {
   for (const file of [...files].sort()) {
     const folder = dirname(file);
     let program = isAlone(file) ? undefined : open.get(folder);
-    if (program === undefined || program.seconds + timeOf(file) > sharedSecondsMax) {
+    if (program === undefined || (!sharingFolders.includes(folder) && program.seconds + timeOf(file) > sharedSecondsMax)) {
       program = { files: [], seconds: 0 };
       programs.push(program);
       if (!isAlone(file)) open.set(folder, program);
@@ -119,6 +122,7 @@ function groupFiles(files) {
 
 /** Whether the file, or a module of the tests that it imports, starts processes other than git, or threads. */
 function isAlone(file) {
+  if (sharingFolders.includes(dirname(file))) return false;
   const seen = new Set();
   const starts = (path) => {
     if (seen.has(path)) return false;

@@ -11,6 +11,8 @@ import t from "tap";
 import { processorSeconds, writeTime } from "./test-time.mjs";
 
 const runTest = t.test.bind(t);
+// What the files share ends with the process (test/support/shared.ts).
+t.run = { teardown: t.teardown.bind(t) };
 let current = t;
 for (const name of ["test", "before", "teardown", "setTimeout"]) t[name] = (...given) => current[name](...given);
 

@@ -39,6 +39,7 @@ export const longTests: readonly string[] = [
   "attack-accounts",
   "index-incremental",
   "daemon-hostile-histories",
+  "web-figures",
   "bench-load",
   "fault-soak",
 ];

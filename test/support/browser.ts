@@ -3,6 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
 import type { Test } from "tap";
+import { shared } from "./shared.js";
+import { waitMsMax } from "./waiting.js";
 
 /** Debian's own; a path in `TRAWL_CHROMIUM` takes precedence. */
 const browserPath = process.env["TRAWL_CHROMIUM"] ?? "/usr/bin/chromium";
@@ -14,19 +16,42 @@ export const withoutBrowser: string | false = hasBrowser
   ? false
   : `${browserPath} is missing: install the Debian package chromium, or set TRAWL_CHROMIUM`;
 
-/** Generous, since on an idle machine waits end almost immediately. */
-const waitMsMax = 60_000;
+/**
+ * What the browser goes without. The first three are pages of its own for the address bar, which nobody sees: they take half of
+ * the processor time of a new window. The others are what Playwright switches off by default, which this replaces.
+ */
+const disabledFeatures = [
+  "WebUIOmniboxPopup",
+  "WebUIOmniboxAimPopup",
+  "WebUIOmniboxFullPopup",
+  "AimEnabled",
+  "DestroyProfileOnBrowserClose",
+  "HttpsUpgrades",
+  "HttpsFirstBalancedModeAutoEnable",
+  "LensOverlay",
+  "MediaRouter",
+  "NetworkTimeServiceQuerying",
+  "OptimizationHints",
+  "PaintHolding",
+  "PreconnectToSearch",
+  "ThirdPartyStoragePartitioning",
+];
 
-/** A browser that is closed at the end of the test. */
-export async function testBrowser(t: Test): Promise<Browser> {
+/** The browser of all test files in the process. Each page has a session of its own. */
+export const testBrowser = shared(async (owner): Promise<Browser> => {
   const browser = await chromium.launch({
     executablePath: browserPath,
-    args: ["--no-sandbox", "--disable-dev-shm-usage", "--js-flags=--expose-gc", "--enable-precise-memory-info"],
+    args: [
+      "--no-sandbox",
+      "--disable-dev-shm-usage",
+      "--js-flags=--expose-gc",
+      "--enable-precise-memory-info",
+      `--disable-features=${disabledFeatures.join(",")}`,
+    ],
   });
-  t.teardown(() => browser.close());
-  t.comment(`chromium ${browser.version()}`);
+  owner.teardown(() => browser.close());
   return browser;
-}
+});
 
 export interface PageOptions extends BrowserContextOptions {
   /** Messages on the console that the test provokes. */

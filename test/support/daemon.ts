@@ -3,7 +3,6 @@ import { mkdtempSync } from "node:fs";
 import { get, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Test } from "tap";
 import { sleep } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
 import { callDaemon } from "../../src/cli/control-client.js";
@@ -12,6 +11,7 @@ import type { RepositoryStatus } from "../../src/model/repository-status.js";
 import type { Alert, Progress, StreamError, StreamMatch } from "../../src/model/stream-events.js";
 import { cliUrl, daemonUrl } from "./program.js";
 import { removeFolder } from "./remove-folder.js";
+import type { Owner } from "./shared.js";
 import { until, within } from "./waiting.js";
 
 /**
@@ -129,7 +129,7 @@ export async function runCommandWith(
 }
 
 /** Creates an empty data directory that is deleted with the test. Its path is short, because of the socket in it. */
-export function dataDirectory(t: Test): string {
+export function dataDirectory(t: Owner): string {
   const data = mkdtempSync(join(tmpdir(), "trawl-"));
   t.teardown(() => removeFolder(data));
   return data;
@@ -364,7 +364,7 @@ export async function eventsOf(stream: IncomingMessage): Promise<readonly Stream
 
 /** Starts a daemon that is stopped at the end of the test. */
 export async function testDaemon(
-  t: Test,
+  t: Owner,
   args: readonly string[] = [],
   data: string = dataDirectory(t),
   variables: Readonly<Record<string, string>> = {},

@@ -1,47 +1,103 @@
-/** A daemon and a browser for the tests of the web pages, with people who can sign in. */
-import { writeFileSync } from "node:fs";
+/** The daemon and the browser of all tests of the web pages, with people who can sign in. */
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import type { Test } from "tap";
 import { TrawlError } from "../../src/base/errors.js";
 import { testBrowser, withPage, type PageOptions } from "./browser.js";
-import { testDaemon, type DaemonProcess } from "./daemon.js";
+import { dataDirectory, testDaemon, type DaemonProcess } from "./daemon.js";
+import { ask } from "./graphql.js";
+import { removeFolder } from "./remove-folder.js";
+import { shared, type Owner } from "./shared.js";
 
 type Session = Exclude<BrowserContextOptions["storageState"], string | undefined>;
 
 const password = "correct horse battery";
 
+/** For all files: whatever one of them needs harms no other. */
+const configuration = {
+  auth: { public: true, allowSignup: true },
+  git: { networks: ["127.0.0.0/8"] },
+  notifications: { origins: ["http://127.0.0.1:9"] },
+};
+
+/** The site admin, who stays. */
+const root = "root";
+
 export class WebSite {
   readonly browser: Browser;
-  readonly #configuration: string;
+  readonly #args: readonly string[];
+  readonly #owner: Owner;
   #daemon: DaemonProcess;
   readonly #sessions = new Map<string, Session>();
 
-  private constructor(daemon: DaemonProcess, browser: Browser, configuration: string) {
+  private constructor(daemon: DaemonProcess, browser: Browser, args: readonly string[], owner: Owner) {
     this.#daemon = daemon;
     this.browser = browser;
-    this.#configuration = configuration;
+    this.#args = args;
+    this.#owner = owner;
   }
 
   get daemon(): DaemonProcess {
     return this.#daemon;
   }
 
-  /** Starts a daemon with this configuration, the site admin `root` and the user `ann`. */
-  static async start(t: Test, config: object = {}): Promise<WebSite> {
-    const file = join(t.testdir(), "trawl.jsonc");
-    writeFileSync(file, JSON.stringify(config));
+  static readonly #shared = shared(async (owner) => {
+    const folder = mkdtempSync(join(tmpdir(), "trawl-"));
+    owner.teardown(() => removeFolder(folder));
+    const file = join(folder, "trawl.jsonc");
+    writeFileSync(file, JSON.stringify(configuration));
     // Outside the ports from which the system chooses, so that the daemon gets it again when it starts again.
-    const listen = `127.0.0.1:${await freePort(10_000, 30_000)}`;
-    const [daemon, browser] = await Promise.all([
-      testDaemon(t, ["--config", file, "--listen", listen]),
-      testBrowser(t),
-    ]);
-    const site = new WebSite(daemon, browser, file);
-    await site.addUser("root", true);
+    const args = ["--config", file, "--listen", `127.0.0.1:${await freePort(10_000, 30_000)}`];
+    const [daemon, browser] = await Promise.all([testDaemon(owner, args, dataDirectory(owner)), testBrowser()]);
+    const site = new WebSite(daemon, browser, args, owner);
+    await site.addUser(root, true);
+    return site;
+  });
+
+  /**
+   * The daemon, as if it had just started: with the site admin `root`, the user `ann`, and no repository. What the test adds
+   * is removed at its end.
+   */
+  static async start(t: Test): Promise<WebSite> {
+    const site = await WebSite.#shared();
+    t.teardown(() => site.#clear());
     await site.addUser("ann", false);
     return site;
+  }
+
+  /** Removes repositories, organisations, teams and settings, then users with all that is theirs, and tokens. */
+  async #clear(): Promise<void> {
+    for (const { name } of await this.daemon.list()) await this.daemon.remove(name);
+    const authorization = `token ${await this.token(root)}`;
+    const mutate = async (fields: readonly string[]): Promise<void> => {
+      // One at a time: a request of who leaves an organisation ends with it.
+      for (const field of fields) {
+        const answer = await ask(this.daemon.url, `mutation { ${field} }`, null, authorization);
+        if ((answer as { readonly errors?: unknown }).errors !== undefined)
+          throw new TrawlError("internal", `${field}: ${JSON.stringify(answer)}`);
+      }
+    };
+    const { data } = (await ask(this.daemon.url, leftQuery, null, authorization)) as { readonly data: Left };
+    await mutate([
+      ...data.organizations.nodes.map(({ id }) => `deleteOrganization(organization: "${id}") { alwaysNil }`),
+      ...data.teams.nodes.map(({ id }) => `deleteTeam(id: "${id}") { alwaysNil }`),
+    ]);
+    const { id: subject, latestSettings } = data.site;
+    if (latestSettings !== null)
+      await mutate([
+        `settingsMutation(input: { subject: "${subject}", lastID: ${latestSettings.id} }) { overwriteSettings(contents: "{}") { empty { alwaysNil } } }`,
+      ]);
+    await mutate(
+      data.users.nodes
+        .filter(({ username }) => username !== root)
+        .map(({ id }) => `deleteUser(user: "${id}") { alwaysNil }`),
+    );
+    for (const { id } of (await this.daemon.control("GET", "/.api/tokens")) as readonly { readonly id: number }[])
+      await this.daemon.control("DELETE", `/.api/tokens/${id}`);
+    this.#sessions.clear();
   }
 
   async addUser(name: string, isSiteAdmin: boolean): Promise<void> {
@@ -53,9 +109,8 @@ export class WebSite {
   }
 
   /** Starts the daemon again after a stop, with the same data and address. */
-  async startAgain(t: Test): Promise<void> {
-    const { host } = new URL(this.#daemon.url);
-    this.#daemon = await testDaemon(t, ["--config", this.#configuration, "--listen", host], this.#daemon.data);
+  async startAgain(): Promise<void> {
+    this.#daemon = await testDaemon(this.#owner, this.#args, this.#daemon.data);
   }
 
   /** A new access token of a user. */
@@ -93,6 +148,20 @@ export class WebSite {
     return session;
   }
 }
+
+interface Left {
+  readonly organizations: { readonly nodes: readonly { readonly id: string }[] };
+  readonly teams: { readonly nodes: readonly { readonly id: string }[] };
+  readonly users: { readonly nodes: readonly { readonly id: string; readonly username: string }[] };
+  readonly site: { readonly id: string; readonly latestSettings: { readonly id: number } | null };
+}
+
+const leftQuery = `{
+  organizations(first: 100) { nodes { id } }
+  teams(first: 100, includeChildTeams: true) { nodes { id } }
+  users(first: 100) { nodes { id username } }
+  site { id latestSettings { id } }
+}`;
 
 /** A port of a range on which nothing listens, chosen at random. */
 async function freePort(from: number, to: number): Promise<number> {

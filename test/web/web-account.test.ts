@@ -1,18 +1,13 @@
 /** From a sign-up in the browser to a token that a program uses, and back. */
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import t, { type Test } from "tap";
+import t from "tap";
 import type { StoredToken } from "../../src/cli/connection/client-config.js";
 import { authorizeDevice } from "../../src/cli/connection/device-login.js";
 import { findViolations, testBrowser, withoutBrowser, withPage } from "../support/browser.js";
 import { testDaemon } from "../support/daemon.js";
-
-function writeConfig(t: Test, auth: object): string {
-  const file = join(t.testdir(), "trawl.jsonc");
-  writeFileSync(file, JSON.stringify({ auth, repositories: [] }));
-  return file;
-}
+import { WebSite } from "../support/web-site.js";
 
 const checkout = fileURLToPath(new URL("../../..", import.meta.url));
 
@@ -66,8 +61,7 @@ t.test("every form is sent by a test", (t) => {
 });
 
 t.test("sign-up, access token, revocation, sign-out, sign-in", { skip: withoutBrowser }, async (t) => {
-  const config = writeConfig(t, { allowSignup: true });
-  const [daemon, browser] = await Promise.all([testDaemon(t, ["--config", config]), testBrowser(t)]);
+  const { daemon, browser } = await WebSite.start(t);
   const whoAmI = async (token: string): Promise<unknown> => {
     const response = await fetch(`${daemon.url}/.api/graphql`, {
       method: "POST",
@@ -89,33 +83,33 @@ t.test("sign-up, access token, revocation, sign-out, sign-in", { skip: withoutBr
     });
     await page.getByRole("heading", { name: "Create an account" }).waitFor();
     t.same(await findViolations(page), []);
-    await page.getByLabel("Name").fill("ann");
-    await page.getByLabel("E-mail address").fill("ann@example.org");
+    await page.getByLabel("Name").fill("amy");
+    await page.getByLabel("E-mail address").fill("amy@example.org");
     await page.getByLabel("Password").fill("correct horse");
     await page.getByRole("button", { name: "Create the account" }).click();
-    await page.getByRole("link", { name: "ann" }).click();
-    await page.getByRole("heading", { name: "Settings of ann" }).waitFor();
+    await page.getByRole("link", { name: "amy" }).click();
+    await page.getByRole("heading", { name: "Settings of amy" }).waitFor();
     t.same(await findViolations(page), []);
 
     await page.getByLabel("What it is for").fill("a <b>script</b>");
     await page.getByRole("button", { name: "Create the token" }).click();
     const token = await page.locator("code.token").innerText();
     await page.getByRole("cell", { name: "a <b>script</b>", exact: true }).waitFor();
-    t.same(await whoAmI(token), { data: { currentUser: { username: "ann" } } });
+    t.same(await whoAmI(token), { data: { currentUser: { username: "amy" } } });
     await page.getByRole("button", { name: "Revoke a <b>script</b>" }).click();
     await page.getByText("There are no tokens yet.").waitFor();
     t.equal(await whoAmI(token), 401);
 
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("link", { name: "Sign in" }).click();
-    await page.getByLabel("Name or e-mail address").fill("ann");
+    await page.getByLabel("Name or e-mail address").fill("amy");
     await page.getByLabel("Password").fill("wrong");
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("Authentication failed").waitFor();
     t.same(await findViolations(page), []);
     await page.getByLabel("Password").fill("correct horse");
     await page.keyboard.press("Enter");
-    await page.getByRole("link", { name: "ann" }).waitFor();
+    await page.getByRole("link", { name: "amy" }).waitFor();
 
     // A link on a page of another site signs nobody out.
     await page.goto(`data:text/html,<a href="${daemon.url}/-/sign-out">Look</a>`);
@@ -136,7 +130,7 @@ t.test("sign-up, access token, revocation, sign-out, sign-in", { skip: withoutBr
     };
     const granted = await authorize(async (address) => {
       await page.goto(address);
-      await page.getByLabel("Name or e-mail address").fill("ann");
+      await page.getByLabel("Name or e-mail address").fill("amy");
       await page.getByLabel("Password").fill("correct horse");
       await page.getByRole("button", { name: "Sign in" }).click();
       t.equal(await page.getByLabel("Code").inputValue(), new URL(address).searchParams.get("user_code"));
@@ -144,7 +138,7 @@ t.test("sign-up, access token, revocation, sign-out, sign-in", { skip: withoutBr
       await page.getByRole("button", { name: "Authorize" }).click();
       await page.getByRole("heading", { name: "The program is authorized" }).waitFor();
     });
-    t.same(await whoAmI(granted?.token ?? ""), { data: { currentUser: { username: "ann" } } });
+    t.same(await whoAmI(granted?.token ?? ""), { data: { currentUser: { username: "amy" } } });
     const refused = authorize(async (address) => {
       await page.goto(address);
       await page.getByRole("button", { name: "Refuse" }).click();
@@ -153,7 +147,7 @@ t.test("sign-up, access token, revocation, sign-out, sign-in", { skip: withoutBr
     await t.rejects(refused, { message: /was refused/ });
 
     const signIn = async (password: string): Promise<void> => {
-      await page.getByLabel("Name or e-mail address").fill("ann");
+      await page.getByLabel("Name or e-mail address").fill("amy");
       await page.getByLabel("Password").fill(password);
       await page.getByRole("button", { name: "Sign in" }).click();
     };
@@ -162,7 +156,7 @@ t.test("sign-up, access token, revocation, sign-out, sign-in", { skip: withoutBr
     await page.getByLabel("New password").fill("battery staple");
     await page.getByRole("button", { name: "Change the password" }).click();
     await signIn("battery staple");
-    await page.getByRole("heading", { name: "Settings of ann" }).waitFor();
+    await page.getByRole("heading", { name: "Settings of amy" }).waitFor();
 
     const link = JSON.stringify(await daemon.control("POST", "/.api/users/ann/password-link", {}));
     await page.goto(`${daemon.url}${/\/password-reset[^"]*/.exec(link)?.[0] ?? ""}`);
@@ -174,7 +168,7 @@ t.test("sign-up, access token, revocation, sign-out, sign-in", { skip: withoutBr
       .click();
     await signIn("correct horse");
     await page.waitForURL(`${daemon.url}/`);
-    await page.getByRole("link", { name: "ann" }).waitFor();
+    await page.getByRole("link", { name: "amy" }).waitFor();
 
     const sent = await Promise.all(posts);
     t.same(
@@ -200,8 +194,7 @@ t.test(
     skip: withoutBrowser,
   },
   async (t) => {
-    const config = writeConfig(t, { public: false });
-    const [daemon, browser] = await Promise.all([testDaemon(t, ["--config", config]), testBrowser(t)]);
+    const [daemon, browser] = await Promise.all([testDaemon(t, ["--set", "auth.public=false"]), testBrowser()]);
     await withPage(t, browser, `${daemon.url}/search?q=a`, {}, async (page) => {
       await page.getByRole("heading", { name: "Sign in" }).waitFor();
       t.match(page.url(), /\/sign-in\?returnTo=/);

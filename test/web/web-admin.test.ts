@@ -13,11 +13,7 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
   const fixture = GitFixture.create();
   t.teardown(() => fixture.remove());
   fixture.commit({ branch: "main", files: { "a.ts": "export const needle = 1;\n" } });
-  const site = await WebSite.start(t, {
-    auth: { public: true },
-    git: { networks: ["127.0.0.0/8"] },
-    notifications: { origins: ["http://127.0.0.1:9"] },
-  });
+  const site = await WebSite.start(t);
   await site.daemon.add("example.org/code", fixture.path);
   const root = `token ${await site.token("root")}`;
 

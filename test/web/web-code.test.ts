@@ -1,9 +1,9 @@
 /** The pages of a repository: directories, files, commits, comparisons, branches, contributors. */
 import t from "tap";
-import { findViolations, shiftedClock, testBrowser, withoutBrowser, withPage } from "../support/browser.js";
-import { testDaemon } from "../support/daemon.js";
+import { findViolations, shiftedClock, withoutBrowser, withPage } from "../support/browser.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { becomes, until } from "../support/waiting.js";
+import { WebSite } from "../support/web-site.js";
 
 const hostile = '<img src=x onerror="document.title=1">';
 const lineCount = 20_000;
@@ -31,7 +31,7 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
     message: "Second\n\nWith a body.",
     files: { "src/a.ts": "export const needle = 2;\n" },
   });
-  const [daemon, browser] = await Promise.all([testDaemon(t), testBrowser(t)]);
+  const { daemon, browser } = await WebSite.start(t);
   await daemon.add("example.org/code", fixture.path);
   const at = (path: string): string => `${daemon.url}/example.org/code${path}`;
 

@@ -145,7 +145,7 @@ t.test("failures", { skip: withoutBrowser }, async (t) => {
       await admin.getByRole("button", { name: "Read again" }).click();
       await admin.getByText("The server cannot be reached").first().waitFor();
       t.same(await findViolations(admin), []);
-      await site.startAgain(t);
+      await site.startAgain();
       await page.keyboard.press("Enter");
       await page.getByText("a.ts").first().waitFor();
       await console.getByRole("button", { name: "Run" }).click();

@@ -1,25 +1,31 @@
 /** The frame of all pages: header, search field, colours, keys. */
 import t from "tap";
-import { findViolations, testBrowser, withoutBrowser, withPage } from "../support/browser.js";
-import { testDaemon } from "../support/daemon.js";
+import { findViolations, withoutBrowser, withPage } from "../support/browser.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { becomes } from "../support/waiting.js";
+import { WebSite } from "../support/web-site.js";
 
 t.test("the frame", { skip: withoutBrowser }, async (t) => {
   const fixture = GitFixture.create();
   t.teardown(() => fixture.remove());
   fixture.commit({ branch: "main", files: { "src/a.ts": "export const needle = 1;\n" } });
-  const [daemon, browser] = await Promise.all([testDaemon(t), testBrowser(t)]);
+  const { daemon, browser } = await WebSite.start(t);
   await daemon.add("example.org/code", fixture.path);
 
   await t.test("home page, in both colours and widths", async (t) => {
-    for (const colorScheme of ["light", "dark"] as const)
-      for (const width of [1280, 360])
-        await withPage(t, browser, daemon.url, { colorScheme, viewport: { width, height: 700 } }, async (page) => {
-          await page.getByRole("heading", { level: 1 }).waitFor();
-          t.same(await findViolations(page), [], `${colorScheme} ${width}`);
-          t.equal(await page.evaluate("document.documentElement.scrollWidth"), width, "nothing is wider than the page");
-        });
+    await withPage(t, browser, daemon.url, {}, async (page) => {
+      for (const [colorScheme, width] of [
+        ["light", 1280],
+        ["dark", 360],
+      ] as const) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height: 700 });
+        await page.reload();
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        t.same(await findViolations(page), [], `${colorScheme} ${width}`);
+        t.equal(await page.evaluate("document.documentElement.scrollWidth"), width, "nothing is wider than the page");
+      }
+    });
   });
 
   await t.test("the choice of colours is kept, and is in the document", async (t) => {

@@ -1,16 +1,16 @@
 /** The search field: colours, completion by keyboard, errors with their place. */
 import type { Page } from "playwright-core";
 import t from "tap";
-import { findViolations, testBrowser, withoutBrowser, withPage } from "../support/browser.js";
-import { testDaemon } from "../support/daemon.js";
+import { findViolations, withoutBrowser, withPage } from "../support/browser.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { becomes, until } from "../support/waiting.js";
+import { WebSite } from "../support/web-site.js";
 
 t.test("the search field", { skip: withoutBrowser }, async (t) => {
   const fixture = GitFixture.create();
   t.teardown(() => fixture.remove());
   fixture.commit({ branch: "main", files: { "src/needle-file.ts": "export function findNeedle() {}\n" } });
-  const [daemon, browser] = await Promise.all([testDaemon(t), testBrowser(t)]);
+  const { daemon, browser } = await WebSite.start(t);
   await daemon.add("example.org/code", fixture.path);
 
   await t.test("completion", async (t) => {

@@ -1,10 +1,11 @@
 /** The search page: each kind of result, the address as state, filters, alerts, hostile texts. */
 import type { Browser, Page } from "playwright-core";
 import t, { type Test } from "tap";
-import { findViolations, testBrowser, withoutBrowser, withPage } from "../support/browser.js";
-import { testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { findViolations, withoutBrowser, withPage } from "../support/browser.js";
+import type { DaemonProcess } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { becomes, until } from "../support/waiting.js";
+import { WebSite } from "../support/web-site.js";
 
 const hostile = `<img src=x onerror="document.title='attacked'">`;
 
@@ -39,7 +40,7 @@ async function search(page: Page, daemon: DaemonProcess, query: string, more = "
 t.test("the search page", { skip: withoutBrowser }, async (t) => {
   const fixture = makeRepository();
   t.teardown(() => fixture.remove());
-  const [daemon, browser] = await Promise.all([testDaemon(t), testBrowser(t)]);
+  const { daemon, browser } = await WebSite.start(t);
   await daemon.add("example.org/code", fixture.path);
   await testKinds(t, daemon, browser);
   await testAddress(t, daemon, browser);
