@@ -109,7 +109,7 @@ function members(schema: GraphQLSchema, type: GraphQLAbstractType): string {
   return names.join(" | ") || "never";
 }
 
-const scalars: Readonly<Record<string, string>> = {
+export const scalars: Readonly<Record<string, string>> = {
   ID: "string",
   String: "string",
   Int: "number",

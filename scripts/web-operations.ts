@@ -1,10 +1,34 @@
 /**
- * The GraphQL operations of the web pages, which stand as texts in `src/web`.
+ * The GraphQL operations of the web pages, which stand as texts in `src/web`, and the types of their data and variables.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
-import { buildSchema, GraphQLError, parse, validate } from "graphql";
+import {
+  buildSchema,
+  getNamedType,
+  GraphQLError,
+  GraphQLString,
+  isAbstractType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  Kind,
+  parse,
+  typeFromAST,
+  validate,
+  type FieldNode,
+  type GraphQLCompositeType,
+  type GraphQLInputType,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+} from "graphql";
 import ts from "typescript";
+import { scalars } from "./graphql-types.js";
 
 /** An operation with the file in which it stands. */
 export interface WebOperation {
@@ -110,4 +134,143 @@ export function operationProblems(schemaText: string, operations: readonly WebOp
       return [`${file}:${line}: ${error.message}`];
     }
   });
+}
+
+/** Operations that a person may start from, and that no page runs. */
+const examples = join(folder, "console/examples.ts");
+
+/** The text of `operation-types.ts`: the data and the variables of each operation of the pages, by its name. */
+export function operationTypesText(schemaText: string, operations: readonly WebOperation[]): string {
+  const schema = buildSchema(schemaText);
+  const rows = operations
+    .filter(({ file, text }) => text !== undefined && file !== examples)
+    .map(({ text = "" }) => parse(text).definitions.find((definition) => definition.kind === Kind.OPERATION_DEFINITION))
+    .filter((operation) => operation !== undefined)
+    .map((operation) => [operation.name?.value ?? "", new OperationTypes(schema).text(operation)] as const)
+    .sort(([one], [other]) => (one < other ? -1 : 1));
+  const twice = rows.find(([name], at) => name === rows[at + 1]?.[0]);
+  if (twice !== undefined) throw new Error(`two operations of the pages are named ${twice[0]}`);
+  return [
+    "/** Generated from schema.graphql and the operations in src/web by `make graphql`. */",
+    "export interface Operations {",
+    ...rows.map(([name, text]) => `  readonly ${name}: ${text};`),
+    "}",
+    "",
+  ].join("\n");
+}
+
+interface Selected {
+  readonly type: GraphQLOutputType;
+  readonly selections: SelectionSetNode[];
+  /** It is only there if a directive says so. */
+  isOptional: boolean;
+}
+
+class OperationTypes {
+  readonly #schema: GraphQLSchema;
+
+  constructor(schema: GraphQLSchema) {
+    this.#schema = schema;
+  }
+
+  text(operation: OperationDefinitionNode): string {
+    const root = this.#schema.getRootType(operation.operation);
+    const variables = (operation.variableDefinitions ?? []).map(({ variable, type, defaultValue }) => {
+      const given = typeFromAST(this.#schema, type) as GraphQLInputType;
+      const isOptional = !isNonNullType(given) || defaultValue !== undefined;
+      return `readonly ${variable.name.value}${isOptional ? "?" : ""}: ${this.#input(given)}${isOptional ? " | undefined" : ""}`;
+    });
+    const shown = variables.length === 0 ? "Readonly<Record<never, never>>" : `{ ${variables.join("; ")} }`;
+    return `{ readonly data: ${root == null ? "never" : this.#object(root, [operation.selectionSet])}; readonly variables: ${shown} }`;
+  }
+
+  #input(type: GraphQLInputType): string {
+    if (!isNonNullType(type)) return `${this.#nonNullInput(type)} | null`;
+    return this.#nonNullInput(type.ofType as GraphQLInputType);
+  }
+
+  #nonNullInput(type: GraphQLInputType): string {
+    if (isListType(type)) return `readonly (${this.#input(type.ofType as GraphQLInputType)})[]`;
+    const named = getNamedType(type);
+    if (isEnumType(named)) return enumText(named.getValues());
+    if (!isInputObjectType(named)) return scalars[String(named)] ?? "unknown";
+    const fields = Object.values(named.getFields()).map(({ name, type: given, defaultValue }) => {
+      const isOptional = !isNonNullType(given) || defaultValue !== undefined;
+      return `readonly ${name}${isOptional ? "?" : ""}: ${this.#input(given)}${isOptional ? " | undefined" : ""}`;
+    });
+    return `{ ${fields.join("; ")} }`;
+  }
+
+  #output(type: GraphQLOutputType, selections: readonly SelectionSetNode[]): string {
+    if (isNonNullType(type)) return this.#nonNullOutput(type.ofType as GraphQLOutputType, selections);
+    return `${this.#nonNullOutput(type, selections)} | null`;
+  }
+
+  #nonNullOutput(type: GraphQLOutputType, selections: readonly SelectionSetNode[]): string {
+    if (isListType(type)) return `readonly (${this.#output(type.ofType as GraphQLOutputType, selections)})[]`;
+    const named = getNamedType(type);
+    if (isEnumType(named)) return enumText(named.getValues());
+    if (isObjectType(named)) return this.#object(named, selections);
+    if (!isAbstractType(named)) return scalars[named.name] ?? "unknown";
+    // Members of which the same is asked have one type together, and each names what is asked of others only.
+    const members = this.#schema.getPossibleTypes(named).map((member) => this.#fields(member, selections));
+    const keys = [...new Set(members.flatMap((fields) => [...fields.keys()]))];
+    const texts = members.map((fields) =>
+      objectText(keys.map((key) => fields.get(key) ?? `readonly ${key}?: undefined`)),
+    );
+    return `(${[...new Set(texts)].join(" | ")})`;
+  }
+
+  #object(type: GraphQLObjectType, selections: readonly SelectionSetNode[]): string {
+    return objectText([...this.#fields(type, selections).values()]);
+  }
+
+  /** The fields that are asked of an object, by the names that they have in the answer. */
+  #fields(type: GraphQLObjectType, selections: readonly SelectionSetNode[]): ReadonlyMap<string, string> {
+    const fields = new Map<string, Selected>();
+    for (const selection of selections) this.#collect(type, selection, fields);
+    return new Map(
+      [...fields].map(([key, { type: given, selections: below, isOptional }]) => {
+        const text = key === "__typename" ? JSON.stringify(type.name) : this.#output(given, below);
+        return [key, `readonly ${key}${isOptional ? "?" : ""}: ${text}`];
+      }),
+    );
+  }
+
+  #collect(type: GraphQLObjectType, { selections }: SelectionSetNode, fields: Map<string, Selected>): void {
+    for (const selection of selections) {
+      if (selection.kind === Kind.FIELD) addField(type, selection, fields);
+      else if (selection.kind === Kind.INLINE_FRAGMENT && this.#applies(type, selection.typeCondition?.name.value))
+        this.#collect(type, selection.selectionSet, fields);
+    }
+  }
+
+  #applies(type: GraphQLObjectType, condition: string | undefined): boolean {
+    const given = condition === undefined ? type : (this.#schema.getType(condition) as GraphQLCompositeType);
+    return given === type || (isAbstractType(given) && this.#schema.isSubType(given, type));
+  }
+}
+
+function objectText(fields: readonly string[]): string {
+  return fields.length === 0 ? "Readonly<Record<never, never>>" : `{ ${fields.join("; ")} }`;
+}
+
+function addField(type: GraphQLObjectType, field: FieldNode, fields: Map<string, Selected>): void {
+  const key = (field.alias ?? field.name).value;
+  const isOptional = (field.directives ?? []).length > 0;
+  const selected = fields.get(key) ?? {
+    type: type.getFields()[field.name.value]?.type ?? scalarOfName,
+    selections: [],
+    isOptional,
+  };
+  if (field.selectionSet !== undefined) selected.selections.push(field.selectionSet);
+  selected.isOptional &&= isOptional;
+  fields.set(key, selected);
+}
+
+/** Of `__typename`, which is no field of the schema. */
+const scalarOfName: GraphQLOutputType = GraphQLString;
+
+function enumText(values: readonly { readonly name: string }[]): string {
+  return `(${values.map(({ name }) => JSON.stringify(name)).join(" | ")})`;
 }

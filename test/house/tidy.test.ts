@@ -5,7 +5,7 @@ import { basename, dirname, join, normalize } from "node:path";
 import t from "tap";
 import { metricTable } from "../../src/base/metrics.js";
 import { layers, withLayerTable } from "../../scripts/layers.js";
-import { findWebOperations, operationProblems } from "../../scripts/web-operations.js";
+import { findWebOperations, operationProblems, operationTypesText } from "../../scripts/web-operations.js";
 import { optionTable, splitKey } from "../../src/daemon/options.js";
 import { schemaText } from "../../src/graphql/execution/schema-text.js";
 
@@ -250,6 +250,8 @@ t.test("the GraphQL operations of the pages fit the schema", async (t) => {
     ["src/web/search/results/file-reader.ts"],
     "the others are constants",
   );
+  const types = readFileSync("src/web/api/operation-types.ts", "utf8");
+  t.equal(types, operationTypesText(schemaText(), operations), "make graphql writes their types");
 });
 
 t.test("ARCHITECTURE.md shows the same table", async (t) => {

@@ -27,7 +27,7 @@ const accountQuery = `query Account($name: String!) {
 export function AccountPage() {
   const { pathname } = address.value;
   const name = decodeURIComponent(/^\/users\/([^/]+)\//.exec(pathname)?.[1] ?? "") || viewer.name;
-  const { answer, retry } = useGraphql<{ readonly user: AccountUser | null }>("Account", accountQuery, { name });
+  const { answer, retry } = useGraphql("Account", accountQuery, { name });
   useEffect(() => {
     document.title = "Settings · Trawl";
   }, []);

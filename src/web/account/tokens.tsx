@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
-import { Form, TextField } from "../ui/form.js";
+import { Form, type FormFields, TextField } from "../ui/form.js";
 import { formatDay } from "../ui/numbers.js";
 import { Failure, Notice, Waiting } from "../ui/states.js";
 
@@ -12,10 +12,6 @@ interface Token {
   readonly createdAt: string;
   readonly lastUsedAt: string | null;
   readonly expiresAt: string | null;
-}
-
-interface TokenList {
-  readonly node: { readonly accessTokens: { readonly nodes: readonly Token[] } } | null;
 }
 
 const tokensQuery = `query Tokens($user: ID!) {
@@ -39,21 +35,17 @@ interface TokensProps {
 
 /** The access tokens of a user: a new one is shown once, and each can be revoked. */
 export function Tokens({ userId, maySudo }: TokensProps) {
-  const { answer, retry } = useGraphql<TokenList>("Tokens", tokensQuery, { user: userId });
+  const { answer, retry } = useGraphql("Tokens", tokensQuery, { user: userId });
   const created = useSignal("");
   const error = useSignal("");
-  const create = async (fields: ReadonlyMap<string, string>): Promise<void> => {
-    const days = Number(fields.get("days") ?? "");
-    const { createAccessToken } = await graphql<{ readonly createAccessToken: { readonly token: string } }>(
-      "CreateToken",
-      createMutation,
-      {
-        user: userId,
-        scopes: ["user:all", ...(fields.get("sudo") === "on" ? ["site-admin:sudo"] : [])],
-        note: fields.get("note"),
-        ...(days > 0 ? { seconds: Math.round(days * daySeconds) } : {}),
-      },
-    );
+  const create = async (fields: FormFields): Promise<void> => {
+    const days = Number(fields.get("days"));
+    const { createAccessToken } = await graphql("CreateToken", createMutation, {
+      user: userId,
+      scopes: ["user:all", ...(fields.get("sudo") === "on" ? ["site-admin:sudo"] : [])],
+      note: fields.get("note"),
+      ...(days > 0 ? { seconds: Math.round(days * daySeconds) } : {}),
+    });
     created.value = createAccessToken.token;
     retry();
   };
@@ -74,7 +66,7 @@ export function Tokens({ userId, maySudo }: TokensProps) {
       {error.value !== "" && <Notice kind="bad">{error.value}</Notice>}
       {answer.kind === "waiting" && <Waiting what="the tokens" />}
       {answer.kind === "failed" && <Failure what="The tokens could not be read" error={answer.error} retry={retry} />}
-      {answer.kind === "ready" && <TokenTable tokens={answer.value.node?.accessTokens.nodes ?? []} revoke={revoke} />}
+      {answer.kind === "ready" && <TokenTable tokens={answer.value.node?.accessTokens?.nodes ?? []} revoke={revoke} />}
       <h3>New token</h3>
       <Form submitLabel="Create the token" submit={create}>
         <TextField label="What it is for" name="note" />

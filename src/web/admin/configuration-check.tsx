@@ -13,10 +13,6 @@ const checkQuery = `query CheckConfiguration($text: JSONCString!) {
   site { configurationProblems(text: $text) { line message } }
 }`;
 
-interface CheckData {
-  readonly site: { readonly configurationProblems: readonly ConfigurationProblem[] };
-}
-
 const extensions = [jsonLanguage];
 
 /** Checks a text as the configuration file, before an operator copies it there. */
@@ -28,7 +24,7 @@ export function ConfigurationCheck() {
   const check = (): void =>
     void action.run(async () => {
       const checked = text.peek();
-      const { site } = await graphql<CheckData>("CheckConfiguration", checkQuery, { text: checked });
+      const { site } = await graphql("CheckConfiguration", checkQuery, { text: checked });
       if (text.peek() !== checked) return;
       found.value = site.configurationProblems;
       if (view.current !== undefined) mark(view.current, site.configurationProblems);

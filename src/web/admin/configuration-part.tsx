@@ -6,15 +6,6 @@ import { Failure, Notice, Waiting } from "../ui/states.js";
 import { ConfigurationCheck } from "./configuration-check.js";
 import { listOptions } from "./configuration-schema.js";
 
-interface ConfigurationData {
-  readonly site: {
-    readonly configuration: {
-      readonly effectiveContents: string;
-      readonly validationMessages: readonly string[];
-    };
-  };
-}
-
 const configurationQuery =
   "query SiteConfiguration { site { configuration { effectiveContents validationMessages } } }";
 
@@ -23,7 +14,7 @@ const options = listOptions();
 
 /** The configuration that is in force, and what each option means. */
 export function ConfigurationPart() {
-  const { answer, retry } = useGraphql<ConfigurationData>("SiteConfiguration", configurationQuery, {});
+  const { answer, retry } = useGraphql("SiteConfiguration", configurationQuery, {});
   const wanted = useSignal("");
   if (answer.kind === "waiting") return <Waiting what="the configuration" />;
   if (answer.kind === "failed")

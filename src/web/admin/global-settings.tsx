@@ -4,11 +4,7 @@ import { Failure, Waiting } from "../ui/states.js";
 
 /** The settings of the site, which apply to everyone who has set nothing else. */
 export function GlobalSettings() {
-  const { answer, retry } = useGraphql<{ readonly site: { readonly id: string } }>(
-    "SiteId",
-    "query SiteId { site { id } }",
-    {},
-  );
+  const { answer, retry } = useGraphql("SiteId", "query SiteId { site { id } }", {});
   if (answer.kind === "waiting") return <Waiting what="the settings" />;
   if (answer.kind === "failed")
     return <Failure what="The settings could not be read" error={answer.error} retry={retry} />;

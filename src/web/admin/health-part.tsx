@@ -4,25 +4,6 @@ import { request } from "../api/api-error.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { Failure, Notice, Waiting } from "../ui/states.js";
 
-interface HealthData {
-  readonly site: {
-    readonly siteID: string;
-    readonly buildVersion: string;
-    readonly productVersion: string;
-    readonly alerts: readonly { readonly message: string }[];
-    readonly users: { readonly totalCount: number };
-  };
-  readonly repositoryStats: Readonly<
-    Record<"total" | "cloned" | "cloning" | "notCloned" | "failedFetch" | "indexed", number>
-  >;
-  readonly statusMessages: readonly {
-    readonly __typename: string;
-    readonly message?: string;
-    readonly indexed?: number;
-    readonly notIndexed?: number;
-  }[];
-}
-
 const healthQuery = `query Health {
   site { siteID buildVersion productVersion alerts { message } users { totalCount } }
   repositoryStats { total cloned cloning notCloned failedFetch indexed }
@@ -38,7 +19,7 @@ const healthQuery = `query Health {
 
 /** How the instance does, in numbers and in what needs attention. */
 export function HealthPart() {
-  const { answer, retry } = useGraphql<HealthData>("Health", healthQuery, {});
+  const { answer, retry } = useGraphql("Health", healthQuery, {});
   if (answer.kind === "waiting") return <Waiting what="the state of the server" />;
   if (answer.kind === "failed")
     return <Failure what="The state of the server could not be read" error={answer.error} retry={retry} />;

@@ -6,13 +6,6 @@ import { Form, TextField } from "../ui/form.js";
 import { formatAmount } from "../ui/numbers.js";
 import { Failure, Waiting } from "../ui/states.js";
 
-interface Organization {
-  readonly id: string;
-  readonly name: string;
-  readonly displayName: string | null;
-  readonly members: { readonly totalCount: number };
-}
-
 const shownMax = 500;
 
 const organizationsQuery = `query AdminOrganizations {
@@ -25,9 +18,7 @@ const deleteMutation = "mutation DeleteOrganization($id: ID!) { deleteOrganizati
 
 /** All organizations. Their members and settings are on the page of each. */
 export function OrganizationsPart() {
-  const { answer, retry } = useGraphql<{
-    readonly organizations: { readonly totalCount: number; readonly nodes: readonly Organization[] };
-  }>("AdminOrganizations", organizationsQuery, {});
+  const { answer, retry } = useGraphql("AdminOrganizations", organizationsQuery, {});
   const action = useAction();
   const round = useSignal(0);
   return (
@@ -38,7 +29,7 @@ export function OrganizationsPart() {
           key={round.value}
           submitLabel="Create the organization"
           submit={async (fields) => {
-            const displayName = fields.get("displayName") ?? "";
+            const displayName = fields.get("displayName");
             await graphql("CreateOrganization", createMutation, {
               name: fields.get("name"),
               displayName: displayName === "" ? null : displayName,

@@ -15,16 +15,16 @@ interface AdminRepository {
   readonly url: string;
   readonly isPrivate: boolean;
   readonly mirrorInfo: {
-    readonly remoteURL: string;
+    readonly remoteURL: string | null;
     readonly cloned: boolean;
     readonly cloneInProgress: boolean;
     readonly cloneProgress: string | null;
     readonly updatedAt: string | null;
     readonly lastError: string | null;
-    readonly byteSize: string;
+    readonly byteSize: string | null;
   };
   readonly textSearchIndex: { readonly status: { readonly contentFilesCount: number } | null } | null;
-  readonly historyIndex: { readonly upToDate: boolean; readonly lastError: string | null };
+  readonly historyIndex: { readonly upToDate: boolean; readonly lastError: string | null } | null;
 }
 
 interface RepositoriesData {
@@ -62,14 +62,14 @@ export function RepositoriesPart() {
   const query = useSignal("");
   const state = useSignal<"all" | "failed" | "unsearchable">("all");
   const cursors = useSignal<readonly (string | null)[]>([null]);
-  const { answer, retry } = useGraphql<RepositoriesData>("AdminRepositories", repositoriesQuery, {
+  const { answer, retry } = useGraphql("AdminRepositories", repositoriesQuery, {
     query: query.value,
     after: cursors.value.at(-1) ?? null,
     failed: state.value === "failed",
     indexed: state.value !== "unsearchable",
   });
-  const isBusy =
-    answer.kind === "ready" && answer.value.repositories.nodes.some(({ mirrorInfo }) => mirrorInfo.cloneInProgress);
+  const found = answer.kind === "ready" ? answer.value.repositories : null;
+  const isBusy = found?.nodes.some(({ mirrorInfo }) => mirrorInfo.cloneInProgress) === true;
   useEffect(() => {
     if (!isBusy) return undefined;
     const pending = callAfter(refreshMs, retry);
@@ -113,19 +113,19 @@ export function RepositoriesPart() {
       {answer.kind === "failed" && (
         <Failure what="The repositories could not be read" error={answer.error} retry={retry} />
       )}
-      {answer.kind === "ready" && (
+      {found !== null && (
         <>
           <p class="soft small" role="status">
-            {formatAmount(answer.value.repositories.totalCount, "repository", "repositories")}
+            {formatAmount(found.totalCount, "repository", "repositories")}
           </p>
-          {answer.value.repositories.nodes.length > 0 && (
+          {found.nodes.length > 0 && (
             <ul class="rows panel" aria-label="Repositories">
-              {answer.value.repositories.nodes.map((repository) => (
+              {found.nodes.map((repository) => (
                 <RepositoryRow key={repository.id} repository={repository} changed={retry} />
               ))}
             </ul>
           )}
-          <Pages cursors={cursors} next={answer.value.repositories.pageInfo} />
+          <Pages cursors={cursors} next={found.pageInfo} />
         </>
       )}
     </>
@@ -211,11 +211,13 @@ const orders = [
   ["Reindex", "ReindexRepository", reindexMutation],
 ] as const;
 
+type Order = (typeof orders)[number][1] | "DeleteRepository";
+
 function RepositoryRow({ repository, changed }: RowProps) {
   const { id, name, url, isPrivate, mirrorInfo, textSearchIndex, historyIndex } = repository;
   const action = useAction();
   const files = textSearchIndex?.status?.contentFilesCount;
-  const order = (operation: string, text: string): Promise<void> =>
+  const order = (operation: Order, text: string): Promise<void> =>
     action.run(async () => {
       await graphql(operation, text, { id });
       changed();
@@ -229,16 +231,16 @@ function RepositoryRow({ repository, changed }: RowProps) {
           {isPrivate && <span class="badge">private</span>}
         </span>
         <span class="soft small">
-          {mirrorInfo.remoteURL} · fetched {formatTime(mirrorInfo.updatedAt)}
+          {mirrorInfo.remoteURL ?? url} · fetched {formatTime(mirrorInfo.updatedAt)}
           {files !== undefined && ` · ${formatAmount(files, "file")}`}
-          {mirrorInfo.cloned && ` · ${formatBytes(mirrorInfo.byteSize)} of text`}
-          {historyIndex.upToDate ? "" : " · history not indexed completely"}
+          {mirrorInfo.cloned && mirrorInfo.byteSize !== null && ` · ${formatBytes(mirrorInfo.byteSize)} of text`}
+          {historyIndex === null || historyIndex.upToDate ? "" : " · history not indexed completely"}
         </span>
         {mirrorInfo.cloneProgress !== null && mirrorInfo.cloneProgress !== "" && (
           <span class="small">{mirrorInfo.cloneProgress}</span>
         )}
         {mirrorInfo.lastError !== null && <span class="row-error">{mirrorInfo.lastError}</span>}
-        {historyIndex.lastError !== null && <span class="row-error">{historyIndex.lastError}</span>}
+        {(historyIndex?.lastError ?? null) !== null && <span class="row-error">{historyIndex?.lastError}</span>}
         <ActionError action={action} />
       </div>
       <div class="row-actions">

@@ -17,10 +17,6 @@ interface SiteUser {
   readonly siteAdmin: boolean;
 }
 
-interface UsersData {
-  readonly site: { readonly users: { readonly totalCount: number; readonly nodes: readonly SiteUser[] } };
-}
-
 const shownMax = 200;
 
 const usersQuery = `query AdminUsers($query: String!) {
@@ -38,7 +34,7 @@ const createMutation = `mutation CreateUser($username: String!, $email: String!)
 export function UsersPart() {
   const query = useSignal("");
   const link = useSignal("");
-  const { answer, retry } = useGraphql<UsersData>("AdminUsers", usersQuery, { query: query.value });
+  const { answer, retry } = useGraphql("AdminUsers", usersQuery, { query: query.value });
   const round = useSignal(0);
   return (
     <>
@@ -48,11 +44,10 @@ export function UsersPart() {
           key={round.value}
           submitLabel="Create the user"
           submit={async (fields) => {
-            const { createUser } = await graphql<{ createUser: { resetPasswordURL: string | null } }>(
-              "CreateUser",
-              createMutation,
-              { username: fields.get("username"), email: fields.get("email") },
-            );
+            const { createUser } = await graphql("CreateUser", createMutation, {
+              username: fields.get("username"),
+              email: fields.get("email"),
+            });
             link.value = createUser.resetPasswordURL ?? "";
             round.value += 1;
             retry();
@@ -125,16 +120,16 @@ function UserRow({
 }: UserRowProps) {
   const action = useAction();
   const isSelf = username === viewer.name;
-  const change = (name: string, mutation: string, variables: object = {}): Promise<void> =>
+  const change = (ask: () => Promise<unknown>): Promise<void> =>
     action.run(async () => {
-      const answer = await graphql<{ randomizeUserPassword?: { resetPasswordURL: string | null } }>(name, mutation, {
-        user: id,
-        ...variables,
-      });
-      const link = answer.randomizeUserPassword?.resetPasswordURL;
-      if (typeof link === "string") setLink(link);
+      await ask();
       changed();
     });
+  const reset = async (): Promise<void> => {
+    const { randomizeUserPassword } = await graphql("ResetPassword", resetMutation, { user: id });
+    const link = randomizeUserPassword?.resetPasswordURL ?? null;
+    if (link !== null) setLink(link);
+  };
   return (
     <li>
       <div class="row-main">
@@ -153,28 +148,29 @@ function UserRow({
           <button
             type="button"
             class="button"
-            onClick={() => void change("SetAdmin", adminMutation, { admin: !siteAdmin })}
+            onClick={() => void change(() => graphql("SetAdmin", adminMutation, { user: id, admin: !siteAdmin }))}
           >
             {siteAdmin ? "Make a user" : "Make a site admin"}
             <span class="unseen"> {username}</span>
           </button>
         )}
-        <ConfirmButton
-          label="Reset the password"
-          about={`of ${username}`}
-          act={() => void change("ResetPassword", resetMutation)}
-        >
+        <ConfirmButton label="Reset the password" about={`of ${username}`} act={() => void change(reset)}>
           The old password stops working at once, and all sessions end. You get a link with which a new one is set.
         </ConfirmButton>
         <ConfirmButton
           label="End sessions"
           about={`of ${username}`}
-          act={() => void change("EndSessions", sessionsMutation)}
+          act={() => void change(() => graphql("EndSessions", sessionsMutation, { user: id }))}
         >
           Everyone who is signed in as {username} has to sign in again. Access tokens keep working.
         </ConfirmButton>
         {!isSelf && (
-          <ConfirmButton isFinal label="Delete" about={username} act={() => void change("DeleteUser", deleteMutation)}>
+          <ConfirmButton
+            isFinal
+            label="Delete"
+            about={username}
+            act={() => void change(() => graphql("DeleteUser", deleteMutation, { user: id }))}
+          >
             The user, its tokens, saved searches and settings are deleted. This cannot be undone.
           </ConfirmButton>
         )}

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect } from "preact/hooks";
-import { graphql } from "./graphql.js";
+import { graphql, type OperationName, type Variables } from "./graphql.js";
+import type { Operations } from "./operation-types.js";
 
 /** The state of a request. */
 export type Answer<T> =
@@ -17,14 +18,14 @@ const waiting = { kind: "waiting" } as const;
 
 /**
  * The answer to a GraphQL operation, asked for again when a variable changes. The request ends when the component goes
- * away. The caller states the type of the data, as for `graphql`.
+ * away.
  */
-export function useGraphql<T>(
-  name: string,
+export function useGraphql<Name extends OperationName>(
+  name: Name,
   query: string,
-  variables: Readonly<Record<string, unknown>>,
-): UsedAnswer<T> {
-  return useAnswer(JSON.stringify([name, variables]), (signal) => graphql<T>(name, query, variables, signal));
+  variables: Variables<Name>,
+): UsedAnswer<Operations[Name]["data"]> {
+  return useAnswer(JSON.stringify([name, variables]), (signal) => graphql(name, query, variables, signal));
 }
 
 /** The same for any request; `key` changes with what is asked. */

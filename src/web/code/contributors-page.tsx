@@ -4,18 +4,6 @@ import { Found, MissingRepository } from "./found.js";
 import { repositoryFilter, searchUrl } from "./urls.js";
 import { formatAmount, formatCount } from "../ui/numbers.js";
 
-interface Contributors {
-  readonly repository: {
-    readonly contributors: {
-      readonly totalCount: number;
-      readonly nodes: readonly {
-        readonly count: number;
-        readonly person: { readonly displayName: string; readonly email: string };
-      }[];
-    };
-  } | null;
-}
-
 const contributorsQuery = `query Contributors($name: String!, $range: String!) {
   repository(name: $name) {
     contributors(first: 200, revisionRange: $range) { totalCount nodes { count person { displayName email } } }
@@ -25,12 +13,12 @@ const contributorsQuery = `query Contributors($name: String!, $range: String!) {
 /** The authors of the commits that a revision reaches, those with most first. */
 export function ContributorsPage({ path }: { readonly path: PagePath }) {
   const { name, revision } = path;
-  const used = useGraphql<Contributors>("Contributors", contributorsQuery, { name, range: revision });
+  const used = useGraphql("Contributors", contributorsQuery, { name, range: revision });
   return (
     <Found used={used} what="the contributors">
       {({ repository }) => {
         if (repository === null) return <MissingRepository name={name} />;
-        const { totalCount, nodes } = repository.contributors;
+        const { totalCount, nodes } = repository.contributors ?? { totalCount: 0, nodes: [] };
         const most = Math.max(1, ...nodes.map(({ count }) => count));
         return (
           <section class="panel" aria-label="Contributors">

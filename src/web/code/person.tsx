@@ -1,7 +1,7 @@
 import { serverTimeMs } from "../route/viewer.js";
 import { formatTime } from "../ui/numbers.js";
 
-/** An author or committer, in the form of GraphQL's `Signature`. */
+/** An author or committer, as GraphQL tells. */
 export interface Signature {
   readonly date: string;
   readonly person: { readonly displayName: string; readonly email: string };

@@ -4,16 +4,6 @@ import { State } from "../ui/states.js";
 import { Found, MissingRepository } from "./found.js";
 import { formatCount } from "../ui/numbers.js";
 
-interface Refs {
-  readonly repository: {
-    readonly defaultBranch: { readonly abbrevName: string } | null;
-    readonly gitRefs: {
-      readonly nodes: readonly { readonly abbrevName: string; readonly target: { readonly abbreviatedOID: string } }[];
-      readonly totalCount: number;
-    };
-  } | null;
-}
-
 const refsQuery = `query Refs($name: String!, $type: GitRefType!) {
   repository(name: $name) {
     defaultBranch { abbrevName }
@@ -28,12 +18,13 @@ const refsQuery = `query Refs($name: String!, $type: GitRefType!) {
 export function RefsPage({ path }: { readonly path: PagePath }) {
   const { name, page } = path;
   const isTags = page === "tags";
-  const used = useGraphql<Refs>("Refs", refsQuery, { name, type: isTags ? "GIT_TAG" : "GIT_BRANCH" });
+  const used = useGraphql("Refs", refsQuery, { name, type: isTags ? "GIT_TAG" : "GIT_BRANCH" });
   return (
     <Found used={used} what={page}>
       {({ repository }) => {
         if (repository === null) return <MissingRepository name={name} />;
-        const { defaultBranch, gitRefs } = repository;
+        const { defaultBranch } = repository;
+        const gitRefs = repository.gitRefs ?? { nodes: [], totalCount: 0 };
         if (gitRefs.nodes.length === 0) return <State title={isTags ? "There are no tags" : "There are no branches"} />;
         return (
           <section class="panel" aria-label={isTags ? "Tags" : "Branches"}>

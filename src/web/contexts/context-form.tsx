@@ -36,13 +36,13 @@ export function ContextForm({ initial, owners, submitLabel, submit }: ContextFor
     <Form
       submitLabel={submitLabel}
       submit={async (fields) => {
-        const owner = fields.get("owner") ?? "";
+        const owner = fields.get("owner");
         await submit({
-          name: fields.get("name") ?? "",
-          description: fields.get("description") ?? "",
+          name: fields.get("name"),
+          description: fields.get("description"),
           public: fields.get("public") === "on",
-          query: (fields.get("query") ?? "").trim(),
-          repositories: await findRepositories(fields.get("list") ?? ""),
+          query: fields.get("query").trim(),
+          repositories: await findRepositories(fields.get("list")),
           owner: owner === "" ? null : owner,
         });
       }}
@@ -90,10 +90,6 @@ export function ContextForm({ initial, owners, submitLabel, submit }: ContextFor
   );
 }
 
-interface Found {
-  readonly repositories: { readonly nodes: readonly { readonly id: string; readonly name: string }[] };
-}
-
 /** The ids of the repositories in a list. Throws for a name that no repository has. */
 async function findRepositories(list: string): Promise<ContextDraft["repositories"]> {
   const lines = list
@@ -104,12 +100,12 @@ async function findRepositories(list: string): Promise<ContextDraft["repositorie
   if (lines.length > listLinesMax)
     throw new ApiError(400, `A list holds at most ${listLinesMax} repositories; use a query.`);
   const names = lines.map(([name = ""]) => name);
-  const { repositories } = await graphql<Found>(
+  const { repositories } = await graphql(
     "ContextRepositories",
     `query ContextRepositories($names: [String!]) { repositories(first: ${listLinesMax}, names: $names) { nodes { id name } } }`,
     { names },
   );
-  const ids = new Map(repositories.nodes.map(({ id, name }) => [name, id]));
+  const ids = new Map((repositories?.nodes ?? []).map(({ id, name }) => [name, id]));
   return lines.map(([name = "", ...revisions]) => {
     const repositoryID = ids.get(name);
     if (repositoryID === undefined) throw new ApiError(400, `There is no repository named ${name}.`);

@@ -5,11 +5,6 @@ import { ActionError, useAction } from "../ui/action.js";
 import { Failure, Waiting } from "../ui/states.js";
 import { contextAddress, contextFields, contextSearch, type SearchContext } from "./search-context.js";
 
-interface ContextsData {
-  readonly currentUser: { readonly id: string } | null;
-  readonly searchContexts: { readonly totalCount: number; readonly nodes: readonly SearchContext[] };
-}
-
 const shownMax = 500;
 const contextsQuery = `query SearchContexts {
   currentUser { id }
@@ -17,7 +12,7 @@ const contextsQuery = `query SearchContexts {
 }`;
 
 export function ContextList() {
-  const { answer, retry } = useGraphql<ContextsData>("SearchContexts", contextsQuery, {});
+  const { answer, retry } = useGraphql("SearchContexts", contextsQuery, {});
   return (
     <>
       <h1>Search contexts</h1>
@@ -63,9 +58,9 @@ const defaultMutation = `mutation SetDefaultContext($context: ID!, $user: ID!) {
 function ContextRow({ context, userId, changed }: RowProps) {
   const { id, spec, description, autoDefined, viewerHasAsDefault, viewerHasStarred } = context;
   const action = useAction();
-  const change = (operation: string, text: string): Promise<void> =>
+  const change = (operation: "StarContext" | "UnstarContext" | "SetDefaultContext", text: string): Promise<void> =>
     action.run(async () => {
-      await graphql(operation, text, { context: id, user: userId });
+      await graphql(operation, text, { context: id, user: userId ?? "" });
       changed();
     });
   return (

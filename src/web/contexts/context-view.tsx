@@ -15,16 +15,8 @@ const updateMutation = `mutation UpdateContext($id: ID!, $context: SearchContext
 }`;
 const deleteMutation = "mutation DeleteContext($id: ID!) { deleteSearchContext(id: $id) { alwaysNil } }";
 
-interface OwnersData {
-  readonly currentUser: {
-    readonly id: string;
-    readonly username: string;
-    readonly organizations: { readonly nodes: readonly { readonly id: string; readonly name: string }[] };
-  } | null;
-}
-
 export function NewContext() {
-  const { answer, retry } = useGraphql<OwnersData>(
+  const { answer, retry } = useGraphql(
     "ContextOwners",
     "query ContextOwners { currentUser { id username organizations { nodes { id name } } } }",
     {},
@@ -39,14 +31,10 @@ export function NewContext() {
     ...(viewer.isSiteAdmin ? [{ id: "", name: "everyone (the instance)" }] : []),
   ];
   const create = async ({ owner, repositories, ...context }: ContextDraft): Promise<void> => {
-    const { createSearchContext } = await graphql<{ createSearchContext: { spec: string } }>(
-      "CreateContext",
-      createMutation,
-      {
-        context: { ...context, namespace: owner },
-        repositories,
-      },
-    );
+    const { createSearchContext } = await graphql("CreateContext", createMutation, {
+      context: { ...context, namespace: owner },
+      repositories,
+    });
     navigate(contextAddress(createSearchContext.spec));
   };
   return (
@@ -72,15 +60,11 @@ export function ContextView({ context, changed }: ViewProps) {
   const action = useAction();
   const list = repositories.map(({ repository, revisions }) => `${repository.name} ${revisions.join(" ")}`).join("\n");
   const update = async ({ owner: _, repositories: listed, ...edited }: ContextDraft): Promise<void> => {
-    const { updateSearchContext } = await graphql<{ updateSearchContext: { spec: string } }>(
-      "UpdateContext",
-      updateMutation,
-      {
-        id,
-        context: edited,
-        repositories: listed,
-      },
-    );
+    const { updateSearchContext } = await graphql("UpdateContext", updateMutation, {
+      id,
+      context: edited,
+      repositories: listed,
+    });
     if (updateSearchContext.spec === spec) changed();
     else navigate(contextAddress(updateSearchContext.spec), "replace");
   };

@@ -5,7 +5,7 @@ import { viewer } from "../route/viewer.js";
 import { Failure, State, Waiting } from "../ui/states.js";
 import { ContextList } from "./context-list.js";
 import { ContextView, NewContext } from "./context-view.js";
-import { contextFields, type SearchContext } from "./search-context.js";
+import { contextFields } from "./search-context.js";
 import "../ui/rows.css";
 import "./contexts.css";
 
@@ -29,7 +29,7 @@ export function ContextsPage() {
 }
 
 function OneContext({ spec }: { readonly spec: string }) {
-  const { answer, retry } = useGraphql<{ readonly searchContextBySpec: SearchContext | null }>(
+  const { answer, retry } = useGraphql(
     "SearchContext",
     `query SearchContext($spec: String!) { searchContextBySpec(spec: $spec) { ${contextFields}
       repositories { revisions repository { name url } } } }`,

@@ -6,13 +6,6 @@ import { Editor } from "./editor.js";
 import { findJsonProblems, jsonLanguage, jsonLint } from "./json-language.js";
 import "./settings-editor.css";
 
-interface SettingsAnswer {
-  readonly settingsSubject: {
-    readonly viewerCanAdminister: boolean;
-    readonly latestSettings: SavedSettings | null;
-  } | null;
-}
-
 interface SavedSettings {
   readonly id: number;
   readonly contents: string;
@@ -32,7 +25,7 @@ const extensions = [jsonLanguage, jsonLint];
 
 /** The settings of the site, an organization or a user, as JSON with comments. */
 export function SettingsEditor({ subject }: { readonly subject: string }) {
-  const { answer, retry } = useGraphql<SettingsAnswer>("Settings", settingsQuery, { subject });
+  const { answer, retry } = useGraphql("Settings", settingsQuery, { subject });
   if (answer.kind === "waiting") return <Waiting what="the settings" />;
   if (answer.kind === "failed")
     return <Failure what="The settings could not be read" error={answer.error} retry={retry} />;
@@ -55,7 +48,7 @@ function SettingsForm({ subject, saved, isReadOnly }: SettingsFormProps) {
   const text = useSignal(saved?.contents ?? "{}");
   const message = useSignal<Message>({ kind: "none" });
   const newest = async (): Promise<SavedSettings | null> =>
-    (await graphql<SettingsAnswer>("Settings", settingsQuery, { subject })).settingsSubject?.latestSettings ?? null;
+    (await graphql("Settings", settingsQuery, { subject })).settingsSubject?.latestSettings ?? null;
   const save = async (): Promise<void> => {
     const contents = text.peek();
     try {

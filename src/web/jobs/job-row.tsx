@@ -31,7 +31,7 @@ const deleteMutation = `mutation DeleteSearchJob($id: ID!) { deleteSearchJob(id:
 export function JobRow({ job, changed }: JobRowProps) {
   const { id, query, state, message, creator, createdAt, URL: results, logURL, repoStats } = job;
   const action = useAction();
-  const change = (operation: string, text: string): void => {
+  const change = (operation: "RetrySearchJob" | "CancelSearchJob" | "DeleteSearchJob", text: string): void => {
     void action.run(async () => {
       await graphql(operation, text, { id });
       changed();

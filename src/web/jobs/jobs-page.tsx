@@ -9,13 +9,9 @@ import { Form, TextField } from "../ui/form.js";
 import { formatAmount } from "../ui/numbers.js";
 import { Failure, State, Waiting } from "../ui/states.js";
 import { JobRow } from "./job-row.js";
-import { hasEnded, jobFields, type SearchJob } from "./search-job.js";
+import { hasEnded, jobFields } from "./search-job.js";
 import "../ui/rows.css";
 import "./jobs.css";
-
-interface JobsData {
-  readonly searchJobs: { readonly totalCount: number; readonly nodes: readonly SearchJob[] };
-}
 
 const shownMax = 100;
 const pollMs = 1_000;
@@ -48,7 +44,7 @@ export function JobsPage() {
 }
 
 function Jobs() {
-  const { answer, retry } = useGraphql<JobsData>("SearchJobs", jobsQuery, {});
+  const { answer, retry } = useGraphql("SearchJobs", jobsQuery, {});
   const round = useSignal(0);
   const nodes = answer.kind === "ready" ? answer.value.searchJobs.nodes : [];
   const isActive = nodes.some((job) => !hasEnded(job));

@@ -9,7 +9,7 @@ interface Invitation {
   readonly organization: { readonly name: string };
   readonly sender: { readonly username: string } | null;
   readonly recipient: { readonly username: string } | null;
-  readonly expiresAt: string;
+  readonly expiresAt: string | null;
   readonly respondedAt: string | null;
   readonly responseType: "ACCEPT" | "REJECT" | null;
   readonly revokedAt: string | null;
@@ -26,7 +26,7 @@ const respondMutation = `mutation RespondToInvitation($id: ID!, $answer: Organiz
 
 /** An invitation to an organization, which its recipient answers. `token` is the end of its address. */
 export function InvitationView({ token }: { readonly token: string }) {
-  const { answer, retry } = useGraphql<{ readonly invitationByToken: Invitation }>("Invitation", invitationQuery, {
+  const { answer, retry } = useGraphql("Invitation", invitationQuery, {
     token,
   });
   const action = useAction();
@@ -72,5 +72,7 @@ function describeOutcome({ responseType, revokedAt, expiresAt }: Invitation): st
   if (revokedAt !== null) return "The invitation was revoked.";
   if (responseType === "ACCEPT") return "The invitation was accepted.";
   if (responseType === "REJECT") return "The invitation was declined.";
-  return Date.parse(expiresAt) < serverTimeMs() ? "The invitation has expired: ask for another one." : "";
+  return expiresAt !== null && Date.parse(expiresAt) < serverTimeMs()
+    ? "The invitation has expired: ask for another one."
+    : "";
 }

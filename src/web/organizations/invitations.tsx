@@ -6,14 +6,6 @@ import { Form, TextField } from "../ui/form.js";
 import { formatDay } from "../ui/numbers.js";
 import { Failure, Notice } from "../ui/states.js";
 
-interface Pending {
-  readonly id: string;
-  readonly recipient: { readonly username: string } | null;
-  readonly recipientEmail: string | null;
-  readonly respondURL: string | null;
-  readonly expiresAt: string;
-}
-
 const pendingQuery = `query PendingInvitations($organization: ID!) {
   pendingInvitations(organization: $organization) { id recipient { username } recipientEmail respondURL expiresAt }
 }`;
@@ -26,11 +18,7 @@ const revokeMutation = `mutation RevokeInvitation($id: ID!) {
 
 /** The pending invitations to an organization, and a form for another one. */
 export function Invitations({ organization }: { readonly organization: string }) {
-  const { answer, retry } = useGraphql<{ readonly pendingInvitations: readonly Pending[] }>(
-    "PendingInvitations",
-    pendingQuery,
-    { organization },
-  );
+  const { answer, retry } = useGraphql("PendingInvitations", pendingQuery, { organization });
   const action = useAction();
   const made = useSignal("");
   const round = useSignal(0);
@@ -52,7 +40,8 @@ export function Invitations({ organization }: { readonly organization: string })
                 <div class="row-main">
                   <span class="row-title">{name}</span>
                   <span class="soft small">
-                    {respondURL ?? ""} · until {formatDay(expiresAt)}
+                    {respondURL ?? ""}
+                    {expiresAt !== null && ` · until ${formatDay(expiresAt)}`}
                   </span>
                 </div>
                 <div class="row-actions">
@@ -79,9 +68,10 @@ export function Invitations({ organization }: { readonly organization: string })
         key={round.value}
         submitLabel="Invite"
         submit={async (fields) => {
-          const { inviteUserToOrganization } = await graphql<{
-            readonly inviteUserToOrganization: { readonly invitationURL: string };
-          }>("InviteMember", inviteMutation, { organization, username: fields.get("username") });
+          const { inviteUserToOrganization } = await graphql("InviteMember", inviteMutation, {
+            organization,
+            username: fields.get("username"),
+          });
           made.value = inviteUserToOrganization.invitationURL;
           round.value += 1;
           retry();

@@ -68,7 +68,7 @@ export function Members({ members, totalCount, of, add, remove, changed }: Membe
           key={round.value}
           submitLabel="Add"
           submit={async (fields) => {
-            await add(fields.get("username") ?? "");
+            await add(fields.get("username"));
             round.value += 1;
             changed();
           }}

@@ -6,16 +6,7 @@ import { Form, TextField } from "../ui/form.js";
 import { formatDay } from "../ui/numbers.js";
 import { Failure, State, Waiting } from "../ui/states.js";
 import { Invitations } from "./invitations.js";
-import { Members, type Member } from "./members.js";
-
-interface Organization {
-  readonly id: string;
-  readonly name: string;
-  readonly displayName: string | null;
-  readonly createdAt: string;
-  readonly viewerCanAdminister: boolean;
-  readonly members: { readonly totalCount: number; readonly nodes: readonly Member[] };
-}
+import { Members } from "./members.js";
 
 const shownMax = 500;
 
@@ -37,11 +28,7 @@ const updateMutation = `mutation UpdateOrganization($id: ID!, $displayName: Stri
 
 /** One organization: profile, members, settings. */
 export function OrganizationView({ name }: { readonly name: string }) {
-  const { answer, retry } = useGraphql<{ readonly organization: Organization | null }>(
-    "Organization",
-    organizationQuery,
-    { name },
-  );
+  const { answer, retry } = useGraphql("Organization", organizationQuery, { name });
   if (answer.kind === "waiting") return <Waiting what="the organization" />;
   if (answer.kind === "failed")
     return <Failure what="The organization could not be read" error={answer.error} retry={retry} />;

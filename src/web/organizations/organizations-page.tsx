@@ -52,18 +52,10 @@ function decodeName(text: string): string {
   }
 }
 
-interface OwnData {
-  readonly currentUser: {
-    readonly organizations: {
-      readonly nodes: readonly { readonly id: string; readonly name: string; readonly displayName: string | null }[];
-    };
-  } | null;
-}
-
 const ownQuery = "query OwnOrganizations { currentUser { organizations { nodes { id name displayName } } } }";
 
 function OwnList() {
-  const { answer, retry } = useGraphql<OwnData>("OwnOrganizations", ownQuery, {});
+  const { answer, retry } = useGraphql("OwnOrganizations", ownQuery, {});
   if (answer.kind === "waiting") return <Waiting what="your organizations" />;
   if (answer.kind === "failed")
     return <Failure what="Your organizations could not be read" error={answer.error} retry={retry} />;

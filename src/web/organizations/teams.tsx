@@ -8,13 +8,6 @@ import { formatAmount } from "../ui/numbers.js";
 import { Failure, State, Waiting } from "../ui/states.js";
 import { Members, type Member } from "./members.js";
 
-interface TeamSummary {
-  readonly id: string;
-  readonly name: string;
-  readonly displayName: string | null;
-  readonly members: { readonly totalCount: number };
-}
-
 const shownMax = 500;
 
 const teamsQuery = `query Teams {
@@ -28,9 +21,7 @@ const createMutation = `mutation CreateTeam($name: String!, $displayName: String
 }`;
 
 export function TeamList() {
-  const { answer, retry } = useGraphql<{
-    readonly teams: { readonly totalCount: number; readonly nodes: readonly TeamSummary[] };
-  }>("Teams", teamsQuery, {});
+  const { answer, retry } = useGraphql("Teams", teamsQuery, {});
   const round = useSignal(0);
   return (
     <>
@@ -41,7 +32,7 @@ export function TeamList() {
           key={round.value}
           submitLabel="Create the team"
           submit={async (fields) => {
-            const displayName = fields.get("displayName") ?? "";
+            const displayName = fields.get("displayName");
             await graphql("CreateTeam", createMutation, {
               name: fields.get("name"),
               displayName: displayName === "" ? null : displayName,
@@ -84,16 +75,6 @@ export function TeamList() {
   );
 }
 
-interface Team {
-  readonly id: string;
-  readonly name: string;
-  readonly displayName: string | null;
-  readonly viewerCanAdminister: boolean;
-  readonly parentTeam: { readonly name: string } | null;
-  readonly childTeams: { readonly nodes: readonly { readonly name: string }[] };
-  readonly members: { readonly totalCount: number; readonly nodes: readonly Member[] };
-}
-
 const teamQuery = `query Team($name: String!) {
   team(name: $name) {
     id name displayName viewerCanAdminister
@@ -111,7 +92,7 @@ const removeMutation = `mutation RemoveTeamMember($team: ID!, $user: ID!) {
 const deleteMutation = "mutation DeleteTeam($team: ID!) { deleteTeam(id: $team) { alwaysNil } }";
 
 export function TeamView({ name }: { readonly name: string }) {
-  const { answer, retry } = useGraphql<{ readonly team: Team | null }>("Team", teamQuery, { name });
+  const { answer, retry } = useGraphql("Team", teamQuery, { name });
   const action = useAction();
   if (answer.kind === "waiting") return <Waiting what="the team" />;
   if (answer.kind === "failed") return <Failure what="The team could not be read" error={answer.error} retry={retry} />;

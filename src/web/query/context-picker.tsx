@@ -11,16 +11,6 @@ export interface ContextPickerProps {
   readonly close: () => void;
 }
 
-interface ContextsData {
-  readonly searchContexts: {
-    readonly nodes: readonly {
-      readonly spec: string;
-      readonly description: string;
-      readonly viewerHasStarred: boolean;
-    }[];
-  };
-}
-
 const shownMax = 100;
 
 const contextsQuery = `query PickContext($query: String!) {
@@ -31,7 +21,7 @@ const contextsQuery = `query PickContext($query: String!) {
 export function ContextPicker({ chosen, choose, close }: ContextPickerProps) {
   const panel = useRef<HTMLDivElement>(null);
   const wanted = useSignal("");
-  const { answer } = useGraphql<ContextsData>("PickContext", contextsQuery, { query: wanted.value });
+  const { answer } = useGraphql("PickContext", contextsQuery, { query: wanted.value });
   useEffect(() => {
     panel.current?.querySelector("input")?.focus();
     const leave = (event: Event): void => {

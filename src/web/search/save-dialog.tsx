@@ -24,8 +24,8 @@ export function SaveDialog({ text, close }: SaveDialogProps) {
   useEffect(() => dialog.current?.showModal(), []);
   const save = async (description: string): Promise<void> => {
     try {
-      const { currentUser } = await graphql<{ currentUser: { id: string } | null }>("SaveSearchOwner", ownerQuery);
-      await graphql("SaveSearch", saveMutation, { owner: currentUser?.id, description, query: text });
+      const { currentUser } = await graphql("SaveSearchOwner", ownerQuery, {});
+      await graphql("SaveSearch", saveMutation, { owner: currentUser?.id ?? "", description, query: text });
       close(true);
     } catch (reason) {
       error.value = reason instanceof Error ? reason.message : String(reason);

@@ -30,11 +30,7 @@ const deleteMutation = "mutation DeleteSavedSearch($id: ID!) { deleteSavedSearch
 
 /** The saved searches of the viewer, to be changed and deleted. */
 export function SavedSearches() {
-  const { answer, retry } = useGraphql<{ readonly savedSearches: { readonly nodes: readonly SavedSearch[] } }>(
-    "SavedSearches",
-    savedQuery,
-    {},
-  );
+  const { answer, retry } = useGraphql("SavedSearches", savedQuery, {});
   if (answer.kind === "waiting") return <Waiting what="your saved searches" />;
   if (answer.kind === "failed")
     return <Failure what="Your saved searches could not be read" error={answer.error} retry={retry} />;

@@ -31,7 +31,7 @@ export function SearchHome() {
   useEffect(() => {
     document.title = "Trawl";
     const stop = new AbortController();
-    graphql<HomeData>("SearchHome", homeQuery, { isSignedIn: viewer.name !== "" }, stop.signal).then(
+    graphql("SearchHome", homeQuery, { isSignedIn: viewer.name !== "" }, stop.signal).then(
       (found) => {
         data.value = found;
       },

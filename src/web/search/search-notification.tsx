@@ -18,12 +18,6 @@ interface Delivery {
   readonly error: string | null;
 }
 
-interface Answer {
-  readonly node: {
-    readonly notification: { readonly url: string; readonly deliveries: readonly Delivery[] } | null;
-  } | null;
-}
-
 const notificationQuery = `query SearchNotification($id: ID!) {
   node(id: $id) { ... on SavedSearch { notification {
     url deliveries { id event state came went moved createdAt attempts error }
@@ -46,14 +40,14 @@ interface Props {
 
 /** Where changes of the results of a saved search are sent, and what was sent. */
 export function SearchNotification({ id, description, changed }: Props) {
-  const { answer, retry } = useGraphql<Answer>("SearchNotification", notificationQuery, { id });
+  const { answer, retry } = useGraphql("SearchNotification", notificationQuery, { id });
   const secret = useSignal("");
   const action = useAction();
   if (answer.kind === "waiting") return <Waiting what="the notifications" />;
   if (answer.kind === "failed")
     return <Failure what="The notifications could not be read" error={answer.error} retry={retry} />;
   const notification = answer.value.node?.notification ?? undefined;
-  const act = (mutation: string, name: string): void =>
+  const act = (mutation: string, name: "DisableNotification" | "TestNotification"): void =>
     void action.run(async () => {
       await graphql(name, mutation, { id });
       secret.value = "";
@@ -65,9 +59,10 @@ export function SearchNotification({ id, description, changed }: Props) {
       <Form
         submitLabel={notification === undefined ? "Notify" : "Change, with a new secret"}
         submit={async (fields) => {
-          const { enableSavedSearchNotification: enabled } = await graphql<{
-            enableSavedSearchNotification: { secret: string };
-          }>("EnableNotification", enableMutation, { id, url: fields.get("url") });
+          const { enableSavedSearchNotification: enabled } = await graphql("EnableNotification", enableMutation, {
+            id,
+            url: fields.get("url"),
+          });
           secret.value = enabled.secret;
           retry();
           changed();

@@ -24,7 +24,7 @@ function SignIn() {
       <Form
         submitLabel="Sign in"
         submit={async (fields) => {
-          await sendForm("/-/sign-in", { email: fields.get("name") ?? "", password: fields.get("password") ?? "" });
+          await sendForm("/-/sign-in", { email: fields.get("name"), password: fields.get("password") });
           enter();
         }}
       >
@@ -47,7 +47,7 @@ function SignUp() {
       <Form
         submitLabel="Create the account"
         submit={async (fields) => {
-          await sendForm("/-/sign-up", Object.fromEntries(fields));
+          await sendForm("/-/sign-up", fields.all);
           enter();
         }}
       >
@@ -86,7 +86,7 @@ function PasswordReset() {
       <Form
         submitLabel="Set the password"
         submit={async (fields) => {
-          await sendForm("/-/reset-password-code", { userID, code, password: fields.get("password") ?? "" });
+          await sendForm("/-/reset-password-code", { userID, code, password: fields.get("password") });
           isDone.value = true;
         }}
       >

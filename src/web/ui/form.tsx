@@ -49,11 +49,30 @@ export function TextField({
   );
 }
 
+/** The texts of a form. */
+export class FormFields {
+  readonly #texts = new Map<string, string>();
+
+  constructor(form: HTMLFormElement) {
+    for (const [name, value] of new FormData(form)) if (typeof value === "string") this.#texts.set(name, value);
+  }
+
+  /** All fields by their names, as they are sent. */
+  get all(): Readonly<Record<string, string>> {
+    return Object.fromEntries(this.#texts);
+  }
+
+  /** "" for a field that is not there, such as a box that is not ticked. */
+  get(name: string): string {
+    return this.#texts.get(name) ?? "";
+  }
+}
+
 interface FormProps {
   readonly submitLabel: string;
   readonly children: ComponentChildren;
   /** Called with the fields; a rejection is shown above the button. */
-  readonly submit: (fields: ReadonlyMap<string, string>) => Promise<void>;
+  readonly submit: (fields: FormFields) => Promise<void>;
 }
 
 /** A form that cannot be sent twice at once, and shows why it was refused. */
@@ -61,12 +80,10 @@ export function Form({ submitLabel, children, submit }: FormProps) {
   const isSending = useSignal(false);
   const error = useSignal("");
   const send = async (form: HTMLFormElement): Promise<void> => {
-    const fields = new Map<string, string>();
-    for (const [name, value] of new FormData(form)) if (typeof value === "string") fields.set(name, value);
     isSending.value = true;
     error.value = "";
     try {
-      await submit(fields);
+      await submit(new FormFields(form));
     } catch (reason) {
       error.value = reason instanceof Error ? reason.message : String(reason);
     } finally {

@@ -4,8 +4,8 @@ import { signatureFields, When, type Signature } from "../person.js";
 export interface CommitSummary {
   readonly oid: string;
   readonly abbreviatedOID: string;
-  readonly subject: string;
-  readonly author: Signature;
+  readonly subject: string | null;
+  readonly author: Signature | null;
 }
 
 /** Fields of a `CommitSummary`, for queries. */
@@ -21,10 +21,15 @@ export function CommitLine({ commit: { oid, abbreviatedOID, subject, author }, p
   return (
     <span class="commit-line">
       <a class="subject" href={pageUrl({ name: place.name, revision: "" }, "commit", oid)}>
-        {subject === "" ? "(no message)" : subject}
+        {subject === null || subject === "" ? "(no message)" : subject}
       </a>
       <span class="soft small">
-        {author.person.displayName} · <When date={author.date} /> · <code>{abbreviatedOID}</code>
+        {author !== null && (
+          <>
+            {author.person.displayName} · <When date={author.date} /> ·{" "}
+          </>
+        )}
+        <code>{abbreviatedOID}</code>
       </span>
     </span>
   );

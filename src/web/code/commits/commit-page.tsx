@@ -1,17 +1,17 @@
 import { type PagePath, pageUrl, repositoryUrl } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
-import { FoundCommit, type RepositoryAnswer } from "../found.js";
+import { FoundCommit } from "../found.js";
 import { signatureFields, When, type Signature } from "../person.js";
 import { fileDiffFields, type FileDiffList } from "./file-diff.js";
 import { FileDiffs } from "./file-diffs.js";
 
 interface CommitData {
   readonly oid: string;
-  readonly message: string;
-  readonly author: Signature;
+  readonly message: string | null;
+  readonly author: Signature | null;
   readonly committer: Signature | null;
-  readonly parents: readonly { readonly oid: string; readonly abbreviatedOID: string }[];
-  readonly diff: { readonly fileDiffs: FileDiffList };
+  readonly parents: readonly { readonly oid: string; readonly abbreviatedOID: string }[] | null;
+  readonly diff: { readonly fileDiffs: FileDiffList | null } | null;
 }
 
 const commitQuery = `query Commit($name: String!, $revision: String!) {
@@ -31,7 +31,7 @@ const commitQuery = `query Commit($name: String!, $revision: String!) {
 export function CommitPage({ path }: { readonly path: PagePath }) {
   const { name } = path;
   const revision = path.path === "" ? path.revision : path.path;
-  const used = useGraphql<RepositoryAnswer<CommitData>>("Commit", commitQuery, { name, revision });
+  const used = useGraphql("Commit", commitQuery, { name, revision });
   return (
     <FoundCommit path={{ ...path, revision }} used={used} what="the commit">
       {(commit) => <Commit name={name} commit={commit} />}
@@ -41,15 +41,19 @@ export function CommitPage({ path }: { readonly path: PagePath }) {
 
 function Commit({ name, commit }: { readonly name: string; readonly commit: CommitData }) {
   const { oid, message, author, committer, parents, diff } = commit;
-  const [subject = "", ...rest] = message.split("\n");
-  const isCommittedByOther = committer !== null && committer.person.email !== author.person.email;
+  const [subject = "", ...rest] = (message ?? "").split("\n");
+  const isCommittedByOther = committer !== null && committer.person.email !== author?.person.email;
   return (
     <>
       <section class="panel commit" aria-label="Commit">
         <h1>{subject === "" ? "(no message)" : subject}</h1>
         {rest.join("\n").trim() !== "" && <pre class="commit-body">{rest.join("\n").trim()}</pre>}
         <p class="soft small">
-          {author.person.displayName} wrote this <When date={author.date} />
+          {author !== null && (
+            <>
+              {author.person.displayName} wrote this <When date={author.date} />
+            </>
+          )}
           {isCommittedByOther && (
             <>
               , and {committer.person.displayName} committed it <When date={committer.date} />
@@ -58,7 +62,7 @@ function Commit({ name, commit }: { readonly name: string; readonly commit: Comm
         </p>
         <p class="soft small">
           Commit <code>{oid}</code>
-          {parents.map((parent) => (
+          {(parents ?? []).map((parent) => (
             <span key={parent.oid}>
               {" · parent "}
               <a href={pageUrl({ name, revision: "" }, "commit", parent.oid)}>
@@ -70,7 +74,7 @@ function Commit({ name, commit }: { readonly name: string; readonly commit: Comm
           <a href={repositoryUrl({ name, revision: oid })}>Files at this commit</a>
         </p>
       </section>
-      <FileDiffs list={diff.fileDiffs} />
+      {diff?.fileDiffs != null && <FileDiffs list={diff.fileDiffs} />}
     </>
   );
 }

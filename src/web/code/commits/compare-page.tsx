@@ -1,19 +1,10 @@
 import type { PagePath } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { Found, MissingRepository } from "../found.js";
-import { CommitLine, commitLineFields, type CommitSummary } from "./commit-line.js";
-import { fileDiffFields, type FileDiffList } from "./file-diff.js";
+import { CommitLine, commitLineFields } from "./commit-line.js";
+import { fileDiffFields } from "./file-diff.js";
 import { FileDiffs } from "./file-diffs.js";
 import { formatAmount } from "../../ui/numbers.js";
-
-interface Comparison {
-  readonly repository: {
-    readonly comparison: {
-      readonly commits: { readonly nodes: readonly CommitSummary[]; readonly totalCount: number | null };
-      readonly fileDiffs: FileDiffList;
-    };
-  } | null;
-}
 
 const compareQuery = `query Comparison($name: String!, $base: String, $head: String) {
   repository(name: $name) {
@@ -28,7 +19,7 @@ const compareQuery = `query Comparison($name: String!, $base: String, $head: Str
 export function ComparePage({ path }: { readonly path: PagePath }) {
   const { name } = path;
   const [base = "", head = ""] = path.path.split(/\.{2,3}/);
-  const used = useGraphql<Comparison>("Comparison", compareQuery, {
+  const used = useGraphql("Comparison", compareQuery, {
     name,
     base: base === "" ? null : base,
     head: head === "" ? null : head,
@@ -36,8 +27,10 @@ export function ComparePage({ path }: { readonly path: PagePath }) {
   return (
     <Found used={used} what="the comparison">
       {({ repository }) => {
-        if (repository === null) return <MissingRepository name={name} />;
-        const { commits, fileDiffs } = repository.comparison;
+        const comparison = repository?.comparison ?? null;
+        if (comparison === null) return <MissingRepository name={name} />;
+        const { commits, fileDiffs } = comparison;
+        const nodes = commits?.nodes ?? [];
         return (
           <>
             <section class="panel" aria-label="Commits">
@@ -45,17 +38,17 @@ export function ComparePage({ path }: { readonly path: PagePath }) {
                 <span>
                   <code>{base === "" ? "HEAD" : base}</code> … <code>{head === "" ? "HEAD" : head}</code>
                 </span>
-                <span class="soft small">{formatAmount(commits.totalCount ?? commits.nodes.length, "commit")}</span>
+                <span class="soft small">{formatAmount(commits?.totalCount ?? nodes.length, "commit")}</span>
               </h1>
               <ul class="commit-list">
-                {commits.nodes.map((commit) => (
+                {nodes.map((commit) => (
                   <li key={commit.oid}>
                     <CommitLine commit={commit} place={path} />
                   </li>
                 ))}
               </ul>
             </section>
-            <FileDiffs list={fileDiffs} />
+            {fileDiffs !== null && <FileDiffs list={fileDiffs} />}
           </>
         );
       }}

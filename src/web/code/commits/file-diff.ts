@@ -9,14 +9,14 @@ export interface FileDiff {
   readonly oldPath: string | null;
   readonly newPath: string | null;
   readonly mostRelevantFile: { readonly url: string };
-  readonly stat: { readonly added: number; readonly deleted: number };
-  readonly hunks: readonly DiffHunk[];
+  readonly stat: { readonly added: number; readonly deleted: number } | null;
+  readonly hunks: readonly DiffHunk[] | null;
 }
 
 export interface FileDiffList {
-  readonly nodes: readonly FileDiff[];
+  readonly nodes: readonly FileDiff[] | null;
   readonly totalCount: number | null;
-  readonly diffStat: { readonly added: number; readonly deleted: number };
+  readonly diffStat: { readonly added: number; readonly deleted: number } | null;
 }
 
 /** Fields of a `FileDiffList`, for queries. */

@@ -14,13 +14,14 @@ interface FileDiffsProps {
 /** The files that differ, each with its changed lines, one below the other or side by side. */
 export function FileDiffs({ list }: FileDiffsProps) {
   const form = useSignal<DiffForm>("unified");
-  const { nodes, totalCount, diffStat } = list;
+  const { totalCount, diffStat } = list;
+  const nodes = list.nodes ?? [];
   return (
     <section aria-label="Changes">
       <div class="diff-head">
         <h2>
           {totalCount ?? nodes.length} {(totalCount ?? nodes.length) === 1 ? "file" : "files"} changed{" "}
-          <Stat added={diffStat.added} deleted={diffStat.deleted} />
+          {diffStat !== null && <Stat added={diffStat.added} deleted={diffStat.deleted} />}
         </h2>
         <button
           type="button"
@@ -49,16 +50,17 @@ interface FileChangeProps {
 }
 
 function FileChange({ file, form }: FileChangeProps) {
-  const { oldPath, newPath, stat, hunks } = file;
+  const { oldPath, newPath, stat } = file;
+  const hunks = file.hunks ?? [];
   const path = newPath ?? oldPath ?? "";
   const title = oldPath !== null && newPath !== null && oldPath !== newPath ? `${oldPath} → ${newPath}` : path;
   const note = newPath === null ? "removed" : oldPath === null ? "new" : "";
   return (
-    <details class="panel file-diff" open={stat.added + stat.deleted <= openLineCountMax}>
+    <details class="panel file-diff" open={stat !== null && stat.added + stat.deleted <= openLineCountMax}>
       <summary class="panel-head">
         <span class="file-name">{title}</span>
         {note !== "" && <span class="tag">{note}</span>}
-        <Stat added={stat.added} deleted={stat.deleted} />
+        {stat !== null && <Stat added={stat.added} deleted={stat.deleted} />}
       </summary>
       <p class="panel-foot small">
         <a href={file.mostRelevantFile.url}>View the file</a>

@@ -2,16 +2,9 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { PagePath } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
-import { FoundCommit, type RepositoryAnswer } from "../found.js";
+import { FoundCommit } from "../found.js";
 import { State } from "../../ui/states.js";
-import { CommitLine, commitLineFields, type CommitSummary } from "./commit-line.js";
-
-interface HistoryCommit {
-  readonly ancestors: {
-    readonly nodes: readonly CommitSummary[];
-    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
-  };
-}
+import { CommitLine, commitLineFields } from "./commit-line.js";
 
 const historyQuery = `query History($name: String!, $revision: String!, $path: String!, $follow: Boolean!, $after: String) {
   repository(name: $name) {
@@ -56,9 +49,12 @@ interface HistoryPartProps {
   readonly more: (cursor: string) => void;
 }
 
+/** Of a revision without commits. */
+const noCommits = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
+
 function HistoryPart({ path, after, isLast, more }: HistoryPartProps) {
   const { name, revision } = path;
-  const used = useGraphql<RepositoryAnswer<HistoryCommit>>("History", historyQuery, {
+  const used = useGraphql("History", historyQuery, {
     name,
     revision,
     path: path.path,
@@ -67,25 +63,28 @@ function HistoryPart({ path, after, isLast, more }: HistoryPartProps) {
   });
   return (
     <FoundCommit path={path} used={used} what="the commits">
-      {({ ancestors: { nodes, pageInfo } }) => (
-        <>
-          {nodes.length === 0 && after === null && <State title="No commit changed this path" />}
-          <ul class="commit-list">
-            {nodes.map((commit) => (
-              <li key={commit.oid}>
-                <CommitLine commit={commit} place={path} />
-              </li>
-            ))}
-          </ul>
-          {isLast && pageInfo.hasNextPage && pageInfo.endCursor !== null && (
-            <p class="panel-foot">
-              <button type="button" class="button" onClick={() => more(pageInfo.endCursor ?? "")}>
-                Older commits
-              </button>
-            </p>
-          )}
-        </>
-      )}
+      {({ ancestors }) => {
+        const { nodes, pageInfo } = ancestors ?? noCommits;
+        return (
+          <>
+            {nodes.length === 0 && after === null && <State title="No commit changed this path" />}
+            <ul class="commit-list">
+              {nodes.map((commit) => (
+                <li key={commit.oid}>
+                  <CommitLine commit={commit} place={path} />
+                </li>
+              ))}
+            </ul>
+            {isLast && pageInfo.hasNextPage && pageInfo.endCursor !== null && (
+              <p class="panel-foot">
+                <button type="button" class="button" onClick={() => more(pageInfo.endCursor ?? "")}>
+                  Older commits
+                </button>
+              </p>
+            )}
+          </>
+        );
+      }}
     </FoundCommit>
   );
 }

@@ -1,7 +1,6 @@
 import type { PagePath } from "../../../model/page-path.js";
 import { graphql } from "../../api/graphql.js";
 import { signatureFields, type Signature } from "../person.js";
-import type { RepositoryAnswer } from "../found.js";
 
 /** Lines from one commit; `startLine` is 1-based and `endLine` exclusive. */
 export interface BlameHunk {
@@ -10,10 +9,6 @@ export interface BlameHunk {
   readonly message: string;
   readonly author: Signature;
   readonly commit: { readonly abbreviatedOID: string; readonly canonicalURL: string };
-}
-
-interface BlamedCommit {
-  readonly blob: { readonly blame: readonly BlameHunk[] } | null;
 }
 
 const blameQuery = `query FileBlame($name: String!, $revision: String!, $path: String!, $endLine: Int!) {
@@ -31,6 +26,6 @@ const blameQuery = `query FileBlame($name: String!, $revision: String!, $path: S
 /** The commit that changed each line last. */
 export async function readBlame({ name, revision, path }: PagePath, lineCount: number): Promise<readonly BlameHunk[]> {
   const variables = { name, revision, path, endLine: Math.max(1, lineCount) };
-  const { repository } = await graphql<RepositoryAnswer<BlamedCommit>>("FileBlame", blameQuery, variables);
+  const { repository } = await graphql("FileBlame", blameQuery, variables);
   return repository?.commit?.blob?.blame ?? [];
 }

@@ -1,7 +1,7 @@
 import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { CommitLine, commitLineFields, type CommitSummary } from "../commits/commit-line.js";
-import { FoundCommit, type RepositoryAnswer } from "../found.js";
+import { FoundCommit } from "../found.js";
 import { State } from "../../ui/states.js";
 import { directoryUrl } from "../urls.js";
 import { Readme } from "./readme.js";
@@ -15,8 +15,8 @@ interface Entry {
 }
 
 interface DirectoryCommit {
-  readonly tree: { readonly entries: readonly Entry[] } | null;
-  readonly ancestors: { readonly nodes: readonly CommitSummary[] };
+  readonly tree: { readonly entries: readonly Entry[] | null } | null;
+  readonly ancestors: { readonly nodes: readonly CommitSummary[] } | null;
 }
 
 /** One more than is shown, to know whether there are more. */
@@ -35,7 +35,7 @@ const directoryQuery = `query Directory($name: String!, $revision: String!, $pat
 /** A directory: its entries, the newest commit that changed it, and its README. */
 export function DirectoryPage({ path }: { readonly path: PagePath }) {
   const { name, revision } = path;
-  const used = useGraphql<RepositoryAnswer<DirectoryCommit>>("Directory", directoryQuery, {
+  const used = useGraphql("Directory", directoryQuery, {
     name,
     revision,
     path: path.path,
@@ -57,11 +57,12 @@ function Directory({ path, commit }: { readonly path: PagePath; readonly commit:
         </p>
       </State>
     );
-  const entries = tree.entries.slice(0, entryCountMax);
+  const all = tree.entries ?? [];
+  const entries = all.slice(0, entryCountMax);
   const readme = entries.find(
     (entry) => !entry.isDirectory && /^readme(\.(md|markdown|mkd|txt|rst))?$/i.test(entry.name),
   );
-  const [newest] = ancestors.nodes;
+  const [newest] = ancestors?.nodes ?? [];
   return (
     <>
       <h1 class="unseen">{path.path === "" ? path.name : path.path}</h1>
@@ -86,7 +87,7 @@ function Directory({ path, commit }: { readonly path: PagePath; readonly commit:
             </li>
           ))}
         </ul>
-        {tree.entries.length > entryCountMax && (
+        {all.length > entryCountMax && (
           <p class="panel-foot soft">
             Only the first {entryCountMax} entries are shown.{" "}
             <a href={pageUrl(path, "raw", path.path)}>All names as text</a>
@@ -123,16 +124,12 @@ const languagesQuery = `query Languages($name: String!, $revision: String!) {
   repository(name: $name) { commit(rev: $revision) { languageStatistics { name totalBytes } } }
 }`;
 
-interface CountedCommit {
-  readonly languageStatistics: readonly { readonly name: string; readonly totalBytes: number }[];
-}
-
 /**
  * The share of each language in the text, those with most first. The daemon looks at each file for it, which takes seconds
  * in a large repository, so the directory does not wait for it, and its line is there from the start.
  */
 function Languages({ path: { name, revision } }: { readonly path: PagePath }) {
-  const { answer } = useGraphql<RepositoryAnswer<CountedCommit>>("Languages", languagesQuery, { name, revision });
+  const { answer } = useGraphql("Languages", languagesQuery, { name, revision });
   const statistics = (answer.kind === "ready" && answer.value.repository?.commit?.languageStatistics) || [];
   const total = statistics.reduce((sum, { totalBytes }) => sum + totalBytes, 0);
   if (answer.kind !== "waiting" && total === 0) return null;

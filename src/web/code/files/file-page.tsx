@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
 import { pageTextBytesMax, type PagePath, pageUrl } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
-import { FoundCommit, type RepositoryAnswer } from "../found.js";
+import { FoundCommit } from "../found.js";
 import { navigate } from "../../route/router.js";
 import { Failure, State, Waiting } from "../../ui/states.js";
 import { directoryUrl } from "../urls.js";
@@ -9,11 +9,6 @@ import type { FileEntry } from "./file-entry.js";
 import { useFileText } from "./file-text.js";
 import { TextFile } from "./text-file.js";
 import { formatCount } from "../../ui/numbers.js";
-
-interface FileCommit {
-  readonly oid: string;
-  readonly path: FileEntry | null;
-}
 
 const fileQuery = `query File($name: String!, $revision: String!, $path: String!) {
   repository(name: $name) {
@@ -33,7 +28,7 @@ const fileQuery = `query File($name: String!, $revision: String!, $path: String!
  */
 export function FilePage({ path }: { readonly path: PagePath }) {
   const { name, revision } = path;
-  const used = useGraphql<RepositoryAnswer<FileCommit>>("File", fileQuery, { name, revision, path: path.path });
+  const used = useGraphql("File", fileQuery, { name, revision, path: path.path });
   const found = useFileText(path);
   if (found.kind === "ready" && found.value.kind === "text") {
     const oid = used.answer.kind === "ready" ? used.answer.value.repository?.commit?.oid : undefined;

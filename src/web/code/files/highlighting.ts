@@ -1,7 +1,6 @@
 import type { PagePath } from "../../../model/page-path.js";
 import { graphql } from "../../api/graphql.js";
 import { parseHtml } from "../../ui/parse-html.js";
-import type { RepositoryAnswer } from "../found.js";
 
 /**
  * Lines that are laid out and highlighted together, when one of them is seen. The first ones are what the first frame of a
@@ -14,12 +13,6 @@ const highlightQuery = `query FileHighlighting($name: String!, $revision: String
     commit(rev: $revision) { blob(path: $path) { highlight(disableTimeout: true) { aborted lineRanges(ranges: $ranges) } } }
   }
 }`;
-
-interface HighlightedCommit {
-  readonly blob: {
-    readonly highlight: { readonly aborted: boolean; readonly lineRanges: readonly (readonly string[])[] };
-  } | null;
-}
 
 /** Rows of highlighted code by chunk; empty if the file is not highlighted. */
 export type Highlighting = readonly (readonly string[])[];
@@ -34,13 +27,8 @@ export async function readHighlighting(
     endLine: Math.min(lineCount, (chunk + 1) * chunkLineCount),
   }));
   const variables = { name, revision, path, ranges };
-  const answer = await graphql<RepositoryAnswer<HighlightedCommit>>(
-    "FileHighlighting",
-    highlightQuery,
-    variables,
-    signal,
-  );
-  const highlighted = answer.repository?.commit?.blob?.highlight;
+  const answer = await graphql("FileHighlighting", highlightQuery, variables, signal);
+  const highlighted = answer.repository?.commit?.blob?.highlight ?? undefined;
   return highlighted === undefined || highlighted.aborted ? [] : highlighted.lineRanges;
 }
 

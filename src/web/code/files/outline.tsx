@@ -1,20 +1,7 @@
 import type { PagePath } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
-import { Found, type RepositoryAnswer } from "../found.js";
+import { Found } from "../found.js";
 import { address } from "../../route/router.js";
-
-interface OutlineCommit {
-  readonly blob: {
-    readonly symbols: {
-      readonly nodes: readonly {
-        readonly name: string;
-        readonly kind: string;
-        readonly containerName: string | null;
-        readonly location: { readonly range: { readonly start: { readonly line: number } } | null };
-      }[];
-    };
-  } | null;
-}
 
 const outlineQuery = `query FileOutline($name: String!, $revision: String!, $path: String!) {
   repository(name: $name) {
@@ -27,7 +14,7 @@ const outlineQuery = `query FileOutline($name: String!, $revision: String!, $pat
 /** The symbols of a file, in its order. */
 export function Outline({ path }: { readonly path: PagePath }) {
   const { name, revision } = path;
-  const used = useGraphql<RepositoryAnswer<OutlineCommit>>("FileOutline", outlineQuery, {
+  const used = useGraphql("FileOutline", outlineQuery, {
     name,
     revision,
     path: path.path,
@@ -36,7 +23,7 @@ export function Outline({ path }: { readonly path: PagePath }) {
     <nav class="outline" aria-label="Outline">
       <Found used={used} what="the outline">
         {({ repository }) => {
-          const nodes = repository?.commit?.blob?.symbols.nodes ?? [];
+          const nodes = repository?.commit?.blob?.symbols?.nodes ?? [];
           if (nodes.length === 0) return <p class="soft">No symbols were found in this file.</p>;
           const { pathname } = address.value;
           return (

@@ -1,11 +1,7 @@
 import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
-import { Found, type RepositoryAnswer } from "../found.js";
+import { Found } from "../found.js";
 import { SafeMarkup } from "./safe-markup.js";
-
-interface ReadmeCommit {
-  readonly blob: { readonly richHTML: string; readonly content: string; readonly byteSize: number } | null;
-}
 
 const readmeQuery = `query Readme($name: String!, $revision: String!, $path: String!) {
   repository(name: $name) {
@@ -33,13 +29,13 @@ export function Readme({ path, file }: ReadmeProps) {
 /** A file for readers: rendered if it is Markdown, otherwise its text. */
 export function RenderedText({ path, file }: ReadmeProps) {
   const { name, revision } = path;
-  const used = useGraphql<RepositoryAnswer<ReadmeCommit>>("Readme", readmeQuery, { name, revision, path: file });
+  const used = useGraphql("Readme", readmeQuery, { name, revision, path: file });
   return (
     <Found used={used} what="the text">
       {({ repository }) => {
         const blob = repository?.commit?.blob ?? undefined;
         if (blob === undefined) return null;
-        return blob.richHTML === "" ? (
+        return blob.richHTML === null || blob.richHTML === "" ? (
           <pre class="readme-text">{blob.content}</pre>
         ) : (
           <SafeMarkup html={blob.richHTML} path={path} file={file} />

@@ -4,7 +4,6 @@ import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { address, navigate } from "../../route/router.js";
 import { Notice } from "../../ui/states.js";
-import type { RepositoryAnswer } from "../found.js";
 import { repositoryFilter, searchUrl } from "../urls.js";
 import { readLineRange, lineRangeText } from "./line-range.js";
 import "./file.css";
@@ -81,11 +80,7 @@ const languagesQuery = `query FileLanguages($name: String!, $revision: String!, 
 
 /** The daemon reads the text to tell it, so it is asked for when the text is shown. */
 function Languages({ path: { name, revision, path } }: { readonly path: PagePath }) {
-  const { answer } = useGraphql<RepositoryAnswer<{ readonly blob: { readonly languages: readonly string[] } | null }>>(
-    "FileLanguages",
-    languagesQuery,
-    { name, revision, path },
-  );
+  const { answer } = useGraphql("FileLanguages", languagesQuery, { name, revision, path });
   const found = answer.kind === "ready" ? answer.value.repository?.commit?.blob?.languages : undefined;
   return <>{(found ?? []).map((language) => `${language} · `)}</>;
 }

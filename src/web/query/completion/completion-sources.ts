@@ -36,13 +36,8 @@ export async function proposeLater(
 async function proposeRepositories(prefix: string, signal: AbortSignal): Promise<readonly Completion[]> {
   const query = `query CompleteRepository($query: String!) {
     repositories(first: ${proposedMax}, query: $query) { nodes { name } } }`;
-  const { repositories } = await graphql<{ repositories: { nodes: readonly { name: string }[] } }>(
-    "CompleteRepository",
-    query,
-    { query: unescaped(prefix) },
-    signal,
-  );
-  return repositories.nodes.map(({ name }) => ({
+  const { repositories } = await graphql("CompleteRepository", query, { query: unescaped(prefix) }, signal);
+  return (repositories?.nodes ?? []).map(({ name }) => ({
     label: name,
     note: "repository",
     insert: `^${escapeRegexp(name)}$ `,
@@ -52,9 +47,7 @@ async function proposeRepositories(prefix: string, signal: AbortSignal): Promise
 async function proposeContexts(prefix: string, signal: AbortSignal): Promise<readonly Completion[]> {
   const query = `query CompleteContext($query: String!) {
     searchContexts(first: ${proposedMax}, query: $query) { nodes { spec description } } }`;
-  const { searchContexts } = await graphql<{
-    searchContexts: { nodes: readonly { spec: string; description: string }[] };
-  }>("CompleteContext", query, { query: prefix }, signal);
+  const { searchContexts } = await graphql("CompleteContext", query, { query: prefix }, signal);
   return searchContexts.nodes.map(({ spec, description }) => ({ label: spec, note: description, insert: `${spec} ` }));
 }
 

@@ -1,5 +1,5 @@
 import type { StreamMatch } from "../../../model/stream-events.js";
-import { graphql } from "../../api/graphql.js";
+import { graphql, graphqlText } from "../../api/graphql.js";
 import { callAfter } from "../../ui/delay.js";
 import { parseHtml } from "../../ui/parse-html.js";
 import type { Token } from "../../ui/text-range.js";
@@ -70,7 +70,7 @@ export class FileReader implements Pick<ResultContext, "highlight" | "readLines"
       ]),
     );
     const query = `query ResultHighlight(${declared.join(", ")}) { ${fields.join("\n")} }`;
-    const found = await graphql<Readonly<Record<string, HighlightedBlob | null>>>(
+    const found = await graphqlText<Readonly<Record<string, HighlightedBlob | null>>>(
       "ResultHighlight",
       query,
       variables,
@@ -85,20 +85,14 @@ export class FileReader implements Pick<ResultContext, "highlight" | "readLines"
   async readLines(match: StreamMatch, { from, to }: LineSpan): Promise<readonly CodeLine[]> {
     const query = `query ResultLines($name: String!, $rev: String!, $path: String!, $from: Int!, $to: Int!) {
       repository(name: $name) { commit(rev: $rev) { blob(path: $path) { content(startLine: $from, endLine: $to) } } } }`;
-    const { repository, path } = match;
+    const { repository = "", path = "" } = match;
     // Here lines are 1-based, and the last one is included.
     const variables = { name: repository, rev: match.commit ?? "HEAD", path, from: from + 1, to };
-    const found = await graphql<LinesAnswer>("ResultLines", query, variables, this.#stop.signal);
+    const found = await graphql("ResultLines", query, variables, this.#stop.signal);
     const content = found.repository?.commit?.blob?.content ?? "";
     const texts = content === "" ? [] : (content.endsWith("\n") ? content.slice(0, -1) : content).split("\n");
     return texts.map((text, at) => ({ number: from + at, text, marks: [], isCut: false }));
   }
-}
-
-interface LinesAnswer {
-  readonly repository: {
-    readonly commit: { readonly blob: { readonly content: string } | null } | null;
-  } | null;
 }
 
 /** The rows of the table that the daemon makes, as text and tokens. Nothing of its markup is used. */
