@@ -104,7 +104,10 @@ function groupFiles(files) {
   for (const file of [...files].sort()) {
     const folder = dirname(file);
     let program = isAlone(file) ? undefined : open.get(folder);
-    if (program === undefined || (!sharingFolders.includes(folder) && program.seconds + timeOf(file) > sharedSecondsMax)) {
+    if (
+      program === undefined ||
+      (!sharingFolders.includes(folder) && program.seconds + timeOf(file) > sharedSecondsMax)
+    ) {
       program = { files: [], seconds: 0 };
       programs.push(program);
       if (!isAlone(file)) open.set(folder, program);

@@ -10,6 +10,8 @@ interface Page {
   readonly pageInfo: { readonly endCursor: string | null; readonly hasNextPage: boolean };
 }
 
+const daemon = await testDaemon(t);
+
 for (const format of ["sha1", "sha256"] as const) {
   t.test(`pages of a history, ${format}`, async (t) => {
     const source = GitFixture.create("bare", format);
@@ -18,14 +20,14 @@ for (const format of ["sha1", "sha256"] as const) {
       const files = { [i % 3 === 0 ? "a b/x.txt" : "y.txt"]: `${i}\n` };
       source.commit({ branch: "main", files, message: `Change ${i}` });
     }
-    const daemon = await testDaemon(t, []);
-    await daemon.add("host/a", source.path);
+    const name = `host/${format}`;
+    await daemon.add(name, source.path);
     const pages = async (options: string): Promise<string[]> => {
       const oids: string[] = [];
       for (let cursor = ""; oids.length < 100; ) {
         const answer = (await ask(
           daemon.url,
-          `{ repository(name: "host/a") { commit(rev: "main") { ancestors(first: 4, afterCursor: "${cursor}" ${options}) {
+          `{ repository(name: "${name}") { commit(rev: "main") { ancestors(first: 4, afterCursor: "${cursor}" ${options}) {
             nodes { oid message } pageInfo { endCursor hasNextPage } } } } }`,
         )) as { data: { repository: { commit: { ancestors: Page } } } };
         const { nodes, pageInfo } = answer.data.repository.commit.ancestors;
@@ -47,7 +49,7 @@ for (const format of ["sha1", "sha256"] as const) {
       t.same(await pages('after: "2000-01-01"'), log("main"));
     }
     source.commit({ branch: "main", files: { "y.txt": "new\n" }, message: "Change all" });
-    await daemon.sync("host/a");
+    await daemon.sync(name);
     t.same(await pages(""), log("main"), "after a new commit");
   });
 }

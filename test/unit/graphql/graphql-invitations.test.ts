@@ -22,11 +22,14 @@ const byToken = `query ($token: String!) { invitationByToken(token: $token) {
 const mine = "{ currentUser { organizationInvitations { id respondURL } organizations { nodes { name } } } }";
 const gone = /^there is no such invitation/;
 
-async function start(test: Parameters<typeof GraphqlSite.start>[0]) {
-  const site = await GraphqlSite.start(test);
+const site = await GraphqlSite.start(t);
+
+/** An organisation of one test. */
+async function makeOrganization(name: string) {
   const made = await site.data<{ createOrganization: { id: string } }>(
     "admin",
-    'mutation { createOrganization(name: "core", displayName: "Core") { id } }',
+    'mutation ($name: String!) { createOrganization(name: $name, displayName: "Core") { id } }',
+    { name },
   );
   const org = made.createOrganization.id;
   const tokenOf = async (variables: object): Promise<string> => {
@@ -38,11 +41,53 @@ async function start(test: Parameters<typeof GraphqlSite.start>[0]) {
     const query = "query ($org: ID!) { pendingInvitations(organization: $org) { id } }";
     return (await site.data<{ pendingInvitations: unknown[] }>("admin", query, { org })).pendingInvitations.length;
   };
-  return { site, org, tokenOf, pending };
+  return { org, tokenOf, pending };
 }
 
+t.test("temporary settings", async (t) => {
+  const read = async (asker: "ann" | "bob"): Promise<unknown> =>
+    JSON.parse(
+      (await site.data<{ temporarySettings: { contents: string } }>(asker, "{ temporarySettings { contents } }"))
+        .temporarySettings.contents,
+    );
+  const overwrite = "mutation ($text: String!) { overwriteTemporarySettings(contents: $text) { alwaysNil } }";
+  const edit = "mutation ($text: String!) { editTemporarySettings(settingsToEdit: $text) { alwaysNil } }";
+  t.same(await read("ann"), {});
+  await site.data("ann", overwrite, { text: '{"a": 1, "b": {"c": true}}' });
+  await site.data("ann", edit, { text: '{"b": null, "__proto__": 2}' });
+  const edited = JSON.parse('{"a": 1, "b": null, "__proto__": 2}') as unknown;
+  t.equal(JSON.stringify(await read("ann")), JSON.stringify(edited));
+  t.same(await read("bob"), {}, "each user has its own");
+  for (const text of ["[]", "1", "{", "{} x", `{"a": "${"x".repeat(70_000)}"}`])
+    t.match(await site.refusal("ann", edit, { text }), /must be a JSON object|limited to/);
+  await site.data("ann", edit, { text: `{"c": "${"x".repeat(40_000)}"}` });
+  t.match(await site.refusal("ann", edit, { text: `{"d": "${"x".repeat(40_000)}"}` }), /limited to/);
+  t.match(await site.refusal("anonymous", "{ temporarySettings { contents } }"), /not authenticated/);
+  t.match(await site.refusal("anonymous", edit, { text: "{}" }), /not authenticated/);
+  await Promise.all(["x", "y", "z"].map((name) => site.data("bob", edit, { text: `{"${name}": 1}` })));
+  t.same(await read("bob"), { x: 1, y: 1, z: 1 }, "concurrent edits lose nothing");
+});
+
+t.test("who could be invited", async (t) => {
+  const { org } = await makeOrganization("third");
+  const search =
+    "query ($org: ID!, $query: String!) { autocompleteMembersSearch(organization: $org, query: $query) { username inOrg } }";
+  const names = async (query: string) =>
+    (await site.data<{ autocompleteMembersSearch: { username: string }[] }>("admin", search, { org, query }))
+      .autocompleteMembersSearch;
+  t.same(await names("a"), [
+    { username: "admin", inOrg: 1 },
+    { username: "ann", inOrg: 0 },
+  ]);
+  await site.data("ann", "mutation { setSearchable(searchable: false) { alwaysNil } }");
+  t.match(await site.data("ann", "{ currentUser { searchable } }"), { currentUser: { searchable: false } });
+  t.same(await names("an"), []);
+  t.same(await names("ann"), [{ username: "ann", inOrg: 0 }], "by the whole name");
+  t.match(await site.refusal("bob", search, { org, query: "a" }), /must be authenticated as the authorized user/);
+});
+
 t.test("a user is invited, and accepts", async (t) => {
-  const { site, org, tokenOf, pending } = await start(t);
+  const { org, tokenOf, pending } = await makeOrganization("core");
   t.match(await site.refusal("ann", invite, { org, username: "ann" }), /must be authenticated as the authorized user/);
   const token = await tokenOf({ username: "ann" });
   t.match(await site.refusal("admin", invite, { org, username: "ann" }), /already pending/);
@@ -94,10 +139,11 @@ t.test("a user is invited, and accepts", async (t) => {
       { event: "invitation-answered", who: "ann", response: "ACCEPT" },
     ],
   );
+  await site.data("admin", "mutation ($org: ID!) { deleteOrganization(organization: $org) { alwaysNil } }", { org });
 });
 
 t.test("by address, rejected, revoked, extended, and gone with their subjects", async (t) => {
-  const { site, org, tokenOf, pending } = await start(t);
+  const { org, tokenOf, pending } = await makeOrganization("other");
   const email = "Ann@acme.test";
   const token = await tokenOf({ email });
   t.match(await site.refusal("admin", invite, { org, email: "ann@ACME.test" }), /already pending/);
@@ -141,47 +187,4 @@ t.test("by address, rejected, revoked, extended, and gone with their subjects", 
   t.equal(await pending(), 1);
   await site.data("admin", "mutation ($org: ID!) { deleteOrganization(organization: $org) { alwaysNil } }", { org });
   t.match(await site.data("ann", mine), { currentUser: { organizationInvitations: [] } });
-});
-
-t.test("who could be invited", async (t) => {
-  const { site, org } = await start(t);
-  const search =
-    "query ($org: ID!, $query: String!) { autocompleteMembersSearch(organization: $org, query: $query) { username inOrg } }";
-  const names = async (query: string) =>
-    (await site.data<{ autocompleteMembersSearch: { username: string }[] }>("admin", search, { org, query }))
-      .autocompleteMembersSearch;
-  t.same(await names("a"), [
-    { username: "admin", inOrg: 1 },
-    { username: "ann", inOrg: 0 },
-  ]);
-  await site.data("ann", "mutation { setSearchable(searchable: false) { alwaysNil } }");
-  t.match(await site.data("ann", "{ currentUser { searchable } }"), { currentUser: { searchable: false } });
-  t.same(await names("an"), []);
-  t.same(await names("ann"), [{ username: "ann", inOrg: 0 }], "by the whole name");
-  t.match(await site.refusal("bob", search, { org, query: "a" }), /must be authenticated as the authorized user/);
-});
-
-t.test("temporary settings", async (t) => {
-  const site = await GraphqlSite.start(t);
-  const read = async (asker: "ann" | "bob"): Promise<unknown> =>
-    JSON.parse(
-      (await site.data<{ temporarySettings: { contents: string } }>(asker, "{ temporarySettings { contents } }"))
-        .temporarySettings.contents,
-    );
-  const overwrite = "mutation ($text: String!) { overwriteTemporarySettings(contents: $text) { alwaysNil } }";
-  const edit = "mutation ($text: String!) { editTemporarySettings(settingsToEdit: $text) { alwaysNil } }";
-  t.same(await read("ann"), {});
-  await site.data("ann", overwrite, { text: '{"a": 1, "b": {"c": true}}' });
-  await site.data("ann", edit, { text: '{"b": null, "__proto__": 2}' });
-  const edited = JSON.parse('{"a": 1, "b": null, "__proto__": 2}') as unknown;
-  t.equal(JSON.stringify(await read("ann")), JSON.stringify(edited));
-  t.same(await read("bob"), {}, "each user has its own");
-  for (const text of ["[]", "1", "{", "{} x", `{"a": "${"x".repeat(70_000)}"}`])
-    t.match(await site.refusal("ann", edit, { text }), /must be a JSON object|limited to/);
-  await site.data("ann", edit, { text: `{"c": "${"x".repeat(40_000)}"}` });
-  t.match(await site.refusal("ann", edit, { text: `{"d": "${"x".repeat(40_000)}"}` }), /limited to/);
-  t.match(await site.refusal("anonymous", "{ temporarySettings { contents } }"), /not authenticated/);
-  t.match(await site.refusal("anonymous", edit, { text: "{}" }), /not authenticated/);
-  await Promise.all(["x", "y", "z"].map((name) => site.data("bob", edit, { text: `{"${name}": 1}` })));
-  t.same(await read("bob"), { x: 1, y: 1, z: 1 }, "concurrent edits lose nothing");
 });

@@ -177,34 +177,33 @@ t.test("connections are external services", async (t) => {
         },
       });
   });
-});
 
-t.test("settings as old clients request them", async (t) => {
-  const site = await GraphqlSite.start(t);
-  const { currentUser } = await site.data<{ currentUser: { id: string } }>("ann", "{ currentUser { id } }");
-  const edit = `mutation ($subject: ID!, $edit: ConfigurationEdit!) {
-    configurationMutation(input: { subject: $subject }) { editConfiguration(edit: $edit) { empty { alwaysNil } } }
-  }`;
-  await site.data("ann", edit, { subject: currentUser.id, edit: { keyPath: [{ property: "a" }], value: 1 } });
-  const cascade = `{
-    viewerConfiguration { ...Cascade }
-    currentUser { configurationCascade { ...Cascade } }
-    site { configurationCascade { ...Cascade } }
-  }
-  fragment Cascade on ConfigurationCascade { subjects { id latestSettings { contents } } merged { contents messages } }`;
-  const merged = { contents: '{"a":1}', messages: [] };
-  for (const _ of ["first", "second"])
-    t.match(await site.data("ann", cascade), {
-      viewerConfiguration: { merged },
-      currentUser: { configurationCascade: { merged } },
-      site: { configurationCascade: { merged: { contents: "{}" } } },
-    });
-  t.match(
-    await site.refusal(
-      "bob",
-      "query ($id: ID!) { node(id: $id) { ... on User { configurationCascade { merged { contents } } } } }",
-      { id: currentUser.id },
-    ),
-    /must be authenticated as the authorized user/,
-  );
+  await t.test("settings as old clients request them", async (t) => {
+    const { currentUser } = await site.data<{ currentUser: { id: string } }>("ann", "{ currentUser { id } }");
+    const edit = `mutation ($subject: ID!, $edit: ConfigurationEdit!) {
+      configurationMutation(input: { subject: $subject }) { editConfiguration(edit: $edit) { empty { alwaysNil } } }
+    }`;
+    await site.data("ann", edit, { subject: currentUser.id, edit: { keyPath: [{ property: "a" }], value: 1 } });
+    const cascade = `{
+      viewerConfiguration { ...Cascade }
+      currentUser { configurationCascade { ...Cascade } }
+      site { configurationCascade { ...Cascade } }
+    }
+    fragment Cascade on ConfigurationCascade { subjects { id latestSettings { contents } } merged { contents messages } }`;
+    const merged = { contents: '{"a":1}', messages: [] };
+    for (const _ of ["first", "second"])
+      t.match(await site.data("ann", cascade), {
+        viewerConfiguration: { merged },
+        currentUser: { configurationCascade: { merged } },
+        site: { configurationCascade: { merged: { contents: "{}" } } },
+      });
+    t.match(
+      await site.refusal(
+        "bob",
+        "query ($id: ID!) { node(id: $id) { ... on User { configurationCascade { merged { contents } } } } }",
+        { id: currentUser.id },
+      ),
+      /must be authenticated as the authorized user/,
+    );
+  });
 });

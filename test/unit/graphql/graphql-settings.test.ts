@@ -32,6 +32,37 @@ t.test("organizations, teams, settings and saved searches", async (t) => {
     'mutation { createOrganization(name: "core", displayName: "The core") { id } }',
   );
 
+  await t.test("the site", async (t) => {
+    const configuration =
+      "{ site { configuration { id effectiveContents validationMessages history { totalCount nodes { id } } } } }";
+    t.match(await site.data("admin", configuration), {
+      site: { configuration: { id: 1, effectiveContents: /"rateLimits"/, history: { totalCount: 0, nodes: [] } } },
+    });
+    t.equal(await site.refusal("ann", configuration), notAdmin);
+    const write = 'mutation { updateSiteConfiguration(lastID: 1, input: "{}") }';
+    t.match(await site.refusal("admin", write), /a file, which the operator edits/);
+    t.equal(await site.refusal("ann", write), notAdmin);
+    t.equal(await site.refusal("anonymous", write), notAuthenticated);
+    t.match(
+      await site.data(
+        "admin",
+        "{ site { externalServicesCounts { remoteExternalServicesCount } productSubscription { actualUserCount maximumAllowedUserCount } usageStatistics(days: 1) { daus { userCount } } } featureFlags { name } statusMessages { __typename } }",
+      ),
+      {
+        site: {
+          externalServicesCounts: { remoteExternalServicesCount: 1 },
+          productSubscription: { actualUserCount: 3, maximumAllowedUserCount: null },
+          usageStatistics: { daus: [] },
+        },
+        featureFlags: [],
+        statusMessages: [{ __typename: "NoRepositoriesDetected" }],
+      },
+    );
+    t.match(await site.data("ann", "{ site { productSubscription { actualUserCount } } }"), {
+      site: { productSubscription: { actualUserCount: 0 } },
+    });
+  });
+
   await t.test("organizations", async (t) => {
     await site.data(
       "admin",
@@ -586,37 +617,5 @@ t.test("organizations, teams, settings and saved searches", async (t) => {
       ).data,
       answer,
     );
-  });
-});
-
-t.test("the site", async (t) => {
-  const site = await GraphqlSite.start(t);
-  const configuration =
-    "{ site { configuration { id effectiveContents validationMessages history { totalCount nodes { id } } } } }";
-  t.match(await site.data("admin", configuration), {
-    site: { configuration: { id: 1, effectiveContents: /"rateLimits"/, history: { totalCount: 0, nodes: [] } } },
-  });
-  t.equal(await site.refusal("ann", configuration), notAdmin);
-  const write = 'mutation { updateSiteConfiguration(lastID: 1, input: "{}") }';
-  t.match(await site.refusal("admin", write), /a file, which the operator edits/);
-  t.equal(await site.refusal("ann", write), notAdmin);
-  t.equal(await site.refusal("anonymous", write), notAuthenticated);
-  t.match(
-    await site.data(
-      "admin",
-      "{ site { externalServicesCounts { remoteExternalServicesCount } productSubscription { actualUserCount maximumAllowedUserCount } usageStatistics(days: 1) { daus { userCount } } } featureFlags { name } statusMessages { __typename } }",
-    ),
-    {
-      site: {
-        externalServicesCounts: { remoteExternalServicesCount: 1 },
-        productSubscription: { actualUserCount: 3, maximumAllowedUserCount: null },
-        usageStatistics: { daus: [] },
-      },
-      featureFlags: [],
-      statusMessages: [{ __typename: "NoRepositoriesDetected" }],
-    },
-  );
-  t.match(await site.data("ann", "{ site { productSubscription { actualUserCount } } }"), {
-    site: { productSubscription: { actualUserCount: 0 } },
   });
 });

@@ -139,8 +139,9 @@ async function checkTrawlLogin(t: Test, site: Site, cookie: string): Promise<voi
   t.match([unconfirmed.exitCode, unconfirmed.err], [0, /did not confirm that the token is revoked; delete it at/]);
 }
 
+const site = await Site.start(t);
+
 t.test("a program is authorized, refreshes its token, and is revoked", async (t) => {
-  const site = await Site.start(t);
   const found = (await (await fetch(`${site.daemon.url}/.well-known/openid-configuration`)).json()) as object;
   t.match(found, {
     issuer: site.daemon.url,
@@ -185,7 +186,6 @@ t.test("a program is authorized, refreshes its token, and is revoked", async (t)
 });
 
 t.test("what is refused", async (t) => {
-  const site = await Site.start(t);
   const cookie = await site.session();
   const denied = await site.begin();
   t.match((await site.decide(cookie, denied.user_code, "deny")).text, /was refused/);
