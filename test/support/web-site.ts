@@ -68,12 +68,12 @@ export class WebSite {
     return site;
   }
 
-  /** Removes repositories, organisations, teams and settings, then users with all that is theirs, and tokens. */
+  /** Removes repositories, organizations, teams and settings, then users with all that is theirs, and tokens. */
   async #clear(): Promise<void> {
     for (const { name } of await this.daemon.list()) await this.daemon.remove(name);
     const authorization = `token ${await this.token(root)}`;
     const mutate = async (fields: readonly string[]): Promise<void> => {
-      // One at a time: a request of who leaves an organisation ends with it.
+      // One at a time: a request of who leaves an organization ends with it.
       for (const field of fields) {
         const answer = await ask(this.daemon.url, `mutation { ${field} }`, null, authorization);
         if ((answer as { readonly errors?: unknown }).errors !== undefined)

@@ -24,7 +24,7 @@ const gone = /^there is no such invitation/;
 
 const site = await GraphqlSite.start(t);
 
-/** An organisation of one test. */
+/** An organization of one test. */
 async function makeOrganization(name: string) {
   const made = await site.data<{ createOrganization: { id: string } }>(
     "admin",
