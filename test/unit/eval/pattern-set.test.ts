@@ -9,6 +9,7 @@ import type { SearchPlan } from "../../../src/query/plan/plan.js";
 import { planTreeInSteps } from "../../../src/query/plan/plan-query.js";
 import { parseQuery } from "../../../src/query/syntax/parse.js";
 import { type MatchObject, runEngine, testRepository, testShard, type TestDocument } from "../../support/engine.js";
+import { withoutReturns } from "../../support/naive.js";
 import { fc, runs } from "../../support/property.js";
 
 // A search for a set of patterns finds what one search for each of its patterns finds, for each kernel, with the index
@@ -72,12 +73,15 @@ const regexps = fc.array(fc.oneof(word, longWord, regexp), { minLength: 1, maxLe
 
 /** `START-END` of each match of one pattern. */
 function naiveRanges(text: string, type: string, foldCase: boolean, content: string | Buffer): string[] {
-  const ranges: string[] = [];
   const source = type === "regexp" ? text : escapeRegexp(text);
-  compileRegexp(source, foldCase).findAll(Buffer.from(content), 0, {
-    push: (start, end) => void ranges.push(`${start}-${end}`),
-  });
-  return ranges;
+  const find = (bytes: Buffer): [number, number][] => {
+    const ranges: [number, number][] = [];
+    compileRegexp(source, foldCase).findAll(bytes, 0, { push: (start, end) => void ranges.push([start, end]) });
+    return ranges;
+  };
+  const bytes = Buffer.from(content);
+  const ranges = type === "regexp" ? withoutReturns(source, bytes, find) : find(bytes);
+  return ranges.map(([start, end]) => `${start}-${end}`);
 }
 
 function distinct(texts: readonly string[]): readonly string[] {
