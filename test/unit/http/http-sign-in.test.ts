@@ -282,6 +282,50 @@ t.test("what pages of other origins can read and send", async (t) => {
   }
 });
 
+/** A browser adds a name and a password that it knows to the requests of a page of any site. */
+t.test("a page of another origin has no use of Basic, whether the credential is right or wrong", async (t) => {
+  const daemon = shared;
+  const { text: token } = (await daemon.control("POST", "/.api/tokens", {
+    user: "bob",
+    note: "",
+    scopes: ["user:all"],
+    expires: "1d",
+  })) as { text: string };
+  const cookie = await signIn(daemon, "bob");
+  const query = "{ currentUser { username } }";
+  const refusal = "403 A page of another site must send a token as Authorization: token …, not as a user name.\n";
+  const sent = [token, "wrong", ""].map((name) => `Basic ${Buffer.from(`${name}:x`).toString("base64")}`);
+  for (const authorization of [...sent, "Basic %%%", "Basic", `basic ${btoa(`${token}:x`)}`]) {
+    const expected = authorization.startsWith("Basic ") ? refusal : "401 Invalid Authorization header.\n";
+    for (const origin of [elsewhere, "null", `${daemon.url}.example`]) {
+      for (const more of [{}, { cookie, ...asBrowser }]) {
+        const headers = { origin, authorization, ...more };
+        const shown = JSON.stringify(headers);
+        for (const [method, path] of [
+          ["POST", "/.api/graphql"],
+          ["GET", "/.api/search/stream?q=a"],
+          ["GET", "/-/check-username-taken/bob"],
+        ] as const) {
+          const answer =
+            method === "POST" ? await post(daemon, path, { query }, headers) : await request(daemon, path, { headers });
+          t.equal(`${answer.status} ${answer.text}`, expected, `${path} ${shown}`);
+          t.equal(answer.headers.get("access-control-allow-origin"), null, shown);
+          t.equal(answer.headers.get("access-control-allow-credentials"), null, shown);
+          t.equal(answer.headers.get("set-cookie"), null, shown);
+          t.equal(answer.headers.get("www-authenticate"), null, "the browser does not ask for a password");
+        }
+        // Signing out needs no right, so its own check of the origin decides.
+        const over = await post(daemon, "/-/sign-out", "", headers);
+        t.equal(over.status, 403, shown);
+        t.equal(over.headers.get("set-cookie"), null);
+      }
+    }
+  }
+  t.equal(await whoIs(daemon, { authorization: sent[0]! }), "bob", "a client that is no page has use of it");
+  t.equal(await whoIs(daemon, { authorization: sent[0]!, origin: trusted }), "bob", "as has a trusted page");
+  t.equal(await whoIs(daemon, { ...asBrowser, cookie }), "bob", "and the session lasts");
+});
+
 t.test("rejected sign-ins", async (t) => {
   const daemon = shared;
   await daemon.control("POST", "/.api/users", { name: "dan" });
