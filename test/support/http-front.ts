@@ -18,6 +18,7 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
     sharePercent: 100,
     signIn: {
       allowSignup: false,
+      nameCheckWaitMs: () => 0,
       signIn: refuse,
       signUp: refuse,
       initialise: refuse,

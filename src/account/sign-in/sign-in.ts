@@ -39,7 +39,7 @@ const hourMs = 3_600_000;
 /** For all names from one network, which may be a proxy with many users: so the wait stays short. */
 const limitOfNetwork: RateLimitPolicy = { freeCount: 50, firstWaitMs: 100, longestWaitMs: 2000, periodMs: hourMs };
 
-/** For accounts created from one network. */
+/** For accounts created from one network, and for questions whether a name is taken. */
 const limitOfSignUp: RateLimitPolicy = { freeCount: 50, firstWaitMs: 1000, longestWaitMs: 60_000, periodMs: hourMs };
 
 /** Limit on passwords from one network that are being or waiting to be checked, out of 100: 0.4 s of a core. */
@@ -66,6 +66,7 @@ export class SignIn {
   readonly #ofPair = new RateLimiter(limitOfGuesses);
   readonly #ofNetwork = new RateLimiter(limitOfNetwork);
   readonly #ofSignUp = new RateLimiter(limitOfSignUp);
+  readonly #ofNameCheck = new RateLimiter(limitOfSignUp);
   readonly #knownPairs = new BoundedMap<string, true>(knownPairsMax, () => 1);
   /** Checks that are running or waiting, by network. */
   readonly #checks = new Map<string, number>();
@@ -117,15 +118,24 @@ export class SignIn {
   async signUp(given: SignUp, from: string): Promise<SignInOutcome> {
     if (!this.#settings.allowSignup)
       throw new TrawlError("not-found", "Sign-up is not enabled: ask a site admin for an account.");
-    if (this.#accounts.userCount > 0 && this.#settings.isReserved(given.name)) {
-      // The same message as for any other unavailable name, because the readers of repositories are confidential.
-      throw new TrawlError("conflict", `username ${JSON.stringify(given.name)} is already taken`);
-    }
-    return this.#create(given, from, (user, actor) =>
-      this.#accounts.userCount === 0
-        ? this.#accounts.createFirstUser(user, actor)
-        : this.#accounts.createUser(user, actor),
-    );
+    return this.#create(given, from, async (user, actor) => {
+      if (this.#accounts.userCount === 0) return this.#accounts.createFirstUser(user, actor);
+      // The same message, after the same work and counted in the same way, as for any other unavailable name: the
+      // readers of repositories are confidential.
+      if (this.#settings.isReserved(given.name))
+        throw new TrawlError("conflict", `username ${JSON.stringify(given.name)} is already taken`);
+      return this.#accounts.createUser(user, actor);
+    });
+  }
+
+  /**
+   * How long the question whether a name is taken must wait; it is counted if that is zero. Signing up tells the same,
+   * with the same limit; the questions are counted apart, so that asking does not delay creating the account.
+   */
+  nameCheckWaitMs(from: string): number {
+    const waitMs = this.#ofNameCheck.begin(networkPrefix(from), this.#now());
+    if (waitMs > 0) this.#audit.recordSignInRefusal(from, { user: undefined, reason: "too many questions for names" });
+    return waitMs;
   }
 
   /** Creates the first account, a site admin. Rejects with `forbidden` if there already is one. */
@@ -156,7 +166,10 @@ export class SignIn {
     create: (user: NewUser, actor: Actor) => Promise<User>,
   ): Promise<SignInOutcome> {
     const waitMs = this.#ofSignUp.begin(networkPrefix(from), this.#now());
-    if (waitMs > 0) return { kind: "locked", waitMs };
+    if (waitMs > 0) {
+      this.#audit.recordSignInRefusal(from, { user: undefined, reason: "too many sign-ups" });
+      return { kind: "locked", waitMs };
+    }
     const given = {
       name,
       displayName: "",

@@ -4,7 +4,7 @@ import type { Origins } from "../../account/sign-in/origins.js";
 import type { SignIn, SignInOutcome } from "../../account/sign-in/sign-in.js";
 import { TrawlError } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
-import { admit } from "../access/guard.js";
+import { admit, refuse } from "../access/guard.js";
 import { formPageHeaders, signOutPageText } from "./form-pages.js";
 import type { Handler } from "../server/handler.js";
 import { plainText, type Headers } from "../server/headers.js";
@@ -17,7 +17,10 @@ import type { HttpServer } from "../server/uws.js";
 export interface SignInServices {
   readonly authenticator: Pick<Authenticator, "authenticate">;
   readonly origins: Pick<Origins, "trusts">;
-  readonly signIn: Pick<SignIn, "allowSignup" | "signIn" | "signUp" | "initialise" | "signOut" | "useReset">;
+  readonly signIn: Pick<
+    SignIn,
+    "allowSignup" | "nameCheckWaitMs" | "signIn" | "signUp" | "initialise" | "signOut" | "useReset"
+  >;
   readonly cookies: CookieSettings;
   readonly isNameTaken: (name: string) => boolean;
 }
@@ -76,14 +79,21 @@ export function addSignInRoutes(server: HttpServer, services: SignInServices): v
     const isForm = request.headers.get("accept")?.includes("text/html") === true;
     return isForm ? response.reply(303, { ...headers, Location: "/" }, "") : response.reply(200, headers, "");
   });
-  // Anyone who may create an account may learn which names are available; other anonymous users may not.
+  // Anyone who may create an account learns by that which names are available; other anonymous users may not. Names
+  // include those of organizations and readers that users may not list either, so only site admins ask without limit.
   server.route("GET", "/-/check-username-taken/NAME", (request, response) => {
     const entry = services.authenticator.authenticate(request);
-    const isKnown = entry.kind === "viewer" && entry.viewer.userId !== undefined;
-    if (!isKnown && !signIn.allowSignup) return response.reply(401, plainText, "not authenticated\n");
-    const tell = (): void =>
+    const tell = (isSiteAdmin: boolean): void => {
+      const waitMs = isSiteAdmin ? 0 : signIn.nameCheckWaitMs(request.remoteAddress);
+      if (waitMs > 0) return replyTooManyNames(response, waitMs);
       response.reply(services.isNameTaken(request.params["NAME"] ?? "") ? 200 : 404, plainText, "");
-    return entry.kind === "viewer" ? admit(entry, response, tell) : tell();
+    };
+    if (entry.kind === "refused") {
+      return entry.wantsSignIn && signIn.allowSignup ? tell(false) : refuse(response, entry);
+    }
+    const { userId, isSiteAdmin } = entry.viewer;
+    if (userId === undefined && !signIn.allowSignup) return response.reply(401, plainText, "not authenticated\n");
+    return admit(entry, response, () => tell(isSiteAdmin));
   });
 }
 
@@ -102,6 +112,15 @@ function answer(response: HttpResponse, cookies: CookieSettings, outcome: SignIn
       );
     }
   }
+}
+
+function replyTooManyNames(response: HttpResponse, waitMs: number): void {
+  const seconds = Math.ceil(waitMs / 1000);
+  response.reply(
+    429,
+    { ...plainText, "Retry-After": String(seconds) },
+    `Too many questions whether a name is taken. Try again in ${seconds} seconds.\n`,
+  );
 }
 
 function cookieText(session: string, { areSecure, lifetimeMs }: CookieSettings): string {

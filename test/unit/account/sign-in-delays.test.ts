@@ -75,3 +75,22 @@ t.test("simultaneous guesses do not delay other addresses", async (t) => {
   t.equal(kinds.filter((kind) => kind === "locked").length, 25, "the others wait");
   for (const outcome of await Promise.all(others)) t.match(outcome, { kind: "signed-in" });
 });
+
+t.test("names that are asked for by signing up", async (t) => {
+  const site = new AccountSite(t);
+  await site.user("ann");
+  const isReserved = (name: string): boolean => name === "fay";
+  const settings = { allowSignup: true, sessionLifetimeMs: 60_000, isReserved };
+  const signIn = new SignIn(site.accounts, site.audit, settings, () => nowMs);
+  for (const name of ["ann", "fay"]) {
+    const given = { name, email: "", password };
+    await t.rejects(signIn.signUp(given, proxy), { message: `username "${name}" is already taken` });
+    await t.rejects(signIn.signUp({ ...given, password: "short" }, proxy), { message: /too short/ });
+  }
+  // A password that is too short is refused before it is hashed, and counts as well.
+  for (let i = 4; i < freeOfNetwork; i++)
+    await t.rejects(signIn.signUp({ name: "eve", email: "", password: "short" }, proxy), { message: /too short/ });
+  for (const name of ["ann", "fay", "eve"])
+    t.equal(waitOf(await signIn.signUp({ name, email: "", password }, proxy)), 1000, name);
+  t.equal(signIn.nameCheckWaitMs(proxy), 0, "the question alone is counted apart");
+});

@@ -387,7 +387,16 @@ t.test("creating an account", async (t) => {
   const ann = { email: "ann@example.org", username: "ann", password };
   t.equal((await post(closed, "/-/sign-up", ann)).status, 404, "not unless it is allowed");
   t.equal(`${(await post(closed, "/-/site-init", ann)).text}`, "Site is already initialized.\n");
-  t.equal((await request(closed, "/-/check-username-taken/bob")).status, 401);
+  const token = Buffer.from("wrong:").toString("base64");
+  for (const name of ["bob", "BOB", "eve", "%00", "x".repeat(300)]) {
+    const path = `/-/check-username-taken/${name}`;
+    for (const headers of [{}, { cookie: "sgs=wrong" }, { origin: elsewhere }] as Record<string, string>[]) {
+      const { status, text } = await request(closed, path, { headers });
+      t.equal(`${status} ${text}`, "401 not authenticated\n", name);
+    }
+    const wrong = await request(closed, path, { headers: { authorization: `Basic ${token}` } });
+    t.equal(`${wrong.status} ${wrong.text}`, "401 Invalid access token.\n");
+  }
   const cookie = await signIn(closed, "bob");
   t.equal((await request(closed, "/-/check-username-taken/BOB", { headers: { cookie } })).status, 200);
   t.equal((await request(closed, "/-/check-username-taken/eve", { headers: { cookie } })).status, 404);
@@ -431,6 +440,25 @@ t.test("creating an account", async (t) => {
     "a name that a repository has among its readers",
   );
   t.equal((await request(open, "/-/check-username-taken/eve")).status, 404);
+  const wrong = await request(open, "/-/check-username-taken/bob", { headers: { authorization: "token wrong" } });
+  t.equal(`${wrong.status} ${wrong.text}`, "401 Invalid access token.\n", "a wrong credential is refused as elsewhere");
+
+  const asked = await Promise.all(
+    Array.from({ length: 80 }, (_, at) => request(open, `/-/check-username-taken/${at % 2 === 0 ? "bob" : "eve"}`)),
+  );
+  const refused = asked.filter(({ status }) => status === 429);
+  t.ok(refused.length > 0, "one address does not ask for all names");
+  t.match(refused[0]?.text, /^Too many questions whether a name is taken\. Try again in \d+ seconds\.\n$/);
+  t.match(refused[0]?.headers.get("retry-after"), /^\d+$/);
+  for (const name of ["bob", "fay", "eve"]) {
+    const asUser = await request(open, `/-/check-username-taken/${name}`, { headers: { cookie: second.cookie! } });
+    t.equal(asUser.status, 429, `a user waits too: ${name}`);
+  }
+  const asAdmin = await request(open, "/-/check-username-taken/fay", { headers: { cookie: first.cookie! } });
+  t.equal(asAdmin.status, 200, "site admins know all names");
+  t.match(readFileSync(join(open.data, "audit.log"), "utf8"), /"reason":"too many questions for names"/);
+  const third = await post(open, "/-/sign-up", { username: "eve", email: "", password });
+  t.equal(third.status, 200, "and who has asked may still create an account");
 });
 
 t.test("too many attempts are delayed, even with the correct password", async (t) => {
