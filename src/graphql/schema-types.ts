@@ -1121,6 +1121,7 @@ export interface ObjectTypes {
     readonly sourceRefs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"GitRef">)[] };
     readonly messagePreview: { readonly args: NoArguments; readonly result: SourceOf<"HighlightedString"> | null };
     readonly diffPreview: { readonly args: NoArguments; readonly result: SourceOf<"HighlightedString"> | null };
+    readonly contentTruncated: { readonly args: NoArguments; readonly result: boolean };
   };
   readonly SearchJobConnection: {
     readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SearchJob">)[] };

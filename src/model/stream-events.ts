@@ -106,6 +106,8 @@ export interface StreamMatch {
   readonly message?: string;
   readonly content?: string;
   readonly ranges?: readonly (readonly [number, number, number])[];
+  /** True if the content of a diff is a part of it, or if some of the ranges were left out. */
+  readonly contentTruncated?: true;
 }
 
 /** The path of a file, as `decodePath` returns it. */

@@ -1,4 +1,8 @@
 import t, { type Test } from "tap";
+import { SseDecoder } from "../../src/cli/sse-decoder.js";
+import type { StreamMatch } from "../../src/model/stream-events.js";
+import { runCommand } from "../support/daemon.js";
+import { GitFixture } from "../support/git-fixture.js";
 import { historyRows } from "./history.js";
 import { askHistory, startHistorySite, type HistorySite } from "./history-answers.js";
 
@@ -117,6 +121,61 @@ t.test("searches of history that is read from mirrors", async (t) => {
         },
       },
     ]);
+  });
+
+  await t.test("what is shown in part has a mark", async (t) => {
+    const { daemon } = site;
+    const fixture = GitFixture.create();
+    t.teardown(() => fixture.remove());
+    const lines = (count: number, text: string): string => `${text}\n`.repeat(count);
+    const commit = (files: Readonly<Record<string, string>>, message: string): void =>
+      void fixture.commit({ branch: "main", files, message });
+    commit(Object.fromEntries(Array.from({ length: 5 }, (_, i) => [`${i}.txt`, lines(5, "five")])), "whole");
+    commit(Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`${i}.txt`, lines(5, "six")])), "files");
+    commit({ "0.txt": lines(6, "seven") }, "lines");
+    commit({ "a.txt": `x\n${lines(9_998, "dot")}dot dot` }, "dots in 10,000 places");
+    commit({ "b.txt": `${lines(9_999, "dash")}dash dash and on` }, "one dash more");
+    commit({ "c.txt": lines(1100, `wide ${"w".repeat(1000)}`) }, "over 1 MiB");
+    commit({ "d.txt": "d" }, `speck\n\n${lines(9_999, "speck")}`);
+    commit({ "d.txt": "e" }, `grain\n\n${lines(10_000, "grain")}`);
+    await daemon.add("parts", fixture.path);
+    const found = async (q: string): Promise<StreamMatch[]> => {
+      const { text } = await daemon.get(`/.api/search/stream?${new URLSearchParams({ q: `repo:^parts$ ${q}` })}`);
+      return [...new SseDecoder().push(Buffer.from(text))].flatMap(({ name, data }) =>
+        name === "matches" ? (JSON.parse(data) as StreamMatch[]) : [],
+      );
+    };
+    for (const [q, isPart, rangeCount] of [
+      ["type:diff message:^whole", undefined, 0],
+      ["type:diff message:^files", true, 0],
+      ["type:diff message:^lines", true, 0],
+      ["type:diff dot", undefined, 10_000],
+      ["type:diff dash", true, 10_000],
+      ["type:diff wide", true, undefined],
+      ["type:commit speck", undefined, 10_000],
+      ["type:commit grain", true, 10_000],
+    ] as const) {
+      const [match] = await found(`${q} count:all`);
+      t.equal(match?.contentTruncated, isPart, q);
+      const ranges = match?.ranges ?? [];
+      if (rangeCount !== undefined) t.equal(ranges.length, rangeCount, q);
+      const shown = (match?.content ?? "").split("\n");
+      const outside = ranges.filter(([line, at, length]) => (shown[line]?.length ?? 0) < at + length);
+      t.same(outside, [], `${q}: each range is in the text`);
+    }
+    const query = `{ search(query: "repo:^parts$ type:diff message:^(files|whole)", version: V3) { results { results {
+      ... on CommitSearchResult { contentTruncated commit { subject } } } } } }`;
+    const asked = await fetch(`${daemon.url}/.api/graphql`, { method: "POST", body: JSON.stringify({ query }) });
+    t.match(await asked.json(), {
+      data: { search: { results: { results: [{ contentTruncated: true }, { contentTruncated: false }] } } },
+    });
+    const told = async (...args: string[]): Promise<string> => {
+      const { exitCode, err } = await runCommand("search", "--endpoint", daemon.url, "repo:^parts$ type:diff", ...args);
+      return `${exitCode} ${err}`;
+    };
+    t.match(await told("message:^files"), /^0 .*1 commit is shown in part/s);
+    t.notMatch(await told("message:^whole"), "in part");
+    t.notMatch(await told("message:^files", "-l"), "in part", "no text is printed");
   });
 
   await t.test("explain", async (t) => {

@@ -50,6 +50,8 @@ export class SearchView {
   #resultCount = 0;
   #failed = false;
   #cutCount = 0;
+  /** Commits whose changes or highlights are shown in part. */
+  #partCount = 0;
   #progress: Progress | undefined;
   #alert: Alert | undefined;
   done = false;
@@ -89,7 +91,10 @@ export class SearchView {
         const matches = parseData<StreamMatch[]>(event);
         this.#resultCount += matches.length;
         for (const { repository } of matches) if (repository !== undefined) this.#repositories.add(repository);
-        if (this.#options.hasWholeLines) for (const match of matches) this.#cutCount += countCut(match);
+        if (this.#options.hasWholeLines) {
+          for (const match of matches) this.#cutCount += countCut(match);
+          this.#partCount += matches.filter(({ contentTruncated }) => contentTruncated === true).length;
+        }
         return matches.map((match) => this.#options.print(match)).join("");
       }
       case "progress":
@@ -123,6 +128,10 @@ export class SearchView {
     for (const one of skipped) this.note(visibleLines(skippedText(one)));
     if (this.#cutCount > 0)
       this.note("lines that are too long for one event are cut around their matches; `-o` prints the matches alone");
+    if (this.#partCount > 0)
+      this.note(
+        `${printCount(this.#partCount, "commit is", "commits are")} shown in part; \`git show\` prints them whole`,
+      );
     if (this.#alert && !(this.#options.isQuiet && this.#alert.title === nothingFoundTitle))
       this.note(alertText(this.#alert, this.#options));
     const receipt = progress?.receipt;

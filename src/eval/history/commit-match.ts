@@ -25,6 +25,8 @@ export interface CommitResult {
    * In this order, none is empty.
    */
   readonly ranges: readonly (readonly [line: number, from: number, length: number])[];
+  /** Whether a part of the diff or some ranges were left out. */
+  readonly isCut: boolean;
 }
 
 export interface PersonAndTime {
@@ -86,7 +88,7 @@ export class CommitWriter {
     return this.#out.subarray(0, this.#at);
   }
 
-  write({ kind, oid, author, committer, message, diff, ranges }: CommitResult): void {
+  write({ kind, oid, author, committer, message, diff, ranges, isCut }: CommitResult): void {
     const { diffType, nowMs } = this.#form;
     const repositoryUrl = this.#repositoryUrl;
     const url = `${repositoryUrl}/-/commit/${oid}`;
@@ -112,7 +114,7 @@ export class CommitWriter {
       const bytes = Buffer.from(diff);
       this.#escaped(bytes, 0, bytes.length);
     }
-    this.#text(`\\n\`\`\`","ranges":${encodeRanges(ranges)}},`);
+    this.#text(`\\n\`\`\`","ranges":${encodeRanges(ranges)}${isCut ? ',"contentTruncated":true' : ""}},`);
   }
 
   #quote(name: string): string {

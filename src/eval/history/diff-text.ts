@@ -131,8 +131,11 @@ class DiffWriter {
     for (let i = from; i < to; i++) {
       this.#stop.check();
       const text = this.#lineText(this.#hunk.lines[i]);
+      // A line that is shown has its first ranges, also if they are the last ones.
+      const isShown = !this.#isFull;
       if (reported.length > 0 && this.#isReported(i, reported)) this.#addRanges(i, text, reported);
-      this.#writeLine(signText[this.#hunk.signs[i]] + text.toString("utf8"));
+      if (!isShown) this.#isCut = true;
+      else this.#appendLine(signText[this.#hunk.signs[i]] + text.toString("utf8"));
     }
     if (to < this.#hunk.count && reported.length === 0) this.#isCut = true;
   }
@@ -143,7 +146,10 @@ class DiffWriter {
     for (const leaf of reported) if (leaf.reports(this.#hunk.lines[i])) leaf.findAll(text, rows);
     for (const [from, to] of distinctRows(rows)) {
       this.#matchCount++;
-      if (this.#isFull) continue;
+      if (this.#isFull) {
+        this.#isCut = true;
+        continue;
+      }
       const character = 1 + codePoints(text.subarray(0, from));
       this.#ranges.push([this.#lineCount, character, codePoints(text.subarray(from, to))]);
     }
@@ -158,6 +164,10 @@ class DiffWriter {
       this.#isCut = true;
       return;
     }
+    this.#appendLine(line);
+  }
+
+  #appendLine(line: string): void {
     this.#text += `${line}\n`;
     this.#lineCount++;
   }

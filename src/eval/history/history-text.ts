@@ -8,7 +8,7 @@ export interface HistoryText {
   readonly ranges: readonly HighlightRange[];
   /** The ranges, including those of lines that are not in the text because it would be too long. */
   readonly matchCount: number;
-  /** Whether something was left out of the text because it would be too long. */
+  /** Whether a part of the text or some ranges were left out. */
   readonly isCut: boolean;
 }
 

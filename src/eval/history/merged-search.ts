@@ -93,6 +93,7 @@ export class MergedHistorySearch {
     const texts = plans.map(({ search }) => withoutLastNewline(search.render()));
     const [{ plan, commit }] = plans;
     const merged: HistoryText = texts.length === 1 ? texts[0] : mergeTexts(plan.kind, texts);
+    const { text, ranges, isCut } = merged;
     const counts = new Map<number, number>();
     plans.forEach(({ optionsIndex }, i) => {
       counts.set(optionsIndex, Math.max(counts.get(optionsIndex) ?? 1, texts[i].matchCount));
@@ -100,7 +101,7 @@ export class MergedHistorySearch {
     const matchCount = Math.max(1, merged.matchCount);
     if (counts.size === 1) counts.set(plans[0].optionsIndex, matchCount);
     return {
-      result: { kind: plan.kind, ...this.#describe(commit), diff: merged.text, ranges: merged.ranges },
+      result: { kind: plan.kind, ...this.#describe(commit), diff: text, ranges, isCut },
       matchCount,
       matches: [...counts].map(([optionsIndex, count]) => ({ optionsIndex, count })),
     };

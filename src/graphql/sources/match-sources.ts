@@ -145,6 +145,10 @@ export class CommitMatchSource {
     return this.#isDiff ? this.#preview : null;
   }
 
+  get contentTruncated(): boolean {
+    return this.#match.contentTruncated === true;
+  }
+
   /** Without the fence, which is line 0 of the content. */
   get #preview() {
     return { value: this.#text, highlights: this.#highlights.map((range) => ({ ...range, line: range.line - 1 })) };

@@ -84,7 +84,16 @@ function listLines({ content, contentStart, contentTruncated }: ChunkMatch): obj
   }));
 }
 
-function commitItem({ repository, oid, authorName, authorDate, message, content, label }: StreamMatch): object {
+function commitItem({
+  repository,
+  oid,
+  authorName,
+  authorDate,
+  message,
+  content,
+  label,
+  contentTruncated,
+}: StreamMatch): object {
   const diff = content === undefined || !content.startsWith("```diff") ? undefined : withoutFence(content);
   return {
     repository,
@@ -93,6 +102,7 @@ function commitItem({ repository, oid, authorName, authorDate, message, content,
     date: authorDate,
     message,
     ...(diff === undefined ? {} : { diff }),
+    ...(diff !== undefined && contentTruncated === true ? { cut: true } : {}),
   };
 }
 

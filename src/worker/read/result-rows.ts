@@ -23,7 +23,7 @@ export interface ResultRow {
   /** `LINE:COLUMN-LINE:COLUMN`, separated by blanks; lines and columns (code points) from 1, the end exclusive. */
   readonly ranges?: string;
   readonly text?: string;
-  /** Whether `text` or `ranges` was cut. */
+  /** Whether `text` or `ranges` is not whole. */
   readonly isCut: boolean;
   readonly symbol?: string;
   readonly symbolKind?: string;
@@ -32,7 +32,11 @@ export interface ResultRow {
   readonly url?: string;
 }
 
-type Values = Omit<ResultRow, "isCut" | "ranges"> & { readonly ranges?: readonly string[] };
+type Values = Omit<ResultRow, "isCut" | "ranges"> & {
+  readonly ranges?: readonly string[];
+  /** Of what was searched, whether a part is in the match object. */
+  readonly isPart?: boolean;
+};
 
 /** The rows of a match object: one for each chunk, each symbol, and anything else that was found. */
 export function* makeRows(match: StreamMatch, baseUrl: string): Generator<ResultRow> {
@@ -49,14 +53,21 @@ export function* makeRows(match: StreamMatch, baseUrl: string): Generator<Result
   yield makeRow({ ...of, matchCount: Math.max(1, ranges.length), ranges: ranges.map(formatRange), url });
 }
 
-function chunkValues({ content, contentStart, ranges }: ChunkMatch, url: string) {
+function chunkValues({ content, contentStart, ranges, contentTruncated }: ChunkMatch, url: string) {
   const line = contentStart.line + 1;
-  return { line, matchCount: ranges.length, ranges: ranges.map(formatRange), text: content, url: `${url}?L${line}` };
+  return {
+    line,
+    matchCount: ranges.length,
+    ranges: ranges.map(formatRange),
+    text: content,
+    isPart: contentTruncated === true,
+    url: `${url}?L${line}`,
+  };
 }
 
 /** The `content` of a commit is its message or its diff between two lines of a fence. */
 function commitValues(match: StreamMatch, baseUrl: string): Values {
-  const { repository, oid, authorName, authorDate, url = "", content = "", ranges = [] } = match;
+  const { repository, oid, authorName, authorDate, url = "", content = "", ranges = [], contentTruncated } = match;
   const [fence = ""] = /^```\w*\n/.exec(content) ?? [];
   const text = content.slice(fence.length, content.endsWith("\n```") ? -"\n```".length : undefined);
   return {
@@ -67,6 +78,7 @@ function commitValues(match: StreamMatch, baseUrl: string): Values {
     // Their lines count the fence as line 0.
     ranges: ranges.map(([line, from, length]) => `${line}:${from + 1}-${line}:${from + length + 1}`),
     text,
+    isPart: contentTruncated === true,
     author: authorName,
     date: authorDate,
     url: baseUrl + url,
@@ -97,10 +109,10 @@ function formatRange({ start, end }: StreamRange): string {
   return `${start.line + 1}:${start.column + 1}-${end.line + 1}:${end.column + 1}`;
 }
 
-function makeRow({ ranges, text, ...others }: Values): ResultRow {
+function makeRow({ ranges, text, isPart = false, ...others }: Values): ResultRow {
   const shownRanges = joinRanges(ranges ?? []);
   const shownText = text === undefined || text.length <= cellCharsMax ? text : cutText(text);
-  const isCut = shownText !== text || shownRanges.count < (ranges?.length ?? 0);
+  const isCut = isPart || shownText !== text || shownRanges.count < (ranges?.length ?? 0);
   return { ...others, ranges: shownRanges.text, text: shownText, isCut };
 }
 

@@ -13,6 +13,7 @@ const result: CommitResult = {
     [0, 8, 6],
     [2, 3, 3],
   ],
+  isCut: false,
 };
 
 const repository = { id: 7, name: "github.com/acme/a b", stars: 0, lastFetched: "" };
@@ -63,6 +64,8 @@ t.test("a diff", async (t) => {
     ranges: [[3, 1, 1]],
   });
   t.match(JSON.parse(encode(diff, starred, { ...form, diffType: "commit" })), { type: "commit" });
+  t.notMatch(JSON.parse(encode(diff)), { contentTruncated: true });
+  t.match(JSON.parse(encode({ ...diff, isCut: true })), { contentTruncated: true });
 });
 
 t.test("a time that no date can show", async (t) => {

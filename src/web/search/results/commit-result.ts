@@ -44,13 +44,15 @@ function commitText(match: StreamMatch, key: string, context: ResultContext): HT
   };
   const state = context.state(key);
   show(0, state.isWhole === true ? lines.length : linesShownMax);
-  if (lines.length <= linesShownMax || state.isWhole === true) return made;
+  const cut = element("p", { class: "soft" }, isDiff ? "Shown in part" : "Some highlights are left out");
+  const end = match.contentTruncated === true ? [cut] : [];
+  if (lines.length <= linesShownMax || state.isWhole === true) return element("div", {}, made, ...end);
   const more = button("more", `${lines.length - linesShownMax} more lines`, () => {
     state.isWhole = true;
     more.remove();
     show(linesShownMax, lines.length);
   });
-  return element("div", {}, made, more);
+  return element("div", {}, made, more, ...end);
 }
 
 /** The line before the changes of a file has its old and its new path, which are mostly the same. */
