@@ -155,6 +155,27 @@ export const layers: readonly Layer[] = [
   { folder: "cli", number: 14, runsIn: "own process", holds: "the `trawl` command" },
 ];
 
+/**
+ * The rooms of large folders, bottom up: a file imports only from its own room, or from one that stands before it. The
+ * files of the folder itself stand above all rooms.
+ */
+export const rooms: Readonly<Record<string, readonly string[]>> = {
+  search: [
+    "limits",
+    "slices",
+    "repositories",
+    "history",
+    "revisions",
+    "ranking",
+    "results",
+    "report",
+    "snapshot",
+    "preparation",
+    "changes",
+    "warming",
+  ],
+};
+
 const begin = "<!-- layers: written by `make layers` -->";
 const end = "<!-- end of layers -->";
 

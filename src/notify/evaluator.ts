@@ -4,7 +4,7 @@ import { errorMessage } from "../base/errors.js";
 import type { BaseRevisions } from "../model/match-change.js";
 import { ownRequest, type SearchRequest } from "../model/search-request.js";
 import type { Viewer } from "../model/viewer.js";
-import type { SearchChanges } from "../search/changes/revision-changes.js";
+import type { SearchChanges } from "../search/revisions/revision-changes.js";
 import { ChangeSummarySink } from "./change-summary.js";
 import { type ChangeJournal, commitsBefore, type JournalEntry } from "./change-journal.js";
 import type { NotifyEnvironment } from "./notify-environment.js";

@@ -13,15 +13,15 @@ import type { SearchPlan } from "../query/plan/plan.js";
 import { addStats, noStats, type SearchOptions, type SearchStats } from "../protocol/search-options.js";
 import { ControlBlock } from "../protocol/control-block.js";
 import { makeResultLimits } from "../protocol/result-limits.js";
-import { prepare } from "./preparation.js";
+import { prepare } from "./preparation/repository-look-ups.js";
 import {
   indexedSelection,
   readOpenRevisions,
   resolveRepositories,
   type Resolution,
 } from "./repositories/repository-resolver.js";
-import { chooseShards, estimateCost, textChoices } from "./shard-choice.js";
-import { describeExcluded } from "./stream/excluded-files.js";
+import { chooseShards, estimateCost, textChoices } from "./slices/shard-choice.js";
+import { describeExcluded } from "./report/excluded-files.js";
 import { explainHistories } from "./history/explain-histories.js";
 import { explainPhases } from "./revisions/revision-phases.js";
 import { explainRanking } from "./ranking/explain-ranking.js";
@@ -120,9 +120,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
         coversAll: false,
         timeoutMs: readMsMax,
         client: operatorClient,
-        onFailure: (sentence) => failures.push(sentence),
-        onIncomplete: () => undefined,
-        onSymbolsMissing: () => undefined,
+        problems: { failures, incompleteRevisions: new Set(), symbolFaults: new Set() },
       },
     );
     const options = explainOptions(plan, resolutions, people);

@@ -1,40 +1,34 @@
+import { assert } from "../base/assert.js";
 import { callAfter, type PendingCall } from "../base/deadline.js";
 import { errorMessage } from "../base/errors.js";
-import type { CatalogView } from "../catalog/live-shards.js";
-import type { RepositoryTable } from "../catalog/repository-table.js";
 import { resultWhileYielding } from "../base/yielding.js";
-import type { BaseRevisions } from "../model/match-change.js";
+import type { CatalogView } from "../catalog/live-shards.js";
 import type { SearchListener } from "../model/search-listener.js";
 import type { SearchRequest } from "../model/search-request.js";
 import type { ExplainedCost } from "../model/stream-events.js";
+import { ControlBlock } from "../protocol/control-block.js";
+import type { FinishedWork } from "../protocol/messages.js";
+import type { ResultBatch } from "../protocol/result-batch.js";
+import { endTaking } from "../protocol/result-limits.js";
 import type { SearchPlan } from "../query/plan/plan.js";
 import { printPlan, printPlanWithoutLists } from "../query/plan/print.js";
-import { endTaking } from "../protocol/result-limits.js";
-import type { SearchOptions } from "../protocol/search-options.js";
-import { ControlBlock } from "../protocol/control-block.js";
-import { EventStream } from "./stream/event-stream.js";
-import { contextOfEnvironment } from "./history/environment-context.js";
-import { CostWatch } from "./cost-watch.js";
-import { SearchClocks } from "./search-clocks.js";
-import type { SearchChanges } from "./changes/revision-changes.js";
-import { searchesHistory } from "./history/history-choice.js";
-import { HistorySearches } from "./history/history-searches.js";
-import { findNear } from "./near-results.js";
-import { PacedWork } from "./paced-work.js";
-import { repositoryResults } from "./repositories/repository-results.js";
-import { indexedSelection, type Resolution } from "./repositories/repository-resolver.js";
-import type { PhaseQueue } from "./revisions/phase-queue.js";
-import type { SearchEnd, SearchEnvironment } from "./search-environment.js";
-import { searchLimits, searchOptions, type SearchLimits } from "./search-limits.js";
-import { SearchPreparation } from "./search-preparation.js";
-import { SearchReceipt } from "./receipt/search-receipt.js";
-import { visibleMs } from "./stream/progress.js";
-import { SearchReport } from "./stream/search-report.js";
-import { SearchResults } from "./stream/search-results.js";
-import { isRanked } from "./ranking/ranked-search.js";
-import { RankedPass } from "./ranking/ranked-pass.js";
-import { creditBytes, creditWaitMs, SearchSlices, type SlicedWork } from "./search-slices.js";
-import { chooseShards, estimateCost, textChoices } from "./shard-choice.js";
+import { CostWatch } from "./limits/cost-budgets.js";
+import { SearchClocks } from "./limits/search-clocks.js";
+import { searchLimits, searchOptions, type SearchLimits } from "./limits/search-limits.js";
+import { LocalSource } from "./local-source.js";
+import { findNear } from "./report/near-results.js";
+import { visibleMs } from "./report/progress.js";
+import type { SearchEnd } from "./report/search-end.js";
+import { SearchReceipt } from "./report/search-receipt.js";
+import { SearchRecord } from "./report/search-record.js";
+import { SearchReport } from "./report/search-report.js";
+import type { Resolution } from "./repositories/repository-resolver.js";
+import { EventStream } from "./results/event-stream.js";
+import { ResultCounts, SearchResults } from "./results/search-results.js";
+import type { SearchEnvironment } from "./search-environment.js";
+import { creditBytes, creditWaitMs } from "./slices/search-slices.js";
+import { recordShardFailure } from "./slices/shard-failure.js";
+import type { SourceListener } from "./slices/source-listener.js";
 import type { SnapshotUse } from "./snapshot/search-snapshot.js";
 
 /**
@@ -59,173 +53,150 @@ export interface ChosenSearch {
 }
 
 /**
- * One search from its plan to its last event.
+ * One search from its plan to its last event: the root of its parts, of which each knows only those before it.
  *
- * It runs as slices, at most one for each worker: a slice takes shards from the counter in the control block, posts
- * batches while it runs, and ends when there is no more, when others wait, or when the client has not read what was
- * sent (credit). In the last case the slice is parked, without a worker, and resumes when the sink has drained, so a
- * slow client costs neither a thread nor more memory than its credit.
- *
- * `run` does everything in order: it looks up what the choice of repositories depends on, searches indexed branches,
- * then commits that are not indexed, in phases, each prepared while the previous one runs, and sends the last event.
+ *     control block, limits        what all threads of the search share
+ *     ResultCounts, SearchRecord   plain state: what was found, and what was left out
+ *     SearchReport                 filters, progress, alert and receipt, made from this state
+ *     EventStream                  passes matches and reports to the listener, at its pace
+ *     SearchResults                counts results, and hands their bytes to the stream
+ *     LocalSource                  finds them, and delivers to this object (`SourceListener`)
  *
  * The last event is sent at most `stopWaitMs` after the timeout or after the client has left, whatever a slice does.
  * What slices read stays in memory until the last of them has ended.
  */
-export class RunningSearch {
-  readonly #id: number;
+export class RunningSearch implements SourceListener {
   readonly #request: SearchRequest;
-  readonly #plan: SearchPlan;
+  readonly #chosen: ChosenSearch;
   readonly #environment: SearchEnvironment;
-  readonly #sink: SearchListener;
+  readonly #listener: SearchListener;
   readonly #onEnd: (end: SearchEnd) => void;
-  readonly #startedMs = performance.now();
-  readonly #view: CatalogView;
   readonly #limits: SearchLimits;
   readonly #control: ControlBlock;
-  #options: SearchOptions;
+  readonly #counts: ResultCounts;
+  readonly #record = new SearchRecord();
+  readonly #report: SearchReport;
   readonly #stream: EventStream;
   readonly #results: SearchResults;
-  readonly #report: SearchReport;
-  readonly #slices: SearchSlices;
-  readonly #preparation: SearchPreparation;
-  /** Undefined before the search begins. */
-  #repositoryWork: PacedWork | undefined;
-  /** Undefined before the search of histories begins. */
-  #histories: HistorySearches | undefined;
-  /** Undefined if everything that is searched is indexed. */
-  #phases: PhaseQueue | undefined;
-  /** Undefined unless the search is for changes. */
-  #changes: SearchChanges | undefined;
+  readonly #source: LocalSource;
+  readonly #clocks: SearchClocks;
   /** Undefined if nothing is limited, or the search is part of a job. */
   readonly #costWatch: CostWatch | undefined;
-  /** What is indexed and may contain a result. */
-  #estimate = { shards: 0, shardsRuledOut: 0, documents: 0, textBytes: 0 };
-  readonly #clocks: SearchClocks;
-  /** Whether the results depend on more than the query and what is indexed. */
-  #dependsOnMore = false;
-  #ended = false;
-  #resolveStopped: () => void = () => undefined;
-  /** Resolves when the search is stopped. */
-  readonly #stopped = new Promise<undefined>((resolve) => {
-    this.#resolveStopped = () => resolve(undefined);
-  });
-  #stoppedMs: number | undefined;
-  #firstMatchesMs: number | undefined;
-  #stopWait: PendingCall | undefined;
-  readonly #countResults: ChosenSearch["countResults"];
-  readonly #isPinned: boolean;
+  readonly #stop = new StopMoment();
+  #isEnded = false;
 
   /** `resolutions` reflect the moment at which the view was taken, which the search releases. */
   constructor(
     id: number,
     request: SearchRequest,
-    { plan, view, resolutions, snapshot, countResults }: ChosenSearch,
+    chosen: ChosenSearch,
     environment: SearchEnvironment,
-    sink: SearchListener,
+    listener: SearchListener,
     onEnd: (end: SearchEnd) => void,
   ) {
-    this.#id = id;
     this.#request = request;
-    this.#plan = plan;
+    this.#chosen = chosen;
     this.#environment = environment;
-    this.#sink = sink;
+    this.#listener = listener;
     this.#onEnd = onEnd;
-    this.#view = view;
-    this.#countResults = countResults;
-    this.#isPinned = snapshot !== undefined;
-    this.#limits = searchLimits(plan, request, environment);
-    this.#control = ControlBlock.allocate(environment.pool.workerCount, creditBytes, creditWaitMs);
-    this.#options = searchOptions(
+    const { plan, view, resolutions, snapshot } = chosen;
+    const { catalog, pool, budgets, traceUrl } = environment;
+    const { viewer, client, scope } = request;
+    const startedMs = performance.now();
+    const limits = searchLimits(plan, request, environment);
+    const control = ControlBlock.allocate(pool.workerCount, creditBytes, creditWaitMs);
+    const selections = resolutions.map(({ selection }) => selection);
+    const options = searchOptions(plan, request, limits, selections);
+    const counts = new ResultCounts(limits, control, options);
+    const record = this.#record;
+    const repositories = () => catalog.repositoryTable(viewer);
+    this.#limits = limits;
+    this.#control = control;
+    this.#counts = counts;
+    this.#report = new SearchReport({
+      queryText: request.query,
       plan,
-      request,
-      this.#limits,
-      resolutions.map(({ selection }) => selection),
+      limits,
+      counts,
+      record,
+      resolutions: () => this.#source.resolutions,
+      repositories,
+      startedMs,
+      traceUrl,
+      seesAll: catalog.seesAll(viewer),
+    });
+    this.#stream = new EventStream(listener, this.#report);
+    this.#results = new SearchResults(plan, limits, control, counts, repositories, this.#stream);
+    this.#source = new LocalSource(
+      { id, request, plan, view, snapshot, limits, control, startedMs },
+      { resolutions, options },
+      environment,
+      { listener: this, pace: this.#stream, results: this.#results, record, stopped: this.#stop.stopped },
     );
-    this.#stream = new EventStream(
-      sink,
-      { filters: (final) => this.#report.filters(final), progress: (done) => this.#report.progress(done) },
-      () => {
-        this.#firstMatchesMs = this.#report.durationMs;
-      },
-    );
-    const repositories = (): RepositoryTable => this.#repositories;
-    this.#results = new SearchResults(plan, this.#limits, this.#control, repositories, this.#stream, this.#options);
-    this.#report = new SearchReport(
-      {
-        queryText: request.query,
-        plan,
-        limits: this.#limits,
-        results: this.#results,
-        repositories,
-        startedMs: this.#startedMs,
-        traceUrl: environment.traceUrl,
-        seesAll: environment.catalog.seesAll(request.viewer),
-      },
-      resolutions,
-    );
-    this.#slices = this.#makeSlices();
-    this.#costWatch = this.#watchCost();
-    this.#preparation = this.#makePreparation(snapshot);
-    this.#clocks = new SearchClocks(this.#limits.timeoutsMs, {
+    if (budgets.isOn && scope === undefined)
+      this.#costWatch = new CostWatch(control, budgets, client, (message) => this.#exceedBudget(message));
+    this.#clocks = new SearchClocks(limits.timeoutsMs, {
       onExpired: () => this.#expire(),
       onOptionsExpired: (optionsIndex) => this.#expireOptions(optionsIndex),
     });
   }
 
-  #watchCost(): CostWatch | undefined {
-    const { budgets } = this.#environment;
-    if (!budgets.isOn || this.#request.scope !== undefined) return undefined;
-    return new CostWatch(this.#control, budgets, this.#request.client, (message) => this.#exceedBudget(message));
-  }
-
-  #makeSlices(): SearchSlices {
-    return new SearchSlices({
-      id: this.#id,
-      environment: this.#environment,
-      view: this.#view,
-      control: this.#control,
-      lane: this.#limits.lane,
-      client: this.#request.client,
-      unreadBytes: () => this.#unreadBytes,
-      onFailure: (sentence) => this.#report.failures.push(sentence),
-      onBadQuery: (sentence) => this.#refuseQuery(sentence),
-      onWork: (work) => this.#report.recordWork(work),
-      onBatch: (batch, release) => this.#results.addBatch(batch, release),
-      onScheduled: () => this.#clocks.resume(),
-      onProgress: () => this.#goOn(),
-      onParked: () => this.#pauseClocks(),
-    });
-  }
-
-  #makePreparation(snapshot: SnapshotUse | undefined): SearchPreparation {
-    return new SearchPreparation({
-      request: this.#request,
-      plan: this.#plan,
-      view: this.#view,
-      snapshot,
-      environment: this.#environment,
-      control: this.#control,
-      limits: this.#limits,
-      startedMs: this.#startedMs,
-      report: this.#report,
-      slices: this.#slices,
-      repositories: () => this.#repositories,
-    });
-  }
-
   /** Runs the search to its last event, and then until all its work has ended. Never rejects. */
   async run(): Promise<void> {
-    this.#sink.onClosed(() => this.#cancel());
-    this.#sink.onDrain(() => this.#goOn());
-    const work = this.#searchAll();
-    await Promise.race([work, this.#graceAfterStop()]);
+    this.#listener.onClosed(() => this.#cancel());
+    this.#listener.onDrain(() => this.advanced());
+    const work = this.#source.run().catch((error: unknown) => {
+      this.#environment.log.error({ error: errorMessage(error) }, "a search failed");
+      this.stop(errorMessage(error));
+    });
+    await Promise.race([work, this.#stop.grace(stopWaitMs)]);
     await this.#findNear();
     const receipt = await this.#makeReceipt();
     this.#finish(receipt);
     await work;
-    this.#phases?.end();
-    this.#view.release();
+    this.#source.release();
+  }
+
+  /** Ends the search early with what was found; `reason` is shown to the client. */
+  stop(reason: string): void {
+    this.failed(reason);
+    this.#requestStop();
+  }
+
+  batch(batch: ResultBatch, release: () => void): void {
+    this.#results.addBatch(batch, release);
+  }
+
+  work(work: FinishedWork): void {
+    this.#record.addWork(work);
+    for (const failure of work.failures) {
+      const { code, message } = failure.error;
+      // Only workers detect it: RE2 rejects a regexp as too large.
+      if (code === "bad-query") {
+        this.#record.queryError = message;
+        this.#requestStop();
+        continue;
+      }
+      this.failed(message);
+      recordShardFailure(this.#environment, failure);
+    }
+  }
+
+  failed(sentence: string): void {
+    this.#record.failures.push(sentence);
+  }
+
+  scheduled(): void {
+    this.#clocks.resume();
+  }
+
+  advanced(): void {
+    this.#source.goOn();
+  }
+
+  /** Time in which the search only waits for the client does not count. */
+  parked(): void {
+    if (!this.#source.isActive) this.#clocks.pause();
   }
 
   /**
@@ -233,23 +204,23 @@ export class RunningSearch {
    * within the time limit of this one.
    */
   async #findNear(): Promise<void> {
-    const count = this.#countResults;
+    const { countResults: count, plan, snapshot } = this.#chosen;
     const { query, since, patterns, scope, near = true } = this.#request;
     if (count === undefined || !near || since !== undefined || patterns !== undefined || scope !== undefined) return;
-    if (this.#isStopped || this.#sink.closed || this.#report.outcome(false) !== "complete") return;
-    if (this.#results.matchCount > 0 || this.#isPinned) return;
+    if (this.#control.isStopped || this.#listener.closed || this.#report.outcome(false) !== "complete") return;
+    if (this.#counts.matchCount > 0 || snapshot !== undefined) return;
     this.#clocks.stop();
     const leftMs = Math.max(...this.#limits.timeoutsMs) - this.#report.durationMs;
     const mayTry = this.#limits.lane === "interactive" && leftMs > 0;
     let timer: PendingCall | undefined;
     const stopped = Promise.race([
-      this.#stopped,
+      this.#stop.stopped,
       new Promise<void>((resolve) => {
         timer = callAfter(Math.max(0, leftMs), resolve);
       }),
     ]);
     try {
-      this.#report.near = await findNear(query, this.#plan, mayTry ? (text) => count(text, stopped) : undefined);
+      this.#report.near = await findNear(query, plan, mayTry ? (text) => count(text, stopped) : undefined);
     } catch (error) {
       this.#environment.log.error({ error: errorMessage(error) }, "queries near to one without results failed");
     } finally {
@@ -258,270 +229,85 @@ export class RunningSearch {
   }
 
   async #makeReceipt(): Promise<SearchReceipt | undefined> {
-    if (this.#request.receipt === "none" || this.#sink.closed) return undefined;
-    const source = this.#report.receiptSource();
-    return await resultWhileYielding(SearchReceipt.inSteps(source, this.#report.coverage));
-  }
-
-  /** Ends the search early with what was found; `reason` is shown to the client. */
-  stop(reason: string): void {
-    this.#report.failures.push(reason);
-    this.#requestStop();
+    if (this.#request.receipt === "none" || this.#listener.closed) return undefined;
+    return await resultWhileYielding(SearchReceipt.inSteps(this.#report.receiptSource(), this.#record.coverage));
   }
 
   #exceedBudget(message: string): void {
-    if (this.#isStopped) return;
-    this.#report.budgetError = message;
+    if (this.#control.isStopped) return;
+    this.#record.budgetError = message;
     this.#requestStop();
-  }
-
-  async #searchAll(): Promise<void> {
-    try {
-      if (this.#request.since !== undefined) await this.#findChanges(this.#request.since);
-      else await this.#searchAtOnce();
-      if (this.#phases !== undefined) await this.#searchPhases(this.#phases);
-      if (searchesHistory(this.#plan) && !this.#isStopped) await this.#searchHistories();
-    } catch (error) {
-      this.#environment.log.error({ error: errorMessage(error) }, "a search failed");
-      this.#report.failures.push(errorMessage(error));
-      this.#requestStop();
-    }
-  }
-
-  /** Searches what is indexed, and prepares the search of what is not. */
-  async #searchAtOnce(): Promise<void> {
-    if (this.#preparation.isNeeded) {
-      this.#dependsOnMore = true;
-      await this.#prepare();
-    } else await this.#preparation.recordSnapshot();
-    const repositories = this.#ended ? Promise.resolve() : this.#sendRepositories();
-    if (!this.#ended) await Promise.all([repositories, this.#searchIndexed(repositories)]);
-  }
-
-  /** Finds what differs from an earlier search; the phases search it. */
-  async #findChanges(base: BaseRevisions): Promise<void> {
-    const { changes, phases } = await this.#preparation.findChanges(base);
-    this.#changes = changes;
-    this.#phases = phases;
-  }
-
-  /** Resolves `stopWaitMs` after the search is stopped; never if it is not stopped. */
-  async #graceAfterStop(): Promise<void> {
-    await this.#stopped;
-    if (this.#ended) return;
-    await new Promise<void>((resolve) => {
-      this.#stopWait = callAfter(stopWaitMs, resolve);
-    });
-  }
-
-  /** Ends a search that cannot be run. */
-  #refuseQuery(sentence: string): void {
-    this.#report.queryError = sentence;
-    this.#requestStop();
-  }
-
-  /** Looks up what the choice of repositories depends on, and begins to prepare what is not indexed. */
-  async #prepare(): Promise<void> {
-    try {
-      const { resolutions, selections, people, excluded } = await this.#preparation.run();
-      if (this.#isStopped) return;
-      this.#report.resolutions = resolutions;
-      this.#report.excluded.push(...excluded);
-      this.#options = { ...this.#options, people, selections: selections.map(indexedSelection) };
-      this.#phases = this.#preparation.phases(selections);
-    } catch (error) {
-      this.#environment.log.error({ error: errorMessage(error) }, "a search could not be prepared");
-      this.#report.failures.push(errorMessage(error));
-      this.#requestStop();
-    }
-  }
-
-  /** Sends repositories that are results, in steps, because all repositories may be results. */
-  #sendRepositories(): Promise<void> {
-    this.#repositoryWork = new PacedWork(
-      repositoryResults(this.#plan, this.#report.resolutions, this.#repositories, this.#results),
-      {
-        isStopped: () => this.#isStopped,
-        hasRoom: () => this.#unreadBytes < creditBytes,
-        onFailure: (sentence) => this.#report.failures.push(sentence),
-        onParked: () => this.#pauseClocks(),
-      },
-    );
-    return this.#repositoryWork.run();
-  }
-
-  #searchIndexed(repositories: Promise<void>): Promise<void> {
-    const rows = this.#isStopped ? new Uint32Array(0) : this.#chooseRows();
-    return this.#searchRows({ options: this.#options, rows, cached: [], ranked: undefined }, repositories);
-  }
-
-  /** Searches texts. Ranked results are sent when `earlier` is, because those that are no texts come first. */
-  async #searchRows(work: SlicedWork, earlier: Promise<void>): Promise<void> {
-    if (!isRanked(this.#plan, this.#limits)) return this.#slices.run(work);
-    const slices = this.#slices;
-    const { first, written, rest, hasFailed } = await new RankedPass(
-      {
-        id: this.#id,
-        environment: this.#environment,
-        view: this.#view,
-        control: this.#control,
-        lane: this.#limits.lane,
-        client: this.#request.client,
-        debug: this.#request.debug,
-        slices,
-      },
-      work,
-    ).run(slices.stats);
-    if (hasFailed) this.#dependsOnMore = true;
-    await earlier;
-    if (this.#ended) return slices.dropHeld();
-    await (written === undefined ? slices.run(first) : slices.continue(first, written));
-    if (!this.#ended) await slices.run(rest);
-  }
-
-  async #searchPhases(phases: PhaseQueue): Promise<void> {
-    while (!this.#isStopped) {
-      this.#clocks.resume();
-      const phase = await Promise.race([phases.take(), this.#stopped]);
-      if (phase === undefined) return;
-      this.#options = { ...this.#options, selections: phase.selections, commitSets: phase.commitSets };
-      const { rows, cached } = phase;
-      await this.#searchRows({ options: this.#options, rows, cached, ranked: undefined }, Promise.resolve());
-    }
-  }
-
-  async #searchHistories(): Promise<void> {
-    this.#clocks.resume();
-    const { client, diffType } = this.#request;
-    const nowMs = new Date().getTime();
-    const view = this.#environment.catalog.historyView();
-    try {
-      const context = contextOfEnvironment(this.#environment, view, {
-        client,
-        control: this.#control,
-        lane: this.#limits.lane,
-        nowMs,
-        diffType,
-        useIndex: this.#options.useIndex,
-        matchesLeft: () => this.#limits.matchCountMax - this.#results.matchCount,
-        report: this.#report,
-      });
-      this.#histories = new HistorySearches(this.#plan, {
-        context,
-        results: this.#results,
-        hasRoom: () => this.#unreadBytes < creditBytes,
-        onParked: () => this.#pauseClocks(),
-        onFailure: (repository, reason) => this.#report.excluded.push({ repository, reason, isLate: false }),
-        nowMs,
-      });
-      await this.#histories.run(this.#report.resolutions);
-    } finally {
-      view.release();
-    }
-  }
-
-  #chooseRows(): Uint32Array {
-    const choices = textChoices(this.#plan, this.#options.selections);
-    const { rows, ruledOutCount, unopenedCount } = chooseShards(this.#view, choices, this.#options.receipt);
-    // All shards share the budget of ranking, and some of these will be ruled out from now on.
-    if (unopenedCount > 0 && isRanked(this.#plan, this.#limits)) this.#dependsOnMore = true;
-    this.#slices.stats.shardsRuledOut += ruledOutCount;
-    if (this.#request.explain === true) this.#estimate = estimateCost(this.#view, rows, ruledOutCount);
-    return rows;
-  }
-
-  /** Lets work that waits for the client continue, as far as the client has read. */
-  #goOn(): void {
-    if (this.#ended) return;
-    this.#slices.grantCredit();
-    if (this.#repositoryWork?.isParked === true && this.#sink.pendingBytes === 0) {
-      this.#clocks.resume();
-      this.#repositoryWork.resume();
-    }
-    if (this.#histories?.isParked === true && this.#sink.pendingBytes === 0) {
-      this.#clocks.resume();
-      this.#histories.resume();
-    }
-    this.#slices.goOn();
-  }
-
-  /** Time in which the search only waits for the client does not count. */
-  #pauseClocks(): void {
-    if (this.#slices.isActive || this.#repositoryWork?.isActive === true) return;
-    this.#clocks.pause();
   }
 
   #expire(): void {
-    this.#report.isTimedOut = true;
+    this.#record.isTimedOut = true;
     this.#requestStop();
   }
 
   /** The timeout of some basic queries is over: the others continue. */
   #expireOptions(optionsIndex: number): void {
     if (this.#limits.resultLimits === undefined) return;
-    this.#report.timedOutOptions.add(optionsIndex);
+    this.#record.timedOutOptions.add(optionsIndex);
     endTaking(this.#limits.resultLimits, optionsIndex);
   }
 
   /** The client has disconnected: the results are no longer wanted. */
   #cancel(): void {
     this.#requestStop();
-    this.#slices.giveUp();
+    this.#source.giveUp();
   }
 
   /** Stops searching, and abandons parked slices. */
   #requestStop(): void {
     this.#control.cancel();
-    this.#slices.drop();
-    this.#repositoryWork?.drop();
-    this.#histories?.resume();
-    this.#stoppedMs ??= performance.now();
-    this.#resolveStopped();
+    this.#source.drop();
+    this.#stop.request();
   }
 
   /** Sends the last event, and stops slices that are still running. */
   #finish(receipt: SearchReceipt | undefined): void {
-    this.#ended = true;
-    this.#stopWait?.cancel();
+    assert(!this.#isEnded, "a search has one last event");
+    this.#isEnded = true;
+    this.#stop.endGrace();
     this.#clocks.stop();
-    this.#report.unfinishedShards.push(...this.#slices.shardsInWork());
-    // Data read for later phases is no longer needed.
-    if (this.#phases !== undefined) this.#control.cancel();
-    // Later batches are dropped there, and their memory is returned to its worker.
-    this.#environment.pool.forget(this.#id);
-    this.#slices.giveUp();
+    this.#record.unfinishedShards = this.#source.finish();
     const { durationMs } = this.#report;
-    const isCancelled = this.#sink.closed;
+    const isCancelled = this.#listener.closed;
     this.#report.receipt = receipt?.summary(this.#environment.receiptUrl);
     this.#costWatch?.end();
     if (this.#request.explain === true) this.#report.explained = this.#explain();
     const isRefused = this.#request.receipt === "strict" && receipt?.isComplete === false;
     if (!isCancelled)
-      this.#stream.finish(this.#report.alert(durationMs), isRefused ? receipt.gaps : this.#report.budgetError);
+      this.#stream.finish(this.#report.alert(durationMs), isRefused ? receipt.gaps : this.#record.budgetError);
+    this.#onEnd(this.#end(durationMs, isCancelled, receipt));
+  }
+
+  #end(durationMs: number, isCancelled: boolean, receipt: SearchReceipt | undefined): SearchEnd {
     const outcome = this.#report.outcome(isCancelled);
-    this.#onEnd({
+    const { firstMatchesMs } = this.#stream;
+    const { changes } = this.#source;
+    return {
       outcome,
       lane: this.#limits.lane,
-      matchCount: this.#results.matchCount,
+      matchCount: this.#counts.matchCount,
       durationMs,
-      firstMatchesMs: this.#firstMatchesMs,
-      stoppingMs: this.#stoppedMs === undefined ? undefined : performance.now() - this.#stoppedMs,
-      stats: this.#slices.stats,
-      shardFailures: this.#report.failures,
+      firstMatchesMs: firstMatchesMs === undefined ? undefined : firstMatchesMs - this.#report.startedMs,
+      stoppingMs: this.#stop.passedMs,
+      stats: this.#record.stats,
+      shardFailures: this.#record.failures,
       notSearched: this.#report.notSearched(),
       isRepeatable: this.#isRepeatable(outcome),
       receipt,
-      changes: this.#changes,
-    });
+      changes: changes && { ...changes, progress: () => this.#report.progress(true) },
+    };
   }
 
   #isRepeatable(outcome: SearchEnd["outcome"]): boolean {
     if (outcome !== "complete" && outcome !== "limit") return false;
     const { since, query } = this.#request;
     // What a search context stands for is not in the catalog.
-    if (since !== undefined || /context:/i.test(query)) return false;
-    if (this.#dependsOnMore || this.#phases !== undefined || searchesHistory(this.#plan)) return false;
-    return this.#report.excluded.length + this.#report.unfinishedShards.length === 0;
+    if (since !== undefined || /context:/i.test(query) || !this.#source.isRepeatable) return false;
+    return this.#record.excluded.length + this.#record.unfinishedShards.length === 0;
   }
 
   /**
@@ -530,27 +316,50 @@ export class RunningSearch {
    */
   #explain(): ExplainedCost {
     const { durationMs } = this.#report;
+    const { plan } = this.#chosen;
     if (!this.#environment.catalog.seesAll(this.#request.viewer))
-      return { plan: printPlanWithoutLists(this.#plan), took: { durationMs: visibleMs(durationMs, false) } };
+      return { plan: printPlanWithoutLists(plan), took: { durationMs: visibleMs(durationMs, false) } };
     const { workerMs } = this.#control.cost;
     return {
-      plan: printPlan(this.#plan),
-      estimate: this.#estimate,
-      took: { durationMs, workerMs, stats: { ...this.#slices.stats } },
+      plan: printPlan(plan),
+      estimate: this.#source.estimate,
+      took: { durationMs, workerMs, stats: { ...this.#record.stats } },
     };
   }
+}
 
-  /** All repositories that exist for this search. */
-  get #repositories(): RepositoryTable {
-    return this.#environment.catalog.repositoryTable(this.#request.viewer);
+/** When a search was stopped, for those who wait for that. */
+class StopMoment {
+  #resolve: () => void = () => undefined;
+  /** Resolves when the search is stopped. */
+  readonly stopped = new Promise<undefined>((resolve) => {
+    this.#resolve = () => resolve(undefined);
+  });
+  #requestedMs: number | undefined;
+  #wait: PendingCall | undefined;
+  #isOver = false;
+
+  request(): void {
+    this.#requestedMs ??= performance.now();
+    this.#resolve();
   }
 
-  get #isStopped(): boolean {
-    return this.#control.isStopped;
+  /** Milliseconds since the first request; undefined if there was none. */
+  get passedMs(): number | undefined {
+    return this.#requestedMs === undefined ? undefined : performance.now() - this.#requestedMs;
   }
 
-  /** Bytes of results that the client has not read. */
-  get #unreadBytes(): number {
-    return this.#stream.unreadBytes;
+  /** Resolves this long after the search is stopped; never if it is not stopped, or has ended before. */
+  async grace(waitMs: number): Promise<void> {
+    await this.stopped;
+    if (this.#isOver) return;
+    await new Promise<void>((resolve) => {
+      this.#wait = callAfter(waitMs, resolve);
+    });
+  }
+
+  endGrace(): void {
+    this.#isOver = true;
+    this.#wait?.cancel();
   }
 }

@@ -12,7 +12,7 @@ import { PlanCache } from "../query/plan/plan-cache.js";
 import type { SearchContexts } from "../query/plan/search-contexts.js";
 import type { SearchPlan } from "../query/plan/plan.js";
 import { replaceUsers, type AddressLookup } from "./history/author-users.js";
-import { ReceiptStore, type ReceiptRange } from "./receipt/receipt-store.js";
+import { ReceiptStore, type ReceiptRange } from "./report/receipt-store.js";
 import {
   type ChangeOutcome,
   type ChangeProgress,
@@ -26,12 +26,13 @@ import { chooseIds, restrictTo } from "./repositories/search-scope.js";
 import { takeInTime } from "./repositories/choice-in-time.js";
 import { resolveInSteps } from "./repositories/repository-resolver.js";
 import { RunningSearch, type ChosenSearch } from "./running-search.js";
-import type { SearchEnd, SearchEnvironment } from "./search-environment.js";
-import { searchLimits } from "./search-limits.js";
+import type { SearchEnvironment } from "./search-environment.js";
+import type { SearchEnd } from "./report/search-end.js";
+import { searchLimits } from "./limits/search-limits.js";
 import { restoreInSteps, type SnapshotUse } from "./snapshot/search-snapshot.js";
-import { answerError } from "./stream/error-answer.js";
-import { traceWriter } from "./stream/search-trace.js";
-import { TraceStore } from "./stream/trace-store.js";
+import { answerError } from "./report/error-answer.js";
+import { traceWriter } from "./report/search-trace.js";
+import { TraceStore } from "./report/trace-store.js";
 
 /** How long a refused client is asked to wait, in seconds. */
 const retryAfterSeconds = 1;

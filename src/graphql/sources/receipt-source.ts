@@ -1,5 +1,5 @@
 import type { Receipt } from "../../model/stream-events.js";
-import type { SearchReceipt } from "../../search/receipt/search-receipt.js";
+import type { SearchReceipt } from "../../search/report/search-receipt.js";
 
 /** The receipt of a search, whose lists are read in pages. */
 export class ReceiptSource {

@@ -1,4 +1,4 @@
-import { type ReceiptRange, receiptLists } from "../../search/receipt/receipt-store.js";
+import { type ReceiptRange, receiptLists } from "../../search/report/receipt-store.js";
 import type { Searcher } from "../../search/searcher.js";
 import type { ViewerHandler } from "../access/guard.js";
 import { plainText } from "../server/headers.js";

@@ -6,9 +6,9 @@ import type { Progress, Receipt } from "../../model/stream-events.js";
 import type { ReadPool } from "../../pool/read-pool.js";
 import type { ComparedMatches } from "../../protocol/change-messages.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
-import type { SearchEnd } from "../search-environment.js";
+import type { SearchEnd } from "../report/search-end.js";
 import { ChangeCollector } from "./change-collector.js";
-import type { SearchChanges } from "./revision-changes.js";
+import type { SearchChanges } from "../revisions/revision-changes.js";
 
 /** More bytes are not sent while the client has not read these. */
 const pendingBytesMax = 256 * 1024;

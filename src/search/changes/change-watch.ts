@@ -3,9 +3,8 @@ import type { BaseRevisions } from "../../model/match-change.js";
 import type { Repository } from "../../model/repository.js";
 import type { ChangeListener, Outlet } from "../../model/search-listener.js";
 import type { Progress } from "../../model/stream-events.js";
-import type { Searcher } from "../searcher.js";
-import type { ChangeRequest } from "./change-search.js";
-import type { SearchChanges } from "./revision-changes.js";
+import type { ChangeOutcome, ChangeProgress, ChangeRequest } from "./change-search.js";
+import type { SearchChanges } from "../revisions/revision-changes.js";
 
 /** Watching streams of one client, and of all. */
 const watchersPerClientMax = 16;
@@ -21,7 +20,11 @@ const intervalMs = 1_000;
 const keepaliveMs = 15_000;
 
 export interface WatchServices {
-  readonly search: Pick<Searcher, "admit" | "sendChanges">;
+  readonly search: {
+    /** Why no search is admitted at the moment; undefined if one is. */
+    admit(client: string): unknown;
+    sendChanges(request: ChangeRequest, sink: ChangeListener, progress: ChangeProgress): Promise<ChangeOutcome>;
+  };
   /** Called with each repository that has become searchable at other commits. */
   readonly watchers: Set<(repository: Repository) => void>;
 }

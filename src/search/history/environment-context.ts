@@ -1,10 +1,31 @@
 import type { HistoryView } from "../../catalog/history-shards.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
-import type { HistoryTask } from "../../protocol/history-messages.js";
-import type { SearchEnvironment } from "../search-environment.js";
-import type { SearchReport } from "../stream/search-report.js";
+import type { ReadPool } from "../../pool/read-pool.js";
+import type { SearchPool } from "../../pool/search-pool.js";
+import type { BuiltHistory, HistoryTask } from "../../protocol/history-messages.js";
+import type { MissingRevision } from "../repositories/revision-resolver.js";
+import type { SliceScheduler } from "../slices/slice-scheduler.js";
+import type { CommitLists } from "./commit-lists.js";
 import type { HistoryContext } from "./history-context.js";
 import { toStoredHistories } from "./stored-histories.js";
+
+/** The services of the daemon that searches of histories use. */
+export interface HistoryServices {
+  readonly pool: Pick<SearchPool, "coverHistory" | "searchHistory">;
+  readonly scheduler: Pick<SliceScheduler, "run">;
+  readonly revisions: { readonly reads: Pick<ReadPool, "run"> };
+  /** The commits of histories that were searched recently. */
+  readonly commitLists: CommitLists;
+  readonly maxTimeoutMs: number;
+  readonly onShardFailure: (shardId: number) => void;
+}
+
+/** What is recorded about histories besides results. */
+export interface HistoryRecord {
+  readonly missingRevisions: MissingRevision[];
+  addCut(repository: string): void;
+  addHistory(repository: string, counts: Omit<BuiltHistory, "shard" | "next">): void;
+}
 
 /** What all searches of histories in one search have in common. */
 export interface HistoryRequest extends Pick<HistoryTask, "diffType" | "lane" | "nowMs" | "useIndex"> {
@@ -12,14 +33,14 @@ export interface HistoryRequest extends Pick<HistoryTask, "diffType" | "lane" | 
   readonly control: ControlBlock;
   /** The number of matches that may still be sent. */
   readonly matchesLeft: () => number;
-  readonly report: Pick<SearchReport, "missingRevisions" | "recordCut" | "recordHistory">;
+  readonly record: HistoryRecord;
 }
 
 /** Searches histories with the threads of `environment`, and the history shards of `view`, which stays open. */
 export function contextOfEnvironment(
-  { pool, scheduler, revisions, commitLists, maxTimeoutMs, onShardFailure }: SearchEnvironment,
+  { pool, scheduler, revisions, commitLists, maxTimeoutMs, onShardFailure }: HistoryServices,
   view: HistoryView,
-  { client, control, lane, nowMs, diffType, useIndex, matchesLeft, report }: HistoryRequest,
+  { client, control, lane, nowMs, diffType, useIndex, matchesLeft, record }: HistoryRequest,
 ): HistoryContext {
   const memory = control.memory;
   return {
@@ -39,8 +60,8 @@ export function contextOfEnvironment(
         return pool.searchHistory({ ...task, lane, nowMs, diffType, useIndex, matchCountMax, control: memory });
       }),
     onMissingRevision: (repository, revision, isAmbiguous) =>
-      report.missingRevisions.push({ repository, revision, isAmbiguous }),
-    onCut: (repository) => report.recordCut(repository),
-    onBuilt: (repository, built) => report.recordHistory(repository, built),
+      record.missingRevisions.push({ repository, revision, isAmbiguous }),
+    onCut: (repository) => record.addCut(repository),
+    onBuilt: (repository, built) => record.addHistory(repository, built),
   };
 }

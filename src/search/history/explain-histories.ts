@@ -1,12 +1,13 @@
 import { errorMessage } from "../../base/errors.js";
 import { operatorClient } from "../../model/client.js";
+import type { Catalog } from "../../catalog/catalog.js";
 import type { CommitList } from "../../git/history/commit-list.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
 import type { CoverResult } from "../../protocol/history-messages.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import type { Resolution } from "../repositories/repository-resolver.js";
 import { headerPlans, needsFiles } from "./header-plans.js";
-import type { SearchEnvironment } from "../search-environment.js";
+import type { HistoryServices } from "./environment-context.js";
 import { chooseHistories, searchesHistory, type HistoryGroup } from "./history-choice.js";
 import { toStoredHistories } from "./stored-histories.js";
 
@@ -16,7 +17,9 @@ const describedMax = 20;
 /** Time limit for listing the commits of a repository. */
 const listMsMax = 60_000;
 
-type HistoryEnvironment = Pick<SearchEnvironment, "catalog" | "pool" | "scheduler" | "revisions">;
+type HistoryEnvironment = Pick<HistoryServices, "pool" | "scheduler" | "revisions"> & {
+  readonly catalog: Pick<Catalog, "historyOf">;
+};
 
 /** A line for each history that a search would read; none if it searches no history. */
 export async function explainHistories(

@@ -2,7 +2,6 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { FoundCommit } from "../../protocol/commit-page.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import type { Resolution } from "../repositories/repository-resolver.js";
-import type { SearchResults } from "../stream/search-results.js";
 import { chooseHistories, type HistoryChoice } from "./history-choice.js";
 import type { HistoryContext } from "./history-context.js";
 import { mergePages, type ResultPages } from "./merge-pages.js";
@@ -11,10 +10,18 @@ import { readHistory } from "./read-history.js";
 /** Repositories whose search begins before it is their turn. */
 const lookAheadCount = 3;
 
+/** Where the results of histories are counted and sent. */
+export interface HistoryResults {
+  /** Adds a commit or a diff; it is sent by `sendCommits` at the latest. */
+  addCommit(found: FoundCommit, repositoryId: number, nowMs: number): void;
+  sendCommits(): void;
+  addRepository(repositoryId: number, revision: string | undefined, optionsIndex: number): void;
+}
+
 /** The search to which the histories belong. */
 export interface HistoryOwner {
   readonly context: HistoryContext;
-  readonly results: Pick<SearchResults, "addCommit" | "sendCommits" | "addRepository">;
+  readonly results: HistoryResults;
   /** False if the client has to read before more results are sent. */
   readonly hasRoom: () => boolean;
   readonly onParked: () => void;

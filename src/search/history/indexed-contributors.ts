@@ -12,7 +12,7 @@ import type {
   VisibleHistory,
 } from "../../protocol/history-messages.js";
 import type { CommitOfRepository } from "../../protocol/read-messages.js";
-import type { SliceScheduler } from "../slice-scheduler.js";
+import type { SliceScheduler } from "../slices/slice-scheduler.js";
 import type { CommitLists } from "./commit-lists.js";
 import { toStoredHistories } from "./stored-histories.js";
 

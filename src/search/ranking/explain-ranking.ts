@@ -3,27 +3,22 @@ import type { CatalogView } from "../../catalog/live-shards.js";
 import { operatorClient } from "../../model/client.js";
 import { ControlBlock } from "../../protocol/control-block.js";
 import { noStats, type SearchOptions } from "../../protocol/search-options.js";
-import type { SearchEnvironment } from "../search-environment.js";
-import { searchLimits } from "../search-limits.js";
-import { chooseShards, textChoices } from "../shard-choice.js";
+import { type LimitDefaults, searchLimits } from "../limits/search-limits.js";
+import type { SliceServices } from "../slices/search-slices.js";
+import { chooseShards, textChoices } from "../slices/shard-choice.js";
 import { describeScore } from "./describe-score.js";
 import { RankedPass } from "./ranked-pass.js";
-import { isRanked } from "./ranked-search.js";
+import { isRanked } from "../limits/ranked-search.js";
 
 /** Ranking sends no results. */
 const unlimitedCredit = 2 ** 30;
-
-type RankingEnvironment = Pick<
-  SearchEnvironment,
-  "pool" | "scheduler" | "log" | "defaultCount" | "defaultTimeoutMs" | "maxTimeoutMs"
->;
 
 /** Describes the documents that a search of the indexed branches sends first, and how they were scored. */
 export async function explainRanking(
   id: number,
   options: SearchOptions,
   view: CatalogView,
-  environment: RankingEnvironment,
+  environment: SliceServices & LimitDefaults,
 ): Promise<string[]> {
   const { plan, selections } = options;
   const limits = searchLimits(plan, { defaultCount: undefined, display: undefined }, environment);

@@ -7,9 +7,8 @@ import { workOnDocuments, workOnShards } from "../../protocol/ranked-work.js";
 import { decodeDocuments, decodeShards } from "../../protocol/ranked-columns.js";
 import { BestDocuments } from "../../protocol/ranked-order.js";
 import { addStats, type SearchStats } from "../../protocol/search-options.js";
-import type { SearchEnvironment } from "../search-environment.js";
-import type { SearchSlices, SlicedWork } from "../search-slices.js";
-import { helpRetryMs, mayBeSmall, mustStayAlone } from "../small-work.js";
+import type { SearchSlices, SliceServices, SlicedWork } from "../slices/search-slices.js";
+import { helpRetryMs, mayBeSmall, mustStayAlone } from "../slices/small-work.js";
 import { describeScore } from "./describe-score.js";
 
 /** The work of ranking one search, which its shards share equally; see docs/internals/ranking.md. */
@@ -28,7 +27,7 @@ const rankedCountMax = 50;
 export interface PassSearch {
   /** Of the search; messages of the pass have the negative number. */
   readonly id: number;
-  readonly environment: Pick<SearchEnvironment, "pool" | "scheduler" | "log">;
+  readonly environment: SliceServices;
   readonly view: CatalogView;
   readonly control: ControlBlock;
   readonly lane: Lane;

@@ -3,8 +3,8 @@ import type { FindCondition } from "../../protocol/search-options.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
 import type { FindPosition, FindTaskResult, Lane } from "../../protocol/messages.js";
 import type { SearchPool } from "../../pool/search-pool.js";
-import { chooseShards } from "../shard-choice.js";
-import type { SliceScheduler } from "../slice-scheduler.js";
+import { chooseShards } from "../slices/shard-choice.js";
+import type { SliceScheduler } from "../slices/slice-scheduler.js";
 
 /** What the look-up of repositories needs from its search. */
 export interface FindContext {

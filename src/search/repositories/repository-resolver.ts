@@ -14,7 +14,7 @@ import {
   resolveInMemory,
   type MissingRevision,
   type OpenRevisions,
-} from "../revisions/revision-resolver.js";
+} from "./revision-resolver.js";
 
 /** The choice of a repository filter, and the problems to report to the user. */
 export interface Resolution {

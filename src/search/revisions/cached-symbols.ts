@@ -29,18 +29,18 @@ export async function findCachedSymbols(shard: CachedShard, context: PhaseContex
     return await extract(shard, context);
   } catch (error) {
     if (context.control.isStopped) throw error;
-    context.onSymbolsMissing(errorMessage(error));
+    context.problems.symbolFaults.add(errorMessage(error));
     return undefined;
   }
 }
 
 async function extract(shard: CachedShard, context: PhaseContext): Promise<CachedBlock | undefined> {
-  const { cache, onSymbolsMissing } = context;
+  const { cache, problems } = context;
   let byteCount = valueBytesMin + (shard.to - shard.from) * usualShare;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const block = await reserve(byteCount, context);
     if (block === undefined) {
-      onSymbolsMissing("the revision cache has no room for them: `search.revisionCacheBytes` limits it");
+      problems.symbolFaults.add("the revision cache has no room for them: `search.revisionCacheBytes` limits it");
       return undefined;
     }
     const needed = await extractTo(block, shard, context);
@@ -50,7 +50,7 @@ async function extract(shard: CachedShard, context: PhaseContext): Promise<Cache
     }
     cache.unpin([block]);
     if (typeof needed === "string") {
-      onSymbolsMissing(needed);
+      problems.symbolFaults.add(needed);
       return undefined;
     }
     byteCount = needed;

@@ -5,6 +5,7 @@ import type { IndexedContributors } from "../history/indexed-contributors.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { CommitAttribute, CommitOfRepository, CommitQuestion } from "../../protocol/read-messages.js";
 import type { ReadPool } from "../../pool/read-pool.js";
+import { commitKey } from "../repositories/searched-commits.js";
 
 /** Limit on cached answers. */
 const keptBytesMax = 64 * 1024 * 1024;
@@ -44,10 +45,6 @@ export interface AttributeFailure {
   readonly reason: string;
   /** True if there was not enough time. */
   readonly isLate: boolean;
-}
-
-export function commitKey({ repositoryId, commit }: CommitOfRepository): string {
-  return `${repositoryId}@${commit}`;
 }
 
 /**

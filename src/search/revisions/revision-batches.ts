@@ -4,7 +4,7 @@ import type { CachedShardRange } from "../../protocol/messages.js";
 import { encodeSummaries } from "../../protocol/repository-summaries.js";
 import type { FindDocuments, MissingPart } from "../../protocol/read-messages.js";
 import type { RepositorySelection } from "../../protocol/search-options.js";
-import { chooseShards } from "../shard-choice.js";
+import { chooseShards } from "../slices/shard-choice.js";
 import { findCachedSymbols } from "./cached-symbols.js";
 import { joinSets, narrowSelection } from "./phase-selection.js";
 import type { CachedBlock, CachedShard, RevisionBatch } from "./revision-cache.js";
@@ -245,7 +245,8 @@ export class RevisionBatches {
   ): SearchPhase {
     const { view, cache } = this.#context;
     const shards: readonly CachedShard[] = cached.map(({ shard }) => shard);
-    if (shards.some(({ missingCount }) => missingCount > 0)) this.#context.onIncomplete(this.#repository.name);
+    if (shards.some(({ missingCount }) => missingCount > 0))
+      this.#context.problems.incompleteRevisions.add(this.#repository.name);
     const { id } = this.#repository;
     const selections = this.#selections.map((selection) => narrowSelection(selection, id, batch.commits));
     const live = batch.live.length === 0 ? [] : this.#candidates(batch.live, selections);

@@ -30,7 +30,7 @@ export async function* revisionPhases(
       }
     } catch (error) {
       if (!context.control.isStopped)
-        context.onFailure(`revisions of ${repository.name} could not be read: ${errorMessage(error)}`);
+        context.problems.failures.push(`revisions of ${repository.name} could not be read: ${errorMessage(error)}`);
     }
   }
 }

@@ -27,6 +27,16 @@ export interface SearchPhase {
   release(): void;
 }
 
+/** What could not be searched. */
+export interface PhaseProblems {
+  /** Sentences. */
+  readonly failures: string[];
+  /** Names of repositories whose mirrors lack texts that should be searched. */
+  readonly incompleteRevisions: Set<string>;
+  /** Why symbols could not be extracted. */
+  readonly symbolFaults: Set<string>;
+}
+
 export interface PhaseContext extends RevisionReading {
   /** What documents are searched for, by basic query; undefined if a query does not search documents. */
   readonly texts: readonly (TextPlan | undefined)[];
@@ -39,10 +49,6 @@ export interface PhaseContext extends RevisionReading {
   readonly coversAll: boolean;
   readonly timeoutMs: number;
   readonly client: string;
-  /** Called with what could not be searched. */
-  readonly onFailure: (sentence: string) => void;
-  /** Called with the name of a repository whose mirror lacks texts that should be searched. */
-  readonly onIncomplete: (name: string) => void;
-  /** Called with why symbols could not be extracted. */
-  readonly onSymbolsMissing: (reason: string) => void;
+  /** Grows while phases are prepared. */
+  readonly problems: PhaseProblems;
 }

@@ -7,7 +7,7 @@ import { countAll } from "../../query/syntax/normalise.js";
 import { searchesHistory } from "../history/history-choice.js";
 import { toBitmap } from "../repositories/repository-choice.js";
 import { type Resolution, searchedChoices } from "../repositories/repository-resolver.js";
-import { commitAt } from "../searched-commits.js";
+import { commitAt } from "../repositories/searched-commits.js";
 
 /**
  * What a search searches, as plain data: its plan, and the repositories and commits that each basic query chooses. It

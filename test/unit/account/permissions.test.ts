@@ -7,7 +7,7 @@ import type { Repository } from "../../../src/model/repository.js";
 import { anonymous, type Viewer } from "../../../src/model/viewer.js";
 import { choosePatternType } from "../../../src/query/fields/pattern-type.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
-import { chooseAlert } from "../../../src/search/stream/alerts.js";
+import { chooseAlert } from "../../../src/search/report/alerts.js";
 import { resolveRepositories, type Resolution } from "../../../src/search/repositories/repository-resolver.js";
 import { testRepository } from "../../support/engine.js";
 import { randomFrom } from "../../support/random.js";

@@ -4,7 +4,7 @@ import { FilterColumns, noColumn, ShardFilter } from "../../../src/protocol/shar
 import { columnText } from "../../../src/eval/match/column-text.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
-import { chooseShards, type ShardsInView } from "../../../src/search/shard-choice.js";
+import { chooseShards, type ShardsInView } from "../../../src/search/slices/shard-choice.js";
 import { testRepository, testShard, type TestDocument } from "../../support/engine.js";
 import { naiveSearch } from "../../support/naive.js";
 import { fc } from "../../support/property.js";

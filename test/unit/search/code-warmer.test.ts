@@ -2,9 +2,9 @@
 import t from "tap";
 import type { CatalogView } from "../../../src/catalog/live-shards.js";
 import type { SearchTask } from "../../../src/protocol/messages.js";
-import { CodeWarmer } from "../../../src/search/code-warmer.js";
+import { CodeWarmer } from "../../../src/search/warming/code-warmer.js";
 import { makePressure } from "../../../src/protocol/pressure.js";
-import { SliceScheduler } from "../../../src/search/slice-scheduler.js";
+import { SliceScheduler } from "../../../src/search/slices/slice-scheduler.js";
 import { TestClock } from "../../support/test-clock.js";
 
 const mebibyte = 1024 * 1024;

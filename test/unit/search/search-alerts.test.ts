@@ -1,4 +1,4 @@
-import type { MissingRevision } from "../../../src/search/revisions/revision-resolver.js";
+import type { MissingRevision } from "../../../src/search/repositories/revision-resolver.js";
 import t from "tap";
 import { RepositoryTable } from "../../../src/catalog/repository-table.js";
 import type { PatternType } from "../../../src/model/search-request.js";
@@ -8,9 +8,9 @@ import { planQuery } from "../../../src/query/plan/plan-query.js";
 import { printPlan } from "../../../src/query/plan/print.js";
 import { addFilters, rewriteQuery } from "../../../src/query/plan/rewrite.js";
 import type { Alert } from "../../../src/model/stream-events.js";
-import { chooseAlert } from "../../../src/search/stream/alerts.js";
-import { number } from "../../../src/search/stream/progress.js";
-import type { ExcludedRepository } from "../../../src/search/preparation-context.js";
+import { chooseAlert } from "../../../src/search/report/alerts.js";
+import { number } from "../../../src/search/report/progress.js";
+import type { ExcludedRepository } from "../../../src/search/report/omissions.js";
 import {
   resolveRepositories,
   withRevisions,

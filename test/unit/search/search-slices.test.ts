@@ -1,5 +1,6 @@
 /** How many slices a search starts: one if it may be small, until that one requests more; and what a slice returns. */
 import t from "tap";
+import { silentLog } from "../../../src/base/log.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import { ControlBlock } from "../../../src/protocol/control-block.js";
 import { makePressure } from "../../../src/protocol/pressure.js";
@@ -8,9 +9,9 @@ import { noStats, type SearchOptions } from "../../../src/protocol/search-option
 import type { ResultBatch } from "../../../src/protocol/result-batch.js";
 import { emptyTally } from "../../../src/protocol/tally.js";
 import type { SliceReceiver } from "../../../src/pool/search-pool.js";
-import { SearchSlices, type SlicedSearch } from "../../../src/search/search-slices.js";
-import { SliceScheduler } from "../../../src/search/slice-scheduler.js";
-import { mayBeSmall } from "../../../src/search/small-work.js";
+import { SearchSlices, type SlicedSearch, type SliceServices } from "../../../src/search/slices/search-slices.js";
+import { SliceScheduler } from "../../../src/search/slices/slice-scheduler.js";
+import { mayBeSmall } from "../../../src/search/slices/small-work.js";
 
 const workerCount = 4;
 
@@ -46,19 +47,28 @@ function startSearch(query: string, shardCount: number) {
         started.push({ task, end });
       }),
   };
-  const slices = new SearchSlices({
-    id: 1,
-    environment: { pool, scheduler: new SliceScheduler(workerCount, makePressure()) },
-    view: { table: { count: shardCount }, filter: {} },
-    control,
-    lane: "interactive",
-    client: "a",
-    unreadBytes: () => 0,
-    onWork: () => undefined,
-    onBatch: (batch: ResultBatch) => received.push(batch),
-    onScheduled: () => undefined,
-    onProgress: () => undefined,
-  } as never as SlicedSearch);
+  const nothing = (): void => undefined;
+  const slices = new SearchSlices(
+    {
+      id: 1,
+      view: { table: { count: shardCount }, filter: {} },
+      control,
+      lane: "interactive",
+      client: "a",
+    } as never as SlicedSearch,
+    { pool, scheduler: new SliceScheduler(workerCount, makePressure()), log: silentLog() } as never as SliceServices,
+    {
+      pace: { unreadBytes: 0 },
+      listener: {
+        batch: (batch) => received.push(batch),
+        work: nothing,
+        failed: nothing,
+        scheduled: nothing,
+        advanced: nothing,
+        parked: nothing,
+      },
+    },
+  );
   const done = slices.run({
     options: optionsOf(query),
     rows: new Uint32Array(shardCount),

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import t from "tap";
 import type { Lane } from "../../../src/protocol/messages.js";
 import { makePressure, pressureWords } from "../../../src/protocol/pressure.js";
-import { SliceScheduler } from "../../../src/search/slice-scheduler.js";
+import { SliceScheduler } from "../../../src/search/slices/slice-scheduler.js";
 import { fc, runs } from "../../support/property.js";
 import { settled } from "../../support/test-clock.js";
 

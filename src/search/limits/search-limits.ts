@@ -1,0 +1,102 @@
+import { lineBytesUnlimited, type SearchRequest } from "../../model/search-request.js";
+import type { SearchPlan } from "../../query/plan/plan.js";
+import { ContentClaims } from "../../protocol/content-claims.js";
+import { makeResultLimits, type ResultLimits } from "../../protocol/result-limits.js";
+import type { RepositorySelection, SearchOptions } from "../../protocol/search-options.js";
+import type { Lane } from "../../protocol/messages.js";
+
+/** Longer lines are sent in parts of this size around their matches, so that no event exceeds 10 MiB, however its bytes are escaped. */
+const lineTextBytesMax = 1_500_000;
+
+/** A search with a higher limit counts as exhaustive, and yields to interactive searches. */
+const interactiveCountMax = 100_000;
+
+/** Counts are 32 bits wide. */
+const countUnlimited = 0x7fff_ffff;
+
+/** The limits of the daemon. */
+export interface LimitDefaults {
+  readonly defaultCount: number;
+  readonly defaultTimeoutMs: number;
+  readonly maxTimeoutMs: number;
+}
+
+/** How many results a search may have, and how long it may take. */
+export interface SearchLimits {
+  readonly matchCountMax: number;
+  readonly displayCountMax: number;
+  /** True if a larger count would apply to all basic queries. */
+  readonly isSuggestible: boolean;
+  /** Undefined if the same options apply to all results. */
+  readonly resultLimits: ResultLimits | undefined;
+  /** By result options of the plan; the search ends after the longest. */
+  readonly timeoutsMs: readonly number[];
+  readonly lane: Lane;
+}
+
+export function searchLimits(
+  plan: SearchPlan,
+  request: Pick<SearchRequest, "defaultCount" | "display" | "scope" | "since">,
+  environment: LimitDefaults,
+): SearchLimits {
+  const { scope, since } = request;
+  if (scope !== undefined) return unlimited(plan, scope.timeoutMs);
+  // Matches that a limit cuts would seem to have come or gone.
+  if (since !== undefined) return unlimited(plan, environment.maxTimeoutMs);
+  const counts = plan.resultOptions.map(({ count }) => count ?? request.defaultCount ?? environment.defaultCount);
+  const matchCountMax = Math.max(...counts);
+  return {
+    matchCountMax,
+    displayCountMax: Math.min(request.display ?? matchCountMax, matchCountMax),
+    isSuggestible: counts.every((count) => count === matchCountMax),
+    // Result options shared by several basic queries have the same limit as the whole search, which enforces it.
+    resultLimits:
+      counts.length === 1
+        ? undefined
+        : makeResultLimits(counts.map((count) => (count < matchCountMax ? count : undefined))),
+    timeoutsMs: plan.resultOptions.map(({ timeoutMs, count }) =>
+      Math.min(
+        timeoutMs ?? (count === undefined ? environment.defaultTimeoutMs : environment.maxTimeoutMs),
+        environment.maxTimeoutMs,
+      ),
+    ),
+    lane: matchCountMax > interactiveCountMax ? "exhaustive" : "interactive",
+  };
+}
+
+function unlimited({ resultOptions }: SearchPlan, timeoutMs: number): SearchLimits {
+  return {
+    matchCountMax: countUnlimited,
+    displayCountMax: countUnlimited,
+    isSuggestible: false,
+    resultLimits: resultOptions.length === 1 ? undefined : makeResultLimits(resultOptions.map(() => undefined)),
+    timeoutsMs: resultOptions.map(() => timeoutMs),
+    lane: "exhaustive",
+  };
+}
+
+/** The options for workers, when people and commits of the search are not known yet. */
+export function searchOptions(
+  plan: SearchPlan,
+  request: SearchRequest,
+  limits: SearchLimits,
+  selections: readonly RepositorySelection[],
+): SearchOptions {
+  const clientBytesMax = request.chunkMatches ? request.lineBytesMax : lineBytesUnlimited;
+  return {
+    plan,
+    chunkMatches: request.chunkMatches,
+    contextLines: request.contextLines,
+    lineBytesMax: Math.min(clientBytesMax, lineTextBytesMax),
+    cutsAround: clientBytesMax >= lineTextBytesMax,
+    matchCountMax: limits.matchCountMax,
+    displayCountMax: limits.displayCountMax,
+    resultLimits: limits.resultLimits,
+    people: undefined,
+    selections,
+    useIndex: plan.basicQueries.every(({ repositories }) => repositories.index !== "no"),
+    receipt: request.receipt !== "none",
+    claims: request.duplicates === true ? ContentClaims.allocate().memory : undefined,
+    commitSets: undefined,
+  };
+}

@@ -1,0 +1,314 @@
+import type { CatalogView } from "../catalog/live-shards.js";
+import type { Catalog } from "../catalog/catalog.js";
+import type { RepositoryTable } from "../catalog/repository-table.js";
+import type { BaseRevisions } from "../model/match-change.js";
+import type { SearchRequest } from "../model/search-request.js";
+import type { ControlBlock } from "../protocol/control-block.js";
+import type { SearchOptions } from "../protocol/search-options.js";
+import type { SearchPlan } from "../query/plan/plan.js";
+import { contextOfEnvironment, type HistoryServices } from "./history/environment-context.js";
+import { searchesHistory } from "./history/history-choice.js";
+import { HistorySearches } from "./history/history-searches.js";
+import { isRanked } from "./limits/ranked-search.js";
+import type { SearchLimits } from "./limits/search-limits.js";
+import { type PreparationServices, SearchPreparation } from "./preparation/search-preparation.js";
+import { RankedPass } from "./ranking/ranked-pass.js";
+import type { SearchRecord } from "./report/search-record.js";
+import { indexedSelection, type Resolution } from "./repositories/repository-resolver.js";
+import { repositoryResults } from "./results/repository-results.js";
+import type { SearchResults } from "./results/search-results.js";
+import type { PhaseQueue } from "./revisions/phase-queue.js";
+import type { FoundChanges } from "./revisions/revision-changes.js";
+import { PacedWork } from "./slices/paced-work.js";
+import { creditBytes, SearchSlices, type SliceServices, type SlicedWork } from "./slices/search-slices.js";
+import { chooseShards, estimateCost, textChoices } from "./slices/shard-choice.js";
+import type { ClientPace, SourceListener } from "./slices/source-listener.js";
+import type { SnapshotUse } from "./snapshot/search-snapshot.js";
+
+/** The services of the daemon that the search of its own shards and mirrors uses. */
+export type SourceServices = SliceServices &
+  HistoryServices &
+  PreparationServices & { readonly catalog: Pick<Catalog, "repositoryTable" | "historyView"> };
+
+/** The search for which a source works: what to search for, where, and within which limits. */
+export interface SourcedSearch {
+  readonly id: number;
+  readonly request: SearchRequest;
+  readonly plan: SearchPlan;
+  /** The live shards, which the source releases. */
+  readonly view: CatalogView;
+  /** Undefined unless the search may have to be repeated. */
+  readonly snapshot: SnapshotUse | undefined;
+  readonly limits: SearchLimits;
+  readonly control: ControlBlock;
+  /** On the clock of `performance.now()`. */
+  readonly startedMs: number;
+}
+
+/** What the root of a search gives its source. */
+export interface SourceRoot {
+  readonly listener: SourceListener;
+  readonly pace: ClientPace;
+  /** Counts the results that are found on the main thread: repositories, commits and diffs. */
+  readonly results: SearchResults;
+  readonly record: SearchRecord;
+  /** Resolves when the search is stopped. */
+  readonly stopped: Promise<undefined>;
+}
+
+/**
+ * The source of results of one search in this process: its shards, its mirrors and its histories.
+ *
+ * `run` does everything in order: it looks up what the choice of repositories depends on, searches indexed branches,
+ * then commits that are not indexed, in phases, each prepared while the previous one runs, and then histories.
+ *
+ * It runs as slices, at most one for each worker: a slice takes shards from the counter in the control block, posts
+ * batches while it runs, and ends when there is no more, when others wait, or when the client has not read what was
+ * sent (credit). In the last case the slice is parked, without a worker, and resumes when the client has read, so a slow
+ * client costs neither a thread nor more memory than its credit.
+ */
+export class LocalSource {
+  readonly #search: SourcedSearch;
+  readonly #services: SourceServices;
+  readonly #root: SourceRoot;
+  readonly #slices: SearchSlices;
+  readonly #preparation: SearchPreparation;
+  #options: SearchOptions;
+  #resolutions: readonly Resolution[];
+  /** Undefined before the search begins. */
+  #repositoryWork: PacedWork | undefined;
+  /** Undefined before the search of histories begins. */
+  #histories: HistorySearches | undefined;
+  /** Undefined if everything that is searched is indexed. */
+  #phases: PhaseQueue | undefined;
+  #isOver = false;
+  /** Undefined unless the search is for changes. */
+  changes: FoundChanges | undefined;
+  /** What is indexed and may contain a result, if the client asked for it. */
+  estimate = { shards: 0, shardsRuledOut: 0, documents: 0, textBytes: 0 };
+  /** Whether the results depend on more than the query and what is indexed. */
+  dependsOnMore = false;
+
+  /** `resolutions` reflect the moment at which the view was taken. */
+  constructor(
+    search: SourcedSearch,
+    { resolutions, options }: { readonly resolutions: readonly Resolution[]; readonly options: SearchOptions },
+    services: SourceServices,
+    root: SourceRoot,
+  ) {
+    this.#search = search;
+    this.#resolutions = resolutions;
+    this.#options = options;
+    this.#services = services;
+    this.#root = root;
+    const { id, view, control, limits, request } = search;
+    this.#slices = new SearchSlices({ id, view, control, lane: limits.lane, client: request.client }, services, root);
+    this.#preparation = new SearchPreparation(search, services, {
+      onResult: (work) => root.listener.work(work),
+      onLost: (error) => this.#slices.recordLostWorker("looking for repositories", undefined, error),
+    });
+  }
+
+  /** What was chosen to be searched, by basic query. */
+  get resolutions(): readonly Resolution[] {
+    return this.#resolutions;
+  }
+
+  /** Resolves when nothing more comes. */
+  async run(): Promise<void> {
+    const { since } = this.#search.request;
+    if (since !== undefined) await this.#findChanges(since);
+    else await this.#searchAtOnce();
+    if (this.#phases !== undefined) await this.#searchPhases(this.#phases);
+    if (searchesHistory(this.#search.plan) && !this.#isStopped) await this.#searchHistories();
+  }
+
+  /** Whether a thread works for the search, or the main thread does. */
+  get isActive(): boolean {
+    return this.#slices.isActive || this.#repositoryWork?.isActive === true;
+  }
+
+  /** Lets work that waits for the client continue, as far as the client has read. */
+  goOn(): void {
+    if (this.#isOver) return;
+    this.#slices.grantCredit();
+    const { listener, pace } = this.#root;
+    for (const parked of [this.#repositoryWork, this.#histories]) {
+      if (parked?.isParked !== true || pace.pendingBytes > 0) continue;
+      listener.scheduled();
+      parked.resume();
+    }
+    this.#slices.goOn();
+  }
+
+  /** The search was stopped: abandons what is parked. */
+  drop(): void {
+    this.#slices.drop();
+    this.#repositoryWork?.drop();
+    this.#histories?.resume();
+  }
+
+  /** Batches are no longer wanted, because the client has left. */
+  giveUp(): void {
+    this.#slices.giveUp();
+  }
+
+  /** The last event is sent: returns the shards in work, and drops whatever arrives from now on. */
+  finish(): readonly number[] {
+    this.#isOver = true;
+    const shards = this.#slices.shardsInWork();
+    // Data read for later phases is no longer needed.
+    if (this.#phases !== undefined) this.#search.control.cancel();
+    // Later batches are dropped there, and their memory is returned to its worker.
+    this.#services.pool.forget(this.#search.id);
+    this.#slices.giveUp();
+    return shards;
+  }
+
+  /** To be called when `run` has resolved: nobody reads the shards any more. */
+  release(): void {
+    this.#phases?.end();
+    this.#search.view.release();
+  }
+
+  /** Whether the results stay the same as long as what is indexed does not change. */
+  get isRepeatable(): boolean {
+    return !this.dependsOnMore && this.#phases === undefined && !searchesHistory(this.#search.plan);
+  }
+
+  get #isStopped(): boolean {
+    return this.#search.control.isStopped;
+  }
+
+  get #repositories(): RepositoryTable {
+    return this.#services.catalog.repositoryTable(this.#search.request.viewer);
+  }
+
+  /** Searches what is indexed, and prepares the search of what is not. */
+  async #searchAtOnce(): Promise<void> {
+    if (this.#preparation.isNeeded(this.#resolutions)) {
+      this.dependsOnMore = true;
+      await this.#prepare();
+    } else await this.#preparation.recordSnapshot(this.#resolutions);
+    if (this.#isOver) return;
+    const repositories = this.#sendRepositories();
+    await Promise.all([repositories, this.#searchIndexed(repositories)]);
+  }
+
+  /** Looks up what the choice of repositories depends on, and begins to prepare what is not indexed. */
+  async #prepare(): Promise<void> {
+    await this.#readRevisions();
+    await this.#preparation.recordSnapshot(this.#resolutions);
+    const { resolutions, selections, people, excluded } = await this.#preparation.lookUp(this.#resolutions);
+    if (this.#isStopped) return;
+    this.#resolutions = resolutions;
+    this.#root.record.excluded.push(...excluded);
+    this.#options = { ...this.#options, people, selections: selections.map(indexedSelection) };
+    this.#phases = this.#preparation.phases(selections, resolutions, this.#root.record);
+  }
+
+  /** Resolves from the mirrors the revisions that are not known in memory. */
+  async #readRevisions(): Promise<void> {
+    const { resolutions, failures } = await this.#preparation.readRevisions(this.#resolutions);
+    this.#resolutions = resolutions;
+    for (const failure of failures) this.#root.listener.failed(failure);
+  }
+
+  /** Finds what differs from an earlier search; the phases search it. */
+  async #findChanges(base: BaseRevisions): Promise<void> {
+    await this.#readRevisions();
+    const { record } = this.#root;
+    const found = await this.#preparation.findChanges(this.#resolutions, base, this.#repositories, record);
+    this.changes = found.changes;
+    this.#phases = found.phases;
+  }
+
+  /** Sends repositories that are results, in steps, because all repositories may be results. */
+  #sendRepositories(): Promise<void> {
+    const { results, listener, pace } = this.#root;
+    this.#repositoryWork = new PacedWork(
+      repositoryResults(this.#search.plan, this.#resolutions, this.#repositories, results),
+      {
+        isStopped: () => this.#isStopped,
+        hasRoom: () => pace.unreadBytes < creditBytes,
+        onFailure: (sentence) => listener.failed(sentence),
+        onParked: () => listener.parked(),
+      },
+    );
+    return this.#repositoryWork.run();
+  }
+
+  #searchIndexed(repositories: Promise<void>): Promise<void> {
+    const rows = this.#isStopped ? new Uint32Array(0) : this.#chooseRows();
+    return this.#searchRows({ options: this.#options, rows, cached: [], ranked: undefined }, repositories);
+  }
+
+  #chooseRows(): Uint32Array {
+    const { plan, view, request, limits } = this.#search;
+    const choices = textChoices(plan, this.#options.selections);
+    const { rows, ruledOutCount, unopenedCount } = chooseShards(view, choices, this.#options.receipt);
+    // All shards share the budget of ranking, and some of these will be ruled out from now on.
+    if (unopenedCount > 0 && isRanked(plan, limits)) this.dependsOnMore = true;
+    this.#root.record.stats.shardsRuledOut += ruledOutCount;
+    if (request.explain === true) this.estimate = estimateCost(view, rows, ruledOutCount);
+    return rows;
+  }
+
+  /** Searches texts. Ranked results are sent when `earlier` is, because those that are no texts come first. */
+  async #searchRows(work: SlicedWork, earlier: Promise<void>): Promise<void> {
+    const { id, plan, limits, view, control, request } = this.#search;
+    const slices = this.#slices;
+    if (!isRanked(plan, limits)) return slices.run(work);
+    const { lane } = limits;
+    const { client, debug } = request;
+    const pass = new RankedPass({ id, environment: this.#services, view, control, lane, client, debug, slices }, work);
+    const { first, written, rest, hasFailed } = await pass.run(this.#root.record.stats);
+    if (hasFailed) this.dependsOnMore = true;
+    await earlier;
+    if (this.#isOver) return slices.dropHeld();
+    await (written === undefined ? slices.run(first) : slices.continue(first, written));
+    if (!this.#isOver) await slices.run(rest);
+  }
+
+  async #searchPhases(phases: PhaseQueue): Promise<void> {
+    while (!this.#isStopped) {
+      this.#root.listener.scheduled();
+      const phase = await Promise.race([phases.take(), this.#root.stopped]);
+      if (phase === undefined) return;
+      this.#options = { ...this.#options, selections: phase.selections, commitSets: phase.commitSets };
+      const { rows, cached } = phase;
+      await this.#searchRows({ options: this.#options, rows, cached, ranked: undefined }, Promise.resolve());
+    }
+  }
+
+  async #searchHistories(): Promise<void> {
+    const { results, record, listener, pace } = this.#root;
+    listener.scheduled();
+    const { plan, request, control, limits } = this.#search;
+    const nowMs = new Date().getTime();
+    const view = this.#services.catalog.historyView();
+    try {
+      const context = contextOfEnvironment(this.#services, view, {
+        client: request.client,
+        control,
+        lane: limits.lane,
+        nowMs,
+        diffType: request.diffType,
+        useIndex: this.#options.useIndex,
+        matchesLeft: () => limits.matchCountMax - results.counts.matchCount,
+        record,
+      });
+      this.#histories = new HistorySearches(plan, {
+        context,
+        results,
+        hasRoom: () => pace.unreadBytes < creditBytes,
+        onParked: () => listener.parked(),
+        onFailure: (repository, reason) => record.excluded.push({ repository, reason, isLate: false }),
+        nowMs,
+      });
+      await this.#histories.run(this.#resolutions);
+    } finally {
+      view.release();
+    }
+  }
+}

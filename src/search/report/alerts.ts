@@ -1,0 +1,229 @@
+import type { QueryError } from "../../query/syntax/query-error.js";
+import type { Alert, ProposedQuery } from "../../model/stream-events.js";
+import type { SearchPlan } from "../../query/plan/plan.js";
+import { rewriteQuery, type Rewrite } from "../../query/plan/rewrite.js";
+import type { ExcludedRepository } from "./omissions.js";
+import type { MissingRevision } from "../repositories/revision-resolver.js";
+import type { Resolution } from "../repositories/repository-resolver.js";
+
+const listedRevisionsMax = 10;
+
+/** The data from which the alert of a completed search is chosen. */
+export interface AlertSource {
+  readonly queryText: string;
+  readonly plan: SearchPlan;
+  /** By basic query of the plan. */
+  readonly resolutions: readonly Resolution[];
+  /** Further revisions that do not exist. */
+  readonly missingRevisions: readonly MissingRevision[];
+  /** Repositories that were not searched, because information about them could not be obtained. */
+  readonly excluded: readonly ExcludedRepository[];
+  /** Results of `select:file.owners` without an owner. */
+  readonly unownedResults: number;
+  readonly repositoryCount: number;
+  readonly hasResults: boolean;
+  /** What may have been meant by a query that found nothing. */
+  readonly near?: Alert | undefined;
+  /** Milliseconds that the search took if it timed out, otherwise undefined. */
+  readonly timedOutAfterMs: number | undefined;
+}
+
+/** The alert to show: the first applicable one, in order of importance. */
+export function chooseAlert(source: AlertSource): Alert | undefined {
+  return (
+    missingRevisionsAlert(source) ??
+    excludedAlert(source) ??
+    timeoutAlert(source) ??
+    nothingConfiguredAlert(source) ??
+    noRepositoriesAlert(source) ??
+    structuralHint(source) ??
+    unownedAlert(source) ??
+    source.near
+  );
+}
+
+/** For a query that turned out to be invalid when it ran. */
+export function queryErrorAlert(sentence: string): Alert {
+  return {
+    title: "Unable To Process Query",
+    description: sentence.charAt(0).toUpperCase() + sentence.slice(1),
+    proposedQueries: null,
+  };
+}
+
+function missingRevisionsAlert({ resolutions, missingRevisions }: AlertSource): Alert | undefined {
+  const all = [...resolutions.flatMap((resolution) => resolution.missingRevisions), ...missingRevisions];
+  const ambiguous = new Set(all.filter(({ isAmbiguous }) => isAmbiguous === true).map(printMissing));
+  const missing = [...new Set(all.map(printMissing))];
+  if (missing.length === 0) return undefined;
+  const title = "Some repositories could not be searched";
+  if (missing.length === 1) {
+    const [repository, revision] = atFirst(missing[0]);
+    if (ambiguous.has(missing[0])) {
+      const description = `The repository ${repository} matched by your repo: filter could not be searched because the commit id "${revision}" is ambiguous: several commits begin with it. Write more of its digits.`;
+      return { title, proposedQueries: null, description };
+    }
+    return {
+      title,
+      proposedQueries: null,
+      description: `The repository ${repository} matched by your repo: filter could not be searched because it does not contain the revision "${revision}".`,
+    };
+  }
+  const lines = missing
+    .slice(0, listedRevisionsMax)
+    .map((name) => `* ${name}${ambiguous.has(name) ? " (ambiguous)" : ""}`);
+  const rest = missing.length > listedRevisionsMax ? ["* ..."] : [];
+  const count = new Set(missing.map((name) => atFirst(name)[0])).size;
+  return {
+    title,
+    proposedQueries: null,
+    description: [
+      `${count} ${count === 1 ? "repository" : "repositories"} matched by your repo: filter could not be searched because the following revisions do not exist, or differ but were specified for the same repository:`,
+      ...lines,
+      ...rest,
+    ].join("\n"),
+  };
+}
+
+function printMissing({ repository, revision }: MissingRevision): string {
+  return `${repository}@${revision}`;
+}
+
+/** Names of repositories contain no `@`. */
+function atFirst(name: string): readonly [string, string] {
+  const at = name.indexOf("@");
+  return [name.slice(0, at), name.slice(at + 1)];
+}
+
+function excludedAlert({ excluded }: AlertSource): Alert | undefined {
+  if (excluded.length === 0) return undefined;
+  const lines = excluded.slice(0, listedRevisionsMax).map(({ repository, reason }) => `* ${repository}: ${reason}`);
+  return {
+    title: "Some repositories could not be searched",
+    proposedQueries: null,
+    description: [
+      `Histories or owners that the query refers to could not be read for ${excluded.length === 1 ? "one repository" : `${excluded.length} repositories`}. Narrow the query with \`repo:\`, or use a longer \`timeout:\`:`,
+      ...lines,
+      ...(excluded.length > listedRevisionsMax ? ["* ..."] : []),
+    ].join("\n"),
+  };
+}
+
+function unownedAlert({ unownedResults }: AlertSource): Alert | undefined {
+  if (unownedResults === 0) return undefined;
+  return {
+    title: "Some results have no owners",
+    proposedQueries: null,
+    description: "For some results there is no CODEOWNERS file, or no matching rule in it names an owner.",
+  };
+}
+
+/** A proposed timeout is at least as long. */
+const proposedSecondsMin = 2;
+
+function timeoutAlert(source: AlertSource): Alert | undefined {
+  const { timedOutAfterMs, hasResults } = source;
+  if (timedOutAfterMs === undefined || hasResults) return undefined;
+  const seconds = Math.max(proposedSecondsMin, Math.ceil((timedOutAfterMs * 2) / 1000));
+  return {
+    title: "Timed out while searching",
+    description: `We weren't able to find any results in ${shownDuration(timedOutAfterMs)}.`,
+    proposedQueries: [
+      propose(source, "query with longer timeout", { without: ["timeout"], before: `timeout:${seconds}s`, after: "" }),
+    ],
+  };
+}
+
+function shownDuration(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 100) / 10} s`;
+}
+
+function nothingConfiguredAlert({ repositoryCount }: AlertSource): Alert | undefined {
+  if (repositoryCount > 0) return undefined;
+  return {
+    title: "No repositories or code hosts configured",
+    description: "Add one with `trawl repo add NAME URL`, or list repositories in the configuration file.",
+    proposedQueries: null,
+  };
+}
+
+function noRepositoriesAlert(source: AlertSource): Alert | undefined {
+  const { plan, resolutions, hasResults } = source;
+  if (hasResults || resolutions.some(({ repositories }) => repositories.length > 0)) return undefined;
+  const excluding = excludingProposals(source);
+  if (excluding.length > 0) {
+    const description = "Try altering the query or use a different `repo:<regexp>` filter to see results";
+    return { title: "No repositories found", description, proposedQueries: excluding };
+  }
+  const [{ context, include }] = plan.basicQueries.map(({ repositories }) => repositories);
+  if (context !== undefined && include.some(({ source: name }) => name !== "")) {
+    const rewrite: Rewrite = { without: ["context"], before: "context:global", after: "" };
+    return {
+      title: `No repositories found for your query within the context ${context}`,
+      proposedQueries: [propose(source, "search in the global context", rewrite)],
+    };
+  }
+  return {
+    title: "No repositories found",
+    description: "Try using a different `repo:<regexp>` filter to see results",
+    proposedQueries: source.near?.proposedQueries ?? null,
+  };
+}
+
+/**
+ * Proposed queries that include the excluded forks or archived repositories, if no part of the query mentions these.
+ */
+function excludingProposals(source: AlertSource): ProposedQuery[] {
+  const filters = source.plan.basicQueries.map(({ repositories }) => repositories);
+  const hasForks =
+    source.resolutions.some(({ excludedForks }) => excludedForks.length > 0) &&
+    filters.every(({ forkGiven }) => !forkGiven);
+  const hasArchived =
+    source.resolutions.some(({ excludedArchived }) => excludedArchived.length > 0) &&
+    filters.every(({ archivedGiven }) => !archivedGiven);
+  return [
+    ...(hasForks
+      ? [propose(source, "include forked repositories in your query.", { without: [], before: "", after: "fork:yes" })]
+      : []),
+    ...(hasArchived
+      ? [
+          propose(source, "include archived repositories in your query.", {
+            without: [],
+            before: "",
+            after: "archived:yes",
+          }),
+        ]
+      : []),
+  ];
+}
+
+/** Holes in structural queries: `:[x]`, `:[[x]]`, `:[x.]`, `:[x\\n]` and `:[ x]`. */
+const hole = /:\[\w+(?:\.|\\n)?\]|:\[\[\w+\]\]|:\[ +\w*\]/;
+
+/**
+ * A hole is plain text here, which is rarely what was meant if it finds nothing. The alert is part of the interface:
+ * clients recognize it by its text. The query that it proposes is answered with the reason why it is not supported.
+ */
+function structuralHint(source: AlertSource): Alert | undefined {
+  if (source.hasResults || !hole.test(source.queryText)) return undefined;
+  return {
+    title: "No results",
+    description:
+      "It looks like you're trying to run a structural search, but it is not enabled using the patterntype keyword or UI toggle.",
+    proposedQueries: [
+      {
+        description: "Activate structural search",
+        query: rewriteQuery(source.queryText, "structural", false, { without: [], before: "", after: "" }),
+      },
+    ],
+  };
+}
+
+function propose({ queryText, plan }: AlertSource, description: string, rewrite: Rewrite): ProposedQuery {
+  return { description, query: rewriteQuery(queryText, plan.patternType, plan.basicQueries.length > 1, rewrite) };
+}
+
+/** The alert about an invalid query. */
+export function toAlert({ title, description, from, to }: QueryError): Alert {
+  return { title, description, proposedQueries: null, place: { from, to } };
+}

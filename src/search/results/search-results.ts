@@ -1,0 +1,239 @@
+import { resultAtOnce } from "../../base/yielding.js";
+import type { RepositoryTable } from "../../catalog/repository-table.js";
+import type { ResultBatch, SelectedResult } from "../../protocol/result-batch.js";
+import type { SearchPlan } from "../../query/plan/plan.js";
+import { takeMatches } from "../../protocol/result-limits.js";
+import { ContentClaims } from "../../protocol/content-claims.js";
+import type { SearchOptions } from "../../protocol/search-options.js";
+import type { DuplicateCounts } from "../../model/stream-events.js";
+import type { ControlBlock } from "../../protocol/control-block.js";
+import type { FoundCommit } from "../../protocol/commit-page.js";
+import { addTally, emptyHistoryTally, emptyTally, increase } from "../../protocol/tally.js";
+import { cutCommitMatch } from "../../protocol/cut-commit-match.js";
+import { countCommit } from "./commit-results.js";
+import type { EventStream } from "./event-stream.js";
+import { NameHighlighter, repositoryMatch } from "./name-highlighter.js";
+import { SearchDigest } from "./search-digest.js";
+import type { SearchLimits } from "../limits/search-limits.js";
+
+/** A run of match objects is sent when it has this many bytes. */
+const runBytesMax = 32 * 1024;
+
+/** What a search has found so far: plain state, which its report is made from. */
+export class ResultCounts {
+  readonly tally = emptyTally();
+  /** Ids of the repositories that have a result. */
+  readonly repositoryIds = new Set<number>();
+  readonly history = emptyHistoryTally();
+  /** Of the match objects that are sent, if the search has a receipt. */
+  readonly digest: SearchDigest;
+  /** Number of results that are repositories. */
+  repositoryCount = 0;
+  readonly #limits: SearchLimits;
+  readonly #control: ControlBlock;
+  readonly #claims: ContentClaims | undefined;
+
+  constructor(
+    limits: SearchLimits,
+    control: ControlBlock,
+    { receipt, claims }: Pick<SearchOptions, "receipt" | "claims">,
+  ) {
+    this.#limits = limits;
+    this.#control = control;
+    this.digest = new SearchDigest(receipt);
+    this.#claims = claims && new ContentClaims(claims);
+  }
+
+  /** Matches, those of a content that is reported once counted once. */
+  get matchCount(): number {
+    return Math.max(0, this.countedMatches - this.#control.duplicateCount);
+  }
+
+  /** What counts towards the limits: matches, and results that refer to another one. */
+  get countedMatches(): number {
+    return Math.min(this.#control.matchCount, this.#limits.matchCountMax);
+  }
+
+  /** Undefined unless contents are reported once. */
+  get duplicates(): DuplicateCounts | undefined {
+    if (this.#claims === undefined) return undefined;
+    return {
+      places: this.#control.duplicateCount,
+      matchesInAllPlaces: this.matchCount + this.#control.duplicateMatches,
+      complete: !this.#claims.isFull,
+    };
+  }
+
+  /** True if a match was omitted because of the limit. */
+  get isLimitHit(): boolean {
+    return this.#control.isLimitHit;
+  }
+}
+
+/** Counts the results of one search, from workers and from the main thread, against its limits, and passes them on. */
+export class SearchResults {
+  readonly counts: ResultCounts;
+  readonly #plan: SearchPlan;
+  readonly #limits: SearchLimits;
+  readonly #control: ControlBlock;
+  readonly #repositories: () => RepositoryTable;
+  readonly #stream: Pick<EventStream, "addMatches">;
+  /** Keys of the results that the main thread has counted, for the search and by result options. */
+  readonly #seen = new Set<string>();
+  readonly #seenByOptions = new Map<number, Set<string>>();
+  /** Match objects of commits and diffs that are sent next. */
+  #run: Pick<FoundCommit, "json" | "from" | "to"> | undefined;
+  /** Created for the first repository result. */
+  #highlighter: NameHighlighter | undefined;
+
+  /** `repositories` returns all repositories that exist for this search. */
+  constructor(
+    plan: SearchPlan,
+    limits: SearchLimits,
+    control: ControlBlock,
+    counts: ResultCounts,
+    repositories: () => RepositoryTable,
+    stream: Pick<EventStream, "addMatches">,
+  ) {
+    this.#plan = plan;
+    this.#limits = limits;
+    this.#control = control;
+    this.counts = counts;
+    this.#repositories = repositories;
+    this.#stream = stream;
+  }
+
+  /** Adds results found by a worker, which has counted them, except those that several workers may find. */
+  addBatch(batch: ResultBatch, release: () => void): void {
+    addTally(this.counts.tally, batch.tally);
+    this.counts.digest.addBatch(batch.digest);
+    for (const key of batch.tally.repositories.keys())
+      this.counts.repositoryIds.add(Number(key.slice(0, key.indexOf("@"))));
+    if (batch.bytes.length > 0) this.#stream.addMatches({ bytes: batch.bytes, release });
+    for (const result of batch.selected) {
+      if (result.kind === "repository") this.addRepository(result.repositoryId, result.revision, result.optionsIndex);
+      else if (this.#countNew(result.key, result.optionsIndex)) this.#addSelected(result);
+    }
+  }
+
+  #addSelected(result: SelectedResult): void {
+    const { repositoryId, revision, kind, json } = result;
+    this.counts.repositoryIds.add(repositoryId);
+    if (kind === "directory") {
+      this.counts.tally.pathMatches++;
+      increase(this.counts.tally.repositories, `${repositoryId}@${revision}`, 1);
+    }
+    if (!this.#showOne()) return;
+    this.counts.digest.addSelected(this.#nameOf(repositoryId), result);
+    this.#stream.addMatches(Buffer.from(json));
+  }
+
+  /** Prepares, in steps, what the first repository result needs. */
+  *prepareRepositories(): Generator<undefined, void> {
+    this.#highlighter ??= yield* NameHighlighter.make(this.#plan);
+  }
+
+  /** Adds a commit or a diff, unless it is one already; it is sent by `sendCommits` at the latest. */
+  addCommit(found: FoundCommit, repositoryId: number, nowMs: number): void {
+    const key = `${repositoryId} ${found.kind} ${found.oid}`;
+    if (this.#seen.has(key)) return;
+    this.#seen.add(key);
+    const wanted = this.#takeMatches(found);
+    if (wanted === 0) return;
+    const counted = this.#count(wanted);
+    if (counted === 0) return;
+    this.counts.repositoryIds.add(repositoryId);
+    increase(this.counts.tally.repositories, `${repositoryId}@`, counted);
+    countCommit(this.counts.history, found, counted, nowMs);
+    const shown = this.#show(counted);
+    if (shown === 0) return;
+    this.counts.digest.addCommit(this.#nameOf(repositoryId), found.kind, found.oid, shown);
+    this.#addRun(found, shown);
+  }
+
+  #nameOf(repositoryId: number): string {
+    return this.#repositories().byId(repositoryId)?.name ?? "";
+  }
+
+  /** Sends the commits and diffs that were added. */
+  sendCommits(): void {
+    const run = this.#run;
+    this.#run = undefined;
+    if (run !== undefined) this.#stream.addMatches(run.json.subarray(run.from, run.to));
+  }
+
+  /** Adjacent match objects of a page are sent as one part, which takes a tenth of the time. */
+  #addRun(found: FoundCommit, shown: number): void {
+    const run = this.#run;
+    if (found.rangeCount > shown) {
+      this.sendCommits();
+      this.#stream.addMatches(cutCommitMatch(found, shown));
+    } else if (run?.json === found.json && run.to + 1 === found.from && run.to - run.from < runBytesMax) {
+      this.#run = { ...run, to: found.to };
+    } else {
+      this.sendCommits();
+      this.#run = { json: found.json, from: found.from, to: found.to };
+    }
+  }
+
+  /** What the limits of the result options leave of a result's matches. */
+  #takeMatches({ matchCount, matches }: FoundCommit): number {
+    const { resultLimits } = this.#limits;
+    if (resultLimits === undefined) return matchCount;
+    const taken = matches.map(({ optionsIndex, count }) =>
+      takeMatches(resultLimits, optionsIndex, count, this.#control),
+    );
+    return taken.every((count, i) => count === matches[i].count) ? matchCount : Math.max(...taken);
+  }
+
+  /** Adds a repository as a result, unless it is one already. */
+  addRepository(repositoryId: number, revision: string | undefined, optionsIndex: number): void {
+    const repository = this.#repositories().byId(repositoryId);
+    if (repository === undefined || !this.#countNew(`${repositoryId}@${revision ?? ""}`, optionsIndex)) return;
+    this.counts.repositoryCount++;
+    this.counts.repositoryIds.add(repositoryId);
+    if (!this.#showOne()) return;
+    this.counts.digest.addRepository(repository.name, revision ?? "");
+    this.#highlighter ??= resultAtOnce(NameHighlighter.make(this.#plan));
+    this.#stream.addMatches(Buffer.from(repositoryMatch(repository, revision, this.#highlighter)));
+  }
+
+  /**
+   * Counts a result of the main thread, first for its result options and then for the search; false if the search has
+   * it already, or if it exceeds a limit.
+   */
+  #countNew(key: string, optionsIndex: number): boolean {
+    const { resultLimits } = this.#limits;
+    if (resultLimits !== undefined) {
+      const seen = this.#seenByOptions.get(optionsIndex) ?? new Set();
+      this.#seenByOptions.set(optionsIndex, seen);
+      if (seen.has(key)) return false;
+      seen.add(key);
+      if (takeMatches(resultLimits, optionsIndex, 1, this.#control) === 0) return false;
+    }
+    if (this.#seen.has(key)) return false;
+    this.#seen.add(key);
+    return this.#countOne();
+  }
+
+  /** Counts one match found by the main thread; false if the limit had been reached. */
+  #countOne(): boolean {
+    return this.#count(1) === 1;
+  }
+
+  /** Counts matches found by the main thread, as far as the limit allows, and returns how many. */
+  #count(wanted: number): number {
+    const left = Math.max(0, this.#limits.matchCountMax - this.#control.addMatches(wanted));
+    if (left < wanted) this.#control.stopAtLimit();
+    return Math.min(wanted, left);
+  }
+
+  #showOne(): boolean {
+    return this.#show(1) === 1;
+  }
+
+  #show(wanted: number): number {
+    const left = Math.max(0, this.#limits.displayCountMax - this.#control.addDisplayed(wanted));
+    return Math.min(wanted, left);
+  }
+}

@@ -1,0 +1,288 @@
+import { callAfter } from "../../base/deadline.js";
+import { errorMessage } from "../../base/errors.js";
+import type { Log } from "../../base/log.js";
+import type { CatalogView } from "../../catalog/live-shards.js";
+import { isOrdered } from "../../protocol/ranked-order.js";
+import type { ShardWork } from "../../protocol/ranked-work.js";
+import type { ResultBatch } from "../../protocol/result-batch.js";
+import { type ControlBlock, stopReasons } from "../../protocol/control-block.js";
+import type { Lane, RankedPart, ResumePosition, SearchTaskResult } from "../../protocol/messages.js";
+import type { SearchPool } from "../../pool/search-pool.js";
+import { SliceBatches } from "./slice-batches.js";
+import type { SliceScheduler } from "./slice-scheduler.js";
+import { helpRetryMs, mayBeSmall, mustStayAlone } from "./small-work.js";
+import type { ClientPace, SourceListener } from "./source-listener.js";
+
+/**
+ * Bytes of results that a search may have produced without its client having read them. With at most one more batch per
+ * worker, and buffers at most twice as large as their contents, a stream that nobody reads stays below 2 MiB on two
+ * cores.
+ */
+export const creditBytes = 512 * 1024;
+
+/** A worker without credit waits this long for it, and longer if no other slice waits. */
+export const creditWaitMs = 5;
+
+/** What the slices of one phase search. */
+export interface SlicedWork extends ShardWork {
+  readonly ranked: RankedPart | undefined;
+}
+
+/** The services that slices use. */
+export interface SliceServices {
+  readonly pool: SearchPool;
+  readonly scheduler: SliceScheduler;
+  readonly log: Log;
+}
+
+/** The search to which the slices belong. */
+export interface SlicedSearch {
+  readonly id: number;
+  readonly view: CatalogView;
+  readonly control: ControlBlock;
+  readonly lane: Lane;
+  readonly client: string;
+}
+
+/** Who gets what the slices find, and how far its client is. */
+export interface SliceOwner {
+  readonly listener: SourceListener;
+  readonly pace: Pick<ClientPace, "unreadBytes">;
+}
+
+/** The slices of one search: at most one per worker at a time. */
+export class SearchSlices {
+  readonly #search: SlicedSearch;
+  readonly #services: SliceServices;
+  readonly #owner: SliceOwner;
+  #work: SlicedWork | undefined;
+  /** Slices that are running or waiting for a worker. */
+  #activeCount = 0;
+  /** Called when the running phase is done. */
+  #resolve: () => void = () => undefined;
+  #isGivenUp = false;
+  /** True while only the first slice of the phase has been scheduled. */
+  #isAlone = false;
+  readonly #parked: { readonly slot: number; readonly row: ResumePosition }[] = [];
+  #sliceCount = 0;
+  readonly #batches: SliceBatches;
+  /** Bytes subtracted from the workers' credit that the sink has not accepted yet. */
+  #owedBytes = 0;
+
+  constructor(search: SlicedSearch, services: SliceServices, owner: SliceOwner) {
+    this.#search = search;
+    this.#services = services;
+    this.#owner = owner;
+    this.#batches = new SliceBatches(
+      (batch, release) => this.#takeBatch(batch, release),
+      (byteCount) => search.control.giveCredit(byteCount),
+    );
+    services.pool.receive(search.id, {
+      onBatch: (message, release) => {
+        this.#batches.receive(message, release);
+        owner.listener.advanced();
+        this.#settle();
+      },
+      onHelpWanted: () => this.#addSlices(),
+    });
+  }
+
+  get isActive(): boolean {
+    return this.#activeCount > 0;
+  }
+
+  get isParked(): boolean {
+    return this.#parked.length > 0;
+  }
+
+  /** Ids of the shards that slices are currently searching. */
+  shardsInWork(): number[] {
+    const work = this.#work;
+    if (work === undefined) return [];
+    const slots = Array.from({ length: this.#services.pool.workerCount }, (_, slot) => slot);
+    return slots.flatMap((slot) => this.#shardId(slot, work) ?? []);
+  }
+
+  /**
+   * Searches `work` from its first shard on, unless the search is stopped. Resolves when all slices have ended and all
+   * their batches have arrived; never rejects. Work that may be small begins with one slice, as in `mayBeSmall`.
+   */
+  run(work: SlicedWork): Promise<void> {
+    const { control, lane } = this.#search;
+    const { pool, scheduler } = this.#services;
+    this.#work = work;
+    control.restartShards();
+    this.#isAlone = isOrdered(work.ranked) || mayBeSmall(work) || mustStayAlone(scheduler, lane);
+    const countMax = this.#isAlone ? 1 : pool.workerCount;
+    const sliceCount = control.isStopped ? 0 : Math.min(countMax, work.rows.length);
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      for (let slot = 0; slot < sliceCount; slot++) this.#schedule(slot, work, undefined);
+      this.#settle();
+    });
+  }
+
+  /**
+   * The number of a slice that a task runs besides other work: its batches are held until `continue` or `dropHeld`, which
+   * must be called before `run`.
+   */
+  holdSlice(): number {
+    this.#work = undefined;
+    const slice = this.#sliceCount++;
+    this.#batches.hold(slice);
+    return slice;
+  }
+
+  /** Like `run`, for work that the held slice has begun, with its result. */
+  continue(work: SlicedWork, result: SearchTaskResult): Promise<void> {
+    this.#work = work;
+    this.#isAlone = true;
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      this.#take(0, work, this.#batches.takeHeld(), result);
+      this.#settle();
+    });
+  }
+
+  /** The batches of the held slice are not wanted. */
+  dropHeld(): void {
+    this.#batches.dropHeld();
+  }
+
+  /** Returns credit to the workers for everything that the socket has accepted. */
+  grantCredit(): void {
+    const free = this.#owedBytes - this.#owner.pace.unreadBytes;
+    if (free <= 0) return;
+    this.#owedBytes -= free;
+    this.#search.control.giveCredit(free);
+  }
+
+  /** Whether there is credit and, for work in a given order, all that was sent has arrived. */
+  get #mayResume(): boolean {
+    return this.#search.control.credit > 0 && !(isOrdered(this.#work?.ranked) && !this.#batches.isComplete);
+  }
+
+  /** Lets parked slices continue, if they may. */
+  goOn(): void {
+    if (this.#work === undefined || !this.#mayResume) return;
+    for (const { slot, row } of this.#parked.splice(0)) this.#schedule(slot, this.#work, row);
+  }
+
+  /** Abandons parked slices. */
+  drop(): void {
+    this.#parked.length = 0;
+    this.#settle();
+  }
+
+  /** Abandons parked slices, and stops waiting for batches, because they are no longer wanted. */
+  giveUp(): void {
+    this.#isGivenUp = true;
+    this.drop();
+  }
+
+  recordLostWorker(where: string, shardId: number | undefined, error: unknown): void {
+    this.#owner.listener.failed(`a search worker crashed ${where}: ${errorMessage(error)}`);
+    this.#services.log.error(
+      { shard: shardId, error: errorMessage(error) },
+      "a search worker crashed; it was replaced",
+    );
+  }
+
+  /** Schedules the slices that have not been scheduled yet. */
+  #addSlices(): void {
+    const { control, lane } = this.#search;
+    const { pool, scheduler } = this.#services;
+    const work = this.#work;
+    if (work === undefined || !this.#isAlone || !this.isActive || control.isStopped) return;
+    if (mustStayAlone(scheduler, lane)) return void callAfter(helpRetryMs, () => this.#addSlices());
+    this.#isAlone = false;
+    const left = Math.max(0, work.rows.length - control.takenShardCount);
+    const count = Math.min(pool.workerCount, left + 1);
+    for (let slot = 1; slot < count; slot++) this.#schedule(slot, work, undefined);
+  }
+
+  #schedule(slot: number, work: SlicedWork, row: ResumePosition | undefined): void {
+    const { lane, client } = this.#search;
+    this.#activeCount++;
+    this.#owner.listener.scheduled();
+    this.#services.scheduler.schedule(lane, client, () => this.#run(slot, work, row));
+  }
+
+  async #run(slot: number, work: SlicedWork, row: ResumePosition | undefined): Promise<void> {
+    if (!this.#isWanted(row)) return this.#endSlice();
+    const { id, view, control, lane } = this.#search;
+    const slice = this.#sliceCount++;
+    try {
+      const result = await this.#services.pool.run({
+        searchId: id,
+        slice,
+        ...work,
+        table: view.table.memory,
+        filter: view.filter.memory,
+        control: control.memory,
+        slot,
+        isAlone: this.#isAlone,
+        lane,
+        resume: row,
+        explain: false,
+      });
+      this.#take(slot, work, slice, result);
+    } catch (error) {
+      this.#loseWorker(slot, work, slice, error);
+    }
+    this.#endSlice();
+  }
+
+  #endSlice(): void {
+    this.#activeCount--;
+    this.#settle();
+  }
+
+  /** Ends the phase when all of its slices and batches are done. */
+  #settle(): void {
+    if (this.isActive) return;
+    if (this.isParked) return this.#owner.listener.parked();
+    if (this.#batches.isComplete || this.#isGivenUp) this.#resolve();
+  }
+
+  /** False if a slice that continues at `row` has nothing to do: after the limit, only counted results are written. */
+  #isWanted(row: ResumePosition | undefined): boolean {
+    const { stopReason } = this.#search.control;
+    return stopReason === stopReasons.none || (stopReason === stopReasons.limit && row?.position.counted !== undefined);
+  }
+
+  #take(slot: number, work: SlicedWork, slice: number, result: SearchTaskResult): void {
+    if (result.lastBatch !== undefined && !this.#isGivenUp) this.#takeBatch(result.lastBatch, () => undefined);
+    this.#batches.expect(slice, result.batchCount);
+    this.#owner.listener.work(result);
+    if (result.resume === undefined || !this.#isWanted(result.resume)) return;
+    if (this.#mayResume) return this.#schedule(slot, work, result.resume);
+    this.#parked.push({ slot, row: result.resume });
+    this.#owner.listener.advanced();
+  }
+
+  /**
+   * Handles a worker crash in this slice: results of its current shard that it had not sent are lost, and another slice
+   * continues with the remaining shards.
+   */
+  #loseWorker(slot: number, work: SlicedWork, slice: number, error: unknown): void {
+    const { control } = this.#search;
+    const shardId = this.#shardId(slot, work);
+    this.recordLostWorker(shardId === undefined ? "before its first shard" : `in shard ${shardId}`, shardId, error);
+    this.#batches.lose(slice);
+    if (control.takenShardCount < work.rows.length && !control.isStopped) this.#schedule(slot, work, undefined);
+  }
+
+  /** The shard that the slice in a slot is searching. */
+  #shardId(slot: number, { rows, cached: kept }: SlicedWork): number | undefined {
+    const { table } = this.#search.view;
+    const row = rows[this.#search.control.shardOfSlot(slot)] as number | undefined;
+    if (row === undefined) return undefined;
+    return row < table.count ? table.shardId(row) : kept[row - table.count]?.id;
+  }
+
+  #takeBatch(batch: ResultBatch, release: () => void): void {
+    this.#owedBytes += batch.bytes.length;
+    this.#owner.listener.batch(batch, release);
+  }
+}
