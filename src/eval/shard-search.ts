@@ -1,3 +1,4 @@
+import { assert } from "../base/assert.js";
 import type { Kernel } from "../native/kernel/kernel.js";
 import { SymbolView } from "../shard/symbols/symbol-view.js";
 import type { ShardReader } from "../shard/shard-reader.js";
@@ -75,6 +76,9 @@ export class ShardSearch {
     checkContent: () => void,
     onExcluded: ExcludedReceiver,
   ) {
+    const { documentCount } = reader;
+    assert(documents.only === undefined || documents.only < documentCount, "a wanted document is one of the shard");
+    assert((visibility.sets?.ofDocuments.length ?? documentCount) === documentCount, "each document has its commits");
     this.#wanted = documents;
     this.#onExcluded = onExcluded;
     this.#lineMatchCountMax = lineMatchCountMax(options.chunkMatches);
@@ -141,6 +145,9 @@ export class ShardSearch {
       stats.candidateContents += candidates?.length ?? this.#reader.contentCount;
       if (candidates?.length === 0) stats.shardsRuledOut++;
     }
+    const lastCandidate = candidates?.at(-1) ?? 0;
+    assert(lastCandidate <= this.#reader.contentCount, "a candidate is a content of the shard");
+    assert(position.content <= this.#reader.contentCount, "a search resumes in its shard");
     const blocks = new Blocks(this.#reader, candidates, position.content, this.#blockContentCountMax);
     const bytesMax = blockBytesMax(this.evaluators);
     let from = position;
@@ -155,6 +162,7 @@ export class ShardSearch {
       if (stopped !== undefined) return stopped;
       const done = block[block.length - 1];
       block = blocks.next(bytesMax);
+      assert(block.length === 0 || block[0] > done, "the contents of blocks ascend");
       from = shardStart;
       if (this.#writer.isStopped) break;
       if (block.length > 0 && pause()) return { ...shardStart, content: done + 1 };
@@ -179,8 +187,12 @@ export class ShardSearch {
     this.#shownRows = from.counted?.shownRows ?? 0;
     this.#lastCounted.document = -1;
     const { only, except } = this.#wanted;
+    const { documentCount } = this.#reader;
+    let last = -1;
     forEachFound(this.evaluators, (document, hits) => {
       this.#stop.check();
+      assert(document > last && document < documentCount, "found documents ascend, below the count of the shard");
+      last = document;
       if (document < from.result.document) return true;
       if (!isCounted(from.counted, document, 0)) {
         if (this.#writer.isStopped) return false;
@@ -254,6 +266,7 @@ export class ShardSearch {
     from: ShardPosition,
   ): ShardPosition | undefined {
     if (stop === undefined) return undefined;
+    assert(shownCount <= documents.length, "of the listed documents, some are shown");
     this.#added.length = 0;
     for (const document of documents.subarray(0, shownCount)) this.#added.push(document, 0);
     this.#shownRows = shownRows;
@@ -265,6 +278,7 @@ export class ShardSearch {
   /** Where a later slice resumes: all results of the block were added, and are written up to `stop`. */
   #positionAt(stop: WriterStop, from: ShardPosition): ShardPosition {
     const added = this.#added;
+    assert(stop.result < added.length / 2, "the writer stops at a result that it was given");
     const positionOf = (i: number): ResultPosition => ({ document: added[2 * i], revision: added[2 * i + 1] });
     const result = positionOf(stop.result);
     const shown = positionOf(added.length / 2 - 1);

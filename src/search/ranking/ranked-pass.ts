@@ -4,6 +4,7 @@ import type { ControlBlock } from "../../protocol/control-block.js";
 import type { Lane, SearchTaskResult } from "../../protocol/messages.js";
 import type { RankBudget, RankedDocument, RankedShard, RankTaskResult } from "../../protocol/rank-messages.js";
 import { workOnDocuments, workOnShards } from "../../protocol/ranked-work.js";
+import { checkRanked } from "../../protocol/message-checks.js";
 import { decodeDocuments, decodeShards } from "../../protocol/ranked-columns.js";
 import { BestDocuments } from "../../protocol/ranked-order.js";
 import { addStats, type SearchStats } from "../../protocol/search-options.js";
@@ -146,7 +147,10 @@ export class RankedPass {
   #take({ ranked, failures, isDone }: RankTaskResult): void {
     if (failures.length > 0) this.#hasFailed = true;
     this.#shards.push(...decodeShards(ranked));
-    for (const document of decodeDocuments(ranked)) this.#best.offer(document);
+    for (const document of decodeDocuments(ranked)) {
+      checkRanked(document, this.#work);
+      this.#best.offer(document);
+    }
     if (!isDone && !this.#search.control.isStopped) this.#schedule();
   }
 

@@ -2,11 +2,12 @@ import { callAfter } from "../../base/deadline.js";
 import { errorMessage } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import type { CatalogView } from "../../catalog/live-shards.js";
+import { checkBatch, checkSearchResult, checkWork } from "../../protocol/message-checks.js";
 import { isOrdered } from "../../protocol/ranked-order.js";
 import type { ShardWork } from "../../protocol/ranked-work.js";
 import type { ResultBatch } from "../../protocol/result-batch.js";
 import { type ControlBlock, stopReasons } from "../../protocol/control-block.js";
-import type { Lane, RankedPart, ResumePosition, SearchTaskResult } from "../../protocol/messages.js";
+import type { Lane, RankedPart, ResumePosition, SearchTask, SearchTaskResult } from "../../protocol/messages.js";
 import type { SearchPool } from "../../pool/search-pool.js";
 import { SliceBatches } from "./slice-batches.js";
 import type { SliceScheduler } from "./slice-scheduler.js";
@@ -105,9 +106,10 @@ export class SearchSlices {
 
   /**
    * Searches `work` from its first shard on, unless the search is stopped. Resolves when all slices have ended and all
-   * their batches have arrived; never rejects. Work that may be small begins with one slice, as in `mayBeSmall`.
+   * their batches have arrived. Work that may be small begins with one slice, as in `mayBeSmall`.
    */
-  run(work: SlicedWork): Promise<void> {
+  async run(work: SlicedWork): Promise<void> {
+    checkWork(work, this.#search.view.table.count);
     const { control, lane } = this.#search;
     const { pool, scheduler } = this.#services;
     this.#work = work;
@@ -115,7 +117,7 @@ export class SearchSlices {
     this.#isAlone = isOrdered(work.ranked) || mayBeSmall(work) || mustStayAlone(scheduler, lane);
     const countMax = this.#isAlone ? 1 : pool.workerCount;
     const sliceCount = control.isStopped ? 0 : Math.min(countMax, work.rows.length);
-    return new Promise((resolve) => {
+    await new Promise<void>((resolve) => {
       this.#resolve = resolve;
       for (let slot = 0; slot < sliceCount; slot++) this.#schedule(slot, work, undefined);
       this.#settle();
@@ -134,10 +136,11 @@ export class SearchSlices {
   }
 
   /** Like `run`, for work that the held slice has begun, with its result. */
-  continue(work: SlicedWork, result: SearchTaskResult): Promise<void> {
+  async continue(work: SlicedWork, result: SearchTaskResult): Promise<void> {
+    checkWork(work, this.#search.view.table.count);
     this.#work = work;
     this.#isAlone = true;
-    return new Promise((resolve) => {
+    await new Promise<void>((resolve) => {
       this.#resolve = resolve;
       this.#take(0, work, this.#batches.takeHeld(), result);
       this.#settle();
@@ -213,7 +216,7 @@ export class SearchSlices {
     const { id, view, control, lane } = this.#search;
     const slice = this.#sliceCount++;
     try {
-      const result = await this.#services.pool.run({
+      const task: SearchTask = {
         searchId: id,
         slice,
         ...work,
@@ -225,7 +228,9 @@ export class SearchSlices {
         lane,
         resume: row,
         explain: false,
-      });
+      };
+      const result = await this.#services.pool.run(task);
+      checkSearchResult(result, task);
       this.#take(slot, work, slice, result);
     } catch (error) {
       this.#loseWorker(slot, work, slice, error);
@@ -283,6 +288,13 @@ export class SearchSlices {
 
   #takeBatch(batch: ResultBatch, release: () => void): void {
     this.#owedBytes += batch.bytes.length;
+    try {
+      checkBatch(batch);
+    } catch (error) {
+      release();
+      this.#owner.listener.failed(errorMessage(error));
+      return;
+    }
     this.#owner.listener.batch(batch, release);
   }
 }

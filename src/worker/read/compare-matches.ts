@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.js";
 import { TrawlError } from "../../base/errors.js";
 import type { MatchChange, MatchPlace } from "../../model/match-change.js";
 import type { StreamMatch } from "../../model/stream-events.js";
@@ -29,6 +30,7 @@ export function answerCompareMatches(
     if (stop()) throw new TrawlError("cancelled", "the search was stopped");
     for (const match of JSON.parse(Buffer.from(bytes).toString()) as StreamMatch[]) {
       const { index, isNew } = parseSideName(match.branches?.[0] ?? "");
+      assert(index < sides.length, "a match is of a revision that is compared");
       const { before, after } = sides[index];
       const side = isNew ? after : before;
       for (const placed of placedMatches(match)) side.push(placed);

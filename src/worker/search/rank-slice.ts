@@ -4,6 +4,7 @@ import { ShardRanking, type RankedTarget } from "../../eval/ranking/shard-rankin
 import { ControlBlock, CostMeter } from "../../protocol/control-block.js";
 import type { HelpMessage, SearchTask, SearchTaskResult, ShardFailure } from "../../protocol/messages.js";
 import type { RankedShard, RankTask, RankTaskResult } from "../../protocol/rank-messages.js";
+import { checkRanked } from "../../protocol/message-checks.js";
 import { encodeRanked } from "../../protocol/ranked-columns.js";
 import { BestDocuments } from "../../protocol/ranked-order.js";
 import { workOnDocuments } from "../../protocol/ranked-work.js";
@@ -58,6 +59,7 @@ export class RankSlice {
       if (performance.now() - this.#startedMs > aloneMs) this.#requestHelp();
       shard = this.#control.takeShard();
     }
+    for (const document of this.#best.documents) checkRanked(document, this.#task);
     const ranked = encodeRanked(this.#best.documents, this.#shards, this.#task.withParts);
     return { ranked, failures: this.#failures, isDone, written: isDone ? this.#writeBest(snapshot) : undefined };
   }

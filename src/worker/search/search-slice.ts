@@ -1,4 +1,5 @@
 import { parentPort, threadId } from "node:worker_threads";
+import { assert } from "../../base/assert.js";
 import { serializeError } from "../../base/errors.js";
 import { addCoverage } from "../../eval/coverage.js";
 import { ResultWriter } from "../../eval/results/result-writer.js";
@@ -16,6 +17,7 @@ import type {
   SearchTaskResult,
   ShardFailure,
 } from "../../protocol/messages.js";
+import { checkBatch, checkRow, checkSearchResult } from "../../protocol/message-checks.js";
 import { isOrdered } from "../../protocol/ranked-order.js";
 import type { ResultBatch } from "../../protocol/result-batch.js";
 import { addStats, noStats, type SearchStats } from "../../protocol/search-options.js";
@@ -112,6 +114,7 @@ export class SearchSlice {
   /** Sends a batch. Bytes read while the store had a fault may be zeros: they are dropped, and their shards fail. */
   #take(batch: ResultBatch): void {
     this.#flushedMs = performance.now();
+    checkBatch(batch);
     if (this.#thread.shards.faultCount === this.#faultCount) {
       this.#unsent = this.#unsent.slice(-1);
       return this.#send(batch);
@@ -169,7 +172,7 @@ export class SearchSlice {
     this.#isEnding = true;
     this.#writer.close();
     const isEnd = resume === undefined || resume.shard >= this.#task.rows.length || !this.#isWanted(resume.position);
-    return {
+    const result: SearchTaskResult = {
       resume: isEnd ? undefined : resume,
       stats: this.#stats,
       shardStats: this.#shardStats,
@@ -180,6 +183,8 @@ export class SearchSlice {
       shardsWithoutSymbols: this.#shardsWithoutSymbols,
       coverage: this.#coverage,
     };
+    checkSearchResult(result, this.#task);
+    return result;
   }
 
   /** Searches the texts of a shard, then its symbols, as far as they are wanted. */
@@ -222,6 +227,7 @@ export class SearchSlice {
     const faultCount = this.#faultCount;
     this.#unsent.push(shardId);
     try {
+      checkRow(this.#task, index, this.#table.count);
       const opened = this.#open(snapshot, row, inSymbols);
       if (opened === undefined) {
         this.#shardsWithoutSymbols++;
@@ -253,6 +259,7 @@ export class SearchSlice {
       }
       const next = search.run(position, stats, () => this.#mustPause());
       if (isLive) shards.requireNoFault(faultCount, shardId);
+      assert(next === undefined || next.content >= position.content, "a search of a shard does not go back");
       return next;
     } catch (error) {
       if (!isCancelled(error)) this.#recordFailure(shardId, error);

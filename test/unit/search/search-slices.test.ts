@@ -71,7 +71,7 @@ function startSearch(query: string, shardCount: number) {
   );
   const done = slices.run({
     options: optionsOf(query),
-    rows: new Uint32Array(shardCount),
+    rows: Uint32Array.from({ length: shardCount }, (_, row) => row),
     cached: [],
     ranked: undefined,
   });
