@@ -13,7 +13,7 @@ import type { SearchPlan } from "../query/plan/plan.js";
 import { addStats, noStats, type SearchOptions, type SearchStats } from "../protocol/search-options.js";
 import { ControlBlock } from "../protocol/control-block.js";
 import { makeResultLimits } from "../protocol/result-limits.js";
-import { prepare } from "./preparation/repository-look-ups.js";
+import { prepare } from "./preparation/look-ups.js";
 import {
   indexedSelection,
   readOpenRevisions,
@@ -21,7 +21,7 @@ import {
   type Resolution,
 } from "./repositories/repository-resolver.js";
 import { chooseShards, estimateCost, textChoices } from "./slices/shard-choice.js";
-import { describeExcluded } from "./report/excluded-files.js";
+import { describeExcluded } from "./report/progress.js";
 import { explainHistories } from "./history/explain-histories.js";
 import { explainPhases } from "./revisions/revision-phases.js";
 import { explainRanking } from "./ranking/explain-ranking.js";

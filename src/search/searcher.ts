@@ -22,17 +22,14 @@ import {
   sendChanges,
 } from "./changes/change-search.js";
 import { explainQuery } from "./explain.js";
-import { chooseIds, restrictTo } from "./repositories/search-scope.js";
-import { takeInTime } from "./repositories/choice-in-time.js";
-import { resolveInSteps } from "./repositories/repository-resolver.js";
+import { resolveInSteps, takeInTime, chooseIds, restrictTo } from "./repositories/repository-resolver.js";
 import { RunningSearch, type ChosenSearch } from "./running-search.js";
 import type { SearchEnvironment } from "./search-environment.js";
 import type { SearchEnd } from "./report/search-end.js";
 import { searchLimits } from "./limits/search-limits.js";
 import { restoreInSteps, type SnapshotUse } from "./snapshot/search-snapshot.js";
 import { answerError } from "./report/error-answer.js";
-import { traceWriter } from "./report/search-trace.js";
-import { TraceStore } from "./report/trace-store.js";
+import { TraceStore, traceWriter } from "./report/trace-store.js";
 
 /** How long a refused client is asked to wait, in seconds. */
 const retryAfterSeconds = 1;

@@ -16,8 +16,7 @@ import { findRevisionChanges, type FoundChanges, type RevisionChange } from "../
 import { hasUnindexed } from "../revisions/revision-phases.js";
 import type { PhaseContext, PhaseProblems, RevisionReading } from "../revisions/search-phase.js";
 import { recordInSteps, type SnapshotUse } from "../snapshot/search-snapshot.js";
-import type { Preparation, PrepareContext } from "./preparation-context.js";
-import { needsPreparation, prepare } from "./repository-look-ups.js";
+import { needsPreparation, prepare, type Preparation, type PrepareContext } from "./look-ups.js";
 
 /** The part of its time that a search may spend on reading mirrors before it searches anything. */
 const preparationShare = 0.6;

@@ -3,12 +3,11 @@ import type { CatalogView } from "../../catalog/live-shards.js";
 import { operatorClient } from "../../model/client.js";
 import { ControlBlock } from "../../protocol/control-block.js";
 import { noStats, type SearchOptions } from "../../protocol/search-options.js";
-import { type LimitDefaults, searchLimits } from "../limits/search-limits.js";
+import { type LimitDefaults, searchLimits, isRanked } from "../limits/search-limits.js";
 import type { SliceServices } from "../slices/search-slices.js";
 import { chooseShards, textChoices } from "../slices/shard-choice.js";
 import { describeScore } from "./describe-score.js";
 import { RankedPass } from "./ranked-pass.js";
-import { isRanked } from "../limits/ranked-search.js";
 
 /** Ranking sends no results. */
 const unlimitedCredit = 2 ** 30;

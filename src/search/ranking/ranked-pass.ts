@@ -8,8 +8,14 @@ import { checkRanked } from "../../protocol/message-checks.js";
 import { decodeDocuments, decodeShards } from "../../protocol/ranked-columns.js";
 import { BestDocuments } from "../../protocol/ranked-order.js";
 import { addStats, type SearchStats } from "../../protocol/search-options.js";
-import type { SearchSlices, SliceServices, SlicedWork } from "../slices/search-slices.js";
-import { helpRetryMs, mayBeSmall, mustStayAlone } from "../slices/small-work.js";
+import {
+  type SearchSlices,
+  type SliceServices,
+  type SlicedWork,
+  helpRetryMs,
+  mayBeSmall,
+  mustStayAlone,
+} from "../slices/search-slices.js";
 import { describeScore } from "./describe-score.js";
 
 /** The work of ranking one search, which its shards share equally; see docs/internals/ranking.md. */

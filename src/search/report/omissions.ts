@@ -4,7 +4,7 @@ import { skipReasons } from "../../model/skip-reason.js";
 import type { UnsearchedFile } from "../../protocol/coverage.js";
 import type { ExcludedFile } from "../../protocol/messages.js";
 import type { MissingRevision } from "../repositories/revision-resolver.js";
-import type { HistoryGaps } from "./history-gaps.js";
+import type { HistoryGaps } from "./progress.js";
 
 /** A repository that is not searched, because information about it could not be obtained. */
 export interface ExcludedRepository {

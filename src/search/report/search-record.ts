@@ -3,7 +3,7 @@ import type { BuiltHistory } from "../../protocol/history-messages.js";
 import type { ExcludedFile, FinishedWork } from "../../protocol/messages.js";
 import { addStats, noStats } from "../../protocol/search-options.js";
 import type { MissingRevision } from "../repositories/revision-resolver.js";
-import type { HistoryGaps } from "./history-gaps.js";
+import type { HistoryGaps } from "./progress.js";
 import type { ExcludedRepository } from "./omissions.js";
 import { ReceiptCoverage } from "./search-receipt.js";
 

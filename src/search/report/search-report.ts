@@ -3,16 +3,15 @@ import type { Alert, ExplainedCost, Filter, Progress, Receipt, Skipped } from ".
 import type { SearchPlan } from "../../query/plan/plan.js";
 import type { ReceiptSource } from "./search-receipt.js";
 import type { OmissionSource } from "./omissions.js";
-import { listExcluded } from "./excluded-files.js";
 import { chooseAlert, queryErrorAlert } from "./alerts.js";
 import { makeFilters } from "./filters.js";
-import { makeSkipped, visibleMs, type NotSearched } from "./progress.js";
-import { countIds, namesIn, repositoriesOfAll, withMore } from "./repository-sets.js";
+import { listExcluded, makeSkipped, type NotSearched, visibleMs } from "./progress.js";
 import type { Resolution } from "../repositories/repository-resolver.js";
 import type { SearchOutcome } from "./search-end.js";
 import type { SearchRecord } from "./search-record.js";
 import type { SearchLimits } from "../limits/search-limits.js";
 import type { ResultCounts } from "../results/search-results.js";
+import type { Repository } from "../../model/repository.js";
 
 /** The constant properties of the reported search. */
 export interface ReportedSearch {
@@ -252,4 +251,49 @@ export class SearchReport {
   #excludedNames(isLate: boolean): readonly string[] {
     return this.#search.record.excluded.filter((one) => one.isLate === isLate).map(({ repository }) => repository);
   }
+}
+
+/** The union of the repositories of all resolutions. Alternatives with the same choice share their lists. */
+function repositoriesOfAll(resolutions: readonly Resolution[]): readonly Repository[] {
+  const [first = [], ...others] = new Set(resolutions.map(({ repositories }) => repositories));
+  if (others.length === 0) return first;
+  const seen: Uint8Array[] = [];
+  const all: Repository[] = [];
+  for (const list of [first, ...others]) {
+    for (const repository of list) if (markNew(seen, repository.id)) all.push(repository);
+  }
+  return all;
+}
+
+/** The number of distinct ids in the lists, each of which contains no duplicates. */
+function countIds(lists: readonly (readonly number[])[]): number {
+  const [first = [], ...others] = new Set(lists);
+  if (others.length === 0) return first.length;
+  const seen: Uint8Array[] = [];
+  let count = 0;
+  for (const list of [first, ...others]) for (const id of list) if (markNew(seen, id)) count++;
+  return count;
+}
+
+/** Marks by id, in pages: a `Set` of numbers takes ten times as long, and there may be millions of ids. */
+const pageBits = 12;
+
+/** Returns false if the id is already marked. */
+function markNew(pages: Uint8Array[], id: number): boolean {
+  const page = (pages[id >>> pageBits] ??= new Uint8Array(1 << pageBits));
+  const at = id & (page.length - 1);
+  if (page[at] === 1) return false;
+  page[at] = 1;
+  return true;
+}
+
+function namesIn(lists: readonly (readonly string[])[]): readonly string[] {
+  if (lists.every(({ length }) => length === 0)) return [];
+  const names = new Set<string>();
+  for (const list of new Set(lists)) for (const name of list) names.add(name);
+  return [...names];
+}
+
+function withMore(names: readonly string[], more: readonly string[]): readonly string[] {
+  return more.length === 0 ? names : [...new Set([...names, ...more])];
 }

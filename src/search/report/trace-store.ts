@@ -1,6 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { BoundedMap } from "../../base/bounded-map.js";
 import type { Viewer } from "../../model/viewer.js";
+import type { SearchRequest } from "../../model/search-request.js";
+import type { SearchPlan } from "../../query/plan/plan.js";
+import { printPlan, printPlanWithoutLists } from "../../query/plan/print.js";
+import type { SearchEnd } from "./search-end.js";
+import { visibleMs } from "./progress.js";
 
 /** Number of cached traces of recent searches. */
 const traceCountMax = 256;
@@ -30,4 +35,32 @@ export class TraceStore {
     const isOwn = trace.userId === undefined || trace.userId === viewer.userId;
     return isOwn || viewer.isSiteAdmin ? trace.makeText() : undefined;
   }
+}
+
+/**
+ * The trace of a query up to this length is written when it is requested, which is rare and saves the main thread a
+ * tenth of its time for a short search. The plan of a longer query takes more memory than its trace.
+ */
+const lazyLengthMax = 1_000;
+
+/** Returns a function that writes the trace of a search. */
+export function traceWriter(request: SearchRequest, plan: SearchPlan, end: SearchEnd, seesAll: boolean): () => string {
+  if (request.query.length <= lazyLengthMax) return () => writeTrace(request, plan, end, seesAll);
+  const text = writeTrace(request, plan, end, seesAll);
+  return () => text;
+}
+
+function writeTrace(request: SearchRequest, plan: SearchPlan, end: SearchEnd, seesAll: boolean): string {
+  const firstMs = end.firstMatchesMs;
+  const lines = [
+    `query: ${request.query}`,
+    `plan: ${seesAll ? printPlan(plan) : printPlanWithoutLists(plan)}`,
+    `outcome: ${end.outcome}`,
+    `matches: ${end.matchCount}`,
+    `duration: ${visibleMs(end.durationMs, seesAll).toFixed(2)} ms`,
+    `first matches: ${firstMs === undefined ? "none" : `${visibleMs(firstMs, seesAll).toFixed(2)} ms`}`,
+    ...Object.entries(seesAll ? end.stats : {}).map(([name, value]) => `${name}: ${value}`),
+    ...end.shardFailures.map((failure) => `failure: ${failure}`),
+  ];
+  return `${lines.join("\n")}\n`;
 }

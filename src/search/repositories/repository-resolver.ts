@@ -4,16 +4,16 @@ import { resultAtOnce } from "../../base/yielding.js";
 import type { RepositoryTable } from "../../catalog/repository-table.js";
 import { defaultBranchBit, type Repository } from "../../model/repository.js";
 import type { RepositorySelection, RevisionChoice } from "../../protocol/search-options.js";
-import type { RepositoryFilter } from "../../query/plan/plan.js";
+import type { RepositoryFilter, SearchPlan } from "../../query/plan/plan.js";
 import type { ReadLimits, ReadPool } from "../../pool/read-pool.js";
 import type { RevisionsOfRepository } from "../../protocol/read-messages.js";
-import { toBitmap, chooseRepositories, type RepositoryChoice } from "./repository-choice.js";
+import { chooseRepositories, type RepositoryChoice, toBitmap } from "./repository-choice.js";
 import {
-  revisionChoices,
-  readRevisions,
-  resolveInMemory,
   type MissingRevision,
   type OpenRevisions,
+  readRevisions,
+  resolveInMemory,
+  revisionChoices,
 } from "./revision-resolver.js";
 
 /** The choice of a repository filter, and the problems to report to the user. */
@@ -197,4 +197,74 @@ export function searchedChoices({ selection }: Resolution, repository: Repositor
   return (
     selection.revisions?.get(repository.id) ?? [{ typed: "", bit: defaultBranchBit(repository), unindexed: undefined }]
   );
+}
+
+interface ChoiceBounds {
+  /** Of the search, which starts when the repositories are chosen; choosing them may take as long at most. */
+  readonly timeoutMs: number;
+  readonly isWanted: () => boolean;
+  /** Whether the daemon stops. */
+  readonly isStopping: () => boolean;
+}
+
+/** Chooses the repositories of a search; undefined if it is no longer wanted. Throws `shutting-down` or `cancelled`. */
+export function* takeInTime(
+  work: Iterator<undefined, readonly Resolution[]>,
+  { timeoutMs, isWanted, isStopping }: ChoiceBounds,
+): Generator<void, readonly Resolution[] | undefined> {
+  const endMs = performance.now() + timeoutMs;
+  while (isWanted()) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+    if (isStopping()) throw new TrawlError("shutting-down", "the daemon is stopping");
+    if (performance.now() > endMs)
+      throw new TrawlError(
+        "cancelled",
+        `the repositories could not be chosen within ${timeoutMs} ms; use fewer or simpler repo: filters, or a longer timeout:`,
+      );
+    yield;
+  }
+  return undefined;
+}
+
+/** The parts of the resolutions that are about these repositories; all of them if `ids` is undefined. */
+export function restrictTo(
+  resolutions: readonly Resolution[],
+  ids: ReadonlySet<number> | undefined,
+): readonly Resolution[] {
+  return ids === undefined ? resolutions : resolutions.map((resolution) => restrict(resolution, ids));
+}
+
+function restrict(resolution: Resolution, ids: ReadonlySet<number>): Resolution {
+  const has = ({ id }: Repository): boolean => ids.has(id);
+  const repositories = resolution.repositories.filter(has);
+  const { revisions } = resolution.selection;
+  const names = new Set(repositories.map(({ name }) => name));
+  const open = resolution.open.filter(({ repository }) => has(repository));
+  for (const { repository } of open) names.add(repository.name);
+  return {
+    ...resolution,
+    repositories,
+    selection: {
+      repositoryIds: toBitmap(repositories.map(({ id }) => id)),
+      revisions: revisions && new Map([...revisions].filter(([id]) => ids.has(id))),
+    },
+    excludedForks: [],
+    excludedArchived: [],
+    open,
+    missingRevisions: resolution.missingRevisions.filter(({ repository }) => names.has(repository)),
+    cloning: resolution.cloning.filter((name) => names.has(name)),
+    missing: resolution.missing.filter((name) => names.has(name)),
+  };
+}
+
+/** The repositories that a search chooses: their ids, ascending. */
+export function* chooseIds({ basicQueries }: SearchPlan, table: RepositoryTable): Generator<void, readonly number[]> {
+  const filters = basicQueries.map(({ repositories }) => repositories);
+  const ids = new Set<number>();
+  for (const { repositories, open } of yield* resolveInSteps(table, filters)) {
+    for (const { id } of repositories) ids.add(id);
+    for (const { repository } of open) ids.add(repository.id);
+  }
+  return [...ids].sort((a, b) => a - b);
 }

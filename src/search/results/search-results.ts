@@ -13,8 +13,16 @@ import { cutCommitMatch } from "../../protocol/cut-commit-match.js";
 import { countCommit } from "./commit-results.js";
 import type { EventStream } from "./event-stream.js";
 import { NameHighlighter, repositoryMatch } from "./name-highlighter.js";
-import { SearchDigest } from "./search-digest.js";
 import type { SearchLimits } from "../limits/search-limits.js";
+import {
+  addDigest,
+  addToDigest,
+  digestKinds,
+  emptyDigest,
+  noPosition,
+  repositoryKey,
+  type ResultDigest,
+} from "../../native/kernel/result-digest.js";
 
 /** A run of match objects is sent when it has this many bytes. */
 const runBytesMax = 32 * 1024;
@@ -235,5 +243,39 @@ export class SearchResults {
   #show(wanted: number): number {
     const left = Math.max(0, this.#limits.displayCountMax - this.#control.addDisplayed(wanted));
     return Math.min(wanted, left);
+  }
+}
+
+/** The digest of a search's results: that of the batches of workers, and of the results that the main thread sends. */
+class SearchDigest {
+  readonly sum = emptyDigest();
+  readonly #isWanted: boolean;
+
+  constructor(isWanted: boolean) {
+    this.#isWanted = isWanted;
+  }
+
+  addBatch(digest: ResultDigest | undefined): void {
+    if (digest !== undefined) addDigest(this.sum, digest);
+  }
+
+  /** Adds a commit or a diff, with the number of its matches that are sent. */
+  addCommit(repository: string, kind: "commit" | "diff", oid: string, matchCount: number): void {
+    if (this.#isWanted)
+      addToDigest(this.sum, repositoryKey(repository, oid), Buffer.from(digestKinds[kind]), matchCount, 0);
+  }
+
+  addRepository(repository: string, revision: string): void {
+    this.#add(repository, `${digestKinds.repository}${revision}`);
+  }
+
+  addSelected(repository: string, { kind, key, json }: SelectedResult): void {
+    if (kind === "owner") this.#add("", `${digestKinds.owner}${json}`);
+    // Without the id of the repository, with which the key begins.
+    else this.#add(repository, `${digestKinds[kind]}${key.slice(key.indexOf("@") + 1)}`);
+  }
+
+  #add(repository: string, text: string): void {
+    if (this.#isWanted) addToDigest(this.sum, repositoryKey(repository, ""), Buffer.from(text), noPosition, noPosition);
   }
 }

@@ -7,12 +7,21 @@ import { isOrdered } from "../../protocol/ranked-order.js";
 import type { ShardWork } from "../../protocol/ranked-work.js";
 import type { ResultBatch } from "../../protocol/result-batch.js";
 import { type ControlBlock, stopReasons } from "../../protocol/control-block.js";
-import type { Lane, RankedPart, ResumePosition, SearchTask, SearchTaskResult } from "../../protocol/messages.js";
+import type {
+  BatchMessage,
+  Lane,
+  RankedPart,
+  ResumePosition,
+  SearchTask,
+  SearchTaskResult,
+} from "../../protocol/messages.js";
 import type { SearchPool } from "../../pool/search-pool.js";
-import { SliceBatches } from "./slice-batches.js";
 import type { SliceScheduler } from "./slice-scheduler.js";
-import { helpRetryMs, mayBeSmall, mustStayAlone } from "./small-work.js";
 import type { ClientPace, SourceListener } from "./source-listener.js";
+import { assert } from "../../base/assert.js";
+import type { SearchOptions } from "../../protocol/search-options.js";
+import { requiredLiterals, trigramBytes } from "../../query/plan/leaf-literals.js";
+import type { Leaf, TextNode } from "../../query/plan/plan.js";
 
 /**
  * Bytes of results that a search may have produced without its client having read them. With at most one more batch per
@@ -296,5 +305,144 @@ export class SearchSlices {
       return;
     }
     this.#owner.listener.batch(batch, release);
+  }
+}
+
+/** Receives a batch. `release` must be called when its bytes are no longer needed. */
+type BatchReceiver = (batch: ResultBatch, release: () => void) => void;
+
+interface HeldSlice {
+  readonly slice: number;
+  readonly batches: { readonly batch: ResultBatch; readonly release: () => void }[];
+}
+
+/**
+ * The batches of the slices of one search. They arrive on another channel than the results of their slices, before or
+ * after them.
+ *
+ * Those of one slice may be held until it is known whether they are wanted: its results may be sent only after others,
+ * and not at all if its worker crashes.
+ */
+export class SliceBatches {
+  readonly #onBatch: BatchReceiver;
+  readonly #onDropped: (byteCount: number) => void;
+  /** By slice: batches that it reports to have posted, minus those that have arrived, unless that is zero. */
+  readonly #missing = new Map<number, number>();
+  /** Slices whose worker crashed: their batches are not awaited, because their number is unknown. */
+  readonly #lost = new Set<number>();
+  /** Slices whose batches are not wanted. */
+  readonly #unwanted = new Set<number>();
+  #held: HeldSlice | undefined;
+
+  /** `onDropped` is called with the size of each batch that is not passed on. */
+  constructor(onBatch: BatchReceiver, onDropped: (byteCount: number) => void) {
+    this.#onBatch = onBatch;
+    this.#onDropped = onDropped;
+  }
+
+  /** Whether all batches have arrived that slices report to have posted. */
+  get isComplete(): boolean {
+    return this.#missing.size === 0;
+  }
+
+  receive({ slice, batch }: BatchMessage, release: () => void): void {
+    if (this.#unwanted.has(slice)) return this.#drop(batch, release);
+    if (slice === this.#held?.slice) this.#held.batches.push({ batch, release });
+    else this.#pass(slice, batch, release);
+  }
+
+  /** Records the number of batches that a slice reports to have posted. */
+  expect(slice: number, count: number): void {
+    this.#count(slice, count);
+  }
+
+  lose(slice: number): void {
+    this.#missing.delete(slice);
+    this.#lost.add(slice);
+  }
+
+  /** Holds the batches of a slice, until `takeHeld` or `dropHeld`. The client's credit limits their size. */
+  hold(slice: number): void {
+    this.#held = { slice, batches: [] };
+  }
+
+  /** Passes on the batches that are held, and from now on those of the slice. Returns the slice. */
+  takeHeld(): number {
+    assert(this.#held !== undefined, "a slice is held");
+    const { slice, batches } = this.#held;
+    this.#held = undefined;
+    for (const { batch, release } of batches) this.#pass(slice, batch, release);
+    return slice;
+  }
+
+  /** Drops the batches that are held, and those of the slice that are to come. */
+  dropHeld(): void {
+    if (this.#held === undefined) return;
+    const { slice, batches } = this.#held;
+    this.#held = undefined;
+    this.#unwanted.add(slice);
+    for (const { batch, release } of batches) this.#drop(batch, release);
+  }
+
+  #pass(slice: number, batch: ResultBatch, release: () => void): void {
+    this.#count(slice, -1);
+    this.#onBatch(batch, release);
+  }
+
+  #drop({ bytes }: ResultBatch, release: () => void): void {
+    release();
+    this.#onDropped(bytes.length);
+  }
+
+  #count(slice: number, count: number): void {
+    if (this.#lost.has(slice)) return;
+    const missing = (this.#missing.get(slice) ?? 0) + count;
+    if (missing === 0) this.#missing.delete(slice);
+    else this.#missing.set(slice, missing);
+  }
+}
+
+/** A search that asks for more threads while others wait is considered again after this time. */
+export const helpRetryMs = 20;
+
+/** While other interactive searches wait, a second thread for one of them delays those, and takes time to wake. */
+export function mustStayAlone(scheduler: Pick<SliceScheduler, "waitingIn">, lane: Lane): boolean {
+  return lane === "interactive" && scheduler.waitingIn("interactive") > 0;
+}
+
+/** With more shards, their look-ups alone are worth a second thread: each takes 10 to 20 µs. */
+const smallRowCountMax = 64;
+
+/**
+ * Whether a search of these shards may be too small to be worth more than one thread: there are few, and their posting
+ * lists tell what has to be read.
+ */
+export function mayBeSmall({
+  options,
+  rows,
+}: {
+  readonly options: SearchOptions;
+  readonly rows: Uint32Array;
+}): boolean {
+  return (
+    rows.length <= smallRowCountMax &&
+    options.useIndex &&
+    options.plan.basicQueries.every(({ text }) => text?.pattern !== undefined && isBounded(text.pattern, text.leaves))
+  );
+}
+
+/** Whether the index bounds the candidates of the node: it has a literal that each of them contains. */
+function isBounded(node: TextNode, leaves: readonly Leaf[]): boolean {
+  switch (node.kind) {
+    case "leaf":
+      return requiredLiterals(leaves[node.leaf]).clauses.some((clause) =>
+        clause.every(({ length }) => length >= trigramBytes),
+      );
+    case "not":
+      return false;
+    case "and":
+      return node.children.some((child) => isBounded(child, leaves));
+    case "or":
+      return node.children.every((child) => isBounded(child, leaves));
   }
 }

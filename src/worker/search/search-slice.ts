@@ -10,9 +10,9 @@ import { type Coverage, emptyCoverage } from "../../protocol/coverage.js";
 import { ControlBlock, CostMeter } from "../../protocol/control-block.js";
 import type {
   BatchMessage,
-  HelpMessage,
   CachedShardRange,
   ExcludedFile,
+  HelpMessage,
   SearchTask,
   SearchTaskResult,
   ShardFailure,
@@ -26,10 +26,10 @@ import { StopCheck } from "../../protocol/stop-check.js";
 import { ShardTable } from "../../protocol/shard-table.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
 import { aloneContentsMax, aloneMs } from "./alone-limits.js";
-import { DocumentSearches } from "./document-searches.js";
 import { recordExcluded, recordFailedSymbols } from "./excluded-files.js";
 import { isCancelled, isOverdue, mayAskForHelp, type SearchThread } from "./search-thread.js";
-import { type OpenShard, lostPart } from "./shard-opener.js";
+import { lostPart, type OpenShard } from "./shard-opener.js";
+import type { ShardReader } from "../../shard/shard-reader.js";
 
 /** A batch is sent at this size: small for a person who waits, large when only throughput counts. */
 const batchBytes = { interactive: 32 * 1024, exhaustive: 224 * 1024 } as const;
@@ -303,5 +303,28 @@ export class SearchSlice {
     if (!this.#control.waitForCredit()) return true;
     if (this.#coverage !== undefined && this.#coverage.unsearched.length >= unsearchedCountMax) return true;
     return isOverdue(this.#thread, this.#startedMs, this.#task.lane);
+  }
+}
+
+/**
+ * The searches of single documents of one slice, by row of the table. The one of a shard is used again for the next
+ * document of the shard, because binding the query to it takes longer than searching a document.
+ */
+class DocumentSearches {
+  readonly #searches = new Map<number, { readonly reader: ShardReader; readonly search: ShardSearch }>();
+
+  /**
+   * A search of the wanted document. `make` is called for the first one of a shard, and for all documents if they are not
+   * single ones. It is also called if the shard has another reader: the bytes of the last one may have been overwritten.
+   */
+  find(row: number, reader: ShardReader, wanted: WantedDocuments, make: () => ShardSearch): ShardSearch {
+    const known = this.#searches.get(row);
+    if (wanted.only === undefined || known?.reader !== reader) {
+      const search = make();
+      if (wanted.only !== undefined) this.#searches.set(row, { reader, search });
+      return search;
+    }
+    known.search.restart(wanted);
+    return known.search;
   }
 }

@@ -9,9 +9,13 @@ import { noStats, type SearchOptions } from "../../../src/protocol/search-option
 import type { ResultBatch } from "../../../src/protocol/result-batch.js";
 import { emptyTally } from "../../../src/protocol/tally.js";
 import type { SliceReceiver } from "../../../src/pool/search-pool.js";
-import { SearchSlices, type SlicedSearch, type SliceServices } from "../../../src/search/slices/search-slices.js";
+import {
+  SearchSlices,
+  type SlicedSearch,
+  type SliceServices,
+  mayBeSmall,
+} from "../../../src/search/slices/search-slices.js";
 import { SliceScheduler } from "../../../src/search/slices/slice-scheduler.js";
-import { mayBeSmall } from "../../../src/search/slices/small-work.js";
 
 const workerCount = 4;
 

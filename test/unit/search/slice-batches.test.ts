@@ -1,7 +1,7 @@
 /** Batches of slices: which are awaited, and those that are held until it is known whether they are wanted. */
 import t from "tap";
 import type { BatchMessage } from "../../../src/protocol/messages.js";
-import { SliceBatches } from "../../../src/search/slices/slice-batches.js";
+import { SliceBatches } from "../../../src/search/slices/search-slices.js";
 
 function makeBatches() {
   const passed: number[] = [];
