@@ -174,6 +174,9 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     "changes",
     "warming",
   ],
+  git: ["run", "objects", "mirror", "history"],
+  http: ["server", "access", "stream", "routes"],
+  worker: ["ingest", "read", "search"],
 };
 
 const begin = "<!-- layers: written by `make layers` -->";

@@ -1,5 +1,5 @@
 import { errorMessage, TrawlError } from "../base/errors.js";
-import { isOid } from "../git/mirror/refs.js";
+import { isOid } from "../git/objects/refs.js";
 import type { Repository } from "../model/repository.js";
 import { operatorViewer } from "../model/viewer.js";
 import type { RequestContext } from "./request-context.js";

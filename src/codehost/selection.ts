@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { errorMessage } from "../base/errors.js";
-import { plainHost } from "../git/mirror/remote-url.js";
+import { plainHost } from "../git/run/remote-url.js";
 import type { RemoteSource, RepositoryConfig } from "../model/repository.js";
 import { TextPattern } from "../regexp/match/text-pattern.js";
 import type { ConnectionConfig, ListedRepository } from "./connection.js";

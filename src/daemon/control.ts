@@ -7,7 +7,7 @@ import type { RepositoryStatus } from "../model/repository-status.js";
 import type { SyncManager } from "../sync/sync-manager.js";
 import { isSecretSource } from "../base/secret-source.js";
 import { readCommitId } from "../browse/commit-wait.js";
-import { parseRemoteUrl } from "../git/mirror/remote-url.js";
+import { parseRemoteUrl } from "../git/run/remote-url.js";
 import { splitSecret } from "../git/mirror/url-secret.js";
 import { type AddedRepositories, readRepositories } from "./added-repositories.js";
 import { accountHandlers } from "./account-control.js";

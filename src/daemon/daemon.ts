@@ -16,7 +16,7 @@ import type { ControlServer } from "../http/server/control-server.js";
 import type { HttpServer } from "../http/server/uws.js";
 import { limitUnsentBytes, widenSendBuffers } from "../native/socket/socket.js";
 import { Connections } from "../codehost/connections.js";
-import { parseRemoteUrl } from "../git/mirror/remote-url.js";
+import { parseRemoteUrl } from "../git/run/remote-url.js";
 import { attributesIn, type RepositoryConfig } from "../model/repository.js";
 import type { Searcher } from "../search/searcher.js";
 import type { CatalogSnapshots } from "../store/catalog-snapshots.js";

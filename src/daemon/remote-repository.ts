@@ -1,6 +1,6 @@
 import { TrawlError } from "../base/errors.js";
 import type { RemoteRepository } from "../browse/request-context.js";
-import { parseRemoteUrl } from "../git/mirror/remote-url.js";
+import { parseRemoteUrl } from "../git/run/remote-url.js";
 import type { RemoteRules } from "../git/mirror/remote-rules.js";
 import type { SyncManager } from "../sync/sync-manager.js";
 import { resolveRepository } from "./config/repositories.js";

@@ -1,7 +1,7 @@
 import type { PatchFile } from "../git/history/patch-file.js";
 import { readBlobs } from "../git/objects/read-blobs.js";
 import { readByGit } from "../git/objects/read-by-git.js";
-import { isOid } from "../git/mirror/refs.js";
+import { isOid } from "../git/objects/refs.js";
 import type { StopSignal } from "../git/run/run.js";
 import type { HistoryBuilder } from "../history/history-builder.js";
 import { textOfBlob } from "./encoding/blob-text.js";

@@ -23,7 +23,7 @@ import type {
 import type { RankTask, RankTaskResult } from "../protocol/rank-messages.js";
 import { readSettings } from "../protocol/settings.js";
 import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
-import { BatchBuffers } from "./batch-buffers.js";
+import { BatchBuffers } from "./search/batch-buffers.js";
 import { IdleCollector, interactiveGrowthMax } from "./idle-collector.js";
 import { FindSlice } from "./search/find-slice.js";
 import { findContributors } from "./search/history-contributors.js";

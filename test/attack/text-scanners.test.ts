@@ -7,7 +7,7 @@ import { readCredential } from "../../src/account/sign-in/credential.js";
 import { nameOfUrl } from "../../src/base/repository-url.js";
 import { parseContributor } from "../../src/git/history/commits.js";
 import { includeGlob } from "../../src/git/mirror/ref-glob.js";
-import { redactUrl } from "../../src/git/mirror/remote-url.js";
+import { redactUrl } from "../../src/git/run/remote-url.js";
 import { linksMarkdown } from "../../src/browse/markdown.js";
 import { nameOfCloneUrl } from "../../src/browse/urls.js";
 import { Router } from "../../src/http/server/router.js";

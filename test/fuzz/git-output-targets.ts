@@ -1,13 +1,13 @@
 import { LogParser } from "../../src/git/history/authors.js";
 import { parseBlame } from "../../src/git/history/blame.js";
-import { parseCommitHeader } from "../../src/git/history/commit-header.js";
+import { parseCommitHeader } from "../../src/git/objects/commit-header.js";
 import { parseCommits } from "../../src/git/history/commits.js";
 import { parseEntry } from "../../src/git/objects/directories.js";
-import { parseProgress } from "../../src/git/mirror/fetch-progress.js";
+import { parseProgress } from "../../src/git/run/fetch-progress.js";
 import { parseDiff } from "../../src/git/history/file-diffs.js";
 import { parseChanges, parseTree } from "../../src/git/objects/objects.js";
 import { parseRef } from "../../src/git/mirror/ref-list.js";
-import { headBranch, parseLocalRefs, parseRemoteRefs, refState } from "../../src/git/mirror/refs.js";
+import { headBranch, parseLocalRefs, parseRemoteRefs, refState } from "../../src/git/objects/refs.js";
 import { ChainBuilder } from "../../src/git/objects/tree-chain.js";
 import { makeText, type Vocabulary } from "./inputs.js";
 import { allowing } from "./query-targets.js";

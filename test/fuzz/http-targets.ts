@@ -1,10 +1,10 @@
 import { escapeUrlPath } from "../../src/base/path-text.js";
 import { readCredential, readSession } from "../../src/account/sign-in/credential.js";
 import { SseDecoder } from "../../src/cli/sse-decoder.js";
-import { parseRemoteUrl, redactUrl } from "../../src/git/mirror/remote-url.js";
+import { parseRemoteUrl, redactUrl } from "../../src/git/run/remote-url.js";
 import { parseGlobalId } from "../../src/browse/ids.js";
 import { parseCodeHost, nameOfCloneUrl } from "../../src/browse/urls.js";
-import { ClientAddresses } from "../../src/http/access/client-address.js";
+import { ClientAddresses } from "../../src/http/server/client-address.js";
 import { acceptedFormat, isKnown, wantedBytes } from "../../src/http/routes/conditional.js";
 import { readPagePath } from "../../src/model/page-path.js";
 import { Router } from "../../src/http/server/router.js";

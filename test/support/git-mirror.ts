@@ -5,7 +5,7 @@ import { strictRemoteAccess } from "../../src/git/run/environment.js";
 import { Mirror, type SyncResult } from "../../src/git/mirror/mirror.js";
 import type { MirrorOptions } from "../../src/git/mirror/mirror-commands.js";
 import { listTree } from "../../src/git/objects/objects.js";
-import { parseRemoteUrl } from "../../src/git/mirror/remote-url.js";
+import { parseRemoteUrl } from "../../src/git/run/remote-url.js";
 import { neverStop } from "../../src/git/run/run.js";
 import { GitFixture } from "./git-fixture.js";
 

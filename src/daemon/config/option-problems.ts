@@ -3,7 +3,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import { Networks } from "../../base/networks.js";
 import { requireOrigin } from "../../base/origin.js";
 import { isHomePath } from "../../base/repository-url.js";
-import { ClientAddresses } from "../../http/access/client-address.js";
+import { ClientAddresses } from "../../http/server/client-address.js";
 import { TrustedHosts } from "../../http/access/trusted-hosts.js";
 import { requireSocketPath } from "../../http/server/control-server.js";
 import { Receivers } from "../../notify/receivers.js";

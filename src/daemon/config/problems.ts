@@ -1,5 +1,5 @@
 import type { ErrorObject } from "ajv/dist/2020.js";
-import { redactUrl } from "../../git/mirror/remote-url.js";
+import { redactUrl } from "../../git/run/remote-url.js";
 import { nearestWord } from "../../base/nearest-word.js";
 import { connectionTable } from "../connection-options.js";
 import {

@@ -10,7 +10,7 @@ import { RequestContext, type GraphqlServices } from "../../browse/request-conte
 import type { Catalog } from "../../catalog/catalog.js";
 import type { GraphqlExecutor } from "../../graphql/execution/executor.js";
 import { RepositoryAddresses } from "../../graphql/sources/repository-addresses.js";
-import { ClientAddresses } from "../../http/access/client-address.js";
+import { ClientAddresses } from "../../http/server/client-address.js";
 import { TrustedHosts } from "../../http/access/trusted-hosts.js";
 import { addRoutes } from "../../http/routes/routes.js";
 import { loadWebFiles, webFolder } from "../../http/routes/web-files.js";

@@ -1,4 +1,4 @@
-import { redactUrl } from "../../git/mirror/remote-url.js";
+import { redactUrl } from "../../git/run/remote-url.js";
 import type { ResolvedOptions } from "../options.js";
 
 /** The options that a site admin may see: all except passwords and secrets. */

@@ -2,7 +2,7 @@ import { assert } from "../../base/assert.js";
 import { TrawlError } from "../../base/errors.js";
 import { longReadLimits } from "../run/child-limits.js";
 import { historyEnvironment } from "../run/environment.js";
-import { isOid } from "../mirror/refs.js";
+import { isOid } from "../objects/refs.js";
 import { GitChild, type StopSignal } from "../run/run.js";
 
 /** Limit on a name or path in a commit. */

@@ -1,6 +1,6 @@
 import { assert } from "../../base/assert.js";
 import { TrawlError } from "../../base/errors.js";
-import { isOid } from "../mirror/refs.js";
+import { isOid } from "../objects/refs.js";
 import { readLimits } from "../run/child-limits.js";
 import { historyEnvironment } from "../run/environment.js";
 import { GitChild, type StopSignal } from "../run/run.js";

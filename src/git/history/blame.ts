@@ -1,7 +1,7 @@
 import { assert } from "../../base/assert.js";
 import { decodePath } from "../../base/path-text.js";
 import { localCommand } from "../objects/objects.js";
-import { isOid } from "../mirror/refs.js";
+import { isOid } from "../objects/refs.js";
 import { runGit, type StopSignal } from "../run/run.js";
 
 /** Consecutive lines from the same commit. Lines are 1-based. */

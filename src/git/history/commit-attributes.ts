@@ -1,8 +1,8 @@
 import { assert } from "../../base/assert.js";
-import { parseCommitHeader } from "./commit-header.js";
+import { parseCommitHeader } from "../objects/commit-header.js";
 import { fileMode, localCommand } from "../objects/objects.js";
 import { StoredObjects } from "../objects/stored-objects.js";
-import { isOid } from "../mirror/refs.js";
+import { isOid } from "../objects/refs.js";
 import { runGit, type StopSignal } from "../run/run.js";
 
 /** Possible locations of a CODEOWNERS file; the first that exists counts. */

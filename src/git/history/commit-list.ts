@@ -1,6 +1,6 @@
 import { assert } from "../../base/assert.js";
 import { TrawlError } from "../../base/errors.js";
-import { isOid } from "../mirror/refs.js";
+import { isOid } from "../objects/refs.js";
 import { longReadLimits } from "../run/child-limits.js";
 import { localEnvironment } from "../run/environment.js";
 import { runGit, type StopSignal } from "../run/run.js";

@@ -1,7 +1,7 @@
 import { assert } from "../../base/assert.js";
 import { splitOnce, trimEndChars } from "../../base/text.js";
 import { localCommand } from "../objects/objects.js";
-import { isOid } from "../mirror/refs.js";
+import { isOid } from "../objects/refs.js";
 import { runGit, type StopSignal } from "../run/run.js";
 
 /** The author or committer of a commit, and the time. */

@@ -1,4 +1,4 @@
-import { isOid } from "../mirror/refs.js";
+import { isOid } from "../objects/refs.js";
 import { longReadLimits } from "../run/child-limits.js";
 import { bigBlobBytes, localEnvironment } from "../run/environment.js";
 import { runGit, type StopSignal } from "../run/run.js";

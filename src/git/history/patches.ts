@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { assert } from "../../base/assert.js";
 import { TrawlError } from "../../base/errors.js";
-import { isOid } from "../mirror/refs.js";
+import { isOid } from "../objects/refs.js";
 import { longReadLimits } from "../run/child-limits.js";
 import { historyEnvironment } from "../run/environment.js";
 import { GitChild, type StopSignal } from "../run/run.js";

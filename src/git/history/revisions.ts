@@ -3,7 +3,7 @@ import { refGlobProblem, revisionProblem } from "../../model/revision-syntax.js"
 import { TrawlError } from "../../base/errors.js";
 import { localCommand, resolveRevision } from "../objects/objects.js";
 import { excludeGlob, includeGlob } from "../mirror/ref-glob.js";
-import { isOid } from "../mirror/refs.js";
+import { isOid } from "../objects/refs.js";
 import { runGit, type StopSignal } from "../run/run.js";
 
 /** The result of resolving revisions. */

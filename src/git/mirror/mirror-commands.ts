@@ -5,10 +5,10 @@ import { lackOfRoom } from "../run/disk-room.js";
 import { localEnvironment, remoteEnvironment, type RemoteAccess } from "../run/environment.js";
 import { withRemedy } from "../run/remedy.js";
 import { runGit, type RunOptions, type RunResult, type StopSignal } from "../run/run.js";
-import { saysDamaged } from "./damage.js";
+import { saysDamaged } from "../objects/damage.js";
 import { hasFarDates } from "./far-dates.js";
-import { progressReader, type FetchProgress } from "./fetch-progress.js";
-import { FetchWatch } from "./fetch-watch.js";
+import { progressReader, type FetchProgress } from "../run/fetch-progress.js";
+import { FetchWatch } from "../run/fetch-watch.js";
 import { HttpTrace } from "./http-trace.js";
 import {
   admitCommitGraph,
@@ -21,9 +21,9 @@ import {
 } from "./mirror-directory.js";
 import { arePackedRefsSorted } from "./packed-refs.js";
 import { readRefs } from "./read-refs.js";
-import { detachedHeadRef, localRefFormat, parseLocalRefs, parseRemoteRefs, type RefListing } from "./refs.js";
+import { detachedHeadRef, localRefFormat, parseLocalRefs, parseRemoteRefs, type RefListing } from "../objects/refs.js";
 import { isDetached, onlyMirrored } from "./remote-refs.js";
-import type { RemoteUrl } from "./remote-url.js";
+import type { RemoteUrl } from "../run/remote-url.js";
 
 export interface MirrorOptions {
   readonly access: RemoteAccess;

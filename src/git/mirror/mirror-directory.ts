@@ -13,7 +13,7 @@ import {
 import { dirname, join } from "node:path";
 import { safeDirectoryConfig } from "../run/environment.js";
 import { packedRefsFile } from "./packed-refs.js";
-import type { RemoteUrl } from "./remote-url.js";
+import type { RemoteUrl } from "../run/remote-url.js";
 import { isRefusal } from "../../base/refusal.js";
 import { syncToDisk } from "../../base/sync-to-disk.js";
 

@@ -13,9 +13,9 @@ import {
   writeRefs,
   type ObjectFormat,
 } from "./mirror-directory.js";
-import { detachedHeadRef, type RefListing } from "./refs.js";
+import { detachedHeadRef, type RefListing } from "../objects/refs.js";
 import { isDetached, remoteObjectFormat } from "./remote-refs.js";
-import type { RemoteUrl } from "./remote-url.js";
+import type { RemoteUrl } from "../run/remote-url.js";
 
 /** A mirror with more packs is repacked. git's own limit is 50; this one is lower, as every reader opens all packs. */
 export const packCountMax = 30;

@@ -5,7 +5,7 @@ import { BoundedMap } from "../../base/bounded-map.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { withLimit } from "../../base/refusal.js";
 import type { StopSignal } from "../run/run.js";
-import { saysDamaged } from "./damage.js";
+import { saysDamaged } from "../objects/damage.js";
 import { readSourceBoundary } from "./copy-objects.js";
 import { MirrorCommands, type MirrorOptions } from "./mirror-commands.js";
 import {
@@ -23,9 +23,9 @@ import {
   writeMirrorConfig,
 } from "./mirror-directory.js";
 import { MirrorRebuild, packCountMax } from "./mirror-rebuild.js";
-import { refState, sameRefs, type RefListing, type RefState } from "./refs.js";
+import { refState, sameRefs, type RefListing, type RefState } from "../objects/refs.js";
 import { chooseHead, differMuch, isCurrent, isDetached, manyRefs, type Head } from "./remote-refs.js";
-import type { RemoteUrl } from "./remote-url.js";
+import type { RemoteUrl } from "../run/remote-url.js";
 
 export interface SyncResult extends RefState {
   /** Whether any branch, any tag or HEAD differs from before. */

@@ -6,7 +6,7 @@ import { StoredObjects } from "../objects/stored-objects.js";
 import type { StopSignal } from "../run/run.js";
 import { readHead } from "./mirror-directory.js";
 import { packedRefsFile } from "./packed-refs.js";
-import { detachedHeadRef, isOid, toLocalListing, type RefListing } from "./refs.js";
+import { detachedHeadRef, isOid, toLocalListing, type RefListing } from "../objects/refs.js";
 
 /** What git writes at the beginning of a file of packed refs. */
 const packedHeader = "# pack-refs with: peeled fully-peeled sorted \n";

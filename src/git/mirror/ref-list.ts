@@ -1,5 +1,5 @@
 import { localCommand } from "../objects/objects.js";
-import { detachedHeadRef } from "./refs.js";
+import { detachedHeadRef } from "../objects/refs.js";
 import { runGit, type StopSignal } from "../run/run.js";
 
 /** A branch or tag of a mirror. */

@@ -1,5 +1,5 @@
 import { objectFormatFromOid, type ObjectFormat } from "./mirror-directory.js";
-import { headBranch, sameRefs, type RefListing } from "./refs.js";
+import { headBranch, sameRefs, type RefListing } from "../objects/refs.js";
 
 /** Whether `local` has everything that `remote` has, including the commit of HEAD if no branch contains it. */
 export function isCurrent(local: RefListing, remote: RefListing): boolean {

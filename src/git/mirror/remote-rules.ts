@@ -7,7 +7,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import { isPublicAddress, Networks } from "../../base/networks.js";
 import { proxyFor } from "../../base/proxies.js";
 import type { RemoteSource } from "../../model/repository.js";
-import { hostOfRemote, type HttpUrl, type RemoteUrl, type SshUrl } from "./remote-url.js";
+import { hostOfRemote, type HttpUrl, type RemoteUrl, type SshUrl } from "../run/remote-url.js";
 
 /** A file that leads to another directory has one line, or a few with alternates. */
 const pointerBytesMax = 64 * 1024;

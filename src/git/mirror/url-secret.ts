@@ -1,5 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
-import { parseRemoteUrl, type RemoteUrl } from "./remote-url.js";
+import { parseRemoteUrl, type RemoteUrl } from "../run/remote-url.js";
 
 /** The user name sent to a code host if there is only a token: hosts that accept tokens accept any name. */
 const nameOfToken = "git";

@@ -3,7 +3,7 @@ import { TrawlError } from "../../base/errors.js";
 import { blobLimits } from "../run/child-limits.js";
 import { blobEnvironment } from "../run/environment.js";
 import { OutputReader } from "../run/output-reader.js";
-import { isOid } from "../mirror/refs.js";
+import { isOid } from "./refs.js";
 import { GitChild, type StopSignal } from "../run/run.js";
 
 /** The result for one requested blob. */

@@ -1,7 +1,7 @@
 import { assert } from "../../base/assert.js";
 import { contentReadLimits } from "../run/child-limits.js";
 import { localEnvironment } from "../run/environment.js";
-import { isOid } from "../mirror/refs.js";
+import { isOid } from "./refs.js";
 import { GitChild, neverStop } from "../run/run.js";
 
 export type ArchiveFormat = "zip" | "tar";

@@ -1,7 +1,7 @@
 import { assert } from "../../base/assert.js";
 import { decodePath, shownPath } from "../../base/path-text.js";
 import { localCommand } from "./objects.js";
-import { isOid } from "../mirror/refs.js";
+import { isOid } from "./refs.js";
 import { runGit, type StopSignal } from "../run/run.js";
 
 /** A file, directory or submodule of a commit. */

@@ -4,8 +4,8 @@ import { revisionProblem } from "../../model/revision-syntax.js";
 import { objectKinds } from "../../native/packs/packs.js";
 import { readLimits } from "../run/child-limits.js";
 import { localEnvironment } from "../run/environment.js";
-import { parseCommitHeader } from "../history/commit-header.js";
-import { isOid } from "../mirror/refs.js";
+import { parseCommitHeader } from "./commit-header.js";
+import { isOid } from "./refs.js";
 import { runGit, type StopSignal } from "../run/run.js";
 import { StoredObjects } from "./stored-objects.js";
 

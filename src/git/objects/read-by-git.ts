@@ -1,6 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
 import { BlobReader, type BlobOutcome, type BlobReaderOptions, type OnBlob } from "./blob-reader.js";
-import { endedByItself } from "../mirror/damage.js";
+import { endedByItself } from "./damage.js";
 
 /** Maximum number of objects that may crash git. */
 const endCountMax = 1_000;

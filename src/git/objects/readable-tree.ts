@@ -1,11 +1,11 @@
 import { assert } from "../../base/assert.js";
 import { TrawlError } from "../../base/errors.js";
 import { readLimits } from "../run/child-limits.js";
-import { endedByItself } from "../mirror/damage.js";
+import { endedByItself } from "./damage.js";
 import { localEnvironment } from "../run/environment.js";
 import { fileMode, listTree, type TreeEntry } from "./objects.js";
 import { OutputReader } from "../run/output-reader.js";
-import { isOid } from "../mirror/refs.js";
+import { isOid } from "./refs.js";
 import { GitChild, type StopSignal } from "../run/run.js";
 
 /** The readable part of a commit. */

@@ -1,9 +1,9 @@
 import { assert } from "../../base/assert.js";
 import { TrawlError } from "../../base/errors.js";
-import { parseCommitHeader } from "../history/commit-header.js";
+import { parseCommitHeader } from "./commit-header.js";
 import { localCommand } from "./objects.js";
 import { StoredObjects } from "./stored-objects.js";
-import { isOid } from "../mirror/refs.js";
+import { isOid } from "./refs.js";
 import { GitChild, runGit, type StopSignal } from "../run/run.js";
 
 /** The state of a path from one commit of a chain on, until its next state. */

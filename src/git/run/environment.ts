@@ -1,6 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
-import { lowSpeedBytesPerSecond } from "../mirror/fetch-watch.js";
-import type { RemoteUrl } from "../mirror/remote-url.js";
+import { lowSpeedBytesPerSecond } from "./fetch-watch.js";
+import type { RemoteUrl } from "./remote-url.js";
 
 /**
  * The operator's settings for access to remotes. They do not apply to reading a mirror.

@@ -1,4 +1,4 @@
-import { parseProgress } from "../mirror/fetch-progress.js";
+import { parseProgress } from "./fetch-progress.js";
 
 const keptErrorLines = 20;
 

@@ -1,4 +1,4 @@
-import { type RemoteUrl, sshHost } from "../mirror/remote-url.js";
+import { type RemoteUrl, sshHost } from "./remote-url.js";
 
 /**
  * Messages of git, ssh and libcurl, each as part of a message in the locale `LC_ALL=C`, and their remedies. The first

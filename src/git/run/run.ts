@@ -4,7 +4,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { StopSignal } from "../../base/stop-signal.js";
 import { startProcess, type Ending, type ProcessLimits, type StartedProcess } from "../../native/process/process.js";
 import { limitHit } from "./limit-hit.js";
-import { redactUrl } from "../mirror/remote-url.js";
+import { redactUrl } from "./remote-url.js";
 import { LineCollector } from "./line-collector.js";
 
 /** Called every 50 ms while git runs. */

@@ -1,7 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import { visibleError } from "../../model/repository-status.js";
 import { splitRange } from "../../model/revision-syntax.js";
-import { redactUrl } from "../../git/mirror/remote-url.js";
+import { redactUrl } from "../../git/run/remote-url.js";
 import { emptyPage, paginate, offsetPageInfo, pageLength, skipCount } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { CommitSource, RefSource } from "../../browse/git-sources.js";

@@ -1,5 +1,5 @@
 import { versionMark } from "../../native/http/request-filter.js";
-import type { ClientAddresses } from "../access/client-address.js";
+import type { ClientAddresses } from "./client-address.js";
 import type { NativeRequest, NativeResponse } from "./uws-binding.js";
 
 const forwardedForHeader = "x-forwarded-for";

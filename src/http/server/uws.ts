@@ -3,7 +3,7 @@ import { errorMessage } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import { clientNetwork } from "../../model/client.js";
 import { readBody, tooLarge } from "./body-reader.js";
-import { ClientAddresses } from "../access/client-address.js";
+import { ClientAddresses } from "./client-address.js";
 import type { BodyAdmission, Handler, Method, RequestCheck, RequestObserver } from "./handler.js";
 import { plainText, type Headers } from "./headers.js";
 import { Listener } from "./listener.js";

@@ -1,6 +1,6 @@
 import { callAfter, type PendingCall } from "../../base/deadline.js";
 import { rateWaitMsMax } from "../../base/rate-limit.js";
-import { hostAndPort } from "../../git/mirror/remote-url.js";
+import { hostAndPort } from "../../git/run/remote-url.js";
 import type { Repository } from "../../model/repository.js";
 import type { HostLimit } from "../../protocol/ingest-messages.js";
 

@@ -1,6 +1,6 @@
 import { eachInSteps, resultWhileYielding } from "../../base/yielding.js";
 import type { Repository, RepositoryConfig } from "../../model/repository.js";
-import { redactUrl } from "../../git/mirror/remote-url.js";
+import { redactUrl } from "../../git/run/remote-url.js";
 import { type RepositoryRemoval, withoutRepositories } from "../housekeeping/repository-removal.js";
 import { type ConfiguredRecords, configuredRecords, type RemovalGuard } from "./configured-repositories.js";
 import { chooseByName, listedKey, type LeftOut } from "./shared-names.js";

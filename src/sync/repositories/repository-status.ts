@@ -1,5 +1,5 @@
 import type { Catalog } from "../../catalog/catalog.js";
-import { redactUrl } from "../../git/mirror/remote-url.js";
+import { redactUrl } from "../../git/run/remote-url.js";
 import type { HistoryStatus } from "../../model/history-record.js";
 import { quarantineSentences } from "../../model/quarantine.js";
 import { attributesIn, type Repository } from "../../model/repository.js";

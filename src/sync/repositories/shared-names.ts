@@ -1,6 +1,6 @@
 import { trimEndChars, withoutSuffix } from "../../base/text.js";
 import type { Catalog } from "../../catalog/catalog.js";
-import { parseRemoteUrl, redactUrl } from "../../git/mirror/remote-url.js";
+import { parseRemoteUrl, redactUrl } from "../../git/run/remote-url.js";
 import type { Repository, RepositoryConfig } from "../../model/repository.js";
 
 /** A listed repository that is not mirrored, because another one has its name. */

@@ -1,7 +1,7 @@
 import { monotonicMs, sleep } from "../../base/deadline.js";
 import { TrawlError } from "../../base/errors.js";
 import { stopWhenSet } from "../../base/stop-signal.js";
-import type { RefState } from "../../git/mirror/refs.js";
+import type { RefState } from "../../git/objects/refs.js";
 import { hasChanges } from "../../git/objects/objects.js";
 import type { SyncInput, SyncTask, SyncTaskResult } from "../../protocol/ingest-messages.js";
 import { stepAllowanceMs } from "./allowances.js";

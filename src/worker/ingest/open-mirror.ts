@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { readSecret, readSecretFile } from "../../base/secret-source.js";
 import { Mirror } from "../../git/mirror/mirror.js";
 import { RemoteRules } from "../../git/mirror/remote-rules.js";
-import { parseRemoteUrl, redirectedUrl, type RemoteUrl } from "../../git/mirror/remote-url.js";
+import { parseRemoteUrl, redirectedUrl, type RemoteUrl } from "../../git/run/remote-url.js";
 import { withSecret } from "../../git/mirror/url-secret.js";
 import type { Repository } from "../../model/repository.js";
 import type { FetchSettings } from "../../protocol/ingest-messages.js";

@@ -1,6 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
 import type { Admit } from "../../git/mirror/mirror.js";
-import type { RefState } from "../../git/mirror/refs.js";
+import type { RefState } from "../../git/objects/refs.js";
 import { detachedName, type VanishedKind } from "../../model/repository.js";
 import type { SyncInput } from "../../protocol/ingest-messages.js";
 

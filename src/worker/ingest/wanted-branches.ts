@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { TrawlError } from "../../base/errors.js";
-import type { RefState } from "../../git/mirror/refs.js";
+import type { RefState } from "../../git/objects/refs.js";
 import { branchCountMax, detachedName, type IndexedBranch, type Repository } from "../../model/repository.js";
 
 /** The default branch and the configured branches, if they exist. */

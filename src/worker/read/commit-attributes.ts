@@ -9,7 +9,7 @@ import type {
   CommitQuestion,
   ReadCommitAttributes,
 } from "../../protocol/read-messages.js";
-import { AuthorMasks, authoredPathsMax } from "../author-masks.js";
+import { AuthorMasks, authoredPathsMax } from "./author-masks.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { hasFile } from "./has-file.js";
 

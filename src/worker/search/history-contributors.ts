@@ -7,7 +7,7 @@ import type { ContributorsResult, ContributorsTask, VisibleHistory } from "../..
 import { encodePathMasks, PathMasks } from "../../protocol/path-masks.js";
 import { StopCheck } from "../../protocol/stop-check.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
-import { AuthorMasks, authoredPathsMax } from "../author-masks.js";
+import { AuthorMasks, authoredPathsMax } from "../read/author-masks.js";
 import { isOverdue, type SearchThread } from "./search-thread.js";
 
 /** Finds who changed which paths. Ends after a shard if others wait, or if the search was stopped. */

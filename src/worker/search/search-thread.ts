@@ -3,7 +3,7 @@ import type { Kernel } from "../../native/kernel/kernel.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
 import type { Lane } from "../../protocol/messages.js";
 import { pressureWords } from "../../protocol/pressure.js";
-import type { BatchBuffers } from "../batch-buffers.js";
+import type { BatchBuffers } from "./batch-buffers.js";
 import type { HistoryOpener } from "./history-opener.js";
 import type { ShardOpener } from "./shard-opener.js";
 

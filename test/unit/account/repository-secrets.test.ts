@@ -7,7 +7,7 @@ import { Catalog } from "../../../src/catalog/catalog.js";
 import { resolveOptions } from "../../../src/daemon/config.js";
 import { resolveRepository } from "../../../src/daemon/config/repositories.js";
 import { splitSecret, withSecret } from "../../../src/git/mirror/url-secret.js";
-import { parseRemoteUrl } from "../../../src/git/mirror/remote-url.js";
+import { parseRemoteUrl } from "../../../src/git/run/remote-url.js";
 import { resultWhileYielding } from "../../../src/base/yielding.js";
 import { RecordStore } from "../../../src/store/record-store.js";
 import { SecretFiles } from "../../../src/store/secret-files.js";

@@ -19,7 +19,7 @@ import { selectRepositories } from "../../../src/codehost/selection.js";
 import { checkRepository } from "../../../src/daemon/config/repositories.js";
 import { parseLastResponse } from "../../../src/git/mirror/http-trace.js";
 import { RemoteRules } from "../../../src/git/mirror/remote-rules.js";
-import { parseRemoteUrl } from "../../../src/git/mirror/remote-url.js";
+import { parseRemoteUrl } from "../../../src/git/run/remote-url.js";
 import type { RepositoryConfig } from "../../../src/model/repository.js";
 import { dataDirectory, runCommand, testDaemon } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";

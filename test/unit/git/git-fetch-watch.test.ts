@@ -1,6 +1,6 @@
 /** Which output counts as progress of a fetch. */
 import t from "tap";
-import { FetchWatch } from "../../../src/git/mirror/fetch-watch.js";
+import { FetchWatch } from "../../../src/git/run/fetch-watch.js";
 import { lackOfRoom } from "../../../src/git/run/disk-room.js";
 
 const stillMs = 300_000;

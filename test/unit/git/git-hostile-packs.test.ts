@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { neverStop, stopWhenSet, type StopSignal } from "../../../src/base/stop-signal.js";
-import { parseCommitHeader } from "../../../src/git/history/commit-header.js";
+import { parseCommitHeader } from "../../../src/git/objects/commit-header.js";
 import { StoredObjects } from "../../../src/git/objects/stored-objects.js";
 import { compareAlong } from "../../../src/git/objects/tree-chain.js";
 import { Packs } from "../../../src/native/packs/packs.js";

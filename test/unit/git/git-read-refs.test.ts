@@ -3,7 +3,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { neverStop } from "../../../src/base/stop-signal.js";
 import { readRefs } from "../../../src/git/mirror/read-refs.js";
-import { localRefFormat, parseLocalRefs, type RefListing } from "../../../src/git/mirror/refs.js";
+import { localRefFormat, parseLocalRefs, type RefListing } from "../../../src/git/objects/refs.js";
 import { GitFixture } from "../../support/git-fixture.js";
 
 function fixture(t: Test, format: "sha1" | "sha256" = "sha1"): GitFixture {

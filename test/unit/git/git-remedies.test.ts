@@ -9,7 +9,7 @@ import t, { type Test } from "tap";
 import { strictRemoteAccess } from "../../../src/git/run/environment.js";
 import { Mirror } from "../../../src/git/mirror/mirror.js";
 import { withRemedy } from "../../../src/git/run/remedy.js";
-import { parseRemoteUrl } from "../../../src/git/mirror/remote-url.js";
+import { parseRemoteUrl } from "../../../src/git/run/remote-url.js";
 import { neverStop } from "../../../src/git/run/run.js";
 import { errorOf, fixture, testMirrorOptions } from "../../support/git-mirror.js";
 

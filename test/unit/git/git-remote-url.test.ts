@@ -3,7 +3,7 @@ import t from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
 import { RemoteRules } from "../../../src/git/mirror/remote-rules.js";
 import type { RemoteSource } from "../../../src/model/repository.js";
-import { parseRemoteUrl, redactUrl } from "../../../src/git/mirror/remote-url.js";
+import { parseRemoteUrl, redactUrl } from "../../../src/git/run/remote-url.js";
 
 const accepted: readonly (readonly [name: string, text: string, kind: string, given: string])[] = [
   ["absolute path", "/srv/git/linux.git", "local", "/srv/git/linux.git"],

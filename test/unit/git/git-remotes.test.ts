@@ -7,7 +7,7 @@ import { callEvery, monotonicMs } from "../../../src/base/deadline.js";
 import { strictRemoteAccess } from "../../../src/git/run/environment.js";
 import { Mirror } from "../../../src/git/mirror/mirror.js";
 import { listTree } from "../../../src/git/objects/objects.js";
-import { parseRemoteUrl } from "../../../src/git/mirror/remote-url.js";
+import { parseRemoteUrl } from "../../../src/git/run/remote-url.js";
 import { neverStop } from "../../../src/git/run/run.js";
 import type { GitFixture } from "../../support/git-fixture.js";
 import { errorOf, fixture, testMirrorOptions } from "../../support/git-mirror.js";

@@ -6,7 +6,7 @@ import t, { type Test } from "tap";
 import { monotonicMs, sleep } from "../../../src/base/deadline.js";
 import { TrawlError } from "../../../src/base/errors.js";
 import { localEnvironment, remoteEnvironment, strictRemoteAccess } from "../../../src/git/run/environment.js";
-import { parseRemoteUrl } from "../../../src/git/mirror/remote-url.js";
+import { parseRemoteUrl } from "../../../src/git/run/remote-url.js";
 import { GitChild, neverStop, runGit, type RunOptions } from "../../../src/git/run/run.js";
 import type { ProcessLimits } from "../../../src/native/process/process.js";
 import { fixture } from "../../support/git-mirror.js";

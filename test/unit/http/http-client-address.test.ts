@@ -1,5 +1,5 @@
 import t from "tap";
-import { ClientAddresses } from "../../../src/http/access/client-address.js";
+import { ClientAddresses } from "../../../src/http/server/client-address.js";
 
 const proxied = new ClientAddresses(["127.0.0.1", "10.0.0.0/8", "::1", "fd00::/8"]);
 

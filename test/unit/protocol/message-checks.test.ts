@@ -22,7 +22,14 @@ t.test("messages of a search", async (t) => {
   const resumed = (shard: number | undefined): SearchTaskResult =>
     ({ batchCount: 0, resume: shard === undefined ? undefined : { shard } }) as SearchTaskResult;
   const task = { ...work(0, 1, 2), resume: { shard: 1 } } as unknown as SearchTask;
-  const repository = { key: "k", optionsIndex: 0, repositoryId: 1, revision: "", kind: "repository", json: "" } as const;
+  const repository = {
+    key: "k",
+    optionsIndex: 0,
+    repositoryId: 1,
+    revision: "",
+    kind: "repository",
+    json: "",
+  } as const;
   const rows: readonly (readonly [what: string, check: () => void, message: RegExp | undefined])[] = [
     ["rows that ascend", () => checkWork(work(0, 1, 2), 3), undefined],
     ["no rows", () => checkWork(work(), 0), undefined],

@@ -1,7 +1,7 @@
 import { MessageChannel, receiveMessageOnPort, type MessagePort } from "node:worker_threads";
-import { uninitializedBytes } from "../base/bytes.js";
-import { batchBufferBytes } from "../eval/results/batch-buffer.js";
-import { spareBuffersMax } from "../protocol/messages.js";
+import { uninitializedBytes } from "../../base/bytes.js";
+import { batchBufferBytes } from "../../eval/results/batch-buffer.js";
+import { spareBuffersMax } from "../../protocol/messages.js";
 
 /**
  * The buffers into which one worker writes batches. A full buffer is transferred to the main thread, and returned when

@@ -1,6 +1,6 @@
-import { personTexts } from "../history/history-reader.js";
-import { compileRegexp } from "../regexp/match/compile.js";
-import type { AuthorFilter } from "../protocol/history-messages.js";
+import { personTexts } from "../../history/history-reader.js";
+import { compileRegexp } from "../../regexp/match/compile.js";
+import type { AuthorFilter } from "../../protocol/history-messages.js";
 
 /** Limit on the paths of one history whose authors are looked up. */
 export const authoredPathsMax = 2_000_000;
