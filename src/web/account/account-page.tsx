@@ -15,7 +15,7 @@ interface AccountUser {
   readonly id: string;
   readonly username: string;
   readonly email: string;
-  readonly siteAdmin: boolean;
+  readonly siteAdmin: boolean | null;
   readonly organizations: { readonly nodes: readonly { readonly name: string }[] };
 }
 
@@ -48,7 +48,7 @@ export function AccountPage() {
     <div class="column-page">
       <h1>Settings of {user.username}</h1>
       <Profile user={user} />
-      <Tokens userId={user.id} maySudo={user.siteAdmin && user.username === viewer.name} />
+      <Tokens userId={user.id} maySudo={user.siteAdmin === true && user.username === viewer.name} />
       {user.username === viewer.name && <Password />}
       <section class="panel account-part" aria-labelledby="settings-text">
         <h2 id="settings-text">Settings as JSON</h2>

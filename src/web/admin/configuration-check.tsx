@@ -26,8 +26,9 @@ export function ConfigurationCheck() {
       const checked = text.peek();
       const { site } = await graphql("CheckConfiguration", checkQuery, { text: checked });
       if (text.peek() !== checked) return;
-      found.value = site.configurationProblems;
-      if (view.current !== undefined) mark(view.current, site.configurationProblems);
+      const problems = site.configurationProblems ?? [];
+      found.value = problems;
+      if (view.current !== undefined) mark(view.current, problems);
     });
   return (
     <section class="configuration-check" aria-labelledby="check">

@@ -19,7 +19,7 @@ export function ConfigurationPart() {
   if (answer.kind === "waiting") return <Waiting what="the configuration" />;
   if (answer.kind === "failed")
     return <Failure what="The configuration could not be read" error={answer.error} retry={retry} />;
-  const { effectiveContents, validationMessages } = answer.value.site.configuration;
+  const { effectiveContents = "", validationMessages = [] } = answer.value.site.configuration ?? {};
   const text = wanted.value.trim().toLowerCase();
   const found = options.filter(({ name, description }) => `${name} ${description}`.toLowerCase().includes(text));
   return (

@@ -62,7 +62,7 @@ export function OrganizationsPart() {
                     </span>
                     <span class="soft small">
                       {displayName !== null && displayName !== "" && `${displayName} · `}
-                      {formatAmount(members.totalCount, "member")}
+                      {members !== null && formatAmount(members.totalCount, "member")}
                     </span>
                   </div>
                   <div class="row-actions">

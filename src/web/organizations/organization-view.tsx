@@ -49,7 +49,7 @@ export function OrganizationView({ name }: { readonly name: string }) {
           <dt>Display name</dt>
           <dd>{displayName === null || displayName === "" ? "none" : displayName}</dd>
           <dt>Created</dt>
-          <dd>{formatDay(createdAt)}</dd>
+          <dd>{createdAt === null ? "unknown" : formatDay(createdAt)}</dd>
         </dl>
         {viewerCanAdminister && (
           <details>
@@ -67,8 +67,8 @@ export function OrganizationView({ name }: { readonly name: string }) {
         )}
       </section>
       <Members
-        members={members.nodes}
-        totalCount={members.totalCount}
+        members={members?.nodes ?? []}
+        totalCount={members?.totalCount ?? 0}
         of={organization.name}
         add={
           viewer.isSiteAdmin

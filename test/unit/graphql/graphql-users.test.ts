@@ -436,6 +436,86 @@ t.test("users", async (t) => {
       { site: { accessTokens: { totalCount: 6, nodes: [{}, {}] } } },
     );
     t.equal(await site.refusal("bob", "{ site { accessTokens(first: 2) { totalCount } } }"), notAdmin);
+
+    // A field that is refused is null, and what was asked for beside it stays.
+    const refused = async (asker: Asker, query: string, seen: object, ...paths: readonly string[]): Promise<void> => {
+      const { data, errors } = (await site.ask(asker, query)) as {
+        readonly data: unknown;
+        readonly errors?: readonly { readonly path: readonly string[] }[];
+      };
+      t.match(data, seen, query);
+      t.same(errors?.map(({ path }) => path.join(".")).sort(), [...paths].sort(), query);
+    };
+    await refused(
+      "bob",
+      '{ user(username: "ann") { username createdAt accessTokens { totalCount } settingsCascade { final } configurationCascade { merged { contents } } } currentUser { username } }',
+      {
+        user: { username: "ann", accessTokens: null, settingsCascade: null, configurationCascade: null },
+        currentUser: { username: "bob" },
+      },
+      "user.accessTokens",
+      "user.settingsCascade",
+      "user.configurationCascade",
+    );
+    await refused(
+      "bob",
+      '{ site { productVersion configuration { id } configurationProblems(text: "") { message } accessTokens { totalCount } monitoringStatistics { alerts { name } } externalServicesCounts { remoteExternalServicesCount } settingsCascade { final } } }',
+      {
+        site: {
+          productVersion: /./,
+          configuration: null,
+          configurationProblems: null,
+          accessTokens: null,
+          monitoringStatistics: null,
+          externalServicesCounts: null,
+          settingsCascade: { final: /./ },
+        },
+      },
+      ...[
+        "configuration",
+        "configurationProblems",
+        "accessTokens",
+        "monitoringStatistics",
+        "externalServicesCounts",
+      ].map((name) => `site.${name}`),
+    );
+    const { createOrganization } = await site.data<{ createOrganization: { id: string } }>(
+      "admin",
+      'mutation { createOrganization(name: "club") { id } }',
+    );
+    await site.data(
+      "admin",
+      'mutation ($club: ID!) { addUserToOrganization(organization: $club, username: "ann") { alwaysNil } }',
+      { club: createOrganization.id },
+    );
+    for (const [namespace, name] of [
+      [createOrganization.id, "shown"],
+      [await site.userId("ann"), "seen"],
+    ])
+      await site.data(
+        "ann",
+        'mutation ($namespace: ID!, $name: String!) { createSearchContext(searchContext: { name: $name, description: "", public: true, query: "repo:one", namespace: $namespace }, repositories: []) { id } }',
+        { namespace, name },
+      );
+    await refused(
+      "anonymous",
+      '{ searchContextBySpec(spec: "@club/shown") { name namespace { ... on Org { name createdAt members { totalCount } settingsCascade { final } configurationCascade { merged { contents } } } } } }',
+      {
+        searchContextBySpec: {
+          name: "shown",
+          namespace: { name: "club", createdAt: null, members: null, settingsCascade: null },
+        },
+      },
+      ...["createdAt", "members", "settingsCascade", "configurationCascade"].map(
+        (name) => `searchContextBySpec.namespace.${name}`,
+      ),
+    );
+    await refused(
+      "anonymous",
+      '{ user(username: "ann") { username email createdAt updatedAt siteAdmin searchable accessTokens { totalCount } } }',
+      { user: { username: "ann", email: "", createdAt: null, siteAdmin: null, searchable: null, accessTokens: null } },
+      ...["createdAt", "updatedAt", "siteAdmin", "searchable", "accessTokens"].map((name) => `user.${name}`),
+    );
     const node = "query ($id: ID!) { node(id: $id) { ... on AccessToken { note } } }";
     t.match(await site.data("ann", node, { id: first.id }), { node: null });
     t.match(await site.data("bob", node, { id: first.id }), { node: { note: "for a test" } });
