@@ -301,11 +301,19 @@ t.test("symbols are those of ctags, filtered naively", async (t) => {
   t.match(refused?.data, /Symbol search does not support negation/);
   await t.test("the first results are the best names", (t) => checkRanking(t, daemon));
   await t.test("type:path is suggested with the number of paths", async (t) => {
-    const sent = (await stream("repo:ranked timer")).filter(({ name }) => name === "filters").at(-1);
-    const filters = JSON.parse(sent?.data ?? "[]") as { value: string; count: number }[];
+    const suggested = async (query: string): Promise<number | undefined> => {
+      const sent = (await stream(query)).filter(({ name }) => name === "filters").at(-1);
+      const filters = JSON.parse(sent?.data ?? "[]") as { value: string; count: number }[];
+      return filters.find(({ value }) => value === "type:path")?.count;
+    };
     const paths = (await search("repo:ranked timer type:path")).length;
     t.equal(paths, 2);
-    t.equal(filters.find(({ value }) => value === "type:path")?.count, paths, "not of the three places in them");
+    t.equal(await suggested("repo:ranked timer"), paths, "not of the three places in them");
+    t.equal(await suggested("repo:ranked timer -file:zzz"), paths);
+    // The paths in which `file:` has a match are not those in which the pattern has one.
+    for (const query of ["return file:src", "int timer patterntype:keyword", "type:symbol expire file:src"])
+      t.equal(await suggested(`repo:ranked ${query}`), undefined, query);
+    t.equal(await suggested("repo:ranked type:path file:timer"), 2);
   });
 });
 

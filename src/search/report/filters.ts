@@ -1,5 +1,6 @@
 import type { HistoryTally, Tally } from "../../protocol/tally.js";
 import { fileKinds } from "../../model/file-kind.js";
+import type { SearchPlan } from "../../query/plan/plan.js";
 import { escapeRegexp } from "../../base/escape-regexp.js";
 import type { Filter } from "../../model/stream-events.js";
 
@@ -9,6 +10,7 @@ const filterCountMax = 1000;
 const importantKinds = new Set<Filter["kind"]>(["utility", "type"]);
 
 export interface FilterSource {
+  readonly plan: SearchPlan;
   readonly tally: Tally;
   readonly history: HistoryTally;
   readonly repositoryResultCount: number;
@@ -50,11 +52,24 @@ function utilityFilters(source: FilterSource): Suggestion[] {
   return suggestions.filter((suggestion) => suggestion.count > 0);
 }
 
-function typeFilters({ tally, history, repositoryResultCount }: FilterSource): Suggestion[] {
+/** Whether the number of files with a match in their path is that of the results of the query with `type:path`. */
+function knowsPaths({ basicQueries }: SearchPlan, { contentMatches, symbolMatches }: Tally): boolean {
+  if (contentMatches + symbolMatches === 0) return true;
+  // A range in the path may be of a filter, or of one of several patterns, which need not all match in the path.
+  return basicQueries.every(
+    ({ text }) =>
+      text === undefined ||
+      (text.path &&
+        text.leaves.length === 1 &&
+        text.fileFilters.every((filter) => filter.kind !== "path" || filter.negated || !filter.highlighted)),
+  );
+}
+
+function typeFilters({ plan, tally, history, repositoryResultCount }: FilterSource): Suggestion[] {
   const suggestions: Suggestion[] = [
     { value: "type:file", label: "Code", count: tally.contentMatches, kind: "type" },
     { value: "type:symbol", label: "Symbols", count: tally.symbolMatches, kind: "type" },
-    { value: "type:path", label: "Paths", count: tally.pathMatches, kind: "type" },
+    { value: "type:path", label: "Paths", count: knowsPaths(plan, tally) ? tally.pathMatches : 0, kind: "type" },
     { value: "type:repo", label: "Repositories", count: repositoryResultCount, kind: "type" },
     { value: "type:commit", label: "Commits", count: history.commitMatches, kind: "type" },
     { value: "type:diff", label: "Diffs", count: history.diffMatches, kind: "type" },

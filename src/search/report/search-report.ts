@@ -125,6 +125,7 @@ export class SearchReport {
       final && !counts.isLimitHit && !record.hasTimedOut && record.fatalError === undefined && !record.hasGaps;
     return makeFilters(
       {
+        plan: this.#search.plan,
         tally: counts.tally,
         history: counts.history,
         repositoryResultCount: counts.repositoryCount,
