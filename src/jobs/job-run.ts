@@ -28,6 +28,10 @@ const failures: ReadonlySet<string> = new Set([
   "repository-excluded",
 ]);
 
+/** Reasons for which single files are left out that the log names, and how many of a batch it looks at. */
+const leftOutReasons: ReadonlySet<string> = new Set(["costly", "symbols-failed"]);
+const listedFilesMax = 1000;
+
 /** What a running job uses. */
 export interface JobServices {
   readonly searcher: Pick<Searcher, "run">;
@@ -57,6 +61,8 @@ interface BatchOutcome {
   readonly takenBytes: number;
   /** There was no room for all its results. */
   readonly lacksRoom: boolean;
+  /** By the name of a repository: the files of it that were left out, as a sentence for the log. */
+  readonly leftOut: ReadonlyMap<string, string>;
 }
 
 /** The request of a job, apart from its scope. */
@@ -172,10 +178,10 @@ export class JobRun {
   async #commit(
     ids: readonly number[],
     startedAt: string,
-    { matchCount, reason, byteCount }: BatchOutcome,
+    { matchCount, reason, byteCount, leftOut }: BatchOutcome,
   ): Promise<void> {
     const names = ids.map((id) => this.#name(id));
-    const log = logLines(names, startedAt, reason, this.#job.logBytes === 0);
+    const log = logLines(names, startedAt, reason, this.#job.logBytes === 0, leftOut);
     await this.#files.log.appendFile(log);
     await this.#files.log.datasync();
     await this.#files.results.datasync();
@@ -221,12 +227,31 @@ export class JobRun {
     if (failure !== undefined || isFull) space.release(takenBytes);
     if (failure !== undefined) throw failure;
     if (isFull) throw new TrawlError("bad-request", `its results have more than ${bytesMax} bytes (jobs.bytes)`);
-    return { matchCount: end?.matchCount ?? 0, reason: findReason(end, message), byteCount, takenBytes, lacksRoom };
+    const reason = findReason(end, message);
+    return {
+      matchCount: end?.matchCount ?? 0,
+      reason,
+      byteCount,
+      takenBytes,
+      lacksRoom,
+      leftOut: describeLeftOut(end),
+    };
   }
 
   #name(id: number): string {
     return this.#services.repository(id)?.name ?? `repository ${id}`;
   }
+}
+
+/** Files that may have a result and were not searched, or whose results were too many for one line. */
+function describeLeftOut(end: SearchEnd | undefined): ReadonlyMap<string, string> {
+  const files = new Map<string, string[]>();
+  for (const { reason, repository = "", path, detail } of end?.receipt?.excluded(0, listedFilesMax).items ?? []) {
+    if (path === undefined || !leftOutReasons.has(reason)) continue;
+    const known = files.get(repository) ?? [];
+    files.set(repository, [...known, `${path} (${detail ?? reason})`]);
+  }
+  return new Map([...files].map(([name, all]) => [name, `left out: ${all.join(", ")}`]));
 }
 
 function findReason(end: SearchEnd | undefined, message: string): string | undefined {

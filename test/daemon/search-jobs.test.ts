@@ -192,6 +192,9 @@ t.test("results can be read as a table, compressed and in parts", async (t) => {
     "=a.txt": "needle\n",
     'b "c", d.txt': lines.join("\n\n\n"),
     "invalid.txt": Buffer.from("needle \xff\xfe\n", "latin1"),
+    "dense.txt": `${"q;".repeat(90_001)}\n`,
+    "dots.txt": `${"z;".repeat(90_000)}\n`,
+    "long.txt": `start\n${"x".repeat(1_600_000)} far ${"x".repeat(1_600_000)} far\nfar\n`,
   };
   source.commit({ branch: "main", files, message: "=add needle" });
   await daemon.add("code", source.path);
@@ -231,6 +234,29 @@ t.test("results can be read as a table, compressed and in parts", async (t) => {
     for (const url of [tableUrl, parquetUrl, job.URL ?? ""]) await readInParts(t, ann, url);
   }
   t.equal(readdirSync(join(daemon.data, "jobs", "exports")).length, 8);
+  const exported = async (query: string): Promise<{ offsets: number[]; cuts: string[]; log: string }> => {
+    const job = await ann.ended(await ann.create(query));
+    const read = async (url: string): Promise<string> => (await ann.get(url)).text();
+    const found = (await read(job.URL ?? "")).split("\n").flatMap((line) => (line === "" ? [] : [line]));
+    const chunks = found.flatMap((line) => (JSON.parse(line) as StreamMatch).chunkMatches ?? []);
+    const rows = parseCsv(await read((job.URL ?? "").replace(/jsonl$/, "csv")));
+    const log = await read((job.URL ?? "").replace(/jsonl$/, "log"));
+    await ann.delete(
+      (await ann.job(globalId("SearchJob", Number(/(\d+)\.jsonl$/.exec(job.URL ?? "")?.[1]))))?.id ?? "",
+    );
+    return {
+      offsets: chunks.flatMap(({ ranges }) => ranges.map(({ start }) => start.offset)),
+      cuts: rows.map((row) => String(row["cut"])),
+      log,
+    };
+  };
+  const long = await exported("far");
+  t.same(long.offsets, [1_600_007, 3_200_012, 3_200_016], "those of grep -abo");
+  t.same(long.cuts, ["true", "true", "false"]);
+  t.equal((await exported("z;")).offsets.length, 90_000);
+  const dense = await exported("q;");
+  t.same(dense.offsets, []);
+  t.match(dense.log, /,completed,left out: dense\.txt \(full-line\)\n/);
   await ann.delete((await ann.job(globalId("SearchJob", 1)))?.id ?? "");
   t.equal(readdirSync(join(daemon.data, "jobs", "exports")).length, 6);
 
