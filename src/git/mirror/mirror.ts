@@ -283,11 +283,9 @@ export class Mirror {
 
   /** Deletes the references that the remote does not list; returns those that are left. */
   async #prune(local: RefListing, remote: RefListing, stop: StopSignal): Promise<RefListing> {
-    const gone = [...local.refs.keys()].filter((name) => !remote.refs.has(name));
+    const { gone, left } = withoutGone(local, remote);
     await this.#commands.deleteRefs(gone, stop);
-    const refs = new Map(local.refs);
-    for (const name of gone) refs.delete(name);
-    return { ...local, refs };
+    return left;
   }
 
   /** Fetches into the mirror; if git reports that it is damaged, rebuilds it. */
@@ -297,11 +295,17 @@ export class Mirror {
         await this.#commands.fetchMany(this.directory, before, remote, stop);
         return await this.#rebuild.listFetched(stop);
       }
-      // Before the fetch, because a new branch may be called as the folder of a deleted one.
-      const left = await this.#prune(before, remote, stop);
-      if (isCurrent(left, remote) && !this.#mayDeepen()) return left;
-      await this.#commands.fetch(this.directory, remote, stop);
-      return await this.#rebuild.listFetched(stop);
+      const { gone, left } = withoutGone(before, remote);
+      if (!isCurrent(left, remote) || this.#mayDeepen()) {
+        const first = new Set(inTheWay(gone, remote));
+        await this.#commands.deleteRefs([...first], stop);
+        await this.#commands.fetch(this.directory, remote, stop);
+        // The others only now: a remote may list what it then does not send.
+        const rest = gone.filter((name) => !first.has(name));
+        await this.#commands.deleteRefs(rest, stop);
+        return await this.#rebuild.listFetched(stop);
+      }
+      return await this.#prune(before, remote, stop);
     } catch (error) {
       if (!saysDamaged(errorMessage(error))) throw error;
       requireAccess(this.directory);
@@ -315,6 +319,27 @@ export class Mirror {
     if (headTarget !== null) return writeHead(this.directory, { branch: headTarget });
     return headOid !== null && writeHead(this.directory, { commit: headOid });
   }
+}
+
+/** The names that the remote does not list, and the listing without them. */
+function withoutGone(local: RefListing, remote: RefListing): { readonly gone: string[]; readonly left: RefListing } {
+  const gone = [...local.refs.keys()].filter((name) => !remote.refs.has(name));
+  const refs = new Map([...local.refs].filter(([name]) => remote.refs.has(name)));
+  return { gone, left: { ...local, refs } };
+}
+
+/** Those of the names that are a folder of a listed reference, or in a folder that is called as one. */
+function inTheWay(names: readonly string[], { refs }: RefListing): string[] {
+  if (names.length === 0) return [];
+  const folders = new Set<string>();
+  for (const name of refs.keys()) for (const folder of foldersAbove(name)) folders.add(folder);
+  return names.filter((name) => folders.has(name) || foldersAbove(name).some((folder) => refs.has(folder)));
+}
+
+function foldersAbove(name: string): string[] {
+  const folders: string[] = [];
+  for (let end = name.lastIndexOf("/"); end > 0; end = name.lastIndexOf("/", end - 1)) folders.push(name.slice(0, end));
+  return folders;
 }
 
 /** Converts errors of the file system to `storage`. */
