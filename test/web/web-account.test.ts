@@ -151,14 +151,14 @@ t.test("sign-up, access token, revocation, sign-out, sign-in", { skip: withoutBr
       await page.getByLabel("Password").fill(password);
       await page.getByRole("button", { name: "Sign in" }).click();
     };
-    await page.goto(`${daemon.url}/users/ann/settings`);
+    await page.goto(`${daemon.url}/users/amy/settings`);
     await page.getByLabel("Old password").fill("correct horse");
     await page.getByLabel("New password").fill("battery staple");
     await page.getByRole("button", { name: "Change the password" }).click();
     await signIn("battery staple");
     await page.getByRole("heading", { name: "Settings of amy" }).waitFor();
 
-    const link = JSON.stringify(await daemon.control("POST", "/.api/users/ann/password-link", {}));
+    const link = JSON.stringify(await daemon.control("POST", "/.api/users/amy/password-link", {}));
     await page.goto(`${daemon.url}${/\/password-reset[^"]*/.exec(link)?.[0] ?? ""}`);
     await page.getByLabel("New password").fill("correct horse");
     await page.getByRole("button", { name: "Set the password" }).click();

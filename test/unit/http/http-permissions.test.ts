@@ -422,7 +422,7 @@ function matrix(name: string, number: number): readonly Asked[] {
       { q: `${repository} needle` },
     ),
     graphql(
-      "organisations",
+      "organizations",
       "query ($org: String!) { organization(name: $org) { id } namespaceByName(name: $org) { id } }",
       { org: name.slice(7) },
     ),
@@ -511,7 +511,7 @@ async function checkMatrix(t: Test, daemon: DaemonProcess, tokens: ReadonlyMap<s
     return ((await daemon.control("POST", "/.api/tokens", options)) as { text: string }).text;
   };
   for (const name of ["eve", "former"]) await daemon.control("POST", "/.api/users", { name });
-  await daemon.control("POST", "/.api/organisations/core", { user: "former" });
+  await daemon.control("POST", "/.api/organizations/core", { user: "former" });
   const former = withToken(await token("former"));
   const watched = new URLSearchParams({ q: "repo:^closed/core$ needle", v: "V3", watch: "1" });
   const watching = async (headers: Record<string, string>) => {
@@ -528,7 +528,7 @@ async function checkMatrix(t: Test, daemon: DaemonProcess, tokens: ReadonlyMap<s
     return { ended, text: () => text };
   };
   const stream = await watching(former);
-  await daemon.control("POST", "/.api/organisations/core", { user: "former", isMember: false });
+  await daemon.control("POST", "/.api/organizations/core", { user: "former", isMember: false });
   // Nothing else ends it.
   await stream.ended;
   t.match(
