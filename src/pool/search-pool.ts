@@ -6,22 +6,23 @@ import type {
   HistoryTask,
   HistoryTaskResult,
 } from "../protocol/history-messages.js";
-import type {
-  BatchMessage,
-  FindTask,
-  FindTaskResult,
-  BufferOwnerMessage,
-  HelpMessage,
-  SearchTask,
-  SearchTaskResult,
-  SearchWorkerSettings,
-  WarmTask,
-  WarmTaskResult,
+import {
+  type BatchMessage,
+  type BufferOwnerMessage,
+  type FindTask,
+  type FindTaskResult,
+  type HelpMessage,
+  type SearchTask,
+  type SearchTaskResult,
+  type SearchWorkerSettings,
+  spareBuffersMax,
+  type WarmTask,
+  type WarmTaskResult,
 } from "../protocol/messages.js";
 import type { RankTask, RankTaskResult } from "../protocol/rank-messages.js";
-import { BufferPool } from "./buffer-pool.js";
 import { WorkerPool } from "./worker-pool.js";
-import { heapMiB, graceMs, type PoolReport } from "./pool-settings.js";
+import { graceMs, heapMiB, type PoolReport } from "./pool-settings.js";
+import type { MessagePort } from "node:worker_threads";
 
 /** The entry files of the workers. */
 export const searchWorkerEntry = new URL("../worker/search-worker.js", import.meta.url);
@@ -141,3 +142,38 @@ export class SearchPool {
 }
 
 type SearchThreadMessage = BatchMessage | HelpMessage | BufferOwnerMessage;
+
+interface BufferOwner {
+  readonly port: MessagePort;
+  givenBackCount: number;
+  /** As of its last batch. */
+  takenBackCount: number;
+}
+
+/** The main-thread side of the workers' `BatchBuffers`. */
+class BufferPool {
+  readonly #owners = new Map<number, BufferOwner>();
+
+  add({ owner, port }: BufferOwnerMessage): void {
+    this.#owners.set(owner, { port, givenBackCount: 0, takenBackCount: 0 });
+    port.on("close", () => this.#owners.delete(owner));
+    port.unref();
+  }
+
+  /**
+   * Returns the function that returns the batch's memory to its worker; it does nothing for a batch whose memory is not
+   * reused.
+   */
+  releaseFor({ owner, takenBackCount, batch }: BatchMessage): () => void {
+    const known = owner === undefined ? undefined : this.#owners.get(owner);
+    if (known === undefined) return () => {};
+    known.takenBackCount = takenBackCount;
+    const memory = batch.bytes.buffer as ArrayBuffer;
+    return () => {
+      // Otherwise, a worker that does not need buffers would accumulate them on its port.
+      if (known.givenBackCount - known.takenBackCount >= spareBuffersMax) return;
+      known.givenBackCount++;
+      known.port.postMessage(memory, [memory]);
+    };
+  }
+}

@@ -1,10 +1,10 @@
-import { callAfter, callEvery, monotonicMs, sleep, type PendingCall } from "../base/deadline.js";
+import { callAfter, callEvery, monotonicMs, type PendingCall, sleep } from "../base/deadline.js";
 import { deserializeError, errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import { PoolThread, type ThreadOptions } from "./pool-thread.js";
 import type { ResultMessage } from "../protocol/task-message.js";
-import { TaskWatch, type TaskLimits } from "./task-watch.js";
 import { classifyLoss, type LossReason } from "./thread-loss.js";
+import type { TaskActivity } from "../protocol/task-activity.js";
 
 /** Interval between checks of running tasks; the unit of time of `TaskWatch`. */
 const watchPeriodMs = 250;
@@ -266,4 +266,58 @@ export class WorkerPool<Result> {
 
 function closedError(): TrawlError {
   return new TrawlError("shutting-down", "the daemon is stopping");
+}
+
+/** How long a task may take, and how it is asked to stop. */
+export interface TaskLimits {
+  /** On the monotonic clock; Infinity if a stop flag or the activity limits it instead. */
+  readonly deadlineMs: number;
+  /** The task must stop if word 0 of any of them is not 0. */
+  readonly stops: readonly Int32Array[];
+  /** Time from the deadline, or from a stop flag, until the thread is terminated. */
+  readonly graceMs: number;
+  /** What the task reports about itself; undefined if it reports nothing. */
+  readonly activity: TaskActivity | undefined;
+}
+
+/**
+ * Decides when the thread of one task must be terminated.
+ *
+ * It counts checks, which occur once per period, instead of measuring time: while the main thread is blocked, or the
+ * machine is suspended, there are no checks, so a task whose result is waiting for the main thread is not mistaken for
+ * a hanging one.
+ */
+export class TaskWatch {
+  readonly #limits: TaskLimits;
+  readonly #periodMs: number;
+  #overdueCount = 0;
+  #beats = -1;
+  #stillCount = 0;
+
+  constructor(limits: TaskLimits, periodMs: number) {
+    this.#limits = limits;
+    this.#periodMs = periodMs;
+  }
+
+  /** Must be called once per period. Returns why the thread must be terminated; undefined if it need not be. */
+  look(): LossReason | undefined {
+    if (this.#isOverdue()) return "overrun";
+    return this.#isStalled() ? "stalled" : undefined;
+  }
+
+  #isOverdue(): boolean {
+    const { deadlineMs, stops, graceMs } = this.#limits;
+    const isDue = monotonicMs() > deadlineMs || stops.some((stop) => Atomics.load(stop, 0) !== 0);
+    this.#overdueCount = isDue ? this.#overdueCount + 1 : 0;
+    return this.#overdueCount > graceMs / this.#periodMs;
+  }
+
+  #isStalled(): boolean {
+    const { activity } = this.#limits;
+    if (activity === undefined || activity.allowanceMs === 0) return false;
+    const isStill = activity.beats === this.#beats;
+    this.#beats = activity.beats;
+    this.#stillCount = isStill ? this.#stillCount + 1 : 0;
+    return this.#stillCount > activity.allowanceMs / this.#periodMs;
+  }
 }

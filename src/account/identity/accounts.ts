@@ -3,8 +3,8 @@ import type { Log } from "../../base/log.js";
 import type { Viewer } from "../../model/viewer.js";
 import type { RecordStore } from "../../store/record-store.js";
 import { OwnContexts } from "../contexts/own-contexts.js";
-import { auditEntry, type Actor, type AuditLog } from "../records/audit-log.js";
-import { RecordTables, type RecordTable } from "../records/record-table.js";
+import { type Actor, auditEntry, type AuditLog } from "../records/audit-log.js";
+import { type RecordTable, RecordTables, type RecordWrite } from "../records/record-table.js";
 import { TransactionQueue } from "../records/transaction-queue.js";
 import { OwnerFiles } from "../ownership/owner-files.js";
 import { SavedSearches } from "../settings/saved-searches.js";
@@ -13,7 +13,6 @@ import { TemporarySettings } from "../settings/temporary-settings.js";
 import { Leases } from "../sign-in/leases.js";
 import { Sessions } from "../sign-in/sessions.js";
 import { AccessTokens } from "./access-tokens.js";
-import { removeBelongingsOfUser, removeOrganization, type Belongings } from "./belongings.js";
 import { Emails } from "./emails.js";
 import { Invitations } from "./invitations.js";
 import { LastUses } from "./last-uses.js";
@@ -22,7 +21,6 @@ import { Organizations } from "./organizations.js";
 import { Passwords } from "./passwords.js";
 import { Teams } from "./teams.js";
 import type { NewUser, Organization, User, UserFinder } from "./user.js";
-import { Viewers } from "./viewers.js";
 import { checkDisplayName, checkEmail, checkName, requireRoom } from "./validation.js";
 
 const userCountMax = 100_000;
@@ -298,5 +296,81 @@ export class Accounts implements Belongings {
         "conflict",
         `${JSON.stringify(user.name)} is the only site admin; make another user a site admin first`,
       );
+  }
+}
+
+/** The tables of what belongs to users and organizations. */
+interface Belongings {
+  readonly accessTokens: AccessTokens;
+  readonly emails: Emails;
+  readonly contexts: OwnContexts;
+  readonly organizations: Organizations;
+  readonly passwords: Passwords;
+  readonly sessions: Sessions;
+  readonly teams: Teams;
+  readonly settings: SettingsTable;
+  readonly savedSearches: SavedSearches;
+  readonly lastUses: LastUses;
+  readonly invitations: Invitations;
+  readonly temporarySettings: TemporarySettings;
+}
+
+/** The writes that remove everything that belongs to a user. */
+function removeBelongingsOfUser(of: Belongings, user: User): readonly RecordWrite[] {
+  return [
+    ...of.accessTokens.removingUser(user.id),
+    ...of.lastUses.removing(user.id),
+    ...of.organizations.removingUser(user.id),
+    ...of.sessions.removing(user),
+    ...of.passwords.removing(user),
+    ...of.emails.removing(user),
+    ...of.contexts.removing(user),
+    ...of.teams.removingUser(user.id),
+    ...of.settings.removing(user.id),
+    ...of.savedSearches.removing(user.id),
+    ...of.invitations.removing(user.id),
+    ...of.temporarySettings.removing(user.id),
+  ];
+}
+
+/** The writes that remove an organization and everything that belongs to it. */
+function removeOrganization(of: Belongings, organization: Organization): readonly RecordWrite[] {
+  return [
+    ...of.contexts.removing(organization),
+    ...of.settings.removing(organization.id),
+    ...of.savedSearches.removing(organization.id),
+    ...of.invitations.removing(organization.id),
+    of.organizations.removing(organization),
+  ];
+}
+
+/** What users may see and do, computed once for each user until names or memberships change. */
+class Viewers {
+  readonly #viewers = new Map<number, Viewer>();
+  readonly #organizationsOfUser: (userId: number) => readonly Organization[];
+
+  constructor(organizationsOfUser: (userId: number) => readonly Organization[]) {
+    this.#organizationsOfUser = organizationsOfUser;
+  }
+
+  find(user: User): Viewer {
+    const known = this.#viewers.get(user.id);
+    if (known !== undefined) return known;
+    const readerNames = [user, ...this.#organizationsOfUser(user.id)].map(({ name }) => name.toLowerCase()).sort();
+    const viewer = {
+      userId: user.id,
+      name: user.name,
+      isSiteAdmin: user.isSiteAdmin,
+      readerNames,
+      sudoBy: undefined,
+      isSignedIn: false,
+    };
+    this.#viewers.set(user.id, viewer);
+    return viewer;
+  }
+
+  /** Must be called when a name or a membership changes. */
+  clear(): void {
+    this.#viewers.clear();
   }
 }

@@ -6,20 +6,19 @@ import { basicQueries, type BasicQuery } from "./basic.js";
 import { planHistory, selectsHistory } from "./plan-history.js";
 import { queryLimits } from "../syntax/limits.js";
 import { parseQuery } from "../syntax/parse.js";
-import type { BasicQueryPlan, PatternType, SearchPlan } from "./plan.js";
-import { fields } from "../fields/fields.js";
+import type { BasicQueryPlan, PatternType, ResultOptions, SearchPlan } from "./plan.js";
+import { type FieldName, fields } from "../fields/fields.js";
 import { planRepositoryNames } from "../fields/repository-names.js";
 import { planRepositories } from "./repository-filter.js";
 import { QueryError } from "../syntax/query-error.js";
 import type { QueryType } from "../syntax/query-type.js";
 import { makePatternSet, type RequestedPatterns } from "./pattern-set.js";
 import type { PatternSet } from "./pattern-plan.js";
-import { requireSetFields } from "./pattern-set-fields.js";
-import { planResultOptions } from "./result-options.js";
 import { expandContext, placeContexts, preferOwnFields, type SearchContexts } from "./search-contexts.js";
 import { planSymbols, planText } from "./text-plan.js";
 import { refuseUnbuilt } from "../fields/unsupported.js";
-import { isCaseSensitive, Validator } from "../fields/validate.js";
+import { findField, isCaseSensitive, Validator } from "../fields/validate.js";
+import { readCount, readTimeoutMs } from "../fields/values.js";
 
 /**
  * Converts a text to a plan. `contexts` are those defined in addition to the global one. Throws `QueryError`, in
@@ -161,4 +160,55 @@ function effectivePatternType(text: string, type: QueryType, root: QueryNode | u
   if (root === undefined || basicQueries({ text, type, root }).every((query) => query.pattern === undefined))
     return "standard";
   throw new TrawlError("bad-request", "Structural search is disabled in the site configuration.");
+}
+
+/** Throws a `QueryError` if the query asks for results in which the patterns of a set are not searched for. */
+function requireSetFields(text: string, query: BasicQuery): void {
+  const other = query.fields.find(({ name, value }) => name === "type" && value !== "file");
+  if (other !== undefined)
+    throw new QueryError(
+      `patterns are searched for in the contents of files only, not with type:${other.value}; leave it out, or search for each pattern separately`,
+      text,
+      other.span,
+    );
+  const select = findField(query, "select");
+  if (select === undefined || !/^(symbol|commit)/.test(select.value)) return;
+  throw new QueryError(
+    `patterns are searched for in the contents of files, which have no select:${select.value}`,
+    text,
+    select.span,
+  );
+}
+
+/**
+ * The result options of valid basic queries, and the index of the options of each.
+ *
+ * If all have the same `count:`, the limit of the whole search enforces it, and equal options are shared. Otherwise
+ * each query has its own options, so that its matches are counted separately.
+ */
+function planResultOptions(queries: readonly BasicQuery[]): {
+  readonly resultOptions: readonly ResultOptions[];
+  readonly indexes: readonly number[];
+} {
+  const typed = queries.map(planOptions);
+  if (typed.some(({ count }) => count !== typed[0].count)) return { resultOptions: typed, indexes: [...typed.keys()] };
+  const numberOf = new Map<string, number>();
+  const resultOptions: ResultOptions[] = [];
+  const indexes = typed.map((one) => {
+    const key = `${one.select} ${one.timeoutMs}`;
+    const number = numberOf.get(key) ?? resultOptions.push(one) - 1;
+    numberOf.set(key, number);
+    return number;
+  });
+  return { resultOptions, indexes };
+}
+
+function planOptions(query: BasicQuery): ResultOptions {
+  const fieldValue = (name: FieldName): string | undefined => findField(query, name)?.value;
+  const [count, timeout] = [fieldValue("count"), fieldValue("timeout")];
+  return {
+    select: fieldValue("select"),
+    count: count === undefined ? undefined : readCount(count),
+    timeoutMs: timeout === undefined ? undefined : readTimeoutMs(timeout),
+  };
 }
