@@ -257,6 +257,69 @@ t.test("the command line shows each file", async (t) => {
   t.equal(out.match(/needle \d+/g)?.length, names.length);
 });
 
+t.test("assistants read each file by the path of a result or of a list", async (t) => {
+  const call = async (name: string, args: object): Promise<string> => {
+    const response = await fetch(`${daemon.url}/.api/mcp/all`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Accept: "application/json, text/event-stream" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args } }),
+    });
+    const { result } = (await response.json()) as { result: { content: { text: string }[] } };
+    return result.content[0].text;
+  };
+  interface Item {
+    readonly path: string;
+    readonly escapedPath?: string;
+    readonly lines: readonly { readonly text: string }[];
+  }
+  const contents = names.map((_, at) => contentOf(at)).sort();
+  for (const [tool, key] of [
+    ["keyword_search", "results"],
+    ["regexp_search", "results"],
+    ["nls_search", "results"],
+  ]) {
+    const found = JSON.parse(await call(tool, { query: "needle", count: 100, max_bytes: 262_144 })) as Record<
+      string,
+      Item[]
+    >;
+    const items = Object.values(found).find(Array.isArray) ?? [];
+    t.equal(items.length, names.length, `${tool} ${key}`);
+    const read = await Promise.all(
+      items.map(async ({ path, escapedPath, lines }) => {
+        const text = await call("read_file", { repo: repository, path: escapedPath ?? path });
+        const { content } = JSON.parse(text) as { content: string };
+        t.equal(content.split("\n")[0], lines[0]?.text, encodeURIComponent(path));
+        return `${content.replace(/\n$/, "")}\n`;
+      }),
+    );
+    t.strictSame(read.sort(), contents, tool);
+  }
+  const list = async (path: string): Promise<string[]> => {
+    const { files } = JSON.parse(await call("list_files", { repo: repository, path })) as { files: string[] };
+    return (await Promise.all(files.map((one) => (one.endsWith("/") ? list(one) : [one])))).flat();
+  };
+  t.match(await call("list_files", { repo: repository, path: "r%E9pertoire" }), /fichier\.txt/);
+  t.match(await call("read_file", { repo: repository, path: "caf\ufffd.txt" }), /escapedPath/, "there are two");
+  const listed = await list("");
+  t.strictSame(
+    names
+      .map((name) => decodePath(toBytes(name)))
+      .filter((path) => !listed.includes(path) && !listed.includes(escapeUrlPath(path))),
+    [],
+  );
+  t.ok(listed.includes("caf%E9.txt") && listed.includes("caf%E8.txt"));
+  const compared = await call("compare_revisions", { repo: repository, base: "HEAD~", head: "HEAD", first: 100 });
+  t.match(compared, /"path":"caf%E9\.txt"/);
+  for (const [tool, args] of [
+    ["diff_search", { pattern: "needle", repos: [repository] }],
+    ["commit_search", { messageTerms: ["odd"], repos: [repository] }],
+    ["list_repos", {}],
+    ["go_to_definition", { repo: repository, path: "caf%E9.txt", symbol: "needle" }],
+    ["find_references", { repo: repository, path: "caf%E9.txt", symbol: "needle", limit: 100 }],
+  ] as const)
+    t.notMatch(await call(tool, args), /\\ud[89a-f]|"error"/i, tool);
+});
+
 t.test("a field that fails leaves the others of the answer", async (t) => {
   const large = GitFixture.create();
   t.teardown(() => large.remove());

@@ -1,12 +1,13 @@
 import { TrawlError } from "../../base/errors.js";
 import type { FileDiffData } from "../../git/history/file-diffs.js";
 import { defineTool, integer, repo, requiredText, text } from "../tool.js";
+import { givenPath } from "./file-tools.js";
 import { findCommit, findRepository } from "./revisions.js";
 
 function fileItem({ oldPath, newPath, addedCount, deletedCount, hunks }: FileDiffData): object {
   return {
-    ...(oldPath === newPath ? {} : { oldPath }),
-    path: newPath,
+    ...(oldPath === newPath ? {} : { oldPath: oldPath === null ? null : givenPath(oldPath) }),
+    path: newPath === null ? null : givenPath(newPath),
     added: addedCount,
     deleted: deletedCount,
     hunks: hunks.map(

@@ -1,5 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
-import { shownPath } from "../../base/path-text.js";
+import { escapeUrlPath, isForeignPath, unescapeUrlPath } from "../../base/path-text.js";
 import type { EntryData } from "../../git/objects/directories.js";
 import { resultWhileYielding } from "../../base/yielding.js";
 import { BlobSource, type CommitSource } from "../../browse/git-sources.js";
@@ -95,21 +95,38 @@ function* fittingLinesInSteps(
   return { lines, excluded };
 }
 
-export async function requireFile(commit: CommitSource, path: string, { git }: RequestContext): Promise<EntryData> {
-  const entry = await git.entry(commit, path);
+/** The file at a path, as `findEntry` finds it. Throws `not-found`, and `bad-request` for what is no file. */
+export async function requireFile(commit: CommitSource, path: string, context: RequestContext): Promise<EntryData> {
+  const entry = await findEntry(commit, path, context);
   if (entry === null)
     throw new TrawlError(
       "not-found",
-      `there is no file ${JSON.stringify(path)} in ${commit.repository.name} at ${commit.oid}`,
+      `there is no file ${JSON.stringify(path)} in ${commit.repository.name} at ${commit.oid}${path.includes("\ufffd") ? "; of a name that is not UTF-8, give the escapedPath of a result or the name that list_files lists" : ""}`,
     );
   if (entry.kind === "file") return entry;
   throw new TrawlError("bad-request", `${JSON.stringify(path)} is a ${entry.kind}, not a file`);
 }
 
+/**
+ * The entry at a path, which may be the `escapedPath` of a result or a name that `list_files` lists: what is not UTF-8 has
+ * no other text. Where the text is itself the name of an entry, it is that one. Null if there is none.
+ */
+async function findEntry(commit: CommitSource, path: string, { git }: RequestContext): Promise<EntryData | null> {
+  const entry = await git.entry(commit, path);
+  if (entry !== null || !path.includes("%")) return entry;
+  const unescaped = unescapeUrlPath(path);
+  return unescaped === undefined || !isForeignPath(unescaped) ? null : git.entry(commit, unescaped);
+}
+
+/** The path as a tool accepts it: one that is not UTF-8 as a URL has it. */
+export function givenPath(path: string): string {
+  return isForeignPath(path) ? escapeUrlPath(path) : path;
+}
+
 export const listFiles = defineTool({
   name: "list_files",
   title: "List files",
-  description: `Files and directories in a directory, directories with a slash at the end; at most ${listedEntriesMax}.`,
+  description: `Files and directories in a directory, directories with a slash at the end; at most ${listedEntriesMax}. Names that are not UTF-8 are percent-encoded, and read_file accepts them so.`,
   fields: {
     repo,
     path: text("Path of the directory. Without it, the root of the repository."),
@@ -119,7 +136,7 @@ export const listFiles = defineTool({
     const path = plainPath(args.path);
     const repository = findRepository(args.repo, context);
     const commit = await findCommit(repository, args.revision, context);
-    const entry = await context.git.entry(commit, path);
+    const entry = await findEntry(commit, path, context);
     if (entry?.kind !== "directory")
       throw new TrawlError(
         "not-found",
@@ -137,7 +154,7 @@ export const listFiles = defineTool({
     return {
       head: { repository: repository.name, path, commit: commit.oid, totalCount },
       listName: "files",
-      items: entries.map(({ path: of, kind }) => shownPath(kind === "directory" ? `${of}/` : of)),
+      items: entries.map(({ path: of, kind }) => givenPath(kind === "directory" ? `${of}/` : of)),
       excluded: atMost(entries.length, totalCount, "entries"),
     };
   },

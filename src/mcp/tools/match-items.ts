@@ -2,7 +2,9 @@ import type { ChunkMatch, StreamMatch } from "../../model/stream-events.js";
 
 /** A match object as an item of an answer: short, because assistants pay for each word. */
 export function matchItem(match: StreamMatch): object {
-  const { type, repository, branches, path, commit, chunkMatches, symbols } = match;
+  const { type, repository, branches, path, escapedPath, commit, chunkMatches, symbols } = match;
+  // The path is ambiguous then; the tools accept this one.
+  const escaped = escapedPath === undefined ? {} : { escapedPath };
   const revision = branches?.[0] === undefined || branches[0] === "" ? {} : { revision: branches[0] };
   switch (type) {
     case "repo":
@@ -18,6 +20,7 @@ export function matchItem(match: StreamMatch): object {
         repository,
         ...revision,
         path,
+        ...escaped,
         symbols: (symbols ?? []).map(({ name, kind, line, containerName }) => ({
           name,
           kind: kind.toLowerCase(),
@@ -30,6 +33,7 @@ export function matchItem(match: StreamMatch): object {
         ...(repository === undefined ? {} : { repository }),
         ...revision,
         ...(path === undefined ? describeOwner(match) : { path }),
+        ...escaped,
         ...(commit === undefined ? {} : { commit }),
         ...(chunkMatches === undefined ? {} : { lines: chunkMatches.flatMap(listLines) }),
       };

@@ -1,6 +1,8 @@
 import { escapeRegexp } from "../../base/escape-regexp.js";
+import { shownPath } from "../../base/path-text.js";
 import { BlobSource, type CommitSource } from "../../browse/git-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
+import type { EntryData } from "../../git/objects/directories.js";
 import { areRelated, folderDistance, kindRank } from "../../graphql/sources/navigation.js";
 import { commitPattern, quote } from "../../graphql/sources/symbol-lists.js";
 import { defineTool, integer, repo, requiredText, revision } from "../tool.js";
@@ -29,8 +31,9 @@ export const goToDefinition = defineTool({
   fields: place,
   run: async ({ repo: name, path, symbol, revision: rev }, context) => {
     const commit = await findCommit(findRepository(name, context), rev, context);
-    const file = plainPath(path);
-    const language = await readLanguage(commit, file, context);
+    const entry = await requireFile(commit, plainPath(path), context);
+    const file = entry.path;
+    const language = await readLanguage(commit, entry, context);
     const near = await searchDefinitions(`repo:${quote(commitPattern(commit))}`, symbol, language, context);
     const found = near.definitions.length > 0 ? near : await searchDefinitions("", symbol, language, context);
     const definitions = [...found.definitions].sort(
@@ -68,9 +71,8 @@ function listDefinitions({ matches }: ToolMatches, wanted: string) {
   );
 }
 
-async function readLanguage(commit: CommitSource, path: string, context: RequestContext): Promise<string> {
-  const entry = await requireFile(commit, path, context);
-  const blob = new BlobSource(commit, path, entry, undefined);
+async function readLanguage(commit: CommitSource, entry: EntryData, context: RequestContext): Promise<string> {
+  const blob = new BlobSource(commit, entry.path, entry, undefined);
   return (await context.git.file(blob, { kind: "attributes" }, undefined, undefined)).language;
 }
 
@@ -82,11 +84,11 @@ export const findReferences = defineTool({
   fields: { ...place, limit: integer(1, 1_000, 10, "Number of uses.") },
   run: async ({ repo: name, path, symbol, revision: rev, limit }, context) => {
     const commit = await findCommit(findRepository(name, context), rev, context);
-    const file = plainPath(path);
-    await requireFile(commit, file, context);
+    const { path: file } = await requireFile(commit, plainPath(path), context);
     const pattern = `content:${quote(wholeWord(symbol))}`;
     const scope = `${everything} type:file repo:${quote(commitPattern(commit))}`;
-    const only = quote(`^${escapeRegexp(file)}$`);
+    // A path that is not UTF-8 matches nothing here: its lines come with those of the others.
+    const only = quote(`^${escapeRegexp(shownPath(file))}$`);
     const options = { patternType: "regexp" as const, count: limit, contextLines: 0 };
     const own = await runToolSearch({ ...options, query: `${scope} count:${limit} file:${only} ${pattern}` }, context);
     const left = limit - own.matchCount;
