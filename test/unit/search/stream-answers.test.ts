@@ -249,7 +249,7 @@ t.test("the stream", async (t) => {
       ],
       [
         "repo:plain@v1 needle file:README",
-        ["type type:file: Code 1", "type type:path: Paths 1", "lang lang:markdown: Markdown 1", plain(1, "@v1")],
+        ["type type:file: Code 1", "lang lang:markdown: Markdown 1", plain(1, "@v1")],
       ],
       ["repo:plain ipynb", ["type type:path: Paths 1", `lang lang:"jupyter notebook": Jupyter Notebook 1`, plain(1)]],
       ["repo:plain", ["type type:repo: Repositories 1"]],
