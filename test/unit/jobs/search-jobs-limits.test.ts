@@ -242,7 +242,8 @@ t.test(
           meanwhile(ids);
           searched.push(ids.join());
           for (const id of ids) sink.matches([Buffer.from(`{"repository":"r${id}"}`)]);
-          onEnd?.({ matchCount: ids.length, receipt: { reasons: [] } } as unknown as SearchEnd);
+          const receipt = { reasons: [], excluded: () => ({ items: [] }) };
+          onEnd?.({ matchCount: ids.length, receipt } as unknown as SearchEnd);
           sink.done();
         },
       },
