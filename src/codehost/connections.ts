@@ -342,7 +342,12 @@ function keptRepositories(
 /** The names that several have. */
 function sharedNames(repositories: readonly RepositoryConfig[]): ReadonlySet<string> {
   const seen = new Set<string>();
-  return new Set(repositories.map(({ name }) => name).filter((name) => seen.size === seen.add(name).size));
+  const shared = new Set<string>();
+  for (const { name } of repositories) {
+    if (seen.has(name)) shared.add(name);
+    seen.add(name);
+  }
+  return shared;
 }
 
 /** A page of a host may repeat what an earlier one had. */

@@ -56,18 +56,19 @@ export class ListingRecord {
 }
 
 export function compareLists(before: readonly RepositoryConfig[], after: readonly RepositoryConfig[]): ListChanges {
-  // Several may have the same name.
-  const unmatched = new Map<string, string[]>();
+  const texts = new Set(before.map((repository) => JSON.stringify(repository)));
+  const changed = after.filter((repository) => !texts.delete(JSON.stringify(repository)));
+  const unmodified = after.length - changed.length;
+  // Several may have the same name: each of those that are left stands for one that has changed.
+  const left = new Map<string, number>();
   for (const repository of before)
-    unmatched.set(repository.name, [...(unmatched.get(repository.name) ?? []), JSON.stringify(repository)]);
-  let [added, modified, unmodified] = [0, 0, 0];
-  for (const repository of after) {
-    const texts = unmatched.get(repository.name) ?? [];
-    const at = texts.indexOf(JSON.stringify(repository));
-    if (texts.length === 0) added++;
-    else if (at >= 0) unmodified++;
-    else modified++;
-    texts.splice(Math.max(at, 0), 1);
+    if (texts.has(JSON.stringify(repository))) left.set(repository.name, (left.get(repository.name) ?? 0) + 1);
+  let modified = 0;
+  for (const { name } of changed) {
+    const count = left.get(name) ?? 0;
+    if (count === 0) continue;
+    left.set(name, count - 1);
+    modified++;
   }
-  return { added, removed: before.length - modified - unmodified, modified, unmodified };
+  return { added: changed.length - modified, removed: before.length - modified - unmodified, modified, unmodified };
 }
