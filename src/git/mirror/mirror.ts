@@ -296,16 +296,17 @@ export class Mirror {
         return await this.#rebuild.listFetched(stop);
       }
       const { gone, left } = withoutGone(before, remote);
-      if (!isCurrent(left, remote) || this.#mayDeepen()) {
-        const first = new Set(inTheWay(gone, remote));
-        await this.#commands.deleteRefs([...first], stop);
-        await this.#commands.fetch(this.directory, remote, stop);
-        // The others only now: a remote may list what it then does not send.
-        const rest = gone.filter((name) => !first.has(name));
-        await this.#commands.deleteRefs(rest, stop);
-        return await this.#rebuild.listFetched(stop);
+      if (isCurrent(left, remote) && !this.#mayDeepen()) {
+        await this.#commands.deleteRefs(gone, stop);
+        return left;
       }
-      return await this.#prune(before, remote, stop);
+      // The others only after the fetch: a remote may list what it then does not send.
+      const conflicting = findConflicting(gone, remote);
+      await this.#commands.deleteRefs([...conflicting], stop);
+      await this.#commands.fetch(this.directory, remote, stop);
+      const rest = gone.filter((name) => !conflicting.has(name));
+      await this.#commands.deleteRefs(rest, stop);
+      return await this.#rebuild.listFetched(stop);
     } catch (error) {
       if (!saysDamaged(errorMessage(error))) throw error;
       requireAccess(this.directory);
@@ -328,12 +329,12 @@ function withoutGone(local: RefListing, remote: RefListing): { readonly gone: st
   return { gone, left: { ...local, refs } };
 }
 
-/** Those of the names that are a folder of a listed reference, or in a folder that is called as one. */
-function inTheWay(names: readonly string[], { refs }: RefListing): string[] {
-  if (names.length === 0) return [];
+/** The names that cannot exist beside the listed references: `a` beside `a/b`, or `a/b` beside `a`. */
+function findConflicting(names: readonly string[], { refs }: RefListing): ReadonlySet<string> {
+  if (names.length === 0) return new Set();
   const folders = new Set<string>();
   for (const name of refs.keys()) for (const folder of foldersAbove(name)) folders.add(folder);
-  return names.filter((name) => folders.has(name) || foldersAbove(name).some((folder) => refs.has(folder)));
+  return new Set(names.filter((name) => folders.has(name) || foldersAbove(name).some((folder) => refs.has(folder))));
 }
 
 function foldersAbove(name: string): string[] {
