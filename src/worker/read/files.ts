@@ -41,21 +41,19 @@ export async function answerReadFiles(
       else {
         const file = files[index];
         const byteCount = outcome.content.length;
-        const answer = answerFile(file, outcome.content, time);
-        // What is sent counts, which may be more than the file has, or only some lines. A smaller file may still fit.
-        const sentBytes = answer.kind === "file" ? sizeOfText(answer.text, file, byteCount) : 0;
-        const fits = textBytes + sentBytes <= textBytesMax;
+        const room = textBytesMax - textBytes;
+        // What is sent counts, which may be more than the file has, or only some lines; but HTML, which has a limit of its
+        // own for each file, counts as its source, and is not made if that does not fit. A smaller file may still fit.
+        const isHtml = file.form.kind === "html" || file.form.kind === "plain-html";
+        const answer = isHtml && byteCount > room ? undefined : answerFile(file, outcome.content, time);
+        const sentBytes = answer?.kind !== "file" ? 0 : isHtml ? byteCount : Buffer.byteLength(answer.text);
+        const fits = answer !== undefined && sentBytes <= room;
         if (fits) textBytes += sentBytes;
         answers[index] = fits ? answer : { kind: "too-large", byteCount };
       }
     },
   );
   return { files: answers };
-}
-
-/** HTML has a limit of its own for each file, and counts as its source. */
-function sizeOfText(text: string, { form }: WantedFile, sourceBytes: number): number {
-  return form.kind === "html" || form.kind === "plain-html" ? sourceBytes : Buffer.byteLength(text);
 }
 
 /** Options for reading blobs of a mirror for a response. */
