@@ -39,7 +39,7 @@ const expiredKeptMs = 30 * 86_400_000;
  *
  * Lives on the main thread.
  */
-export class Accounts implements Belongings {
+export class Accounts {
   /** Responses in progress; they end with the credential that they were requested with. */
   readonly leases = new Leases();
   readonly accessTokens: AccessTokens;
@@ -299,24 +299,8 @@ export class Accounts implements Belongings {
   }
 }
 
-/** The tables of what belongs to users and organizations. */
-interface Belongings {
-  readonly accessTokens: AccessTokens;
-  readonly emails: Emails;
-  readonly contexts: OwnContexts;
-  readonly organizations: Organizations;
-  readonly passwords: Passwords;
-  readonly sessions: Sessions;
-  readonly teams: Teams;
-  readonly settings: SettingsTable;
-  readonly savedSearches: SavedSearches;
-  readonly lastUses: LastUses;
-  readonly invitations: Invitations;
-  readonly temporarySettings: TemporarySettings;
-}
-
 /** The writes that remove everything that belongs to a user. */
-function removeBelongingsOfUser(of: Belongings, user: User): readonly RecordWrite[] {
+function removeBelongingsOfUser(of: Accounts, user: User): readonly RecordWrite[] {
   return [
     ...of.accessTokens.removingUser(user.id),
     ...of.lastUses.removing(user.id),
@@ -334,7 +318,7 @@ function removeBelongingsOfUser(of: Belongings, user: User): readonly RecordWrit
 }
 
 /** The writes that remove an organization and everything that belongs to it. */
-function removeOrganization(of: Belongings, organization: Organization): readonly RecordWrite[] {
+function removeOrganization(of: Accounts, organization: Organization): readonly RecordWrite[] {
   return [
     ...of.contexts.removing(organization),
     ...of.settings.removing(organization.id),
