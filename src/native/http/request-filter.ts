@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { addonIfBuilt, loadAddon } from "../addon.js";
+import { addonIfBuilt } from "../addon.js";
 
 /** The header that marks a request of HTTP/1.0, of which the value is the secret of the filter. */
 export const versionMark = "trawl-http10";
@@ -14,16 +14,6 @@ export const versionMark = "trawl-http10";
 export function filterRequests(binary: string): string | undefined {
   secret ??= randomBytes(16).toString("hex");
   return addonIfBuilt()?.filterInput(Buffer.from(`${binary}\0${secret}\0`)) === true ? secret : undefined;
-}
-
-/** What the server reads of the bytes of one connection that arrive in these pieces: as many pieces, some of them empty. */
-export function filterPieces(pieces: readonly Uint8Array[], secret: string): Uint8Array[] {
-  const bytes = Buffer.concat(pieces);
-  const sizes = Uint32Array.from(pieces, (piece) => piece.length);
-  const out = new Uint8Array(bytes.length + 1024);
-  loadAddon().filterRequests(bytes, sizes, Buffer.from(secret), out);
-  let at = 0;
-  return Array.from(sizes, (size) => out.slice(at, (at += size)));
 }
 
 let secret: string | undefined;
