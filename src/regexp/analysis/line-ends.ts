@@ -11,6 +11,7 @@ import type { ClassNode, LiteralNode, Regexp } from "../syntax/syntax.js";
 const returnText: LiteralNode = { kind: "literal", text: "\r", fold: false };
 const optionalReturn: Regexp = { kind: "repeat", child: returnText, min: 0, max: 1, lazy: false };
 const crlf: LiteralNode = { kind: "literal", text: "\r\n", fold: false };
+const newline = 10;
 const carriageReturn = 13;
 
 /**
@@ -45,7 +46,7 @@ function rewritten(tree: Regexp): Regexp {
     case "any":
       return withoutReturn({
         kind: "class",
-        ranges: tree.newline ? [] : [10, 10],
+        ranges: tree.newline ? [] : [newline, newline],
         named: [],
         negated: true,
         fold: false,
@@ -68,8 +69,10 @@ function rewritten(tree: Regexp): Regexp {
 /** The class without "\r"; one that has both characters of CRLF matches these together. */
 function withoutReturn(node: ClassNode): Regexp {
   if (!hasCharacter(node, carriageReturn)) return node;
-  const parts = node.negated ? [{ ...node, ranges: normalizeRanges([...node.ranges, 13, 13]) }] : positiveParts(node);
-  if (hasCharacter(node, 10)) return { kind: "alternate", children: [crlf, ...parts] };
+  const parts = node.negated
+    ? [{ ...node, ranges: normalizeRanges([...node.ranges, carriageReturn, carriageReturn]) }]
+    : positiveParts(node);
+  if (hasCharacter(node, newline)) return { kind: "alternate", children: [crlf, ...parts] };
   return parts.length === 1 ? parts[0] : { kind: "alternate", children: parts };
 }
 
@@ -87,7 +90,8 @@ function positiveParts(node: ClassNode): ClassNode[] {
   const parts = ranges.length + named.length > 0 ? [{ ...node, ranges, named }] : [];
   // A named set cannot lose a character, but its complement can have one more.
   for (const name of node.named)
-    if (namedClassHasNewline(name)) parts.push({ ...node, ranges: [13, 13], named: [complement(name)], negated: true });
+    if (namedClassHasNewline(name))
+      parts.push({ ...node, ranges: [carriageReturn, carriageReturn], named: [complement(name)], negated: true });
   return parts;
 }
 
