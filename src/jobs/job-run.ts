@@ -249,7 +249,8 @@ function describeLeftOut(end: SearchEnd | undefined): ReadonlyMap<string, string
   for (const { reason, repository = "", path, detail } of end?.receipt?.excluded(0, listedFilesMax).items ?? []) {
     if (path === undefined || !leftOutReasons.has(reason)) continue;
     const known = files.get(repository) ?? [];
-    files.set(repository, [...known, `${path} (${detail ?? reason})`]);
+    known.push(`${path} (${detail ?? reason})`);
+    files.set(repository, known);
   }
   return new Map([...files].map(([name, all]) => [name, `left out: ${all.join(", ")}`]));
 }

@@ -143,7 +143,7 @@ export function takeArray(parts: readonly JsonElements[]): Buffer {
   return array;
 }
 
-/** The elements of the parts, for whoever needs their members. Releases the parts. */
+/** Parses all elements. Releases the parts. */
 export function parseElements<T>(parts: readonly JsonElements[]): T[] {
   return JSON.parse(takeArray(parts).toString("utf8")) as T[];
 }

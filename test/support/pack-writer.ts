@@ -15,7 +15,7 @@ export interface PackedObject {
   readonly base?: string;
   /** The size in the object's header; the true size if undefined. */
   readonly claimedBytes?: number;
-  /** The whole entry as it is in the pack, in place of what the other properties say; it needs an oid. */
+  /** The bytes of the entry in the pack. The other properties are ignored, except for the oid, which is required. */
   readonly raw?: Uint8Array;
 }
 

@@ -24,9 +24,9 @@ const namesBetweenChecks = 1024;
 const points = { whole: 6000, start: 4000, wordStart: 2000, kindAndPath: 1000, cover: 500, sameCase: 300 } as const;
 
 /**
- * Scores the names that a search for symbols finds, and the files that have them, each by the best of these: a name that matches as a whole comes before one
- * that matches from its start, and that before one in which a word does; among these, kind and path decide, then how
- * much of the name matches.
+ * Scores the names that a search for symbols finds, and each file by the best of its names: a name that matches as a whole
+ * comes before one that matches from its start, and that before one in which a word does; among these, kind and path decide,
+ * then how much of the name matches.
  */
 export class NameScore {
   readonly #words: QueryWords;

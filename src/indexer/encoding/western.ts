@@ -7,8 +7,8 @@ import type { DecodedText } from "./decoded-text.js";
  * code pages of DOS give other characters to most. Therefore each byte above 127 must stand where only its character in
  * windows-1252 makes sense. Many letters, such as é, ö and ß, are the same in all encodings of Latin scripts, and need
  * only to stand in a word of ASCII letters; è would be č in windows-1250, and must be in a text that has other letters of
- * French or Italian; ñ would be ń, and must be before a vowel, where Polish has no ń. A single doubt leaves the text as it is, and so does too
- * little evidence: `c\xe9` alone may be anything.
+ * French or Italian; ñ would be ń, and must be before a vowel, where Polish has no ń. A single doubt leaves the text as it is,
+ * and so does too little evidence: `c\xe9` alone may be anything.
  */
 export function decodeWestern(blob: Buffer): DecodedText | undefined {
   const evidence = collectEvidence(blob);

@@ -37,7 +37,7 @@ export class RepositoryRemoval {
     await this.finish(repository);
   }
 
-  /** Deletes what is left of a repository that a change of the catalog has removed, except for its secret. */
+  /** Deletes the mirror of a repository that is no longer in the catalog, and takes it out of the queue. Its secret is kept. */
   async finish({ id }: Repository): Promise<void> {
     const { locks, queue, repairs, mirrors } = this.#parts;
     queue.remove(id);

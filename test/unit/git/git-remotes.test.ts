@@ -84,7 +84,7 @@ t.test("many references are written into one file, also when they move and go", 
   await sync("moved");
   source.git("update-ref", "-d", "refs/heads/b/0");
   write(["refs/heads/b/0/below", ...heads.slice(1)], first ?? "");
-  await sync("a branch in place of a folder");
+  await sync("a branch replaces a folder of branches");
   source.detachHead(source.commit({ branch: "side", files: { b: "1" } }));
   const deletions = heads.slice(1).map((name) => `delete ${name}\n`);
   execFileSync("git", [`--git-dir=${source.path}`, "update-ref", "--stdin"], { input: deletions.join("") });
