@@ -9,7 +9,7 @@ import { curlMs, openAnswer, readStream } from "./tools.js";
 import { ended, start } from "../system/processes.js";
 import { monotonicMs, sleep } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
-import { escapeRegexp } from "../../src/base/escape-regexp.js";
+import { escapeRegexp } from "../../src/base/text.js";
 import { callDaemon } from "../../src/cli/control-client.js";
 import type { Progress, StreamMatch } from "../../src/model/stream-events.js";
 import type { RepositoryStatus } from "../../src/model/repository-status.js";

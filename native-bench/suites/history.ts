@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { monotonicMs, sleep } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
-import { escapeRegexp } from "../../src/base/escape-regexp.js";
+import { escapeRegexp } from "../../src/base/text.js";
 import { openCorpus } from "../corpus/corpus.js";
 import { repositoryMarker } from "../corpus/many.js";
 import { curlMs } from "../peers/tools.js";

@@ -1,5 +1,5 @@
 /*
- * Trimming and splitting text. A regular expression such as `/\/+$/` retries every run of slashes from each of its
+ * Trimming, splitting, escaping and comparing text. A regular expression such as `/\/+$/` retries every run of slashes from each of its
  * slashes, which is quadratic; these functions are linear.
  */
 
@@ -70,4 +70,38 @@ export function toJson(value: unknown): string {
 /** JSON with U+2028 and U+2029 escaped. */
 export function escapeSeparators(json: string): string {
   return /[\u2028\u2029]/.test(json) ? json.replace(/\u2028/g, "\\u2028").replace(/\u2029/g, "\\u2029") : json;
+}
+
+/** The RE2 source that matches this text and nothing else. */
+export function escapeRegexp(text: string): string {
+  return text.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&");
+}
+
+/** The word that was probably meant: the one with the fewest changed letters, if they are few for its length. */
+export function nearestWord(typed: string, words: readonly string[]): string | undefined {
+  if (typed === "") return undefined;
+  let nearest: string | undefined;
+  const editsMax = typed.length < 4 ? 1 : Math.max(2, Math.floor(typed.length / 4));
+  let fewest = editsMax + 1;
+  for (const word of words) {
+    const edits = editDistance(typed.toLowerCase(), word.toLowerCase());
+    if (edits >= fewest) continue;
+    fewest = edits;
+    nearest = word;
+  }
+  return nearest;
+}
+
+/** Number of insertions, deletions and replacements that turn `a` into `b`. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 0; i < a.length; i++) {
+    const next = [i + 1];
+    for (let j = 0; j < b.length; j++) {
+      const replaced = (row[j] ?? 0) + (a[i] === b[j] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
 }

@@ -1,7 +1,7 @@
 import { escapeUrlPath } from "../base/path-text.js";
 import type { CommitData } from "../git/history/commits.js";
 import type { EntryData } from "../git/objects/directories.js";
-import type { RefData } from "../git/mirror/ref-list.js";
+import type { RefData } from "../git/mirror/read-refs.js";
 import { globalId } from "./ids.js";
 import { externalLink, type RepositorySource } from "./repository-source.js";
 import { parseCodeHost, repositoryUrl } from "./urls.js";

@@ -1,5 +1,5 @@
 import { Argument, type Command, InvalidArgumentError, Option } from "commander";
-import { nearestWord } from "../base/nearest-word.js";
+import { nearestWord } from "../base/text.js";
 import { visibleLines } from "./search/visible.js";
 
 /** Prints a line to standard output. Names and messages from outside cannot control a terminal. */

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import { withLimit } from "../base/refusal.js";
-import { nearestWord } from "../base/nearest-word.js";
+import { nearestWord } from "../base/text.js";
 import { isJournal, withPriority } from "../base/journal.js";
 import { addOrganization, addToken, addUser } from "./account-commands.js";
 import { addApi } from "./api/api-command.js";

@@ -1,5 +1,5 @@
 import { TrawlError } from "../base/errors.js";
-import { nearestWord } from "../base/nearest-word.js";
+import { nearestWord } from "../base/text.js";
 
 /**
  * The result of `call`. If it fails because nothing has this name, the error names what was probably meant, of those that

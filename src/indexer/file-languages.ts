@@ -1,6 +1,5 @@
 import type { PatchFile } from "../git/history/patch-file.js";
-import { readBlobs } from "../git/objects/read-blobs.js";
-import { readByGit } from "../git/objects/read-by-git.js";
+import { readBlobs, readByGit } from "../git/objects/read-blobs.js";
 import { isOid } from "../git/objects/refs.js";
 import type { StopSignal } from "../git/run/run.js";
 import type { HistoryBuilder } from "../history/history-builder.js";

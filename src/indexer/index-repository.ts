@@ -1,6 +1,5 @@
 import { fileMode, type TreeEntry } from "../git/objects/objects.js";
-import { readBlobs } from "../git/objects/read-blobs.js";
-import { readByGit } from "../git/objects/read-by-git.js";
+import { readBlobs, readByGit } from "../git/objects/read-blobs.js";
 import { listReadable } from "../git/objects/readable-tree.js";
 import type { StopSignal } from "../git/run/run.js";
 import type { Kernel } from "../native/kernel/kernel.js";

@@ -2,7 +2,7 @@ import type { BlameHunk, BlameRequest } from "../git/history/blame.js";
 import type { CommitData, Contributor, HistoryRequest } from "../git/history/commits.js";
 import type { EntryData } from "../git/objects/directories.js";
 import type { FileDiffData } from "../git/history/file-diffs.js";
-import type { RefData } from "../git/mirror/ref-list.js";
+import type { RefData } from "../git/mirror/read-refs.js";
 import type { ListedOccurrences, ListedSymbols, ListOccurrences, ListSymbols } from "./symbol-messages.js";
 
 /** GraphQL's requests to read workers, each about one repository. */

@@ -13,7 +13,7 @@ import { CodeOwners } from "../../src/eval/people/code-owners.js";
 import { codeOwnersBytesMax } from "../../src/git/history/commit-attributes.js";
 import { parseCommitHeader } from "../../src/git/objects/commit-header.js";
 import { parseContributor } from "../../src/git/history/commits.js";
-import { parseProgress } from "../../src/git/run/fetch-progress.js";
+import { parseProgress } from "../../src/git/run/fetch-watch.js";
 import { includeGlob } from "../../src/git/mirror/ref-glob.js";
 import { parseRemoteRefs } from "../../src/git/objects/refs.js";
 import { parseRemoteUrl, redactUrl } from "../../src/git/run/remote-url.js";

@@ -7,7 +7,7 @@ import { readSecret } from "../../src/base/secret-source.js";
 import { parseRepositoryList } from "../../src/codehost/repository-list.js";
 import { checkConfigText, resolveOptions } from "../../src/daemon/config.js";
 import { resolveAttributes, resolveRepository } from "../../src/daemon/config/repositories.js";
-import { nearestWord } from "../../src/base/nearest-word.js";
+import { nearestWord } from "../../src/base/text.js";
 import { optionTable, splitKey, type ResolvedOptions, type TypedOptions } from "../../src/daemon/options.js";
 import { absoluteUrl, nameOfUrl } from "../../src/base/repository-url.js";
 import { rereadOptions } from "../../src/daemon/reread-options.js";

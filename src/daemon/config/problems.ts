@@ -1,6 +1,6 @@
 import type { ErrorObject } from "ajv/dist/2020.js";
 import { redactUrl } from "../../git/run/remote-url.js";
-import { nearestWord } from "../../base/nearest-word.js";
+import { nearestWord } from "../../base/text.js";
 import { connectionTable } from "../connection-options.js";
 import {
   allowedText,

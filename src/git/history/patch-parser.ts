@@ -1,9 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import { PatchFile } from "./patch-file.js";
-import { PatchRecords } from "./patch-records.js";
-import { readHunkHeader, readPerson, startsWith, withoutNewlines, withoutPartOfCharacter } from "./patch-header.js";
-import { PatchWindow, tokenBytesMax } from "./patch-window.js";
-import { fieldCount, type PatchLimits, type PatchVisitor } from "./patch-visitor.js";
+import { fieldCount, type PatchLimits, type PatchPerson, type PatchVisitor } from "./patch-visitor.js";
+import { uninitializedBytes } from "../../base/bytes.js";
 
 const newline = 10;
 const commitStart = 1;
@@ -282,4 +280,220 @@ export class PatchParser {
 
 function unexpected(): TrawlError {
   return new TrawlError("git", "git diff-tree wrote something unexpected");
+}
+
+/** Start and count of the old and the new side, and where the section begins. */
+type HunkHeader = [oldStart: number, oldCount: number, newStart: number, newCount: number, textFrom: number];
+
+function readHunkHeader(data: Buffer, from: number, end: number): HunkHeader | undefined {
+  const numbers: HunkHeader = [0, 1, 0, 1, 0];
+  let at = from + 3;
+  for (const [index, mark] of [45, 43].entries()) {
+    if (data[at++] !== mark) return undefined;
+    let number = 0;
+    let slot = index * 2;
+    for (; at < end && data[at] !== 32; at++) {
+      if (data[at] === 44) {
+        numbers[slot++] = number;
+        number = 0;
+      } else if (data[at] >= 48 && data[at] <= 57 && number < 2 ** 32) number = number * 10 + data[at] - 48;
+      else return undefined;
+    }
+    if (slot > index * 2 + 1) return undefined;
+    numbers[slot] = number;
+    at++;
+  }
+  if (data[at] !== 64 || data[at + 1] !== 64) return undefined;
+  numbers[4] = Math.min(end, at + 3);
+  return numbers;
+}
+
+function startsWith(data: Buffer, from: number, end: number, wanted: Buffer): boolean {
+  return end - from >= wanted.length && data.compare(wanted, 0, wanted.length, from, from + wanted.length) === 0;
+}
+
+/** `date` is `SECONDS ZONE`, or empty if the commit has none that git can read. */
+function readPerson(name: Buffer, email: Buffer, date: Buffer): PatchPerson {
+  const [seconds = "", zone = ""] = date.toString("latin1").split(" ");
+  const parsed = /^-?\d{1,20}$/.test(seconds) ? Number(seconds) : 0;
+  return {
+    name,
+    email,
+    seconds: Math.min(Math.max(parsed, -(2 ** 53)), 2 ** 53),
+    zoneMinutes: readZone(zone),
+  };
+}
+
+/** `+HHMM`; 0 if no place on earth has such a zone. */
+function readZone(zone: string): number {
+  if (!/^[+-]\d{1,5}$/.test(zone)) return 0;
+  const digits = Number(zone.slice(1));
+  const minutes = Math.floor(digits / 100) * 60 + (digits % 100);
+  return minutes > 24 * 60 ? 0 : zone.startsWith("-") ? -minutes : minutes;
+}
+
+function withoutNewlines(message: Buffer): Buffer {
+  let end = message.length;
+  while (end > 0 && message[end - 1] === newline) end--;
+  return message.subarray(0, end);
+}
+
+/** A cut message does not end within a character. */
+function withoutPartOfCharacter(message: Buffer): Buffer {
+  let end = message.length;
+  for (let back = 0; back < 3 && end > 0 && (message[end - 1] & 0xc0) === 0x80; back++) end--;
+  return message.subarray(0, end > 0 && message[end - 1] >= 0xc0 ? end - 1 : message.length);
+}
+
+const bytesStart = 1 << 16;
+const countStart = 1 << 10;
+const space = 32;
+
+/** With more bytes than this the memory is released after the commit. */
+const keptBytesMax = 4 << 20;
+
+/**
+ * The list of files that git writes before the changes of a commit: path, status and the oids of the blobs. As bytes one
+ * after the other, because a commit may have millions.
+ */
+class PatchRecords {
+  count = 0;
+  #bytes: Buffer = uninitializedBytes(bytesStart);
+  #byteCount = 0;
+  /** Where the oids of each record begin, which are followed by its path; then the end of the last one. */
+  #start = new Uint32Array(countStart);
+  #oidsLength = new Uint8Array(countStart);
+  #status = new Uint8Array(countStart);
+
+  clear(): void {
+    this.count = 0;
+    this.#byteCount = 0;
+    if (this.#bytes.length <= keptBytesMax) return;
+    this.#bytes = uninitializedBytes(bytesStart);
+    this.#start = new Uint32Array(countStart);
+    this.#oidsLength = new Uint8Array(countStart);
+    this.#status = new Uint8Array(countStart);
+  }
+
+  /** `:MODE MODE OID OID STATUS`; its path is added next. */
+  add(record: Buffer): void {
+    if (this.count + 2 > this.#start.length) this.#grow();
+    const statusAt = record.lastIndexOf(space) + 1;
+    const oidsAt = record.indexOf(space, record.indexOf(space) + 1) + 1;
+    const oids = record.subarray(oidsAt, Math.max(oidsAt, statusAt - 1));
+    this.#status[this.count] = record[statusAt] ?? 0;
+    // Others are not oids: those of SHA-256 have 64 digits each.
+    this.#oidsLength[this.count] = oids.length <= 129 ? oids.length : 0;
+    if (oids.length <= 129) this.#append(oids);
+  }
+
+  addPath(path: Buffer): void {
+    this.#append(path);
+    this.#start[++this.count] = this.#byteCount;
+  }
+
+  status(record: number): string {
+    return String.fromCharCode(this.#status[record]);
+  }
+
+  /** Valid until `clear`, or until another record is added. */
+  path(record: number): Buffer {
+    return this.#bytes.subarray(this.#start[record] + this.#oidsLength[record], this.#start[record + 1]);
+  }
+
+  /** The oid before and after the change; zeros if there is none. */
+  oids(record: number): string[] {
+    const from = this.#start[record];
+    return this.#bytes.toString("latin1", from, from + this.#oidsLength[record]).split(" ");
+  }
+
+  #append(bytes: Buffer): void {
+    if (this.#byteCount + bytes.length > this.#bytes.length) {
+      const grown = uninitializedBytes(Math.max(this.#bytes.length * 2, this.#byteCount + bytes.length));
+      this.#bytes.copy(grown, 0, 0, this.#byteCount);
+      this.#bytes = grown;
+    }
+    bytes.copy(this.#bytes, this.#byteCount);
+    this.#byteCount += bytes.length;
+  }
+
+  #grow(): void {
+    const length = this.#start.length * 2;
+    const [start, oidsLength, status] = [new Uint32Array(length), new Uint8Array(length), new Uint8Array(length)];
+    start.set(this.#start);
+    oidsLength.set(this.#oidsLength);
+    status.set(this.#status);
+    [this.#start, this.#oidsLength, this.#status] = [start, oidsLength, status];
+  }
+}
+
+const windowBytesStart = 256 * 1024;
+
+/** Limit on a header line, a path or a name, and on what follows a file of the maximum size in the window. */
+const tokenBytesMax = 1024 * 1024;
+
+/** The part of git's output that was received and is still needed. */
+class PatchWindow {
+  data: Buffer = uninitializedBytes(windowBytesStart);
+  /** The next byte to parse, and the end of the bytes. */
+  at = 0;
+  end = 0;
+  /** The first byte that is needed, if that is not the next one: where the hunks of a file begin. -1 for none. */
+  kept = -1;
+  /** Whether the last token, or the one that is being read, is not complete because it is too long. */
+  isCut = false;
+  /** Of a token that is longer than allowed: its beginning. */
+  #longToken: Buffer | undefined;
+
+  /** Returns by how much the positions in `data`, which may be another buffer now, have changed. */
+  append(chunk: Buffer): number {
+    const from = this.kept >= 0 ? this.kept : this.at;
+    const needed = this.end - from + chunk.length;
+    let moved = 0;
+    if (this.end + chunk.length > this.data.length) {
+      const target = needed > this.data.length ? uninitializedBytes(Math.max(needed, this.data.length * 2)) : this.data;
+      this.data.copy(target, 0, from, this.end);
+      this.data = target;
+      moved = -from;
+      this.at += moved;
+      this.end += moved;
+      if (this.kept >= 0) this.kept = 0;
+    }
+    chunk.copy(this.data, this.end);
+    this.end += chunk.length;
+    return moved;
+  }
+
+  /**
+   * The bytes up to the next zero byte; undefined if they are not complete. With `mayCut`, at most `bytesMax`,
+   * otherwise throws `git` if there are more. Valid until the next call of a method.
+   */
+  readToken(bytesMax: number, mayCut: boolean): Buffer | undefined {
+    const found = this.data.indexOf(0, this.at);
+    const isWhole = found >= 0 && found < this.end;
+    const to = isWhole ? found : this.end;
+    const from = this.at;
+    if (to - from <= bytesMax && this.#longToken === undefined) {
+      if (!isWhole) return undefined;
+      this.at = to + 1;
+      this.isCut = false;
+      return this.data.subarray(from, to);
+    }
+    if (!mayCut) throw new TrawlError("git", "git diff-tree wrote an endless name");
+    this.#longToken ??= Buffer.from(this.data.subarray(from, from + bytesMax));
+    this.isCut = true;
+    this.at = isWhole ? to + 1 : to;
+    if (!isWhole) return undefined;
+    const token = this.#longToken;
+    this.#longToken = undefined;
+    return token;
+  }
+
+  /** The end of the line that begins at the next byte; undefined if it is not complete. */
+  findLineEnd(): number | undefined {
+    const end = this.data.indexOf(newline, this.at);
+    if (end >= 0 && end < this.end) return end;
+    if (this.end - this.at > tokenBytesMax) throw new TrawlError("git", "git diff-tree wrote an endless line");
+    return undefined;
+  }
 }

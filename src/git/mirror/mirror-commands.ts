@@ -1,14 +1,12 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { RateLimitError } from "../../base/rate-limit.js";
-import { listLimits, readLimits, writeLimits } from "../run/child-limits.js";
+import { listLimits, longReadLimits, readLimits, writeLimits } from "../run/child-limits.js";
 import { lackOfRoom } from "../run/disk-room.js";
-import { localEnvironment, remoteEnvironment, type RemoteAccess } from "../run/environment.js";
+import { localEnvironment, type RemoteAccess, remoteEnvironment } from "../run/environment.js";
 import { withRemedy } from "../run/remedy.js";
-import { runGit, type RunOptions, type RunResult, type StopSignal } from "../run/run.js";
+import { GitChild, runGit, type RunOptions, type RunResult, type StopSignal } from "../run/run.js";
 import { saysDamaged } from "../objects/damage.js";
-import { hasFarDates } from "./far-dates.js";
-import { progressReader, type FetchProgress } from "../run/fetch-progress.js";
-import { FetchWatch } from "../run/fetch-watch.js";
+import { type FetchProgress, progressReader, FetchWatch } from "../run/fetch-watch.js";
 import { HttpTrace } from "./http-trace.js";
 import {
   admitCommitGraph,
@@ -18,8 +16,8 @@ import {
   trustedSourceFile,
   unfinishedPackBytes,
   writeRefs,
+  arePackedRefsSorted,
 } from "./mirror-directory.js";
-import { arePackedRefsSorted } from "./packed-refs.js";
 import { readRefs } from "./read-refs.js";
 import { detachedHeadRef, localRefFormat, parseLocalRefs, parseRemoteRefs, type RefListing } from "../objects/refs.js";
 import { isDetached, onlyMirrored } from "./remote-refs.js";
@@ -344,4 +342,42 @@ export class MirrorCommands {
       trace?.remove();
     }
   }
+}
+
+const newline = 10;
+const space = 32;
+
+/** A commit graph holds the lowest 34 bits of a date, which is 11 digits from here on. */
+const farDate = 2 ** 34;
+const farDigits = String(farDate).length;
+
+/**
+ * Whether any commit of the mirror has a committer date that a commit graph does not hold; a negative date is one of them.
+ * Reads every commit, at 100,000 per second. Throws `git` if the mirror is damaged, `cancelled` if stopped.
+ */
+async function hasFarDates(directory: string, stop: StopSignal): Promise<boolean> {
+  const args = ["-c", "core.commitGraph=false", `--git-dir=${directory}`, "rev-list", "--timestamp", "--all"];
+  const limits = { timeoutMs: Infinity, silenceMs: Infinity, process: longReadLimits, stop };
+  const child = new GitChild({ args, environment: localEnvironment(), directory: "/" }, limits, null);
+  let isFound = false;
+  // The beginning of a line that is not complete.
+  let rest: Buffer = Buffer.alloc(0);
+  child.stdin.end();
+  child.stdout.on("data", (chunk: Buffer) => {
+    const data = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    let at = 0;
+    for (let end = data.indexOf(newline); end >= 0; end = data.indexOf(newline, at)) {
+      const dateEnd = data.indexOf(space, at);
+      if (dateEnd - at >= farDigits && Number(data.toString("latin1", at, dateEnd)) >= farDate) isFound = true;
+      at = end + 1;
+    }
+    rest = data.subarray(at);
+    if (isFound) child.kill();
+  });
+  const code = await child.ended.catch((error: unknown) => {
+    if (isFound) return 0;
+    throw error;
+  });
+  if (!isFound && code !== 0) throw child.exitError(code);
+  return isFound;
 }

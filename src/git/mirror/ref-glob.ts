@@ -1,5 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
-import { escapeRegexp } from "../../base/escape-regexp.js";
+import { escapeRegexp } from "../../base/text.js";
 import { compileRegexp } from "../../regexp/match/compile.js";
 
 /** Whether a full ref name matches. */

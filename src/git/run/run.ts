@@ -1,11 +1,10 @@
 import type { Readable, Writable } from "node:stream";
-import { callAfter, callEvery, monotonicMs, sleep, type PendingCall } from "../../base/deadline.js";
+import { callAfter, callEvery, monotonicMs, type PendingCall, sleep } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { StopSignal } from "../../base/stop-signal.js";
-import { startProcess, type Ending, type ProcessLimits, type StartedProcess } from "../../native/process/process.js";
-import { limitHit } from "./limit-hit.js";
+import { type Ending, type ProcessLimits, type StartedProcess, startProcess } from "../../native/process/process.js";
 import { redactUrl } from "./remote-url.js";
-import { LineCollector } from "./line-collector.js";
+import { parseProgress } from "./fetch-watch.js";
 
 /** Called every 50 ms while git runs. */
 export { neverStop, type StopSignal } from "../../base/stop-signal.js";
@@ -273,4 +272,72 @@ function start(name: string, { args, environment, directory }: GitCommand, limit
 /** The first argument that is not a global option: `--git-dir=…` and `-c NAME=VALUE` precede the subcommand. */
 function subcommand(args: readonly string[]): string {
   return args.find((argument, i) => !argument.startsWith("-") && args[i - 1] !== "-c") ?? "";
+}
+
+/** Messages of git and the C library for failed allocations. Each is a plain text. */
+const outOfMemoryTexts = [
+  "out of memory",
+  "memory exhausted",
+  "cannot allocate memory",
+  "unable to create thread",
+  "failed to allocate",
+  "virtual memory exhausted",
+  // Messages of xdiff and zlib for the same.
+  "unable to generate diff",
+  "zlib: out of memory",
+  "inflateinit: out of memory",
+];
+
+/** How git reports a child process that was killed; 9 is the signal that the kernel sends after 24. Linux numbers. */
+const diedOf = {
+  cpu: ["died of signal 24", "killed by signal 24"],
+  file: ["died of signal 25", "killed by signal 25"],
+};
+
+/**
+ * Which limit ended git, as the end of a sentence that begins with git's name, with a remedy. Null if git ended for
+ * another reason, as far as its signal and its last messages (`errorText`) reveal.
+ */
+function limitHit(signal: string | null, errorText: string, limits: ProcessLimits): string | null {
+  const text = errorText.toLowerCase();
+  const says = (parts: readonly string[]): boolean => parts.some((part) => text.includes(part));
+  if (signal === "SIGXCPU" || says(diedOf.cpu)) {
+    return `used more than ${limits.cpuSecondsMax} s of CPU time; request less history or fewer files`;
+  }
+  if (signal === "SIGXFSZ" || says(diedOf.file)) {
+    return `was writing a file of more than ${limits.fileBytesMax} bytes; raise git.maxFetchBytes if the repository is that large`;
+  }
+  if (says(outOfMemoryTexts)) {
+    return `needed more than ${Math.floor(limits.dataBytesMax / (1 << 20))} MiB of memory; request less, or raise git.maxMemoryBytes if a fetch needs it`;
+  }
+  return null;
+}
+
+const keptErrorLines = 20;
+
+/** Splits standard error into lines at LF and CR (progress), passes them on and keeps the last meaningful ones. */
+class LineCollector {
+  readonly #onLine: ((line: string) => void) | null;
+  readonly #kept: string[] = [];
+  #rest = "";
+
+  constructor(onLine: ((line: string) => void) | null) {
+    this.#onLine = onLine;
+  }
+
+  get text(): string {
+    return [...this.#kept, this.#rest].filter((line) => line !== "").join("\n");
+  }
+
+  add(part: Buffer): void {
+    const lines = (this.#rest + part.toString("utf8")).split(/[\r\n]/);
+    this.#rest = (lines.pop() ?? "").slice(-4096);
+    for (const line of lines) {
+      if (line === "") continue;
+      this.#onLine?.(line);
+      if (parseProgress(line) !== null) continue;
+      this.#kept.push(line.slice(0, 4096));
+      if (this.#kept.length > keptErrorLines) this.#kept.shift();
+    }
+  }
 }

@@ -1,5 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
-import { escapeRegexp } from "../../base/escape-regexp.js";
+import { escapeRegexp } from "../../base/text.js";
 import type { BlobSource } from "../../browse/git-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { ListedOccurrences } from "../../protocol/symbol-messages.js";

@@ -1,5 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
-import { escapeRegexp } from "../../base/escape-regexp.js";
+import { escapeRegexp } from "../../base/text.js";
 import { BlobSource, type CommitSource } from "../../browse/git-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { ShownSymbolKind } from "../../model/symbol-kind.js";

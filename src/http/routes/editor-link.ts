@@ -1,7 +1,7 @@
 import { escapeUrlPath } from "../../base/path-text.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { nameOfCloneUrl, repositoryUrl } from "../../browse/urls.js";
-import { escapeRegexp } from "../../base/escape-regexp.js";
+import { escapeRegexp } from "../../base/text.js";
 
 /** The URL that an editor plugin asks for: lines of a file, or a search. Rows and columns are counted from 0. */
 export function editorTarget(parameters: URLSearchParams, context: RequestContext): string | undefined {

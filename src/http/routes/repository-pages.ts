@@ -1,4 +1,4 @@
-import { escapeRegexp } from "../../base/escape-regexp.js";
+import { escapeRegexp } from "../../base/text.js";
 import type { CommitData } from "../../git/history/commits.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { commitSubject, type CommitSource } from "../../browse/git-sources.js";

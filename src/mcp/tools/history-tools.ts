@@ -1,5 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
-import { escapeRegexp } from "../../base/escape-regexp.js";
+import { escapeRegexp } from "../../base/text.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { quote } from "../../graphql/sources/symbol-lists.js";
 import type { Answer } from "../answer.js";

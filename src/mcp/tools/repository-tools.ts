@@ -1,4 +1,4 @@
-import { escapeRegexp } from "../../base/escape-regexp.js";
+import { escapeRegexp } from "../../base/text.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { repositoryPage } from "../../graphql/sources/repository-pages.js";
 import { quote } from "../../graphql/sources/symbol-lists.js";

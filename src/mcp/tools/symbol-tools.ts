@@ -1,4 +1,4 @@
-import { escapeRegexp } from "../../base/escape-regexp.js";
+import { escapeRegexp } from "../../base/text.js";
 import { shownPath } from "../../base/path-text.js";
 import { BlobSource, type CommitSource } from "../../browse/git-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";

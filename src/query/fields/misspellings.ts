@@ -1,4 +1,4 @@
-import { nearestWord } from "../../base/nearest-word.js";
+import { nearestWord } from "../../base/text.js";
 import { collectLeaves, type FieldNode, type PatternNode, type QueryTree } from "../syntax/ast.js";
 import { fieldNames, fields } from "./fields.js";
 

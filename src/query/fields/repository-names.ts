@@ -1,4 +1,4 @@
-import { escapeRegexp } from "../../base/escape-regexp.js";
+import { escapeRegexp } from "../../base/text.js";
 import type { Analyses } from "../plan/analyses.js";
 import type { PatternNode, QueryNode } from "../syntax/ast.js";
 import type { BasicQuery } from "../plan/basic.js";

@@ -1,4 +1,4 @@
-import { nearestWord } from "../../base/nearest-word.js";
+import { nearestWord } from "../../base/text.js";
 import { TrawlError } from "../../base/errors.js";
 import { resultAtOnce } from "../../base/yielding.js";
 import { languageByName, languageNames, type Language } from "../../model/language.js";

@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.js";
-import { escapeRegexp } from "../../base/escape-regexp.js";
+import { escapeRegexp } from "../../base/text.js";
 import type { RegexpAnalysis } from "../../regexp/analysis/analysis.js";
 import type { PatternNode, QueryNode } from "../syntax/ast.js";
 import type { Span } from "../syntax/characters.js";

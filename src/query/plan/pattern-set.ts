@@ -1,5 +1,5 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
-import { escapeRegexp } from "../../base/escape-regexp.js";
+import { escapeRegexp } from "../../base/text.js";
 import { makePatternTable } from "../../native/kernel/pattern-table.js";
 import { analyseLiteral, analyseRegexp } from "../../regexp/analysis/analyse.js";
 import type { RegexpAnalysis } from "../../regexp/analysis/analysis.js";

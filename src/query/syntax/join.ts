@@ -2,7 +2,7 @@ import { combine, isOperator, type OperatorNode, type PatternNode, type QueryNod
 import { isSpaceAt, skipSpaces } from "./characters.js";
 import type { QueryType } from "./query-type.js";
 import { unreachable } from "../../base/assert.js";
-import { escapeRegexp } from "../../base/escape-regexp.js";
+import { escapeRegexp } from "../../base/text.js";
 
 /**
  * Replaces each `concat` in a query with this text according to the pattern type. Adjacent patterns that are not negated form a run; a negated

@@ -1,4 +1,4 @@
-import { escapeRegexp } from "../../base/escape-regexp.js";
+import { escapeRegexp } from "../../base/text.js";
 import type { PersonFilter } from "../../query/plan/history-plan.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 

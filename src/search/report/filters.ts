@@ -1,7 +1,7 @@
 import type { HistoryTally, Tally } from "../../protocol/tally.js";
 import { fileKinds } from "../../model/file-kind.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
-import { escapeRegexp } from "../../base/escape-regexp.js";
+import { escapeRegexp } from "../../base/text.js";
 import type { Filter } from "../../model/stream-events.js";
 
 /** Maximum number of repository filters, and of other filters. */

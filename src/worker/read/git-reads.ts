@@ -13,7 +13,7 @@ import {
 import { listDirectory, listFileNames, readEntries } from "../../git/objects/directories.js";
 import { hasStoredCommit } from "../../git/objects/objects.js";
 import { readDiff } from "../../git/history/file-diffs.js";
-import { listRefs } from "../../git/mirror/ref-list.js";
+import { listRefs } from "../../git/mirror/read-refs.js";
 import type {
   GitReadAnswer,
   GitReadKind,

@@ -1,7 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
 import { filterChanges } from "../../git/history/change-filter.js";
-import { listCommits, listedOids } from "../../git/history/commit-list.js";
-import { LargeBlobs } from "../../git/history/large-blobs.js";
+import { listCommits, listedOids, LargeBlobs } from "../../git/history/commit-list.js";
 import { readPatches, usualPatchLimits, type PatchReader } from "../../git/history/patches.js";
 import { resolveRevisions } from "../../git/history/revisions.js";
 import { HistoryBuilder } from "../../history/history-builder.js";

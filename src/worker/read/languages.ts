@@ -1,8 +1,7 @@
 import { decodePath } from "../../base/path-text.js";
 import { countFileLines } from "../../git/history/file-diffs.js";
 import { fileMode, listTree } from "../../git/objects/objects.js";
-import { readBlobs } from "../../git/objects/read-blobs.js";
-import { readByGit } from "../../git/objects/read-by-git.js";
+import { readBlobs, readByGit } from "../../git/objects/read-blobs.js";
 import { detectByPath, detectLanguage } from "../../indexer/detect-language.js";
 import { textOfBlob } from "../../indexer/encoding/blob-text.js";
 import { ownReadsMax } from "../../indexer/classify.js";

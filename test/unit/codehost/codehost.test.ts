@@ -14,7 +14,7 @@ import { listHost } from "../../../src/codehost/api-listing.js";
 import type { ConnectionConfig } from "../../../src/codehost/connection.js";
 import { Connections } from "../../../src/codehost/connections.js";
 import { listFolder } from "../../../src/codehost/folder-listing.js";
-import { listUrls } from "../../../src/codehost/list-listing.js";
+import { listUrls } from "../../../src/codehost/repository-list.js";
 import { selectRepositories } from "../../../src/codehost/selection.js";
 import { checkRepository } from "../../../src/daemon/config/repositories.js";
 import { parseLastResponse } from "../../../src/git/mirror/http-trace.js";

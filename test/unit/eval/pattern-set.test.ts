@@ -2,7 +2,7 @@ import assert from "node:assert";
 import t from "tap";
 import { resultAtOnce } from "../../../src/base/yielding.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
-import { escapeRegexp } from "../../../src/base/escape-regexp.js";
+import { escapeRegexp } from "../../../src/base/text.js";
 import { compileRegexp } from "../../../src/regexp/match/compile.js";
 import { patternSetLimits, toRequestedPatterns } from "../../../src/query/plan/pattern-set.js";
 import type { SearchPlan } from "../../../src/query/plan/plan.js";

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { parseProgress } from "../../../src/git/run/fetch-progress.js";
+import { parseProgress } from "../../../src/git/run/fetch-watch.js";
 import { Mirror } from "../../../src/git/mirror/mirror.js";
 import { listTree } from "../../../src/git/objects/objects.js";
 import { parseRemoteUrl } from "../../../src/git/run/remote-url.js";

@@ -12,7 +12,7 @@ import { compileRegexp } from "../../../src/regexp/match/compile.js";
 import { lowerAscii } from "../../../src/regexp/syntax/folding.js";
 import { Matcher, type WindowSizes } from "../../../src/regexp/match/matcher.js";
 import { parseRegexp } from "../../../src/regexp/syntax/parse.js";
-import { escapeRegexp } from "../../../src/base/escape-regexp.js";
+import { escapeRegexp } from "../../../src/base/text.js";
 import { printSource } from "../../../src/regexp/syntax/print.js";
 import { alphabet, regexpCases } from "../../support/regexp-generator.js";
 import { fc, runs, seed } from "../../support/property.js";

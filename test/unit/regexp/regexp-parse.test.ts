@@ -2,7 +2,7 @@ import t from "tap";
 import { RegexpSyntaxError } from "../../../src/regexp/syntax/syntax-error.js";
 import { parseRegexp, regexpDepthMax } from "../../../src/regexp/syntax/parse.js";
 import { printSource, printTree } from "../../../src/regexp/syntax/print.js";
-import { escapeRegexp } from "../../../src/base/escape-regexp.js";
+import { escapeRegexp } from "../../../src/base/text.js";
 
 /** Name, regexp source, tree, and the canonical source if it differs. */
 type Row = readonly [name: string, typed: string, tree: string, source?: string];

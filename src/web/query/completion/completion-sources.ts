@@ -1,4 +1,4 @@
-import { escapeRegexp } from "../../../base/escape-regexp.js";
+import { escapeRegexp } from "../../../base/text.js";
 import type { StreamMatch } from "../../../model/stream-events.js";
 import { scan } from "../../../query/syntax/scan.js";
 import { readEvents } from "../../api/event-stream.js";
