@@ -64,7 +64,7 @@ process.on("message", (message) => {
     globalThis.gc();
     const { heapUsed, external } = process.memoryUsage();
     process.send({ bytes: heapUsed + external });
-  } else {
+  } else if (message.spinMs !== undefined) {
     const endMs = schedstat().ranMs + message.spinMs;
     while (schedstat().ranMs < endMs);
     process.send({ spun: true });
@@ -251,6 +251,11 @@ export class DaemonProcess {
   /** The size of the main thread's heap and of its buffers, after a garbage collection. */
   async heldBytes(): Promise<number> {
     return ((await this.#ask("memory")) as { bytes: number }).bytes;
+  }
+
+  /** The modules that have run since the last call, of a daemon that was started with `executed-files.ts`. */
+  async executedFiles(): Promise<{ readonly main: readonly string[]; readonly threads: readonly string[] }> {
+    return (await this.#ask("executed")) as { readonly main: readonly string[]; readonly threads: readonly string[] };
   }
 
   #ask(message: string | { readonly spinMs: number }): Promise<unknown> {

@@ -1,0 +1,50 @@
+import t from "tap";
+import { GitFixture } from "../../support/git-fixture.js";
+
+// How many modules one search runs through: as many as somebody reads who wants to know what a search does.
+
+// A bundle does not tell which module a function is from.
+delete process.env["TRAWL_BUNDLE"];
+const { testDaemon } = await import("../../support/daemon.js");
+
+/** A new step of a search belongs into the file in which its neighbours are read. */
+const filesMax = 200;
+
+interface Executed {
+  readonly main: readonly string[];
+  readonly threads: readonly string[];
+}
+
+/** The modules that ran in each of the searches: clocks and collectors run in some of them only. */
+function common(runs: readonly Executed[]): Executed {
+  const inAll = (part: keyof Executed): string[] =>
+    (runs[0]?.[part] ?? []).filter((file) => runs.every((run) => run[part].includes(file))).sort();
+  return { main: inAll("main"), threads: inAll("threads") };
+}
+
+t.test("a warm search runs through few files", async (t) => {
+  const fixture = GitFixture.create();
+  t.teardown(() => fixture.remove());
+  fixture.commit({ branch: "main", files: { "a.go": "package a\n\nfunc needle() {}\n", "b.txt": "a needle\n" } });
+  const hook = new URL("../../support/executed-files.js", import.meta.url).href;
+  const daemon = await testDaemon(t, [], undefined, { NODE_OPTIONS: `--import=${hook}` });
+  await daemon.add("example.org/a", fixture.path);
+  for (const [name, query, type] of [
+    ["one word", "needle count:all", "literal"],
+    ["a regexp", "repo:example lang:go ne+dle count:all", "regexp"],
+    ["ranked", "needle", "literal"],
+  ] as const) {
+    const runs: Executed[] = [];
+    for (let run = 0; run < 6; run++) {
+      await daemon.executedFiles();
+      await daemon.get(`/.api/search/stream?${new URLSearchParams({ q: query, v: "V3", t: type, display: "50" })}`);
+      const executed = await daemon.executedFiles();
+      if (run > 1) runs.push(executed);
+    }
+    const { main, threads } = common(runs);
+    const all = new Set([...main, ...threads]);
+    t.ok(all.has("src/eval/shard-search"), name);
+    t.ok(all.size <= filesMax, `${name}: ${all.size} files, ${main.length} of them in the main thread`);
+    if (process.env["EXECUTED"] !== undefined) t.comment({ name, main, threads });
+  }
+});
