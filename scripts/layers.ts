@@ -174,6 +174,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     "changes",
     "warming",
   ],
+  eval: ["people", "match", "ranking", "results", "history"],
   git: ["run", "objects", "mirror", "history"],
   http: ["server", "access", "stream", "routes"],
   worker: ["ingest", "read", "search"],

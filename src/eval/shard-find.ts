@@ -3,9 +3,9 @@ import type { TextPlan } from "../query/plan/plan.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import type { FindCondition, SearchStats } from "../protocol/search-options.js";
 import type { StopCheck } from "../protocol/stop-check.js";
-import { BasicQueryEvaluator } from "./basic-query-evaluator.js";
-import type { ShardVisibility } from "./shard-visibility.js";
-import { Blocks } from "./blocks.js";
+import { BasicQueryEvaluator } from "./match/basic-query-evaluator.js";
+import type { ShardVisibility } from "./match/searched-revisions.js";
+import { Blocks } from "./match/blocks.js";
 import type { ExcludedReceiver } from "./shard-search.js";
 
 /** Bytes of text in a block: small, because one document per repository of the shard is enough. */

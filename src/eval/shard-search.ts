@@ -2,24 +2,23 @@ import { assert } from "../base/assert.js";
 import type { Kernel } from "../native/kernel/kernel.js";
 import { SymbolView } from "../shard/symbols/symbol-view.js";
 import type { ShardReader } from "../shard/shard-reader.js";
-import { BasicQueryEvaluator } from "./basic-query-evaluator.js";
-import type { ShardVisibility } from "./shard-visibility.js";
-import type { WantedDocuments } from "./wanted-documents.js";
-import { blockBytesMax, blockContentCountMax, Blocks } from "./blocks.js";
-import { unite } from "./match/content-set.js";
+import { BasicQueryEvaluator, type Listing } from "./match/basic-query-evaluator.js";
+import type { ShardVisibility } from "./match/searched-revisions.js";
+import { blockBytesMax, blockContentCountMax, Blocks } from "./match/blocks.js";
+import { intersect, unite } from "./match/content-scan.js";
 import { isBefore, type ResultPosition } from "../protocol/result-position.js";
-import { ListedBlocks, type ListedBlock } from "./listed-blocks.js";
-import { hasFullLine, lineMatchCountMax } from "./match/match-density.js";
+import { hasFullLine, lineMatchCountMax, Rows } from "./match/rows.js";
 import { People } from "./people/people.js";
-import type { ResultSource } from "./results/result-source.js";
-import type { WriterStop } from "./results/result-list.js";
 import type { ResultWriter } from "./results/result-writer.js";
-import { addHitRows, forEachFound, mergeRevisions, type Hit } from "./results/hits.js";
+import type { WriterStop } from "./results/result-list.js";
+import { addHitRows, forEachFound, type Hit, mergeRevisions, type ResultSource } from "./match/hits.js";
 import { ResultCollector } from "./results/result-collector.js";
-import { Rows } from "./match/rows.js";
 import type { SearchOptions, SearchStats } from "../protocol/search-options.js";
 import { StopCheck } from "../protocol/stop-check.js";
 import { type CountedResults, isCounted, type ShardPosition } from "../protocol/shard-position.js";
+import { skipReasonFromCode } from "../model/skip-reason.js";
+import type { Coverage } from "../protocol/coverage.js";
+import { unpackSkipCode } from "../shard/format.js";
 
 /**
  * The first block of a shard is small until something is found: the first result does not wait for a full one.
@@ -306,4 +305,123 @@ export class ShardSearch {
       (select, optionsIndex) => this.#writer.select(source, select, optionsIndex),
     );
   }
+}
+
+/** With fewer matches left to the limit, each document is counted, so that exactly as many are found as are wanted. */
+const matchesLeftMin = 64 * 1024;
+
+/** A block whose results were listed and written. */
+export interface ListedBlock {
+  /** Undefined if all results are written. */
+  readonly stop: WriterStop | undefined;
+  /** The documents that were counted, ascending. */
+  readonly documents: Uint32Array;
+  /** How many of them are results to write, and the rows of the last of these. */
+  readonly shownCount: number;
+  readonly shownRows: number;
+}
+
+/** What the search of a shard lists, and where it writes. */
+export interface ListedShard {
+  readonly reader: ShardReader;
+  readonly writer: ResultWriter;
+  readonly options: SearchOptions;
+  readonly tombstones: Uint32Array | undefined;
+  readonly documents: WantedDocuments;
+  /** Documents with more rows are decided one by one. */
+  readonly rowCountMax: number;
+}
+
+/** The blocks of one shard whose results can be listed without a look at single documents. */
+export class ListedBlocks {
+  readonly #shard: ListedShard;
+  readonly #listing: Listing;
+  readonly #stop: StopCheck;
+
+  /** Undefined if the query needs decisions about single documents. */
+  static of(evaluators: readonly BasicQueryEvaluator[], shard: ListedShard, stop: StopCheck): ListedBlocks | undefined {
+    const listing = evaluators.length === 1 && isWhole(shard) ? evaluators[0].listing() : undefined;
+    return listing && new ListedBlocks(shard, listing, stop);
+  }
+
+  private constructor(shard: ListedShard, listing: Listing, stop: StopCheck) {
+    this.#shard = shard;
+    this.#listing = listing;
+    this.#stop = stop;
+  }
+
+  /** Undefined if something in the block needs a decision about a single document: nothing has been counted then. */
+  search(block: Uint32Array, stats: SearchStats): ListedBlock | undefined {
+    this.#stop.check();
+    const { reader, writer, tombstones, rowCountMax } = this.#shard;
+    const { listed, limits } = writer;
+    if (limits.left < matchesLeftMin) return undefined;
+    const { scan, pathContents, repositories } = this.#listing;
+    if (intersect(block, pathContents)?.length !== 0) return undefined;
+    const contents = listed.choose(block, reader, repositories, tombstones);
+    scan.find(contents);
+    if (scan.tooCostly.size === 0) listed.list(contents, scan.rows);
+    if (scan.tooCostly.size > 0 || listed.rowCountMax > rowCountMax || !limits.countAll(listed.matchCount)) {
+      listed.discard();
+      scan.rewind();
+      return undefined;
+    }
+    stats.documentsFiltered += listed.documentCount;
+    const { count, shownCount, shownRows } = writer.addListed();
+    stats.documentsMatched += count;
+    // Counted results are written even if the limit is reached meanwhile.
+    this.#stop.finishesCounted = true;
+    const stop = writer.write(scan.rows, 0, scan.labels === undefined ? [] : [scan.labels]);
+    return { stop, documents: listed.documents.subarray(0, count), shownCount, shownRows };
+  }
+}
+
+/** Whether all documents are results, with all of their matches. */
+function isWhole({ options: { plan, resultLimits, claims }, documents }: ListedShard): boolean {
+  const { select } = plan.resultOptions[0];
+  const hasAll = documents.only === undefined && (documents.except?.size ?? 0) === 0;
+  return hasAll && resultLimits === undefined && claims === undefined && (select === undefined || select === "content");
+}
+
+/** Which documents of a shard are written. A ranked search writes the best ones one by one, and then all but those. */
+export interface WantedDocuments {
+  readonly only: number | undefined;
+  readonly except: ReadonlySet<number> | undefined;
+  /** The member `debug` of the results; undefined for none. */
+  readonly debug: string | undefined;
+}
+
+/** Adds what basic queries cover in a shard. */
+export function addCoverage(
+  evaluators: readonly BasicQueryEvaluator[],
+  reader: ShardReader,
+  stop: StopCheck,
+  coverage: Coverage,
+): void {
+  coverage.documentCount += countCovered(evaluators, reader, stop);
+  const last = reader.contentFirstDocument[reader.contentCount + 1];
+  const searching = evaluators.filter(({ searchesText }) => searchesText);
+  if (searching.length === 0) return;
+  for (let document = 0; document < last; document++) {
+    stop.check();
+    const reason = skipReasonFromCode(unpackSkipCode(reader.documentInfo[document]));
+    const evaluator = reason === "none" ? undefined : searching.find((one) => one.covers(document));
+    if (evaluator === undefined) continue;
+    const { name } = evaluator.repositorySummary(document);
+    coverage.unsearched.push({ repository: name, path: reader.path(document).toString(), reason });
+  }
+}
+
+/** Documents that the index rules out are covered as well. */
+function countCovered(evaluators: readonly BasicQueryEvaluator[], reader: ShardReader, stop: StopCheck): number {
+  let count = 0;
+  for (let document = 0; document < reader.documentCount; document++) {
+    stop.check();
+    for (const evaluator of evaluators) {
+      if (!evaluator.covers(document)) continue;
+      count++;
+      break;
+    }
+  }
+  return count;
 }

@@ -1,4 +1,4 @@
-import type { HistoryText } from "../../src/eval/history/history-text.js";
+import type { HistoryText } from "../../src/eval/history/diff-text.js";
 import { Analyses } from "../../src/query/plan/analyses.js";
 import { basicQueries } from "../../src/query/plan/basic.js";
 import type { HistoryPlan } from "../../src/query/plan/history-plan.js";

@@ -3,9 +3,7 @@ import type { HistoryReader } from "../../history/history-reader.js";
 import { HunkReader, noSection } from "../../history/hunk-reader.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import { Rows } from "../match/rows.js";
-import { readStatus, type FoundFile, type OnlySign } from "./changed-files.js";
-import { distinctRows } from "./distinct-rows.js";
-import { codePoints, type HighlightRange, type HistoryText } from "./history-text.js";
+import { type FoundFile, type OnlySign, readStatus } from "./changed-files.js";
 import type { RecordLeaf } from "./record-leaf.js";
 
 /** Beyond these, matches are counted and not shown. */
@@ -224,4 +222,39 @@ function side(start: number, count: number): string {
 /** A blank separates two paths, and a newline would begin another line. */
 function escapePath(path: Buffer): string {
   return path.toString("utf8").replaceAll(" ", "\\ ").replaceAll("\n", "\\n");
+}
+
+/** The ranges in the order of their starts, the longer first; equal ones, of two patterns, once. */
+export function* distinctRows(rows: Rows): Generator<readonly [from: number, to: number]> {
+  rows.sort(0);
+  const { words, count } = rows;
+  for (let i = 0; i < count; i++) {
+    const [from, to] = [words[i * 2], words[i * 2 + 1]];
+    if (i === 0 || from !== words[i * 2 - 2] || to !== words[i * 2 - 1]) yield [from, to];
+  }
+}
+
+/** A highlighted part of one line of a text: line from 0, start and length in code points. */
+export type HighlightRange = readonly [line: number, character: number, length: number];
+
+/** The text of a result, without the fence that clients expect around it, and the matches in it. */
+export interface HistoryText {
+  /** Empty for a message, of which the shard has the bytes. */
+  readonly text: string;
+  readonly ranges: readonly HighlightRange[];
+  /** The ranges, including those of lines that are not in the text because it would be too long. */
+  readonly matchCount: number;
+  /** Whether a part of the text or some ranges were left out. */
+  readonly isCut: boolean;
+}
+
+/** Number of code points in UTF-8 text; each byte that is not part of valid UTF-8 counts as one. */
+export function codePoints(bytes: Buffer): number {
+  const text = bytes.toString("utf8");
+  let count = text.length;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit >= 0xd800 && unit < 0xdc00) count--;
+  }
+  return count;
 }

@@ -1,18 +1,21 @@
-import type { HistoryReader } from "../../history/history-reader.js";
+import { type HistoryReader, type Person, personTexts } from "../../history/history-reader.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
-import type { HistoryPlan } from "../../query/plan/history-plan.js";
+import type { HistoryPlan, PersonFilter } from "../../query/plan/history-plan.js";
 import { FileFilters } from "../match/file-filters.js";
 import { Rows } from "../match/rows.js";
 import { BoundTree } from "./bound-tree.js";
 import { ChangedFiles, type FoundFile } from "./changed-files.js";
-import { CommitFilters } from "./commit-filters.js";
-import { commitOrder } from "./commit-order.js";
-import { renderDiff } from "./diff-text.js";
-import { renderMessage } from "./message-text.js";
-import { RecordLeaf } from "./record-leaf.js";
-import { lineRecords, messageRecords } from "./records.js";
-import type { HistoryText } from "./history-text.js";
+import {
+  codePoints as countCodePoints,
+  distinctRows,
+  type HighlightRange,
+  type HistoryText,
+  renderDiff,
+} from "./diff-text.js";
+import { lineRecords, messageRecords, RecordLeaf } from "./record-leaf.js";
+import { compileRegexp } from "../../regexp/match/compile.js";
+import { isAscii } from "node:buffer";
 
 /** Commits whose messages and lines are decided at a time: few at first, so that the first result comes soon. */
 const blockCommitsFirst = 64;
@@ -154,4 +157,162 @@ export class HistorySearch {
   #hasWantedFile(commit: number): boolean {
     return this.#plan.fileFilters.length === 0 || this.#files.anyPasses(commit);
   }
+}
+
+/** The conditions on persons and dates of a plan, and on the commits that are searched, bound to one history shard. */
+export class CommitFilters {
+  readonly #reader: HistoryReader;
+  readonly #after: number;
+  readonly #before: number;
+  readonly #visible: Uint32Array | undefined;
+  /** Undefined if there are no filters. */
+  readonly #authors: PersonTests | undefined;
+  readonly #committers: PersonTests | undefined;
+
+  /** `visible` has one bit per commit; undefined for all. */
+  constructor(plan: HistoryPlan, reader: HistoryReader, visible: Uint32Array | undefined, stop: StopCheck) {
+    this.#reader = reader;
+    this.#after = plan.committedAfter ?? -Infinity;
+    this.#before = plan.committedBefore ?? Infinity;
+    this.#visible = visible;
+    this.#authors = makeTests(plan, "author", reader, stop);
+    this.#committers = makeTests(plan, "committer", reader, stop);
+  }
+
+  pass(commit: number): boolean {
+    const { committerDates, authors, committers } = this.#reader;
+    if (this.#visible !== undefined && ((this.#visible[commit >>> 5] >>> (commit & 31)) & 1) === 0) return false;
+    const date = committerDates[commit];
+    if (!(date > this.#after && date < this.#before)) return false;
+    if (this.#authors !== undefined && !this.#authors.pass(authors[commit])) return false;
+    return this.#committers === undefined || this.#committers.pass(committers[commit]);
+  }
+}
+
+/** The filters of one role. A person is tested when the first commit needs it: the newest results need few of them. */
+class PersonTests {
+  readonly #filters: readonly PersonFilter[];
+  readonly #reader: HistoryReader;
+  readonly #stop: StopCheck;
+  /** By person number: 0 is not known yet, 1 satisfies all filters, 2 does not. */
+  readonly #known: Uint8Array;
+
+  constructor(filters: readonly PersonFilter[], reader: HistoryReader, stop: StopCheck) {
+    this.#filters = filters;
+    this.#reader = reader;
+    this.#stop = stop;
+    this.#known = new Uint8Array(reader.personCount);
+  }
+
+  pass(number: number): boolean {
+    if (this.#known[number] === 0) {
+      this.#stop.check();
+      const person = this.#reader.person(number);
+      const passes = this.#filters.every((filter) => isMatch(filter, person) !== filter.negated);
+      this.#known[number] = passes ? 1 : 2;
+    }
+    return this.#known[number] === 1;
+  }
+}
+
+/** Undefined if the plan has no filters of this role. */
+function makeTests(
+  { persons }: HistoryPlan,
+  role: PersonFilter["role"],
+  reader: HistoryReader,
+  stop: StopCheck,
+): PersonTests | undefined {
+  const filters = persons.filter((filter) => filter.role === role);
+  return filters.length === 0 ? undefined : new PersonTests(filters, reader, stop);
+}
+
+function isMatch({ source, foldCase }: PersonFilter, person: Person): boolean {
+  const regexp = compileRegexp(source, foldCase);
+  return personTexts(person).some((text) => regexp.test(text));
+}
+
+const newline = 10;
+
+/** More ranges than this are counted and not listed. */
+const rangeCountMax = 10_000;
+
+/** The matches of these patterns in the message of a commit. A match over several lines has a range on each. */
+export function renderMessage(
+  reader: HistoryReader,
+  commit: number,
+  leaves: readonly RecordLeaf[],
+  rows: Rows,
+): HistoryText {
+  const message = reader.message(commit);
+  rows.clear();
+  // Most messages are ASCII, and of those no code points are counted.
+  const length = leaves.length > 0 && isAscii(message) ? countAscii : codePoints;
+  for (const leaf of leaves) leaf.findAll(message, rows);
+  const ranges: HighlightRange[] = [];
+  let matchCount = 0;
+  let line = 0;
+  let lineStart = 0;
+  for (const [from, to] of distinctRows(rows)) {
+    for (
+      let end = message.indexOf(newline, lineStart);
+      end >= 0 && end < from;
+      end = message.indexOf(newline, lineStart)
+    ) {
+      lineStart = end + 1;
+      line++;
+    }
+    let at = from;
+    for (let [start, number] = [lineStart, line]; at < to; number++) {
+      const found = message.indexOf(newline, at);
+      const end = found < 0 || found > to ? to : found;
+      if (end > at) {
+        matchCount++;
+        if (ranges.length < rangeCountMax) ranges.push([number, length(message, start, at), length(message, at, end)]);
+      }
+      at = start = end + 1;
+    }
+  }
+  return { text: "", ranges, matchCount, isCut: matchCount > ranges.length };
+}
+
+function codePoints(message: Buffer, from: number, to: number): number {
+  return countCodePoints(message.subarray(from, to));
+}
+
+/** The same for ASCII. */
+function countAscii(_message: Buffer, from: number, to: number): number {
+  return to - from;
+}
+
+/** Null if the commits are in order already. Valid as long as the readers. */
+const known = new WeakMap<HistoryReader, Uint32Array | null>();
+
+/**
+ * The order of results: descending by committer date, ascending by oid where dates are equal. It does not depend on how
+ * a history is divided into shards. Undefined if the commits of the shard are in this order, which is usual.
+ */
+export function commitOrder(reader: HistoryReader): Uint32Array | undefined {
+  let order = known.get(reader);
+  if (order === undefined) known.set(reader, (order = isOrdered(reader) ? null : sortCommits(reader)));
+  return order ?? undefined;
+}
+
+function isOrdered(reader: HistoryReader): boolean {
+  for (let commit = 1; commit < reader.commitCount; commit++)
+    if (compareCommits(reader, commit - 1, reader, commit) >= 0) return false;
+  return true;
+}
+
+function sortCommits(reader: HistoryReader): Uint32Array {
+  return Uint32Array.from({ length: reader.commitCount }, (_, i) => i).sort((a, b) =>
+    compareCommits(reader, a, reader, b),
+  );
+}
+
+/** Negative if commit `a` of one shard comes before commit `b` of another. */
+export function compareCommits(readerA: HistoryReader, a: number, readerB: HistoryReader, b: number): number {
+  const byDate = readerB.committerDates[b] - readerA.committerDates[a];
+  if (byDate !== 0) return byDate;
+  const { oids, oidBytes } = readerB;
+  return readerA.oids.compare(oids, b * oidBytes, (b + 1) * oidBytes, a * oidBytes, (a + 1) * oidBytes);
 }

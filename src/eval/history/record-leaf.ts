@@ -4,11 +4,12 @@ import type { StopCheck } from "../../protocol/stop-check.js";
 import type { Leaf } from "../../query/plan/pattern-plan.js";
 import { compileTextRegexp } from "../../regexp/match/compile.js";
 import type { Matcher } from "../../regexp/match/matcher.js";
-import { StoppableWork } from "../match/content-work.js";
-import { planLeaf, type LeafPlan } from "../match/leaf-plan.js";
+import { StoppableWork } from "../match/content-scan.js";
+import { type LeafPlan, planLeaf, ScanRanges } from "../match/leaf-plan.js";
 import { Rows } from "../match/rows.js";
-import { ScanRanges } from "../match/scan-ranges.js";
-import type { Records } from "./records.js";
+import { newlineStepBytes } from "../../shard/format.js";
+import type { HistoryReader } from "../../history/history-reader.js";
+import type { TextIndex } from "../../shard/text-index.js";
 
 /** The kernel returns after this much work, so that the stop flag is checked. */
 const scanBytesMax = 4 * 1024 * 1024;
@@ -265,4 +266,45 @@ function hasAnyBit(bits: Uint32Array, from: number, to: number): boolean {
 function findEnd(text: Buffer, delimiter: number, from: number): number {
   const end = text.indexOf(delimiter, from);
   return end < 0 ? text.length : end;
+}
+
+/** Texts of a history shard that are searched one by one: messages or distinct lines. Each ends with a delimiter. */
+export interface Records {
+  readonly text: TextIndex;
+  readonly delimiter: number;
+  readonly count: number;
+  /** Whether a text is one line. */
+  readonly areLines: boolean;
+  /** The number of the record that contains this byte. */
+  recordAt(offset: number): number;
+  /** Where a record starts; for `count`, the end of the text. */
+  start(record: number): number;
+}
+
+const newline = 10;
+
+export function lineRecords(reader: HistoryReader, kernel: Kernel): Records {
+  const { lines, newlines } = reader;
+  return {
+    text: lines,
+    delimiter: newline,
+    count: reader.lineCount,
+    areLines: true,
+    recordAt: (offset) => {
+      const step = Math.floor(offset / newlineStepBytes);
+      return newlines[step] + kernel.countNewlines(lines.content, step * newlineStepBytes, offset);
+    },
+    start: (record) => reader.lineStart(record),
+  };
+}
+
+export function messageRecords({ messages, messageStart, commitCount }: HistoryReader): Records {
+  return {
+    text: messages,
+    delimiter: 0,
+    count: commitCount,
+    areLines: false,
+    recordAt: (offset) => lastAtMost(messageStart, offset, commitCount),
+    start: (record) => messageStart[record],
+  };
 }

@@ -4,8 +4,9 @@ import type { Leaf } from "../../query/plan/plan.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import type { TextIndex } from "../../shard/text-index.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
-import { intersect, unite, type ContentSet } from "./content-set.js";
-import { lookUpLiteral, intersectUnits, type LiteralLists } from "./posting-lookup.js";
+import { type ContentSet, intersect, unite } from "./content-scan.js";
+import { overlapBytes } from "../../shard/format.js";
+import { gallop } from "../../base/sorted-search.js";
 
 /** Another clause is looked up only if its lists are at most this many times longer than the first clause's. */
 const clauseCostFactor = 16;
@@ -151,4 +152,141 @@ function contentsOfUnits(units: Uint32Array, reader: TextIndex, kernel: Kernel):
   const out = new Uint32Array(Math.min(units.length, reader.contentCount));
   const count = kernel.contentsOfUnits(units, units.length, reader.contentFirstUnit, out);
   return out.subarray(0, count);
+}
+
+/** The posting lists of a literal's trigrams in one shard. */
+export interface LiteralLists {
+  readonly literal: Buffer;
+  /** Indexes in `reader.keys`, the shortest list first; distinct. Empty if some trigram is absent. */
+  readonly lists: Uint32Array;
+  /** Bytes of the shortest list: the cost of the literal, and a bound on its units. 0 if a trigram is absent. */
+  readonly cost: number;
+}
+
+const noNumbers = new Uint32Array(0);
+
+/** Reused by all calls: what they return is copied from it. */
+const listsFound = new Uint32Array(overlapBytes);
+
+/**
+ * Units are decoded here if a list has at most this many bytes: otherwise a rare word would allocate and clear some
+ * kilobytes for each shard.
+ */
+const unitsFound = new Uint32Array(64 * 1024);
+
+/**
+ * Finds the lists of `literal` (3 bytes or more). Only its first 64 bytes are looked up: their trigrams are all
+ * attributed to the unit in which the literal starts, which is why a plain intersection of the lists keeps every unit
+ * in which it can start.
+ */
+export function lookUpLiteral(reader: TextIndex, kernel: Kernel, literal: Buffer): LiteralLists {
+  const start = literal.length > overlapBytes ? literal.subarray(0, overlapBytes) : literal;
+  const count = kernel.findLists(reader.keys, reader.postingStart, start, listsFound);
+  if (count === 0) return { literal, lists: noNumbers, cost: 0 };
+  const shortest = listsFound[0];
+  return {
+    literal,
+    lists: listsFound.slice(0, count),
+    cost: reader.postingStart[shortest + 1] - reader.postingStart[shortest],
+  };
+}
+
+/** The units in which the literal can start, ascending. They include every unit in which it does start. */
+export function intersectUnits(reader: TextIndex, kernel: Kernel, { lists, cost }: LiteralLists): Uint32Array {
+  if (lists.length === 0) return noNumbers;
+  const isShort = cost <= unitsFound.length;
+  const units = isShort ? unitsFound : new Uint32Array(cost);
+  const count = kernel.unitsOfLists(reader.postings, reader.postingStart, lists, lists.length, units);
+  const found = isShort ? units.slice(0, count) : units.subarray(0, count);
+  reader.requireUnits(found);
+  return found;
+}
+
+/**
+ * The ranges of a shard's text that the kernel scans for one literal in one block of contents: the units that can
+ * contain the literal, with adjacent ones joined.
+ *
+ * Contract: `fill` is called for each scan of the plan with ascending contents, over all calls.
+ */
+export class ScanRanges {
+  /** `width` words per range: `from`, `to`, `end` of the content and, if `width` is 4, its start. */
+  words = new Uint32Array(256);
+  /** Number of ranges. */
+  count = 0;
+  /** Total size of all ranges, over all calls. */
+  byteCount = 0;
+  readonly #plan: LeafPlan;
+  readonly #reader: TextIndex;
+  /** For each scan of the plan, where its units of the next contents begin. */
+  readonly #unitCursors: number[];
+
+  constructor(plan: LeafPlan, reader: TextIndex) {
+    this.#plan = plan;
+    this.#reader = reader;
+    this.#unitCursors = plan.scans.map(() => 0);
+  }
+
+  /** The next contents may be before those of the last call. */
+  rewind(): void {
+    this.#unitCursors.fill(0);
+  }
+
+  /**
+   * Computes the ranges of scan `scanNumber` in `contents`. Exceptions are excluded, because they are searched
+   * completely. The ones before index `exceptionFrom` precede `contents`.
+   */
+  fill(contents: Uint32Array, scanNumber: number, width: 3 | 4, exceptionFrom: number): void {
+    const reader = this.#reader;
+    const { exceptions, scans } = this.#plan;
+    const { units } = scans[scanNumber];
+    let exceptionCursor = exceptionFrom;
+    this.count = 0;
+    for (const content of contents) {
+      if (content >= reader.contentCount) continue;
+      while (exceptionCursor < exceptions.length && exceptions[exceptionCursor] < content) exceptionCursor++;
+      if (exceptions[exceptionCursor] === content) continue;
+      const start = reader.contentStart[content];
+      const end = reader.contentStart[content + 1];
+      if (units === undefined) this.#add(width, start, end, end, start);
+      else this.#addUnits(units, scanNumber, content, start, end, width);
+    }
+  }
+
+  #addUnits(units: Uint32Array, scanNumber: number, content: number, start: number, end: number, width: 3 | 4): void {
+    const { unitBytes } = this.#reader;
+    const firstUnit = this.#reader.contentFirstUnit[content];
+    const endUnit = this.#reader.contentFirstUnit[content + 1];
+    let at = gallop(units, this.#unitCursors[scanNumber], firstUnit, units.length);
+    while (at < units.length && units[at] < endUnit) {
+      const from = units[at++];
+      let to = from + 1;
+      while (at < units.length && units[at] === to && to < endUnit) {
+        at++;
+        to++;
+      }
+      this.#add(
+        width,
+        start + (from - firstUnit) * unitBytes,
+        Math.min(end, start + (to - firstUnit) * unitBytes),
+        end,
+        start,
+      );
+    }
+    this.#unitCursors[scanNumber] = at;
+  }
+
+  #add(width: 3 | 4, from: number, to: number, end: number, floor: number): void {
+    const at = this.count * width;
+    if (at + width > this.words.length) {
+      const grown = new Uint32Array(this.words.length * 2);
+      grown.set(this.words);
+      this.words = grown;
+    }
+    this.words[at] = from;
+    this.words[at + 1] = to;
+    this.words[at + 2] = end;
+    if (width === 4) this.words[at + 3] = floor;
+    this.count++;
+    this.byteCount += to - from;
+  }
 }

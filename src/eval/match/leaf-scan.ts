@@ -6,15 +6,12 @@ import type { Matcher } from "../../regexp/match/matcher.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import type { TextIndex } from "../../shard/text-index.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
-import type { ContentScan } from "./content-scan.js";
-import { ContentWork, scanBytesMax, workBytesMax } from "./content-work.js";
-import { mayMatchException } from "./fold-exceptions.js";
-import type { LeafPlan } from "./leaf-plan.js";
-import { contentMatchCountMax } from "./match-density.js";
-import { addOverlappingRows } from "./overlapping-rows.js";
-import { Rows, segmentRows } from "./rows.js";
-import { ScanRanges } from "./scan-ranges.js";
+import { type ContentScan, ContentWork, scanBytesMax, workBytesMax } from "./content-scan.js";
+import { type LeafPlan, ScanRanges } from "./leaf-plan.js";
+import { contentMatchCountMax, Rows, segmentRows } from "./rows.js";
 import { lastAtMost } from "../../base/sorted-search.js";
+import { foldedCharacters } from "../../base/ascii-folding.js";
+import { computeBorders } from "../../native/kernel/borders.js";
 
 const newline = 10;
 
@@ -305,4 +302,157 @@ export class LeafScan implements ContentScan {
     }
     return either.every((one) => compileTextRegexp(one, foldCase).findAll(text, from, this.rows, this.#work, countMax));
   }
+}
+
+/** A content with more characters that fold into ASCII is searched by RE2, and so is one for a longer literal. */
+const placesMax = 64;
+const literalBytesMax = 256;
+
+/** The length of the longest of these characters. */
+const characterBytesMax = 3;
+
+/** Where these characters are in a content, as offsets into the text of the shard; undefined if there are too many. */
+type Places = readonly number[] | undefined;
+
+/** By content. Valid as long as the readers: their texts do not change. */
+const known = new WeakMap<TextIndex, Map<number, Places>>();
+
+const folded = foldedCharacters.map(({ letter, bytes }) => [bytes.toString("latin1"), letter] as const);
+
+/**
+ * Whether a content with U+212A or U+017F may match a literal when case is ignored. For most contents it is false, so they
+ * need not be searched by RE2, which takes twenty times as long and has to be compiled first.
+ *
+ * A match is either ASCII, which the kernel finds, or lies around one of these characters, of which most files have few.
+ * Caller guarantees: the literal is ASCII in lower case, and the text of `reader` does not change.
+ */
+export function mayMatchException(
+  reader: TextIndex,
+  content: number,
+  literal: Buffer,
+  kernel: Kernel,
+  stop: StopCheck,
+): boolean {
+  const { content: text, contentStart } = reader;
+  const [start, end] = [contentStart[content], contentStart[content + 1]];
+  const places = literal.length > literalBytesMax ? undefined : findPlaces(reader, content);
+  if (places === undefined) return true;
+  const needle = literal.toString("latin1");
+  const reach = characterBytesMax * literal.length;
+  if (places.some((at) => fold(text.subarray(Math.max(start, at - reach), Math.min(end, at + reach))).includes(needle)))
+    return true;
+  const rows = new Uint32Array(2);
+  const cursor = new Uint32Array(4);
+  const ranges = Uint32Array.of(start, end, end);
+  while (!kernel.scan(text, ranges, 1, literal, true, scanBytesMax, rows, cursor)) {
+    if (cursor[cursorWords.rows] > 0) return true;
+    stop.check();
+  }
+  return cursor[cursorWords.rows] > 0;
+}
+
+function findPlaces(reader: TextIndex, content: number): Places {
+  let ofReader = known.get(reader);
+  if (ofReader === undefined) known.set(reader, (ofReader = new Map()));
+  if (!ofReader.has(content)) ofReader.set(content, makePlaces(reader, content));
+  return ofReader.get(content);
+}
+
+function makePlaces({ content: text, contentStart }: TextIndex, content: number): Places {
+  const places: number[] = [];
+  const own = text.subarray(0, contentStart[content + 1]);
+  for (const { bytes } of foldedCharacters) {
+    for (let at = own.indexOf(bytes, contentStart[content]); at >= 0; at = own.indexOf(bytes, at + 1)) {
+      if (places.length === placesMax) return undefined;
+      places.push(at);
+    }
+  }
+  return places;
+}
+
+/** The text in lower case, one character per byte (latin1), in which these characters are the letters that match them. */
+function fold(text: Buffer): string {
+  const bytes = text.toString("latin1");
+  return folded.reduce((all, [character, letter]) => all.replaceAll(character, letter), bytes).toLowerCase();
+}
+
+/** The contents of a shard, and how needles are compared with them. */
+interface SearchedText {
+  readonly content: Uint8Array;
+  readonly contentStart: Uint32Array;
+  readonly contentCount: number;
+  /** If true, needles are lower case, and A-Z in the text match a-z. */
+  readonly foldCase: boolean;
+}
+
+/**
+ * Adds the occurrences of `needle` that overlap one of its rows from `rowFrom` on; the rows are in the order of
+ * `contents`.
+ *
+ * The kernel returns disjoint occurrences of each needle. If several needles are searched for, the rows of another one
+ * may displace an occurrence and so make room for one that overlapped it. An omitted occurrence begins within a found
+ * row, at a distance at which the needle overlaps itself.
+ *
+ * Adds to `tooCostly` the contents for which that takes too much work.
+ */
+export function addOverlappingRows(
+  text: SearchedText,
+  contents: Uint32Array,
+  needle: Buffer,
+  rows: Rows,
+  rowFrom: number,
+  work: ContentWork,
+  tooCostly: Set<number>,
+): void {
+  const shifts = computeShifts(needle);
+  if (shifts.length === 0) return;
+  const { contentStart, contentCount } = text;
+  const rowTo = rows.count;
+  let at = -1;
+  for (let row = rowFrom; row < rowTo; row++) {
+    const start = rows.words[row * 2];
+    if (at < 0 || contentStart[contents[at] + 1] <= start) {
+      do at++;
+      while (contents[at] >= contentCount || contentStart[contents[at] + 1] <= start);
+      work.begin(contentStart[contents[at] + 1] - contentStart[contents[at]]);
+    }
+    if (tooCostly.has(contents[at])) continue;
+    if (!addShifted(text, start, contentStart[contents[at] + 1], needle, shifts, rows, work))
+      tooCostly.add(contents[at]);
+  }
+}
+
+/** Returns false if that took too much work. */
+function addShifted(
+  text: SearchedText,
+  start: number,
+  contentEnd: number,
+  needle: Buffer,
+  shifts: readonly number[],
+  rows: Rows,
+  work: ContentWork,
+): boolean {
+  for (const shift of shifts) {
+    if (!work.spend(needle.length)) return false;
+    const end = start + shift + needle.length;
+    if (end <= contentEnd && isAt(text, start + shift, needle)) rows.push(start + shift, end);
+  }
+  return true;
+}
+
+function isAt({ content, foldCase }: SearchedText, start: number, needle: Buffer): boolean {
+  for (let i = 0; i < needle.length; i++) {
+    const byte = content[start + i];
+    const folded = foldCase && byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte;
+    if (folded !== needle[i]) return false;
+  }
+  return true;
+}
+
+/** The distances at which the needle overlaps itself: 3 for `abba`. */
+function computeShifts(needle: Buffer): number[] {
+  const borders = computeBorders(needle);
+  const shifts: number[] = [];
+  for (let border = borders[needle.length]; border > 0; border = borders[border]) shifts.push(needle.length - border);
+  return shifts;
 }

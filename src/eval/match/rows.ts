@@ -1,5 +1,5 @@
 import type { TextIndex } from "../../shard/text-index.js";
-import { contentMatchCountMax } from "./match-density.js";
+import type { PatternKernel } from "../../native/kernel/pattern-kernel.js";
 
 /** Fewer pairs are copied one by one, which is cheaper than creating a view of them. */
 const copiedPairsMin = 16;
@@ -129,4 +129,86 @@ function mergeRuns(source: Uint32Array, target: Uint32Array, left: number, middl
     target[to * 2] = source[from * 2];
     target[to * 2 + 1] = source[from * 2 + 1];
   }
+}
+
+/** A growing list of labelled ranges: triples (start, end, pattern). */
+export class Labels {
+  words = new Uint32Array(3 * 128);
+  count = 0;
+
+  push(start: number, end: number, pattern: number): void {
+    const at = 3 * this.count++;
+    if (at === this.words.length) this.#grow(at * 2);
+    this.words[at] = start;
+    this.words[at + 1] = end;
+    this.words[at + 2] = pattern;
+  }
+
+  /** Appends those of another list. */
+  append({ words, count }: Labels): void {
+    const at = 3 * this.count;
+    if (at + 3 * count > this.words.length) this.#grow(2 * (at + 3 * count));
+    this.words.set(words.subarray(0, 3 * count), at);
+    this.count += count;
+  }
+
+  clear(): void {
+    this.count = 0;
+  }
+
+  /** Sorts by start, the longer first, then by pattern. */
+  sort(kernel: PatternKernel): void {
+    if (this.count > 1) kernel.sortLabels(this.words, this.count);
+  }
+
+  /** Removes all but one of equal triples, which are sorted. */
+  removeDuplicates(): void {
+    const { words } = this;
+    let kept = 0;
+    for (let i = 0; i < this.count; i++) {
+      const isEqual = kept > 0 && [0, 1, 2].every((k) => words[3 * i + k] === words[3 * (kept - 1) + k]);
+      if (!isEqual) words.copyWithin(3 * kept++, 3 * i, 3 * i + 3);
+    }
+    this.count = kept;
+  }
+
+  #grow(length: number): void {
+    const grown = new Uint32Array(length);
+    grown.set(this.words);
+    this.words = grown;
+  }
+}
+
+/** The labels of a block whose contents several scans have searched: undefined if none has labels. */
+export function joinLabels(all: readonly Labels[], kernel: PatternKernel): Labels | undefined {
+  if (all.length <= 1) return all[0];
+  const joined = new Labels();
+  for (const labels of all) joined.append(labels);
+  joined.sort(kernel);
+  joined.removeDuplicates();
+  return joined;
+}
+
+/** Limit on the matches of one content that are held in memory, eight bytes each, twice: 128 MiB in total. */
+export const contentMatchCountMax = 8 * 1024 * 1024 - 1;
+
+/**
+ * Limit on the matches sent for one line: they are one element of an event, of which existing clients read up to 10
+ * MiB. A range in `chunkMatches` takes about 100 bytes, one in `lineMatches` about 20.
+ */
+export function lineMatchCountMax(chunkMatches: boolean): number {
+  return chunkMatches ? 90_000 : 450_000;
+}
+
+const newline = 10;
+
+/** Whether more than `countMax` of the rows `[from, to)`, which are pairs in `words`, begin on one line. */
+export function hasFullLine(text: Buffer, words: Uint32Array, from: number, to: number, countMax: number): boolean {
+  for (let row = from; row + countMax < to; ) {
+    const lineEnd = text.indexOf(newline, words[row * 2]);
+    // The rows are sorted: if the row that many positions later is on this line, so are those in between.
+    if (lineEnd < 0 || words[(row + countMax) * 2] <= lineEnd) return true;
+    while (row < to && words[row * 2] <= lineEnd) row++;
+  }
+  return false;
 }

@@ -5,14 +5,9 @@ import type { StopCheck } from "../../protocol/stop-check.js";
 import type { PatternSet } from "../../query/plan/pattern-plan.js";
 import { compileTextRegexp } from "../../regexp/match/compile.js";
 import type { TextIndex } from "../../shard/text-index.js";
-import type { ContentScan } from "./content-scan.js";
-import { ContentWork, workBytesMax } from "./content-work.js";
-import { foldText } from "./folded-text.js";
-import { Labels } from "./labels.js";
-import type { LeafPlan } from "./leaf-plan.js";
-import { contentMatchCountMax } from "./match-density.js";
-import { Rows, segmentRows } from "./rows.js";
-import { ScanRanges } from "./scan-ranges.js";
+import { type ContentScan, type ContentSet, ContentWork, unite, workBytesMax } from "./content-scan.js";
+import { contentMatchCountMax, Labels, Rows, segmentRows } from "./rows.js";
+import { type LeafPlan, type LiteralScan, ScanRanges } from "./leaf-plan.js";
 
 /** The kernel returns after this much work, so that the stop flag is checked. */
 const scanBytesMax = 1024 * 1024;
@@ -230,4 +225,133 @@ export class SetScan implements ContentScan {
 
 function isIn(numbers: Uint32Array, number: number): boolean {
   return numbers[lowerBound(numbers, number)] === number;
+}
+
+/**
+ * Posting lists are read if they have at most this many bytes per 64 KiB of the shard's text; otherwise the whole text is
+ * scanned. Reading a list and those that it is intersected with takes about 200 times as long per byte as a scan, and
+ * what it excludes is rarely the whole text: the look-up may cost a fifth of the scan. That of a small text may cost more,
+ * because it takes microseconds.
+ */
+const listBytesPerBlock = 64;
+const listBytesMin = 4096;
+const blockBytes = 64 * 1024;
+
+const noNumbers = new Uint32Array(0);
+const noNeedle = Buffer.alloc(0);
+
+/**
+ * Plans a set of patterns on a shard; each group of literals has a scan. Sound: a pattern matches a content only if one of
+ * the literals that locate it occurs there, or if it has none, and then every content is a candidate; a literal is in the
+ * unit lists of all its trigrams; and contents in which ignoring case reaches outside ASCII are always candidates.
+ */
+export function planSet(
+  set: PatternSet,
+  foldCase: boolean,
+  reader: TextIndex,
+  kernel: Kernel,
+  useIndex: boolean,
+): LeafPlan {
+  const exceptions = foldCase ? reader.foldExceptions : noNumbers;
+  const method = set.regexps.length === 0 ? "set" : "contents";
+  const mayLookUp = useIndex && reader.hasPostings;
+  const found = set.table.groups.map((group) => (mayLookUp ? lookUp(set, group, reader, kernel) : undefined));
+  const scans = found.map((units) => ({ needle: noNeedle, units: units?.units }));
+  const postingBytes = found.reduce((sum, units) => sum + (units?.postingBytes ?? 0), 0);
+  const isLocated = set.regexps.every((regexp) => regexp.isLocated);
+  const candidates = isLocated ? contentsOfScans(scans, exceptions, reader, kernel) : undefined;
+  return { method, scans, candidates, exceptions, postingBytes };
+}
+
+function contentsOfScans(
+  scans: readonly LiteralScan[],
+  exceptions: Uint32Array,
+  reader: TextIndex,
+  kernel: Kernel,
+): ContentSet {
+  return scans.reduce((contents: ContentSet, { units }) => {
+    if (units === undefined || contents === undefined) return undefined;
+    const out = new Uint32Array(Math.min(units.length, reader.contentCount));
+    const count = kernel.contentsOfUnits(units, units.length, reader.contentFirstUnit, out);
+    return unite(contents, out.subarray(0, count));
+  }, exceptions);
+}
+
+/** The units in which a literal of the group can start; undefined if it costs less to scan all of them. */
+function lookUp(
+  { table }: PatternSet,
+  { from, to }: WindowGroup,
+  reader: TextIndex,
+  kernel: Kernel,
+): { readonly units: Uint32Array; readonly postingBytes: number } | undefined {
+  const unitCount = reader.contentFirstUnit[reader.contentCount];
+  const textBytes = reader.contentStart[reader.contentCount];
+  const bits = new Uint32Array(Math.ceil(unitCount / 32) + 1);
+  const totals = new Uint32Array(2);
+  const isFound = kernel.unitsOfPatterns({
+    keys: reader.keys,
+    starts: reader.postingStart,
+    postings: reader.postings,
+    table,
+    literalFrom: from,
+    literalTo: to,
+    costMax: Math.max(listBytesMin, Math.ceil(textBytes / blockBytes) * listBytesPerBlock),
+    units: bits,
+    totals,
+  });
+  if (!isFound) return undefined;
+  const units = positionsOfBits(bits);
+  reader.requireUnits(units);
+  return { units, postingBytes: totals[1] };
+}
+
+function positionsOfBits(bits: Uint32Array): Uint32Array {
+  const positions: number[] = [];
+  for (let word = 0; word < bits.length; word++)
+    for (let left = bits[word]; left !== 0; left &= left - 1) positions.push(32 * word + 31 - Math.clz32(left & -left));
+  return Uint32Array.from(positions);
+}
+
+/** A content in which each character that folds to an ASCII letter from outside ASCII is replaced by that letter. */
+export interface FoldedText {
+  readonly bytes: Uint8Array;
+  /** The position in the content of a position in `bytes`, or of its end. */
+  positionOf(folded: number): number;
+}
+
+/**
+ * Folds U+017F (C5 BF) to s and U+212A (E2 84 AA) to k: the only characters outside ASCII that are equal to an ASCII
+ * letter if case is ignored. Their first bytes never continue another character, so they are recognized in any bytes.
+ */
+export function foldText(text: Uint8Array): FoldedText {
+  const bytes = new Uint8Array(text.length);
+  const shrunkAt: number[] = [];
+  const removed: number[] = [0];
+  let count = 0;
+  for (let at = 0; at < text.length; ) {
+    const size = foldedSize(text, at);
+    bytes[count++] = size === 2 ? 0x73 : size === 3 ? 0x6b : text[at];
+    at += size;
+    if (size === 1) continue;
+    shrunkAt.push(count);
+    removed.push(at - count);
+  }
+  return { bytes: bytes.subarray(0, count), positionOf: (folded) => folded + removed[countAtMost(shrunkAt, folded)] };
+}
+
+function foldedSize(text: Uint8Array, at: number): 1 | 2 | 3 {
+  if (text[at] === 0xc5 && text[at + 1] === 0xbf) return 2;
+  return text[at] === 0xe2 && text[at + 1] === 0x84 && text[at + 2] === 0xaa ? 3 : 1;
+}
+
+/** How many of the ascending numbers are at most `limit`. */
+function countAtMost(numbers: readonly number[], limit: number): number {
+  let low = 0;
+  let high = numbers.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (numbers[middle] <= limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -1,5 +1,5 @@
 import type { ShardReader } from "../../shard/shard-reader.js";
-import type { ContentSet } from "../match/content-set.js";
+import type { ContentSet } from "../match/content-scan.js";
 import { weighDocument, weightGroup } from "./file-weight.js";
 import { lowerAscii } from "./query-words.js";
 

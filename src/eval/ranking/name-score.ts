@@ -6,7 +6,7 @@ import type { ControlBlock } from "../../protocol/control-block.js";
 import { StopCheck } from "../../protocol/stop-check.js";
 import type { Leaf, TextPlan } from "../../query/plan/plan.js";
 import type { SymbolView } from "../../shard/symbols/symbol-view.js";
-import { StoppableWork } from "../match/content-work.js";
+import { StoppableWork } from "../match/content-scan.js";
 import { Rows } from "../match/rows.js";
 import { findScored, findWords, isLetter, lowerAscii, type QueryWords } from "./query-words.js";
 import { kindFactor } from "./symbol-finder.js";

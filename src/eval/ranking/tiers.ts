@@ -4,7 +4,7 @@ import type { Leaf } from "../../query/plan/plan.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import { nameTexts } from "../../shard/symbols/name-texts.js";
 import type { SymbolReader } from "../../shard/symbols/symbol-reader.js";
-import { type ContentSet, intersect, nothing, subtract, unite } from "../match/content-set.js";
+import { type ContentSet, intersect, nothing, subtract, unite } from "../match/content-scan.js";
 import { planLeaf } from "../match/leaf-plan.js";
 import { largestWeights } from "./file-weight.js";
 import { findWeightGroups } from "./content-choice.js";

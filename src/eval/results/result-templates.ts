@@ -7,12 +7,11 @@ import { repositoryKey } from "../../native/kernel/result-digest.js";
 import { increase, type Tally } from "../../protocol/tally.js";
 import { unpackLanguage } from "../../shard/format.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
-import { commitOfChoice } from "../choice-commit.js";
+import { commitOfChoice } from "../match/searched-revisions.js";
 import type { Rows } from "../match/rows.js";
 import type { ContentGroup } from "./content-groups.js";
-import { Fragments } from "./fragments.js";
-import { makeLanguageEndings, type LanguageEndings } from "./language-endings.js";
-import { keyOfPathRows, pathMatches } from "./path-matches.js";
+import { uninitializedBytes } from "../../base/bytes.js";
+import { isAscii } from "node:buffer";
 
 /** Fragments are rebuilt when paths with highlights have filled this many bytes. */
 const fragmentBytesMax = 256 * 1024;
@@ -237,4 +236,132 @@ function encodeMembers(summary: RepositorySummary, revision: RevisionChoice): Bu
     commit: commitOfChoice(summary, revision) || undefined,
   };
   return Buffer.from(`,${toJson(members).slice(1, -1)}`);
+}
+
+/** Concatenated byte strings in one growing buffer; a string is identified by its start and end. */
+class Fragments {
+  #buffer: Buffer = uninitializedBytes(4096);
+  length = 0;
+
+  /** The buffer: the strings are in its first `length` bytes. Valid until the next `add`. */
+  get bytes(): Uint8Array {
+    return this.#buffer;
+  }
+
+  /** Returns the start of the string; it ends at `length`. */
+  add(string: Uint8Array): number {
+    const from = this.#makeRoom(string.length);
+    this.#buffer.set(string, from);
+    return from;
+  }
+
+  /** Like `add`, for an ASCII text. */
+  addAscii(text: string): number {
+    const from = this.#makeRoom(text.length);
+    this.#buffer.write(text, from, "latin1");
+    return from;
+  }
+
+  #makeRoom(byteCount: number): number {
+    const from = this.length;
+    if (from + byteCount > this.#buffer.length) {
+      const grown = uninitializedBytes(Math.max(this.#buffer.length * 2, from + byteCount));
+      grown.set(this.#buffer.subarray(0, from));
+      this.#buffer = grown;
+    }
+    this.length += byteCount;
+    return from;
+  }
+
+  clear(): void {
+    this.length = 0;
+  }
+}
+
+/** The last part of match objects, for each language of a shard: part i is `bytes[starts[i], starts[i + 1])`. */
+interface LanguageEndings {
+  /** "" means unknown. */
+  readonly names: readonly string[];
+  readonly bytes: Buffer;
+  readonly starts: Uint32Array;
+}
+
+/** By reader, as long as it is in use: a search processes all shards, and most of them have few results to write. */
+const known = new WeakMap<ShardReader, LanguageEndings>();
+
+function makeLanguageEndings(reader: ShardReader): LanguageEndings {
+  const tails = known.get(reader) ?? makeEndings(reader);
+  known.set(reader, tails);
+  return tails;
+}
+
+function makeEndings(reader: ShardReader): LanguageEndings {
+  const names = reader.languages();
+  const starts = [0];
+  const parts = names.map((name) => Buffer.from(name === "" ? "}" : `,"language":${JSON.stringify(name)}}`));
+  for (const part of parts) starts.push(starts[starts.length - 1] + part.length);
+  return { names, bytes: Buffer.concat(parts), starts: Uint32Array.from(starts) };
+}
+
+/** Up to this path length, the JSON of locations is precomputed. */
+const shortPathBytesMax = 256;
+
+/** Locations in short ASCII paths, in which a column is an offset. */
+const locations = Array.from({ length: shortPathBytesMax + 1 }, (_, offset) => locationJson(offset, offset));
+
+/** Each byte of a short path as a range, followed by a comma: `file:.` has so many that their JSON is copied. */
+const bytesJson = Array.from(
+  { length: shortPathBytesMax },
+  (_, offset) => `${rangeJson(locations[offset], locations[offset + 1])},`,
+);
+const allBytesJson = bytesJson.join("");
+const byteStarts = [0];
+for (const json of bytesJson) byteStarts.push(byteStarts[byteStarts.length - 1] + json.length);
+
+/**
+ * The member `pathMatches` of a result, in ASCII: ranges in its path; columns count code points, and a path is line 0.
+ */
+function pathMatches(path: Buffer, rows: Rows): string {
+  return `,"pathMatches":[${isAscii(path) ? rangesInAscii(path.length, rows) : rangesIn(path, rows)}]`;
+}
+
+/**
+ * A number for the ranges, equal only for equal ranges, if they are a single byte or all bytes of a plain path;
+ * otherwise undefined. The JSON of such ranges depends on nothing else.
+ */
+function keyOfPathRows({ words, count }: Rows): number | undefined {
+  if (count === 1) return words[0] * 2 ** 20 + words[1];
+  return words[0] === 0 && isOfSingleBytes(words, count) ? -count : undefined;
+}
+
+function rangesInAscii(length: number, { words, count }: Rows): string {
+  if (length <= shortPathBytesMax && isOfSingleBytes(words, count))
+    return allBytesJson.slice(byteStarts[words[0]], byteStarts[words[0] + count] - 1);
+  const locationAt = (offset: number): string => locations[offset] ?? locationJson(offset, offset);
+  let json = "";
+  for (let i = 0; i < count; i++)
+    json += `${i === 0 ? "" : ","}${rangeJson(locationAt(words[i * 2]), locationAt(words[i * 2 + 1]))}`;
+  return json;
+}
+
+/** Whether the ranges, one or more, are adjacent single bytes. */
+function isOfSingleBytes(words: Uint32Array, count: number): boolean {
+  for (let i = 0; i < count; i++)
+    if (words[i * 2] !== words[0] + i || words[i * 2 + 1] !== words[0] + i + 1) return false;
+  return true;
+}
+
+function rangesIn(path: Buffer, { words, count }: Rows): string {
+  const locationAt = (offset: number): string => locationJson(offset, [...path.subarray(0, offset).toString()].length);
+  return Array.from({ length: count }, (_, i) =>
+    rangeJson(locationAt(words[i * 2]), locationAt(words[i * 2 + 1])),
+  ).join(",");
+}
+
+function rangeJson(start: string, end: string): string {
+  return `{"start":${start},"end":${end}}`;
+}
+
+function locationJson(offset: number, column: number): string {
+  return `{"offset":${offset},"line":0,"column":${column}}`;
 }

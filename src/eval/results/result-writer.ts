@@ -1,28 +1,25 @@
+import type { ResultSource } from "../match/hits.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
-import { symbolCursorWords } from "../../native/kernel/symbol-kernel.js";
+import { symbolCursorWords, symbolResultWordCount, symbolResultWords } from "../../native/kernel/symbol-kernel.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
 import type { ResultBatch, SelectedResult } from "../../protocol/result-batch.js";
 import type { SearchOptions } from "../../protocol/search-options.js";
-import { emptyTally, type Tally } from "../../protocol/tally.js";
+import { emptyTally, increase, type Tally } from "../../protocol/tally.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
-import { joinLabels, Labels } from "../match/labels.js";
-import type { Rows } from "../match/rows.js";
+import { joinLabels, Labels, type Rows } from "../match/rows.js";
 import { People } from "../people/people.js";
 import { NameScore } from "../ranking/name-score.js";
-import { BatchDigest } from "./batch-digest.js";
 import { BatchBuffer, type BufferSource } from "./batch-buffer.js";
-import { ContentGroups, type ContentGroup } from "./content-groups.js";
-import { isDocumentSelect, selectRowCount, type DocumentSelect } from "./document-select.js";
-import { ListedResults } from "./listed-results.js";
-import { MatchLimits } from "./match-limits.js";
-import { ResultList, type WriterStop } from "./result-list.js";
-import type { ResultSource } from "./result-source.js";
-import { ResultTemplates, type ResultTemplate } from "./result-templates.js";
-import { countKinds, symbolEncoder } from "./symbol-matches.js";
-import { tallyResult } from "./tally-result.js";
-import { textEncoder } from "./text-encoder.js";
-import { selectResults } from "./selected-results.js";
+import { type ContentGroup, ContentGroups } from "./content-groups.js";
+import { ListedResults, ResultList, type WriterStop } from "./result-list.js";
+import { type ResultTemplate, ResultTemplates } from "./result-templates.js";
+import { emptyDigest, type ResultDigest } from "../../native/kernel/result-digest.js";
+import { toJson } from "../../base/text.js";
+import { decodePath, escapeUrlPath, isForeignPath, shownPath } from "../../base/path-text.js";
+import { commitOfChoice } from "../match/searched-revisions.js";
+import { fileKinds } from "../../model/file-kind.js";
+import { fileKindMaskOfInfo, newlineStepBytes } from "../../shard/format.js";
 
 /** A batch is sent when it holds this many selected results. */
 const selectedCountMax = 256;
@@ -320,5 +317,297 @@ export class ResultWriter {
     const head = pathRows.count === 0 ? template : this.#templates.head(document, pathRows, template);
     const tail = this.#templates.ending(document, group);
     this.#results.add(this.#reader as ShardReader, document, content, head, tail, rowFrom, rowTo);
+  }
+}
+
+/** The digest of the results in a batch, which is sent with it. */
+export class BatchDigest {
+  readonly #kernel: Kernel;
+  readonly #templates: ResultTemplates;
+  readonly #results: ResultList;
+  /** The results and rows to add: from a result and its row to another one. */
+  readonly #range = new Uint32Array(4);
+  #sum = emptyDigest();
+
+  /** The templates must have keys for digests. */
+  constructor(kernel: Kernel, templates: ResultTemplates, results: ResultList) {
+    this.#kernel = kernel;
+    this.#templates = templates;
+    this.#results = results;
+  }
+
+  /** The list of results is written from its first one, of which `rowsDone` rows are written already. */
+  start(rowsDone: number): void {
+    this.#range[2] = 0;
+    this.#range[3] = rowsDone;
+  }
+
+  /** Adds what was written since the last call, up to this row of this result. */
+  addUpTo(result: number, row: number, { paths }: ShardReader, rows: Rows): void {
+    const range = this.#range;
+    range.copyWithin(0, 2);
+    range[2] = result;
+    range[3] = row;
+    const { wordsInFull, count } = this.#results;
+    this.#kernel.digestResults(paths, this.#templates.bytes, wordsInFull, count, rows.words, range, this.#sum);
+  }
+
+  /** Returns the digest, and begins that of the next batch. */
+  take(): ResultDigest {
+    const sum = this.#sum;
+    this.#sum = emptyDigest();
+    return sum;
+  }
+}
+
+/** The limits on the matches of all slices of a search together. */
+export class MatchLimits {
+  readonly #control: ControlBlock;
+  readonly #countMax: number;
+  readonly #displayMax: number;
+
+  constructor(control: ControlBlock, { matchCountMax, displayCountMax }: SearchOptions) {
+    this.#control = control;
+    this.#countMax = matchCountMax;
+    this.#displayMax = displayCountMax;
+  }
+
+  /** Matches that can be counted until the limit. */
+  get left(): number {
+    return this.#countMax - this.#control.matchCount;
+  }
+
+  /** Counts up to `wanted` matches of what the limit leaves; stops the search when that is less. */
+  count(wanted: number): number {
+    const before = this.#control.addMatches(wanted);
+    const left = this.#countMax - before;
+    if (left < wanted) this.#control.stopAtLimit();
+    return Math.max(0, Math.min(wanted, left));
+  }
+
+  /** Counts `wanted` matches if the limit leaves as many; otherwise returns false. */
+  countAll(wanted: number): boolean {
+    return this.#control.addMatchesWithin(wanted, this.#countMax);
+  }
+
+  /** How many of these counted matches may be written. */
+  show(wanted: number): number {
+    const left = this.#displayMax - this.#control.addDisplayed(wanted);
+    return Math.max(0, Math.min(wanted, left));
+  }
+}
+
+/**
+ * What `select:` chooses instead of a document: the repository, the directory or the owners that it belongs to.
+ * `members` returns those of the document's template. Only a document without owners has none.
+ */
+export function selectResults(
+  select: DocumentSelect,
+  source: ResultSource,
+  optionsIndex: number,
+  reader: ShardReader,
+  members: () => Buffer,
+  people: People | undefined,
+): SelectedResult[] {
+  const { summary, revision } = source;
+  const common = { optionsIndex, repositoryId: summary.id, revision: revision.typed };
+  const repositoryKey = `${summary.id}@${revision.typed}`;
+  switch (select) {
+    case "repo":
+      return [{ ...common, kind: "repository", key: repositoryKey, json: "" }];
+    case "file.directory": {
+      const directory = directoryName(decodePath(reader.path(source.document)));
+      const escaped = isForeignPath(directory) ? `,"escapedPath":${toJson(escapeUrlPath(directory))}` : "";
+      const json = `{"type":"path","path":${toJson(shownPath(directory))}${members().toString()}${escaped}}`;
+      return [{ ...common, kind: "directory", key: `${repositoryKey}:${directory}`, json }];
+    }
+    case "file.owners": {
+      const commit = { repositoryId: summary.id, commit: commitOfChoice(summary, revision) };
+      const owners = people?.owners(commit, reader.path(source.document)) ?? [];
+      return owners.map(({ kind, text }) => {
+        const json = toJson({ type: "person", handle: "", email: "", [kind]: text });
+        return { ...common, kind: "owner", key: `${kind}:${text.toLowerCase()}`, json };
+      });
+    }
+  }
+}
+
+function directoryName(path: string): string {
+  return path.includes("/") ? path.slice(0, path.lastIndexOf("/") + 1) : "./";
+}
+
+/** Counts the matches of a document by the kinds of its file, and by the kind of result. */
+export function tallyResult(
+  tally: Tally,
+  reader: ShardReader,
+  document: number,
+  isContent: boolean,
+  count: number,
+  hasPathRows: boolean,
+): void {
+  const kinds = fileKindMaskOfInfo(reader.documentInfo[document]);
+  if (kinds !== 0) for (let i = 0; i < fileKinds.length; i++) if ((kinds >>> i) & 1) tally.fileKinds[i] += count;
+  if (isContent && reader instanceof SymbolView) tally.symbolMatches += count;
+  else if (isContent) tally.contentMatches += count;
+  if (hasPathRows || !isContent) tally.pathMatches++;
+}
+
+/** Results whose rows are ranges of texts. */
+interface TextResults {
+  readonly results: ResultList;
+  readonly rows: Rows;
+  readonly labels: Labels;
+  readonly templates: ResultTemplates;
+  readonly cursor: Uint32Array;
+}
+
+/** Returns a function that calls `encodeResults` of the kernel for the results. */
+export function textEncoder(
+  reader: ShardReader,
+  { results, rows, labels, templates, cursor }: TextResults,
+  { chunkMatches, contextLines, lineBytesMax, cutsAround }: SearchOptions,
+  kernel: Kernel,
+  pauseAt: number,
+): (out: Uint8Array) => boolean {
+  const request = {
+    text: reader.content,
+    paths: reader.paths,
+    newlines: reader.newlines,
+    newlineStep: newlineStepBytes,
+    fragments: templates.bytes,
+    results: results.words,
+    resultCount: results.count,
+    rows: rows.words,
+    chunks: chunkMatches,
+    contextLines,
+    lineBytesMax,
+    out: new Uint8Array(0) as Uint8Array,
+    pauseAt,
+    cursor,
+    labels: labels.words,
+    labelCount: labels.count,
+    cutsAround,
+  };
+  return (out) => {
+    request.out = out;
+    return kernel.encodeResults(request);
+  };
+}
+
+/** Results with symbols, the rows of which are names; `sources[i]` is that of result i. */
+export interface SymbolResults {
+  readonly view: SymbolView;
+  readonly sources: readonly ResultSource[];
+  readonly results: ResultList;
+  readonly rows: Rows;
+}
+
+/** Counts the symbols whose names are the rows `[rowFrom, rowTo)` of a part, by the kind that `select:symbol.` names. */
+export function countKinds(
+  tally: Tally,
+  view: SymbolView,
+  part: number,
+  { words }: Rows,
+  rowFrom: number,
+  rowTo: number,
+  kernel: Kernel,
+): void {
+  const kinds = view.symbols.kindsOf(part, words, rowFrom, rowTo, kernel);
+  for (let i = 0; i < rowTo - rowFrom; i++) {
+    const kind = view.selectedKinds[kinds[i]] ?? "";
+    if (kind !== "") increase(tally.symbolKinds, kind, 1);
+  }
+}
+
+/** Returns a function that calls `encodeSymbols` of the kernel for the results. Throws `corrupt-shard`. */
+export function symbolEncoder(
+  { view, sources, results, rows }: SymbolResults,
+  templates: ResultTemplates,
+  kernel: Kernel,
+  pauseAt: number,
+  cursor: Uint32Array,
+): (out: Uint8Array) => boolean {
+  const kindStarts = templates.kindStarts(view.symbols.kinds);
+  const words = describeResults(view, sources, results, templates);
+  const request = {
+    text: view.text.content,
+    records: view.symbols.records,
+    paths: view.paths,
+    newlines: view.text.newlines,
+    newlineStep: newlineStepBytes,
+    fragments: templates.bytes,
+    kindStarts,
+    results: words,
+    resultCount: results.count,
+    rows: rows.words,
+    out: new Uint8Array(0) as Uint8Array,
+    pauseAt,
+    cursor,
+  };
+  return (out) => {
+    request.out = out;
+    return view.symbols.guarded(() => kernel.encodeSymbols(request));
+  };
+}
+
+/** The words of `symbolResultWords` of each result. */
+function describeResults(
+  view: SymbolView,
+  sources: readonly ResultSource[],
+  results: ResultList,
+  templates: ResultTemplates,
+): Uint32Array {
+  const words = new Uint32Array(results.count * symbolResultWordCount);
+  sources.forEach(({ document, content: part, summary, revision }, i) => {
+    const own = i * symbolResultWordCount;
+    const template = templates.find(summary, revision);
+    const link = templates.link(template);
+    const { rowFrom, rowTo } = results.rowsOf(i);
+    const tail = results.tailOf(i);
+    const { text, symbols } = view;
+    const hasPart = part < view.contentCount;
+    const content = hasPart ? symbols.parts.contents[part] : 0;
+    const [recordFrom, recordTo] = hasPart ? symbols.recordRange(part) : [0, 0];
+    words[own + symbolResultWords.pathFrom] = view.pathStart[document];
+    words[own + symbolResultWords.pathTo] = view.pathStart[document + 1] - 1;
+    words[own + symbolResultWords.headFrom] = template.from;
+    words[own + symbolResultWords.headTo] = template.to;
+    words[own + symbolResultWords.tailFrom] = tail.from;
+    words[own + symbolResultWords.tailTo] = tail.to;
+    words[own + symbolResultWords.linkFrom] = link.from;
+    words[own + symbolResultWords.linkTo] = link.to;
+    words[own + symbolResultWords.recordFrom] = recordFrom;
+    words[own + symbolResultWords.recordTo] = recordTo;
+    words[own + symbolResultWords.textFrom] = hasPart ? text.contentStart[content] : 0;
+    words[own + symbolResultWords.textTo] = hasPart ? text.contentStart[content + 1] : 0;
+    words[own + symbolResultWords.linesBefore] = hasPart ? text.contentFirstLine[content] : 0;
+    words[own + symbolResultWords.namesFrom] = hasPart ? view.contentStart[part] : 0;
+    words[own + symbolResultWords.rowFrom] = rowFrom;
+    words[own + symbolResultWords.rowTo] = rowTo;
+  });
+  return words;
+}
+
+/** Values of `select:` that replace a document by something else. */
+const documentSelects = ["repo", "file.directory", "file.owners"] as const;
+
+export type DocumentSelect = (typeof documentSelects)[number];
+
+export function isDocumentSelect(select: string | undefined): select is DocumentSelect {
+  return documentSelects.some((known) => known === select);
+}
+
+/** The number of content rows that a `select:` of parts of a document leaves; undefined if nothing of it is left. */
+export function selectRowCount(select: string | undefined, rowCount: number, pathRows: Rows): number | undefined {
+  switch (select) {
+    case "content":
+      pathRows.clear();
+      return rowCount === 0 ? undefined : rowCount;
+    case "file":
+    case "file.path":
+      pathRows.clear();
+      return 0;
+    default:
+      return rowCount;
   }
 }

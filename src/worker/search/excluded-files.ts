@@ -1,4 +1,4 @@
-import type { BasicQueryEvaluator } from "../../eval/basic-query-evaluator.js";
+import type { BasicQueryEvaluator } from "../../eval/match/basic-query-evaluator.js";
 import type { ExcludedFile } from "../../protocol/messages.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";

@@ -1,11 +1,9 @@
 import { parentPort, threadId } from "node:worker_threads";
 import { assert } from "../../base/assert.js";
 import { serializeError } from "../../base/errors.js";
-import { addCoverage } from "../../eval/coverage.js";
+import { addCoverage, ShardSearch, shardStart, type WantedDocuments } from "../../eval/shard-search.js";
 import { ResultWriter } from "../../eval/results/result-writer.js";
-import type { DocumentSets } from "../../eval/shard-visibility.js";
-import { ShardSearch, shardStart } from "../../eval/shard-search.js";
-import type { WantedDocuments } from "../../eval/wanted-documents.js";
+import type { DocumentSets } from "../../eval/match/searched-revisions.js";
 import { type Coverage, emptyCoverage } from "../../protocol/coverage.js";
 import { ControlBlock, CostMeter } from "../../protocol/control-block.js";
 import type {

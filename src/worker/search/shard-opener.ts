@@ -1,6 +1,6 @@
 import { BoundedMap } from "../../base/bounded-map.js";
 import { TrawlError } from "../../base/errors.js";
-import { columnText } from "../../eval/match/column-text.js";
+import { columnText } from "../../eval/match/path-match.js";
 import type { CachedShardRange } from "../../protocol/messages.js";
 import { noColumn, ShardFilter } from "../../protocol/shard-filter.js";
 import type { ShardPart, ShardTable } from "../../protocol/shard-table.js";

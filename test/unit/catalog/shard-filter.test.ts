@@ -1,7 +1,7 @@
 import assert from "node:assert";
 import t from "tap";
 import { FilterColumns, noColumn, ShardFilter } from "../../../src/protocol/shard-filter.js";
-import { columnText } from "../../../src/eval/match/column-text.js";
+import { columnText } from "../../../src/eval/match/path-match.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import { chooseShards, type ShardsInView } from "../../../src/search/slices/shard-choice.js";

@@ -1,6 +1,5 @@
 import t from "tap";
-import { CodeOwners, isSameOwner, readOwner } from "../../../src/eval/people/code-owners.js";
-import { OwnerPattern } from "../../../src/eval/people/owner-pattern.js";
+import { CodeOwners, isSameOwner, readOwner, OwnerPattern } from "../../../src/eval/people/code-owners.js";
 
 // Patterns as GitHub describes them: https://docs.github.com/articles/about-code-owners
 

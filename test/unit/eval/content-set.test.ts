@@ -1,7 +1,7 @@
 /** Sets of contents, of which one stands for all contents. */
 import assert from "node:assert/strict";
 import t from "tap";
-import { intersect, unite, type ContentSet } from "../../../src/eval/match/content-set.js";
+import { intersect, unite, type ContentSet } from "../../../src/eval/match/content-scan.js";
 import { fc, runs } from "../../support/property.js";
 
 const universe = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];

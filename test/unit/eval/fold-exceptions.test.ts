@@ -1,7 +1,7 @@
 /** Which contents with characters that fold into ASCII may match a literal: as RE2 says. */
 import RE2 from "re2";
 import t from "tap";
-import { mayMatchException } from "../../../src/eval/match/fold-exceptions.js";
+import { mayMatchException } from "../../../src/eval/match/leaf-scan.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import type { ShardReader } from "../../../src/shard/shard-reader.js";
 import { neverStopped, testRepository, testShard } from "../../support/engine.js";

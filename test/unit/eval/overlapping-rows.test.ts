@@ -1,8 +1,8 @@
 /** Occurrences that the kernel leaves out, because they overlap an earlier one, are all added. */
 import assert from "node:assert/strict";
 import t from "tap";
-import { ContentWork } from "../../../src/eval/match/content-work.js";
-import { addOverlappingRows } from "../../../src/eval/match/overlapping-rows.js";
+import { ContentWork } from "../../../src/eval/match/content-scan.js";
+import { addOverlappingRows } from "../../../src/eval/match/leaf-scan.js";
 import { Rows } from "../../../src/eval/match/rows.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import { neverStopped, testRepository, testShard } from "../../support/engine.js";

@@ -1,6 +1,6 @@
 /** A literal that occurs in a path, in any ASCII case, passes; most that occur in none do not. */
 import t from "tap";
-import { PathTrigrams } from "../../../src/eval/match/path-trigrams.js";
+import { PathTrigrams } from "../../../src/eval/match/path-match.js";
 import { fc, runs } from "../../support/property.js";
 
 t.test("every part of every path passes, in any case", async () => {

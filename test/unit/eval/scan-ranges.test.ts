@@ -1,8 +1,7 @@
 /** The ranges that the kernel scans: each byte of the wanted units once, in as few ranges as possible. */
 import assert from "node:assert/strict";
 import t from "tap";
-import type { LeafPlan, LiteralScan } from "../../../src/eval/match/leaf-plan.js";
-import { ScanRanges } from "../../../src/eval/match/scan-ranges.js";
+import { type LeafPlan, type LiteralScan, ScanRanges } from "../../../src/eval/match/leaf-plan.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import { unitBytes } from "../../../src/shard/format.js";
 import { testRepository, testShard } from "../../support/engine.js";

@@ -1,8 +1,8 @@
 /** Matching is limited by work that is counted in bytes, so the tests do not depend on time. */
 import t from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
-import { workBytesMax } from "../../../src/eval/match/content-work.js";
-import { contentMatchCountMax, lineMatchCountMax } from "../../../src/eval/match/match-density.js";
+import { workBytesMax } from "../../../src/eval/match/content-scan.js";
+import { contentMatchCountMax, lineMatchCountMax } from "../../../src/eval/match/rows.js";
 import { portableKernel } from "../../../src/native/kernel/portable.js";
 import { nativeKernel } from "../../../src/native/kernel/native-kernel.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";

@@ -1,22 +1,18 @@
-import type { Kernel } from "../native/kernel/kernel.js";
-import type { RepositorySummary } from "../protocol/repository-summaries.js";
-import type { RepositorySelection, RevisionChoice, SearchStats } from "../protocol/search-options.js";
-import type { StopCheck } from "../protocol/stop-check.js";
-import type { PeopleFilter, TextPlan } from "../query/plan/plan.js";
-import { SymbolView } from "../shard/symbols/symbol-view.js";
-import type { ShardReader } from "../shard/shard-reader.js";
-import { commitOfChoice } from "./choice-commit.js";
-import { BoundPattern } from "./match/bound-pattern.js";
-import type { ContentScan } from "./match/content-scan.js";
-import type { Labels } from "./match/labels.js";
-import type { ContentSet } from "./match/content-set.js";
-import { FileFilters } from "./match/file-filters.js";
-import { Rows } from "./match/rows.js";
-import { addAllNames, keepKind, widenToNames } from "./match/symbol-rows.js";
-import type { People } from "./people/people.js";
-import type { SearchedRepository } from "./results/listed-results.js";
-import { SearchedRevisions } from "./searched-revisions.js";
-import type { ShardVisibility } from "./shard-visibility.js";
+import type { Kernel } from "../../native/kernel/kernel.js";
+import type { RepositorySummary } from "../../protocol/repository-summaries.js";
+import type { RepositorySelection, RevisionChoice, SearchStats } from "../../protocol/search-options.js";
+import type { StopCheck } from "../../protocol/stop-check.js";
+import type { PeopleFilter, TextPlan } from "../../query/plan/plan.js";
+import type { SearchedRepository } from "./searched-revisions.js";
+import { SymbolView } from "../../shard/symbols/symbol-view.js";
+import type { ShardReader } from "../../shard/shard-reader.js";
+import { commitOfChoice, SearchedRevisions, type ShardVisibility } from "./searched-revisions.js";
+import { BoundPattern } from "./bound-pattern.js";
+import type { ContentScan, ContentSet } from "./content-scan.js";
+import { type Labels, Rows } from "./rows.js";
+import { FileFilters } from "./file-filters.js";
+import type { People } from "../people/people.js";
+import type { SymbolKernel } from "../../native/kernel/symbol-kernel.js";
 
 /** What finds the results of a basic query if no decision about a single document is needed. */
 export interface Listing {
@@ -296,4 +292,53 @@ export class BasicQueryEvaluator {
     const commit = commitOfChoice(summary, choice);
     return people.hold(this.#peopleFilters, { repositoryId: summary.id, commit }, this.reader.path(document));
   }
+}
+
+const newline = 10;
+
+/** Replaces the rows from `rowFrom` on, which are sorted and within names of the part, by those of the whole names. */
+function widenToNames(view: SymbolView, part: number, rows: Rows, rowFrom: number): void {
+  const { words, count } = rows;
+  const partStart = view.contentStart[part];
+  let kept = rowFrom;
+  for (let i = rowFrom; i < count; i++) {
+    const start = words[2 * i];
+    if (kept > rowFrom && start <= words[2 * kept - 1]) continue;
+    words[2 * kept] = start === partStart ? start : view.content.lastIndexOf(newline, start - 1) + 1;
+    if (words[2 * kept] < partStart) words[2 * kept] = partStart;
+    words[2 * kept + 1] = view.content.indexOf(newline, start);
+    kept++;
+  }
+  rows.count = kept;
+}
+
+/** Adds the names of all symbols of a part. */
+function addAllNames(view: SymbolView, part: number, rows: Rows): void {
+  const end = view.contentStart[part + 1];
+  for (let from = view.contentStart[part]; from < end; ) {
+    const to = view.content.indexOf(newline, from);
+    rows.push(from, to);
+    from = to + 1;
+  }
+}
+
+/** Removes the rows from `rowFrom` on of symbols of other kinds. The rows are whole names. */
+function keepKind(
+  view: SymbolView,
+  part: number,
+  kind: string,
+  rows: Rows,
+  rowFrom: number,
+  kernel: SymbolKernel,
+): void {
+  const { words, count } = rows;
+  const kinds = view.symbols.kindsOf(part, words, rowFrom, count, kernel);
+  let kept = rowFrom;
+  for (let i = rowFrom; i < count; i++) {
+    if (view.selectedKinds[kinds[i - rowFrom]] !== kind) continue;
+    words[2 * kept] = words[2 * i];
+    words[2 * kept + 1] = words[2 * i + 1];
+    kept++;
+  }
+  rows.count = kept;
 }

@@ -1,6 +1,7 @@
+import type { RepositorySummary } from "../../protocol/repository-summaries.js";
 import type { RevisionChoice } from "../../protocol/search-options.js";
-import type { BasicQueryEvaluator } from "../basic-query-evaluator.js";
-import type { Rows } from "../match/rows.js";
+import type { BasicQueryEvaluator } from "./basic-query-evaluator.js";
+import type { Rows } from "./rows.js";
 
 /** A basic query that a document satisfies, and the document's index in `evaluator.documents`. */
 export interface Hit {
@@ -68,4 +69,12 @@ export function addHitRows(hits: readonly Hit[], revision: RevisionChoice, rows:
   }
   if (leafCount > 1) rows.makeDisjoint(rowFrom);
   if (pathRows.count > 1) pathRows.makeDisjoint(0);
+}
+
+/** A document at one revision, of which a result is written. */
+export interface ResultSource {
+  readonly document: number;
+  readonly content: number;
+  readonly summary: RepositorySummary;
+  readonly revision: RevisionChoice;
 }

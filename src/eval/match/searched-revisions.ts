@@ -1,9 +1,13 @@
-import { hasBit } from "../base/bits.js";
-import { decodeSummary, type RepositorySummary } from "../protocol/repository-summaries.js";
-import type { RepositorySelection, RevisionChoice } from "../protocol/search-options.js";
-import type { ShardReader } from "../shard/shard-reader.js";
-import type { SearchedRepository } from "./results/listed-results.js";
-import { isInSet, type ShardVisibility } from "./shard-visibility.js";
+import { hasBit } from "../../base/bits.js";
+import { commitAtBit, decodeSummary, type RepositorySummary } from "../../protocol/repository-summaries.js";
+import type { CommitSets, RepositorySelection, RevisionChoice } from "../../protocol/search-options.js";
+import type { ShardReader } from "../../shard/shard-reader.js";
+
+/** The one revision at which the documents of a repository are searched. */
+export interface SearchedRepository {
+  readonly summary: RepositorySummary;
+  readonly choice: RevisionChoice;
+}
 
 /** A shard with more repositories holds few documents of each. */
 const singleRevisionsMax = 32;
@@ -163,4 +167,29 @@ function branchesOfAll(reader: ShardReader): number {
     branchesOfReader.set(reader, common);
   }
   return common;
+}
+
+/** What a search sees of a live shard, apart from its bytes. */
+export interface ShardVisibility {
+  readonly summaries: Uint8Array;
+  readonly tombstones: Uint32Array | undefined;
+  /** For searches of commits that are not indexed: the commit set of each document, and the sets themselves. */
+  readonly sets: DocumentSets | undefined;
+}
+
+/** `CommitSets` of one shard. */
+export interface DocumentSets extends Pick<CommitSets, "setStarts" | "setRanges"> {
+  readonly ofDocuments: Uint32Array;
+}
+
+/** Whether set `set` contains the commit with this number. */
+export function isInSet({ setStarts, setRanges }: DocumentSets, set: number, commit: number): boolean {
+  for (let i = setStarts[set]; i < setStarts[set + 1]; i++)
+    if (setRanges[2 * i] <= commit && commit < setRanges[2 * i + 1]) return true;
+  return false;
+}
+
+/** The commit that a choice refers to; "" if none. */
+export function commitOfChoice(summary: RepositorySummary, { bit, unindexed }: RevisionChoice): string {
+  return unindexed?.commit ?? commitAtBit(summary, bit);
 }

@@ -1,8 +1,8 @@
-import { lowerBound } from "../base/sorted-search.js";
-import type { ShardReader } from "../shard/shard-reader.js";
-import type { SearchOptions } from "../protocol/search-options.js";
-import type { ContentSet } from "./match/content-set.js";
-import type { ShardVisibility } from "./shard-visibility.js";
+import { lowerBound } from "../../base/sorted-search.js";
+import type { ShardReader } from "../../shard/shard-reader.js";
+import type { SearchOptions } from "../../protocol/search-options.js";
+import type { ContentSet } from "./content-scan.js";
+import type { ShardVisibility } from "./searched-revisions.js";
 
 /** A block ends at this many contents. */
 const contentCountMax = 1024;
