@@ -78,11 +78,11 @@ export interface Kernel extends SymbolKernel, PatternKernel {
   /**
    * Builds the sorted posting lists of all trigrams in the units.
    *
-   * `units` holds pairs (`from`, `to`) in unit order; `to` includes the overlap with the next unit. A trigram is three
-   * consecutive symbols of the class alphabet (`alphabet.ts`), packed into 21 bits. A posting list contains the numbers
-   * of the units with the trigram, strictly increasing, as LEB128 varints of (unit - previous unit); the first is
-   * (unit + 1). Needs about 4 bytes per (unit, trigram) pair and 16 MiB of tables, freed on return; 2 MiB per thread
-   * remain allocated.
+   * `units` holds pairs (`from`, `to`) in unit order; `to` includes the overlap with the next unit, which is at most 64
+   * bytes: together they are not longer than the text and 64 bytes for each. A trigram is three consecutive symbols of the
+   * class alphabet (`alphabet.ts`), packed into 21 bits. A posting list contains the numbers of the units with the trigram,
+   * strictly increasing, as LEB128 varints of (unit - previous unit); the first is (unit + 1). Needs about 4 bytes per
+   * (unit, trigram) pair and 16 MiB of tables, freed on return; 2 MiB per thread remain allocated.
    */
   buildPostings(text: Uint8Array, units: Uint32Array, unitCount: number): Postings;
 

@@ -97,6 +97,8 @@ class UnitsOfLiterals {
       if (to - from < 3) return UnitsEnd::unknown;
       Lists lists;
       if (!listsOf(job_.literals.data + from, std::min(to - from, overlapBytes), lists)) continue;
+      // The units are allocated by the length of this list.
+      if (!isSound(lists.of[0])) return UnitsEnd::misuse;
       cost += literalCost + bytesOf(lists.of[0]);
       if (cost > costMax) return UnitsEnd::unknown;
       found_.push_back(lists);
@@ -112,6 +114,10 @@ class UnitsOfLiterals {
       lists.add(job_.shard, list);
     }
     return true;
+  }
+
+  bool isSound(uint32_t list) const {
+    return job_.shard.starts[list] <= job_.shard.starts[list + 1] && job_.shard.starts[list + 1] <= job_.postings.length;
   }
 
   size_t bytesOf(uint32_t list) const { return job_.shard.starts[list + 1] - job_.shard.starts[list]; }

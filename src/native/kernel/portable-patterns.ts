@@ -119,7 +119,7 @@ function findUnits({ postings, starts }: PatternUnits, lists: readonly number[])
 
 /** The lists of each literal that can occur, the shortest first; undefined if that costs too much. */
 function findLists(
-  { starts, table, literalFrom, literalTo }: PatternUnits,
+  { starts, postings, table, literalFrom, literalTo }: PatternUnits,
   placeOf: ReadonlyMap<number, number>,
   step: number,
   costMax: number,
@@ -135,6 +135,10 @@ function findLists(
     const lists = [...places].filter((place) => place !== undefined);
     if (lists.length < places.size) continue;
     lists.sort((a, b) => bytesOfList(starts, a) - bytesOfList(starts, b));
+    // The units are allocated by the length of this list.
+    const [listFrom, listTo] = starts.subarray(lists[0], lists[0] + 2);
+    if (!(listFrom <= listTo && listTo <= postings.length))
+      throw new TypeError("unitsOfPatterns: a list does not lie within the postings");
     cost += literalCost + bytesOfList(starts, lists[0]);
     if (cost > costMax) return undefined;
     found.push(lists);
@@ -144,6 +148,7 @@ function findLists(
 
 /** As `PatternKernel.sortLabels`. */
 export function sortLabels(labels: Uint32Array, count: number): void {
+  if (3 * count > labels.length) throw new TypeError("sortLabels: labels");
   const triples = Array.from({ length: count }, (_, i) => labels.slice(3 * i, 3 * i + 3));
   triples.sort((a, b) => a[0] - b[0] || b[1] - a[1] || a[2] - b[2]);
   triples.forEach((triple, i) => labels.set(triple, 3 * i));

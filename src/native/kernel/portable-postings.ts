@@ -4,19 +4,26 @@ import type { Postings } from "./kernel.js";
 const trigramCount = 1 << trigramBits;
 const trigramMask = trigramCount - 1;
 
+/** By so much a unit may reach into the next one. */
+const unitOverlapMax = 64;
+
 /**
  * Reads the text once and records the distinct trigrams of each unit, unit by unit. After that the size of every
  * posting list is known, and a pass over the recorded trigrams writes all lists into one buffer.
  */
 export function buildPostings(text: Uint8Array, units: Uint32Array, unitCount: number): Postings {
+  if (2 * unitCount > units.length) throw new TypeError("buildPostings: units");
   const lastUnit = new Uint32Array(trigramCount);
   const sizes = new Uint32Array(trigramCount);
   const unitEnds = new Uint32Array(unitCount);
   let noted: Uint32Array = new Uint32Array(65536);
   let count = 0;
+  let left = text.length + unitOverlapMax * unitCount;
   for (let unit = 0; unit < unitCount; unit++) {
     const from = units[2 * unit];
     const to = units[2 * unit + 1];
+    left -= to - from;
+    if (!(from <= to && to <= text.length && left >= 0)) throw new TypeError("buildPostings: units");
     noted = withRoom(noted, count, to - from);
     count = recordUnit(text, from, to, unit + 1, lastUnit, sizes, noted, count);
     unitEnds[unit] = count;

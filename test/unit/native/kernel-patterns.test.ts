@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import t from "tap";
 import { resultAtOnce } from "../../../src/base/yielding.js";
 import type { Kernel } from "../../../src/native/kernel/kernel.js";
 import type { PatternTable } from "../../../src/native/kernel/pattern-kernel.js";
@@ -267,6 +269,31 @@ forEachKernel("the units in which a literal can start", (t, kernel) => {
       },
     ),
   );
+});
+
+/** What each kernel throws if the units of a list take 15 GiB, of which the process may have one. */
+function thrownWithoutMemory(): string {
+  const url = (name: string): string => JSON.stringify(new URL(`../../../src/native/${name}`, import.meta.url).href);
+  const code = `const { addonIfBuilt } = await import(${url("addon.js")});
+    const { kernelOver } = await import(${url("kernel/native-kernel.js")});
+    const { portableKernel } = await import(${url("kernel/portable.js")});
+    const table = { literals: Buffer.from("abc"), starts: Uint32Array.of(0, 3) };
+    const place = { keys: portableKernel.buildPostings(table.literals, Uint32Array.of(0, 3), 1).keys };
+    const native = Object.values(addonIfBuilt()?.kernels ?? {}).map(kernelOver);
+    for (const kernel of [...native, portableKernel])
+      for (const starts of [Uint32Array.of(0, 0xf0000000), Uint32Array.of(0x10000000, 2)])
+        try {
+          const request = { ...place, starts, postings: Uint8Array.of(1), table, literalFrom: 0, literalTo: 1 };
+          kernel.unitsOfPatterns({ ...request, costMax: 0xffffffff, units: new Uint32Array(1), totals: new Uint32Array(2) });
+        } catch (error) {
+          process.stdout.write(error.name + " ");
+        }`;
+  const shell = 'ulimit -d 1048576 && exec "$0" --input-type=module -e "$1"';
+  return execFileSync("bash", ["-c", shell, process.execPath, code], { encoding: "utf8" });
+}
+
+void t.test("a list that is longer than the postings is refused before a call is out of memory", async (t) => {
+  t.match(thrownWithoutMemory(), /^(TypeError )+$/);
 });
 
 forEachKernel("labels are sorted", (t, kernel) => {
