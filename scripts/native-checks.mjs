@@ -6,7 +6,8 @@
  *
  * `native-checks.mjs mutate [FILTER]` builds it with each check of a bound behind a switch, and calls `findBoundFaults` of
  * test/support/native-bounds.ts once for each check with this check switched off: one that goes unnoticed is printed. What the
- * ordinary build does not notice is tried with the sanitizers, too. FILTER is a part of a file name, or a number.
+ * ordinary build does not notice is tried with the sanitizers, too. FILTER is a part of a file name, or a
+ * number, or several of these, separated by commas.
  */
 import { execFileSync, spawn } from "node:child_process";
 import {
@@ -22,6 +23,7 @@ import {
 } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join, relative } from "node:path";
+import { createInterface } from "node:readline";
 
 const addon = "src/native/build/Release/trawl_kernel.node";
 
@@ -43,10 +45,13 @@ const tests = [
 ];
 
 /** So many processes try checks at the same time: most of the time of one is that of its start after another has ended. */
-const lanesMax = 3;
+const lanesMax = 2;
 
-/** A process that says nothing for so long is in an endless loop. */
-const silenceMs = 15_000;
+/** A process that takes so much processor time for one check is in an endless loop; with sanitizers, six times as much. */
+const trialMsMax = 3000;
+
+/** Without a check, a process may allocate as much as a number says. */
+const memoryKibMax = 8 << 20;
 
 /** Checks without which the next check, or the code after it, does the same. [file, code] */
 const equivalents = [];
@@ -54,13 +59,13 @@ const equivalents = [];
 const sanitizers =
   "-fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=all -fno-omit-frame-pointer -O1";
 
-/** Hard links, except for what is compiled. */
+/** A copy of a copy. */
 function copyTree(from, to) {
   mkdirSync(to, { recursive: true });
   for (const name of ["package.json", "dist", "src"]) {
     if (name === "src")
       for (const path of sourcesOf(join(from, name))) copyIfChanged(path, join(to, relative(from, path)));
-    else execFileSync("cp", ["-al", "--force", join(from, name), to]);
+    else execFileSync("cp", ["-a", join(from, name), to]);
   }
 }
 
@@ -74,18 +79,18 @@ function writeIfChanged(path, text) {
   if (!existsSync(path) || readFileSync(path, "utf8") !== text) writeFileSync(path, text);
 }
 
-/** A copy of the checkout with an addon of its own: by hard links, except for the native sources. */
+/** A copy of the checkout with an addon of its own. */
 function copyCheckout(name, change) {
   const root = join("build", name);
   mkdirSync(root, { recursive: true });
   cpSync("package.json", join(root, "package.json"));
   rmSync(join(root, "dist"), { recursive: true, force: true });
-  execFileSync("cp", ["-al", "dist", join(root, "dist")]);
+  execFileSync("cp", ["-a", "dist", join(root, "dist")]);
   // Some modules read data from the sources.
   for (const folder of readdirSync("src").filter((name) => name !== "native" && name !== "web")) {
     rmSync(join(root, "src", folder), { recursive: true, force: true });
     mkdirSync(join(root, "src"), { recursive: true });
-    execFileSync("cp", ["-al", join("src", folder), join(root, "src", folder)]);
+    execFileSync("cp", ["-a", join("src", folder), join(root, "src", folder)]);
   }
   for (const path of sourcesOf("src/native")) {
     writeIfChanged(join(root, path), change(path, readFileSync(path, "utf8")));
@@ -134,7 +139,8 @@ function sanitized() {
   );
   return {
     LD_PRELOAD: libraries.join(":"),
-    ASAN_OPTIONS: "detect_leaks=0:allocator_may_return_null=1:handle_sigbus=0:abort_on_error=1:disable_coredump=1",
+    ASAN_OPTIONS:
+      "detect_leaks=0:allocator_may_return_null=1:handle_sigbus=0:max_allocation_size_mb=1024:abort_on_error=1:disable_coredump=1",
     UBSAN_OPTIONS: "print_stacktrace=1:abort_on_error=1",
     // It limits the address space of a process, of which the sanitizers need much.
     TAP_GREP: "/out of memory/",
@@ -222,12 +228,16 @@ function operands(code, from, to, operator) {
 const refusal =
   /^(return\s*(false|0|noRoom|noContents|nullptr|SIZE_MAX|-1|\{\}|E[A-Z]+|\w+::(misuse|no|tooLarge|failed|tooMany|yes|unknown)|(this->)?misused\(\)|(misuse|damaged|noTables)\([^;]*\)|)|break|continue)\s*;/;
 
+/** What makes the functions and values of the addon fails only if the system has no memory. */
+const registration = /\b(add[A-Z]\w*|napi_(create|set|add)_\w+)\(/;
+
 /** Checks as [from, to, value]: ranges of the code, and the value at which the check refuses nothing. */
 function checksOf(text) {
   const code = blanked(text);
   const found = [];
   const addAll = (from, to, operator, value) => {
-    for (const [a, b] of operands(code, from, to, operator)) found.push([a, b, value]);
+    for (const [a, b] of operands(code, from, to, operator))
+      if (!registration.test(code.slice(a, b))) found.push([a, b, value]);
   };
   for (const match of code.matchAll(/\bneed\(/g)) {
     const open = match.index + match[0].length - 1;
@@ -292,7 +302,8 @@ function withSwitches(text, checks, first) {
 function partsOf(path) {
   if (/\/kernel\//.test(path)) return ["kernel"];
   if (/\/packs\//.test(path)) return ["packs", "system"];
-  return ["kernel", "system", "packs"];
+  if (/\/http\//.test(path)) return ["http", "system"];
+  return ["kernel", "system", "packs", "http"];
 }
 
 /** The tests of what is in a file, which also notice a check that concerns results rather than bounds. */
@@ -312,6 +323,9 @@ function testsOf(path) {
   return ["unit/native/kernel-encode", "unit/native/kernel-scan"];
 }
 
+/** The tests of other kernels test the same code with longer vectors, or none of it. */
+const oneKernel = { TAP_GREP: "/^(native swar: |(?!native|ts: ))/" };
+
 /** Those of the checks that the tests of their files do not notice either. */
 async function untested(root, checks) {
   const missed = [];
@@ -320,7 +334,8 @@ async function untested(root, checks) {
     for (let check = queue.shift(); check !== undefined; check = queue.shift()) {
       let isGood = true;
       for (const test of testsOf(check.path))
-        isGood &&= (await run(root, `test/${test}.test.js`, { TRAWL_BOUND: String(check.number) }, 300)).isGood;
+        isGood &&= (await run(root, `test/${test}.test.js`, { TRAWL_BOUND: String(check.number), ...oneKernel }, 120))
+          .isGood;
       if (isGood) missed.push(check);
     }
   };
@@ -328,64 +343,89 @@ async function untested(root, checks) {
   return missed;
 }
 
-/** The part of the work that is done in a process of its own, which a missing check may end. Prints a line for each number. */
-async function tryNumbers(root, numbers) {
+/** The part of the work that is done in a process of its own, which a missing check may end. Answers each line of the input. */
+async function tryNumbers(root) {
   const { loadAddon } = await import(join(process.cwd(), root, "dist/src/native/addon.js"));
   const { findBoundFaults } = await import(join(process.cwd(), root, "dist/test/support/native-bounds.js"));
   // The other kernels are the same code with longer vectors.
   const { kernels, ...others } = loadAddon();
   const native = { ...others, kernels: { swar: kernels.swar } };
   Error.stackTraceLimit = 0;
-  for (const { number, parts } of numbers) {
-    writeSync(1, `${number} begins\n`);
+  for await (const line of createInterface({ input: process.stdin })) {
+    const { number, parts } = JSON.parse(line);
     process.env.TRAWL_BOUND = String(number);
-    const faults = findBoundFaults(native, parts);
+    const [fault] = findBoundFaults(native, parts, 1);
     process.env.TRAWL_BOUND = "0";
-    writeSync(1, `${number} ${faults.length === 0 ? "unnoticed" : "noticed"}\n`);
+    writeSync(1, `${JSON.stringify({ number, fault })}\n`);
   }
 }
 
-/** Which of the checks nothing notices when it is off. A process that ends, or is silent for long, has noticed it. */
+/** Which of the checks nothing notices when it is off. A process that ends, or takes long, has noticed it. */
 async function unnoticed(root, environment, checks) {
-  const lanes = Array.from({ length: lanesMax }, (_, lane) => checks.filter((_, i) => i % lanesMax === lane));
-  return (await Promise.all(lanes.map((lane) => unnoticedInTurn(root, environment, lane)))).flat();
+  const queue = [...checks];
+  const missed = new Set();
+  const work = async () => {
+    for (let next = queue.shift(); next !== undefined; next ??= queue.shift())
+      next = await tryInOneProcess(root, environment, next, queue, missed);
+  };
+  await Promise.all(Array.from({ length: lanesMax }, work));
+  return checks.filter(({ number }) => missed.has(number));
 }
 
-async function unnoticedInTurn(root, environment, checks) {
-  const missed = [];
-  let left = checks;
-  while (left.length > 0) {
-    const [first] = left;
-    const said = await new Promise((resolve) => {
-      const child = spawn(process.execPath, [process.argv[1], "try", root, JSON.stringify(left)], {
-        env: { ...process.env, ...environment, TRAWL_BOUND: "0" },
-        stdio: ["ignore", "pipe", "ignore"],
-      });
-      let text = "";
-      let timer = setTimeout(() => child.kill("SIGKILL"), 20 * silenceMs);
-      child.stdout.on("data", (piece) => {
-        text += piece;
-        if (process.env.VERBOSE) process.stdout.write(piece);
-        clearTimeout(timer);
-        timer = setTimeout(() => child.kill("SIGKILL"), silenceMs);
-      });
-      child.on("close", () => {
-        clearTimeout(timer);
-        resolve(text);
-      });
+/** Nothing may be wrong while all checks are on. */
+async function mustBeSound(root, environment) {
+  const [sound] = await unnoticed(root, environment, [{ number: 0, parts: partsOf("") }]);
+  if (sound === undefined) throw new Error(`the addon in ${root} does not work`);
+}
+
+/**
+ * Tries the check, and then those of the queue until the process ends. Resolves with the last one if it must be tried again at
+ * the beginning of another process: what ends this one may be what an earlier one has destroyed.
+ */
+function tryInOneProcess(root, environment, first, queue, missed) {
+  const command = `ulimit -v ${environment.LD_PRELOAD === undefined ? memoryKibMax : "unlimited"}; exec "$@"`;
+  const child = spawn("sh", ["-c", command, "sh", process.execPath, process.argv[1], "try", root], {
+    env: { ...process.env, ...environment, TRAWL_BOUND: "0" },
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  child.stdin.on("error", () => {});
+  const msMax = environment.LD_PRELOAD === undefined ? trialMsMax : 6 * trialMsMax;
+  let current = first;
+  let count = 0;
+  let usedMs = 0;
+  const send = () => child.stdin.write(`${JSON.stringify({ number: current.number, parts: current.parts })}\n`);
+  const timer = setInterval(() => {
+    if (processorMs(child.pid) - usedMs > msMax) child.kill("SIGKILL");
+  }, 250);
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    const { number, fault } = JSON.parse(line);
+    if (number === 0 && fault !== undefined) throw new Error(`with all checks: ${fault}`);
+    if (process.env.VERBOSE) console.log(`${number} ${fault ?? "unnoticed"}`);
+    if (fault === undefined) missed.add(number);
+    count++;
+    usedMs = processorMs(child.pid);
+    current = queue.shift();
+    if (current === undefined) child.stdin.end();
+    else send();
+  });
+  send();
+  return new Promise((resolve) => {
+    child.on("close", () => {
+      clearInterval(timer);
+      if (process.env.VERBOSE && current !== undefined) console.log(`${current.number} ended the process ${count}`);
+      resolve(count > 0 ? current : undefined);
     });
-    const words = said
-      .trim()
-      .split("\n")
-      .map((line) => line.split(" "));
-    for (const [number, outcome] of words) if (outcome === "unnoticed") missed.push(Number(number));
-    const [number, outcome] = words.at(-1);
-    if (outcome === undefined) throw new Error(`the addon in ${root} cannot be loaded`);
-    const at = left.findIndex((check) => check.number === Number(number));
-    // What ends the process may be what an earlier one has destroyed: it is tried again at the beginning of another.
-    left = left.slice(outcome === "begins" && left[at] !== first ? at : at + 1);
+  });
+}
+
+/** The processor time of a process. */
+function processorMs(pid) {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
+    return 10 * (Number(fields[11]) + Number(fields[12]));
+  } catch {
+    return 0;
   }
-  return missed;
 }
 
 async function mutate(filter) {
@@ -417,36 +457,38 @@ inline int trawlBound = 0;
 inline void trawlReadBound() { const char* text = getenv("TRAWL_BOUND"); trawlBound = text != nullptr ? atoi(text) : 0; }
 `,
   );
+  const wanted = filter.split(",");
+  const chosen = all.filter(({ path, number }) =>
+    wanted.some((part) => path.includes(part) || part === String(number)),
+  );
+  const isEquivalent = ({ path, code }) => equivalents.some(([file, text]) => path.endsWith(file) && text === code);
+  const judged = chosen.filter((check) => !isEquivalent(check));
   console.log(`${all.length} checks; compiling the kernel with switches`);
   buildAddon(root, `-include ${header} -w`, "");
-  const chosen = all.filter(({ path, number }) => filter === "" || path.includes(filter) || String(number) === filter);
-  const open = await unnoticed(root, {}, chosen);
-  const isEquivalent = ({ path, code }) => equivalents.some(([file, text]) => path.endsWith(file) && text === code);
-  const remaining = chosen.filter((check) => open.includes(check.number) && !isEquivalent(check));
-  console.log(`${remaining.length} are not noticed by hostile values; running the tests of their files`);
-  const rest = await untested(root, remaining);
-  let missed = rest;
-  if (rest.length > 0) {
+  await mustBeSound(root, {});
+  let open = await unnoticed(root, {}, judged);
+  const byValues = judged.length - open.length;
+  console.log(`${open.length} are not noticed by hostile values; compiling with sanitizers`);
+  if (open.length > 0) {
     const asan = `${root}-asan`;
     rmSync(join(asan, "dist"), { recursive: true, force: true });
     copyTree(root, asan);
-    console.log(`${rest.length} are not noticed without sanitizers; compiling with them`);
     buildAddon(asan, `-include ${header} -w ${sanitizers}`, "-fsanitize=address,undefined");
-    const silent = await unnoticed(asan, sanitized(), rest);
-    missed = rest.filter(({ number }) => silent.includes(number));
+    await mustBeSound(asan, sanitized());
+    open = await unnoticed(asan, sanitized(), open);
   }
-  for (const check of rest)
-    console.log(
-      `${missed.includes(check) ? "MISSED " : "sanitizers only "} ${check.number} ${check.path}:${check.line}: ${check.code}`,
-    );
-  const same = open.length - remaining.length;
+  const bySanitizers = judged.length - byValues - open.length;
+  console.log(`${open.length} are not noticed by sanitizers either; running the tests of their files`);
+  const missed = process.env.VALUES_ONLY ? open : await untested(root, open);
+  for (const check of missed) console.log(`MISSED ${check.number} ${check.path}:${check.line}: ${check.code}`);
   console.log(
-    `${chosen.length} checks: a test fails without ${chosen.length - same - rest.length}, sanitizers notice ${rest.length - missed.length} more, ${same} change nothing, ${missed.length} are missed`,
+    `${chosen.length} checks: hostile values notice ${byValues}, with sanitizers ${bySanitizers} more, other tests ${open.length - missed.length} more; ` +
+      `${chosen.length - judged.length} change nothing, ${missed.length} are missed`,
   );
   process.exitCode = missed.length === 0 ? 0 : 1;
 }
 
-const [, , kind, argument, more] = process.argv;
+const [, , kind, argument] = process.argv;
 if (kind === "asan") await checkWithSanitizers(Number(argument || 180));
-else if (kind === "try") await tryNumbers(argument, JSON.parse(more));
+else if (kind === "try") await tryNumbers(argument);
 else await mutate(argument ?? "");

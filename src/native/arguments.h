@@ -33,12 +33,12 @@ class Arguments {
   void* data() const { return data_; }
 
   Text bytes(size_t index) {
-    Array array = typedArray(index, napi_uint8_array);
+    Array array = typedArray(values_[index], napi_uint8_array);
     return {static_cast<uint8_t*>(array.data), array.length};
   }
 
   Words words(size_t index) {
-    Array array = typedArray(index, napi_uint32_array);
+    Array array = typedArray(values_[index], napi_uint32_array);
     return {static_cast<uint32_t*>(array.data), array.length};
   }
 
@@ -47,14 +47,11 @@ class Arguments {
     StopFlags flags;
     uint32_t count = 0;
     need(napi_get_array_length(env_, values_[index], &count) == napi_ok);
-    for (uint32_t i = 0; sound_ && i < count; i++) {
-      napi_value element;
-      napi_typedarray_type type;
-      size_t length;
-      void* data;
-      need(napi_get_element(env_, values_[index], i, &element) == napi_ok &&
-           napi_get_typedarray_info(env_, element, &type, &length, &data, nullptr, nullptr) == napi_ok &&
-           type == napi_int32_array && length > 0 && flags.add(static_cast<const int32_t*>(data)));
+    for (uint32_t i = 0; i < count && i <= StopFlags::countMax; i++) {
+      napi_value element = nullptr;
+      napi_get_element(env_, values_[index], i, &element);
+      Array array = typedArray(element, napi_int32_array);
+      need(array.length > 0 && flags.add(static_cast<const int32_t*>(array.data)));
     }
     return flags;
   }
@@ -94,12 +91,12 @@ class Arguments {
     size_t length;
   };
 
-  // Positions are 32 bits wide, so a longer array is rejected.
-  Array typedArray(size_t index, napi_typedarray_type wanted) {
+  // Positions are 32 bits wide, so a longer array is rejected. So is a null value.
+  Array typedArray(napi_value value, napi_typedarray_type wanted) {
     napi_typedarray_type type;
     size_t length;
     void* data;
-    bool fits = napi_get_typedarray_info(env_, values_[index], &type, &length, &data, nullptr, nullptr) == napi_ok &&
+    bool fits = napi_get_typedarray_info(env_, value, &type, &length, &data, nullptr, nullptr) == napi_ok &&
                 type == wanted && length <= UINT32_MAX;
     need(fits);
     if (!fits) return {nullptr, 0};

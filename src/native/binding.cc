@@ -114,7 +114,7 @@ napi_value encodeResults(napi_env env, napi_callback_info info) {
   job.cutsAround = given.flag(16);
   given.need(3 * job.labelCount <= labels.length);
   given.need(job.newlines.step > 0 && job.resultCount * resultWordCount <= results.length);
-  given.need(cursor.length >= 3 && given.sound() && cursor.data[2] <= out.length);
+  given.need(cursor.length >= 3 && cursor.data[2] <= out.length);
   if (!given.sound()) return misuse(env, "encodeResults");
   Outcome outcome = loopsFor(given).encodeResults(job);
   if (outcome == Outcome::misuse) return misuse(env, "encodeResults: results or rows");
@@ -185,7 +185,7 @@ napi_value filterLibrary(napi_env env, napi_callback_info info) {
   Text text = given.bytes(0);
   size_t at = 0;
   std::vector<char*> strings;
-  given.need(given.sound() && takeStrings(text, &at, 2, &strings) && strlen(strings[1]) <= secretBytesMax);
+  given.need(takeStrings(text, &at, 2, &strings) && strlen(strings[1]) <= secretBytesMax);
   if (!given.sound()) return misuse(env, "filterInput");
   return boolean(env, filterInput(strings[0], strings[1]));
 }
@@ -222,7 +222,7 @@ napi_value start(napi_env env, napi_callback_info info) {
   given.need(limits.length == 4 && out.length >= 4);
   size_t at = 0;
   std::vector<char*> names, arguments, environment;
-  given.need(given.sound() && takeStrings(text, &at, 2, &names) && takeStrings(text, &at, argumentCount, &arguments) &&
+  given.need(takeStrings(text, &at, 2, &names) && takeStrings(text, &at, argumentCount, &arguments) &&
              takeStrings(text, &at, environmentCount, &environment));
   if (!given.sound()) return misuse(env, "startProcess");
   Child child = {};

@@ -6,7 +6,7 @@
  * Returns what was accepted, and does not depend on tap, because `make mutate-native` calls it once for each check that it
  * switches off.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -14,6 +14,7 @@ import { deflateSync } from "node:zlib";
 import type { Addon, NativeMethods, OpenPacks } from "../../src/native/addon.js";
 import { resultWordCount, resultWords } from "../../src/native/kernel/kernel.js";
 import { symbolCursorWords, symbolResultWordCount, symbolResultWords } from "../../src/native/kernel/symbol-kernel.js";
+import { requestFilterTarget } from "../fuzz/request-filter-target.js";
 import { copy, deltaOf, insert, treeOf, writePack, type PackedObject } from "./pack-writer.js";
 
 function bytes(text: string): Uint8Array {
@@ -78,26 +79,49 @@ function refuses(
   }
 }
 
+class EnoughFaults extends Error {}
+
 /** What was accepted, or came out otherwise than it must. */
 class Faults {
   readonly list: string[] = [];
+  /** What precedes each. */
+  place = "";
+  readonly #countMax: number;
+
+  constructor(countMax: number) {
+    this.#countMax = countMax;
+  }
+
+  /** Throws if there are enough. */
+  add(fault: string): void {
+    this.list.push(this.place + fault);
+    if (this.list.length >= this.#countMax) throw new EnoughFaults();
+  }
 
   check(row: Row): void {
-    try {
-      row.call(...(row.good() as never[]));
-    } catch (error) {
-      this.list.push(`${row.name}: sound arguments are refused: ${String(error)}`);
-    }
+    // What is refused is most often missed.
+    for (const [why, changes] of row.refused) if (!refuses(row, changes)) this.add(`${row.name}: ${why}`);
+    const thrown = thrownBy(() => row.call(...(row.good() as never[])));
+    if (thrown !== undefined) this.add(`${row.name}: sound arguments are refused: ${String(thrown)}`);
     for (const [index, value] of row.good().entries())
       for (const wrong of wrongValues(value))
         if (!refuses(row, { [index]: wrong }, TypeError))
-          this.list.push(`${row.name}: argument ${index} may be ${String(wrong)}`);
-    for (const [why, changes] of row.refused) if (!refuses(row, changes)) this.list.push(`${row.name}: ${why}`);
+          this.add(`${row.name}: argument ${index} may be ${String(wrong)}`);
   }
 
   expect(found: unknown, wanted: unknown, what: string): void {
     if (!isDeepStrictEqual(found, wanted))
-      this.list.push(`${what}: ${JSON.stringify(found)} instead of ${JSON.stringify(wanted)}`);
+      this.add(`${what}: ${JSON.stringify(found)} instead of ${JSON.stringify(wanted)}`);
+  }
+}
+
+/** Undefined if nothing is thrown. */
+function thrownBy(call: () => unknown): unknown {
+  try {
+    call();
+    return undefined;
+  } catch (error) {
+    return error;
   }
 }
 
@@ -187,6 +211,10 @@ function postingRows(kernel: NativeMethods): Row[] {
         ["fewer units than their number", { 1: within([0, 3, 0, 3], 2), 2: 2 }],
         ["a unit that goes backwards", { 1: Uint32Array.of(0, 3, 4, 3) }],
         ["a unit past the text", { 1: Uint32Array.of(0, 3, 0, 7) }],
+        [
+          "units that are longer together than the text and their overlaps",
+          { 0: bytes("a".repeat(200)), 1: Uint32Array.of(0, 200, 1, 130), 2: 2 },
+        ],
       ],
     },
     {
@@ -803,9 +831,39 @@ function systemRows(native: Addon): Row[] {
         ["no file", { 0: 2 ** 31 }],
       ],
     },
+    {
+      name: "filterInput",
+      call: native.filterInput,
+      // A library that is not loaded.
+      good: () => [strings("/nonexistent", "s".repeat(64))],
+      refused: [
+        ["a longer secret", { 0: strings("/nonexistent", "s".repeat(65)) }],
+        ["no secret", { 0: strings("/nonexistent") }],
+        ["a secret that is not terminated", { 0: strings("/nonexistent", "s").subarray(0, -1) }],
+      ],
+    },
+    {
+      name: "filterRequests",
+      call: native.filterRequests,
+      good: () => [bytes("GET /"), Uint32Array.of(2, 3), bytes("s".repeat(64)), new Uint8Array(5 + 1024)],
+      refused: [
+        ["pieces past the bytes", { 0: textWithin("GET / HTTP", 4) }],
+        ["no room for what can be added", { 3: new Uint8Array(5 + 1023) }],
+        ["a longer secret", { 2: bytes("s".repeat(65)) }],
+      ],
+    },
     { name: "crc32", call: native.crc32, good: () => [bytes("text")], refused: [] },
     { name: "populate", call: native.populate, good: () => [bytes("text")], refused: [] },
   ];
+}
+
+/** An array of one element, which throws what a wrong argument does. */
+function unreadable(): unknown {
+  return Object.defineProperty([], 0, {
+    get: () => {
+      throw new TypeError("unreadable");
+    },
+  });
 }
 
 /** Calls with packs that are open, of a repository without objects. */
@@ -822,6 +880,7 @@ function packRows(native: Addon): Row[] {
     ["a flag that is no array", { [index]: [0] }],
     ["flags of another type", { [index]: [new Uint32Array(1)] }],
     ["a flag without a word", { [index]: [new Int32Array(0)] }],
+    ["a flag that cannot be read", { [index]: unreadable() }],
     ["more flags than four", { [index]: Array.from({ length: 5 }, () => new Int32Array(1)) }],
   ];
   return [
@@ -950,7 +1009,7 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
     const whole = new Uint8Array(160).fill(1);
     const end = kernel.writeJson(source, 0, source.length, whole.subarray(0, room), 0);
     if (whole.subarray(room).some((byte) => byte !== 1) || end > room !== room < 58)
-      faults.list.push(`JSON of 58 bytes in a room of ${room} ends at ${end}`);
+      faults.add(`JSON of 58 bytes in a room of ${room} ends at ${end}`);
   }
   const cut = ["\xc3", "\xe2\x82", "\xf0\x9f\x98"].map((start) => Buffer.from(`${start}\xbf\xbf`, "latin1"));
   for (const [i, part] of cut.entries()) {
@@ -1314,25 +1373,282 @@ function checkPackFiles(faults: Faults, addon: Addon, folder: string): void {
     faults.expect(describe(changedIndex, changedPack), notFound, why);
 }
 
-export const boundParts = ["kernel", "system", "packs"] as const;
+/** Files of loose objects of which nothing may be believed. */
+function checkLooseFiles(faults: Faults, addon: Addon, folder: string): void {
+  const objects = join(folder, "objects");
+  const deflated = (text: string): Buffer => deflateSync(Buffer.from(text, "latin1"));
+  const fileOf = (number: number): string => join(objects, sumOf(number).slice(0, 2), sumOf(number).slice(2));
+  mkdirSync(join(objects, "00"), { recursive: true });
+  // More than is unpacked at once.
+  const largeBytes = (2 << 20) + 1;
+  const sound = deflated("blob 5\0hello");
+  const large = deflated(`blob ${largeBytes}\0${"a".repeat(largeBytes)}`);
+  // Each with the size that is said to be that of the object.
+  const rows: readonly (readonly [what: string, content: Uint8Array | undefined, size: number])[] = [
+    ["no file", undefined, 5],
+    ["an empty file", Buffer.alloc(0), 5],
+    ["no stream", Buffer.from("hello"), 5],
+    ["a head that does not end", deflated("blob 5"), 5],
+    ["a longer head that does not end", deflated(`blob ${"5".repeat(100)}`), 5],
+    ["a head without a size", deflated("blob \0"), 0],
+    ["a head of a kind", deflated("blob\0hello"), 5],
+    ["a kind that does not exist", deflated("blog 5\0hello"), 5],
+    ["a size of nineteen digits", deflated(`blob ${"5".padStart(19, "0")}\0hello`), 5],
+    ["a size that is no number", deflated("blob 5x\0hello"), 5],
+    ["a size with a sign", deflated("blob -5\0hello"), 5],
+    ["a size with a colon", deflated("blob :\0helloworld"), 10],
+    ["a size that the file cannot have", deflated("blob 999999\0hello"), 999_999],
+  ];
+  const packs = addon.openPacks(strings(objects), 0, 20, 32 << 20);
+  const describe = (number: number): number[] => {
+    const out = words(2);
+    addon.describeObjects(packs, oidAt(number), out, []);
+    return [...out];
+  };
+  const read = (number: number, size: number, others = packs): number => {
+    const whole = new Uint8Array(size + 64).fill(0x2d);
+    const outcome = addon.readObject(others, oidAt(number), whole.subarray(0, size), []);
+    faults.expect(
+      whole.subarray(size).every((byte) => byte === 0x2d),
+      true,
+      `bytes after loose object ${number}`,
+    );
+    return outcome;
+  };
+  writeFileSync(fileOf(1), sound);
+  writeFileSync(fileOf(2), large);
+  faults.expect([describe(1), read(1, 5), read(1, 4), read(1, 6)], [[blobKind, 5], 0, 2, 1], "a loose object");
+  faults.expect([describe(2), read(2, largeBytes)], [[blobKind, largeBytes], 0], "a large loose object");
+  for (const [i, [what, content, size]] of rows.entries()) {
+    const number = 16 + i;
+    if (content !== undefined) writeFileSync(fileOf(number), content);
+    faults.expect([describe(number), read(number, size)], [notFound, 1], what);
+  }
+  // Their heads are sound.
+  for (const [i, content] of [
+    sound.subarray(0, -4),
+    Buffer.concat([sound.subarray(0, -1), Buffer.of(0)]),
+    deflated("blob 5\0hell"),
+    deflated("blob 5\0hello!"),
+    large.subarray(0, -5),
+    Buffer.concat([large.subarray(0, -1), Buffer.of(1)]),
+    deflated(`blob ${largeBytes}\0${"a".repeat(largeBytes - 1)}`),
+    deflated(`blob ${largeBytes}\0${"a".repeat(largeBytes + 1)}`),
+  ].entries()) {
+    writeFileSync(fileOf(64 + i), content);
+    faults.expect(read(64 + i, i < 4 ? 5 : largeBytes), 1, `a stream that is wrong: ${i}`);
+  }
+  // Of so large a file, so large an object would be possible.
+  const huge = fileOf(80);
+  writeFileSync(huge, deflated("blob 4294967301\0hello"));
+  truncateSync(huge, 5_000_000);
+  faults.expect(describe(80), notFound, "a size of more than 32 bits");
+  const folderOf = fileOf(81);
+  mkdirSync(folderOf);
+  symlinkSync(fileOf(1), fileOf(82));
+  faults.expect([81, 82].map(describe), [notFound, notFound], "a folder, and a link to an object");
+  faults.expect(
+    [81, 82].map((number) => read(number, 5)),
+    [1, 1],
+    "reading a folder, and a link to an object",
+  );
+  addon.closePacks(packs);
+  const small = addon.openPacks(strings(objects), 0, 20, 3000);
+  faults.expect(read(1, 5, small), 0, "a loose object in a small budget");
+  faults.expect(read(2, largeBytes, small), 2, "a loose object that does not fit into the budget");
+  addon.closePacks(small);
+  const tiny = addon.openPacks(strings(objects), 0, 20, 300);
+  faults.expect(read(1, 5, tiny), 2, "a loose object of which only the file fits into the budget");
+  addon.closePacks(tiny);
+}
 
-/** What the native code does with hostile values and should not; nothing if all is well. */
+/** What the server reads of the bytes of one connection that arrive in pieces of this size. */
+function filtered(addon: Addon, input: string, step: number): string {
+  const bytes = Buffer.from(input, "latin1");
+  const sizes = Uint32Array.from({ length: Math.ceil(bytes.length / step) }, (_, i) =>
+    Math.min(step, bytes.length - step * i),
+  );
+  const out = Buffer.alloc(bytes.length + 1024);
+  addon.filterRequests(bytes, sizes, Buffer.from("s"), out);
+  return out.toString(
+    "latin1",
+    0,
+    sizes.reduce((sum, size) => sum + size, 0),
+  );
+}
+
+function checkRequests(faults: Faults, addon: Addon): void {
+  const line = "GET / HTTP/1.1\r\n";
+  const chunked = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const next = "GET /next HTTP/1.1\r\nHost: y\r\n\r\n";
+  const withTarget = (target: string): string => `GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  const withHeaders = (...headers: readonly string[]): string => `POST / HTTP/1.1\r\n${headers.join("\r\n")}\r\n\r\n`;
+  const whole = [
+    ...[0, 1, 4, 15, 16, 17].flatMap((count) => [`${"\n".repeat(count)}${next}`, `${"\r".repeat(count)}\0${next}`]),
+    `${next}\r\n\r\n\0${next}`,
+    "\r\n\r\n\0",
+    ...["", " ", "\t", "@", "(", "a".repeat(32), "a".repeat(33)].map(
+      (method) => `${method} / HTTP/1.1\r\nHost: x\r\n\r\n`,
+    ),
+    "a".repeat(32),
+    "a".repeat(33),
+    `GET\t/ HTTP/1.1\r\n\r\n`,
+    "\n",
+    "GET / HTTP/1.1\n\r\n",
+    `${line}\n`,
+    `${line}A: b\n\r\n`,
+    `${line}A: b\r\r\n\r\n`,
+    ...["", "0.9", "1.", "1.2", "1.10", "2.0", "1x1", "2.1"].map(
+      (version) => `GET / HTTP/${version}\r\nHost: x\r\n\r\n`,
+    ),
+    "GET HTTP/1.1\r\n\r\n",
+    "GET / http/1.1\r\n\r\n",
+    "GET /HTTP/1.1\r\n\r\n",
+    "G HTTP/1.0\r\n\r\n",
+    ...["", "*", "x", "/a b", "/\x7f", "/\x01", "/\xff", "ftp://h/", "http:/h/", "https:", "http://"].map(withTarget),
+    ...[
+      "h",
+      "H.example:80",
+      "h:",
+      "h:x",
+      "h:80x",
+      "a@b",
+      "@",
+      "[::1]:80",
+      "[::1.2]",
+      "[Ff]",
+      "[]",
+      "[",
+      "[::1",
+      "[g]",
+      "[`]",
+      "[::1]x",
+      ":80",
+    ]
+      .flatMap((authority) => ["http://", "HTTPS://"].map((scheme) => scheme + authority))
+      .flatMap((start) => [start, `${start}/p?q`, `${start}?q`])
+      .flatMap((target) => [withTarget(target), `GET ${target} HTTP/1.0\r\n\r\n`]),
+    ...[260, 261, 262].map((length) => withTarget(`http://${"h".repeat(length)}/`)),
+    ...["", ": x", "A", "A b", "A : b", "A\x01: b", "A: \x01b", "A: \x7f", "A: \xff", "A:", " A: b", "\xe9: b"].map(
+      (header) => withHeaders("Host: x", header, "B: c"),
+    ),
+    ...["", " ", " y", "\ty\t ", "y z"].flatMap((host) =>
+      [`GET http://h/ HTTP/1.1`, "GET / HTTP/1.0", "GET http://h/ HTTP/1.0"].map(
+        (first) => `${first}\r\nHost:${host}\r\nHost: second\r\n\r\n`,
+      ),
+    ),
+    ...[
+      "5",
+      "0",
+      "",
+      "5x",
+      "x5",
+      "+5",
+      "5 5",
+      ":",
+      "/",
+      "0".repeat(17) + "5",
+      "0".repeat(18) + "5",
+      "9".repeat(18),
+      "9".repeat(19),
+    ].map((length) => `${withHeaders(`Content-Length: ${length}`)}hello${next}`),
+    `${withHeaders("Content-Length: 5", "content-length: 5")}hello${next}`,
+    `${withHeaders("Content-Length: 5", "Transfer-Encoding: chunked")}0\r\n\r\n`,
+    `${withHeaders("Transfer-Encoding: chunked", "Content-Length: 5")}0\r\n\r\n`,
+    `${chunked.replace("1.1", "1.0")}0\r\n\r\n`,
+    `POST / HTTP/1.0\r\nContent-Length: 5\r\n\r\nhello${next}`,
+    `GET / HTTP/1.0\r\n\r\n${next}`,
+    ...["Chunked", "chunked ", "chunke", "chunkedx", "gzip", "", "chunked, chunked"].map(
+      (coding) => `${withHeaders(`Transfer-Encoding: ${coding}`)}0\r\n\r\n${next}`,
+    ),
+    `${withHeaders("Transfer-Encoding: chunked", "Transfer-Encoding: chunked")}0\r\n\r\n`,
+    ...[
+      "5\r\nhello\r\n",
+      "0000000a\r\n0123456789\r\n",
+      "00000000a\r\n0123456789\r\n",
+      "A;x=y\r\n0123456789\r\n",
+      "fF\r\n" + "x".repeat(255) + "\r\n",
+      "g\r\n",
+      "`\r\n",
+      "@\r\n",
+      "/\r\n",
+      ":\r\n",
+      "\r\n",
+      ";x\r\n",
+      "5;\x01\r\nhello\r\n",
+      "5;\xff\r\nhello\r\n",
+      "5\nhello\r\n",
+      "5\rxhello\r\n",
+      "5 \r\nhello\r\n",
+      "5\r\nhellox\r\n",
+      "5\r\nhello\rx",
+      "5\r\nhello\n",
+    ].map((chunk) => `${chunked}${chunk}0\r\n\r\n${next}`),
+    ...[
+      "",
+      "A: b\r\n",
+      "A:\r\nB: c\r\n",
+      ": b\r\n",
+      "A\r\n",
+      "A b: c\r\n",
+      "A: \x01\r\n",
+      "A: b\rx\r\n",
+      "\x01",
+      "\rx",
+      "A: b\n",
+    ].map((trailers) => `${chunked}0\r\n${trailers}\r\n${next}`),
+  ];
+  for (const input of whole) {
+    const thrown = thrownBy(() => requestFilterTarget.run(Buffer.from(input, "latin1")));
+    if (thrown !== undefined) faults.add(`request ${JSON.stringify(input)}: ${String(thrown)}`);
+  }
+  const headBytesMax = 128 << 10;
+  const extensionBytesMax = 16 << 10;
+  const start = `${line}A: `;
+  const long = (length: number): string => start + "a".repeat(length - start.length);
+  const extension = (length: number): string => `${chunked}5;${"a".repeat(length - 1)}\r\nhello\r\n0\r\n\r\n`;
+  const trailer = (length: number): string => `${chunked}0\r\nA:${"a".repeat(length - 4)}\r\n\r\n`;
+  const passed = chunked + "5\r\nhello\r\n0\r\n\r\n";
+  const limits: readonly (readonly [what: string, input: string, seen: string])[] = [
+    ["the longest head", long(headBytesMax), ""],
+    ["a longer head", long(headBytesMax + 1), long(headBytesMax + 1)],
+    ["a longer head behind blank lines", `\r\n${long(headBytesMax + 1)}`, long(headBytesMax + 1)],
+    ["the longest head behind blank lines", `\r\n${long(headBytesMax)}`, ""],
+    ["the longest extension", extension(extensionBytesMax), passed],
+    ["a longer extension", extension(extensionBytesMax + 1), `${chunked}5`],
+    ["the longest trailers", trailer(extensionBytesMax), `${chunked}0\r\n\r\n`],
+    ["longer trailers", trailer(extensionBytesMax + 1), `${chunked}0\r\n`],
+  ];
+  for (const [what, input, seen] of limits)
+    for (const step of [input.length, 65536, 500])
+      faults.expect(filtered(addon, input, step) === seen, true, `${what}, in pieces of ${step}`);
+}
+
+export const boundParts = ["kernel", "system", "packs", "http"] as const;
+
+/** What the native code does with hostile values and should not, at most `countMax`; nothing if all is well. */
 export function findBoundFaults(
   addon: Addon,
   parts: readonly (typeof boundParts)[number][] = boundParts,
+  countMax = Number.POSITIVE_INFINITY,
 ): readonly string[] {
-  const faults = new Faults();
-  for (const [unit, kernel] of parts.includes("kernel")
-    ? (Object.entries(addon.kernels) as [string, NativeMethods][])
-    : []) {
-    const before = faults.list.length;
-    for (const rows of [scanRows, postingRows, documentRows, resultRows, patternRows, symbolRows])
-      for (const row of rows(kernel)) faults.check(row);
-    checkReach(faults, kernel);
-    faults.list.push(...faults.list.splice(before).map((fault) => `${unit}: ${fault}`));
+  const faults = new Faults(countMax);
+  try {
+    if (parts.includes("http")) checkRequests(faults, addon);
+    for (const [unit, kernel] of parts.includes("kernel")
+      ? (Object.entries(addon.kernels) as [string, NativeMethods][])
+      : []) {
+      faults.place = `${unit}: `;
+      for (const rows of [scanRows, postingRows, documentRows, resultRows, patternRows, symbolRows])
+        for (const row of rows(kernel)) faults.check(row);
+      checkReach(faults, kernel);
+    }
+    faults.place = "";
+    if (parts.includes("packs")) checkPacks(faults, addon);
+    if (parts.includes("system")) checkSystem(faults, addon);
+  } catch (error) {
+    if (!(error instanceof EnoughFaults)) throw error;
   }
-  if (parts.includes("system")) checkSystem(faults, addon);
-  if (parts.includes("packs")) checkPacks(faults, addon);
   return faults.list;
 }
 
@@ -1342,6 +1658,7 @@ function checkPacks(faults: Faults, addon: Addon): void {
     mkdirSync(join(folder, "objects"));
     checkObjects(faults, addon, folder);
     checkPackFiles(faults, addon, folder);
+    checkLooseFiles(faults, addon, folder);
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -34,9 +34,9 @@ napi_value scanWindows(napi_env env, napi_callback_info info) {
   job.hits = hits.data;
   job.hitCapacity = hits.length / 3;
   job.cursor = cursor.data;
-  given.need(3 * job.rangeCount <= ranges.length && job.workMax > 0 && cursor.length >= 4);
+  given.need(3 * job.rangeCount <= ranges.length && job.workMax > 0);
   given.need(job.starts.length > 0 && ends.length + 1 >= job.starts.length);
-  given.need(given.sound() && cursor.data[2] <= job.hitCapacity);
+  given.need(cursor.length >= 4 && cursor.data[2] <= job.hitCapacity);
   if (!given.sound()) return misuse(env, "scanWindows");
   const ScanEnd end = scanWindows(job);
   if (end == ScanEnd::misuse) return misuse(env, "scanWindows: ranges or tables");

@@ -100,8 +100,8 @@ napi_value encode(napi_env env, napi_callback_info info) {
   Words cursor = given.words(12);
   job.cursor = cursor.data;
   given.need(job.newlines.step > 0 && job.resultCount * symbolResultWordCount <= results.length);
-  given.need(cursor.length >= symbolCursorWords && given.sound() && cursor.data[2] <= out.length);
-  for (size_t i = 0; given.sound() && i <= job.kindCount && kindStarts.length > 0; i++)
+  given.need(cursor.length >= symbolCursorWords && cursor.data[2] <= out.length);
+  for (size_t i = 0; i < kindStarts.length; i++)
     given.need(kindStarts.data[i] <= job.fragments.length && (i == 0 || kindStarts.data[i - 1] <= kindStarts.data[i]));
   if (!given.sound()) return misuse(env, "encodeSymbols");
   const Loops& loops = *static_cast<const Loops*>(given.data());

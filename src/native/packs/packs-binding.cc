@@ -29,7 +29,7 @@ napi_value openPacks(napi_env env, napi_callback_info info) {
   size_t at = 0;
   std::vector<char*> files;
   given.need(oidBytes == 20 || oidBytes == 32);
-  given.need(given.sound() && takeStrings(text, &at, 1 + 2 * static_cast<size_t>(packCount), &files));
+  given.need(takeStrings(text, &at, 1 + 2 * static_cast<size_t>(packCount), &files));
   if (!given.sound()) return misuse(env, "openPacks");
   auto open = std::make_unique<OpenPacks>();
   open->packs = std::make_unique<Packs>(files[0], files.data() + 1, packCount, oidBytes, memoryBytesMax);
@@ -138,7 +138,7 @@ napi_value filterChanges(napi_env env, napi_callback_info info) {
   std::vector<Text> texts;
   size_t at = 0;
   given.need(commits.length % oidBytes == 0 && verdicts.length >= commits.length / oidBytes);
-  given.need(given.sound() && takeStrings(literals, &at, literalCount, &strings));
+  given.need(takeStrings(literals, &at, literalCount, &strings));
   for (size_t i = 0; given.sound() && i < literalCount; i++) {
     texts.push_back({reinterpret_cast<const uint8_t*>(strings[i]), strlen(strings[i])});
     given.need(texts.back().length > 0);
