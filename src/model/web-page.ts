@@ -1,5 +1,5 @@
 /**
- * The pages that the browser renders. The daemon sends the same document for each of them, and `src/web/pages.ts` loads
+ * The pages that the browser renders. The daemon sends the same document for each of them, and `src/web/main.tsx` loads
  * the module that shows the page.
  */
 export const webPages = [

@@ -2,10 +2,23 @@ import "./ui/tokens.css";
 import "./ui/base.css";
 import "./ui/code.css";
 import { render } from "preact";
-import { pages } from "./pages.js";
-import { Layout } from "./shell/layout.js";
+import { Layout, type PageLoaders } from "./shell/layout.js";
 import { followLinks } from "./route/router.js";
 import { addKeys, keyListOpen, listenForKeys } from "./ui/keys.js";
+
+/** Each page is a file of its own, loaded when it is first shown. `src/model/web-page.ts` has their addresses. */
+const pages: PageLoaders = {
+  search: async () => (await import("./search/search-page.js")).SearchPage,
+  "sign-in": async () => (await import("./sign-in/sign-in-page.js")).SignInPage,
+  account: async () => (await import("./account/account-page.js")).AccountPage,
+  admin: async () => (await import("./admin/admin-page.js")).AdminPage,
+  organizations: async () => (await import("./organizations/organizations-page.js")).OrganizationsPage,
+  jobs: async () => (await import("./jobs/jobs-page.js")).JobsPage,
+  contexts: async () => (await import("./contexts/contexts-page.js")).ContextsPage,
+  console: async () => (await import("./console/console-page.js")).ConsolePage,
+  schema: async () => (await import("./console/schema-page.js")).SchemaPage,
+  code: async () => (await import("./code/code-page.js")).CodePage,
+};
 
 const root = document.getElementById("page");
 if (root !== null) {

@@ -1,10 +1,10 @@
 import { useEffect } from "preact/hooks";
-import { sendForm } from "../api/form.js";
+import { sendForm } from "../api/api-error.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { address } from "../route/router.js";
 import { viewer } from "../route/viewer.js";
 import { Form, TextField } from "../ui/form.js";
-import { Failure, State, Waiting } from "../ui/states.js";
+import { Found, State } from "../ui/states.js";
 import { graphql } from "../api/graphql.js";
 import { SettingsEditor } from "../editor/settings-editor.js";
 import { Tokens } from "./tokens.js";
@@ -27,7 +27,7 @@ const accountQuery = `query Account($name: String!) {
 export function AccountPage() {
   const { pathname } = address.value;
   const name = decodeURIComponent(/^\/users\/([^/]+)\//.exec(pathname)?.[1] ?? "") || viewer.name;
-  const { answer, retry } = useGraphql("Account", accountQuery, { name });
+  const used = useGraphql("Account", accountQuery, { name });
   useEffect(() => {
     document.title = "Settings · Trawl";
   }, []);
@@ -39,23 +39,25 @@ export function AccountPage() {
         </a>
       </State>
     );
-  if (answer.kind === "waiting") return <Waiting what="the settings" />;
-  if (answer.kind === "failed")
-    return <Failure what="The settings could not be read" error={answer.error} retry={retry} />;
-  const { user } = answer.value;
-  if (user === null) return <State title="There is no such user" />;
   return (
-    <div class="column-page">
-      <h1>Settings of {user.username}</h1>
-      <Profile user={user} />
-      <Tokens userId={user.id} maySudo={user.siteAdmin === true && user.username === viewer.name} />
-      {user.username === viewer.name && <Password />}
-      <section class="panel account-part" aria-labelledby="settings-text">
-        <h2 id="settings-text">Settings as JSON</h2>
-        <p class="soft">They take precedence over those of your organizations and of the site.</p>
-        <SettingsEditor subject={user.id} />
-      </section>
-    </div>
+    <Found used={used} what="the settings">
+      {({ user }) => {
+        if (user === null) return <State title="There is no such user" />;
+        return (
+          <div class="column-page">
+            <h1>Settings of {user.username}</h1>
+            <Profile user={user} />
+            <Tokens userId={user.id} maySudo={user.siteAdmin === true && user.username === viewer.name} />
+            {user.username === viewer.name && <Password />}
+            <section class="panel account-part" aria-labelledby="settings-text">
+              <h2 id="settings-text">Settings as JSON</h2>
+              <p class="soft">They take precedence over those of your organizations and of the site.</p>
+              <SettingsEditor subject={user.id} />
+            </section>
+          </div>
+        );
+      }}
+    </Found>
   );
 }
 

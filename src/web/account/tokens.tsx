@@ -3,7 +3,7 @@ import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { Form, type FormFields, TextField } from "../ui/form.js";
 import { formatDay } from "../ui/numbers.js";
-import { Failure, Notice, Waiting } from "../ui/states.js";
+import { Found, Notice } from "../ui/states.js";
 
 interface Token {
   readonly id: string;
@@ -35,7 +35,7 @@ interface TokensProps {
 
 /** The access tokens of a user: a new one is shown once, and each can be revoked. */
 export function Tokens({ userId, maySudo }: TokensProps) {
-  const { answer, retry } = useGraphql("Tokens", tokensQuery, { user: userId });
+  const used = useGraphql("Tokens", tokensQuery, { user: userId });
   const created = useSignal("");
   const error = useSignal("");
   const create = async (fields: FormFields): Promise<void> => {
@@ -47,7 +47,7 @@ export function Tokens({ userId, maySudo }: TokensProps) {
       ...(days > 0 ? { seconds: Math.round(days * daySeconds) } : {}),
     });
     created.value = createAccessToken.token;
-    retry();
+    used.retry();
   };
   const revoke = async (id: string): Promise<void> => {
     try {
@@ -56,7 +56,7 @@ export function Tokens({ userId, maySudo }: TokensProps) {
     } catch (reason) {
       error.value = reason instanceof Error ? reason.message : String(reason);
     }
-    retry();
+    used.retry();
   };
   return (
     <section class="panel account-part" aria-labelledby="tokens">
@@ -64,9 +64,9 @@ export function Tokens({ userId, maySudo }: TokensProps) {
       <p class="soft">A token lets a program act as you. Send it in the header “Authorization: token TEXT”.</p>
       {created.value !== "" && <NewToken token={created.value} />}
       {error.value !== "" && <Notice kind="bad">{error.value}</Notice>}
-      {answer.kind === "waiting" && <Waiting what="the tokens" />}
-      {answer.kind === "failed" && <Failure what="The tokens could not be read" error={answer.error} retry={retry} />}
-      {answer.kind === "ready" && <TokenTable tokens={answer.value.node?.accessTokens?.nodes ?? []} revoke={revoke} />}
+      <Found used={used} what="the tokens">
+        {({ node }) => <TokenTable tokens={node?.accessTokens?.nodes ?? []} revoke={revoke} />}
+      </Found>
       <h3>New token</h3>
       <Form submitLabel="Create the token" submit={create}>
         <TextField label="What it is for" name="note" />

@@ -1,14 +1,15 @@
+import "./admin.css";
 import { useEffect } from "preact/hooks";
 import { address } from "../route/router.js";
 import { viewer } from "../route/viewer.js";
-import { State } from "../ui/states.js";
+import { Found, State } from "../ui/states.js";
 import { ConfigurationPart } from "./configuration-part.js";
-import { GlobalSettings } from "./global-settings.js";
 import { HealthPart } from "./health-part.js";
 import { OrganizationsPart } from "./organizations-part.js";
 import { RepositoriesPart } from "./repositories-part.js";
 import { UsersPart } from "./users-part.js";
-import "./admin.css";
+import { useGraphql } from "../api/use-graphql.js";
+import { SettingsEditor } from "../editor/settings-editor.js";
 
 const parts = [
   ["", "Health", HealthPart],
@@ -56,5 +57,22 @@ export function AdminPage() {
         <Part />
       </div>
     </div>
+  );
+}
+
+/** The settings of the site, which apply to everyone who has set nothing else. */
+function GlobalSettings() {
+  const used = useGraphql("SiteId", "query SiteId { site { id } }", {});
+  return (
+    <Found used={used} what="the settings">
+      {(value) => {
+        return (
+          <>
+            <p class="soft">They apply to everyone; organizations and users can set the same values for themselves.</p>
+            <SettingsEditor subject={value.site.id} />
+          </>
+        );
+      }}
+    </Found>
   );
 }

@@ -2,7 +2,7 @@ import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { request } from "../api/api-error.js";
 import { useGraphql } from "../api/use-graphql.js";
-import { Failure, Notice, Waiting } from "../ui/states.js";
+import { Found, Notice } from "../ui/states.js";
 
 const healthQuery = `query Health {
   site { siteID buildVersion productVersion alerts { message } users { totalCount } }
@@ -19,64 +19,66 @@ const healthQuery = `query Health {
 
 /** How the instance does, in numbers and in what needs attention. */
 export function HealthPart() {
-  const { answer, retry } = useGraphql("Health", healthQuery, {});
-  if (answer.kind === "waiting") return <Waiting what="the state of the server" />;
-  if (answer.kind === "failed")
-    return <Failure what="The state of the server could not be read" error={answer.error} retry={retry} />;
-  const { site, repositoryStats: stats, statusMessages } = answer.value;
-  const figures: readonly (readonly [label: string, value: string | number])[] = [
-    ["Repositories", stats.total],
-    ["Searchable", stats.indexed],
-    ["Being fetched", stats.cloning],
-    ["Not fetched yet", stats.notCloned],
-    ["Failed last time", stats.failedFetch],
-    ["Users", site.users.totalCount],
-  ];
+  const used = useGraphql("Health", healthQuery, {});
   return (
-    <>
-      <dl class="figures">
-        {figures.map(([label, value]) => (
-          <div key={label} class="panel">
-            <dt>{label}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
-      <p>
-        <button type="button" class="button" onClick={retry}>
-          Read again
-        </button>
-      </p>
-      <h2>What needs attention</h2>
-      {statusMessages.length + site.alerts.length === 0 && <Notice kind="info">Nothing.</Notice>}
-      {site.alerts.map(({ message }) => (
-        <Notice key={message} kind="warn">
-          {message}
-        </Notice>
-      ))}
-      {statusMessages.map((message) => (
-        <Notice key={JSON.stringify(message)} kind={message.__typename === "SyncError" ? "bad" : "info"}>
-          {message.message ??
-            `Indexing: ${message.indexed} repositories are searchable, ${message.notIndexed} are not yet.`}
-        </Notice>
-      ))}
-      <Readiness />
-      <h2>This server</h2>
-      <dl class="facts">
-        <dt>Version</dt>
-        <dd>{site.buildVersion}</dd>
-        <dt>API version</dt>
-        <dd>{site.productVersion}</dd>
-        <dt>Instance</dt>
-        <dd>
-          <code>{site.siteID}</code>
-        </dd>
-        <dt>Metrics</dt>
-        <dd>
-          <a href="/metrics">/metrics</a>, in Prometheus' format
-        </dd>
-      </dl>
-    </>
+    <Found used={used} what="the state of the server">
+      {({ site, repositoryStats: stats, statusMessages }, retry) => {
+        const figures: readonly (readonly [label: string, value: string | number])[] = [
+          ["Repositories", stats.total],
+          ["Searchable", stats.indexed],
+          ["Being fetched", stats.cloning],
+          ["Not fetched yet", stats.notCloned],
+          ["Failed last time", stats.failedFetch],
+          ["Users", site.users.totalCount],
+        ];
+        return (
+          <>
+            <dl class="figures">
+              {figures.map(([label, value]) => (
+                <div key={label} class="panel">
+                  <dt>{label}</dt>
+                  <dd>{value}</dd>
+                </div>
+              ))}
+            </dl>
+            <p>
+              <button type="button" class="button" onClick={retry}>
+                Read again
+              </button>
+            </p>
+            <h2>What needs attention</h2>
+            {statusMessages.length + site.alerts.length === 0 && <Notice kind="info">Nothing.</Notice>}
+            {site.alerts.map(({ message }) => (
+              <Notice key={message} kind="warn">
+                {message}
+              </Notice>
+            ))}
+            {statusMessages.map((message) => (
+              <Notice key={JSON.stringify(message)} kind={message.__typename === "SyncError" ? "bad" : "info"}>
+                {message.message ??
+                  `Indexing: ${message.indexed} repositories are searchable, ${message.notIndexed} are not yet.`}
+              </Notice>
+            ))}
+            <Readiness />
+            <h2>This server</h2>
+            <dl class="facts">
+              <dt>Version</dt>
+              <dd>{site.buildVersion}</dd>
+              <dt>API version</dt>
+              <dd>{site.productVersion}</dd>
+              <dt>Instance</dt>
+              <dd>
+                <code>{site.siteID}</code>
+              </dd>
+              <dt>Metrics</dt>
+              <dd>
+                <a href="/metrics">/metrics</a>, in Prometheus' format
+              </dd>
+            </dl>
+          </>
+        );
+      }}
+    </Found>
   );
 }
 

@@ -1,10 +1,9 @@
-import { useSignal } from "@preact/signals";
 import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
-import { Form, TextField } from "../ui/form.js";
+import { CreateForm, TextField } from "../ui/form.js";
 import { formatAmount } from "../ui/numbers.js";
-import { Failure, Waiting } from "../ui/states.js";
+import { Found } from "../ui/states.js";
 
 const shownMax = 500;
 
@@ -18,15 +17,13 @@ const deleteMutation = "mutation DeleteOrganization($id: ID!) { deleteOrganizati
 
 /** All organizations. Their members and settings are on the page of each. */
 export function OrganizationsPart() {
-  const { answer, retry } = useGraphql("AdminOrganizations", organizationsQuery, {});
+  const used = useGraphql("AdminOrganizations", organizationsQuery, {});
   const action = useAction();
-  const round = useSignal(0);
   return (
     <>
       <details>
         <summary>Create an organization</summary>
-        <Form
-          key={round.value}
+        <CreateForm
           submitLabel="Create the organization"
           submit={async (fields) => {
             const displayName = fields.get("displayName");
@@ -34,59 +31,56 @@ export function OrganizationsPart() {
               name: fields.get("name"),
               displayName: displayName === "" ? null : displayName,
             });
-            round.value += 1;
-            retry();
+            used.retry();
           }}
         >
           <TextField label="Name" name="name" hint="Letters, digits, hyphens and dots. It cannot change." />
           <TextField label="Display name" name="displayName" isOptional />
-        </Form>
+        </CreateForm>
       </details>
       <ActionError action={action} />
-      {answer.kind === "waiting" && <Waiting what="the organizations" />}
-      {answer.kind === "failed" && (
-        <Failure what="The organizations could not be read" error={answer.error} retry={retry} />
-      )}
-      {answer.kind === "ready" && (
-        <>
-          <p class="soft small" role="status">
-            {formatAmount(answer.value.organizations.totalCount, "organization")}
-          </p>
-          {answer.value.organizations.nodes.length > 0 && (
-            <ul class="rows panel" aria-label="Organizations">
-              {answer.value.organizations.nodes.map(({ id, name, displayName, members }) => (
-                <li key={id}>
-                  <div class="row-main">
-                    <span class="row-title">
-                      <a href={`/organizations/${encodeURIComponent(name)}`}>{name}</a>
-                    </span>
-                    <span class="soft small">
-                      {displayName !== null && displayName !== "" && `${displayName} · `}
-                      {members !== null && formatAmount(members.totalCount, "member")}
-                    </span>
-                  </div>
-                  <div class="row-actions">
-                    <ConfirmButton
-                      isFinal
-                      label="Delete"
-                      about={name}
-                      act={() =>
-                        void action.run(async () => {
-                          await graphql("DeleteOrganization", deleteMutation, { id });
-                          retry();
-                        })
-                      }
-                    >
-                      Its settings, contexts and saved searches are deleted, and its members no longer see what only it
-                      may see. This cannot be undone.
-                    </ConfirmButton>
-                  </div>
-                </li>
-              ))}
-            </ul>
-          )}
-        </>
-      )}
+      <Found used={used} what="the organizations">
+        {({ organizations }) => (
+          <>
+            <p class="soft small" role="status">
+              {formatAmount(organizations.totalCount, "organization")}
+            </p>
+            {organizations.nodes.length > 0 && (
+              <ul class="rows panel" aria-label="Organizations">
+                {organizations.nodes.map(({ id, name, displayName, members }) => (
+                  <li key={id}>
+                    <div class="row-main">
+                      <span class="row-title">
+                        <a href={`/organizations/${encodeURIComponent(name)}`}>{name}</a>
+                      </span>
+                      <span class="soft small">
+                        {displayName !== null && displayName !== "" && `${displayName} · `}
+                        {members !== null && formatAmount(members.totalCount, "member")}
+                      </span>
+                    </div>
+                    <div class="row-actions">
+                      <ConfirmButton
+                        isFinal
+                        label="Delete"
+                        about={name}
+                        act={() =>
+                          void action.run(async () => {
+                            await graphql("DeleteOrganization", deleteMutation, { id });
+                            used.retry();
+                          })
+                        }
+                      >
+                        Its settings, contexts and saved searches are deleted, and its members no longer see what only
+                        it may see. This cannot be undone.
+                      </ConfirmButton>
+                    </div>
+                  </li>
+                ))}
+              </ul>
+            )}
+          </>
+        )}
+      </Found>
     </>
   );
 }

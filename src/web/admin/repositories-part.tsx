@@ -5,8 +5,7 @@ import { useGraphql } from "../api/use-graphql.js";
 import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
 import { callAfter } from "../ui/delay.js";
 import { Form, TextField } from "../ui/form.js";
-import { Failure, Waiting } from "../ui/states.js";
-import { formatBytes } from "./amounts.js";
+import { Found } from "../ui/states.js";
 import { formatAmount, formatTime } from "../ui/numbers.js";
 
 interface AdminRepository {
@@ -62,14 +61,15 @@ export function RepositoriesPart() {
   const query = useSignal("");
   const state = useSignal<"all" | "failed" | "unsearchable">("all");
   const cursors = useSignal<readonly (string | null)[]>([null]);
-  const { answer, retry } = useGraphql("AdminRepositories", repositoriesQuery, {
+  const used = useGraphql("AdminRepositories", repositoriesQuery, {
     query: query.value,
     after: cursors.value.at(-1) ?? null,
     failed: state.value === "failed",
     indexed: state.value !== "unsearchable",
   });
-  const found = answer.kind === "ready" ? answer.value.repositories : null;
-  const isBusy = found?.nodes.some(({ mirrorInfo }) => mirrorInfo.cloneInProgress) === true;
+  const { answer, retry } = used;
+  const nodes = answer.kind === "ready" ? (answer.value.repositories?.nodes ?? []) : [];
+  const isBusy = nodes.some(({ mirrorInfo }) => mirrorInfo.cloneInProgress);
   useEffect(() => {
     if (!isBusy) return undefined;
     const pending = callAfter(refreshMs, retry);
@@ -109,25 +109,25 @@ export function RepositoriesPart() {
           Read again
         </button>
       </form>
-      {answer.kind === "waiting" && <Waiting what="the repositories" />}
-      {answer.kind === "failed" && (
-        <Failure what="The repositories could not be read" error={answer.error} retry={retry} />
-      )}
-      {found !== null && (
-        <>
-          <p class="soft small" role="status">
-            {formatAmount(found.totalCount, "repository", "repositories")}
-          </p>
-          {found.nodes.length > 0 && (
-            <ul class="rows panel" aria-label="Repositories">
-              {found.nodes.map((repository) => (
-                <RepositoryRow key={repository.id} repository={repository} changed={retry} />
-              ))}
-            </ul>
-          )}
-          <Pages cursors={cursors} next={found.pageInfo} />
-        </>
-      )}
+      <Found used={used} what="the repositories">
+        {({ repositories: found }) =>
+          found !== null && (
+            <>
+              <p class="soft small" role="status">
+                {formatAmount(found.totalCount, "repository", "repositories")}
+              </p>
+              {found.nodes.length > 0 && (
+                <ul class="rows panel" aria-label="Repositories">
+                  {found.nodes.map((repository) => (
+                    <RepositoryRow key={repository.id} repository={repository} changed={retry} />
+                  ))}
+                </ul>
+              )}
+              <Pages cursors={cursors} next={found.pageInfo} />
+            </>
+          )
+        }
+      </Found>
     </>
   );
 }
@@ -270,4 +270,17 @@ function StateBadge({ repository: { mirrorInfo, textSearchIndex } }: { readonly 
   if (mirrorInfo.lastError !== null) return <span class="badge bad">failed</span>;
   if (textSearchIndex !== null) return <span class="badge good">searchable</span>;
   return <span class="badge warn">{mirrorInfo.cloned ? "not indexed yet" : "waiting"}</span>;
+}
+
+const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+
+/** A number of bytes for people. GraphQL sends large numbers as text. */
+function formatBytes(bytes: number | string): string {
+  let value = Number(bytes);
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }

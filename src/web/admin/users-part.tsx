@@ -2,9 +2,9 @@ import { useSignal } from "@preact/signals";
 import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
-import { Form, TextField } from "../ui/form.js";
+import { CreateForm, TextField } from "../ui/form.js";
 import { formatAmount, formatTime } from "../ui/numbers.js";
-import { Failure, Notice, Waiting } from "../ui/states.js";
+import { Found, Notice } from "../ui/states.js";
 import { viewer } from "../route/viewer.js";
 
 interface SiteUser {
@@ -34,14 +34,12 @@ const createMutation = `mutation CreateUser($username: String!, $email: String!)
 export function UsersPart() {
   const query = useSignal("");
   const link = useSignal("");
-  const { answer, retry } = useGraphql("AdminUsers", usersQuery, { query: query.value });
-  const round = useSignal(0);
+  const used = useGraphql("AdminUsers", usersQuery, { query: query.value });
   return (
     <>
       <details>
         <summary>Create a user</summary>
-        <Form
-          key={round.value}
+        <CreateForm
           submitLabel="Create the user"
           submit={async (fields) => {
             const { createUser } = await graphql("CreateUser", createMutation, {
@@ -49,13 +47,12 @@ export function UsersPart() {
               email: fields.get("email"),
             });
             link.value = createUser.resetPasswordURL ?? "";
-            round.value += 1;
-            retry();
+            used.retry();
           }}
         >
           <TextField label="Name" name="username" hint="Letters, digits, hyphens and dots. It cannot change." />
           <TextField label="E-mail address" name="email" type="email" isOptional />
-        </Form>
+        </CreateForm>
       </details>
       {link.value !== "" && <PasswordLink link={link.value} />}
       <div class="admin-bar">
@@ -69,21 +66,21 @@ export function UsersPart() {
           }}
         />
       </div>
-      {answer.kind === "waiting" && <Waiting what="the users" />}
-      {answer.kind === "failed" && <Failure what="The users could not be read" error={answer.error} retry={retry} />}
-      {answer.kind === "ready" && (
-        <>
-          <p class="soft small" role="status">
-            {formatAmount(answer.value.site.users.totalCount, "user")}
-            {answer.value.site.users.totalCount > shownMax && `, of whom ${shownMax} are shown`}
-          </p>
-          <ul class="rows panel" aria-label="Users">
-            {answer.value.site.users.nodes.map((user) => (
-              <UserRow key={user.id} user={user} changed={retry} setLink={(text) => (link.value = text)} />
-            ))}
-          </ul>
-        </>
-      )}
+      <Found used={used} what="the users">
+        {({ site: { users } }) => (
+          <>
+            <p class="soft small" role="status">
+              {formatAmount(users.totalCount, "user")}
+              {users.totalCount > shownMax && `, of whom ${shownMax} are shown`}
+            </p>
+            <ul class="rows panel" aria-label="Users">
+              {users.nodes.map((user) => (
+                <UserRow key={user.id} user={user} changed={used.retry} setLink={(text) => (link.value = text)} />
+              ))}
+            </ul>
+          </>
+        )}
+      </Found>
     </>
   );
 }

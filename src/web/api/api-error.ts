@@ -41,3 +41,12 @@ async function send(path: string, init: RequestInit): Promise<Response> {
   const text = (await response.text().catch(() => "")).trim();
   throw new ApiError(response.status, text === "" ? `The server answered with status ${response.status}.` : text);
 }
+
+/** Sends a form as JSON. Throws an `ApiError` with the daemon's sentence if it is refused. */
+export async function sendForm(path: string, fields: Readonly<Record<string, unknown>>): Promise<void> {
+  await request(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(fields),
+  });
+}

@@ -1,6 +1,7 @@
+import { Found } from "../ui/states.js";
 import type { PagePath } from "../../model/page-path.js";
 import { useGraphql } from "../api/use-graphql.js";
-import { Found, MissingRepository } from "./found.js";
+import { MissingRepository } from "./found.js";
 import { repositoryFilter, searchUrl } from "./urls.js";
 import { formatAmount, formatCount } from "../ui/numbers.js";
 

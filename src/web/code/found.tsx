@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import type { PagePath } from "../../model/page-path.js";
 import type { UsedAnswer } from "../api/use-graphql.js";
-import { Failure, State, Waiting } from "../ui/states.js";
+import { Found, State } from "../ui/states.js";
 
 /** The answer to a question about a commit of a repository: null where the viewer sees none. */
 export interface RepositoryAnswer<Commit> {
@@ -28,19 +28,6 @@ export function FoundCommit<Commit>({ path, used, what, children }: FoundCommitP
       }}
     </Found>
   );
-}
-
-interface FoundProps<T> {
-  readonly used: UsedAnswer<T>;
-  readonly what: string;
-  readonly children: (value: T) => ComponentChildren;
-}
-
-/** Shows an answer, or that it is being loaded, or an error with a way to try again. */
-export function Found<T>({ used: { answer, retry }, what, children }: FoundProps<T>) {
-  if (answer.kind === "waiting") return <Waiting what={what} />;
-  if (answer.kind === "failed") return <Failure what={`Loading ${what} failed`} error={answer.error} retry={retry} />;
-  return <>{children(answer.value)}</>;
 }
 
 /** The name of the repository that is shown and does not exist, "" for none: it has no pages to go to. */

@@ -1,7 +1,7 @@
 import { type PagePath, pageUrl, repositoryUrl } from "../../model/page-path.js";
 import { useGraphql } from "../api/use-graphql.js";
-import { State } from "../ui/states.js";
-import { Found, MissingRepository } from "./found.js";
+import { Found, State } from "../ui/states.js";
+import { MissingRepository } from "./found.js";
 import { formatCount } from "../ui/numbers.js";
 
 const refsQuery = `query Refs($name: String!, $type: GitRefType!) {

@@ -1,16 +1,16 @@
+import "./console.css";
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { callAfter } from "../ui/delay.js";
 import { Editor } from "../editor/editor.js";
 import { jsonLanguage, jsonLint } from "../editor/json-language.js";
 import { ConsoleBar } from "./console-bar.js";
-import { ConsoleRun } from "./console-run.js";
+import { ConsoleRun, type Outcome } from "./console-run.js";
 import { ConsoleSide, type Side } from "./console-side.js";
-import { addToHistory, readConsoleHash, readHistory, writeConsoleHash, type ConsoleState } from "./console-state.js";
+import { addToHistory, type ConsoleState, readConsoleHash, readHistory, writeConsoleHash } from "./console-state.js";
 import { examples } from "./examples.js";
 import { QueryEditor } from "./query-editor.js";
-import { ResultView } from "./result-view.js";
-import "./console.css";
+import { Notice } from "../ui/states.js";
 
 /** How long nothing is typed before the address changes. */
 const hashPauseMs = 300;
@@ -98,4 +98,49 @@ function useConsoleState() {
     state.value = { ...state.peek(), ...part };
   };
   return [state, change] as const;
+}
+
+const extensions = [jsonLanguage];
+
+/** The answer as it came, with its status, time and size. */
+function ResultView({ outcome }: { readonly outcome: Outcome }) {
+  return (
+    <section class="console-part console-result" aria-label="Result">
+      <h2>
+        Result{" "}
+        <span class="soft small" role="status">
+          {describe(outcome)}
+        </span>
+      </h2>
+      {outcome.kind === "failed" && <Notice kind="bad">{outcome.message}</Notice>}
+      {outcome.kind === "reply" && outcome.reply.isCut && (
+        <Notice kind="warn">The answer is longer than what is shown here. Ask for less, or use curl.</Notice>
+      )}
+      {outcome.kind === "none" && (
+        <p class="console-hint soft">
+          Run the query with <kbd>Ctrl</kbd> <kbd>Enter</kbd>. Completion opens as you type, or with <kbd>Ctrl</kbd>{" "}
+          <kbd>Space</kbd>; <kbd>Ctrl</kbd> and a click on a field show its documentation.
+        </p>
+      )}
+      {outcome.kind === "reply" && (
+        <Editor label="Result" text={outcome.reply.text} extensions={extensions} isReadOnly={true} />
+      )}
+    </section>
+  );
+}
+
+function describe(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case "none":
+    case "failed":
+      return "";
+    case "running":
+      return "running…";
+    case "reply": {
+      const { status, durationMs, text } = outcome.reply;
+      const size =
+        text.length < 2000 ? `${text.length} characters` : `${Math.round(text.length / 1000)} thousand characters`;
+      return `status ${status}, ${Math.round(durationMs)} ms, ${size}`;
+    }
+  }
 }

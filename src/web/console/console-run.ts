@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { buildClientSchema, getIntrospectionQuery, type GraphQLSchema, type IntrospectionQuery } from "graphql";
-import { callGraphql, type GraphqlReply } from "../api/graphql-call.js";
+import { callGraphql, type GraphqlReply } from "../api/graphql.js";
 import { ApiError } from "../api/api-error.js";
 import { readVariables } from "./console-document.js";
 import type { ConsoleState } from "./console-state.js";

@@ -2,8 +2,8 @@ import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { viewer } from "../route/viewer.js";
 import { ActionError, useAction } from "../ui/action.js";
-import { Failure, Waiting } from "../ui/states.js";
-import { contextAddress, contextFields, contextSearch, type SearchContext } from "./search-context.js";
+import { Found } from "../ui/states.js";
+import { contextAddress, contextFields, contextSearch, type SearchContext } from "./context-view.js";
 
 const shownMax = 500;
 const contextsQuery = `query SearchContexts {
@@ -12,7 +12,7 @@ const contextsQuery = `query SearchContexts {
 }`;
 
 export function ContextList() {
-  const { answer, retry } = useGraphql("SearchContexts", contextsQuery, {});
+  const used = useGraphql("SearchContexts", contextsQuery, {});
   return (
     <>
       <h1>Search contexts</h1>
@@ -26,15 +26,15 @@ export function ContextList() {
           </a>
         </p>
       )}
-      {answer.kind === "waiting" && <Waiting what="the contexts" />}
-      {answer.kind === "failed" && <Failure what="The contexts could not be read" error={answer.error} retry={retry} />}
-      {answer.kind === "ready" && (
-        <ul class="rows panel" aria-label="Contexts">
-          {answer.value.searchContexts.nodes.map((context) => (
-            <ContextRow key={context.id} context={context} userId={answer.value.currentUser?.id} changed={retry} />
-          ))}
-        </ul>
-      )}
+      <Found used={used} what="the contexts">
+        {({ searchContexts, currentUser }, retry) => (
+          <ul class="rows panel" aria-label="Contexts">
+            {searchContexts.nodes.map((context) => (
+              <ContextRow key={context.id} context={context} userId={currentUser?.id} changed={retry} />
+            ))}
+          </ul>
+        )}
+      </Found>
     </>
   );
 }

@@ -2,10 +2,9 @@ import { useEffect } from "preact/hooks";
 import { useGraphql } from "../api/use-graphql.js";
 import { address } from "../route/router.js";
 import { viewer } from "../route/viewer.js";
-import { Failure, State, Waiting } from "../ui/states.js";
+import { Found, State } from "../ui/states.js";
 import { ContextList } from "./context-list.js";
-import { ContextView, NewContext } from "./context-view.js";
-import { contextFields } from "./search-context.js";
+import { ContextView, NewContext, contextFields } from "./context-view.js";
 import "../ui/rows.css";
 import "./contexts.css";
 
@@ -29,25 +28,27 @@ export function ContextsPage() {
 }
 
 function OneContext({ spec }: { readonly spec: string }) {
-  const { answer, retry } = useGraphql(
+  const used = useGraphql(
     "SearchContext",
     `query SearchContext($spec: String!) { searchContextBySpec(spec: $spec) { ${contextFields}
       repositories { revisions repository { name url } } } }`,
     { spec },
   );
-  if (answer.kind === "waiting") return <Waiting what="the context" />;
-  if (answer.kind === "failed")
-    return <Failure what="The context could not be read" error={answer.error} retry={retry} />;
-  const { searchContextBySpec: found } = answer.value;
-  if (found === null)
-    return (
-      <State title="There is no such context">
-        <p>
-          Or you may not see it. <a href="/contexts">All contexts</a>
-        </p>
-      </State>
-    );
-  return <ContextView context={found} changed={retry} />;
+  return (
+    <Found used={used} what="the context">
+      {({ searchContextBySpec: found }, retry) => {
+        if (found === null)
+          return (
+            <State title="There is no such context">
+              <p>
+                Or you may not see it. <a href="/contexts">All contexts</a>
+              </p>
+            </State>
+          );
+        return <ContextView context={found} changed={retry} />;
+      }}
+    </Found>
+  );
 }
 
 /** As it is, if it is not percent-encoded UTF-8: no context has such a spec. */

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
-import { Failure, Notice, Waiting } from "../ui/states.js";
+import { Found, Notice } from "../ui/states.js";
 import { Editor } from "./editor.js";
 import { findJsonProblems, jsonLanguage, jsonLint } from "./json-language.js";
 import "./settings-editor.css";
@@ -25,14 +25,16 @@ const extensions = [jsonLanguage, jsonLint];
 
 /** The settings of the site, an organization or a user, as JSON with comments. */
 export function SettingsEditor({ subject }: { readonly subject: string }) {
-  const { answer, retry } = useGraphql("Settings", settingsQuery, { subject });
-  if (answer.kind === "waiting") return <Waiting what="the settings" />;
-  if (answer.kind === "failed")
-    return <Failure what="The settings could not be read" error={answer.error} retry={retry} />;
-  const { settingsSubject } = answer.value;
-  if (settingsSubject === null) return <p>There are no such settings.</p>;
-  const { latestSettings, viewerCanAdminister } = settingsSubject;
-  return <SettingsForm subject={subject} saved={latestSettings} isReadOnly={!viewerCanAdminister} />;
+  const used = useGraphql("Settings", settingsQuery, { subject });
+  return (
+    <Found used={used} what="the settings">
+      {({ settingsSubject }) => {
+        if (settingsSubject === null) return <p>There are no such settings.</p>;
+        const { latestSettings, viewerCanAdminister } = settingsSubject;
+        return <SettingsForm subject={subject} saved={latestSettings} isReadOnly={!viewerCanAdminister} />;
+      }}
+    </Found>
+  );
 }
 
 interface SettingsFormProps {

@@ -2,7 +2,7 @@ import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { serverTimeMs, viewer } from "../route/viewer.js";
 import { ActionError, useAction } from "../ui/action.js";
-import { Failure, Waiting } from "../ui/states.js";
+import { Found } from "../ui/states.js";
 
 interface Invitation {
   readonly id: string;
@@ -26,44 +26,48 @@ const respondMutation = `mutation RespondToInvitation($id: ID!, $answer: Organiz
 
 /** An invitation to an organization, which its recipient answers. `token` is the end of its address. */
 export function InvitationView({ token }: { readonly token: string }) {
-  const { answer, retry } = useGraphql("Invitation", invitationQuery, {
+  const used = useGraphql("Invitation", invitationQuery, {
     token,
   });
   const action = useAction();
-  if (answer.kind === "waiting") return <Waiting what="the invitation" />;
-  if (answer.kind === "failed")
-    return <Failure what="The invitation could not be read" error={answer.error} retry={retry} />;
-  const { id, organization, sender, recipient } = answer.value.invitationByToken;
-  const outcome = describeOutcome(answer.value.invitationByToken);
-  const isForOther = recipient !== null && recipient.username !== viewer.name;
-  const respond = (response: "ACCEPT" | "REJECT"): void =>
-    void action.run(async () => {
-      await graphql("RespondToInvitation", respondMutation, { id, answer: response });
-      if (response === "ACCEPT") window.location.assign(`/organizations/${encodeURIComponent(organization.name)}`);
-      else retry();
-    });
   return (
-    <section class="panel organization-part">
-      <h1>Invitation to {organization.name}</h1>
-      <p>
-        {sender === null ? "Somebody" : sender.username} invites {isForOther ? recipient.username : "you"} to become a
-        member of {organization.name}. Members see what only they may see, and share settings, search contexts and saved
-        searches.
-      </p>
-      {outcome !== "" && <p role="status">{outcome}</p>}
-      {outcome === "" && isForOther && <p>Only {recipient.username} can answer it.</p>}
-      {outcome === "" && !isForOther && (
-        <p class="invitation-answers">
-          <button type="button" class="button main" onClick={() => respond("ACCEPT")}>
-            Accept
-          </button>
-          <button type="button" class="button" onClick={() => respond("REJECT")}>
-            Decline
-          </button>
-        </p>
-      )}
-      <ActionError action={action} />
-    </section>
+    <Found used={used} what="the invitation">
+      {(value, retry) => {
+        const { id, organization, sender, recipient } = value.invitationByToken;
+        const outcome = describeOutcome(value.invitationByToken);
+        const isForOther = recipient !== null && recipient.username !== viewer.name;
+        const respond = (response: "ACCEPT" | "REJECT"): void =>
+          void action.run(async () => {
+            await graphql("RespondToInvitation", respondMutation, { id, answer: response });
+            if (response === "ACCEPT")
+              window.location.assign(`/organizations/${encodeURIComponent(organization.name)}`);
+            else retry();
+          });
+        return (
+          <section class="panel organization-part">
+            <h1>Invitation to {organization.name}</h1>
+            <p>
+              {sender === null ? "Somebody" : sender.username} invites {isForOther ? recipient.username : "you"} to
+              become a member of {organization.name}. Members see what only they may see, and share settings, search
+              contexts and saved searches.
+            </p>
+            {outcome !== "" && <p role="status">{outcome}</p>}
+            {outcome === "" && isForOther && <p>Only {recipient.username} can answer it.</p>}
+            {outcome === "" && !isForOther && (
+              <p class="invitation-answers">
+                <button type="button" class="button main" onClick={() => respond("ACCEPT")}>
+                  Accept
+                </button>
+                <button type="button" class="button" onClick={() => respond("REJECT")}>
+                  Decline
+                </button>
+              </p>
+            )}
+            <ActionError action={action} />
+          </section>
+        );
+      }}
+    </Found>
   );
 }
 

@@ -2,7 +2,7 @@ import { useEffect } from "preact/hooks";
 import { useGraphql } from "../api/use-graphql.js";
 import { address } from "../route/router.js";
 import { viewer } from "../route/viewer.js";
-import { Failure, State, Waiting } from "../ui/states.js";
+import { Found, State } from "../ui/states.js";
 import { InvitationView } from "./invitation-view.js";
 import { OrganizationView } from "./organization-view.js";
 import { TeamList, TeamView } from "./teams.js";
@@ -55,38 +55,41 @@ function decodeName(text: string): string {
 const ownQuery = "query OwnOrganizations { currentUser { organizations { nodes { id name displayName } } } }";
 
 function OwnList() {
-  const { answer, retry } = useGraphql("OwnOrganizations", ownQuery, {});
-  if (answer.kind === "waiting") return <Waiting what="your organizations" />;
-  if (answer.kind === "failed")
-    return <Failure what="Your organizations could not be read" error={answer.error} retry={retry} />;
-  const nodes = answer.value.currentUser?.organizations.nodes ?? [];
+  const used = useGraphql("OwnOrganizations", ownQuery, {});
   return (
-    <>
-      <h1>Your organizations</h1>
-      <p class="soft">
-        An organization owns settings, search contexts and saved searches, and can be a reader of private repositories.
-        Site admins create them. <a href="/teams">Teams</a> group people further.
-      </p>
-      {nodes.length === 0 && <p>You are in no organization.</p>}
-      {nodes.length > 0 && (
-        <ul class="rows panel" aria-label="Organizations">
-          {nodes.map(({ id, name, displayName }) => (
-            <li key={id}>
-              <div class="row-main">
-                <span class="row-title">
-                  <a href={`/organizations/${encodeURIComponent(name)}`}>{name}</a>
-                </span>
-                {displayName !== null && displayName !== "" && <span class="soft small">{displayName}</span>}
-              </div>
-            </li>
-          ))}
-        </ul>
-      )}
-      {viewer.isSiteAdmin && (
-        <p>
-          <a href="/site-admin/organizations">All organizations</a>
-        </p>
-      )}
-    </>
+    <Found used={used} what="your organizations">
+      {(value) => {
+        const nodes = value.currentUser?.organizations.nodes ?? [];
+        return (
+          <>
+            <h1>Your organizations</h1>
+            <p class="soft">
+              An organization owns settings, search contexts and saved searches, and can be a reader of private
+              repositories. Site admins create them. <a href="/teams">Teams</a> group people further.
+            </p>
+            {nodes.length === 0 && <p>You are in no organization.</p>}
+            {nodes.length > 0 && (
+              <ul class="rows panel" aria-label="Organizations">
+                {nodes.map(({ id, name, displayName }) => (
+                  <li key={id}>
+                    <div class="row-main">
+                      <span class="row-title">
+                        <a href={`/organizations/${encodeURIComponent(name)}`}>{name}</a>
+                      </span>
+                      {displayName !== null && displayName !== "" && <span class="soft small">{displayName}</span>}
+                    </div>
+                  </li>
+                ))}
+              </ul>
+            )}
+            {viewer.isSiteAdmin && (
+              <p>
+                <a href="/site-admin/organizations">All organizations</a>
+              </p>
+            )}
+          </>
+        );
+      }}
+    </Found>
   );
 }

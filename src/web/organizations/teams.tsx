@@ -1,11 +1,10 @@
-import { useSignal } from "@preact/signals";
 import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { navigate } from "../route/router.js";
 import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
-import { Form, TextField } from "../ui/form.js";
+import { CreateForm, TextField } from "../ui/form.js";
 import { formatAmount } from "../ui/numbers.js";
-import { Failure, State, Waiting } from "../ui/states.js";
+import { Found, State } from "../ui/states.js";
 import { Members, type Member } from "./members.js";
 
 const shownMax = 500;
@@ -21,15 +20,13 @@ const createMutation = `mutation CreateTeam($name: String!, $displayName: String
 }`;
 
 export function TeamList() {
-  const { answer, retry } = useGraphql("Teams", teamsQuery, {});
-  const round = useSignal(0);
+  const used = useGraphql("Teams", teamsQuery, {});
   return (
     <>
       <h1>Teams</h1>
       <details>
         <summary>Create a team</summary>
-        <Form
-          key={round.value}
+        <CreateForm
           submitLabel="Create the team"
           submit={async (fields) => {
             const displayName = fields.get("displayName");
@@ -37,40 +34,39 @@ export function TeamList() {
               name: fields.get("name"),
               displayName: displayName === "" ? null : displayName,
             });
-            round.value += 1;
-            retry();
+            used.retry();
           }}
         >
           <TextField label="Name" name="name" hint="Letters, digits, hyphens and dots." />
           <TextField label="Display name" name="displayName" isOptional />
-        </Form>
+        </CreateForm>
       </details>
-      {answer.kind === "waiting" && <Waiting what="the teams" />}
-      {answer.kind === "failed" && <Failure what="The teams could not be read" error={answer.error} retry={retry} />}
-      {answer.kind === "ready" && (
-        <>
-          <p class="soft small" role="status">
-            {formatAmount(answer.value.teams.totalCount, "team")}
-          </p>
-          {answer.value.teams.nodes.length > 0 && (
-            <ul class="rows panel" aria-label="Teams">
-              {answer.value.teams.nodes.map(({ id, name, displayName, members }) => (
-                <li key={id}>
-                  <div class="row-main">
-                    <span class="row-title">
-                      <a href={`/teams/${encodeURIComponent(name)}`}>{name}</a>
-                    </span>
-                    <span class="soft small">
-                      {displayName !== null && displayName !== "" && `${displayName} · `}
-                      {formatAmount(members.totalCount, "member")}
-                    </span>
-                  </div>
-                </li>
-              ))}
-            </ul>
-          )}
-        </>
-      )}
+      <Found used={used} what="the teams">
+        {({ teams }) => (
+          <>
+            <p class="soft small" role="status">
+              {formatAmount(teams.totalCount, "team")}
+            </p>
+            {teams.nodes.length > 0 && (
+              <ul class="rows panel" aria-label="Teams">
+                {teams.nodes.map(({ id, name, displayName, members }) => (
+                  <li key={id}>
+                    <div class="row-main">
+                      <span class="row-title">
+                        <a href={`/teams/${encodeURIComponent(name)}`}>{name}</a>
+                      </span>
+                      <span class="soft small">
+                        {displayName !== null && displayName !== "" && `${displayName} · `}
+                        {formatAmount(members.totalCount, "member")}
+                      </span>
+                    </div>
+                  </li>
+                ))}
+              </ul>
+            )}
+          </>
+        )}
+      </Found>
     </>
   );
 }
@@ -92,61 +88,65 @@ const removeMutation = `mutation RemoveTeamMember($team: ID!, $user: ID!) {
 const deleteMutation = "mutation DeleteTeam($team: ID!) { deleteTeam(id: $team) { alwaysNil } }";
 
 export function TeamView({ name }: { readonly name: string }) {
-  const { answer, retry } = useGraphql("Team", teamQuery, { name });
+  const used = useGraphql("Team", teamQuery, { name });
   const action = useAction();
-  if (answer.kind === "waiting") return <Waiting what="the team" />;
-  if (answer.kind === "failed") return <Failure what="The team could not be read" error={answer.error} retry={retry} />;
-  const { team } = answer.value;
-  if (team === null) return <State title="There is no such team" />;
-  const { id, displayName, viewerCanAdminister, parentTeam, childTeams, members } = team;
-  const add = (username: string): Promise<unknown> => graphql("AddTeamMember", addMutation, { team: id, username });
-  const remove = (member: Member): Promise<unknown> =>
-    graphql("RemoveTeamMember", removeMutation, { team: id, user: member.id });
   return (
-    <>
-      <h1>{team.name}</h1>
-      {displayName !== null && displayName !== "" && <p>{displayName}</p>}
-      <p class="soft">
-        <a href="/teams">All teams</a>
-        {parentTeam !== null && (
+    <Found used={used} what="the team">
+      {({ team }, retry) => {
+        if (team === null) return <State title="There is no such team" />;
+        const { id, displayName, viewerCanAdminister, parentTeam, childTeams, members } = team;
+        const add = (username: string): Promise<unknown> =>
+          graphql("AddTeamMember", addMutation, { team: id, username });
+        const remove = (member: Member): Promise<unknown> =>
+          graphql("RemoveTeamMember", removeMutation, { team: id, user: member.id });
+        return (
           <>
-            {" "}
-            · part of <a href={`/teams/${encodeURIComponent(parentTeam.name)}`}>{parentTeam.name}</a>
+            <h1>{team.name}</h1>
+            {displayName !== null && displayName !== "" && <p>{displayName}</p>}
+            <p class="soft">
+              <a href="/teams">All teams</a>
+              {parentTeam !== null && (
+                <>
+                  {" "}
+                  · part of <a href={`/teams/${encodeURIComponent(parentTeam.name)}`}>{parentTeam.name}</a>
+                </>
+              )}
+              {childTeams.nodes.map((child) => (
+                <>
+                  {" "}
+                  · has <a href={`/teams/${encodeURIComponent(child.name)}`}>{child.name}</a>
+                </>
+              ))}
+            </p>
+            <Members
+              members={members.nodes}
+              totalCount={members.totalCount}
+              of={team.name}
+              add={viewerCanAdminister ? add : undefined}
+              remove={viewerCanAdminister ? remove : undefined}
+              changed={retry}
+            />
+            <ActionError action={action} />
+            {viewerCanAdminister && (
+              <p>
+                <ConfirmButton
+                  isFinal
+                  label="Delete"
+                  about={team.name}
+                  act={() =>
+                    void action.run(async () => {
+                      await graphql("DeleteTeam", deleteMutation, { team: id });
+                      navigate("/teams");
+                    })
+                  }
+                >
+                  A team that has child teams stays. This cannot be undone.
+                </ConfirmButton>
+              </p>
+            )}
           </>
-        )}
-        {childTeams.nodes.map((child) => (
-          <>
-            {" "}
-            · has <a href={`/teams/${encodeURIComponent(child.name)}`}>{child.name}</a>
-          </>
-        ))}
-      </p>
-      <Members
-        members={members.nodes}
-        totalCount={members.totalCount}
-        of={team.name}
-        add={viewerCanAdminister ? add : undefined}
-        remove={viewerCanAdminister ? remove : undefined}
-        changed={retry}
-      />
-      <ActionError action={action} />
-      {viewerCanAdminister && (
-        <p>
-          <ConfirmButton
-            isFinal
-            label="Delete"
-            about={team.name}
-            act={() =>
-              void action.run(async () => {
-                await graphql("DeleteTeam", deleteMutation, { team: id });
-                navigate("/teams");
-              })
-            }
-          >
-            A team that has child teams stays. This cannot be undone.
-          </ConfirmButton>
-        </p>
-      )}
-    </>
+        );
+      }}
+    </Found>
   );
 }

@@ -1,23 +1,26 @@
-import { useSignal, type Signal } from "@preact/signals";
+import "./query-field.css";
+import "./completion/completion-list.css";
+import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { loadPart } from "../route/load-part.js";
 import { address, navigate, page } from "../route/router.js";
 import { callAfter } from "../ui/delay.js";
 import { addKeys } from "../ui/keys.js";
-import { CompletionList, completionId, completionListId } from "./completion/completion-list.js";
 import { CompletionState } from "./completion/completion-state.js";
 import { splitQuery } from "./query-highlight.js";
 import type { QueryProblem } from "./query-problem.js";
 import {
   addressOfQuery,
   emptyQuery,
+  type PatternType,
   queryOfAddress,
+  type QueryState,
   takeKeptQuery,
   typedQuery,
-  type QueryState,
 } from "./query-state.js";
-import { QueryToggles } from "./query-toggles.js";
-import "./query-field.css";
+import type { ComponentType } from "preact";
+import { scan } from "../../query/syntax/scan.js";
+import type { ContextPickerProps } from "./context-picker.js";
 
 /** Longer than the daemon accepts; a paste of a whole file stays harmless. */
 const textLengthMax = 50_000;
@@ -190,6 +193,146 @@ function Highlighted({ query: { text, patternType }, problem }: HighlightedProps
         </span>
       ))}
       {"\u200b"}
+    </div>
+  );
+}
+
+const patternTypes: readonly (readonly [type: PatternType, sign: string, what: string])[] = [
+  ["keyword", "ab", "Words: each must be in the file"],
+  ["standard", '"a b"', "One text, and regular expressions between slashes"],
+  ["regexp", ".*", "Regular expressions"],
+  ["literal", "'a'", "One text as it is, without any syntax"],
+];
+
+/** The way patterns are read, and whether case counts. A change runs the search again if one is shown. */
+function QueryToggles() {
+  const query = typedQuery.value;
+  const change = (part: Partial<QueryState>): void => {
+    const next = { ...query, ...part };
+    typedQuery.value = next;
+    if (next.text.trim() !== "" && queryOfAddress(address.peek()).text === next.text) navigate(addressOfQuery(next));
+  };
+  return (
+    <div class="query-toggles">
+      <ContextButton
+        change={(text) => {
+          const isShown = query.text.trim() !== "" && queryOfAddress(address.peek()).text === query.text;
+          typedQuery.value = { ...query, text };
+          if (isShown && text.trim() !== "") navigate(addressOfQuery({ ...query, text }));
+        }}
+      />
+      <button
+        type="button"
+        aria-pressed={query.caseSensitive}
+        title="Case counts"
+        aria-label="Case counts"
+        onClick={() => change({ caseSensitive: !query.caseSensitive })}
+      >
+        Aa
+      </button>
+      <select
+        aria-label="Pattern type"
+        title={patternTypes.find(([type]) => type === query.patternType)?.[2]}
+        value={query.patternType}
+        onChange={(event) => change({ patternType: event.currentTarget.value as PatternType })}
+      >
+        {patternTypes.map(([type]) => (
+          <option key={type} value={type}>
+            {type}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+const field = "context:";
+
+/** The part of the code that the query searches, and a list of others, which is loaded when it is first opened. */
+function ContextButton({ change }: { readonly change: (text: string) => void }) {
+  const picker = useSignal<ComponentType<ContextPickerProps> | undefined>(undefined);
+  const isOpen = useSignal(false);
+  const { spec, rest } = splitContext(typedQuery.value);
+  const Picker = picker.value;
+  const open = (): void => {
+    isOpen.value = !isOpen.value;
+    if (picker.peek() !== undefined) return;
+    loadPart(() => import("./context-picker.js")).then(
+      ({ ContextPicker }) => {
+        picker.value = ContextPicker;
+      },
+      () => {
+        isOpen.value = false;
+      },
+    );
+  };
+  return (
+    <>
+      <button type="button" class="context-choice" aria-expanded={isOpen.value} title="Search context" onClick={open}>
+        <span class="unseen">Search context: </span>
+        {spec === "" ? "global" : spec}
+      </button>
+      {isOpen.value && Picker !== undefined && (
+        <Picker
+          chosen={spec}
+          close={() => {
+            isOpen.value = false;
+          }}
+          choose={(next) => change(next === "global" ? rest : `${field}${next} ${rest}`)}
+        />
+      )}
+    </>
+  );
+}
+
+/** The context that the query names, "" for none, and the query without it. */
+function splitContext({ text, patternType }: QueryState): { readonly spec: string; readonly rest: string } {
+  for (const token of text.includes(field) ? scan(text, patternType, false) : []) {
+    if (token.kind !== "field" || token.name !== "context") continue;
+    const { from, to } = token.span;
+    const spec = text.slice(text.indexOf(":", from) + 1, to);
+    return { spec, rest: `${text.slice(0, from)}${text.slice(to).trimStart()}` };
+  }
+  return { spec: "", rest: text };
+}
+
+const completionListId = "completions";
+
+function completionId(index: number): string {
+  return `completion-${index}`;
+}
+
+interface ListProps {
+  readonly state: CompletionState;
+  readonly onTake: (index: number) => void;
+}
+
+/** The proposals under the search field. The focus stays in the field. */
+function CompletionList({ state, onTake }: ListProps) {
+  const list = useRef<HTMLDivElement>(null);
+  const chosen = state.chosen.value;
+  useEffect(() => {
+    list.current?.children[chosen]?.scrollIntoView({ block: "nearest" });
+  }, [chosen]);
+  if (state.list.value.length === 0) return null;
+  return (
+    <div ref={list} id={completionListId} class="completions" role="listbox" aria-label="Completions">
+      {state.list.value.map(({ label, note }, index) => (
+        <div
+          key={`${label} ${note}`}
+          id={completionId(index)}
+          role="option"
+          tabIndex={-1}
+          aria-selected={index === chosen}
+          onPointerDown={(event) => {
+            event.preventDefault();
+            onTake(index);
+          }}
+        >
+          <code>{label}</code>
+          <span>{note}</span>
+        </div>
+      ))}
     </div>
   );
 }

@@ -3,8 +3,8 @@ import { addExpression } from "../query/add-expression.js";
 import { addressOfQuery, type QueryState } from "../query/query-state.js";
 import { address, navigate } from "../route/router.js";
 import { Notice, State } from "../ui/states.js";
-import { QueryPlace } from "./query-place.js";
 import type { SearchRun } from "./search-run.js";
+import { placeOfBytes } from "../../query/syntax/characters.js";
 
 /** Everything the server says about the results besides themselves: alerts, what was skipped, errors, or nothing. */
 export function RunNotices({ run }: { readonly run: SearchRun }) {
@@ -94,5 +94,22 @@ function NothingFound({ query }: { readonly query: QueryState }) {
       </p>
       <p>Fewer words or filters find more. Commits and changes are searched with type:commit and type:diff.</p>
     </State>
+  );
+}
+
+interface Place {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The query with the erroneous part underlined. The place counts bytes of UTF-8. */
+function QueryPlace({ text, place }: { readonly text: string; readonly place: Place }) {
+  const { from, to } = placeOfBytes(text, place.from, place.to);
+  return (
+    <code class="query-place">
+      {text.slice(0, from)}
+      <u>{to > from ? text.slice(from, to) : "\u00a0"}</u>
+      {text.slice(to)}
+    </code>
   );
 }

@@ -1,10 +1,13 @@
 import { addExpression } from "../query/add-expression.js";
-import { addressOfQuery, wholeText } from "../query/query-state.js";
+import { addressOfQuery, type QueryState, wholeText } from "../query/query-state.js";
 import { viewer } from "../route/viewer.js";
-import { ShareButton } from "./share-button.js";
-import { SaveSearch } from "./save-search.js";
 import type { SearchRun } from "./search-run.js";
 import { formatAmount, formatCount } from "../ui/numbers.js";
+import { useSignal } from "@preact/signals";
+import type { ComponentType } from "preact";
+import { loadPart } from "../route/load-part.js";
+import type { SaveDialogProps } from "./save-dialog.js";
+import type { ShareMenuProps } from "./share-menu.js";
 
 /** How much was found, in which time, and what can be done with it. */
 export function RunSummary({ run }: { readonly run: SearchRun }) {
@@ -66,4 +69,59 @@ function describe({ progress, state, store, version }: SearchRun): string {
 
 function formatDuration(milliseconds: number): string {
   return milliseconds < 1000 ? `${milliseconds} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
+}
+
+/** Saves the query under a name, for the start page. Only for those who have an account. */
+function SaveSearch({ query }: { readonly query: QueryState }) {
+  const dialog = useSignal<ComponentType<SaveDialogProps> | undefined>(undefined);
+  const message = useSignal("");
+  if (viewer.name === "") return null;
+  const open = async (): Promise<void> => {
+    try {
+      const { SaveDialog } = await loadPart(() => import("./save-dialog.js"));
+      dialog.value = SaveDialog;
+    } catch (error) {
+      message.value = error instanceof Error ? error.message : String(error);
+    }
+  };
+  const Dialog = dialog.value;
+  return (
+    <>
+      <button type="button" class="button quiet" onClick={() => void open()}>
+        Save
+      </button>
+      <span class="soft small" role="status">
+        {message.value}
+      </span>
+      {Dialog !== undefined && (
+        <Dialog
+          text={wholeText(query)}
+          close={(isSaved) => {
+            dialog.value = undefined;
+            message.value = isSaved ? "Saved" : "";
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+/** Opens the forms in which the search can be copied, which are loaded then. */
+function ShareButton({ query }: { readonly query: QueryState }) {
+  const menu = useSignal<ComponentType<ShareMenuProps> | undefined>(undefined);
+  const Menu = menu.value;
+  if (Menu !== undefined) return <Menu query={query} />;
+  const open = (): void => {
+    loadPart(() => import("./share-menu.js")).then(
+      ({ ShareMenu }) => {
+        menu.value = ShareMenu;
+      },
+      () => undefined,
+    );
+  };
+  return (
+    <button type="button" class="button quiet" aria-expanded={false} onClick={open}>
+      Copy as…
+    </button>
+  );
 }

@@ -4,7 +4,7 @@ import { useGraphql } from "../api/use-graphql.js";
 import { addressOfQuery, emptyQuery } from "../query/query-state.js";
 import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
 import { Form, TextField } from "../ui/form.js";
-import { Failure, Waiting } from "../ui/states.js";
+import { Found } from "../ui/states.js";
 import { SearchNotification } from "./search-notification.js";
 
 interface SavedSearch {
@@ -30,18 +30,21 @@ const deleteMutation = "mutation DeleteSavedSearch($id: ID!) { deleteSavedSearch
 
 /** The saved searches of the viewer, to be changed and deleted. */
 export function SavedSearches() {
-  const { answer, retry } = useGraphql("SavedSearches", savedQuery, {});
-  if (answer.kind === "waiting") return <Waiting what="your saved searches" />;
-  if (answer.kind === "failed")
-    return <Failure what="Your saved searches could not be read" error={answer.error} retry={retry} />;
-  const { nodes } = answer.value.savedSearches;
-  if (nodes.length === 0) return <p>None are left. “Save” beside the results of a search keeps it here.</p>;
+  const used = useGraphql("SavedSearches", savedQuery, {});
   return (
-    <ul class="rows panel" aria-label="Saved searches">
-      {nodes.map((saved) => (
-        <SavedRow key={saved.id} saved={saved} changed={retry} />
-      ))}
-    </ul>
+    <Found used={used} what="your saved searches">
+      {(value, retry) => {
+        const { nodes } = value.savedSearches;
+        if (nodes.length === 0) return <p>None are left. “Save” beside the results of a search keeps it here.</p>;
+        return (
+          <ul class="rows panel" aria-label="Saved searches">
+            {nodes.map((saved) => (
+              <SavedRow key={saved.id} saved={saved} changed={retry} />
+            ))}
+          </ul>
+        );
+      }}
+    </Found>
   );
 }
 

@@ -4,7 +4,7 @@ import { useGraphql } from "../api/use-graphql.js";
 import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
 import { Form, TextField } from "../ui/form.js";
 import { formatTime } from "../ui/numbers.js";
-import { Failure, Notice, Waiting } from "../ui/states.js";
+import { Found, Notice } from "../ui/states.js";
 
 interface Delivery {
   readonly id: string;
@@ -40,64 +40,71 @@ interface Props {
 
 /** Where changes of the results of a saved search are sent, and what was sent. */
 export function SearchNotification({ id, description, changed }: Props) {
-  const { answer, retry } = useGraphql("SearchNotification", notificationQuery, { id });
+  const used = useGraphql("SearchNotification", notificationQuery, { id });
   const secret = useSignal("");
   const action = useAction();
-  if (answer.kind === "waiting") return <Waiting what="the notifications" />;
-  if (answer.kind === "failed")
-    return <Failure what="The notifications could not be read" error={answer.error} retry={retry} />;
-  const notification = answer.value.node?.notification ?? undefined;
-  const act = (mutation: string, name: "DisableNotification" | "TestNotification"): void =>
-    void action.run(async () => {
-      await graphql(name, mutation, { id });
-      secret.value = "";
-      retry();
-      if (mutation === disableMutation) changed();
-    });
   return (
-    <section aria-label={`Notifications of ${description}`}>
-      <Form
-        submitLabel={notification === undefined ? "Notify" : "Change, with a new secret"}
-        submit={async (fields) => {
-          const { enableSavedSearchNotification: enabled } = await graphql("EnableNotification", enableMutation, {
-            id,
-            url: fields.get("url"),
+    <Found used={used} what="the notifications">
+      {(value, retry) => {
+        const notification = value.node?.notification ?? undefined;
+        const act = (mutation: string, name: "DisableNotification" | "TestNotification"): void =>
+          void action.run(async () => {
+            await graphql(name, mutation, { id });
+            secret.value = "";
+            retry();
+            if (mutation === disableMutation) changed();
           });
-          secret.value = enabled.secret;
-          retry();
-          changed();
-        }}
-      >
-        <TextField
-          label="Webhook"
-          name="url"
-          value={notification?.url ?? ""}
-          hint="An address that gets a POST request when matches come, go or move. The operator lists the hosts that may be used."
-        />
-      </Form>
-      {secret.value !== "" && (
-        <Notice kind="info">
-          The messages are signed with this secret, which is not shown again: <code>{secret.value}</code>
-        </Notice>
-      )}
-      {notification !== undefined && (
-        <>
-          <div class="row-actions">
-            <button type="button" class="button" onClick={() => act(testMutation, "TestNotification")}>
-              Send a test<span class="unseen"> of {description}</span>
-            </button>
-            <button type="button" class="button" onClick={retry}>
-              Refresh<span class="unseen"> {description}</span>
-            </button>
-            <ConfirmButton label="Turn off" about={description} act={() => act(disableMutation, "DisableNotification")}>
-              Nothing is sent any more, and what waits is dropped.
-            </ConfirmButton>
-          </div>
-          <Deliveries deliveries={notification.deliveries} />
-        </>
-      )}
-      <ActionError action={action} />
-    </section>
+        return (
+          <section aria-label={`Notifications of ${description}`}>
+            <Form
+              submitLabel={notification === undefined ? "Notify" : "Change, with a new secret"}
+              submit={async (fields) => {
+                const { enableSavedSearchNotification: enabled } = await graphql("EnableNotification", enableMutation, {
+                  id,
+                  url: fields.get("url"),
+                });
+                secret.value = enabled.secret;
+                retry();
+                changed();
+              }}
+            >
+              <TextField
+                label="Webhook"
+                name="url"
+                value={notification?.url ?? ""}
+                hint="An address that gets a POST request when matches come, go or move. The operator lists the hosts that may be used."
+              />
+            </Form>
+            {secret.value !== "" && (
+              <Notice kind="info">
+                The messages are signed with this secret, which is not shown again: <code>{secret.value}</code>
+              </Notice>
+            )}
+            {notification !== undefined && (
+              <>
+                <div class="row-actions">
+                  <button type="button" class="button" onClick={() => act(testMutation, "TestNotification")}>
+                    Send a test<span class="unseen"> of {description}</span>
+                  </button>
+                  <button type="button" class="button" onClick={retry}>
+                    Refresh<span class="unseen"> {description}</span>
+                  </button>
+                  <ConfirmButton
+                    label="Turn off"
+                    about={description}
+                    act={() => act(disableMutation, "DisableNotification")}
+                  >
+                    Nothing is sent any more, and what waits is dropped.
+                  </ConfirmButton>
+                </div>
+                <Deliveries deliveries={notification.deliveries} />
+              </>
+            )}
+            <ActionError action={action} />
+          </section>
+        );
+      }}
+    </Found>
   );
 }
 

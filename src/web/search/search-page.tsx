@@ -1,3 +1,5 @@
+import "./search-page.css";
+import "./results.css";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { queryOfAddress } from "../query/query-state.js";
 import { address } from "../route/router.js";
@@ -10,11 +12,7 @@ import { lazyReader } from "./results/lazy-reader.js";
 import { resultView } from "./results/result-views.js";
 import type { ResultState } from "./results/result-context.js";
 import { ResultList } from "./result-list.js";
-import { stepToResult } from "./result-steps.js";
-import { currentRun, followAddress } from "./run-keeper.js";
-import type { SearchRun } from "./search-run.js";
-import "./search-page.css";
-import "./results.css";
+import { currentRun, followAddress, type SearchRun } from "./search-run.js";
 
 /** `/search`: the results of the query in the address, or the start page. */
 export function SearchPage() {
@@ -87,3 +85,17 @@ function Results({ run }: { readonly run: SearchRun }) {
   }, [run]);
   return <section ref={host} class="results" aria-label="Results" />;
 }
+
+/** Moves the focus to the title of the next or the previous result. */
+function stepToResult(direction: 1 | -1): void {
+  const titles = [...document.querySelectorAll<HTMLElement>(".result h2 a:last-of-type")];
+  const current = titles.findIndex((title) => title.closest(".result")?.contains(document.activeElement) === true);
+  const seen = titles.findIndex((title) => title.getBoundingClientRect().top > headerHeight);
+  const next = current >= 0 ? current + direction : seen;
+  const target = titles[Math.max(0, Math.min(next, titles.length - 1))];
+  target?.focus({ preventScroll: true });
+  target?.scrollIntoView({ block: "nearest" });
+}
+
+/** Pixels that the header covers. */
+const headerHeight = 60;

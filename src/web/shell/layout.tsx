@@ -1,15 +1,17 @@
-import { signal, useSignal, type Signal } from "@preact/signals";
-import type { ComponentType } from "preact";
+import "./layout.css";
+import "./header.css";
+import { signal, type Signal, useSignal } from "@preact/signals";
+import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import type { WebPageName } from "../../model/web-page.js";
 import { QueryField } from "../query/query-field.js";
 import { keyListOpen } from "../ui/keys.js";
-import { Failure, State, Waiting } from "../ui/states.js";
-import { Header } from "./header.js";
-import { UpgradeNotice } from "./upgrade-notice.js";
+import { Failure, Notice, State, Waiting } from "../ui/states.js";
 import { isOutdated, loadPart } from "../route/load-part.js";
 import { address, page } from "../route/router.js";
-import "./layout.css";
+import { reloadWithQuery } from "../query/query-state.js";
+import { switchTheme, theme } from "../ui/theme.js";
+import { viewer } from "../route/viewer.js";
 
 /** Loads the module of each page. */
 export type PageLoaders = Readonly<Record<WebPageName, () => Promise<ComponentType>>>;
@@ -109,4 +111,90 @@ function load(name: WebPageName, pages: PageLoaders): Signal<Loaded> {
     },
   );
   return state;
+}
+
+/** Offers to load the page of a server that was upgraded. It does not do so by itself: forms may hold what was typed. */
+function UpgradeNotice() {
+  if (!isOutdated.value) return null;
+  return (
+    <Notice kind="warn">
+      <span>The server was upgraded while this page was open: parts of this page no longer work.</span>
+      <button type="button" class="button" onClick={reloadWithQuery}>
+        Load the page again
+      </button>
+    </Notice>
+  );
+}
+
+const themeNames = { system: "as the system", light: "light", dark: "dark" } as const;
+const themeSigns = { system: "◐", light: "☀", dark: "☾" } as const;
+
+/** The top of every page: the way home, the search field, and who is signed in. */
+function Header({ children }: { readonly children: ComponentChildren }) {
+  return (
+    <header class="header">
+      <a class="home" href="/search">
+        <Icon />
+        <span>Trawl</span>
+      </a>
+      <div class="header-field">{children}</div>
+      <div class="header-tools">
+        <a class="button quiet wide-only" href="/api/console">
+          API
+        </a>
+        <button
+          type="button"
+          class="button quiet"
+          aria-label={`Colours: ${themeNames[theme.value]}`}
+          title={`Colours: ${themeNames[theme.value]}`}
+          onClick={switchTheme}
+        >
+          {themeSigns[theme.value]}
+        </button>
+        <button
+          type="button"
+          class="button quiet wide-only"
+          aria-label="Keys"
+          title="Keys (?)"
+          onClick={() => {
+            keyListOpen.value = true;
+          }}
+        >
+          ?
+        </button>
+        <Account />
+      </div>
+    </header>
+  );
+}
+
+/** The same as `icon.png`, without a file of its own, and without the document that a browser makes of such a file. */
+function Icon() {
+  return (
+    <svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true">
+      <rect width="32" height="32" rx="7" fill="#0b6e74" />
+      <path
+        d="M7 9h18M9 9c0 9 3 14 7 14s7-5 7-14M12.5 9c0 6 1.4 10.500 3.5 13.5M19.5 9c0 6-1.4 10.500-3.5 13.5M9.8 15h12.4"
+        fill="none"
+        stroke="#fff"
+        stroke-width="2"
+        stroke-linecap="round"
+      />
+    </svg>
+  );
+}
+
+function Account() {
+  const { pathname, search } = address.value;
+  if (viewer.name === "")
+    return (
+      <a class="button" href={`/sign-in?returnTo=${encodeURIComponent(pathname + search)}`}>
+        Sign in
+      </a>
+    );
+  return (
+    <a class="button quiet account" href={`/users/${encodeURIComponent(viewer.name)}/settings`}>
+      {viewer.name}
+    </a>
+  );
 }

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { sendForm } from "../api/form.js";
+import { sendForm } from "../api/api-error.js";
 import { address } from "../route/router.js";
 import { Form, TextField } from "../ui/form.js";
 import { Notice } from "../ui/states.js";

@@ -75,6 +75,20 @@ interface FormProps {
   readonly submit: (fields: FormFields) => Promise<void>;
 }
 
+/** A form that makes something, and is empty again afterwards. */
+export function CreateForm({ submitLabel, children, submit }: FormProps) {
+  const round = useSignal(0);
+  const create = async (fields: FormFields): Promise<void> => {
+    await submit(fields);
+    round.value += 1;
+  };
+  return (
+    <Form key={round.value} submitLabel={submitLabel} submit={create}>
+      {children}
+    </Form>
+  );
+}
+
 /** A form that cannot be sent twice at once, and shows why it was refused. */
 export function Form({ submitLabel, children, submit }: FormProps) {
   const isSending = useSignal(false);

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import type { UsedAnswer } from "../api/use-graphql.js";
 import "./states.css";
 
 /** Shown only if something takes longer than a third of a second. */
@@ -60,4 +61,27 @@ export function Failure({ what, error, retry }: FailureProps) {
       )}
     </State>
   );
+}
+
+interface FoundProps<T> {
+  readonly used: UsedAnswer<T>;
+  /** What the answer is, as in "the file". */
+  readonly what: string;
+  readonly children: (value: T, retry: () => void) => ComponentChildren;
+}
+
+/** Shows an answer, or that it is being loaded, or why it could not be read, with a way to try again. */
+export function Found<T>({ used: { answer, retry }, what, children }: FoundProps<T>) {
+  switch (answer.kind) {
+    case "waiting":
+      return <Waiting what={what} />;
+    case "failed":
+      return <Failure what={`${capitalized(what)} could not be read`} error={answer.error} retry={retry} />;
+    case "ready":
+      return <>{children(answer.value, retry)}</>;
+  }
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -2,8 +2,7 @@ import { type PagePath, pageUrl, repositoryUrl } from "../../../model/page-path.
 import { useGraphql } from "../../api/use-graphql.js";
 import { FoundCommit } from "../found.js";
 import { signatureFields, When, type Signature } from "../person.js";
-import { fileDiffFields, type FileDiffList } from "./file-diff.js";
-import { FileDiffs } from "./file-diffs.js";
+import { fileDiffFields, type FileDiffList, FileDiffs } from "./file-diffs.js";
 
 interface CommitData {
   readonly oid: string;

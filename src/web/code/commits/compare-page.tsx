@@ -1,9 +1,9 @@
+import { Found } from "../../ui/states.js";
 import type { PagePath } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
-import { Found, MissingRepository } from "../found.js";
+import { MissingRepository } from "../found.js";
 import { CommitLine, commitLineFields } from "./commit-line.js";
-import { fileDiffFields } from "./file-diff.js";
-import { FileDiffs } from "./file-diffs.js";
+import { fileDiffFields, FileDiffs } from "./file-diffs.js";
 import { formatAmount } from "../../ui/numbers.js";
 
 const compareQuery = `query Comparison($name: String!, $base: String, $head: String) {

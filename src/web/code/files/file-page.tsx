@@ -1,14 +1,13 @@
 import { useEffect } from "preact/hooks";
-import { pageTextBytesMax, type PagePath, pageUrl } from "../../../model/page-path.js";
-import { useGraphql } from "../../api/use-graphql.js";
+import { decodedTextUrl, type PagePath, pageTextBytesMax, pageTextUrl, pageUrl } from "../../../model/page-path.js";
+import { type Answer, useAnswer, useGraphql } from "../../api/use-graphql.js";
 import { FoundCommit } from "../found.js";
 import { navigate } from "../../route/router.js";
 import { Failure, State, Waiting } from "../../ui/states.js";
 import { directoryUrl } from "../urls.js";
-import type { FileEntry } from "./file-entry.js";
-import { useFileText } from "./file-text.js";
 import { TextFile } from "./text-file.js";
 import { formatCount } from "../../ui/numbers.js";
+import { requestPage } from "../../api/api-error.js";
 
 const fileQuery = `query File($name: String!, $revision: String!, $path: String!) {
   repository(name: $name) {
@@ -95,4 +94,47 @@ function BinaryFile({ path, byteCount }: { readonly path: PagePath; readonly byt
       </a>
     </State>
   );
+}
+
+/** What GraphQL tells about the entry at a path; the size is that of a file. */
+interface FileEntry {
+  readonly isDirectory: boolean;
+  readonly byteSize?: number | null | undefined;
+}
+
+/** What is at the path of a file. */
+type FileText =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "binary"; readonly byteCount: number }
+  /** There is no file, or a larger one. */
+  | { readonly kind: "none" };
+
+/** The text of a file, which the document of the page has asked for already if it is the first that is opened. */
+function useFileText(path: PagePath): Answer<FileText> {
+  const url = pageTextUrl(path);
+  return useAnswer(url, (signal) => readText(path, signal)).answer;
+}
+
+/** What is not plainly UTF-8 is asked for again as text, because a search finds it decoded: so lines and links fit. */
+async function readText(path: PagePath, signal: AbortSignal): Promise<FileText> {
+  const response = await requestPage(pageTextUrl(path), signal);
+  if (response.status === 204) return { kind: "none" };
+  const bytes = await response.arrayBuffer();
+  const text = decodeUtf8(bytes);
+  if (text !== undefined && !text.includes("\0") && !text.includes(japaneseEscape)) return { kind: "text", text };
+  const decoded = await requestPage(decodedTextUrl(path), signal);
+  return decoded.status === 204
+    ? { kind: "binary", byteCount: bytes.byteLength }
+    : { kind: "text", text: await decoded.text() };
+}
+
+/** What selects Japanese characters in ISO-2022-JP, whose bytes are those of ASCII. */
+const japaneseEscape = "\x1b$";
+
+function decodeUtf8(bytes: ArrayBuffer): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
 }

@@ -5,9 +5,7 @@ import type { PagePath } from "../../../model/page-path.js";
 import { address, navigate } from "../../route/router.js";
 import { painted } from "../../ui/delay.js";
 import { addKeys } from "../../ui/keys.js";
-import { readBlame } from "./blame.js";
-import { FileView } from "./file-view.js";
-import { readHighlighting } from "./highlighting.js";
+import { readBlame, FileView, readHighlighting } from "./file-view.js";
 import { readLineRange, lineRangeText } from "./line-range.js";
 
 export interface FileState {

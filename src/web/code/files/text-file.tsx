@@ -1,15 +1,14 @@
+import "./file.css";
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { address, navigate } from "../../route/router.js";
-import { Notice } from "../../ui/states.js";
+import { Found, Notice } from "../../ui/states.js";
 import { repositoryFilter, searchUrl } from "../urls.js";
-import { readLineRange, lineRangeText } from "./line-range.js";
-import "./file.css";
+import { lineRangeText, readLineRange } from "./line-range.js";
 import { RenderedText } from "./readme.js";
-import { Outline } from "./outline.js";
-import { useBlame, useFileKeys, useFileView, type FileActions } from "./text-file-state.js";
+import { type FileActions, useBlame, useFileKeys, useFileView } from "./text-file-state.js";
 import { formatCount } from "../../ui/numbers.js";
 
 interface TextFileProps {
@@ -130,4 +129,44 @@ function WordBar({ path, word }: { readonly path: PagePath; readonly word: strin
 
 function permanentUrl({ name, path }: PagePath, oid: string): string {
   return `${pageUrl({ name, revision: oid }, "blob", path)}${lineRangeText(readLineRange(address.value))}`;
+}
+
+const outlineQuery = `query FileOutline($name: String!, $revision: String!, $path: String!) {
+  repository(name: $name) {
+    commit(rev: $revision) {
+      blob(path: $path) { symbols(first: 1000) { nodes { name kind containerName location { range { start { line } } } } } }
+    }
+  }
+}`;
+
+/** The symbols of a file, in its order. */
+function Outline({ path }: { readonly path: PagePath }) {
+  const { name, revision } = path;
+  const used = useGraphql("FileOutline", outlineQuery, {
+    name,
+    revision,
+    path: path.path,
+  });
+  return (
+    <nav class="outline" aria-label="Outline">
+      <Found used={used} what="the outline">
+        {({ repository }) => {
+          const nodes = repository?.commit?.blob?.symbols?.nodes ?? [];
+          if (nodes.length === 0) return <p class="soft">No symbols were found in this file.</p>;
+          const { pathname } = address.value;
+          return (
+            <ul>
+              {nodes.map(({ name: symbol, kind, containerName, location }, i) => (
+                <li key={i} class={containerName === null || containerName === "" ? "" : "inner"}>
+                  <a href={`${pathname}?L${(location.range?.start.line ?? 0) + 1}`} title={kind.toLowerCase()}>
+                    {symbol}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          );
+        }}
+      </Found>
+    </nav>
+  );
 }

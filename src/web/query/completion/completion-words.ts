@@ -1,6 +1,5 @@
-import { fieldNames } from "../../../query/fields/fields.js";
-import { isNegatable, type CompletionPlace } from "./completion-place.js";
-import { fieldHelp, fieldValues } from "./field-help.js";
+import { type FieldName, fieldNames } from "../../../query/fields/fields.js";
+import { type CompletionPlace, isNegatable } from "./completion-place.js";
 
 /** A proposal for the text at the cursor. */
 export interface Completion {
@@ -27,3 +26,60 @@ export function proposeAtOnce(place: CompletionPlace): readonly Completion[] {
     })
     .slice(0, proposedMax);
 }
+
+/** What each field is for, in a few words; fields without a line here are not proposed. */
+const fieldHelp: Readonly<Partial<Record<FieldName, string>>> = {
+  repo: "repositories with this name",
+  file: "files with this path",
+  lang: "files in this language",
+  type: "the kind of results",
+  case: "whether case counts",
+  content: "a text, whatever it looks like",
+  rev: "a branch, tag or commit",
+  context: "a set of repositories",
+  select: "what the results are",
+  count: "at most this number of matches",
+  timeout: "at most this time",
+  fork: "whether forks are searched",
+  archived: "whether archived repositories are searched",
+  visibility: "public or private repositories",
+  patterntype: "how patterns are read",
+  author: "commits of this person",
+  committer: "commits committed by this person",
+  before: "commits before a date",
+  after: "commits after a date",
+  message: "commits with this message",
+  index: "whether only indexed revisions are searched",
+};
+
+const yesNo: readonly string[] = ["yes", "no"];
+const yesNoOnly: readonly string[] = ["yes", "no", "only"];
+
+/** Values that are words of the language. */
+const fieldValues: Readonly<Partial<Record<FieldName, readonly string[]>>> = {
+  type: ["file", "path", "symbol", "repo", "commit", "diff"],
+  case: yesNo,
+  fork: yesNoOnly,
+  archived: yesNoOnly,
+  index: yesNoOnly,
+  visibility: ["any", "public", "private"],
+  patterntype: ["standard", "keyword", "regexp", "literal"],
+  count: ["all", "100", "1000"],
+  timeout: ["10s", "60s"],
+  before: ['"1 week ago"', '"1 month ago"', "yesterday"],
+  after: ['"1 week ago"', '"1 month ago"', "yesterday"],
+  select: [
+    "repo",
+    "file",
+    "file.path",
+    "file.directory",
+    "file.owners",
+    "content",
+    "symbol",
+    "symbol.function",
+    "symbol.class",
+    "symbol.method",
+    "commit.diff.added",
+    "commit.diff.removed",
+  ],
+};

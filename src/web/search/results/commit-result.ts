@@ -1,9 +1,8 @@
 import type { StreamMatch } from "../../../model/stream-events.js";
 import { button, element } from "../../ui/element.js";
 import { markedText, unitIndex, type TextRange } from "../../ui/text-range.js";
-import { ownUrl } from "./file-url.js";
+import { ownUrl, repositoryLink, resultFrame } from "./result-frame.js";
 import type { ResultContext } from "./result-context.js";
-import { repositoryLink, resultFrame } from "./result-frame.js";
 import { formatDay } from "../../ui/numbers.js";
 
 const linesShownMax = 30;

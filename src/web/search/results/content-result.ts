@@ -2,9 +2,8 @@ import type { ChunkMatch, StreamMatch } from "../../../model/stream-events.js";
 import { button, element } from "../../ui/element.js";
 import type { Token } from "../../ui/text-range.js";
 import { lineRow, linesOfChunk, type CodeLine } from "./code-lines.js";
-import { fileUrl } from "./file-url.js";
+import { fileUrl, resultFrame, titleOfFile } from "./result-frame.js";
 import type { ResultContext, TokenLines } from "./result-context.js";
-import { resultFrame, titleOfFile } from "./result-frame.js";
 import { formatAmount, formatCount } from "../../ui/numbers.js";
 
 /** Matching lines of one file that are shown at first, and with each further step. */

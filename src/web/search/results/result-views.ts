@@ -2,8 +2,7 @@ import type { StreamMatch, SymbolMatch } from "../../../model/stream-events.js";
 import { button, element } from "../../ui/element.js";
 import { commitResult } from "./commit-result.js";
 import { contentResult } from "./content-result.js";
-import { ownUrl } from "./file-url.js";
-import { resultFrame, titleOfFile, titleOfRepository } from "./result-frame.js";
+import { ownUrl, resultFrame, titleOfFile, titleOfRepository } from "./result-frame.js";
 import type { ResultContext } from "./result-context.js";
 
 const symbolsShownMax = 10;
