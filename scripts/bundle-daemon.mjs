@@ -1,10 +1,14 @@
 // Bundles the compiled daemon and its worker threads into a few files of dist/bundle, for the tests: they start some
 // hundred daemons, and most of the processor time of a start is spent on loading its 605 modules one by one, again in
-// each thread. Where a module refers to a file by its own URL, the URL stays that of the module in dist/src.
+// each thread. The bundle is of CommonJS modules, whose compiled code V8 can keep in files (compiled-code.cjs): a daemon
+// is started once to write them. Where a module refers to a file by its own URL, the URL stays that of the module.
 //
 //   node scripts/bundle-daemon.mjs
-import { existsSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const checkout = fileURLToPath(new URL("..", import.meta.url));
@@ -12,8 +16,8 @@ const output = join(checkout, "dist/bundle");
 const stamp = join(output, ".built");
 const compiled = join(checkout, "dist/src");
 
-/** Entries of threads, by the name of their file, which the daemon starts by URL. */
-const threads = {
+/** Entries of threads and processes, by the name of their file, which the daemon starts by URL. */
+const entries = {
   "search-worker": "worker",
   "read-worker": "worker",
   "ingest-worker": "worker",
@@ -26,9 +30,10 @@ const external = [
   "@node-rs/argon2",
   "highlight.js",
   "jsonc-parser",
-  "lmdb",
   "markdown-it",
   "nodegit",
+  // It makes functions from text that names its own variables.
+  "ordered-binary",
   "pino",
   "pino-pretty",
   "piscina",
@@ -37,31 +42,36 @@ const external = [
   "uWebSockets.js",
 ];
 
-const threadUrl = new RegExp(
-  `new URL\\("\\.[^"]*/(${Object.keys(threads).join("|")})\\.js", import\\.meta\\.url\\)`,
+const entryUrl = new RegExp(
+  `new URL\\("\\.[^"]*/(${Object.keys(entries).join("|")})\\.js", import\\.meta\\.url\\)`,
   "g",
 );
 
 const ownUrls = {
   name: "own-urls",
   transform(code, id) {
-    if (!id.startsWith(compiled) || !code.includes("import.meta.url")) return undefined;
+    if (!code.includes("import.meta.url")) return undefined;
     return code
-      .replace(threadUrl, (_, name) => `new URL(${JSON.stringify(pathToFileURL(join(output, `${name}.mjs`)).href)})`)
+      .replace(entryUrl, (_, name) => `new URL(${JSON.stringify(pathToFileURL(join(output, `${name}.mjs`)).href)})`)
       .replaceAll("import.meta.url", JSON.stringify(pathToFileURL(id).href));
   },
 };
 
 /** Whether the bundle is that of the last build. */
 function isCurrent() {
-  const built = join(checkout, "dist/.built");
-  return existsSync(stamp) && existsSync(built) && statSync(stamp).mtimeMs > statSync(built).mtimeMs;
+  const sources = ["dist/.built", "package-lock.json", "scripts/bundle-daemon.mjs", "scripts/compiled-code.cjs"].map(
+    (path) => join(checkout, path),
+  );
+  return (
+    existsSync(stamp) && sources.every((path) => existsSync(path) && statSync(stamp).mtimeMs > statSync(path).mtimeMs)
+  );
 }
 
-if (!isCurrent()) {
+/** Bundles the program. Each entry is started through a module that first makes `require` use compiled code. */
+async function bundle() {
   const { build } = await import("vite");
-  const entries = Object.entries(threads).map(([name, folder]) => [name, join(compiled, folder, `${name}.js`)]);
-  await build({
+  const threads = Object.entries(entries).map(([name, folder]) => [name, join(compiled, folder, `${name}.js`)]);
+  const { output: chunks } = await build({
     configFile: false,
     root: checkout,
     logLevel: "warn",
@@ -77,14 +87,106 @@ if (!isCurrent()) {
         input: {
           cli: join(compiled, "cli/main.js"),
           daemon: join(compiled, "daemon/main.js"),
-          ...Object.fromEntries(entries),
+          ...Object.fromEntries(threads),
         },
         external,
         // On a busy machine each plugin would be reported as slow.
         checks: { pluginTimings: false },
-        output: { entryFileNames: "[name].mjs", chunkFileNames: "[name]-[hash].mjs" },
+        output: { format: "cjs", exports: "named", entryFileNames: "[name].cjs", chunkFileNames: "[name]-[hash].cjs" },
       },
     },
   });
+  copyFileSync(new URL("compiled-code.cjs", import.meta.url), join(output, "compiled-code.cjs"));
+  for (const { name, fileName, exports } of chunks.filter(({ isEntry }) => isEntry)) {
+    const lines = [
+      'import { createRequire } from "node:module";',
+      "const require = createRequire(import.meta.url);",
+      'require("./compiled-code.cjs");',
+      `const entry = require("./${fileName}");`,
+      ...exports.map((one) =>
+        one === "default" ? "export default entry.default;" : `export const ${one} = entry.${one};`,
+      ),
+    ];
+    writeFileSync(join(output, `${name}.mjs`), `${lines.join("\n")}\n`);
+  }
+}
+
+/** How often threads write their compiled code (compiled-code.cjs); the last time must be after what they were asked. */
+const writesMs = 500;
+
+/** Starts a daemon twice and lets it do what most tests ask for, so that the code of it is written. */
+async function writeCode() {
+  const folder = mkdtempSync(join(tmpdir(), "trawl-bundle-"));
+  try {
+    const repository = join(folder, "repository");
+    mkdirSync(repository);
+    writeFileSync(join(repository, "main.ts"), "export function first(): number {\n  return 1;\n}\n");
+    const git = (...args) =>
+      execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", ...args], { cwd: repository });
+    git("init", "--quiet");
+    git("add", ".");
+    git("commit", "--quiet", "--message=one");
+    for (const isFirst of [true, false]) await serveOnce(join(folder, "data"), isFirst ? repository : undefined);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function serveOnce(data, repository) {
+  const serve = ["serve", "--data", data, "--listen", "127.0.0.1:0", "--set", "search.warmPercent=0"];
+  const daemon = start([...serve, "--set", "workers=1", "--set", "index.workers=1"]);
+  try {
+    const url = await listening(daemon);
+    if (repository !== undefined) await ended(start(["repo", "add", "one", repository, "--wait", "--data", data]));
+    await ended(start(["search", "first", "--data", data]));
+    for (const query of ["q=first", "q=type:commit+one", "q=count:all+type:diff+first"])
+      await (await fetch(`${url}/.api/search/stream?${query}`)).text();
+    const body = JSON.stringify({
+      query: `{ repository(name: "one") { commit(rev: "HEAD") { blob(path: "main.ts") { content highlight(disableTimeout: true) { html } symbols { nodes { name } } } } } }`,
+    });
+    const headers = { "content-type": "application/json" };
+    await (await fetch(`${url}/.api/graphql`, { method: "POST", headers, body })).text();
+    await sleep(3 * writesMs);
+  } finally {
+    daemon.kill("SIGTERM");
+    await ended(daemon);
+  }
+}
+
+/** With the flags of the daemons of the tests, since V8 uses compiled code only with the same ones. */
+function start(args) {
+  const program = `const { run } = await import(${JSON.stringify(pathToFileURL(join(output, "cli.mjs")).href)});
+process.exitCode = await run(["node", "trawl", ...process.argv.slice(1)]);
+if (process.argv[1] === "serve") process.exit();`;
+  return spawn(process.execPath, ["--expose-gc", "--input-type=module", "-e", program, "--", ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { PATH: process.env.PATH, HOME: "/nonexistent", TRAWL_WRITE_CODE: String(writesMs) },
+  });
+}
+
+function ended(child) {
+  child.stdout.resume();
+  child.stderr.resume();
+  return new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) resolve(undefined);
+    else child.on("exit", resolve);
+  });
+}
+
+function listening(child) {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    child.stdout.on("data", (bytes) => {
+      text += bytes;
+      const url = /^trawld: listening on (.*)\n/m.exec(text)?.[1];
+      if (url !== undefined) resolve(url);
+    });
+    child.on("exit", (code) => reject(new Error(`the bundled daemon ended with ${code}`)));
+  });
+}
+
+if (!isCurrent()) {
+  await bundle();
+  await writeCode();
   writeFileSync(stamp, "");
 }

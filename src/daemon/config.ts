@@ -8,7 +8,7 @@ import { isObject } from "../base/is-object.js";
 import { findOptionProblems } from "./config/option-problems.js";
 import { describe, ownRow, unknownKeyText } from "./config/problems.js";
 import { checkRepositories, fileRepositories, typedRepository } from "./config/repositories.js";
-import { validConfig } from "./config/validators.js";
+import { optionValidation } from "./config/validators.js";
 import {
   optionTable,
   splitKey,
@@ -112,13 +112,14 @@ function flatten(file: ConfigFile, problems: string[]): [string, unknown][] {
 
 function applyOverride(values: Map<string, unknown>, key: string, text: string, problems: string[]): void {
   const row = ownRow(optionTable, key);
+  const isValid = row === undefined ? undefined : optionValidation(key as OptionKey);
   const value = row ? readValue(row, text) : text;
   const { group, name } = splitKey(key);
   const content = group === undefined ? { [name]: value } : { [group]: { [name]: value } };
   if (key === "data" && isHomePath(text))
     problems.push(`command line: data: ~ in ${JSON.stringify(text)} is not expanded here; write the path in full`);
-  else if (row && validConfig(content)) values.set(key, value);
-  else if (row) problems.push(...describe("command line", validConfig.errors, content, undefined, []));
+  else if (isValid?.(content)) values.set(key, value);
+  else if (isValid) problems.push(...describe("command line", isValid.errors, content, undefined, []));
   else if (key === "repositories") problems.push("command line: repositories are named with --repository NAME=URL");
   else problems.push(`command line: ${unknownKeyText([], key)}`);
 }

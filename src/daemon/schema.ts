@@ -8,6 +8,7 @@ import {
   repositoryRequired,
   repositoryTable,
   splitKey,
+  type OptionKey,
   type OptionRow,
 } from "./options.js";
 
@@ -44,6 +45,16 @@ export function configSchema(): JsonSchema {
     type: "object",
     additionalProperties: false,
     properties,
+  };
+}
+
+/** The schema of a configuration file that sets only this option. */
+export function optionSchema(key: OptionKey): JsonSchema {
+  const { group, name } = splitKey(key);
+  const member = { [name]: rowSchema(optionTable[key]) };
+  return {
+    type: "object",
+    properties: group === undefined ? member : { [group]: { type: "object", properties: member } },
   };
 }
 

@@ -80,7 +80,7 @@ export class ReadPool {
           name: "read",
           entry: readWorkerEntry,
           settings,
-          threadCountMin: workerCount,
+          threadCountMin: 0,
           threadCountMax: workerCount,
           heapMiB: heapMiB.read,
         },
@@ -92,6 +92,7 @@ export class ReadPool {
   /** Starts the threads in advance, so that the first read does not wait for them. */
   warm(): void {
     this.#pool ??= this.#start();
+    this.#pool.startAll();
   }
 
   /**

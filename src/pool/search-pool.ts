@@ -63,7 +63,7 @@ export class SearchPool {
         name: "search",
         entry,
         settings,
-        threadCountMin: workerCount,
+        threadCountMin: 0,
         threadCountMax: workerCount,
         heapMiB: heapMiB.search,
       },
@@ -125,6 +125,11 @@ export class SearchPool {
 
   forget(searchId: number): void {
     this.#receivers.delete(searchId);
+  }
+
+  /** Starts the threads in advance; otherwise, each is started when a slice waits for it. */
+  startAll(): void {
+    this.#pool.startAll();
   }
 
   async close(): Promise<void> {

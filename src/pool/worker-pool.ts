@@ -24,7 +24,7 @@ const restartDelayMs = 1_000;
 export interface PoolOptions extends ThreadOptions {
   /** Used in log lines. */
   readonly name: string;
-  /** Number of threads started initially, and the maximum when tasks are waiting. */
+  /** Number of threads started initially, before `startAll` is called, and the maximum when tasks are waiting. */
   readonly threadCountMin: number;
   readonly threadCountMax: number;
 }
@@ -72,6 +72,7 @@ export class WorkerPool<Result> {
   /** Threads that were terminated and have not exited. */
   readonly #ending = new Set<PoolThread>();
   readonly #queue: Task<Result>[] = [];
+  #threadCountMin: number;
   #watcher: PendingCall | undefined;
   #refill: PendingCall | undefined;
   #isClosed = false;
@@ -80,6 +81,13 @@ export class WorkerPool<Result> {
     this.#options = options;
     this.#log = log;
     this.#events = events;
+    this.#threadCountMin = options.threadCountMin;
+    this.#fill();
+  }
+
+  /** Starts the threads that no task has needed yet; from now on, one that exits is replaced immediately. */
+  startAll(): void {
+    this.#threadCountMin = this.#options.threadCountMax;
     this.#fill();
   }
 
@@ -117,9 +125,9 @@ export class WorkerPool<Result> {
 
   /** Starts as many threads as are missing, unless too many terminated ones have not exited: each uses memory. */
   #fill(): void {
-    const { threadCountMin, threadCountMax } = this.#options;
+    const { threadCountMax } = this.#options;
     const isMissing = (): boolean =>
-      this.#threads.size < threadCountMin ||
+      this.#threads.size < this.#threadCountMin ||
       (this.#threads.size < threadCountMax &&
         this.#threads.size < this.#running.size - this.#ending.size + this.#queue.length);
     while (!this.#isClosed && this.#ending.size <= threadCountMax && isMissing()) {

@@ -189,11 +189,18 @@ async function probe(): Promise<ProbeResult> {
   return { count, unwritten };
 }
 
-// From here on, a crash may be due to the store.
-process.stdout.write(`${startedLine}\n`);
-try {
-  process.stdout.write(`${JSON.stringify(await probe())}\n`);
-} catch (error) {
-  process.stderr.write(`${errorMessage(error)}\n`);
-  process.exitCode = isRefusal(error) ? refusedCode : 1;
+async function run(): Promise<void> {
+  // LMDB never completes a write that it could not start; Node then finds nothing to wait for, and exits.
+  process.exitCode = 1;
+  // From here on, a crash may be due to the store.
+  process.stdout.write(`${startedLine}\n`);
+  try {
+    process.stdout.write(`${JSON.stringify(await probe())}\n`);
+    process.exitCode = 0;
+  } catch (error) {
+    process.stderr.write(`${errorMessage(error)}\n`);
+    if (isRefusal(error)) process.exitCode = refusedCode;
+  }
 }
+
+void run();

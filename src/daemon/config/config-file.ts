@@ -13,7 +13,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
 import { withoutByteOrderMark } from "../../base/text.js";
 import { describe } from "./problems.js";
-import { validConfig } from "./validators.js";
+import { configValidation } from "./validators.js";
 
 /** A configuration file that was read and checked. */
 export interface ConfigFile {
@@ -40,6 +40,7 @@ export function parseConfigFile(path: string, given: string, problems: string[])
   const file = { path, directory: dirname(resolve(path)), text, tree, content: isObject(content) ? content : {} };
   if (errors.length > 0) return { ...file, content: {} };
   problems.push(...duplicateKeys(file));
+  const validConfig = configValidation();
   if (validConfig(content)) return file;
   problems.push(...describe(path, validConfig.errors, content, (path) => findLine(file, path), []));
   return { ...file, content: {} };

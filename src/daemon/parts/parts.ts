@@ -87,8 +87,9 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
   const cache = new RevisionCache(options.search.revisionCacheBytes);
   const pressure = makePressure();
   const searchSettings = { ...settings, pressure, arena: cache.arena };
-  // Created first: its threads start while the main thread loads the catalog.
   const search = new SearchPool(searchWorkerEntry, searchSettings, options.workers, pools);
+  // Its threads start while the main thread loads the catalog.
+  if (options.search.warmPercent > 0) search.startAll();
   const stores = new Stores(options.data);
   const { records } = stores;
   const audit = new AuditLog(new LineFile(join(options.data, "audit.log")), log);

@@ -70,6 +70,8 @@ export class ShardRepairs {
 
   /** Shards that are missing, foreign or damaged are rebuilt. */
   async verify(shards: readonly LiveShard[], part: CheckTask["part"]): Promise<void> {
+    // Otherwise an empty daemon would start a thread for it.
+    if (shards.length === 0) return;
     const { pool, log } = this.#services;
     const stored = shards.map(({ record }) => checkedShard(record));
     const { failures, lostSymbols } = await pool.check({

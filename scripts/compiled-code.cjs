@@ -1,0 +1,65 @@
+// Makes `require` use the code that V8 compiled for the same files before, which is kept in the folder `code` beside this
+// file: compiling takes a third of the time in which a daemon starts. With TRAWL_WRITE_CODE a process writes what it has
+// compiled at its end, and its threads write it at that interval in ms. V8 refuses code of another version or source, and
+// of other flags; it then compiles the file again.
+const { mkdirSync, readFileSync, renameSync, writeFileSync } = require("node:fs");
+const Module = require("node:module");
+const { dirname, join, relative } = require("node:path");
+const { cachedDataVersionTag } = require("node:v8");
+const vm = require("node:vm");
+const { isMainThread, threadId } = require("node:worker_threads");
+
+const folder = join(__dirname, "code");
+const writesMs = Number(process.env.TRAWL_WRITE_CODE ?? 0);
+
+/** Bytes of the header of compiled code that tell the flags of V8. */
+const flagBytes = [12, 16];
+
+/** What this thread has compiled, in order of its files. */
+const made = new Map();
+
+const compile = Module.prototype._compile;
+Module.prototype._compile = function (content, filename, ...more) {
+  // The daemon changes flags of V8 while it starts, and its threads load some of the same files.
+  const name = `${relative(dirname(dirname(__dirname)), filename).replaceAll("/", "+")}.${cachedDataVersionTag()}`;
+  const file = join(folder, name);
+  const cachedData = readCode(file);
+  if (cachedData === undefined && writesMs === 0) return compile.call(this, content, filename, ...more);
+  const script = new vm.Script(Module.wrap(content), {
+    filename,
+    cachedData,
+    importModuleDynamically: vm.constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+  });
+  if (writesMs > 0) made.set(file, { script, flags: script.createCachedData().subarray(...flagBytes) });
+  const require = (id) => this.require(id);
+  require.resolve = (...given) => Module.createRequire(filename).resolve(...given);
+  require.cache = Module._cache;
+  require.extensions = Module._extensions;
+  require.main = process.mainModule;
+  return script.runInThisContext().call(this.exports, this.exports, require, this, filename, dirname(filename));
+};
+
+function readCode(file) {
+  try {
+    return readFileSync(file);
+  } catch {
+    return undefined;
+  }
+}
+
+/** With the functions that have been called so far, which V8 compiles at their first call. */
+function writeCode() {
+  mkdirSync(folder, { recursive: true });
+  for (const [file, { script, flags }] of made) {
+    const code = script.createCachedData();
+    code.set(flags, flagBytes[0]);
+    const unfinished = `${file}-${process.pid}-${threadId}`;
+    writeFileSync(unfinished, code);
+    renameSync(unfinished, file);
+  }
+}
+
+if (writesMs > 0) {
+  process.on("exit", writeCode);
+  if (!isMainThread) setInterval(writeCode, writesMs).unref();
+}
