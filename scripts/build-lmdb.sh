@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Compiles the binding of LMDB 3.5.6 from the sources in its package, with two changes. What was compiled is loaded instead of the binary
+# Compiles the binding of LMDB 3.5.6 from the sources in its package, with three changes. What was compiled is loaded instead of the binary
 # that comes with the package.
 #
 # 1. The error of a page that cannot be written is printed into 100 bytes, which are too few for it: a full disk damaged the heap.
 # 2. V8 counts the size of a mapped value as memory of the heap, from which the binding subtracts it again. When a thread ends, V8
 #    subtracts it a second time, and Node 24 aborts because the sum is negative: it has to be added before.
+# 3. Only a value above 16 MiB was read as a view over the map, others were copied by each thread for each read. Now a value from 32 KiB
+#    on is a view, so that all threads read the symbols of a shard in place.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../node_modules/lmdb"
 source=dependencies/lmdb/libraries/liblmdb/mdb.c
@@ -32,6 +34,13 @@ static void excludeFromHeap(napi_env env, size_t size) {\
 fi
 if [ "$(grep -c 'excludeFromHeap(' "$source")" -ne 2 ]; then
   echo "lmdb is another release than scripts/build-lmdb.sh was written for: see whether its second change is still needed" >&2
+  exit 1
+fi
+source=src/dbi.cpp
+sed -i 's/fits = valToBinaryFast(data, this); \/\/ it fits/fits = data.mv_size < 0x8000 \&\& valToBinaryFast(data, this); \/\/ it fits/
+  s/result == 2 || data.mv_size < SHARED_BUFFER_THRESHOLD) {\/\/ result/result == 2 || data.mv_size < 0x8000) {\/\/ result/' "$source"
+if [ "$(grep -cE 'data.mv_size < 0x8000( |\))' "$source")" -ne 2 ]; then
+  echo "lmdb is another release than scripts/build-lmdb.sh was written for: see whether its third change is still needed" >&2
   exit 1
 fi
 if ! output="$(../.bin/node-gyp rebuild --loglevel=error 2>&1)"; then

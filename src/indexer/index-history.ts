@@ -14,7 +14,7 @@ import { HistoryReader } from "../history/history-reader.js";
 import type { HistoryScope } from "../model/history-scope.js";
 import type { Kernel } from "../native/kernel/kernel.js";
 import type { HistoryCounts, HistoryWork } from "../protocol/ingest-messages.js";
-import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
+import type { ShardSnapshot } from "../store/shard-store.js";
 
 /** A history shard is closed when its text reaches this size. */
 const historyTextBytes = 64 << 20;
@@ -105,7 +105,7 @@ async function buildShard(list: CommitList, missing: Uint32Array, input: History
   const { commitCount, textBytes, newest } = builder;
   if (commitCount === 0) return { shard: undefined, doneCount, brokenCount };
   input.onBuild(textBytes);
-  const bytes = builder.build("with-postings", (byteCount) => uninitializedBytes(ShardStore.storedBytes(byteCount)));
+  const bytes = builder.build("with-postings", uninitializedBytes);
   return { shard: { bytes, textBytes, commitCount, newest }, doneCount, brokenCount };
 }
 

@@ -5,7 +5,7 @@ import { ShardBuilder } from "../shard/shard-builder.js";
 import type { DocumentInput } from "../shard/document-input.js";
 import type { KnownSymbols } from "../shard/symbols/known-symbols.js";
 import { ShardReader } from "../shard/shard-reader.js";
-import { ShardStore } from "../store/shard-store.js";
+import type { ShardStore } from "../store/shard-store.js";
 
 /**
  * A shard is closed when its text reaches this size. Larger shards would leave cores idle in a search; smaller ones add
@@ -75,7 +75,7 @@ export class ShardOutput {
     if (this.#builder.isEmpty) return;
     const { contentBytes, documentCount } = this.#builder;
     this.#store.onBuild(contentBytes);
-    const bytes = this.#builder.build((byteCount) => uninitializedBytes(ShardStore.storedBytes(byteCount)));
+    const bytes = this.#builder.build(uninitializedBytes);
     const id = Atomics.add(this.#shardIds, 0, 1) >>> 0;
     const reader = new ShardReader(id, bytes);
     await this.#store.put([{ id, bytes }]);

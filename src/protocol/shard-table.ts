@@ -26,14 +26,14 @@ const unknownChecksum = 0;
 /** Stands for a shard without symbols. Symbols whose checksum happens to have this value are extracted and not used. */
 const noSymbols = 0;
 
-/** The parts of a shard that are verified separately: the content, and everything else. */
-export type ShardPart = "index" | "content";
+/** The parts of a shard that are verified separately: the content, everything else, and its symbols. */
+export type ShardPart = "index" | "content" | "symbols";
 
 /** The flag of each part that was verified. */
-const verifiedMarks: Readonly<Record<ShardPart, number>> = { index: 1, content: 2 };
+const verifiedMarks: Readonly<Record<ShardPart, number>> = { index: 1, content: 2, symbols: 4 };
 
 /** The layout of a `verified` word: flags in the lowest bits; above them the fault count when they were set. */
-const markBits = 2;
+const markBits = 3;
 const marksMask = 2 ** markBits - 1;
 const faultsKnown = 2 ** (32 - markBits);
 
@@ -66,7 +66,7 @@ export class ShardTable {
       headWords,
     );
     const words = new Int32Array(new SharedArrayBuffer(wordCount * 4));
-    const verified = former === undefined ? new Map<number, number>() : former.#marks();
+    const verified = former === undefined ? new Map<number, FormerMarks>() : former.#marks();
     words[0] = shards.length;
     let at = headWords;
     // Copies bytes: creating a view of words over each of 100,000 summaries would take longer than copying them.
@@ -79,7 +79,7 @@ export class ShardTable {
     shards.forEach(({ record, summaries, tombstones }, i) => {
       const entry = 1 + i * entryWordCount;
       words[entry + entryWords.id] = record.id;
-      words[entry + entryWords.verified] = verified.get(record.id) ?? 0;
+      words[entry + entryWords.verified] = keepMarks(verified.get(record.id), record.symbols?.checksum);
       words[entry + entryWords.column] = filterColumn(record.id);
       words[entry + entryWords.checksum] = record.checksum ?? unknownChecksum;
       words[entry + entryWords.symbols] = record.symbols?.checksum ?? noSymbols;
@@ -148,9 +148,22 @@ export class ShardTable {
     return this.#words[1 + row * entryWordCount + word];
   }
 
-  #marks(): Map<number, number> {
-    const marks = new Map<number, number>();
-    for (let row = 0; row < this.count; row++) marks.set(this.shardId(row), this.#word(row, entryWords.verified));
+  #marks(): Map<number, FormerMarks> {
+    const marks = new Map<number, FormerMarks>();
+    for (let row = 0; row < this.count; row++)
+      marks.set(this.shardId(row), { word: this.#word(row, entryWords.verified), symbols: this.symbols(row) });
     return marks;
   }
+}
+
+/** The flags of a shard's verified parts in an earlier table, and the checksum of the symbols that it had then. */
+interface FormerMarks {
+  readonly word: number;
+  readonly symbols: number | undefined;
+}
+
+/** A shard never changes, but its symbols are replaced: other ones are not verified. */
+function keepMarks(former: FormerMarks | undefined, symbols: number | undefined): number {
+  if (former === undefined) return 0;
+  return former.symbols === symbols ? former.word : former.word & ~verifiedMarks.symbols;
 }

@@ -9,15 +9,6 @@ import { StoreGuard } from "./store-guard.js";
 /** Address space reserved for the map of the shards; the file grows only as needed. */
 const mapBytes = 2 ** 40;
 
-/**
- * LMDB returns a view over its map, without copying, only for values above this size. A smaller value is copied into a
- * buffer that the next read overwrites.
- */
-const zeroCopyBytesMin = 16 * 1024 * 1024 + 1;
-
-/** From this size on, a shard is padded past the zero-copy limit, which is cheaper than copying it for every search. */
-const padBytesMin = 8 * 1024 * 1024;
-
 /** Reserved space on a full disk, because records and logs are written to it as well. */
 const roomLeftBytes = 4 * 1024 * 1024;
 
@@ -54,11 +45,6 @@ export class ShardStore {
         cause: error,
       });
     }
-  }
-
-  /** The stored size of a value of `byteCount` bytes. */
-  static storedBytes(byteCount: number): number {
-    return byteCount >= padBytesMin && byteCount < zeroCopyBytesMin ? zeroCopyBytesMin : byteCount;
   }
 
   /**
@@ -154,7 +140,8 @@ export class ShardStore {
 }
 
 /**
- * One read transaction over the shards.
+ * One read transaction over the shards. `scripts/build-lmdb.sh` makes LMDB return a view over its map for values of 32 KiB
+ * or more; a smaller one is copied into a buffer that the next read overwrites.
  *
  * Contract: bytes that `get` returns are valid until the next `get` or `close` of any snapshot in this thread,
  * whichever comes first. They are read-only: writing to them crashes the process. They must not be posted to another
@@ -190,6 +177,17 @@ export class ShardSnapshot {
     return found === undefined ? undefined : Buffer.from(found);
   }
 
+  /**
+   * Like `symbols`, without copying: the bytes are part of LMDB's map and valid until `close`, also after other reads. Only
+   * those of few symbols are a copy, which stays valid.
+   */
+  symbolsInPlace(id: number): { readonly bytes: Buffer; readonly isCopy: boolean } | undefined {
+    const found = this.#get(this.#symbols, id);
+    if (found === undefined) return undefined;
+    const isCopy = !isMapped(found);
+    return { bytes: isCopy ? Buffer.from(found) : found, isCopy };
+  }
+
   #get(database: Database<Buffer, number>, id: number): Buffer | undefined {
     if (this.#transaction === undefined) throw new TrawlError("internal", "read from a closed shard snapshot");
     // LMDB would abort the process: it asserts that its first pages are valid.
@@ -215,6 +213,11 @@ export class ShardSnapshot {
     this.#transaction?.done();
     this.#transaction = undefined;
   }
+}
+
+/** Whether the bytes are in LMDB's map, not in the buffer that the next read overwrites: lmdb marks its views. */
+function isMapped({ buffer }: Buffer): boolean {
+  return "isSharedMap" in buffer;
 }
 
 function unreadable(id: number, reason: string): TrawlError {

@@ -1,3 +1,4 @@
+import { addToKey, emptyKey } from "../../shard/symbols/name-keys.js";
 import type { Leaf, TextNode, TextPlan } from "../../query/plan/plan.js";
 
 /** A text that a query looks for. Strings have one character per byte of UTF-8 (latin1). */
@@ -29,6 +30,9 @@ const bitsMax = 30;
 
 /** An alternation with more texts counts like a regexp. */
 const alternativesMax = 16;
+
+/** A run of more words is not looked up: no name consists of so many. */
+const runWordsMax = 6;
 
 /** The words of all basic queries: a document scores as if it had been searched for all of them. */
 export function findWords(texts: readonly TextPlan[]): QueryWords {
@@ -78,6 +82,27 @@ function findTexts({ analysis, either, source }: Leaf): readonly string[] | unde
   if (analysis.literal === undefined) return undefined;
   const typed = unescapeRegexp(source);
   return [typed.toLowerCase() === analysis.literal.toLowerCase() ? typed : analysis.literal];
+}
+
+/** A name that the words of a query, in their order, may have. */
+export interface NameKey {
+  /** See `SymbolReader.findNamed`. */
+  readonly key: number;
+  /** Of how many words it consists. */
+  readonly wordCount: number;
+}
+
+/** The keys of all runs of words. */
+export function findNameKeys({ typed }: QueryWords): readonly NameKey[] {
+  const keys: NameKey[] = [];
+  for (let first = 0; first < typed.length; first++) {
+    let key: number = emptyKey;
+    for (let last = first; last < typed.length && last - first < runWordsMax; last++) {
+      for (const byte of Buffer.from(typed[last], "latin1")) key = addToKey(key, byte);
+      if (key !== emptyKey) keys.push({ key, wordCount: last - first + 1 });
+    }
+  }
+  return keys;
 }
 
 function unescapeRegexp(source: string): string {

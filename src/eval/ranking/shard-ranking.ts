@@ -18,9 +18,8 @@ import { lastAtMost } from "../../base/sorted-search.js";
 import { DocumentFeatures } from "./document-features.js";
 import { chooseContents } from "./content-choice.js";
 import { weighDocument } from "./file-weight.js";
-import { findNameKeys, indexNames } from "./name-index.js";
 import { NameScore } from "./name-score.js";
-import { findScored, findWords, lowerAscii, type QueryWords } from "./query-words.js";
+import { findNameKeys, findScored, findWords, lowerAscii, type QueryWords } from "./query-words.js";
 import { BestDocuments } from "../../protocol/ranked-order.js";
 import { scoreDocument } from "./score.js";
 import { SymbolPlaces } from "./symbol-places.js";
@@ -200,13 +199,12 @@ export class ShardRanking {
     const isView = reader instanceof SymbolView;
     const symbols = isView ? reader.symbols : this.#target.symbols;
     if (symbols === undefined) return [];
-    const index = indexNames(isView ? reader.text : reader, symbols);
     const { contents } = symbols.parts;
     return [true, false].map((ofAll) => {
       const found = new Set<number>();
       for (const { key, wordCount } of findNameKeys(this.#words))
         if ((wordCount === this.#words.typed.length) === ofAll)
-          index.find(key, (part) => found.add(isView ? part : contents[part]));
+          symbols.findNamed(key, (part) => found.add(isView ? part : contents[part]));
       return Uint32Array.from(found);
     });
   }

@@ -10,6 +10,7 @@ import { unitBytes } from "../format.js";
 import type { ShardReader } from "../shard-reader.js";
 import { findFoldExceptions, makeUnits, noPostings } from "../text-sections.js";
 import { type ContentSymbols, findFault, symbolStates, type SymbolState } from "./content-symbols.js";
+import { gatherNameKeys } from "./name-keys.js";
 import { findParts } from "./parts.js";
 import { RecordWriter } from "./record-writer.js";
 import {
@@ -83,6 +84,7 @@ export class SymbolBuilder {
     const { units } = makeUnits(nameStarts, unitBytes);
     const postings =
       this.#kernel === undefined ? noPostings : this.#kernel.buildPostings(names, units, units.length / 2);
+    const nameKeys = gatherNameKeys(names, nameStarts);
     const pieces = [
       toBytes(nameStarts),
       toBytes(Uint32Array.from(this.#recordStarts)),
@@ -94,6 +96,8 @@ export class SymbolBuilder {
       toBytes(postings.offsets),
       Buffer.from(postings.bytes),
       this.#records.bytes,
+      toBytes(nameKeys.keys),
+      toBytes(nameKeys.parts),
     ];
     const totalBytes = pieces.reduce((sum, piece) => sum + wordAligned(piece.length), symbolHeaderBytes);
     const bytes = Buffer.alloc(totalBytes);
@@ -119,6 +123,7 @@ export class SymbolBuilder {
     set("keyCount", postings.keys.length);
     set("postingsBytes", postings.bytes.length);
     set("hasPostings", this.#kernel === undefined ? 0 : 1);
+    set("nameKeyCount", nameKeys.keys.length);
     const checksum = crc32(bytes);
     set("crc", checksum);
     const counts = { symbolCount: this.#symbolCount, failedCount: this.#failedCount };

@@ -1,9 +1,9 @@
 /**
  * Constants of the format of symbol values; FORMAT.md describes it in prose.
  *
- * Versions: 1: first. 2: posting lists of the trigrams of names.
+ * Versions: 1: first. 2: posting lists of the trigrams of names. 3: keys of names.
  */
-export const symbolFormatVersion = 2;
+export const symbolFormatVersion = 3;
 
 /** "TRWLSYMS" in two little-endian words. */
 export const symbolMagic = [0x4c575254, 0x534d5953] as const;
@@ -28,9 +28,11 @@ export const symbolHeader = {
   postingsBytes: 14,
   /** 1 if it has posting lists. */
   hasPostings: 15,
+  /** Pairs of a key of a name and a part. */
+  nameKeyCount: 16,
 } as const;
 
-export const symbolHeaderBytes = 4 * 16;
+export const symbolHeaderBytes = 4 * 17;
 
 /** Bit of the state of a part: some of its names are in its record because they are not in their lines. */
 export const hasStoredNames = 0x80;

@@ -5,6 +5,7 @@ import { RecordSymbols, type TextRange } from "../../native/kernel/record-symbol
 import type { SymbolKernel } from "../../native/kernel/symbol-kernel.js";
 import { crc32 } from "../../native/memory/memory.js";
 import { type ContentSymbols, findFault } from "./content-symbols.js";
+import { findNamedParts, gatherNameKeys, type NameKeys } from "./name-keys.js";
 import { type ShardParts, findParts } from "./parts.js";
 import type { ShardReader } from "../shard-reader.js";
 import {
@@ -55,15 +56,19 @@ export class SymbolReader {
   readonly keys: Uint32Array;
   readonly postingStart: Uint32Array;
   readonly postings: Buffer;
+  readonly #nameKeys: NameKeys;
   readonly #shard: ShardReader;
   readonly #recordStarts: Uint32Array;
   readonly #records: Buffer;
 
-  /** Throws `corrupt-shard` if the value is damaged or belongs to another shard, `format-version` for another version. */
-  constructor(shard: ShardReader, bytes: Uint8Array) {
+  /**
+   * Throws `corrupt-shard` if the value is damaged or belongs to another shard, `format-version` for another version. The
+   * checksum of a value that was verified before is not computed again.
+   */
+  constructor(shard: ShardReader, bytes: Uint8Array, isVerified = false) {
     this.#shard = shard;
     const value = bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes);
-    const words = this.#checkHeader(value);
+    const words = this.#checkHeader(value, isVerified);
     const word = (name: keyof typeof symbolHeader): number => words[symbolHeader[name]];
     this.parts = findParts(shard);
     const { count } = this.parts;
@@ -93,6 +98,9 @@ export class SymbolReader {
     this.postingStart = takeWords(word("keyCount") + 1);
     this.postings = take(word("postingsBytes"));
     this.#records = take(word("recordsBytes"));
+    const keyCount = word("nameKeyCount");
+    this.#nameKeys = { keys: takeWords(keyCount), parts: takeWords(keyCount) };
+    if (keyCount > this.symbolCount) this.#fail("it has more keys of names than symbols");
     if (this.symbolCount > this.#records.length / symbolBytesMin)
       this.#fail("its records are too short for its symbols");
     if (!isAscending(this.#recordStarts, this.#records.length)) this.#fail("its records are not ascending");
@@ -107,6 +115,16 @@ export class SymbolReader {
   /** Size of the names of all parts, each followed by a newline. */
   get namesBytes(): number {
     return this.nameStarts[this.parts.count];
+  }
+
+  /**
+   * Calls `take` once for each part that has a symbol whose name has this key (`addToKey`): its name may also be another
+   * one of the same key.
+   */
+  findNamed(key: number, take: (part: number) => void): void {
+    findNamedParts(this.#nameKeys, key, (part) => {
+      if (part < this.parts.count) take(part);
+    });
   }
 
   /** Whether some names of the part need not be in the text. */
@@ -232,9 +250,12 @@ export class SymbolReader {
       this.copyNames(part, names, { copySymbolNames });
       this.read(part);
     }
+    const { keys, parts } = gatherNameKeys(names, this.nameStarts);
+    if (!areEqual(keys, this.#nameKeys.keys) || !areEqual(parts, this.#nameKeys.parts))
+      this.#fail("its keys of names are not those of its names");
   }
 
-  #checkHeader(value: Uint8Array): Uint32Array {
+  #checkHeader(value: Uint8Array, isVerified: boolean): Uint32Array {
     if (value.length < symbolHeaderBytes) this.#fail(`it has ${value.length} bytes, fewer than a header`);
     const words = new Uint32Array(value.buffer, value.byteOffset, symbolHeaderBytes / 4);
     if (words[symbolHeader.magic0] !== symbolMagic[0] || words[symbolHeader.magic1] !== symbolMagic[1])
@@ -247,7 +268,7 @@ export class SymbolReader {
       );
     const totalBytes = words[symbolHeader.totalBytes];
     if (totalBytes !== value.length) this.#fail(`it should have ${totalBytes} bytes and has ${value.length}`);
-    if (symbolCrc(value) !== words[symbolHeader.crc]) this.#fail("it has a wrong checksum");
+    if (!isVerified && symbolCrc(value) !== words[symbolHeader.crc]) this.#fail("it has a wrong checksum");
     if (words[symbolHeader.shardChecksum] !== this.#shard.checksum) this.#fail("it belongs to another shard");
     return words;
   }
@@ -258,6 +279,11 @@ export class SymbolReader {
       `the symbols of shard ${this.#shard.id} are damaged: ${what}. They are extracted again.`,
     );
   }
+}
+
+/** The checksum that a value says it has. */
+export function storedChecksum(value: Buffer): number {
+  return value.readUInt32LE(symbolHeader.crc * 4);
 }
 
 /** CRC-32 of the value, with the word of the checksum set to zero. */
@@ -286,6 +312,10 @@ class LineCount {
     }
     return this.#line;
   }
+}
+
+function areEqual(some: Uint32Array, others: Uint32Array): boolean {
+  return some.length === others.length && some.every((word, i) => word === others[i]);
 }
 
 function isStrict(words: Uint32Array): boolean {

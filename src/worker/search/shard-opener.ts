@@ -5,7 +5,7 @@ import type { CachedShardRange } from "../../protocol/messages.js";
 import { noColumn, ShardFilter } from "../../protocol/shard-filter.js";
 import type { ShardPart, ShardTable } from "../../protocol/shard-table.js";
 import { ReaderCache } from "../../shard/reader-cache.js";
-import { SymbolReader } from "../../shard/symbols/symbol-reader.js";
+import { storedChecksum, SymbolReader } from "../../shard/symbols/symbol-reader.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { ShardSnapshot, ShardStore } from "../../store/shard-store.js";
@@ -25,10 +25,9 @@ export class ShardOpener {
   /** The memory of the revision cache. */
   readonly #arena: SharedArrayBuffer;
   readonly #readers = new ReaderCache();
-  #views = newViews();
-  #viewFaultCount = 0;
-  #records = newRecords();
-  #recordFaultCount = 0;
+  /** By shard, or by value in the revision cache, whose ids differ from those of shards. */
+  readonly #symbols = new BoundedMap<number, OpenedSymbols>(symbolBytesMax, weighSymbols);
+  #symbolFaultCount = 0;
 
   constructor(store: ShardStore, arena: SharedArrayBuffer) {
     this.#store = store;
@@ -68,22 +67,14 @@ export class ShardOpener {
     row: number,
     filter: SharedArrayBuffer,
   ): OpenShard | undefined {
+    const { symbols, ...shard } = this.openWithRecords(snapshot, table, row, filter);
+    if (symbols === undefined) return undefined;
     const id = table.shardId(row);
-    const checksum = table.symbols(row);
-    if (checksum === undefined) return undefined;
-    const { faultCount } = this;
-    if (faultCount !== this.#viewFaultCount) this.#views = newViews();
-    this.#viewFaultCount = faultCount;
-    const last = this.#views.get(id);
-    const known = last?.view.symbols.checksum === checksum ? last : undefined;
-    // Read before the shard, because the next read may overwrite the bytes of a small shard.
-    const value = known?.value ?? snapshot.symbols(id);
-    const shard = this.open(snapshot, table, row, filter);
-    if (value === undefined) return undefined;
-    const view = known?.view.text === shard.reader ? known.view : makeView(shard.reader, value);
-    if (view?.symbols.checksum !== checksum) return undefined;
-    this.#views.set(id, { view, value });
-    return { ...shard, reader: view };
+    const opened = this.#symbols.get(id);
+    return {
+      ...shard,
+      reader: opened?.symbols === symbols ? this.#view(id, opened) : new SymbolView(shard.reader, symbols),
+    };
   }
 
   /** Opens a shard of the revision cache. It was built by this process and never left memory, so it is not verified. */
@@ -94,7 +85,7 @@ export class ShardOpener {
 
   /**
    * Opens a live shard with the records of its symbols, without their names: undefined if it has none yet, or if they are
-   * damaged. They are kept for other readers of the same shard: records contain nothing of its bytes.
+   * damaged. All threads read them in place.
    */
   openWithRecords(
     snapshot: ShardSnapshot,
@@ -103,18 +94,24 @@ export class ShardOpener {
     filter: SharedArrayBuffer,
   ): OpenShard & { readonly symbols: SymbolReader | undefined } {
     const id = table.shardId(row);
-    const { faultCount } = this;
-    if (faultCount !== this.#recordFaultCount) this.#records = newRecords();
-    this.#recordFaultCount = faultCount;
     const checksum = table.symbols(row);
-    const last = this.#records.get(id)?.symbols;
-    const known = last?.checksum === checksum ? last : undefined;
+    const { faultCount } = this;
+    if (faultCount !== this.#symbolFaultCount) this.#symbols.clear();
+    this.#symbolFaultCount = faultCount;
+    const last = this.#symbols.get(id);
+    const known = checksum !== undefined && last?.symbols.checksum === checksum ? last : undefined;
     // Read before the shard, because the next read may overwrite the bytes of a small shard.
-    const value = known === undefined && checksum !== undefined ? snapshot.symbols(id) : undefined;
+    const stored = checksum === undefined || known?.isCopy === true ? known : snapshot.symbolsInPlace(id);
     const shard = this.open(snapshot, table, row, filter);
-    const read = value === undefined ? known : makeReader(shard.reader, value);
-    const symbols = read?.checksum === checksum ? read : undefined;
-    if (symbols !== undefined && value !== undefined) this.#records.set(id, { symbols, byteCount: value.length });
+    if (checksum === undefined || stored === undefined) return { ...shard, symbols: undefined };
+    if (known?.text === shard.reader && isSamePlace(known.bytes, stored.bytes, checksum))
+      return { ...shard, symbols: known.symbols };
+    const isVerified = table.isVerified(row, "symbols", faultCount);
+    const symbols = makeReader(shard.reader, stored.bytes, isVerified);
+    if (symbols?.checksum !== checksum) return { ...shard, symbols: undefined };
+    this.requireNoFault(faultCount, id);
+    if (!isVerified) table.setVerified(row, "symbols", faultCount);
+    this.#symbols.set(id, { bytes: stored.bytes, isCopy: stored.isCopy, text: shard.reader, symbols, view: undefined });
     return { ...shard, symbols };
   }
 
@@ -123,11 +120,20 @@ export class ShardOpener {
     if (range.symbols === undefined) return undefined;
     const { id, from, to } = range.symbols;
     const shard = this.openCached(range);
-    const value = Buffer.from(this.#arena, from, to - from);
-    const view = this.#views.get(id)?.view ?? makeView(shard.reader, value);
-    if (view === undefined) return undefined;
-    this.#views.set(id, { view, value });
-    return { ...shard, reader: view };
+    const view = this.#symbols.get(id)?.view;
+    if (view !== undefined) return { ...shard, reader: view };
+    const bytes = Buffer.from(this.#arena, from, to - from);
+    const symbols = makeReader(shard.reader, bytes, false);
+    if (symbols === undefined) return undefined;
+    return { ...shard, reader: this.#view(id, { bytes, isCopy: false, text: shard.reader, symbols, view: undefined }) };
+  }
+
+  /** The names of these symbols as a shard, which is kept. */
+  #view(id: number, opened: OpenedSymbols): SymbolView {
+    if (opened.view !== undefined) return opened.view;
+    const view = new SymbolView(opened.text, opened.symbols);
+    this.#symbols.set(id, { ...opened, view });
+    return view;
   }
 
   /** Throws `corrupt-shard` when the store has had a fault since `faultCount` was read. */
@@ -139,7 +145,7 @@ export class ShardOpener {
    * Verifies a checksum when the shard is first used in the life of the process, and again after a fault of the store;
    * whichever worker comes first does it.
    */
-  #verifyOnce(reader: ShardReader, table: ShardTable, row: number, part: ShardPart): void {
+  #verifyOnce(reader: ShardReader, table: ShardTable, row: number, part: Exclude<ShardPart, "symbols">): void {
     const { faultCount } = this;
     if (table.isVerified(row, part, faultCount)) return;
     reader.verify(part);
@@ -148,42 +154,51 @@ export class ShardOpener {
   }
 }
 
-/** Symbols that a thread keeps: their values are 5 % of the text that they are in. */
-const viewBytesMax = 192 * 1024 * 1024;
+/**
+ * Memory of a thread for symbols. Values are read where they are in the store, so it holds what is derived from them: for
+ * the names that searches for symbols have read, a fiftieth of the text that they are in; less for ranking texts.
+ */
+const symbolBytesMax = 128 * 1024 * 1024;
 
 /** Names are copied from the text only where they are candidates: usually, less than this share of them. */
 const copiedShare = 1 / 4;
 
-/** Records are 2 % of the text that they are of. A search that ranks results adds a table of their names. */
-const recordBytesMax = 256 * 1024 * 1024;
-const bytesPerName = 8;
+/** Of the tables of a reader: three words for each part, and their objects. */
+const bytesPerPart = 12;
+const readerBytes = 4096;
 
-interface KnownView {
-  readonly view: SymbolView;
-  readonly value: Buffer;
-}
-
-function newViews(): BoundedMap<number, KnownView> {
-  return new BoundedMap(viewBytesMax, ({ view, value }) => view.content.length * copiedShare + value.length);
-}
-
-interface KnownRecords {
+/** The symbols of a shard that a thread has opened. */
+interface OpenedSymbols {
+  readonly bytes: Buffer;
+  /** Whether the thread has its own copy of the bytes, because they are few. */
+  readonly isCopy: boolean;
+  readonly text: ShardReader;
   readonly symbols: SymbolReader;
-  readonly byteCount: number;
+  /** Undefined if names were not searched yet. */
+  readonly view: SymbolView | undefined;
 }
 
-function newRecords(): BoundedMap<number, KnownRecords> {
-  return new BoundedMap(recordBytesMax, ({ symbols, byteCount }) => byteCount + bytesPerName * symbols.symbolCount);
+function weighSymbols({ bytes, isCopy, symbols, view }: OpenedSymbols): number {
+  const own = readerBytes + bytesPerPart * symbols.parts.count + (isCopy ? bytes.length : 0);
+  return view === undefined ? own : own + view.content.length * copiedShare;
 }
 
-function makeView(reader: ShardReader, bytes: Buffer): SymbolView | undefined {
-  const symbols = makeReader(reader, bytes);
-  return symbols === undefined ? undefined : new SymbolView(reader, symbols);
+/**
+ * Whether bytes that were read earlier are still this value. The place of a value that was replaced may be used again, so
+ * its checksum has to be there too.
+ */
+function isSamePlace(former: Buffer, bytes: Buffer, checksum: number): boolean {
+  return (
+    former.buffer === bytes.buffer &&
+    former.byteOffset === bytes.byteOffset &&
+    former.length === bytes.length &&
+    storedChecksum(bytes) === checksum
+  );
 }
 
-function makeReader(reader: ShardReader, bytes: Buffer): SymbolReader | undefined {
+function makeReader(reader: ShardReader, bytes: Buffer, isVerified: boolean): SymbolReader | undefined {
   try {
-    return new SymbolReader(reader, bytes);
+    return new SymbolReader(reader, bytes, isVerified);
   } catch (error) {
     if (error instanceof TrawlError && error.code !== "internal") return undefined;
     throw error;

@@ -3,13 +3,13 @@ import t from "tap";
 import { readFileSync, writeFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { loadKernel } from "../../../src/native/kernel/load.js";
-import { NameIndex } from "../../../src/eval/ranking/name-index.js";
 import { Rows } from "../../../src/eval/match/rows.js";
 import { SymbolPlaces } from "../../../src/eval/ranking/symbol-places.js";
 import { ShardBuilder } from "../../../src/shard/shard-builder.js";
 import { ShardReader } from "../../../src/shard/shard-reader.js";
 import type { ContentSymbols } from "../../../src/shard/symbols/content-symbols.js";
 import { KnownSymbols } from "../../../src/shard/symbols/known-symbols.js";
+import { addToKey, emptyKey } from "../../../src/shard/symbols/name-keys.js";
 import { SymbolBuilder } from "../../../src/shard/symbols/symbol-builder.js";
 import { SymbolReader, symbolCrc } from "../../../src/shard/symbols/symbol-reader.js";
 import { symbolFormatVersion, symbolHeader } from "../../../src/shard/symbols/symbol-format.js";
@@ -107,6 +107,68 @@ t.test("what is written is read", (t) => {
   t.end();
 });
 
+function keyOf(name: string): number {
+  return Buffer.from(name, "latin1").reduce<number>(addToKey, emptyKey);
+}
+
+function partsNamed(reader: SymbolReader, name: string): number[] {
+  const parts: number[] = [];
+  reader.findNamed(keyOf(name), (part) => parts.push(part));
+  return parts;
+}
+
+t.test("parts are found by names of their symbols, whatever the case and what is between the letters", (t) => {
+  const many = [...given, { ...given[0], languages: ["C++"], text: `${given[0].text}\n` }];
+  const shard = shardOf(many);
+  const reader = new SymbolReader(shard, symbolValue(shard, many));
+  t.same(partsNamed(reader, "P-A_ir"), [0, 3]);
+  t.same(partsNamed(reader, "elsewhere"), [2], "a name that is not in the text");
+  t.same(partsNamed(reader, "f\xe9"), [2]);
+  t.same(partsNamed(reader, "pairs"), []);
+  t.same(partsNamed(reader, "_"), [], "a name without letters is not looked up");
+  t.end();
+});
+
+t.test("keys of names that are not those of the names are damage, and find nothing beyond the parts", (t) => {
+  const shard = shardOf(given);
+  const value = symbolValue(shard, given);
+  const words = new Uint32Array(value.buffer, value.byteOffset, value.length / 4);
+  const count = words[symbolHeader.nameKeyCount];
+  t.equal(count, 6);
+  const forged = (change: (keys: Uint32Array, parts: Uint32Array) => void): SymbolReader => {
+    const bytes = Buffer.from(value);
+    const end = new Uint32Array(bytes.buffer, bytes.byteOffset + bytes.length - 8 * count, 2 * count);
+    change(end.subarray(0, count), end.subarray(count));
+    bytes.writeUInt32LE(symbolCrc(bytes), symbolHeader.crc * 4);
+    return new SymbolReader(shard, bytes);
+  };
+  const damage: ((keys: Uint32Array, parts: Uint32Array) => void)[] = [
+    (keys) => keys.reverse(),
+    (keys) => keys.fill(keyOf("pair")),
+    (_, parts) => parts.fill(3),
+    (_, parts) => parts.fill(0xffffffff),
+  ];
+  for (const change of damage) {
+    const reader = forged(change);
+    t.ok(partsNamed(reader, "pair").every((part) => part < reader.parts.count));
+    t.throws(() => reader.verify(), { code: "corrupt-shard", message: /keys of names/ });
+  }
+  const tooMany = Buffer.from(value);
+  tooMany.writeUInt32LE(0xffffffff, symbolHeader.nameKeyCount * 4);
+  tooMany.writeUInt32LE(symbolCrc(tooMany), symbolHeader.crc * 4);
+  t.throws(() => new SymbolReader(shard, tooMany), { code: "corrupt-shard" });
+  t.end();
+});
+
+t.test("the checksum of a value that was verified is not computed again", (t) => {
+  const shard = shardOf(given);
+  const damaged = symbolValue(shard, given);
+  damaged[damaged.length - 1] ^= 1;
+  t.throws(() => new SymbolReader(shard, damaged), { code: "corrupt-shard", message: /wrong checksum/ });
+  t.doesNotThrow(() => new SymbolReader(shard, damaged, true));
+  t.end();
+});
+
 t.test("a content has symbols for each of its languages", (t) => {
   const shard = shardOf([{ ...given[0], languages: ["C", "C++", "C"] }, given[1]]);
   const builder = new SymbolBuilder(kernel);
@@ -158,7 +220,7 @@ t.test("ranking reads a damaged record up to the damage, and no name beyond the 
     damaged[damaged.length - 1 - random(80)] = random(256);
     damaged.writeUInt32LE(symbolCrc(damaged), symbolHeader.crc * 4);
     const reader = new SymbolReader(shard, damaged);
-    new NameIndex(shard, reader);
+    if (partsNamed(reader, "pair").some((part) => part >= reader.parts.count)) t.fail("a part is beyond the shard");
     for (let part = 0; part < reader.parts.count; part++) {
       const content = reader.parts.contents[part];
       rows.clear();
@@ -196,7 +258,7 @@ t.test("damage is refused or read within bounds, whatever the checksum says", (t
 
 const latin1 = (text: string): string => Buffer.from(text).toString("latin1");
 
-/** The symbols of the parts of `test/frozen/shard-2.bin` in `test/frozen/symbols-2.bin`. They must never change. */
+/** The symbols of the parts of `test/frozen/shard-2.bin` in `test/frozen/symbols-3.bin`. They must never change. */
 const frozenSymbols: readonly Given["symbols"][] = [
   [
     ["main", 1, 4, "function", ""],
@@ -218,11 +280,11 @@ function buildFrozen(shard: ShardReader): Buffer {
 }
 
 /** `FREEZE=1` writes the file of the current version, which is done once, when a version is born. */
-t.test("symbols of format version 2 stay readable", (t) => {
+t.test("symbols of format version 3 stay readable", (t) => {
   const shard = new ShardReader(1, readFileSync("test/frozen/shard-2.bin"));
   const path = `test/frozen/symbols-${symbolFormatVersion}.bin`;
   if (process.env["FREEZE"] !== undefined) writeFileSync(path, buildFrozen(shard));
-  const frozen = readFileSync("test/frozen/symbols-2.bin");
+  const frozen = readFileSync("test/frozen/symbols-3.bin");
   const reader = new SymbolReader(shard, frozen);
   reader.verify();
   t.same(
@@ -235,7 +297,7 @@ t.test("symbols of format version 2 stay readable", (t) => {
   t.same([reader.parts.count, reader.symbolCount, reader.failedCount, reader.producer], [4, 5, 1, "test 1"]);
   t.same([...reader.foldExceptions], [3]);
   t.ok(reader.hasPostings && reader.keys.length > 0);
-  if (symbolFormatVersion === 2)
+  if (symbolFormatVersion === 3)
     t.ok(frozen.equals(buildFrozen(shard)), "the bytes that are written have not changed without a new version");
   t.end();
 });
