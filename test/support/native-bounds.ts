@@ -569,6 +569,9 @@ const record = Uint8Array.of(1, 1, 3, 0x4f, 0x75, 0x74, 4, 3, 2, 0);
 /** The same with the name in the record. */
 const stored = Uint8Array.of(1, 0, 15, 3, 0x61, 0x62, 0x63, 0, 0);
 
+/** Of two symbols, in the same container. */
+const recordOfTwo = Uint8Array.of(2, 1, 3, 0x4f, 0x75, 0x74, 4, 3, 2, 0, 2, 3, 0, 0);
+
 function lengthened(value: Uint8Array, length: number): Uint8Array {
   const whole = new Uint8Array(value.length + 40).fill(1);
   whole.set(value);
@@ -609,6 +612,62 @@ function symbolRows(kernel: NativeMethods): Row[] {
     refused,
     thrown,
   });
+  const encodeTwo = (values: Partial<Record<keyof typeof symbolResultWords, number>>, more: Changes = {}): Changes => {
+    const soundOfTwo = { pathTo: 1, tailTo: 1, recordTo: recordOfTwo.length, textTo: 20, rowTo: 2 };
+    return { 7: Uint32Array.from(symbolResult({ ...soundOfTwo, ...values })), ...more };
+  };
+  const forTwo: Changes = {
+    0: bytes("--abc and other text"),
+    1: recordOfTwo,
+    3: words(3),
+    9: Uint32Array.of(0, 3, 4, 7),
+    ...encodeTwo({}),
+  };
+  const two = encode(
+    [
+      // A second symbol does not fit, so that a call which misses the check succeeds.
+      [
+        "rows that go backwards, before others",
+        { ...encodeTwo({ rowFrom: 1, rowTo: 0 }), 9: within([9, 9, 0, 3, 4, 7], 2), 10: new Uint8Array(180) },
+      ],
+      ["rows past the rows, before others", { 9: within([0, 3, 4, 7], 2) }],
+      [
+        "a record that goes backwards, before another",
+        {
+          ...encodeTwo({ recordFrom: recordOfTwo.length, recordTo: 0 }),
+          1: Uint8Array.of(...recordOfTwo, ...recordOfTwo),
+        },
+      ],
+      ["more rows than symbols, before others", { 1: Uint8Array.of(1, ...recordOfTwo.subarray(1)) }],
+      // Where the record is read on, its containers have not been read.
+      [
+        "a container before a damaged one",
+        {
+          ...encodeTwo({ rowTo: 1, recordTo: 11 }),
+          1: Uint8Array.of(1, 2, 3, 0x4f, 0x75, 0x74, 200, 4, 3, 2, 0),
+          ...cursor(0, 0, 0, 7, 1, 0, 1, 0),
+        },
+      ],
+      [
+        "more containers than bytes, before a symbol",
+        {
+          ...encodeTwo({ rowTo: 1, recordTo: 15 }),
+          1: Uint8Array.of(1, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f, 3, 0x4f, 0x75, 0x74, 4, 3, 2, 0),
+          ...cursor(0, 0, 0, 11, 1, 0, 1, 0),
+        },
+      ],
+    ],
+    RangeError,
+  );
+  const goodOfOne = two.good;
+  const rowOfTwo: Row = {
+    ...two,
+    good: () => {
+      const values = [...goodOfOne()];
+      for (const [index, value] of Object.entries(forTwo)) values[Number(index)] = value;
+      return values;
+    },
+  };
   const damagedRecord = (...all: number[]): Changes => ({ 0: lengthened(Uint8Array.from(all), all.length) });
   // What no walk over a record may read or believe; `call` reads the one symbol of the record.
   const damages: readonly (readonly [why: string, bytes: readonly number[]])[] = [
@@ -618,8 +677,10 @@ function symbolRows(kernel: NativeMethods): Row[] {
     ["a record that ends in a number", [1, 0, 4, 3, 0]],
     ["a number that does not end", [1, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 3, 0, 0]],
     ["a name past the text", [1, 0, 4, 7, 0, 0]],
+    ["more containers than bytes", [1, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f, 4, 3, 2, 0]],
   ];
   return [
+    rowOfTwo,
     encode([
       ["steps of nothing", { 4: 0 }],
       [
@@ -682,6 +743,11 @@ function symbolRows(kernel: NativeMethods): Row[] {
       refused: [
         ...damages.map(([why, all]): Row["refused"][number] => [why, damagedRecord(...all)]),
         ["no room for the line feed", { 6: 3 }],
+        ["more symbols than bytes, and nothing to write", { ...damagedRecord(40, 0), 5: 0, 6: 0 }],
+        [
+          "a second name far after the text",
+          { ...damagedRecord(2, 0, 4, 3, 0, 0, ...varint(0xe0000000n), 3, 0, 0), 4: new Uint8Array(12), 6: 12 },
+        ],
         ["more room than names", { 6: 5 }],
       ],
       thrown: RangeError,
@@ -706,6 +772,7 @@ function symbolRows(kernel: NativeMethods): Row[] {
         ["a row before the names", { 3: 1 }],
         ["a row where no name begins", { 4: Uint32Array.of(1, 3) }],
         ["more symbols than bytes", { 0: lengthened(Uint8Array.of(40, 0, 4, 3, 0, 0), 6), 2: 6 }],
+        ["more symbols than bytes, and no row", { 0: lengthened(Uint8Array.of(40, 0, 4, 3, 0, 0), 6), 2: 6, 6: 0 }],
         ["more than 32 bits of a line", { 0: Uint8Array.of(1, 0, 0x81, 0x80, 0x80, 0x80, 0x20, 0, 0, 0), 2: 10 }],
         ["more than 32 bits of a container", { 0: Uint8Array.of(1, 0, 4, 3, 0x80, 0x80, 0x80, 0x80, 0x10, 0), 2: 10 }],
         ["more than 32 bits of a kind", { 0: Uint8Array.of(1, 0, 4, 3, 0, 0x80, 0x80, 0x80, 0x80, 0x10), 2: 10 }],
@@ -732,7 +799,7 @@ function symbolRows(kernel: NativeMethods): Row[] {
         ["a record that goes backwards", { 1: 1, 2: 0, 6: 1 }],
         ["a record past the records", { 2: record.length + 1 }],
         ["a text that goes backwards", { 3: 8, 4: 0 }],
-        ["rows that go backwards", { 6: 1, 7: 0 }],
+        ["rows that go backwards", { 5: Uint32Array.of(2, 3), 6: 1, 7: 0 }],
         ["rows past the rows", { 7: 2 }],
       ],
     },
@@ -881,6 +948,7 @@ function packRows(native: Addon): Row[] {
     ["flags of another type", { [index]: [new Uint32Array(1)] }],
     ["a flag without a word", { [index]: [new Int32Array(0)] }],
     ["a flag that cannot be read", { [index]: unreadable() }],
+    ["more flags than can be counted", { [index]: new Array(2 ** 32 - 1) }],
     ["more flags than four", { [index]: Array.from({ length: 5 }, () => new Int32Array(1)) }],
   ];
   return [
@@ -1059,6 +1127,54 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
     const left = kernel.intersectPostings(Uint8Array.from(list), 0, to, kept, units.length);
     faults.expect([...kept.subarray(0, left)], units, `intersected ${list.join()}`);
   }
+  const [abc] = kernel.buildPostings(bytes("abc"), Uint32Array.of(0, 3), 1).keys;
+  faults.expect(kernel.findLists(within([abc], 0), within([0, 3], 1), bytes("abc"), words(1)), 0, "no keys before one");
+  faults.expect(kernel.findLists(Uint32Array.of(abc), Uint32Array.of(0, 3), bytes("xyz"), words(1)), 0, "no such list");
+  const shortUnits = kernel.buildPostings(bytes("abc"), Uint32Array.of(3, 3, 2, 3, 1, 3, 0, 3), 4);
+  faults.expect([...shortUnits.keys, ...shortUnits.bytes], [abc, 4], "units that are too short for a trigram");
+  for (const distance of [1, 127, 128, 16_383, 16_384]) {
+    const farUnits = [0, 3, ...new Array<number>(2 * (distance - 1)).fill(3), 0, 3];
+    const far = kernel.buildPostings(bytes("abc"), Uint32Array.from(farUnits), distance + 1);
+    faults.expect([...far.bytes], [1, ...varint(BigInt(distance))], `a unit ${distance} after another`);
+  }
+  const oneOfTwo = Uint8Array.of(1, 2, ...new Array<number>(64).fill(1));
+  const unitsIn = (starts: readonly number[], ...lists: number[]): number =>
+    kernel.unitsOfLists(oneOfTwo, Uint32Array.from(starts), Uint32Array.from(lists), lists.length, words(99));
+  faults.expect(unitsIn([0, 1, 2], 0, 1), 0, "a unit that is not in the second list");
+  faults.expect(unitsIn([0, 1, 2], 0, 0, 0, 0, 0, 0, 1), 1, "a list after those that are looked at");
+  faults.expect(unitsIn([0, 1, 65], 0, 1), 0, "a second list that is short enough");
+  faults.expect(unitsIn([0, 1, 66], 0, 1), 1, "a second list that is too long");
+  for (const [units, firsts, contents] of [
+    [[0], [1, 2], []],
+    [[0, 1], [0, 2], [0]],
+    [[5], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], [5]],
+    [
+      [1, 8],
+      [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+      [1, 8],
+    ],
+    [[9], [0, 9], []],
+  ] as const) {
+    const out = words(units.length);
+    const count = kernel.contentsOfUnits(Uint32Array.from(units), units.length, Uint32Array.from(firsts), out);
+    faults.expect([...out.subarray(0, count)], contents, `contents of ${units.join()} in ${firsts.join()}`);
+  }
+  for (const [list, units, left] of [
+    [new Array(40).fill(1), [3], [3]],
+    [new Array(40).fill(1), [3, 20], [3, 20]],
+    [[0x81, 1, ...new Array<number>(10).fill(1)], [5], []],
+    [[0x81, 1, ...new Array<number>(10).fill(1)], [130], [130]],
+    [[1, 1, 1, 1, 1, 1, 1], [3], [3]],
+    [[10], [3], []],
+    [[10], [3, 5], []],
+  ] as const) {
+    const kept = Uint32Array.from(units);
+    const count = kernel.intersectPostings(Uint8Array.from(list), 0, list.length, kept, units.length);
+    faults.expect([...kept.subarray(0, count)], left, `units ${units.join()} of ${list.join()}`);
+  }
+  const labels = Uint32Array.of(4, 5, 0, 1, 2, 0, 1, 3, 7, 1, 3, 6);
+  kernel.sortLabels(labels, 4);
+  faults.expect([...labels], [1, 3, 6, 1, 3, 7, 1, 2, 0, 4, 5, 0], "sorted labels");
   const found = words(3, 9);
   faults.expect(kernel.findLists(words(0), words(1), bytes("abc"), found), 0, "no keys");
   const places = words(9, 77);
@@ -1072,6 +1188,47 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
   faults.expect(kernel.symbolsAtRows(record, 0, record.length, 0, 4, rows, 0, 1, 9, places), 0, "a name past the text");
   faults.expect(kernel.symbolsAtRows(record, 0, record.length, 0, 8, rows, 0, 0, 9, places), 0, "no row");
   faults.expect(kernel.symbolsAtRows(Uint8Array.of(40, 0), 0, 2, 0, 8, rows, 0, 1, 9, places), 0, "a damaged record");
+  for (const [what, given, count] of [
+    ["a symbol", [2, 3], 1],
+    ["a row before the symbol", [0, 1], 0],
+    ["rows around the symbol", [0, 1, 9, 10], 0],
+    ["a row after one that is before the symbol", [0, 1, 2, 5], 1],
+    ["a row that goes on after the name", [2, 6], 0],
+    ["a row of nothing, where the symbol begins", [2, 2], 0],
+  ] as const)
+    faults.expect(
+      kernel.symbolsAtRows(record, 0, record.length, 0, 8, Uint32Array.from(given), 0, given.length / 2, 9, words(40)),
+      count,
+      what,
+    );
+  for (const [before, place] of [
+    [9999, "?L1:10000-1:10003"],
+    [10_000, "?L1:10001-1:10004"],
+    [10_001, "?L1"],
+  ] as const) {
+    const text = bytes(`${"-".repeat(before)}abc`);
+    const own = Uint8Array.of(1, 0, ...varint(2n * BigInt(before)), 3, 0, 0);
+    const out = new Uint8Array(500);
+    const cursor = words(symbolCursorWords);
+    const result = symbolResult({ pathTo: 1, tailTo: 1, recordTo: own.length, textTo: text.length, rowTo: 1 });
+    kernel.encodeSymbols(
+      text,
+      own,
+      bytes("p"),
+      words(2),
+      10_240,
+      bytes("}FUNCTION"),
+      Uint32Array.of(1, 9),
+      Uint32Array.from(result),
+      1,
+      Uint32Array.of(0, 3),
+      out,
+      500,
+      cursor,
+    );
+    const [, url] = /"url":"p([^"]*)"/.exec(Buffer.from(out.subarray(0, cursor[2])).toString()) ?? [];
+    faults.expect(url, place, `the place of a name after ${before} bytes`);
+  }
   const name = new Uint8Array(9).fill(0x2d);
   const copyName = (...more: [number, number]): boolean =>
     refuses(
@@ -1162,7 +1319,19 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
   });
   const entry = (mode: string, name: string, oid = 1): Buffer => treeOf([[mode, name, sumOf(oid)]]);
   const large = 1 << 20;
-  const objects = new Map<number, Omit<PackedObject, "oid">>([
+  const blob = raw(head(3, 5), deflated("hello"));
+  const wholeDelta = deltaOf(5, 5, copy(0, 5));
+  // An entry that begins so, and is said to be a delta of the blob before it.
+  const offsetEntries = [
+    [head(6, wholeDelta.length), ...baseDistance(BigInt(blob.length))],
+    [head(0, wholeDelta.length), ...baseDistance(BigInt(blob.length))],
+    [head(5, wholeDelta.length), ...baseDistance(BigInt(blob.length))],
+    [head(6, wholeDelta.length), ...baseDistance((1n << 64n) + BigInt(blob.length))],
+    [head(6, wholeDelta.length), 0],
+    [head(6, wholeDelta.length), ...baseDistance(1n << 20n)],
+  ];
+  const endless = [0x85, ...new Array<number>(8).fill(0x80)];
+  const objects = new Map<number | string, Omit<PackedObject, "oid">>([
     [1, { type: "blob", content: bytes("hello") }],
     [2, { type: "blob", content: bytes("") }],
     [3, { type: "blob", content: new Uint8Array(large) }],
@@ -1182,6 +1351,17 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
     [0x1b, delta(1, deltaOf(5, 5, insert(Buffer.alloc(127, 104)), insert(Buffer.alloc(127, 104))))],
     [0x1c, delta(1, deltaOf(5, 5, Buffer.from([0xff])))],
     [0x1d, delta(0x99, deltaOf(5, 5, copy(0, 5)))],
+    [0x1e, delta(1, Buffer.from([...endless, 5, ...copy(0, 5)]))],
+    [0x1f, delta(1, Buffer.from([5, ...endless, ...copy(0, 5)]))],
+    ...offsetEntries.flatMap((start, i): [number, PackedObject][] => [
+      [0x200 + 2 * i, { type: "blob", content: bytes(""), raw: blob }],
+      [0x201 + 2 * i, { type: "blob", content: bytes(""), raw: raw(start, deflateSync(wholeDelta)) }],
+    ]),
+    [0x29, { type: "blob", content: bytes(""), raw: raw(head(3, 5) | 128, endless, deflated("hello")) }],
+    // Commands that have only some of the numbers.
+    [0x30, delta(1, deltaOf(5, 5, Buffer.from([0x90, 5])))],
+    [0x31, delta(1, deltaOf(5, 4, Buffer.from([0x91, 1, 4])))],
+    [0x32, delta(3, deltaOf(large, 65_536, Buffer.from([0x80])))],
     // Entries whose heads are wrong.
     [0x20, { type: "blob", content: bytes(""), raw: raw(head(0, 5), deflated("hello")) }],
     [0x21, { type: "blob", content: bytes(""), raw: raw(head(5, 5), deflated("hello")) }],
@@ -1229,6 +1409,11 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
     // Commits.
     [0x70, { type: "commit", content: bytes(commitText) }],
     [0x71, { type: "tree", content: bytes("") }],
+    // Where reading digits that are none leads to.
+    ...["0", "f"].flatMap((low): [string, Omit<PackedObject, "oid">][] => [
+      [`f${low}${sumOf(0x71).slice(2)}`, { type: "tree", content: bytes("") }],
+      [`f${low}${sumOf(0x70).slice(2)}`, { type: "commit", content: bytes(commitText) }],
+    ]),
     ...[
       commitText.replace("tree ", "trie "),
       commitText.slice(0, 45),
@@ -1241,9 +1426,22 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
       `${commitText.slice(0, 46)}parent ${sumOf(0x70)}`,
       `${commitText.slice(0, 46)}parent ${sumOf(0x70).slice(0, 20)}`,
       commitText.replace("\n", `\nparent ${sumOf(0x99)}\n`),
+      commitText.replace("tree ", ""),
+      "tre",
+      commitText.replace(sumOf(0x71), `x${sumOf(0x71).slice(1)}`),
+      commitText.replace(sumOf(0x71), `0x${sumOf(0x71).slice(2)}`),
+      commitText.replace("\n", `\nparent x${sumOf(0x70).slice(1)}\n`),
+      commitText.replace("\n", `\nparent 0x${sumOf(0x70).slice(2)}\n`),
+      commitText.replace("\n", `\nparent ${sumOf(0x70)}\nparent 123\n`),
     ].map((text, i): [number, PackedObject] => [0x78 + i, { type: "commit", content: bytes(text) }]),
   ]);
-  const all = [...objects].map(([number, object]) => ({ ...object, oid: sumOf(number) }));
+  // Less than the rest of the pack could be unpacked to.
+  const small = raw(head(3, 0) | 128, varint(60_000n >> 4n), deflated("hello"));
+  objects.set(0xa0, { type: "blob", content: bytes(""), raw: small });
+  const all = [...objects].map(([number, object]) => ({
+    ...object,
+    oid: typeof number === "string" ? number : sumOf(number),
+  }));
   writePack(folder, all, "hostile");
   const file = join(folder, "objects/pack/pack-hostile");
   const packs = addon.openPacks(strings(join(folder, "objects"), `${file}.idx`, `${file}.pack`), 1, 20, 32 << 20);
@@ -1268,12 +1466,22 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
     [undefined, undefined, undefined],
     "other sizes than an object has",
   );
-  for (const number of [0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d])
+  for (const number of [0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f])
     faults.expect(read(number, 5), undefined, `delta ${number.toString(16)}`);
   for (const number of [0x10, 0x11]) faults.expect(read(number, 0), undefined, `delta ${number.toString(16)}`);
   faults.expect(describe(0x10), notFound, "a delta of nothing");
-  for (let number = 0x20; number <= 0x28; number++)
+  for (const number of [0x20, 0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28, 0x29, 0xa0])
     faults.expect(describe(number), notFound, `entry ${number.toString(16)}`);
+  offsetEntries.forEach((_, i) => {
+    const wanted = i === 0 ? [blobKind, 5] : notFound;
+    faults.expect(
+      [describe(0x201 + 2 * i), read(0x201 + 2 * i, 5)],
+      [wanted, i === 0 ? "hello" : undefined],
+      `base ${i}`,
+    );
+  });
+  faults.expect([read(0x30, 5), read(0x31, 4)], ["hello", "ello"], "numbers that are left out");
+  faults.expect(read(0x32, 65_536), "\0".repeat(65_536), "a length that is left out");
   const diff = (number: number, room = 4096): unknown => {
     const begun = addon.beginDiff(packs, Buffer.concat([Buffer.alloc(20), oidAt(number)]), []);
     const state = words(2);
@@ -1322,7 +1530,7 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
     return verdicts[0];
   };
   faults.expect(judge(0x70), 0, "a sound commit");
-  for (let number = 0x78; number < 0x78 + 11; number++)
+  for (let number = 0x78; number < 0x78 + 18; number++)
     faults.expect(judge(number), 1, `commit ${number.toString(16)}`);
   addon.closePacks(packs);
 }
@@ -1522,6 +1730,8 @@ function checkRequests(faults: Faults, addon: Addon): void {
       "[::1",
       "[g]",
       "[`]",
+      "[1g]",
+      "[1",
       "[::1]x",
       ":80",
     ]
@@ -1620,7 +1830,7 @@ function checkRequests(faults: Faults, addon: Addon): void {
     ["longer trailers", trailer(extensionBytesMax + 1), `${chunked}0\r\n`],
   ];
   for (const [what, input, seen] of limits)
-    for (const step of [input.length, 65536, 500])
+    for (const step of [input.length, 65536, 500, 1])
       faults.expect(filtered(addon, input, step) === seen, true, `${what}, in pieces of ${step}`);
 }
 

@@ -45,17 +45,14 @@ bool isSpace(uint8_t byte) { return byte == ' ' || byte == '\t'; }
 
 bool isDigit(uint8_t byte) { return byte >= '0' && byte <= '9'; }
 
-bool equals(const uint8_t* bytes, size_t from, size_t end, std::string_view text) {
-  return end - from == text.size() && memcmp(bytes + from, text.data(), text.size()) == 0;
-}
-
 bool equalsFolded(const uint8_t* bytes, size_t from, size_t end, std::string_view text) {
   return end - from == text.size() && strncasecmp(reinterpret_cast<const char*>(bytes + from), text.data(), text.size()) == 0;
 }
 
-// A host name, an IPv4 address, or an IPv6 address in brackets, and a port. A name of a user is not part of it.
+// A host name, an IPv4 address, or an IPv6 address in brackets, and a port. A name of a user is not part of it. What follows
+// is none of their bytes.
 bool isAuthority(const uint8_t* bytes, size_t from, size_t end) {
-  if (from == end || end - from > authorityBytesMax) return false;
+  if (end - from > authorityBytesMax) return false;
   size_t at = from;
   if (bytes[at] == '[') {
     at++;
@@ -127,13 +124,13 @@ RequestHead::Progress RequestHead::readRequestLine(const uint8_t* bytes, size_t 
   if (end < methodEnd_ + 2 + version.size()) return Progress::otherVersion;
   targetEnd_ = end - version.size();
   isHttp10_ = bytes[end - 1] == '0';
-  bool isKnown = (isHttp10_ || bytes[end - 1] == '1') && equals(bytes, targetEnd_, end - 1, version.substr(0, version.size() - 1));
+  bool isKnown = (isHttp10_ || bytes[end - 1] == '1') && memcmp(bytes + targetEnd_, version.data(), version.size() - 1) == 0;
   if (!isKnown) return Progress::otherVersion;
   return readTarget(bytes, methodEnd_ + 1) ? Progress::whole : Progress::bad;
 }
 
 bool RequestHead::readTarget(const uint8_t* bytes, size_t from) {
-  if (from >= targetEnd_ || skip(bytes, from, targetEnd_, targetByte) < targetEnd_) return false;
+  if (skip(bytes, from, targetEnd_, targetByte) < targetEnd_) return false;
   if (bytes[from] == '/') return true;
   for (std::string_view scheme : {std::string_view("http://"), std::string_view("https://")}) {
     if (targetEnd_ - from < scheme.size() || !equalsFolded(bytes, from, from + scheme.size(), scheme)) continue;

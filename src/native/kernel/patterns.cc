@@ -198,7 +198,7 @@ class Scan {
   uint32_t buckets_[stepBytes + 16];
 };
 
-bool isFilter(const WordList& words) { return isPowerOfTwo(words.length) && words.length > 1 && bitsOf(words.length) < 32; }
+bool isFilter(const WordList& words) { return isPowerOfTwo(words.length) && words.length > 1; }
 
 }  // namespace
 

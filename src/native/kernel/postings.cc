@@ -72,9 +72,9 @@ class Varints {
     uint32_t byte = *next_++;
     value = byte & 0x7f;
     for (unsigned shift = 7; byte >= 0x80; shift += 7) {
-      if (next_ == end_ || shift > 28) return false;
+      if (next_ == end_) return false;
       byte = *next_++;
-      // Unit numbers have 32 bits.
+      // Unit numbers have 32 bits, and this byte is the last one.
       if (shift == 28 && byte > 15) return false;
       value |= (byte & 0x7f) << shift;
     }

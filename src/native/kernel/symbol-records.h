@@ -121,7 +121,7 @@ class SymbolWalk {
     return true;
   }
 
-  // Reads on to the symbol whose name begins at `start`. False if there is none.
+  // Reads on to the symbol whose name begins at `start`. False if there is none, as for a difference below zero.
   bool seek(size_t start) {
     while (place_.nameStart <= start) {
       if (!next()) return false;

@@ -98,7 +98,7 @@ struct SymbolEncoder {
     const size_t rest = result.rowTo - result.rowFrom - rowsDone;
     while (!json.full && count < symbolsOfObjectMax && count < rest) {
       const size_t row = job.rows[2 * (result.rowFrom + rowsDone + count)];
-      if (row < result.namesFrom || !walk.seek(row - result.namesFrom)) return Outcome::misuse;
+      if (!walk.seek(row - result.namesFrom)) return Outcome::misuse;
       if (count > 0) json.raw(",");
       if (!writeSymbol(result, walk, containers)) return Outcome::misuse;
       if (json.full) break;
@@ -204,10 +204,9 @@ struct SymbolEncoder {
     if (r.tailFrom > r.tailTo || r.tailTo > job.fragments.length) return false;
     if (r.linkFrom > r.linkTo || r.linkTo > job.fragments.length) return false;
     if (r.recordFrom > r.recordTo || r.recordTo > job.records.length) return false;
-    if (r.textFrom > r.textTo || r.textTo > job.text.length) return false;
+    if (r.textTo > job.text.length) return false;
     if (r.textTo / job.newlines.step >= job.newlines.length) return false;
     if (r.rowFrom > r.rowTo || r.rowTo > job.rowCount) return false;
-    if (place.at > r.recordTo - r.recordFrom || place.textEnd > r.textTo) return false;
     if (place.at > 0 && place.textEnd < r.textFrom) return false;
     return r.rowFrom == r.rowTo ? rowsDone == 0 : rowsDone < r.rowTo - r.rowFrom;
   }

@@ -23,7 +23,7 @@ bool symbolKinds(const KindsJob& job) {
   if (!walk.start({})) return false;
   for (size_t row = job.rowFrom; row < job.rowTo; row++) {
     const size_t start = job.rows[2 * row];
-    if (start < job.namesFrom || !walk.seek(start - job.namesFrom)) return false;
+    if (!walk.seek(start - job.namesFrom)) return false;
     job.out[row - job.rowFrom] = walk.kind;
   }
   return true;

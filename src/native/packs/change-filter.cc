@@ -118,7 +118,6 @@ bool ChangeFilter::judge(const uint8_t* commit, Verdict* verdict, const StopFlag
   bool isMerge = false;
   Answer answer = Answer::no;
   patchBytes_ = 0;
-  if (stop.areSet()) return false;
   if (findTrees(commit, trees, &isMerge, stop, &answer) && !isMerge) {
     Found begun = diff_.begin(trees, trees + packs_.oidBytes(), stop);
     if (begun != Found::yes) answer = begun == Found::stopped ? Answer::stopped : Answer::yes;
@@ -179,7 +178,8 @@ ChangeFilter::Answer ChangeFilter::examineRecords(const uint8_t* at, size_t leng
   while (at < end) {
     Change change = {readMode(at + 1), readMode(at + 8), before, after, 0};
     const uint8_t* oids = at + 15;
-    if (!readHex(oids, before, oidBytes) || !readHex(oids + 2 * oidBytes + 1, after, oidBytes)) return Answer::yes;
+    readHex(oids, before, oidBytes);
+    readHex(oids + 2 * oidBytes + 1, after, oidBytes);
     const uint8_t* path = oids + 2 * (2 * oidBytes + 1) + 2;
     change.pathLength = strlen(reinterpret_cast<const char*>(path));
     at = path + change.pathLength + 1;

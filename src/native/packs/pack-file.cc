@@ -107,31 +107,29 @@ bool PackFile::head(uint64_t offset, Head* out) const {
   *out = {ObjectKind::none, 0, more << 4 | (first & 15), 0};
   unsigned type = first >> 4 & 7;
   if (type >= 1 && type <= 4) out->kind = static_cast<ObjectKind>(type);
-  else if (!base(&at, offset, type, &out->base)) return false;
+  else out->base = base(&at, offset, type);
   out->dataAt = static_cast<uint64_t>(at - pack_.data);
   return out->size <= objectBytesMax && out->dataAt < end_ && out->size <= (end_ - out->dataAt) * deflateRatioMax;
 }
 
-// Parses the reference of a delta to its base.
-bool PackFile::base(const uint8_t** at, uint64_t offset, unsigned type, uint64_t* out) const {
+// Parses the reference of a delta to its base, and returns the offset of the base.
+uint64_t PackFile::base(const uint8_t** at, uint64_t offset, unsigned type) const {
   const uint8_t* end = pack_.data + end_;
   if (type == oidDelta) {
-    if (static_cast<size_t>(end - *at) < oidBytes_) return false;
-    *out = find(*at);
+    if (static_cast<size_t>(end - *at) < oidBytes_) return 0;
+    const uint8_t* oid = *at;
     *at += oidBytes_;
-    return true;
+    return find(oid);
   }
-  if (type != offsetDelta) return false;
+  if (type != offsetDelta) return 0;
   uint64_t back = 0;
   for (bool isFirst = true;; isFirst = false) {
-    if (*at == end || back > end_) return false;
+    if (*at == end || back > end_) return 0;
     uint8_t byte = *(*at)++;
     back = (isFirst ? 0 : (back + 1) << 7) | (byte & 127);
     if (byte < 128) break;
   }
-  if (back == 0 || back >= offset) return false;
-  *out = offset - back;
-  return true;
+  return back > 0 && back < offset ? offset - back : 0;
 }
 
 }  // namespace trawl

@@ -41,7 +41,7 @@ class PackFile {
   uint64_t find(const uint8_t* oid) const;
 
   // What precedes the data of an object. For a delta, `kind` is none and `base` is the offset of its base, 0 if that is
-  // invalid.
+  // invalid, as is any other kind.
   struct Head {
     ObjectKind kind;
     uint64_t base;
@@ -55,7 +55,7 @@ class PackFile {
   Text dataFrom(uint64_t at) const { return {pack_.data + at, end_ - at}; }
 
  private:
-  bool base(const uint8_t** at, uint64_t offset, unsigned type, uint64_t* out) const;
+  uint64_t base(const uint8_t** at, uint64_t offset, unsigned type) const;
 
   Mapping index_;
   Mapping pack_;

@@ -162,7 +162,7 @@ napi_value nextDiff(napi_env env, napi_callback_info info) {
   Text out = given.bytes(1);
   Words state = given.words(2);
   StopFlags stop = given.stopFlags(3);
-  given.need(open != nullptr && state.length >= 2);
+  given.need(state.length >= 2);
   if (!given.sound()) return misuse(env, "nextDiff");
   size_t written = 0;
   const uint32_t faults = packFaults();
