@@ -7,7 +7,6 @@ import { graphqlSuite } from "./suites/graphql.js";
 import { historySuite } from "./suites/history.js";
 import { indexSuite } from "./suites/indexing.js";
 import { jobsSuite } from "./suites/jobs.js";
-import { loadScaleSuite } from "./suites/load-scale.js";
 import { manySuite } from "./suites/many.js";
 import { mcpSuite } from "./suites/mcp.js";
 import { oneClientSuite } from "./suites/one-client.js";
@@ -15,20 +14,20 @@ import { patternsSuite } from "./suites/patterns.js";
 import { peersSuite } from "./suites/peers.js";
 import { rankingSuite } from "./suites/ranking.js";
 import { revisionsSuite } from "./suites/revisions.js";
-import { sizeScaleSuite } from "./suites/size-scale.js";
 import { symbolsSuite } from "./suites/symbols.js";
 import { webSuite } from "./suites/web.js";
+import { wordsSuite } from "./suites/words.js";
 import type { Suite } from "./suites/suite.js";
 import { errorMessage } from "../src/base/errors.js";
 
 /** Every suite, in the order of a whole run: the most important results come first. */
 const suites: readonly Suite[] = [
+  wordsSuite,
   peersSuite,
   oneClientSuite,
   indexSuite,
   revisionsSuite,
   historySuite,
-  loadScaleSuite,
   graphqlSuite,
   mcpSuite,
   manySuite,
@@ -37,7 +36,6 @@ const suites: readonly Suite[] = [
   jobsSuite,
   changesSuite,
   webSuite,
-  sizeScaleSuite,
   rankingSuite,
 ];
 

@@ -1,129 +1,119 @@
-import { writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import {
-  type BoundName,
-  clientKinds,
-  loadBounds,
-  type LoadOptions,
-  type Pace,
-  parseMix,
-  type LoadResult,
-} from "./options.js";
-import { generatorNotes, LiveView, loadPlots, loadTables } from "./present.js";
+import { TrawlError } from "../../src/base/errors.js";
+import { type FailureKind, failureTable, Generator, generatorBounds, type Latencies } from "./generator.js";
 import { readQueriesFile } from "./request.js";
-import { runLoad } from "./run-load.js";
-import { terminalTable } from "../report/numbers.js";
-import { renderPlot } from "../report/plot.js";
+import { short, terminalTable } from "../report/numbers.js";
+import { table } from "../report/views.js";
 
-/** What was typed; numbers are numbers, but not yet within their bounds. */
+/** What was typed, within its bounds. */
 interface Typed {
   readonly url: string;
   readonly token: string;
   readonly queries: string;
   readonly rate?: number;
   readonly concurrency?: number;
-  readonly pause: number;
   readonly connections?: number;
-  readonly inFlight: number;
+  readonly pause: number;
   readonly duration: number;
   readonly requests: number;
-  readonly timeout: number;
-  readonly drain: number;
-  readonly mix?: string;
-  readonly seed: number;
   readonly json?: string;
-  readonly svg?: string;
 }
 
 const defaultConcurrency = 8;
-/** With a constant rate, which opens only as many as it needs. */
+/** With a constant rate. */
 const defaultConnections = 256;
 
 const help = {
   queries: "what to ask: a query a line; # begins a comment; { begins a JSON object (native-bench/load/README.md)",
-  rate: "a constant rate; latency counts from when a request was due",
+  rate: "requests a second, a constant rate; latency counts from when a request was due",
   concurrency: `clients that each ask again when they are answered (default: ${defaultConcurrency})`,
-  connections: `the most to open (default: --concurrency, or ${defaultConnections} with --rate)`,
-  pause: "with --concurrency: how long a client waits before each request, on the connection that it keeps",
-  inFlight: "with --rate: a request beyond this is not sent and counts as a failure",
-  svg: "write a plot of latency by percentile, and one of latency over time to a second file beside it",
+  connections: `with --rate: the most to open (default: ${defaultConnections})`,
+  pause: "with --concurrency: seconds that a client waits before each request, on the connection that it keeps",
 };
 
 /** Adds `load`, whose exit code is 1 when a request failed. */
 export function addLoadCommand(program: Command, exit: (code: number) => void): void {
-  const kinds = Object.entries(clientKinds).map(([name, { meaning }]) => `${name} ${meaning}`);
+  const { connections, requests } = generatorBounds;
   program
     .command("load")
     .description("Puts a load on a server that speaks the search interface, and measures how it performs.")
     .requiredOption("--url <url>", "address of the server, http://HOST:PORT")
     .addOption(new Option("--token <token>", "access token").env("TRAWL_TOKEN").default("", "none"))
     .requiredOption("--queries <file>", help.queries)
-    .addOption(bounded("--rate <n>", "rate", help.rate).conflicts("concurrency"))
-    .addOption(bounded("--concurrency <n>", "concurrency", help.concurrency))
-    .addOption(bounded("--pause <s>", "pause", help.pause).default(0))
-    .addOption(bounded("--connections <n>", "connections", help.connections))
-    .addOption(bounded("--in-flight <n>", "in-flight", help.inFlight).default(10_000))
-    .addOption(bounded("--duration <s>", "duration", "how long to send requests").default(10))
-    .addOption(bounded("--requests <n>", "requests", "end after this many").default(loadBounds.requests.max))
-    .addOption(bounded("--timeout <s>", "timeout", "for one answer").default(60))
-    .addOption(bounded("--drain <s>", "drain", "how long to wait for answers at the end").default(10))
-    .option("--mix <mix>", `kinds of clients, as in interactive=9,exhaustive=1: ${kinds.join("; ")}`)
-    .addOption(new Option("--seed <n>", "of the random choice of queries").argParser(parseNumber).default(1))
+    .addOption(number("--rate <n>", help.rate, 0.01, 100_000, false).conflicts("concurrency"))
+    .addOption(number("--concurrency <n>", help.concurrency, 1, connections, true))
+    .addOption(number("--connections <n>", help.connections, 1, connections, true))
+    .addOption(number("--pause <s>", help.pause, 0, 600, false).default(0))
+    .addOption(number("--duration <s>", "seconds in which requests are sent", 0.1, 3600, false).default(10))
+    .addOption(number("--requests <n>", "end after this many; 0 for no such end", 0, requests, true).default(0))
     .option("--json <file>", "write the result")
-    .option("--svg <file>", help.svg)
     .action(async (typed: Typed) => exit(await load(typed)));
 }
 
-function bounded(flags: string, name: BoundName, description: string): Option {
-  const { min, max, unit } = loadBounds[name];
-  return new Option(flags, `${unit}, ${min} to ${max}: ${description}`).argParser(parseNumber);
+function number(flags: string, description: string, min: number, max: number, isWhole: boolean): Option {
+  return new Option(flags, `${description}; ${min} to ${max}`).argParser((text) => {
+    const value = /^[0-9.]+$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max && (!isWhole || Number.isInteger(value))) return value;
+    throw new InvalidArgumentError(`It must be a ${isWhole ? "whole " : ""}number from ${min} to ${max}.`);
+  });
 }
 
-function parseNumber(text: string): number {
-  if (/^-?[0-9.]+(e[0-9]+)?$/i.test(text)) return Number(text);
-  throw new InvalidArgumentError("It must be a number.");
-}
-
-/** Runs what was typed and returns the exit code. The first ^C ends the run early, with its result. */
+/** Runs what was typed and returns the exit code. */
 async function load(typed: Typed): Promise<number> {
-  const stop = new AbortController();
-  const stopOnce = (): void => stop.abort();
-  const view = new LiveView(process.stderr, typed.duration);
-  const options = parseOptions(typed, (row) => view.show(row), stop.signal);
-  process.once("SIGINT", stopOnce);
-  const result = await runLoad(options);
-  process.off("SIGINT", stopOnce);
-  const tables = loadTables(result).map((table) => `${terminalTable(table)}\n`);
-  console.log(["", ...tables, ...generatorNotes(result)].join("\n"));
-  writeFiles(result, typed);
-  return result.classes.some(({ failures }) => failures.length > 0) ? 1 : 0;
+  const { url, token, queries, rate, concurrency = defaultConcurrency, connections = defaultConnections } = typed;
+  if (!URL.canParse(url) || new URL(url).protocol !== "http:")
+    throw new TrawlError("bad-config", `url ${url}: must be http://HOST:PORT`);
+  if (/[^\x21-\x7e]/.test(token)) throw new TrawlError("bad-config", "the token has a character that no token has");
+  const basePath = new URL(url).pathname.replace(/\/+$/, "");
+  const more: Readonly<Record<string, string>> = token === "" ? {} : { Authorization: `token ${token}` };
+  const requests = readQueriesFile(queries).map((request) => ({
+    ...{ ...request, path: basePath + request.path, headers: { ...request.headers, ...more } },
+  }));
+  const folder = mkdtempSync(join(tmpdir(), "trawl-bench-"));
+  try {
+    const generator = await Generator.compile(folder);
+    const count = typed.requests === 0 ? {} : { count: typed.requests };
+    const pace =
+      rate === undefined
+        ? { connections: concurrency, pauseSeconds: typed.pause }
+        : { connections, ratePerSecond: rate };
+    const result = await generator.run(url, requests, { ...pace, ...count, seconds: typed.duration });
+    const who = rate === undefined ? `${concurrency} clients` : `${short(rate)} requests a second`;
+    console.log(loadText(`${url}: ${who}`, result));
+    if (typed.json !== undefined) writeFileSync(typed.json, `${JSON.stringify(result, undefined, 2)}\n`);
+    return Object.keys(result.failures).length > 0 ? 1 : 0;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
-function parseOptions(typed: Typed, onSecond: LoadOptions["onSecond"], signal: AbortSignal): LoadOptions {
-  const { url, token, mix, seed, duration, requests, timeout, drain } = typed;
-  const pace = parsePace(typed);
-  return {
-    url,
-    token,
-    seed,
-    pace,
-    ...(onSecond === undefined ? {} : { onSecond }),
-    signal,
-    classes: parseMix(mix, readQueriesFile(typed.queries)),
-    connections: typed.connections ?? (pace.kind === "closed" ? pace.concurrency : defaultConnections),
-    limits: { durationSeconds: duration, requestsMax: requests, timeoutSeconds: timeout, drainSeconds: drain },
-  };
-}
-
-function parsePace({ rate, concurrency = defaultConcurrency, inFlight, pause }: Typed): Pace {
-  return rate === undefined
-    ? { kind: "closed", concurrency, pauseSeconds: pause }
-    : { kind: "open", ratePerSecond: rate, inFlightMax: inFlight };
-}
-
-function writeFiles(result: LoadResult, { json, svg }: Typed): void {
-  if (json !== undefined) writeFileSync(json, `${JSON.stringify(result, undefined, 2)}\n`);
-  if (svg === undefined) return;
-  const files = [svg, svg.replace(/(\.svg)?$/, "-time.svg")];
-  for (const [i, plot] of loadPlots(result).entries()) writeFileSync(files[i] ?? svg, renderPlot(plot));
+/** The result for a terminal; a warning where its figures would be about the generator itself. */
+function loadText(title: string, result: Latencies): string {
+  const counts = table(
+    title,
+    [result],
+    [
+      ["answered", ({ answered }) => answered],
+      ["failed", ({ failures }) => Object.values(failures).reduce((sum, count) => sum + count, 0)],
+      ["per second", ({ perSecond }) => perSecond],
+      ["MB/s", ({ bytesPerSecond }) => bytesPerSecond / 1e6],
+      ["p50, ms", ({ p50Ms }) => p50Ms],
+      ["p90", ({ p90Ms }) => p90Ms],
+      ["p99", ({ p99Ms }) => p99Ms],
+      ["p99.9", ({ p999Ms }) => p999Ms],
+      ["max", ({ maxMs }) => maxMs],
+    ],
+  );
+  const failures = table("Failures, which have no latency", Object.entries(result.failures), [
+    ["kind", ([kind]) => kind],
+    ["count", ([, count]) => count],
+    ["meaning", ([kind]) => failureTable[kind as FailureKind]],
+  ]);
+  const note = `The generator used ${short(100 * result.cpuShare)} % of a core.`;
+  const busy = "It was busy most of the time: the figures describe it as much as the server.";
+  const blocks = [terminalTable(counts), failures.rows.length === 0 ? "" : terminalTable(failures), note];
+  return [...blocks, result.cpuShare > 0.8 ? busy : ""].filter((text) => text !== "").join("\n\n");
 }

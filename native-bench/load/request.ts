@@ -1,108 +1,6 @@
-import { unreachable } from "../../src/base/assert.js";
-import { type AnswerCheck, AnyCheck, GraphqlCheck, SseCheck, ZoektCheck } from "./answer-check.js";
 import { readFileSync } from "node:fs";
 import { errorMessage, TrawlError } from "../../src/base/errors.js";
-
-/** What the generator can ask a server. */
-export type LoadRequest = StreamRequest | GraphqlRequest | ZoektRequest | GetRequest;
-
-/** A search at `/.api/search/stream`. */
-export interface StreamRequest {
-  readonly kind: "stream";
-  readonly query: string;
-  /** "" leaves it to the server, as with `version`. */
-  readonly patternType: string;
-  readonly version: string;
-  /** Undefined for no limit. */
-  readonly display: number | undefined;
-}
-
-/** An operation at `/.api/graphql`. */
-export interface GraphqlRequest {
-  readonly kind: "graphql";
-  readonly query: string;
-  readonly variables: Readonly<Record<string, unknown>>;
-}
-
-/** A search of zoekt-webserver's JSON interface, `/api/search` (it must be started with `-rpc`). */
-export interface ZoektRequest {
-  readonly kind: "zoekt";
-  readonly query: string;
-  /** Its `SearchOptions` by their Go names; {} for its defaults. */
-  readonly options: Readonly<Record<string, unknown>>;
-}
-
-/** Any page of the server; only the status of its answer counts. */
-export interface GetRequest {
-  readonly kind: "get";
-  /** Below the base URL, with a leading slash. */
-  readonly path: string;
-}
-
-/** A request in the form in which it is sent over and over. */
-export interface Exchangeable {
-  /** Shown to the user. */
-  readonly label: string;
-  readonly method: "GET" | "POST";
-  /** Below the server's base URL, with a leading slash. */
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | null;
-  /** What the answer's Content-Type must begin with; "" accepts any. */
-  readonly contentType: string;
-  readonly newCheck: () => AnswerCheck;
-}
-
-export function toExchangeable(request: LoadRequest): Exchangeable {
-  switch (request.kind) {
-    case "stream":
-      return get(request.query, streamPath(request), "text/event-stream", () => new SseCheck());
-    case "get":
-      return get(request.path, request.path, "", () => new AnyCheck());
-    case "graphql": {
-      const { query, variables } = request;
-      const values = Object.keys(variables).length === 0 ? "" : ` ${JSON.stringify(variables)}`;
-      const label = `${query.replace(/\s+/g, " ").trim()}${values}`;
-      return post(label, "/.api/graphql", { query, variables }, () => new GraphqlCheck());
-    }
-    case "zoekt": {
-      const { query, options } = request;
-      return post(query, "/api/search", { Q: query, Opts: options }, () => new ZoektCheck());
-    }
-    default:
-      return unreachable(request);
-  }
-}
-
-function get(label: string, path: string, contentType: string, newCheck: () => AnswerCheck): Exchangeable {
-  const headers: Record<string, string> = contentType === "" ? {} : { accept: contentType };
-  return { label, method: "GET", path, headers, body: null, contentType, newCheck };
-}
-
-function post(label: string, path: string, body: object, newCheck: () => AnswerCheck): Exchangeable {
-  const contentType = "application/json";
-  const headers = { "content-type": contentType, accept: contentType };
-  return { label, method: "POST", path, headers, body: JSON.stringify(body), contentType, newCheck };
-}
-
-function streamPath({ query, patternType, version, display }: StreamRequest): string {
-  const params = new URLSearchParams({ q: query });
-  if (patternType !== "") params.set("t", patternType);
-  if (version !== "") params.set("v", version);
-  if (display !== undefined) params.set("display", String(display));
-  return `/.api/search/stream?${params}`;
-}
-
-/** A search with the server's usual parameters. */
-export function streamRequest(query: string, patternType: string, version = ""): StreamRequest {
-  return { kind: "stream", query, patternType, version, display: undefined };
-}
-
-/** The same search for every match. */
-export function exhaustive(request: StreamRequest): StreamRequest {
-  const query = /(^|[\s(])count:/.test(request.query) ? request.query : `count:all ${request.query}`;
-  return { ...request, query, display: undefined };
-}
+import { generatorBounds, getRequest, type HttpRequest, postJson } from "./generator.js";
 
 /**
  * Reads the requests of a load: one a line, except for empty lines and lines that begin with `#`.
@@ -113,7 +11,7 @@ export function exhaustive(request: StreamRequest): StreamRequest {
  *     {"zoekt": "foo", "options": {"MaxDocDisplayCount": 50}}           zoekt-webserver's JSON interface
  *     {"get": "/healthz"}
  */
-export function readQueriesFile(path: string): LoadRequest[] {
+export function readQueriesFile(path: string): HttpRequest[] {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
@@ -124,17 +22,15 @@ export function readQueriesFile(path: string): LoadRequest[] {
 }
 
 /** `name` is for messages. */
-export function parseQueries(text: string, name: string): LoadRequest[] {
+export function parseQueries(text: string, name: string): HttpRequest[] {
   const requests = text.split("\n").flatMap((line, i) => {
     const trimmed = line.trim();
     return trimmed === "" || trimmed.startsWith("#") ? [] : [parseLine(trimmed, `${name}:${i + 1}`)];
   });
   if (requests.length === 0) throw new TrawlError("bad-config", `${name}: no queries`);
-  if (requests.length <= requestsMax) return requests;
-  throw new TrawlError("bad-config", `${name}: ${requests.length} queries; at most ${requestsMax}`);
+  if (requests.length <= generatorBounds.requests) return requests;
+  throw new TrawlError("bad-config", `${name}: ${requests.length} queries; at most ${generatorBounds.requests}`);
 }
-
-const requestsMax = 100_000;
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -152,8 +48,11 @@ const memberTypes = {
   object: { what: "an object", isGood: (value: unknown) => typeof value === "object" && !Array.isArray(value) },
 } as const;
 
-function parseLine(line: string, position: string): LoadRequest {
-  if (!line.startsWith("{")) return streamRequest(line, "");
+/** The members of a stream's request by the names of their parameters. */
+const streamParameters: Readonly<Record<string, string>> = { patternType: "t", version: "v", display: "display" };
+
+function parseLine(line: string, position: string): HttpRequest {
+  if (!line.startsWith("{")) return streamRequest({ stream: line });
   const wrong = (what: string): TrawlError => new TrawlError("bad-config", `${position}: ${what}`);
   let value: JsonObject;
   try {
@@ -169,23 +68,16 @@ function parseLine(line: string, position: string): LoadRequest {
     const { what, isGood } = memberTypes[types[name] as keyof typeof memberTypes];
     if (!isGood(member)) throw wrong(`"${name}" must be ${what}`);
   }
-  return toRequest(kind, value, wrong);
+  const query = String(value[kind]);
+  if (kind === "stream") return streamRequest(value);
+  if (kind === "graphql") return postJson("/.api/graphql", { query, variables: value["variables"] ?? {} });
+  if (kind === "zoekt") return postJson("/api/search", { Q: query, Opts: value["options"] ?? {} });
+  if (/^\/[\x21-\x7e]*$/.test(query)) return getRequest(query);
+  throw wrong('"get" must begin with / and be percent-encoded');
 }
 
-/** Of checked members. */
-function toRequest(kind: string, value: JsonObject, wrong: (what: string) => TrawlError): LoadRequest {
-  const query = String(value[kind]);
-  const { patternType = "", version = "", display } = value;
-  if (kind === "graphql") return { kind, query, variables: (value["variables"] ?? {}) as JsonObject };
-  if (kind === "zoekt") return { kind, query, options: (value["options"] ?? {}) as JsonObject };
-  if (kind !== "get")
-    return {
-      kind: "stream",
-      query,
-      patternType: String(patternType),
-      version: String(version),
-      display: display as number | undefined,
-    };
-  if (/^\/[\x21-\x7e]*$/.test(query)) return { kind, path: query };
-  throw wrong('"get" must begin with / and be percent-encoded');
+function streamRequest({ stream, ...more }: JsonObject): HttpRequest {
+  const params = new URLSearchParams({ q: String(stream) });
+  for (const [name, value] of Object.entries(more)) params.set(streamParameters[name] ?? name, String(value));
+  return { ...getRequest(`/.api/search/stream?${params}`), headers: { Accept: "text/event-stream" } };
 }

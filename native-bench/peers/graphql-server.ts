@@ -17,7 +17,14 @@ import {
 } from "graphql";
 import { assert } from "../../src/base/assert.js";
 import { schemaText } from "../../src/graphql/execution/schema-text.js";
-import type { GraphqlData, GraphqlWay } from "./graphql-servers.js";
+
+export type GraphqlWay = "graphql-js" | "graphql-js, documents kept" | "graphql-yoga";
+
+/** What they answer with. */
+export interface GraphqlData {
+  readonly repositories: readonly Readonly<Record<string, unknown>>[];
+  readonly currentUser: Readonly<Record<string, unknown>>;
+}
 
 /** What is used of graphql-yoga. Its own declarations include a browser's, which conflict with ours. */
 interface YogaModule {

@@ -18,9 +18,9 @@ export interface Peer {
   readonly declines: (query: BenchQuery) => string | undefined;
 }
 
-/** For the longest answers ripgrep is enough: no target compares our time with the other tools'. */
-export function declineHuge({ isHuge }: BenchQuery): string | undefined {
-  return isHuge ? "an answer of gigabytes would take up much of the run" : undefined;
+/** For these ripgrep is enough. */
+export function declineCostly({ onlyRipgrep }: BenchQuery): string | undefined {
+  return onlyRipgrep ? "only ripgrep is compared" : undefined;
 }
 
 export interface Answer {

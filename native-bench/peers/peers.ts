@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import type { Corpus, CorpusContext } from "../corpus/corpus.js";
-import { type Answer, declineHuge, type Found, type LineId, type Peer, ResultSet } from "./peer.js";
+import { type Answer, declineCostly, type Found, type LineId, type Peer, ResultSet } from "./peer.js";
 import { type BenchQuery, escaped } from "./queries.js";
 import { openZoekt, type Zoekt, zoektVersion } from "./zoekt.js";
 import { createHash } from "node:crypto";
@@ -39,7 +39,7 @@ export async function peerVersions(): Promise<Record<string, string>> {
 }
 
 /** What a peer has found. */
-export interface Answered extends Pick<Answer, "lines"> {
+interface Answered extends Pick<Answer, "lines"> {
   readonly peer: Peer;
 }
 
@@ -83,7 +83,7 @@ export class KnownDifferences {
 const indexTimeoutMs = 600_000;
 
 /** codesearch over the work tree. Builds its index the first time. */
-export async function openCodesearch(corpus: Corpus, { progress }: CorpusContext): Promise<Found<Peer>> {
+async function openCodesearch(corpus: Corpus, { progress }: CorpusContext): Promise<Found<Peer>> {
   const name = "csearch";
   const tools = findTools(["csearch", "cindex"], "apt-get install codesearch");
   if (tools.kind === "missing") return { ...tools, name };
@@ -101,7 +101,7 @@ export async function openCodesearch(corpus: Corpus, { progress }: CorpusContext
     time: (query) => timeCommand(command(query), environment),
     results: (query) => readLineOutput(command(query), environment, `${corpus.path}/`),
     explain: ({ path }) => (indexed.has(path) ? undefined : "file that codesearch does not index"),
-    declines: declineHuge,
+    declines: declineCostly,
   };
   return { kind: "found", peer };
 }
@@ -121,7 +121,7 @@ async function buildIndex(cindex: string, corpus: Corpus, progress: (text: strin
 }
 
 /** csearch does not print its version. Undefined where it is not installed. */
-export async function codesearchVersion(): Promise<string | undefined> {
+async function codesearchVersion(): Promise<string | undefined> {
   const csearch = findTool("csearch");
   if (csearch === undefined) return undefined;
   const known = await run("dpkg-query", ["-W", "-f", "codesearch ${Version}", "codesearch"], "").catch(() => "");
@@ -149,7 +149,7 @@ export function gitGrepAt(
  * `git grep` over the work tree. With PCRE for expressions, its fastest mode: 2 s against 9 s with `-E` for one without a
  * literal, over the Linux source.
  */
-export async function openGitGrep(corpus: Corpus): Promise<Found<Peer>> {
+async function openGitGrep(corpus: Corpus): Promise<Found<Peer>> {
   const name = "git grep";
   const probe = run("git", ["-C", corpus.path, "grep", "-q", "-P", "-e", ".", "HEAD", "--", "."], "");
   const hasPcre = await probe.then(
@@ -167,7 +167,7 @@ export async function openGitGrep(corpus: Corpus): Promise<Found<Peer>> {
     time: (query) => timeCommand(command(query), environment),
     results: (query) => readLineOutput(command(query), environment, ""),
     explain: () => undefined,
-    declines: declineHuge,
+    declines: declineCostly,
   };
   return { kind: "found", peer };
 }
@@ -181,7 +181,7 @@ export async function openRipgrep(corpus: Corpus): Promise<Found<Ripgrep>> {
 }
 
 /** Undefined where it is not installed. */
-export async function ripgrepVersion(): Promise<string | undefined> {
+async function ripgrepVersion(): Promise<string | undefined> {
   const program = findTool("rg");
   return program === undefined ? undefined : await readVersionLine(program, ["--version"]);
 }
@@ -190,7 +190,7 @@ const fixedFlags = ["--no-config", "-uuu", "-j2", "-n", "--with-filename", "--no
 
 const spanningFilesMax = 1000;
 
-export class Ripgrep implements Peer {
+class Ripgrep implements Peer {
   readonly name = "rg";
   readonly version: string;
   readonly #program: string;
@@ -226,7 +226,9 @@ export class Ripgrep implements Peer {
   }
 
   #command(query: BenchQuery, more: readonly string[], paths: readonly string[]): string[] {
-    const flags = [...(query.kind === "literal" ? ["-F"] : []), ...(query.ignoreCase ? ["-i"] : []), ...more];
+    // Words and spaces are those of ASCII, as in RE2.
+    const kind = query.kind === "literal" ? ["-F"] : /\\[wbs]/.test(query.pattern) ? ["--no-unicode"] : [];
+    const flags = [...kind, ...(query.ignoreCase ? ["-i"] : []), ...more];
     return [this.#program, ...fixedFlags, "--glob=!.git", ...flags, "-e", query.pattern, "--", ...paths];
   }
 }

@@ -101,7 +101,7 @@ function isProgram(file: string): boolean {
 }
 
 /** Programs of a peer in the order of their names, or what is missing and how to get it. */
-export type Tools =
+type Tools =
   | { readonly kind: "found"; readonly programs: readonly string[] }
   | { readonly kind: "missing"; readonly reason: string };
 

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import type { Corpus, CorpusContext } from "../corpus/corpus.js";
 import { treeFiles } from "../corpus/repositories.js";
-import { type Answer, declineHuge, type Found, type Peer, ResultSet } from "./peer.js";
+import { type Answer, declineCostly, type Found, type Peer, ResultSet } from "./peer.js";
 import { type BenchQuery, escaped } from "./queries.js";
 import type { RankedFile } from "./peer.js";
 import { curlMs, findTool, findTools, fingerprint, type HttpSearch, openAnswer } from "./tools.js";
@@ -35,17 +35,11 @@ export function firstResults(count: number): ZoektOptions {
 
 const startTimeoutMs = 60_000;
 
-/** zoekt's index of the corpus, built the first time, and a webserver over it on a free port. */
-export async function openZoekt(corpus: Corpus, context: CorpusContext): Promise<Found<Zoekt>> {
-  return await openIndexed(corpus, context, false);
-}
-
-/** The same with the symbols that ctags finds, which decide its order of results. */
-export async function openZoektWithSymbols(corpus: Corpus, context: CorpusContext): Promise<Found<Zoekt>> {
-  return await openIndexed(corpus, context, true);
-}
-
-async function openIndexed(corpus: Corpus, context: CorpusContext, hasSymbols: boolean): Promise<Found<Zoekt>> {
+/**
+ * zoekt's index of the corpus, built the first time, and a webserver over it on a free port. With symbols it has those that
+ * ctags finds, which decide its order of results.
+ */
+export async function openZoekt(corpus: Corpus, context: CorpusContext, hasSymbols = false): Promise<Found<Zoekt>> {
   const origin = "go install github.com/sourcegraph/zoekt/cmd/...@latest";
   const tools = findTools(["zoekt-git-index", "zoekt-webserver"], origin);
   if (tools.kind === "missing") return { ...tools, name: "zoekt" };
@@ -72,6 +66,7 @@ export class Zoekt implements Peer {
   readonly name = "zoekt";
   readonly version: string;
   readonly url: string;
+  readonly pid: number;
   readonly build: ZoektBuild;
   readonly #process: ChildProcess;
   readonly #links: ReadonlySet<string>;
@@ -87,25 +82,16 @@ export class Zoekt implements Peer {
   ) {
     this.version = version;
     this.url = url;
+    this.pid = process.pid ?? 0;
     this.build = build;
     this.#process = process;
     this.#links = links;
     this.#notIndexed = notIndexed;
   }
 
-  readonly time = (query: BenchQuery): Promise<number> => this.timeWith(query, withoutLimits);
+  readonly time = (query: BenchQuery): Promise<number> => curlMs(this.#search(query));
 
-  /** The same with other limits; {} for zoekt's own. */
-  timeWith(query: BenchQuery, options: ZoektOptions): Promise<number> {
-    return curlMs(this.#search(query, options));
-  }
-
-  /** The time of an HTTP answer without work. */
-  floorMs(): Promise<number> {
-    return curlMs({ url: `${this.url}/readyz`, body: undefined });
-  }
-
-  readonly results = (query: BenchQuery): Promise<Answer> => readAnswer(this.#search(query, withoutLimits));
+  readonly results = (query: BenchQuery): Promise<Answer> => readAnswer(this.#search(query));
 
   /** The files that it ranks first for words in its own order, each with the lines that match. */
   async rankedFiles(words: readonly string[]): Promise<readonly RankedFile[]> {
@@ -125,7 +111,7 @@ export class Zoekt implements Peer {
     return this.#notIndexed.lines.has(path, 1) ? "file that zoekt does not index" : undefined;
   };
 
-  readonly declines = declineHuge;
+  readonly declines = declineCostly;
 
   async stop(): Promise<void> {
     const closed = ended(this.#process, startTimeoutMs).catch(() => {});
@@ -133,8 +119,8 @@ export class Zoekt implements Peer {
     await closed;
   }
 
-  #search(query: BenchQuery, options: ZoektOptions): HttpSearch {
-    return { url: `${this.url}/api/search`, body: searchBody(zoektQuery(query), options) };
+  #search(query: BenchQuery): HttpSearch {
+    return { url: `${this.url}/api/search`, body: searchBody(zoektQuery(query), withoutLimits) };
   }
 }
 
@@ -283,7 +269,7 @@ async function buildZoektIndex(
   const code = await ended(child, timeoutMs);
   const seconds = (monotonicMs() - startedMs) / 1000;
   if (code !== 0) throw new TrawlError("internal", `zoekt-git-index ended with ${code}`);
-  const build: ZoektBuild = { date, seconds, peakBytes: memory().peak.residentBytes, diskBytes: diskBytes(unfinished) };
+  const build: ZoektBuild = { date, seconds, peakBytes: memory().residentBytes, diskBytes: diskBytes(unfinished) };
   renameSync(unfinished, folder);
   writeFileSync(buildFile, JSON.stringify(build));
   return build;

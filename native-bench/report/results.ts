@@ -1,35 +1,49 @@
 import { median, computeSpread } from "../system/measure.js";
 import { short, spreadText } from "./numbers.js";
-import type { Findings, Plot, Sample, Table, Target } from "./run-report.js";
-import { sampleGrid, sampleTable } from "./views.js";
-
-/** The limits of a figure. */
-export interface Limits {
-  readonly must?: number | undefined;
-  readonly aim?: number | undefined;
-}
+import type { Findings, Sample, Table, Target } from "./run-report.js";
+import { samplePlot, sampleGrid, sampleTable } from "./views.js";
 
 type Values = number | readonly number[];
 
-/** A table of samples: a row for each, or a row for each task and a column for each subject. */
+/** A sample: its task and subject. */
+export type SampleName = readonly [task: string, subject: string];
+
+/** A figure: the median of a sample, its quotient with that of another one, or any value, with what it must reach. */
+export interface TargetRow {
+  readonly what: string;
+  readonly of?: SampleName;
+  readonly over?: SampleName;
+  readonly value?: number | undefined;
+  /** Of a value; a sample has its own, and a quotient is `x`. */
+  readonly unit?: string;
+  /** What the value is multiplied with: 1/1000 of milliseconds are seconds. */
+  readonly scale?: number;
+  readonly atLeast?: Limits;
+  readonly atMost?: Limits;
+  readonly note?: string;
+}
+
+type Limits = readonly [must: number | undefined, aim?: number | undefined];
+
+/** A table of samples: a row for each, or a row for each task and a column for each subject; and a plot of it. */
 interface Section {
   readonly title: string;
   readonly kind: "list" | "grid";
   /** In a grid: the subject that the others are compared with. */
   readonly reference: string | undefined;
+  readonly plot: string | undefined;
   readonly samples: Sample[];
 }
 
 /**
- * What a suite has measured. A suite records samples, in sections; the tables of the report are made of them, and plots
- * and targets refer to them by task and subject.
+ * What a suite has measured. A suite records samples, in sections; tables and plots of the report are made of them, and
+ * targets refer to them by task and subject.
  */
 export class Results {
   readonly #isQuick: boolean;
   readonly #sections: Section[] = [];
   readonly #notes: string[] = [];
   readonly #tables: Table[] = [];
-  readonly #plots: Plot[] = [];
   readonly #targets: Target[] = [];
   /** Tasks of a subject whose results differ from the others', so that no ratio is given. */
   readonly #incomparable = new Set<string>();
@@ -50,22 +64,25 @@ export class Results {
 
   /** Begins a table with a row for each sample. */
   list(title: string): void {
-    this.#sections.push({ title, kind: "list", reference: undefined, samples: [] });
+    this.#sections.push({ title, kind: "list", reference: undefined, plot: undefined, samples: [] });
   }
 
-  /** Begins a table with a row for each task; `reference` adds how many times as good it is as each other subject. */
-  grid(title: string, reference?: string): void {
-    this.#sections.push({ title, kind: "grid", reference, samples: [] });
+  /**
+   * Begins a table with a row for each task; `reference` adds how many times as good it is as each other subject, and
+   * `plot` names a plot of it.
+   */
+  grid(title: string, reference?: string, plot?: string): void {
+    this.#sections.push({ title, kind: "grid", reference, plot, samples: [] });
   }
 
   /** Records values of which less is better. `at` is the position on the x axis of a plot. */
   less(task: string, subject: string, unit: string, values: Values, at?: number): void {
-    this.#record({ task, subject, unit, better: "less", values: toArray(values), ...(at === undefined ? {} : { at }) });
+    this.#record(task, subject, unit, "less", values, at);
   }
 
   /** Records values of which more is better. */
   more(task: string, subject: string, unit: string, values: Values, at?: number): void {
-    this.#record({ task, subject, unit, better: "more", values: toArray(values), ...(at === undefined ? {} : { at }) });
+    this.#record(task, subject, unit, "more", values, at);
   }
 
   setIncomparable(task: string, subject: string): void {
@@ -76,9 +93,13 @@ export class Results {
     return !this.#incomparable.has(`${task}\n${subject}`);
   }
 
+  find(task: string, subject: string): Sample | undefined {
+    return this.samples.find((sample) => sample.task === task && sample.subject === subject);
+  }
+
   /** [] when there is no such sample. */
   values(task: string, subject: string): readonly number[] {
-    return this.samples.find((sample) => sample.task === task && sample.subject === subject)?.values ?? [];
+    return this.find(task, subject)?.values ?? [];
   }
 
   /** NaN when there is no such sample. */
@@ -86,38 +107,18 @@ export class Results {
     return median(this.values(task, subject));
   }
 
-  /** How many times the median of `other` the median of `subject` is; undefined where their results differ. */
-  ratio(task: string, subject: string, other: string): number | undefined {
-    const value = this.median(task, subject) / this.median(task, other);
-    const isGiven = this.isComparable(task, subject) && this.isComparable(task, other) && !Number.isNaN(value);
-    return isGiven ? value : undefined;
-  }
-
   /** The median, for a note. */
-  text(task: string, subject: string, unit: string): string {
+  text(task: string, subject: string, unit = this.find(task, subject)?.unit ?? ""): string {
     return `${short(this.median(task, subject))} ${unit}`;
   }
 
-  /** The median with the least and the most, for a note. */
-  spread(task: string, subject: string): string {
-    return spreadText(computeSpread(this.values(task, subject)));
-  }
-
-  atMost(what: string, unit: string, value: number | undefined, limits: Limits, note = ""): void {
-    this.#addTarget(what, unit, value, "less", limits, note);
-  }
-
-  atLeast(what: string, unit: string, value: number | undefined, limits: Limits, note = ""): void {
-    this.#addTarget(what, unit, value, "more", limits, note);
+  targets(...rows: readonly TargetRow[]): void {
+    for (const row of rows) this.#targets.push(this.#toTarget(row));
   }
 
   /** Adds a table that is not made of samples. */
   table(table: Table): void {
     this.#tables.push(table);
-  }
-
-  plot(plot: Plot): void {
-    this.#plots.push(plot);
   }
 
   findings(): Findings {
@@ -126,21 +127,34 @@ export class Results {
         ? sampleTable(title, samples)
         : sampleGrid(title, samples, reference, (task, subject) => this.isComparable(task, subject)),
     );
-    const [notes, plots, targets] = [this.#notes, this.#plots, this.#targets];
+    const plots = this.#sections.flatMap(({ plot, title, samples }) =>
+      plot === undefined ? [] : [samplePlot(plot, title, samples)],
+    );
+    const [notes, targets] = [this.#notes, this.#targets];
     return { notes, samples: this.samples, tables: [...tables, ...this.#tables], plots, targets };
   }
 
-  #record(sample: Sample): void {
+  #record(task: string, subject: string, unit: string, better: Sample["better"], of: Values, at?: number): void {
     if (this.#sections.length === 0) this.list("Measured");
+    const values = typeof of === "number" ? [of] : of;
+    const sample = { task, subject, unit, better, values, ...(at === undefined ? {} : { at }) };
     this.#sections.at(-1)?.samples.push(sample);
   }
 
-  #addTarget(what: string, unit: string, value: number | undefined, better: "less" | "more", of: Limits, note: string) {
-    const { must, aim } = this.#isQuick ? {} : of;
-    this.#targets.push({ what, unit, value, better, must, aim, note });
+  #toTarget({ what, of, over, value, unit, scale = 1, atLeast, atMost, note }: TargetRow): Target {
+    const [must, aim] = (this.#isQuick ? undefined : (atLeast ?? atMost)) ?? [];
+    const [sample, other] = [of, over].map((name) => name && this.find(...name));
+    const common = { what, better: atMost === undefined ? ("more" as const) : ("less" as const), must, aim };
+    if (of === undefined) return { ...common, unit: unit ?? "x", value, note: note ?? "" };
+    const ownUnit = unit ?? (over === undefined ? (sample?.unit ?? "") : "x");
+    const missing = [of, over].flatMap((name) => (name === undefined || this.find(...name) ? [] : [name[1]]));
+    if (missing.length > 0)
+      return { ...common, unit: ownUnit, value: undefined, note: `${missing[0]} is not measured` };
+    if ([of, over].some((name) => name !== undefined && !this.isComparable(...name)))
+      return { ...common, unit: ownUnit, value: undefined, note: "the results differ" };
+    const [top, bottom] = [median(sample?.values ?? []), over === undefined ? 1 : median(other?.values ?? [])];
+    const quotient = `${short(top)} ${sample?.unit ?? ""} against ${short(bottom)}`;
+    const shown = over === undefined ? spreadText(computeSpread(sample?.values ?? [])) : quotient;
+    return { ...common, unit: ownUnit, value: (top / bottom) * scale, note: note ?? shown };
   }
-}
-
-function toArray(values: Values): readonly number[] {
-  return typeof values === "number" ? [values] : values;
 }

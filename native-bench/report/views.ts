@@ -1,10 +1,10 @@
 /** Tables and plots of samples. */
-import { computeSpread, median, type WatchedMemory } from "../system/measure.js";
+import { computeSpread, median } from "../system/measure.js";
 import { short, spreadText } from "./numbers.js";
-import type { Axis, Plot, PlotPoint, Sample, Series, Table } from "./run-report.js";
+import type { Plot, PlotPoint, Sample, Series, Table } from "./run-report.js";
 
 /** A text is shown as it is, a number in short, several values as their median and span, undefined and [] as nothing. */
-export type Cell = string | number | readonly number[] | undefined;
+type Cell = string | number | readonly number[] | undefined;
 
 /** The head of a column, and what it shows of an item. */
 export type Column<Item> = readonly [head: string, cell: (item: Item) => Cell];
@@ -68,85 +68,30 @@ export function sampleGrid(
   ]);
 }
 
-export function axis(label: string, scale: "linear" | "log"): Axis {
-  return { label, scale, categories: [] };
+/**
+ * A plot of samples: with positions (`at`) a line for each subject along them, else a row for each task and in it each
+ * subject's values. Values have a logarithmic axis.
+ */
+export function samplePlot(name: string, title: string, samples: readonly Sample[]): Plot {
+  const placed = samples.filter(({ at }) => at !== undefined);
+  const shown = placed.length > 0 ? placed : samples;
+  const tasks = placed.length > 0 ? [] : distinct(samples.map(({ task }) => task));
+  const kind = placed.length > 0 ? "line" : "points";
+  const series = distinct(shown.map(({ subject }) => subject)).map((subject): Series => {
+    const own = shown.filter((sample) => sample.subject === subject);
+    const points = own.flatMap(({ task, at = tasks.indexOf(task), values }) => spreadPoint(at, values));
+    return { name: subject, kind, points };
+  });
+  const y = { label: distinct(shown.map(({ unit }) => unit)).join(", "), scale: "log", categories: [] } as const;
+  const x = { label: "", scale: placed.length > 0 ? "log" : "category", categories: tasks } as const;
+  return { name, title, x, y, series };
 }
 
-export function line(name: string, points: readonly PlotPoint[]): Series {
-  return { name, kind: "line", points };
-}
-
-/** The median, with a whisker from the least to the most where there are several values; [] of none. */
+/** The median, with the least and the most where there are several values; [] of none. */
 function spreadPoint(x: number, values: readonly number[]): PlotPoint[] {
   if (values.length === 0) return [];
   const { min, median, max } = computeSpread(values);
   return [values.length === 1 ? { x, y: median } : { x, y: median, low: min, high: max }];
-}
-
-/** What a plot of samples is called, and what its axes show. */
-export interface PlotText {
-  readonly name: string;
-  readonly title: string;
-  readonly x: string;
-  readonly y: string;
-}
-
-/** A row for each task, and in it each subject's values. `label` names a task. */
-export function taskPlot(
-  { name, title, x, y }: PlotText,
-  kind: "points" | "bars",
-  samples: readonly Sample[],
-  label: (task: string) => string = (task) => task,
-): Plot {
-  const tasks = distinct(samples.map(({ task }) => task));
-  const series = distinct(samples.map(({ subject }) => subject)).map((subject): Series => {
-    const own = samples.filter((sample) => sample.subject === subject);
-    return { name: subject, kind, points: own.flatMap(({ task, values }) => spreadPoint(tasks.indexOf(task), values)) };
-  });
-  return { name, title, x: { label: x, scale: "category", categories: tasks.map(label) }, y: axis(y, "log"), series };
-}
-
-/** A line for each subject, along the samples' `at`; `label` names it. Both axes are logarithmic. */
-export function curvePlot(
-  { name, title, x, y }: PlotText,
-  samples: readonly Sample[],
-  label: (sample: Sample) => string = ({ subject }) => subject,
-): Plot {
-  const series = distinct(samples.map(label)).map((of) => {
-    const own = samples.filter((sample) => label(sample) === of);
-    return line(
-      of,
-      own.flatMap(({ at = NaN, values }) => spreadPoint(at, values)),
-    );
-  });
-  return { name, title, x: axis(x, "log"), y: axis(y, "log"), series };
-}
-
-/** Memory of a daemon over time, in three lines. */
-export function memoryPlot(name: string, title: string, history: WatchedMemory["history"]): Plot {
-  const series = (label: string, field: "residentBytes" | "anonymousBytes" | "childrenBytes"): Series =>
-    line(label, peaks(history.map((moment) => ({ x: moment.seconds, y: moment[field] / 1e6 }))));
-  return {
-    name,
-    title,
-    x: axis("time, s", "linear"),
-    y: axis("memory, MB", "linear"),
-    series: [
-      series("resident", "residentBytes"),
-      series("anonymous", "anonymousBytes"),
-      series("git's processes", "childrenBytes"),
-    ],
-  };
-}
-
-const plotPointsMax = 200;
-
-/** At most `plotPointsMax` points: the highest of each stretch, so that no peak is lost. */
-function peaks(points: readonly PlotPoint[]): PlotPoint[] {
-  const stretch = Math.ceil(points.length / plotPointsMax);
-  const highest = (from: number, first: PlotPoint): PlotPoint =>
-    points.slice(from, from + stretch).reduce((max, point) => (point.y > max.y ? point : max), first);
-  return points.flatMap((first, i) => (i % stretch > 0 ? [] : [highest(i, first)]));
 }
 
 function distinct(texts: readonly string[]): readonly string[] {

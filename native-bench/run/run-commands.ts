@@ -16,30 +16,7 @@ import { checkoutFolder, makeWorkFolder, ended, run, start } from "../system/pro
 export const exitCodes = { suiteFailed: 1, failed: 2 } as const;
 
 /** The suites of a quick run without `--only`: as many as fit into three minutes. */
-const quickSuites = ["peers", "index", "load-scale"];
-
-/** The commands that run only some suites. */
-const suiteCommands: readonly (readonly [name: string, suites: readonly string[], description: string])[] = [
-  ["peers", ["peers"], "Searches, many clients and an index build beside other tools."],
-  ["one-client", ["one-client"], "One client: without pauses, after pauses, and first after a start."],
-  ["index", ["index"], "Indexing, commits, and the daemon at rest."],
-  ["revisions", ["revisions"], "Commits that are not indexed, one and 200 of them."],
-  ["history", ["history"], "Commits, diffs, their index and blame, beside git."],
-  ["graphql", ["graphql"], "GraphQL beside other servers, on a long history, and beside streams."],
-  ["mcp", ["mcp"], "Tools for assistants: calls a second beside the SDK, and memory."],
-  ["many", ["many"], "10,000 small repositories."],
-  ["ranking", ["ranking"], "Whether the file and line that a person wants come first, beside zoekt with symbols."],
-  ["symbols", ["symbols"], "Symbols beside ctags, their cost, searches for them, and first ranked results."],
-  ["patterns", ["patterns"], "Thousands of patterns in one pass, beside a search for each and `rg -f`."],
-  ["jobs", ["jobs"], "Search jobs beside streams, a job over 10,000 repositories, and what receipts cost."],
-  ["changes", ["changes"], "From a push until it is found, and what a commit changed in the results of a broad query."],
-  ["web", ["web"], "The web pages in chromium: size, delays, memory."],
-  [
-    "scale",
-    ["size-scale", "load-scale"],
-    "Time and memory against the size of the corpus, and against the number of clients.",
-  ],
-];
+const quickSuites = ["words", "peers", "index"];
 
 const roundsMin = 5;
 const quickRounds = 3;
@@ -78,8 +55,8 @@ export function addRunCommands(program: Command, suites: readonly Suite[], exit:
   add("quick", quickDescription, (typed) => start("quick", true, typed.only ?? quickSuites, typed)).addOption(
     onlyOption(suites),
   );
-  for (const [command, names, description] of suiteCommands)
-    add(command, description, (typed) => start(command, typed.quick === true, names, typed)).option(
+  for (const { name, title } of suites)
+    add(name, `${title}.`, (typed) => start(name, typed.quick === true, [name], typed)).option(
       "--quick",
       "on what this checkout has, with fewer rounds",
     );

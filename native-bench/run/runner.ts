@@ -11,8 +11,7 @@ import type { Suite, SuiteContext } from "../suites/suite.js";
 import { checkoutFolder, makeWorkFolder, endAll, run } from "../system/processes.js";
 import { waitForQuiet } from "../system/measure.js";
 import { errorMessage } from "../../src/base/errors.js";
-import type { WriteStream } from "node:tty";
-import { callEvery, monotonicMs, type PendingCall } from "../../src/base/deadline.js";
+import { monotonicMs } from "../../src/base/deadline.js";
 
 export interface RunSettings {
   /** As a person would type it again, without folders of this machine. */
@@ -39,28 +38,38 @@ export async function runSuites(suites: readonly Suite[], settings: RunSettings)
   const head = { date: new Date().toISOString(), command: settings.command, environment };
   const workFolder = makeWorkFolder(cacheFolder);
   const { isQuick, rounds } = settings;
-  const estimates = suites.map(({ estimateSeconds: { quick, full } }) => (isQuick ? quick : full));
-  const progress = new Progress(process.stdout, estimates);
-  const context = { isQuick, rounds, workFolder, cacheFolder, progress: (text: string) => progress.say(text) };
+  const context = { isQuick, rounds, workFolder, cacheFolder, progress: newProgress() };
   const folder = settings.out ?? newRunFolder(join(checkoutFolder, "native-bench", "runs"), head, settings.suffix);
   const reports: SuiteReport[] = [];
   const failed: string[] = [];
   for (const { name, title, measure } of suites) {
-    progress.begin(title);
+    console.log(`[${reports.length + 1}/${suites.length}] ${title}`);
+    const startedMs = monotonicMs();
     const { findings, isFailed } = await attempt(measure, context);
     emptyFolder(workFolder);
-    const seconds = progress.end();
+    const seconds = (monotonicMs() - startedMs) / 1000;
     reports.push({ suite: name, title, seconds, ...findings });
     if (isFailed) failed.push(name);
     const notRun = suites.slice(reports.length).map((suite) => suite.name);
     const run: RunReport = { ...head, suites: reports, ...(notRun.length === 0 ? {} : { notRun }) };
     writeRun(folder, withReplaced(run, folderNames(context)));
-    for (const text of [...findings.tables.map(terminalTable), ...findings.notes]) progress.line(`\n${text}`);
-    progress.line(`\n${name}: ${isFailed ? "FAILED after" : "done in"} ${durationText(seconds)}\n`);
+    for (const text of [...findings.tables.map(terminalTable), ...findings.notes]) console.log(`\n${text}`);
+    console.log(`\n${name}: ${isFailed ? "FAILED after" : "done in"} ${durationText(seconds)}\n`);
   }
-  progress.close();
   printEnd(reports, folder, failed);
   return failed;
+}
+
+const linePeriodMs = 1_000;
+
+/** Shows how far a suite is, in a line at most once a second. */
+function newProgress(): SuiteContext["progress"] {
+  let shownMs = -Infinity;
+  return (text) => {
+    if (monotonicMs() - shownMs < linePeriodMs) return;
+    shownMs = monotonicMs();
+    console.log(`  ${text}`);
+  };
 }
 
 async function attempt(
@@ -141,85 +150,3 @@ async function trawlVersion(): Promise<string> {
     return (JSON.parse(readFileSync(join(checkoutFolder, "package.json"), "utf8")) as { version: string }).version;
   }
 }
-
-/**
- * Seconds left of suites estimated at `estimates`, when the first ones took `done` and the next has run for
- * `runningSeconds`. A machine that was slower than estimated is expected to stay so, within bounds.
- */
-export function secondsLeft(estimates: readonly number[], done: readonly number[], runningSeconds: number): number {
-  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-  const expected = sum(estimates.slice(0, done.length));
-  const slowness = expected === 0 ? 1 : Math.min(5, Math.max(0.3, sum(done) / expected));
-  const current = estimates[done.length] ?? 0;
-  return Math.max(0, current * slowness - runningSeconds) + sum(estimates.slice(done.length + 1)) * slowness;
-}
-
-type Out = Pick<WriteStream, "write"> & { readonly isTTY?: boolean; readonly columns?: number };
-
-const linePeriodMs = 1_000;
-const statusPeriodMs = 500;
-
-/** Shows how far a run is: one changing line on a terminal, a line at most once a second elsewhere. */
-export class Progress {
-  readonly #out: Out;
-  readonly #estimates: readonly number[];
-  readonly #done: number[] = [];
-  readonly #timer: PendingCall;
-  #startedMs = monotonicMs();
-  #printedMs = -Infinity;
-  #text = "";
-
-  constructor(out: Out, estimates: readonly number[]) {
-    this.#out = out;
-    this.#estimates = estimates;
-    this.#timer = callEvery(statusPeriodMs, () => this.#drawStatus());
-  }
-
-  begin(title: string): void {
-    this.#startedMs = monotonicMs();
-    this.line(
-      `[${this.#done.length + 1}/${this.#estimates.length}] ${title} (about ${durationText(this.#left())} left)`,
-    );
-  }
-
-  say(text: string): void {
-    this.#text = text;
-    if (this.#out.isTTY) this.#drawStatus();
-    else if (monotonicMs() - this.#printedMs > linePeriodMs) this.line(`  ${text}`);
-  }
-
-  /** Writes lines that are not overwritten. */
-  line(text: string): void {
-    this.#printedMs = monotonicMs();
-    this.#out.write(`${this.#out.isTTY ? clearLine : ""}${text}\n`);
-  }
-
-  /** Returns the seconds that the suite took. */
-  end(): number {
-    const seconds = this.#runningSeconds();
-    this.#done.push(seconds);
-    this.#text = "";
-    return seconds;
-  }
-
-  close(): void {
-    this.#timer.cancel();
-    if (this.#out.isTTY) this.#out.write(clearLine);
-  }
-
-  #runningSeconds(): number {
-    return (monotonicMs() - this.#startedMs) / 1000;
-  }
-
-  #left(): number {
-    return secondsLeft(this.#estimates, this.#done, this.#runningSeconds());
-  }
-
-  #drawStatus(): void {
-    if (!this.#out.isTTY || this.#text === "") return;
-    const status = `  ${durationText(this.#runningSeconds())}, about ${durationText(this.#left())} left: ${this.#text}`;
-    this.#out.write(`${clearLine}${status.slice(0, (this.#out.columns ?? 80) - 1)}`);
-  }
-}
-
-const clearLine = "\r\x1b[K";

@@ -1,32 +1,45 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { type Corpus, openCorpus } from "../corpus/corpus.js";
 import { cloneBare } from "../corpus/repositories.js";
 import { commitCount, ledgerLines, ledgerPath } from "../corpus/sources.js";
-import { type SmallRequest, SmallRequests, type SmallResult } from "../load/small-requests.js";
+import { Generator, getRequest, type HttpRequest, type Latencies, postJson } from "../load/generator.js";
+import type { GraphqlData, GraphqlWay } from "../peers/graphql-server.js";
 import { curlMs, type HttpSearch } from "../peers/tools.js";
 import type { Trawl } from "../peers/trawl.js";
-import { grouped, short } from "../report/numbers.js";
-import type { Limits, Results } from "../report/results.js";
-import { startDaemon, type Suite, type SuiteContext } from "./suite.js";
+import { grouped } from "../report/numbers.js";
+import type { Results, TargetRow } from "../report/results.js";
+import { measureRows, ours, startDaemon, type Suite, type SuiteContext } from "./suite.js";
 import { alternateWarm } from "../system/measure.js";
-import { firstLine, run, timeCommand } from "../system/processes.js";
+import { checkoutFolder, run, startServer, timeCommand } from "../system/processes.js";
 import { TrawlError } from "../../src/base/errors.js";
-import { writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
-import { join } from "node:path";
-import { startNullServer } from "../load/overhead.js";
-import { type GraphqlData, graphqlVersion, graphqlWays, startGraphqlServer } from "../peers/graphql-servers.js";
-import { taskPlot } from "../report/views.js";
 
 /** GraphQL: beside other servers, on many repositories, on a long history, and beside streams. */
-export const graphqlSuite: Suite = {
-  name: "graphql",
-  title: "GraphQL beside other servers",
-  estimateSeconds: { quick: 60, full: 140 },
-  measure,
-};
+export const graphqlSuite: Suite = { name: "graphql", title: "GraphQL beside other servers", measure };
+
+/**
+ * The servers beside our daemon: the reference implementation as in its own documentation, the same with cached
+ * documents, and a server library.
+ */
+export const graphqlWays = ["graphql-js", "graphql-js, documents kept", "graphql-yoga"] as const;
+
+/** As installed in this checkout. */
+export function graphqlVersion(way: GraphqlWay): string {
+  const name = way === "graphql-yoga" ? "graphql-yoga" : "graphql";
+  const text = readFileSync(join(checkoutFolder, "node_modules", name, "package.json"), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** Starts one and resolves with its address. It ends with this process. */
+export async function startGraphqlServer(way: GraphqlWay, dataFile: string): Promise<string> {
+  const program = fileURLToPath(new URL("../peers/graphql-server.js", import.meta.url));
+  return (await startServer(program, [way, dataFile], { env: { NODE_ENV: "production" } })).url;
+}
 
 async function measure(context: SuiteContext, results: Results): Promise<void> {
-  const generator = await SmallRequests.compile(context.workFolder);
+  const generator = await Generator.compile(context.workFolder);
   await measureWide(generator, context, results);
   await measureDeep(generator, context, results);
 }
@@ -34,7 +47,7 @@ async function measure(context: SuiteContext, results: Results): Promise<void> {
 const streamCount = 8;
 
 /** A daemon with a long history and with much to stream. */
-async function measureDeep(generator: SmallRequests, context: SuiteContext, results: Results): Promise<void> {
+async function measureDeep(generator: Generator, context: SuiteContext, results: Results): Promise<void> {
   const { workFolder, rounds, progress } = context;
   const history = await openCorpus("commits", context);
   const modules = await openCorpus("modules", context);
@@ -63,24 +76,21 @@ async function measureGit(trawl: Trawl, corpus: Corpus, rounds: number, results:
   // Both sides of a round ask for the same commit.
   const next = (): string => commits[1 + 7 * Math.floor(asked++ / 4)] ?? "";
   const git = ["git", "-C", corpus.path];
-  const [ancestors = [], log = [], blame = [], gitBlame = []] = await alternateWarm(rounds, [
-    () => curlMs(curlRequest(trawl.url, ancestorsQuery(next()))),
-    () => timeCommand([...git, "log", "-100", "--format=%H %s %an %ae %aI", next()], {}),
-    () => curlMs(curlRequest(trawl.url, blameQuery(next()))),
-    () => timeCommand([...git, "blame", "--porcelain", next(), "--", ledgerPath], {}),
-  ]);
-  results.less(ancestorsTask, "trawl", "ms", ancestors);
-  results.less(ancestorsTask, "git log -100", "ms", log);
-  results.less(blameTask, "trawl", "ms", blame);
-  results.less(blameTask, "git", "ms", gitBlame);
-  results.atMost("ancestors(first: 100) of 10,000 commits", "ms", results.median(ancestorsTask, "trawl"), { must: 30 });
-  const note = results.text(blameTask, "trawl", "ms");
-  results.atMost(
-    "blame of 2,000 lines ÷ git blame",
-    "x",
-    results.ratio(blameTask, "trawl", "git"),
-    { must: 1.5 },
-    note,
+  const logFormat = "--format=%H %s %an %ae %aI";
+  await measureRows(
+    [
+      [ancestorsTask, ours, () => curlMs(curlRequest(trawl.url, ancestorsQuery(next())))],
+      [ancestorsTask, "git log -100", () => timeCommand([...git, "log", "-100", logFormat, next()], {})],
+      [blameTask, ours, () => curlMs(curlRequest(trawl.url, blameQuery(next())))],
+      [blameTask, "git", () => timeCommand([...git, "blame", "--porcelain", next(), "--", ledgerPath], {})],
+    ],
+    rounds,
+    results,
+  );
+  const blame = { of: [blameTask, ours], over: [blameTask, "git"] } as const;
+  results.targets(
+    { what: "ancestors(first: 100) of 10,000 commits", of: [ancestorsTask, ours], atMost: [30] },
+    { what: "blame of 2,000 lines ÷ git blame", ...blame, atMost: [1.5] },
   );
 }
 
@@ -120,20 +130,17 @@ async function requireSameBlame(trawl: Trawl, head: string, corpus: Corpus): Pro
 /** GraphQL clients alone, and beside clients that read everything there is, over and over. */
 async function measureBeside(
   trawl: Trawl,
-  generator: SmallRequests,
+  generator: Generator,
   { rounds, isQuick }: SuiteContext,
   results: Results,
 ): Promise<void> {
-  const small = smallRequest(userOperation.query, await trawl.createToken("admin"));
+  const small = smallRequest(userOperation.query, await trawl.createToken());
   const params = new URLSearchParams({ q: "repo:^modules$ type:file count:all return", t: "literal" });
-  const path = `/.api/search/stream?${params.toString()}`;
-  const stream: SmallRequest = { method: "GET", path, headers: {}, body: "" };
+  const stream = getRequest(`/.api/search/stream?${params.toString()}`);
   const seconds = isQuick ? 0.3 : 1;
-  const askSmall = () => generator.measure(trawl.url, [small], { connections, ratePerSecond, seconds });
-  const readAll = () =>
-    generator.measure(trawl.url, [stream], { connections: streamCount, ratePerSecond: undefined, seconds });
-  const idle: SmallResult[] = [];
-  const beside: SmallResult[] = [];
+  const askSmall = () => generator.measure(trawl.url, [small], { connections, ratePerSecond, seconds, isSame: true });
+  const readAll = () => generator.measure(trawl.url, [stream], { connections: streamCount, seconds });
+  const [idle, beside]: [Latencies[], Latencies[]] = [[], []];
   const streamMegabytes: number[] = [];
   for (let round = 0; round <= rounds; round++) {
     const alone = await askSmall();
@@ -147,33 +154,28 @@ async function measureBeside(
     `${connections} connections at ${grouped(ratePerSecond)} a second beside ${streamCount} exhaustive streams`,
   );
   const [aloneTask, besideTask] = ["GraphQL alone", "GraphQL beside exhaustive streams"];
-  for (const [task, all] of [
-    [aloneTask, idle],
-    [besideTask, beside],
+  recordPercentiles(aloneTask, ours, idle, results);
+  recordPercentiles(besideTask, ours, beside, results);
+  results.more("exhaustive streams beside GraphQL", ours, "MB/s", streamMegabytes);
+  results.targets({
+    what: `p99 beside ${streamCount} exhaustive streams ÷ idle`,
+    of: [`${besideTask}, p99`, ours],
+    over: [`${aloneTask}, p99`, ours],
+    atMost: [3],
+  });
+}
+
+/** The percentiles of runs of the generator. */
+function recordPercentiles(task: string, subject: string, all: readonly Latencies[], results: Results): void {
+  for (const [name, field] of [
+    ["p50", "p50Ms"],
+    ["p90", "p90Ms"],
+    ["p99", "p99Ms"],
+    ["p99.9", "p999Ms"],
   ] as const) {
-    results.more(
-      task,
-      "trawl",
-      "/s",
-      all.map(({ perSecond }) => perSecond),
-    );
-    for (const [percentile, field] of percentiles)
-      results.less(
-        `${task}, ${percentile}`,
-        "trawl",
-        "ms",
-        all.map((result) => result[field]),
-      );
+    const values = all.map((result) => result[field]);
+    results.less(`${task}, ${name}`, subject, "ms", values);
   }
-  results.more("exhaustive streams beside GraphQL", "trawl", "MB/s", streamMegabytes);
-  const [loaded, alone] = [`${besideTask}, p99`, `${aloneTask}, p99`];
-  results.atMost(
-    `p99 beside ${streamCount} exhaustive streams ÷ idle`,
-    "x",
-    results.median(loaded, "trawl") / results.median(alone, "trawl"),
-    { must: 3 },
-    `${results.text(loaded, "trawl", "ms and")} ${results.text(alone, "trawl", "ms")}`,
-  );
 }
 
 /** The server that answers without looking at the request. */
@@ -192,37 +194,27 @@ export const operations = [
 ] as const;
 
 /** The smallest one: its latency is that of a request. */
-export const userOperation = operations[2];
+const userOperation = operations[2];
 
-export const connections = 32;
+const connections = 32;
 
 /** The constant rate at which latency counts from when a request was due: what the slowest server can bear. */
-export const ratePerSecond = 1000;
+const ratePerSecond = 1000;
 
 const wideCount = 10_000;
 const rateText = `${grouped(ratePerSecond)} a second`;
 const pageTask = "first page";
 
-/** The percentiles of a run of the generator, of which less is better. */
-export const percentiles = [
-  ["p50", "p50Ms"],
-  ["p90", "p90Ms"],
-  ["p99", "p99Ms"],
-  ["p99.9", "p999Ms"],
-] as const satisfies readonly (readonly [name: string, field: keyof SmallResult])[];
-
-export function smallRequest(query: string, token: string): SmallRequest {
-  const common = { "Content-Type": "application/json", Accept: "application/json" };
-  const headers = token === "" ? common : { ...common, Authorization: `token ${token}` };
-  return { method: "POST", path: "/.api/graphql", headers, body: JSON.stringify({ query }) };
+function smallRequest(query: string, token: string): HttpRequest {
+  return postJson("/.api/graphql", { query }, token === "" ? {} : { Authorization: `token ${token}` });
 }
 
-export function curlRequest(url: string, query: string): HttpSearch {
+function curlRequest(url: string, query: string): HttpSearch {
   return { url: `${url}/.api/graphql`, body: JSON.stringify({ query }) };
 }
 
 /** The data of a good answer. */
-export async function fetchData(url: string, query: string, token: string): Promise<unknown> {
+async function fetchData(url: string, query: string, token: string): Promise<unknown> {
   const { method, path, headers, body } = smallRequest(query, token);
   const response = await fetch(url + path, { method, headers, body });
   const { data, errors } = (await response.json()) as { data?: unknown; errors?: unknown };
@@ -231,13 +223,13 @@ export async function fetchData(url: string, query: string, token: string): Prom
 }
 
 /** A daemon with many repositories, and other servers beside it. */
-export async function measureWide(generator: SmallRequests, context: SuiteContext, results: Results): Promise<void> {
+async function measureWide(generator: Generator, context: SuiteContext, results: Results): Promise<void> {
   const daemon = new WideDaemon(context);
   results.list("The first page of 10,000 repositories");
   context.progress("the first page of 10,000 repositories");
   await measureFirstPage(daemon, context.rounds, results);
   const trawl = await daemon.start();
-  const token = await trawl.createToken("admin");
+  const token = await trawl.createToken();
   const servers = await startServers(trawl, token, context.workFolder);
   const versions = servers.flatMap(({ name, version }) => (version === "" ? [] : [`${name} ${version}`]));
   results.note(
@@ -305,8 +297,8 @@ async function measureFirstPage(daemon: WideDaemon, rounds: number, results: Res
     firstMs.push(await ask(page));
     for (let i = 0; i < 3; i++) againMs.push(await ask(page));
   }
-  results.less(`${pageTask}, the first time`, "trawl", "ms", firstMs);
-  results.less(`${pageTask}, again`, "trawl", "ms", againMs);
+  results.less(`${pageTask}, the first time`, ours, "ms", firstMs);
+  results.less(`${pageTask}, again`, ours, "ms", againMs);
 }
 
 interface Server {
@@ -332,82 +324,71 @@ async function startServers(trawl: Trawl, token: string, workFolder: string): Pr
         throw new TrawlError("internal", `${name} does not answer ${query} as our daemon does`);
     }
   }
-  const url = await firstLine(startNullServer());
-  return [{ name: "trawl", version: "", url: trawl.url }, ...others, { name: nobody, version: "", url }];
+  const { url } = await startServer(fileURLToPath(new URL("../load/null-server-main.js", import.meta.url)), []);
+  return [{ name: ours, version: "", url: trawl.url }, ...others, { name: nobody, version: "", url }];
 }
 
 /** All servers in turn, round after round, after one that does not count. */
 async function measureServers(
   servers: readonly Server[],
   token: string,
-  generator: SmallRequests,
+  generator: Generator,
   { rounds, isQuick, progress }: SuiteContext,
   results: Results,
 ): Promise<void> {
   const seconds = isQuick ? 0.1 : 0.35;
-  const measureAll = (name: string, query: string, rate: number | undefined): Promise<SmallResult[][]> => {
+  const measureAll = (name: string, query: string, rate: number | undefined): Promise<Latencies[][]> => {
     progress(`${name}, ${rate === undefined ? "at full speed" : rateText}`);
-    const pace = { connections, ratePerSecond: rate, seconds };
+    const pace = { connections, ratePerSecond: rate, seconds, isSame: true };
+    const request = [smallRequest(query, token)];
     const measures = servers.map(
       ({ url }) =>
         () =>
-          generator.measure(url, [smallRequest(query, token)], pace),
+          generator.measure(url, request, pace),
     );
     return alternateWarm(rounds, measures);
   };
-  results.grid(`Answers a second, ${connections} connections at full speed`, "trawl");
-  let saturated: SmallResult[][] = [];
+  results.grid(`GraphQL: answers a second, ${connections} connections at full speed`, ours, "graphql-servers");
+  let saturated: Latencies[][] = [];
   for (const { name, query } of operations) {
     saturated = await measureAll(name, query, undefined);
     for (const [i, server] of servers.entries()) {
-      const of = saturated[i] ?? [];
-      results.more(
-        name,
-        server.name,
-        "/s",
-        of.map(({ perSecond }) => perSecond),
-      );
-      results.less(
-        `${name}, generator`,
-        server.name,
-        "% of a core",
-        Math.max(...of.map(({ cpuShare }) => 100 * cpuShare)),
-      );
+      const rates = (saturated[i] ?? []).map(({ perSecond }) => perSecond);
+      results.more(name, server.name, "/s", rates);
     }
   }
   const { name, query } = userOperation;
-  results.grid(`Latency of \`${name}\`, ${connections} connections: of each percentile the rounds`, "trawl");
+  results.grid(`Latency of \`${name}\`, ${connections} connections: of each percentile the rounds`, ours);
   const paced = await measureAll(name, query, ratePerSecond);
-  for (const [pace, all] of [
-    [rateText, paced],
-    ["at full speed", saturated],
-  ] as const) {
-    for (const [i, server] of servers.entries())
-      for (const [percentile, field] of percentiles) {
-        const values = all[i]?.map((result) => result[field]) ?? [];
-        results.less(`${name}, ${pace}, ${percentile}`, server.name, "ms", values);
-      }
+  for (const [i, server] of servers.entries()) {
+    recordPercentiles(`${name}, ${rateText}`, server.name, paced[i] ?? [], results);
+    recordPercentiles(`${name}, at full speed`, server.name, saturated[i] ?? [], results);
   }
-  const names: readonly string[] = operations.map((operation) => operation.name);
-  const title = `GraphQL: answers a second at ${connections} connections, with the least and the most of the rounds`;
-  const rates = results.samples.filter(({ task }) => names.includes(task));
-  results.plot(taskPlot({ name: "graphql-servers", title, x: "", y: "answers a second" }, "bars", rates));
 }
 
 function addTargets(results: Results): void {
-  const rateTargets = (task: string, graphqlJs: Limits, yoga: Limits): void => {
-    const times = (server: string): number | undefined => results.ratio(task, "trawl", server);
-    const cached = `${short(times("graphql-js, documents kept") ?? NaN)}x when it caches documents`;
-    results.atLeast(`${task}: answers a second ÷ graphql-js`, "x", times("graphql-js"), graphqlJs, cached);
-    results.atLeast(`${task}: answers a second ÷ graphql-yoga`, "x", times("graphql-yoga"), yoga);
-  };
-  rateTargets(operations[0].name, { must: 5, aim: 8 }, { must: 3, aim: 5 });
-  rateTargets(operations[1].name, {}, {});
-  const { name } = userOperation;
-  const p50 = results.median(`${name}, ${rateText}, p50`, "trawl");
-  const fullSpeed = results.text(`${name}, at full speed, p50`, "trawl", "ms at full speed");
-  results.atMost(`${name}: p50 at ${connections} connections, ${rateText}`, "ms", p50, { must: 0.5 }, fullSpeed);
-  const first = results.median(`${pageTask}, the first time`, "trawl");
-  const again = results.text(`${pageTask}, again`, "trawl", "ms again");
-  results.atMost(`first page of ${grouped(wideCount)} repositories, the first time`, "ms", first, { must: 5 }, again);
+  const [list, long, { name }] = operations;
+  const rate = (task: string, peer: string, atLeast: TargetRow["atLeast"] & {}): TargetRow => ({
+    ...{ what: `${task}: answers a second ÷ ${peer}`, of: [task, ours], over: [task, peer], atLeast },
+  });
+  const first = results.text(`${pageTask}, again`, ours);
+  const fullSpeed = results.text(`${name}, at full speed, p50`, ours);
+  results.targets(
+    rate(list.name, "graphql-js", [5, 8]),
+    rate(list.name, "graphql-js, documents kept", [undefined]),
+    rate(list.name, "graphql-yoga", [3, 5]),
+    rate(long.name, "graphql-js", [undefined]),
+    {
+      what: `${name}: p50 at ${connections} connections, ${rateText}`,
+      of: [`${name}, ${rateText}, p50`, ours],
+      atMost: [0.5],
+      note: `${fullSpeed} at full speed`,
+    },
+    {
+      what: `first page of ${grouped(wideCount)} repositories, the first time`,
+      of: [`${pageTask}, the first time`, ours],
+      atMost: [5],
+      note: `${first} again`,
+    },
+  );
 }

@@ -7,20 +7,14 @@ import { openCorpus } from "../corpus/corpus.js";
 import { repositoryMarker } from "../corpus/many.js";
 import { curlMs } from "../peers/tools.js";
 import type { Trawl } from "../peers/trawl.js";
-import { grouped, short } from "../report/numbers.js";
-import type { Results } from "../report/results.js";
-import { curvePlot } from "../report/views.js";
+import { grouped } from "../report/numbers.js";
+import type { Results, TargetRow } from "../report/results.js";
 import { alternate, diskBytes, watchMemory } from "../system/measure.js";
 import { ended, run, start, timeCommand } from "../system/processes.js";
-import { longSearches, startDaemon, type Suite, type SuiteContext } from "./suite.js";
+import { longSearches, measureRows, ours, startDaemon, type Suite, type SuiteContext, type TimedRow } from "./suite.js";
 
 /** Searches of commits and diffs beside `git log`, the index of history, and blame. */
-export const historySuite: Suite = {
-  name: "history",
-  title: "Commits, diffs and blame",
-  estimateSeconds: { quick: 90, full: 900 },
-  measure,
-};
+export const historySuite: Suite = { name: "history", title: "Commits, diffs and blame", measure };
 
 /** All of each history, and a log of what is indexed. */
 const indexed = ["--set", "index.historyBytes=1099511627776", "--set", "log.level=debug", ...longSearches];
@@ -29,7 +23,6 @@ const unindexed = ["--set", "index.historyBytes=0", ...longSearches];
 /** Far above the target. */
 const indexLimitMs = 3_600_000;
 
-const ours = "trawl";
 const logG = "git log -G";
 const logS = "git log -S";
 
@@ -72,7 +65,7 @@ async function measureIndexing(context: SuiteContext, results: Results, { name, 
   const startedMs = monotonicMs();
   await waitForHistories(trawl, 1);
   const seconds = (monotonicMs() - startedMs) / 1000;
-  const { peak } = memory();
+  const peak = memory();
   progress("reading the history with git");
   const gitMs = await timeCommand(["git", "-C", path, "log", "-p", "-U0", "--no-renames"], {});
   progress("counting distinct changed lines");
@@ -161,14 +154,11 @@ async function measureSearches(
     ["newest 500 by date", `type:commit before:${day}`, "count:500"],
   ] as const;
   progress("searches of the history");
-  const measures = tasks.map(
-    ([, query, more]) =>
-      () =>
-        trawl.curlMs(search(history, query, more)),
-  );
-  for (const warm of measures) await warm();
-  for (const [i, values] of (await alternate(rounds * 2, measures)).entries())
-    results.less(tasks[i]?.[0] ?? "", ours, "ms", values);
+  const rows = tasks.map(([task, query, more]): TimedRow => {
+    const params = search(history, query, more);
+    return [task, ours, () => trawl.curlMs(params)];
+  });
+  await measureRows(rows, rounds * 2, results);
   const firsts: number[] = [];
   for (let round = 0; round < rounds * 4; round++)
     for (const query of [queries.literal, `type:commit ${words.message}`])
@@ -178,12 +168,8 @@ async function measureSearches(
   const log = ["git", ...logOf(history.path, `-S${words.changed}`)];
   results.less("literal", logS, "ms", await timeCommand(log, {}));
   progress("the same without the index");
-  results.less(
-    "literal",
-    "trawl, not indexed",
-    "ms",
-    await trawl.curlMs(search(history, `${queries.literal} index:no`)),
-  );
+  const unread = await trawl.curlMs(search(history, `${queries.literal} index:no`));
+  results.less("literal", "trawl, not indexed", "ms", unread);
 }
 
 /** The newest commits only, by date. */
@@ -196,21 +182,18 @@ async function measureLengths(
 ): Promise<void> {
   progress("histories of several lengths");
   const { literal } = queryOf(words);
-  const from = results.samples.length;
+  results.grid("Time of a search for changes against the length of the history, in commits", ours, "history");
   for (const share of shares) {
     const count = Math.floor(history.commits.length * share);
     const oldest = history.commits[count - 1] ?? "";
     const date = (await git(history.path, "log", "-1", "--format=%cI", oldest)).trim();
     const params = search(history, `${literal} after:"${date}"`);
-    const [values = []] = await alternate(rounds, [() => trawl.curlMs(params)]);
     const task = `newest ${grouped(count)} commits`;
+    const [values = []] = await alternate(rounds, [() => trawl.curlMs(params)]);
     results.less(task, ours, "ms", values, count);
     const log = ["git", ...logOf(history.path, `-G${words.changed}`, `--since=${date}`)];
     results.less(task, logG, "ms", await timeCommand(log, {}), count);
   }
-  const title = "Time of a search for changes against the length of the history";
-  const plot = { name: "history", title, x: "commits", y: "time, ms" };
-  results.plot(curvePlot(plot, results.samples.slice(from)));
 }
 
 async function measureBlame(
@@ -221,6 +204,7 @@ async function measureBlame(
   { files }: HistoryWords,
 ): Promise<void> {
   progress("blame");
+  results.grid("Blame of three files with about 2,000 lines", ours);
   const [cold, warm, peer]: [number[], number[], number[]] = [[], [], []];
   for (const file of files) {
     const url = `${trawl.url}/.api/blame/${name}/-/stream/${file.split("/").map(encodeURIComponent).join("/")}`;
@@ -244,6 +228,7 @@ async function measureMany(context: SuiteContext, results: Results): Promise<voi
   if (found !== 20) results.note(`RESULTS DIFFER: ${marker} is in 20 commits, and ${found} were found.`);
   const [values = []] = await alternate(context.rounds, [() => trawl.curlMs(params)]);
   await trawl.stop();
+  results.list("Changes of many repositories");
   results.less("all repositories", ours, "ms", values);
   results.note(
     `All repositories: ${grouped(corpus.repositories.length)} with 20 commits each, one of which has the word.`,
@@ -251,40 +236,46 @@ async function measureMany(context: SuiteContext, results: Results): Promise<voi
 }
 
 function addTargets(results: Results): void {
-  const faster = (task: string, other: string): number | undefined => results.ratio(task, other, ours);
-  const ms = (task: string): string => results.text(task, ours, "ms");
-  const medianOf = (task: string): number => results.median(task, ours);
-  results.atLeast(
-    "changed literal, beside git log -G",
-    "x",
-    faster("literal", logG),
-    { must: 100, aim: 500 },
-    ms("literal"),
+  const faster = (what: string, task: string, other: string, atLeast: TargetRow["atLeast"] & {}): TargetRow => ({
+    ...{ what: `${what}: time of ${other} ÷ ours`, of: [task, other], over: [task, ours], atLeast },
+  });
+  const atMost = (what: string, task: string, limits: TargetRow["atMost"] & {}): TargetRow => ({
+    ...{ what, of: [task, ours], atMost: limits },
+  });
+  results.targets(
+    faster("changed literal", "literal", logG, [100, 500]),
+    faster("changed literal", "literal", logS, [30, 150]),
+    faster("changed regexp", "regexp", logG, [50, 200]),
+    atMost("word in messages, all results", "word in messages", [10, 4]),
+    atMost("newest 500 of an author", "newest 500 of an author", [20, 5]),
+    atMost("newest 500 by date", "newest 500 by date", [20, 5]),
+    atMost("first matches event, p50", "first matches event", [10, 3]),
+    {
+      what: "disk, beside distinct changed lines",
+      of: ["disk", "history shards"],
+      over: ["disk", "distinct changed lines"],
+      atMost: [2, 1.5],
+    },
+    {
+      what: "index, beside git log -p -U0",
+      of: ["index", ours],
+      over: ["index", "git log -p -U0"],
+      atMost: [2, 1.2],
+    },
+    {
+      ...atMost("memory while indexing, with children", "memory while indexing", [1, 0.5]),
+      ...{ unit: "GB", scale: 1 / 1000 },
+    },
+    {
+      what: "not indexed, beside git log -G",
+      of: ["literal", "trawl, not indexed"],
+      over: ["literal", logG],
+      atMost: [1, 0.5],
+    },
+    { ...atMost("changes of all repositories", "all repositories", [2, 0.5]), unit: "s", scale: 1 / 1000 },
+    { what: "blame, beside git blame", of: ["blame", ours], over: ["blame", "git blame"], atMost: [1.2, 1] },
+    atMost("blame again", "blame again", [10, 3]),
   );
-  results.atLeast("changed literal, beside git log -S", "x", faster("literal", logS), { must: 30, aim: 150 });
-  results.atLeast(
-    "changed regexp, beside git log -G",
-    "x",
-    faster("regexp", logG),
-    { must: 50, aim: 200 },
-    ms("regexp"),
-  );
-  results.atMost("word in messages, all results", "ms", medianOf("word in messages"), { must: 10, aim: 4 });
-  results.atMost("newest 500 of an author", "ms", medianOf("newest 500 of an author"), { must: 20, aim: 5 });
-  results.atMost("newest 500 by date", "ms", medianOf("newest 500 by date"), { must: 20, aim: 5 });
-  results.atMost("first matches event, p50", "ms", medianOf("first matches event"), { must: 10, aim: 3 });
-  const disk = results.ratio("disk", "history shards", "distinct changed lines");
-  results.atMost("disk, beside distinct changed lines", "x", disk, { must: 2.5, aim: 1.5 });
-  const index = results.ratio("index", ours, "git log -p -U0");
-  results.atMost("index, beside git log -p -U0", "x", index, { must: 2, aim: 1.2 }, results.text("index", ours, "s"));
-  const memory = medianOf("memory while indexing");
-  results.atMost("memory while indexing, with children", "GB", memory / 1000, { must: 1, aim: 0.5 });
-  const unread = results.ratio("literal", "trawl, not indexed", logG);
-  results.atMost("not indexed, beside git log -G", "x", unread, { must: 1, aim: 0.5 });
-  results.atMost("changes of all repositories", "s", medianOf("all repositories") / 1000, { must: 2, aim: 0.5 });
-  const blame = results.ratio("blame", ours, "git blame");
-  results.atMost("blame, beside git blame", "x", blame, { must: 1.2, aim: 1 }, ms("blame"));
-  results.atMost("blame again", "ms", medianOf("blame again"), { must: 10, aim: 3 }, short(medianOf("blame again")));
 }
 
 /** A repository with a long history. */

@@ -1,7 +1,7 @@
 import { TrawlError, errorMessage } from "../../src/base/errors.js";
 import { type Corpus, openCorpus } from "../corpus/corpus.js";
 import type { Trawl } from "../peers/trawl.js";
-import { openZoektWithSymbols, type Zoekt } from "../peers/zoekt.js";
+import { openZoekt, type Zoekt } from "../peers/zoekt.js";
 import {
   findRank,
   type Half,
@@ -13,17 +13,14 @@ import {
 } from "../ranking/test-set.js";
 import type { Results } from "../report/results.js";
 import { table } from "../report/views.js";
-import { startDaemon, type Suite, type SuiteContext } from "./suite.js";
+import { ours, startDaemon, type Suite, type SuiteContext } from "./suite.js";
 
 /** How high the file that a person wants is among the results, beside zoekt with its symbols. */
 export const rankingSuite: Suite = {
   name: "ranking",
   title: "Ranking: the file and line that a person wants",
-  estimateSeconds: { quick: 120, full: 1200 },
   measure,
 };
-
-const ours = "trawl";
 
 /** What must be better than zoekt's, and by how much. */
 const aheadMust = 10;
@@ -67,7 +64,7 @@ async function askServers(
   context.progress(`indexing ${corpus.name}, with symbols`);
   await trawl.add(corpus.name, corpus.path, context.progress);
   await trawl.waitForSymbols();
-  const zoekt = await openZoektWithSymbols(corpus, context);
+  const zoekt = await openZoekt(corpus, context, true);
   if (zoekt.kind === "missing") results.note(`zoekt is not measured: ${zoekt.reason}.`);
   const peer: Zoekt | undefined = zoekt.kind === "found" ? zoekt.peer : undefined;
   const asked: Asked[] = [];
@@ -118,13 +115,10 @@ function report(half: Half, all: readonly Asked[], { progress, isQuick }: SuiteC
 
 function addTargets([own, other]: readonly Quality[], results: Results): void {
   if (own === undefined) return;
-  const least = (value: number | undefined, scale: number, most: number): number | undefined =>
-    value === undefined ? undefined : Math.min(most, value + aheadMust * scale);
-  const addTarget = (what: string, unit: string, key: keyof typeof aims, scale: number, most: number): void =>
-    results.atLeast(`held-out queries: ${what}`, unit, own[key], {
-      must: least(other?.[key], scale, most),
-      aim: aims[key],
-    });
+  const addTarget = (what: string, unit: string, key: keyof typeof aims, scale: number, most: number): void => {
+    const must = other === undefined ? undefined : Math.min(most, other[key] + aheadMust * scale);
+    results.targets({ what: `held-out queries: ${what}`, unit, value: own[key], atLeast: [must, aims[key]] });
+  };
   addTarget("recall@1", "%", "first", 1, 100);
   addTarget("recall@5", "%", "firstFive", 1, 100);
   addTarget("MRR", "", "meanReciprocal", 0.01, 1);

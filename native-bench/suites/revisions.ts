@@ -6,18 +6,12 @@ import { compare } from "../peers/peer.js";
 import type { Trawl } from "../peers/trawl.js";
 import { grouped, short } from "../report/numbers.js";
 import type { Results } from "../report/results.js";
-import { curvePlot } from "../report/views.js";
-import { longSearches, startDaemon, type Suite, type SuiteContext } from "./suite.js";
-import { alternate, alternateWarm } from "../system/measure.js";
+import { longSearches, measureRows, startDaemon, type Suite, type SuiteContext, type TimedRow } from "./suite.js";
+import { alternateWarm } from "../system/measure.js";
 import { run } from "../system/processes.js";
 
 /** Searches in commits that are not indexed: one, many, and one of which no shard has anything. */
-export const revisionsSuite: Suite = {
-  name: "revisions",
-  title: "Revisions that are not indexed",
-  estimateSeconds: { quick: 50, full: 125 },
-  measure,
-};
+export const revisionsSuite: Suite = { name: "revisions", title: "Revisions that are not indexed", measure };
 
 /** A word that occurs everywhere, one in a few files, and the most frequent one of any corpus. */
 const words = {
@@ -33,16 +27,18 @@ const unindexedShareWanted = 0.05;
 const revisionCounts = [1, 10, 50, 200];
 
 const branch = "the indexed branch";
+const [first, nothingFirst] = ["one revision, first", "one revision with nothing indexed, first"];
+const grepSubject = "one revision, git grep";
 const dataName = "revisions-data";
 
 async function measure(context: SuiteContext, results: Results): Promise<void> {
   const { isQuick, progress } = context;
   const corpus = await openCorpus(isQuick ? "modules-history" : "linux-history", context);
   const nothing = await makeNothingIndexed(corpus, join(context.workFolder, "revisions-nothing.git"));
-  const first = await startDaemon(context, dataName, ...longSearches);
-  await first.add("history", corpus.path, progress);
-  await first.add("nothing", nothing, progress);
-  await first.stop();
+  const indexing = await startDaemon(context, dataName, ...longSearches);
+  await indexing.add("history", corpus.path, progress);
+  await indexing.add("nothing", nothing, progress);
+  await indexing.stop();
   const log = await run("git", ["-C", corpus.path, "rev-list", "HEAD"], "");
   const revisions = log
     .trim()
@@ -58,26 +54,16 @@ async function measure(context: SuiteContext, results: Results): Promise<void> {
   await measureCold(context, results, corpus, chosen, one, revisions);
   const trawl = await startDaemon(context, dataName, ...longSearches);
   const differences = await compareResults(trawl, corpus, revisions, one, chosen.common);
+  if (differences.length > 0) for (const { task, subject } of results.samples) results.setIncomparable(task, subject);
   await measureWarm(trawl, context, results, chosen, one, revisions);
-  const answerBytes = async (params: URLSearchParams): Promise<number> =>
-    (await trawl.resultsAt(params, new Set())).bytes;
-  const denseBytes = await answerBytes(search("history", ["HEAD"], chosen.dense));
-  const allBytes = await answerBytes(search("history", revisions, chosen.common));
   await trawl.stop();
-  const all = grouped(revisions.length);
   results.note(
     ...differences.map((each) => `RESULTS DIFFER from those of \`git grep\`, so no ratio is given: ${each}.`),
     differences.length > 0
       ? ""
       : "Results equal those of `git grep`: at the one revision, also where nothing is indexed, and of the search of all revisions those at three of them.",
-    `The answer to \`${chosen.common}\` at ${all} revisions has ${short(allBytes / 1e6)} MB, as each result is sent for each revision; that to \`${chosen.dense}\` at the indexed branch has ${short(denseBytes / 1e6)} MB.`,
   );
-  if (differences.length === 0) addTargets(results, chosen, revisions.length, denseBytes, allBytes);
-  const counted = results.samples.filter(({ at }) => at !== undefined);
-  const plot = { title: "Time of a search against the number of revisions that are not indexed", x: "revisions" };
-  const label = (word: string): string =>
-    word === chosen.common ? `${word}, whose answer grows with the revisions` : word;
-  results.plot(curvePlot({ ...plot, name: "revisions", y: "time, ms" }, counted, ({ task }) => label(task)));
+  addTargets(results, chosen, revisions.length);
 }
 
 /** First searches by just-started daemons, beside `git grep`. */
@@ -92,20 +78,21 @@ async function measureCold(
   context.progress("just-started daemons");
   const grep = gitGrepAt(corpus.path, common, [one]);
   const head = (word: string): URLSearchParams => search("history", ["HEAD"], word);
-  const measures = [
-    () => firstMs(context, head(common), search("history", [one], common)),
-    () => firstMs(context, head(rare), search("history", revisions, rare)),
-    () => firstMs(context, head(common), search("nothing", [one], common)),
-    () => grep.time(),
-  ];
-  const [coldOne = [], coldAll = [], coldNothing = [], nothingGrep = []] = await alternate(
+  results.grid("The first search of a just-started daemon, and git grep");
+  await measureRows(
+    [
+      [common, first, () => firstMs(context, head(common), search("history", [one], common))],
+      [common, nothingFirst, () => firstMs(context, head(common), search("nothing", [one], common))],
+      [common, grepSubject, () => grep.time()],
+      [
+        rare,
+        `${grouped(revisions.length)} revisions, first`,
+        () => firstMs(context, head(rare), search("history", revisions, rare)),
+      ],
+    ],
     Math.ceil(context.rounds / 2),
-    measures,
+    results,
   );
-  results.less(common, "one revision, first", "ms", coldOne);
-  results.less(common, "one revision with nothing indexed, first", "ms", coldNothing);
-  results.less(common, "one revision, git grep", "ms", nothingGrep);
-  results.less(rare, `${grouped(revisions.length)} revisions, first`, "ms", coldAll);
 }
 
 async function measureWarm(
@@ -116,69 +103,51 @@ async function measureWarm(
   one: string,
   revisions: readonly string[],
 ): Promise<void> {
-  const head = (word: string): URLSearchParams => search("history", ["HEAD"], word);
-  const time = (params: URLSearchParams) => () => trawl.curlMs(params);
+  const time = (at: readonly string[], word: string) => () => trawl.curlMs(search("history", at, word));
   progress("one revision");
-  const ofOne = [head(common), search("history", [one], common), head(dense)].map(time);
-  const [indexed = [], warm = [], denseTimes = []] = await alternate(rounds, ofOne);
-  results.less(common, branch, "ms", indexed);
-  results.less(common, "one revision", "ms", warm);
-  results.less(dense, branch, "ms", denseTimes);
+  results.grid("Repeated searches");
+  const ofOne: TimedRow[] = [
+    [common, branch, time(["HEAD"], common)],
+    [common, "one revision", time([one], common)],
+    [dense, branch, time(["HEAD"], dense)],
+  ];
+  await measureRows(ofOne, rounds, results);
   progress("many revisions");
-  const tasks = [rare, common].flatMap((word) =>
-    revisionCounts.map((count) => ({ word, count: Math.min(count, revisions.length) })),
-  );
+  results.grid("Time of a search against the number of revisions that are not indexed", undefined, "revisions");
+  const counts = revisionCounts.map((count) => Math.min(count, revisions.length));
+  const tasks = counts.flatMap((count) => [rare, common].map((word) => ({ word, count })));
   const times = await alternateWarm(
     rounds,
-    tasks.map(({ word, count }) => time(search("history", spread(revisions, count), word))),
+    tasks.map(({ word, count }) => time(spread(revisions, count), word)),
   );
-  for (const [i, { word, count }] of tasks.entries())
-    results.less(word, `${grouped(count)} revisions`, "ms", times[i] ?? [], count);
+  for (const [i, { word, count }] of tasks.entries()) results.less(manyTask(count), word, "ms", times[i] ?? [], count);
 }
 
+const manyTask = (count: number): string => `${grouped(count)} revisions`;
+
 /** The limits are those of the Linux source. */
-function addTargets(
-  results: Results,
-  { common, rare, dense }: Words,
-  count: number,
-  denseBytes: number,
-  allBytes: number,
-): void {
-  const all = `${grouped(count)} revisions`;
-  const ms = (word: string, subject: string): string => results.text(word, subject, "ms");
-  const grep = `git grep ${ms(common, "one revision, git grep")}`;
-  const first = "one revision, first";
-  const nothing = "one revision with nothing indexed, first";
-  const megabytes = allBytes / 1e3 / results.median(common, all);
-  results.atMost(
-    `${common} at a revision of which 95 % is indexed, beside the indexed branch`,
-    "x",
-    results.ratio(common, "one revision", branch),
-    { must: 3, aim: 1.5 },
-    ms(common, "one revision"),
-  );
-  const coldRatio = results.ratio(common, first, branch);
-  results.atMost("the same, the first time", "x", coldRatio, { must: 3 }, `${ms(common, first)}; ${grep}`);
-  results.atMost(
-    `${rare} at ${all}, beside one`,
-    "x",
-    results.ratio(rare, all, "1 revisions"),
-    { must: 3, aim: 1.5 },
-    `${ms(rare, all)}; the first time ${ms(rare, `${all}, first`)}`,
-  );
-  results.atLeast(
-    `${common} at ${all}: output, beside ${dense} at the indexed branch`,
-    "x",
-    megabytes / (denseBytes / 1e3 / results.median(dense, branch)),
-    { must: 1 },
-    `${short(megabytes)} MB/s; ${short(results.ratio(common, all, "1 revisions") ?? NaN)}x the time of one`,
-  );
-  results.atLeast(
-    `${common} at a revision with nothing indexed, beside git grep`,
-    "x",
-    results.ratio(common, "one revision, git grep", nothing),
-    { must: 1 },
-    `${ms(common, nothing)}; ${grep}`,
+function addTargets(results: Results, { common, rare }: Words, count: number): void {
+  const grep = `git grep ${results.text(common, grepSubject)}`;
+  results.targets(
+    {
+      what: `${common} at a revision of which 95 % is indexed, beside the indexed branch`,
+      of: [common, "one revision"],
+      over: [common, branch],
+      atMost: [3, 1.5],
+      note: `${results.text(common, "one revision")}; the first time ${results.text(common, first)}; ${grep}`,
+    },
+    {
+      what: `${rare} at ${manyTask(count)}, beside one`,
+      of: [manyTask(count), rare],
+      over: [manyTask(1), rare],
+      atMost: [3, 1.5],
+    },
+    {
+      what: `${common} at a revision with nothing indexed: time of git grep ÷ ours`,
+      of: [common, grepSubject],
+      over: [common, nothingFirst],
+      atLeast: [1, 1.8],
+    },
   );
 }
 

@@ -1,10 +1,11 @@
 import { join } from "node:path";
 import { Trawl } from "../peers/trawl.js";
 import type { Results } from "../report/results.js";
+import { alternateWarm } from "../system/measure.js";
 
 /** What every suite is given. */
 export interface SuiteContext {
-  /** On a corpus that every checkout has, with fewer rounds and without peers. */
+  /** On a corpus that every checkout has, with fewer rounds. */
   readonly isQuick: boolean;
   /** Rounds that count, at least 5 unless quick. */
   readonly rounds: number;
@@ -20,10 +21,10 @@ export interface SuiteContext {
 export interface Suite {
   readonly name: string;
   readonly title: string;
-  /** Its usual duration on two cores, for the estimate of the time left. */
-  readonly estimateSeconds: { readonly quick: number; readonly full: number };
   readonly measure: (context: SuiteContext, results: Results) => Promise<void>;
 }
+
+export const ours = "trawl";
 
 /** Starts a daemon whose data is in the work folder; the same name gives the data of an earlier one. */
 export function startDaemon({ workFolder }: SuiteContext, name: string, ...options: readonly string[]): Promise<Trawl> {
@@ -32,3 +33,15 @@ export function startDaemon({ workFolder }: SuiteContext, name: string, ...optio
 
 /** For searches of everything, which take longer than the default allows. */
 export const longSearches = ["--set", "search.maxTimeoutSeconds=300"];
+
+/** One measurement: its task and subject, and what returns its milliseconds. */
+export type TimedRow = readonly [task: string, subject: string, time: () => Promise<number>];
+
+/** Measures rows in turn, round after round, after one that does not count, and records their values. */
+export async function measureRows(rows: readonly TimedRow[], rounds: number, results: Results): Promise<void> {
+  const times = await alternateWarm(
+    rounds,
+    rows.map(([, , time]) => time),
+  );
+  for (const [i, [task, subject]] of rows.entries()) results.less(task, subject, "ms", times[i] ?? []);
+}

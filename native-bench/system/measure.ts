@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
-import { readDescendants } from "./processes.js";
+import { readDescendants, readTasks } from "./processes.js";
 import { callEvery, monotonicMs, sleep } from "../../src/base/deadline.js";
 
 /** The spread of measured values, in their unit. */
@@ -65,42 +65,33 @@ export function readMemory(pid: number): Memory {
   return { residentBytes: readField("VmRSS"), anonymousBytes: readField("RssAnon") };
 }
 
-export interface ProcessMemory extends Memory {
+/** The maximum of each, not at one moment. */
+export interface PeakMemory extends Memory {
   /**
    * Resident memory of all child processes: git, while it reads a repository. A child that has not executed its program
    * yet does not count: between vfork and exec it has no memory of its own, and the system reports its parent's.
    */
   readonly childrenBytes: number;
-}
-
-export interface WatchedMemory {
-  /** The maximum of each, not at one moment. */
-  readonly peak: ProcessMemory;
-  readonly history: readonly (ProcessMemory & { readonly seconds: number })[];
+  /** Resident memory of the process and its children at one moment. */
+  readonly togetherBytes: number;
 }
 
 /** Watches a process, ten times a second, until the returned function is called. The process may end before. */
-export function watchMemory(pid: number): () => WatchedMemory {
-  const startedMs = monotonicMs();
-  const history: (ProcessMemory & { seconds: number })[] = [];
+export function watchMemory(pid: number): () => PeakMemory {
+  const peak = { residentBytes: 0, anonymousBytes: 0, childrenBytes: 0, togetherBytes: 0 };
   const ownCommand = readCommand(pid);
   const sample = (): void => {
     const memory = memoryIfAlive(pid);
+    if (memory === undefined) return;
     const childrenBytes = readDescendants(pid).reduce((sum, child) => sum + ownResidentBytes(child, ownCommand), 0);
-    if (memory !== undefined) history.push({ seconds: (monotonicMs() - startedMs) / 1000, ...memory, childrenBytes });
+    const now = { ...memory, childrenBytes, togetherBytes: memory.residentBytes + childrenBytes };
+    for (const field of Object.keys(peak) as (keyof PeakMemory)[]) peak[field] = Math.max(peak[field], now[field]);
   };
   const timer = callEvery(100, sample);
   return () => {
     timer.cancel();
     sample();
-    const most = (field: keyof ProcessMemory): number =>
-      history.reduce((max, moment) => Math.max(max, moment[field]), 0);
-    const peak = {
-      residentBytes: most("residentBytes"),
-      anonymousBytes: most("anonymousBytes"),
-      childrenBytes: most("childrenBytes"),
-    };
-    return { peak, history };
+    return peak;
   };
 }
 
@@ -137,18 +128,31 @@ function memoryIfAlive(pid: number): Memory | undefined {
 export async function waitForIdle(pid: number, limitMs: number): Promise<boolean> {
   const startedMs = monotonicMs();
   while (monotonicMs() - startedMs < limitMs) {
-    const before = readCpuMs(pid);
+    const before = readThreadsCpuMs(pid);
     await sleep(2000);
-    if (readCpuMs(pid) - before < 40) return true;
+    if (readThreadsCpuMs(pid) - before < 40) return true;
   }
   return false;
 }
 
-function readCpuMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
-    .replace(/^.*\) /, "")
-    .split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * 10;
+/** Processor time of the threads that a process has now. */
+export function readThreadsCpuMs(pid: number): number {
+  return sumOfTasks(pid, "schedstat", /^(\d+)/) / 1e6;
+}
+
+/** How often the threads that a process has now have waited, and so been woken. */
+export function readWakeups(pid: number): number {
+  return sumOfTasks(pid, "status", /^voluntary_ctxt_switches:\s+(\d+)$/m);
+}
+
+function sumOfTasks(pid: number, file: string, pattern: RegExp): number {
+  return readTasks(pid).reduce((sum, task) => {
+    try {
+      return sum + Number(pattern.exec(readFileSync(`/proc/${pid}/task/${task}/${file}`, "utf8"))?.[1] ?? 0);
+    } catch {
+      return sum;
+    }
+  }, 0);
 }
 
 /** User and system seconds of a process and of its children that have ended. */

@@ -76,7 +76,8 @@ export function readDescendants(pid: number): number[] {
   return children.flatMap((child) => [...readDescendants(child), child]);
 }
 
-function readTasks(pid: number): string[] {
+/** The ids of its threads; [] when it has ended. */
+export function readTasks(pid: number): string[] {
   try {
     return readdirSync(`/proc/${pid}/task`);
   } catch {
@@ -97,10 +98,26 @@ export function ended(child: ChildProcess, timeoutMs: number): Promise<number> {
   });
 }
 
-/** The first line that a process prints. Throws when it ends before. */
-export async function firstLine({ stdout, spawnargs }: ChildProcess): Promise<string> {
-  if (stdout !== null) for await (const line of createInterface({ input: stdout })) return line;
-  throw new TrawlError("internal", `${spawnargs.join(" ")} printed nothing`);
+/**
+ * Starts a server and resolves with its address once it has printed a line that the pattern finds it in; what it prints
+ * later is dropped. It ends with this process. Throws when it ends before.
+ */
+export async function startServer(
+  program: string,
+  args: readonly string[],
+  { pattern = /^(http:\S+)$/, log = "inherit" as number | "inherit", env = {} as NodeJS.ProcessEnv } = {},
+): Promise<{ readonly url: string; readonly child: ChildProcess }> {
+  const child = start(process.execPath, [program, ...args], {
+    stdio: ["ignore", "pipe", log],
+    env: { ...process.env, ...env },
+  });
+  for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
+    const url = pattern.exec(line)?.[1];
+    if (url === undefined) continue;
+    child.stdout?.resume();
+    return { url, child };
+  }
+  throw new TrawlError("internal", `${program} ${args.join(" ")} did not start`);
 }
 
 /** Runs a command to its end and returns what it printed; throws unless its exit code is 0. */

@@ -1,203 +1,84 @@
+/** The generator of load: what it measures of a server whose delays and failures are known, and its command. */
 import { spawn } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { type NullBehaviour, NullServer } from "../../native-bench/load/null-server.js";
 import {
-  type LoadOptions,
-  type Pace,
-  parseMix,
-  type ClassResult,
-  type LoadResult,
-  type SecondRow,
-} from "../../native-bench/load/options.js";
-import { loadPlots, loadTables, unfairness, viewLines } from "../../native-bench/load/present.js";
+  Generator,
+  getRequest,
+  type HttpRequest,
+  type Latencies,
+  postJson,
+} from "../../native-bench/load/generator.js";
+import { NullServer } from "../../native-bench/load/null-server.js";
 import { parseQueries } from "../../native-bench/load/request.js";
-import { runLoad } from "../../native-bench/load/run-load.js";
-import { silentLog } from "../../src/base/log.js";
-import { plainText } from "../../src/http/server/headers.js";
-import { HttpServer } from "../../src/http/server/uws.js";
 import { isFull } from "../support/full-run.js";
 
-const atOnce: NullBehaviour = { delayMs: () => 0, stall: undefined };
+const generator = await Generator.compile(t.testdir());
 
-function startServer(t: Test, behaviour: NullBehaviour): NullServer {
-  const server = new NullServer(behaviour);
+function serve(t: Test, delayMs: (request: number) => number, stall?: { everyMs: number; forMs: number }): NullServer {
+  const server = new NullServer({ delayMs, stall });
   t.teardown(() => server.stop());
   return server;
 }
 
-interface Load {
-  readonly queries?: string;
-  readonly mix?: string;
-  readonly pace?: Pace;
-  readonly seconds?: number;
-  readonly requests?: number;
-  readonly connections?: number;
-  readonly timeoutSeconds?: number;
-  readonly drainSeconds?: number;
-  readonly seed?: number;
-  readonly token?: string;
-  readonly signal?: AbortSignal;
-  readonly onSecond?: (row: SecondRow) => void;
+/** Answers all requests, and resolves with what it was asked. */
+async function listen(t: Test, answer: Parameters<typeof createServer>[1] & {}): Promise<string> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function load(
-  url: string,
-  {
-    queries = "x",
-    mix,
-    pace = { kind: "closed", concurrency: 1 },
-    seconds = 10,
-    requests = 1000,
-    connections = 64,
-    timeoutSeconds = 20,
-    drainSeconds = 5,
-    seed = 1,
-    token = "",
-    signal,
-    onSecond = () => {},
-  }: Load,
-): Promise<LoadResult> {
-  const options: LoadOptions = {
-    url,
-    token,
-    classes: parseMix(mix, parseQueries(queries, "queries")),
-    pace,
-    connections,
-    seed,
-    onSecond,
-    signal,
-    limits: { durationSeconds: seconds, requestsMax: requests, timeoutSeconds, drainSeconds },
-  };
-  return runLoad(options);
-}
+const search = (words: string): HttpRequest =>
+  getRequest(`/.api/search/stream?${new URLSearchParams({ q: words }).toString()}`);
 
-async function loadOne(url: string, what: Load): Promise<ClassResult> {
-  const {
-    classes: [only, ...others],
-  } = await load(url, what);
-  if (only === undefined || others.length > 0) throw new TypeError("one class was expected");
-  return only;
-}
-
-/** `KIND COUNT`, sorted. */
-function failuresOf({ failures }: ClassResult): string[] {
-  return failures.map(({ kind, count }) => `${kind} ${count}`).sort();
-}
-
-/** Every request has exactly one outcome. */
-function accountsForAll(t: Test, of: ClassResult): void {
-  t.equal(
-    of.whole + of.left + of.failures.reduce((sum, { count }) => sum + count, 0),
-    of.due,
-    "each request that was due is counted once",
-  );
-}
-
-t.test("known delays result in known percentiles", async (t) => {
+t.test("known delays result in known percentiles, and each request has its latency", async (t) => {
   const delayMs = (request: number): number => (request % 100 < 80 ? 0 : request % 100 < 97 ? 400 : 900);
-  const server = startServer(t, { delayMs, stall: undefined });
-  const of = await loadOne(server.url, {
-    pace: { kind: "open", ratePerSecond: 200, inFlightMax: 1000 },
-    requests: 200,
-    connections: 200,
+  const server = serve(t, delayMs);
+  const pace = { connections: 200, ratePerSecond: 200, count: 200, seconds: 30 };
+  const of = await generator.measure(server.url, [search("x")], pace);
+  t.same([server.requestCount, of.answered, of.count, of.eachMs.length], [200, 200, 200, 200]);
+  t.ok(of.p90Ms >= 399, `not sooner than the server answers: p90 ${of.p90Ms}`);
+  t.ok(of.p99Ms >= 899 && of.maxMs >= of.p999Ms && of.p999Ms >= of.p99Ms, `p99 ${of.p99Ms}`);
+  t.equal(of.eachMs.filter((ms) => ms >= 399).length, isFull ? 40 : of.eachMs.filter((ms) => ms >= 399).length);
+  t.ok(of.eachMs.filter((ms) => ms >= 399).length >= 40, "40 of 200 are late");
+});
+
+t.test("each connection sends its next request when it has its answer", async (t) => {
+  const server = serve(t, () => 20);
+  const { answered, count, p50Ms } = await generator.measure(server.url, [getRequest("/x")], {
+    connections: 4,
+    seconds: 0.3,
   });
-  t.equal(server.requestCount, 200);
-  t.same([of.due, of.whole, of.failures], [200, 200, []]);
-  t.ok(of.latency.p90Ms >= 399, `not sooner than the server answers: p90 ${of.latency.p90Ms}`);
-  t.ok(of.latency.p99Ms >= 899, `p99 ${of.latency.p99Ms}`);
-  t.ok(of.latency.maxMs >= of.latency.p999Ms && of.latency.p999Ms >= of.latency.p99Ms);
-  t.ok(of.firstMatches.count === 200 && of.firstMatches.p90Ms >= 399);
-  if (!isFull) return;
-  t.ok(of.latency.p50Ms < 390, `p50 ${of.latency.p50Ms}`);
-  t.ok(of.latency.p90Ms < 890, `p90 ${of.latency.p90Ms}`);
+  t.equal(answered, server.requestCount, "each is answered");
+  t.ok(answered <= 4 * 15 && count <= answered, `${answered} of at most 60 in 0.3 s`);
+  t.ok(p50Ms >= 19, `p50 is ${p50Ms} ms`);
 });
 
-t.test("requests to a stalled server continue at the same rate, and their latency includes the wait", async (t) => {
-  const stalling: NullBehaviour = { delayMs: () => 0, stall: { everyMs: 600, forMs: 300 } };
-  const [open, closed] = await Promise.all([
-    loadOne(startServer(t, stalling).url, {
-      pace: { kind: "open", ratePerSecond: 200, inFlightMax: 1000 },
-      seconds: 1.2,
-      connections: 4,
-    }),
-    loadOne(startServer(t, stalling).url, {
-      pace: { kind: "closed", concurrency: 1 },
-      seconds: 1.2,
-      requests: 100_000,
-    }),
-  ]);
-  t.equal(open.whole, 240);
-  t.ok(
-    open.latency.p90Ms >= 200,
-    `half of the requests fall into a stall and wait 150 ms on average: p90 ${open.latency.p90Ms}`,
-  );
-  if (!isFull) return;
-  t.ok(
-    closed.whole > 20 && closed.latency.p90Ms < open.latency.p90Ms / 2,
-    `one client alone hides it: p90 ${closed.latency.p90Ms}`,
-  );
+t.test("at a constant rate, latency counts from the time at which a request was due", async (t) => {
+  // For 300 of every 500 ms no answer goes out: three of five requests wait, and half of those for 150 ms and longer.
+  const { url } = serve(t, () => 0, { everyMs: 500, forMs: 300 });
+  const pace = { connections: 1, ratePerSecond: 100, seconds: 1 };
+  const { answered, p50Ms, p90Ms } = await generator.measure(url, [getRequest("/x")], pace);
+  // A machine that is busy may not come to the last ones.
+  t.ok(answered >= 50 && answered <= 100, `${answered} answers`);
+  t.ok(p90Ms > 150 && p50Ms > 5, `p50 ${p50Ms} ms, p90 ${p90Ms} ms`);
 });
 
-t.test("the wait for a connection counts", async (t) => {
-  const server = startServer(t, { delayMs: () => 50, stall: undefined });
-  const of = await loadOne(server.url, {
-    pace: { kind: "open", ratePerSecond: 100, inFlightMax: 1000 },
-    requests: 20,
-    connections: 1,
+t.test("requests are sent in turn, once each if there are as many as are counted", async (t) => {
+  const asked: string[] = [];
+  const url = await listen(t, ({ url: path = "" }, response) => {
+    asked.push(path);
+    response.end("whole");
   });
-  t.equal(of.whole, 20);
-  t.ok(of.latency.maxMs >= 20 * 50 - 190 - 1, `the last one waits for 19 answers: ${of.latency.maxMs}`);
-});
-
-t.test("failures are counted by kind", async (t) => {
-  const server = startServer(t, atOnce);
-  const rows: [query: string, failures: string[]][] = [
-    ["x", []],
-    ["bytes:100000", []],
-    ["status:401", ["denied 2"]],
-    ["status:403", ["denied 2"]],
-    ["status:503", ["overloaded 2"]],
-    ["status:404", ["status 2"]],
-    ["end:breach", ["grammar 2"]],
-    ["end:no-done", ["no-done 2"]],
-    ["end:cut", ["reset 2"]],
-    ["end:hang", ["timeout 2"]],
-    ["end:alert", ["alert 2"]],
-    ["end:error", ["error 2"]],
-    ["end:partial", ["partial 2"]],
-    ['{"graphql": "{ x }"}', []],
-    ['{"graphql": "end:errors"}', ["error 2"]],
-    ['{"graphql": "status:401"}', ["denied 2"]],
-    ['{"zoekt": "x"}', []],
-    ['{"zoekt": "end:errors"}', ["grammar 2"]],
-    ['{"get": "/x"}', []],
-    ['{"get": "/status:500"}', ["status 2"]],
-  ];
-  await Promise.all(
-    rows.map(async ([queries, failures]) => {
-      const of = await loadOne(server.url, { queries, requests: 2, timeoutSeconds: queries === "end:hang" ? 0.3 : 20 });
-      t.same(failuresOf(of), failures, queries);
-      accountsForAll(t, of);
-      t.equal(
-        of.latency.count,
-        of.whole + of.failures.filter(({ kind }) => kind === "timeout" || kind === "partial").length * 2,
-        `${queries}: a refusal has no latency, a wait has`,
-      );
-    }),
-  );
-});
-
-t.test("requests to an unreachable server continue at a limited rate, and each failure is counted", async (t) => {
-  const server = new NullServer(atOnce);
-  await server.stop();
-  const of = await loadOne(server.url, { pace: { kind: "closed", concurrency: 2 }, seconds: 0.35 });
-  t.ok(of.due >= 1 && of.due <= 10, `${of.due} requests, none sooner than 100 ms after a refusal`);
-  t.same(failuresOf(of), [`unreachable ${of.due}`]);
-  t.match(of.failures[0]?.example, /ECONNREFUSED/);
+  const paths = ["/a", "/b", "/c", "/d", "/e"];
+  const { eachMs } = await generator.measure(url, paths.map(getRequest), { connections: 1, count: 5, seconds: 30 });
+  t.same(asked, paths);
+  t.equal(eachMs.length, 5);
+  t.ok(eachMs.every((ms) => ms > 0));
 });
 
 t.test(
@@ -205,134 +86,89 @@ t.test(
   async (t) => {
     const ports = new Set<number>();
     const askedMs: number[] = [];
-    const server = createServer((request, response) => {
+    const url = await listen(t, (request, response) => {
       ports.add(request.socket.remotePort ?? 0);
       askedMs.push(performance.now());
       response.end("whole");
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    t.teardown(() => server.close());
-    const pace: Pace = { kind: "closed", concurrency: 1, pauseSeconds: 0.12 };
     const startedMs = performance.now();
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const of = await loadOne(url, { queries: '{"get": "/"}', pace, requests: 4 });
-    t.equal(of.whole, 4);
+    const pace = { connections: 1, pauseSeconds: 0.12, count: 4, seconds: 30 };
+    const of = await generator.measure(url, [getRequest("/")], pace);
+    t.equal(of.answered, 4);
     t.equal(ports.size, 1, "one connection");
     const gaps = askedMs.map((ms, i) => ms - (askedMs[i - 1] ?? startedMs));
     t.ok(
       gaps.every((ms) => ms >= 115),
       `${gaps.map(Math.round).join(", ")} ms between requests`,
     );
-    if (isFull) t.ok(of.latency.minMs < 100, `${of.latency.minMs} ms`);
+    if (isFull) t.ok(of.p50Ms < 100, `${of.p50Ms} ms`);
   },
 );
 
-t.test("the path of the address, the token and the parameters are sent", async (t) => {
-  const seen: string[] = [];
-  const server = new HttpServer(silentLog(), () => {});
-  server.route("GET", "/base/PATH", ({ path, query, headers }, response) => {
-    seen.push(`${path} ${query} ${headers.get("authorization")}`);
-    response.reply(404, plainText, "no");
+t.test("failures are counted by kind, and have no latency", async (t) => {
+  const server = serve(t, () => 0);
+  const rows: readonly (readonly [request: HttpRequest, failures: Latencies["failures"]])[] = [
+    [search("x"), {}],
+    [search("bytes:100000"), {}],
+    [search("status:401"), { denied: 2 }],
+    [search("status:403"), { denied: 2 }],
+    [search("status:503"), { overloaded: 2 }],
+    [search("status:404"), { status: 2 }],
+    [search("end:no-done"), { "no-done": 2 }],
+    [search("end:cut"), { reset: 2 }],
+    [postJson("/.api/graphql", { query: "x" }), {}],
+    [postJson("/.api/graphql", { query: "status:401" }), { denied: 2 }],
+    [postJson("/api/search", { Q: "x" }), {}],
+    [getRequest("/status:500"), { status: 2 }],
+  ];
+  await Promise.all(
+    rows.map(async ([request, failures]) => {
+      const of = await generator.run(server.url, [request], { connections: 1, count: 2, seconds: 30 });
+      t.same(of.failures, failures, request.path);
+      t.equal(of.count, Object.keys(failures).length === 0 ? 2 : 0, request.path);
+    }),
+  );
+  const asked = { connections: 1, count: 2, seconds: 30 };
+  await t.rejects(generator.measure(server.url, [search("status:503")], asked), {
+    message: /2 overloaded \(the first status is 503\)/,
   });
-  t.teardown(() => server.stop(0));
-  const url = `http://127.0.0.1:${server.listen("127.0.0.1", 0, () => {})}/base/`;
-  const queries = '{"stream": "a b", "patternType": "regexp", "version": "V3", "display": 50}';
-  await load(url, { queries, requests: 1, token: "secret" });
-  await load(url, { queries: "x", requests: 1, mix: "exhaustive=1" });
-  t.same(seen, [
-    "/base/.api/search/stream q=a+b&t=regexp&v=V3&display=50 token secret",
-    "/base/.api/search/stream q=count%3Aall+x undefined",
-  ]);
+  let length = 1;
+  const growing = await listen(t, (_, response) => response.end("x".repeat(length++)));
+  t.same((await generator.run(growing, [getRequest("/")], { ...asked, isSame: true })).failures, { "other-length": 1 });
+  await t.rejects(generator.run("http://127.0.0.1:1", [getRequest("/")], asked), { message: /cannot connect/ });
 });
 
-t.test("clients that read slowly, pause, or disconnect", async (t) => {
-  const server = startServer(t, atOnce);
-  const clients = (mix: string, requests: number, queries: string): Promise<ClassResult> =>
-    loadOne(server.url, { queries, mix, pace: { kind: "closed", concurrency: requests }, requests });
-  const whole = await clients("interactive=1", 1, "bytes:150000");
-  const [slow, paused, leaving] = await Promise.all([
-    clients("slow=1", 2, "bytes:150000"),
-    clients("paused=1", 2, "bytes:150000"),
-    clients("leaving=1", 20, "end:hang"),
-  ]);
-  for (const of of [slow, paused, leaving]) {
-    t.same(of.failures, [], of.name);
-    accountsForAll(t, of);
-  }
-  t.same([slow.whole, slow.bytes], [2, 2 * whole.bytes], "a slow reader reads all");
-  t.ok(slow.latency.minMs >= 400, `150 kB at 256 KiB a second, but for the last piece: ${slow.latency.minMs}`);
-  t.same([paused.whole, paused.bytes], [2, 2 * whole.bytes], "so does one that pauses");
-  t.ok(paused.latency.minMs >= 1990, `after 2 s: ${paused.latency.minMs}`);
-  t.same([leaving.left, leaving.whole], [20, 0], "the stream that they left had no end");
-  t.equal(leaving.latency.count, 20);
+t.test("a server that refuses is not asked in a busy loop", async (t) => {
+  const server = serve(t, () => 0);
+  await generator.run(server.url, [search("status:503")], { connections: 1, seconds: 0.35 });
+  t.ok(server.requestCount >= 1 && server.requestCount <= 4, `${server.requestCount} requests, 100 ms apart`);
 });
 
-t.test("it stops at its limits", async (t) => {
-  const server = startServer(t, { delayMs: () => 60_000, stall: undefined });
-  const result = await load(server.url, {
-    pace: { kind: "open", ratePerSecond: 100, inFlightMax: 10 },
-    seconds: 0.5,
-    drainSeconds: 0.2,
-    connections: 5,
-  });
-  const of = result.classes[0] as ClassResult;
-  t.equal(result.endedBy, "duration");
-  t.same(failuresOf(of), ["not-sent 40", "unfinished 10"]);
-  accountsForAll(t, of);
-  t.equal(of.latency.count, 50, "what was not sent and what was not answered has waited");
-  t.ok(of.latency.maxMs >= 699, `the first one waited until the end: ${of.latency.maxMs}`);
-  t.ok(result.seconds < 30, `it ended after ${result.seconds} s`);
-  t.ok(server.requestCount <= 5, "one request on a connection at a time");
-
-  const stop = new AbortController();
-  const stopped = load(server.url, { signal: stop.signal, drainSeconds: 0 });
-  stop.abort();
-  t.equal((await stopped).endedBy, "signal");
-});
-
-t.test("the same seed results in the same requests", async (t) => {
-  const asked = async (seed: number): Promise<string> => {
-    const server = startServer(t, atOnce);
-    const { classes } = await load(server.url, {
-      queries: "a\nb\nc",
-      mix: "interactive=3,exhaustive=1",
-      requests: 40,
-      seed,
-    });
-    return JSON.stringify(classes.map(({ queries }) => queries.map(({ label, whole }) => [label, whole])));
-  };
-  t.equal(await asked(7), await asked(7));
-  t.not(await asked(7), await asked(8));
-});
-
-t.test("the output for a terminal", async (t) => {
-  const server = startServer(t, { delayMs: (request) => (request % 3 === 0 ? 400 : 20), stall: undefined });
-  const rows: SecondRow[] = [];
-  const result = await load(server.url, {
-    queries: 'x\n{"graphql": "status:503"}',
-    requests: 12,
-    onSecond: (row) => rows.push(row),
-  });
-  const [counts, latencies, failures] = loadTables(result);
-  t.equal(latencies?.rows.length, 2);
+t.test("the file of queries", async (t) => {
+  const text =
+    '# what people ask\n\nfoo bar # no comment here\n{"stream": "{", "patternType": "regexp", "version": "V3", "display": 0}\n' +
+    '{"graphql": "{ x }"}\n{"zoekt": "a", "options": {"MaxDocDisplayCount": 5}}\n{"get": "/healthz?a=%20"}';
   t.same(
-    counts?.rows.map(([name, due]) => [name, Number(due)]),
-    result.classes.map(({ name, due }) => [name, due]),
+    parseQueries(text, "q").map(({ method, path, body }) => `${method} ${path} ${body}`.trim()),
+    [
+      "GET /.api/search/stream?q=foo+bar+%23+no+comment+here",
+      "GET /.api/search/stream?q=%7B&t=regexp&v=V3&display=0",
+      'POST /.api/graphql {"query":"{ x }","variables":{}}',
+      'POST /api/search {"Q":"a","Opts":{"MaxDocDisplayCount":5}}',
+      "GET /healthz?a=%20",
+    ],
   );
-  t.same(
-    failures?.rows.map(([name, kind]) => [name, kind]),
-    [["graphql", "overloaded"]],
-  );
-  t.ok((unfairness(result.classes[0]?.queries ?? []) ?? 0) >= 1.5, "some answers took longer");
-  for (const { series } of loadPlots(result)) t.ok(series.some(({ points }) => points.length > 0));
-  t.same(rows, result.timeline);
-  t.equal(
-    rows.reduce((sum, { due }) => sum + due, 0),
-    12,
-  );
-  const view = viewLines(rows.at(-1) as SecondRow, 10);
-  t.equal(view.length, 4);
-  t.match(view[3], /failures: overloaded \d+/);
+  const rows: [text: string, message: RegExp][] = [
+    ["# nothing", /q: no queries/],
+    ['x\n{"stream": }', /q:2: .*JSON/],
+    ['{"query": "x"}', /q:1: needs one of/],
+    ['{"stream": ""}', /"stream" must be a text/],
+    ['{"stream": "x", "get": "/"}', /"get" means nothing here/],
+    ['{"stream": "x", "display": -1}', /"display" must be a whole number/],
+    ['{"graphql": "x", "variables": []}', /"variables" must be an object/],
+    ['{"get": "healthz"}', /must begin with \//],
+  ];
+  for (const [bad, message] of rows) t.throws(() => parseQueries(bad, "q"), { code: "bad-config", message }, bad);
 });
 
 /** Runs `trawl-bench load` as a process of its own. */
@@ -343,7 +179,7 @@ async function runCommand(
     JSON.stringify(name),
   );
   const entry = `const { Command } = await import(${modules[0]}); const { addLoadCommand } = await import(${modules[1]});
-const program = new Command(); addLoadCommand(program, (code) => { process.exitCode = code; });
+const program = new Command().exitOverride(); addLoadCommand(program, (code) => { process.exitCode = code; });
 await program.parseAsync(["node", "trawl-bench", "load", ...process.argv.slice(1)]).catch((error) => { console.error(error.message); process.exitCode = 2; });`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", entry, "--", ...args], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -359,32 +195,29 @@ await program.parseAsync(["node", "trawl-bench", "load", ...process.argv.slice(1
 }
 
 t.test("the command", async (t) => {
-  const server = startServer(t, atOnce);
+  const server = serve(t, () => 0);
   const folder = t.testdir({ good: "# words\nx\n", bad: "x\nstatus:401\n" });
-  const [json, svg] = [join(folder, "run.json"), join(folder, "run.svg")];
-  const common = ["--url", server.url, "--duration", "0.5"];
-  const good = await runCommand(
-    ...common,
-    "--queries",
-    join(folder, "good"),
-    "--rate",
-    "40",
-    "--json",
-    json,
-    "--svg",
-    svg,
-  );
+  const json = join(folder, "run.json");
+  const common = ["--url", server.url, "--duration", "20", "--queries"];
+  const good = await runCommand(...common, join(folder, "good"), "--rate", "400", "--requests", "20", "--json", json);
   t.equal(good.code, 0, good.err);
-  t.match(good.out, /interactive +20 +20 +0 +0/);
-  t.match(good.err, /due \d+\/s.*no failures\n/, "without a terminal a line each second");
-  t.equal((JSON.parse(readFileSync(json, "utf8")) as LoadResult).classes[0]?.whole, 20);
-  for (const file of [svg, join(folder, "run-time.svg")]) t.match(readFileSync(file, "utf8"), /^<svg /);
-
-  const bad = await runCommand(...common, "--queries", join(folder, "bad"), "--concurrency", "2", "--requests", "10");
+  t.match(good.out, /answered +failed.*\n─+\n *20 +0 /);
+  t.equal((JSON.parse(readFileSync(json, "utf8")) as Latencies).answered, 20);
+  const bad = await runCommand(...common, join(folder, "bad"), "--concurrency", "2", "--requests", "10");
   t.equal(bad.code, 1);
-  t.match(bad.out, /interactive +denied +\d+ +HTTP 401 or 403/);
-
-  const refused = await runCommand(...common, "--queries", join(folder, "good"), "--rate", "100000");
-  t.equal(refused.code, 2);
-  t.match(refused.err, /rate 100000: must be from 0.01 to 10000/);
+  t.match(bad.out, /denied +5 +HTTP 401 or 403/);
+  const rows: readonly (readonly [args: readonly string[], message: RegExp])[] = [
+    [["--rate", "1000000"], /must be a number from 0.01 to 100000/],
+    [["--concurrency", "1.5"], /must be a whole number from 1 to 1024/],
+    [["--token", "a\nb"], /the token has a character/],
+    [["--url", "https://127.0.0.1"], /must be http:\/\/HOST:PORT/],
+    [["--queries", join(folder, "none")], /cannot be read/],
+  ];
+  await Promise.all(
+    rows.map(async ([args, message]) => {
+      const refused = await runCommand(...common, join(folder, "good"), ...args);
+      t.equal(refused.code, 2, args.join(" "));
+      t.match(refused.err, message, args.join(" "));
+    }),
+  );
 });

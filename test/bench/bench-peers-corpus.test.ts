@@ -9,8 +9,9 @@ import { corpusTable } from "../../native-bench/corpus/command.js";
 import { makeHistory } from "../../native-bench/corpus/sources.js";
 import { makeMany, repositoryMarker } from "../../native-bench/corpus/many.js";
 import { commitFolder, readHead, type Source } from "../../native-bench/corpus/repositories.js";
-import { makeScaled, makeSize, scaledMarker } from "../../native-bench/corpus/scaled.js";
 import { corpora } from "../../native-bench/corpus/table.js";
+import { drawWords } from "../../native-bench/corpus/words.js";
+import { randomFrom } from "../../native-bench/system/random.js";
 
 function temporaryFolder(t: Pick<Test, "teardown">): string {
   const folder = mkdtempSync(join(tmpdir(), "trawl-bench-corpus-"));
@@ -24,7 +25,7 @@ async function makeSource(t: Pick<Test, "teardown">): Promise<Source> {
   for (let i = 0; i < 300; i++) {
     const file = join(path, `top${i % 5}/sub${i % 30}/file ${i}.txt`);
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, Array.from({ length: 10 }, (_, line) => `file ${i} line ${line}\n`).join(""));
+    writeFileSync(file, Array.from({ length: 10 }, (_, line) => `file ${i} line ${line}: word${i % 7}\n`).join(""));
   }
   await commitFolder(path);
   return { path };
@@ -81,22 +82,10 @@ t.test("generated repositories differ from each other, and are the same each tim
   );
 });
 
-t.test("sizes share nothing but what a fraction shares with a larger one", async (t) => {
-  const folder = temporaryFolder(t);
-  const scaled = await makeScaled(join(folder, "scaled"), source, [1 / 4, 1, 3], () => {});
-  const [quarter, ...larger] = scaled.sizes.map(({ fileCount }) => fileCount);
-  t.ok(quarter !== undefined && quarter > 40 && quarter < 110, `${quarter} of 300`);
-  t.same(larger, [301, 901]);
-  const directory = join(folder, "size.git");
-  for (const threefold of scaled.sizes.slice(-1)) await makeSize(scaled, threefold, directory);
-  const oids = git(directory, "ls-tree", "-r", "--format=%(objectname)", "HEAD").split("\n");
-  t.equal(new Set(oids).size, 901);
-  t.match(
-    git(directory, "grep", "-c", scaledMarker, "HEAD"),
-    /^HEAD:trawl-bench-marker.txt:1$/,
-    "the marker is there once",
-  );
-  t.ok(isWhole(directory));
+t.test("the same seed draws the same words, each once and from the source", async (t) => {
+  const words = await drawWords(source, 6, randomFrom(7), 4);
+  t.same(await drawWords(source, 6, randomFrom(7), 4), words);
+  t.equal(new Set(words).size, 6);
 });
 
 t.test("a corpus is created once, checked, and created again when its source has changed", async (t) => {
