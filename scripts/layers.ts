@@ -180,6 +180,18 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   worker: ["ingest", "read", "search"],
 };
 
+/** The same of native-bench. */
+export const benchRooms: readonly string[] = [
+  "system",
+  "report",
+  "corpus",
+  "load",
+  "peers",
+  "ranking",
+  "suites",
+  "run",
+];
+
 const begin = "<!-- layers: written by `make layers` -->";
 const end = "<!-- end of layers -->";
 

@@ -135,11 +135,10 @@ function* textFiles(folder: string): Generator<string> {
   }
 }
 
-/** The file that is blamed. */
-export const ledgerPath = "ledger.txt";
-export const ledgerLines = 2000;
+const ledgerPath = "ledger.txt";
+const ledgerLines = 2000;
 
-export const commitCount = 10_000;
+const commitCount = 10_000;
 
 /** Every `ledgerPeriod`th commit changes `linesEach` lines of the ledger. */
 const ledgerPeriod = 20;

@@ -20,8 +20,8 @@ const json = { "Content-Type": "application/json" };
  * A server that searches nothing and answers with a given delay. A generator should measure exactly that delay; whatever
  * it measures beyond is its own cost.
  *
- * It has the routes that the generator knows. Words of a query choose the answer: `bytes:N` for at least N bytes of
- * matches, `status:N`, and `end:` with one of errors, no-done, cut, hang, breach, alert, error and partial.
+ * It has the routes of a daemon and of zoekt. Words of a query choose the answer: `bytes:N` for at least N bytes of
+ * matches, `status:N`, and `end:no-done` or `end:cut`.
  */
 export class NullServer {
   readonly url: string;
@@ -36,9 +36,8 @@ export class NullServer {
     this.#server.route("GET", "/.api/search/stream", (request, response) => {
       this.#later(new URLSearchParams(request.query).get("q") ?? "", response, streamAnswer);
     });
-    this.#postJson("/.api/graphql", "query", '{"data":{}}', '{"errors":[{"message":"as you wish"}]}');
-    const zoektAnswer = '{"Result":{"FileCount":0,"Files":[{}]}}\n';
-    this.#postJson("/api/search", "Q", zoektAnswer, '{"Error":"as you wish"}\n');
+    this.#postJson("/.api/graphql", "query", '{"data":{}}');
+    this.#postJson("/api/search", "Q", '{"Result":{"FileCount":0,"Files":[{}]}}\n');
     this.#server.route("GET", "/PATH", ({ path }, response) =>
       this.#later(decodeURIComponent(path.slice(1)), response, () => response.reply(200, plainText, "ok\n")),
     );
@@ -54,10 +53,10 @@ export class NullServer {
   }
 
   /** A route whose query is a member of a JSON body. */
-  #postJson(path: string, member: string, good: string, bad: string): void {
+  #postJson(path: string, member: string, answer: string): void {
     this.#server.routeWithBody("POST", path, bodyBytesMax, ({ body }, response) => {
       const query = (JSON.parse(Buffer.from(body).toString()) as Record<string, unknown>)[member];
-      this.#later(String(query), response, (words) => response.reply(200, json, wished(words, "end") ? bad : good));
+      this.#later(String(query), response, () => response.reply(200, json, answer));
     });
   }
 
@@ -97,23 +96,14 @@ function streamAnswer(words: string, response: HttpResponse): void {
       if (!body.write(left === 0 && bytes === 0 ? smallEvent : matchesEvent)) return;
     }
     if (left === 0 && ending === "cut") body.cut();
-    else if (left === 0 && ending !== "hang") {
-      if (ending !== "no-done") body.write(Buffer.from(lastEvents(ending)));
+    else if (left === 0) {
+      if (ending !== "no-done") body.write(lastEvents);
       body.end();
     }
     left = -1;
   };
   body.onWritable(go);
   go();
-}
-
-function lastEvents(ending: string): string {
-  if (ending === "breach") return ": a comment\n\n";
-  const skipped = ending === "partial" ? '[{"reason":"shard-timeout","title":"1 timed out"}]' : "[]";
-  const progress = event("progress", `{"done":true,"matchCount":1,"durationMs":1,"skipped":${skipped}}`);
-  const alert = ending === "alert" ? event("alert", '{"title":"as you wish","proposedQueries":null}') : "";
-  const error = ending === "error" ? event("error", '{"message":"as you wish"}') : "";
-  return progress + alert + error + event("done", "{}");
 }
 
 function event(name: string, data: string): string {
@@ -123,3 +113,6 @@ function event(name: string, data: string): string {
 const smallEvent = Buffer.from(event("matches", '[{"type":"repo"}]'));
 /** As large as the server's largest block. */
 const matchesEvent = Buffer.from(event("matches", `[{"content":"${"x".repeat(15_000 - 42)}"}]`));
+const lastEvents = Buffer.from(
+  event("progress", '{"done":true,"matchCount":1,"durationMs":1,"skipped":[]}') + event("done", "{}"),
+);

@@ -2,21 +2,19 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Corpus, openCorpus } from "../corpus/corpus.js";
+import { openCorpus } from "../corpus/corpus.js";
 import { cloneBare } from "../corpus/repositories.js";
-import { commitCount, ledgerLines, ledgerPath } from "../corpus/sources.js";
 import { Generator, getRequest, type HttpRequest, type Latencies, postJson } from "../load/generator.js";
 import type { GraphqlData, GraphqlWay } from "../peers/graphql-server.js";
-import { curlMs, type HttpSearch } from "../peers/tools.js";
 import type { Trawl } from "../peers/trawl.js";
 import { grouped } from "../report/numbers.js";
 import type { Results, TargetRow } from "../report/results.js";
-import { measureRows, ours, startDaemon, type Suite, type SuiteContext } from "./suite.js";
+import { ours, startDaemon, type Suite, type SuiteContext } from "./suite.js";
 import { alternateWarm } from "../system/measure.js";
-import { checkoutFolder, run, startServer, timeCommand } from "../system/processes.js";
+import { checkoutFolder, startServer } from "../system/processes.js";
 import { TrawlError } from "../../src/base/errors.js";
 
-/** GraphQL: beside other servers, on many repositories, on a long history, and beside streams. */
+/** GraphQL beside other servers, on many repositories, and beside streams. */
 export const graphqlSuite: Suite = { name: "graphql", title: "GraphQL beside other servers", measure };
 
 /**
@@ -41,91 +39,16 @@ export async function startGraphqlServer(way: GraphqlWay, dataFile: string): Pro
 async function measure(context: SuiteContext, results: Results): Promise<void> {
   const generator = await Generator.compile(context.workFolder);
   await measureWide(generator, context, results);
-  await measureDeep(generator, context, results);
-}
-
-const streamCount = 8;
-
-/** A daemon with a long history and with much to stream. */
-async function measureDeep(generator: Generator, context: SuiteContext, results: Results): Promise<void> {
-  const { workFolder, rounds, progress } = context;
-  const history = await openCorpus("commits", context);
+  const { workFolder, progress } = context;
   const modules = await openCorpus("modules", context);
-  const trawl = await startDaemon(context, "graphql-deep");
-  await trawl.add("commits", history.path, progress);
-  progress("ancestors and blame of 10,000 commits");
-  results.list("One request at a time, 10,000 commits");
-  await measureGit(trawl, history, rounds, results);
+  const trawl = await startDaemon(context, "graphql-streams");
   await trawl.add("modules", await cloneBare(modules, `${workFolder}/graphql-modules.git`), progress);
   progress("GraphQL beside exhaustive streams");
   await measureBeside(trawl, generator, context, results);
   await trawl.stop();
 }
 
-const ancestorsTask = "ancestors(first: 100)";
-const blameTask = "blame of 2,000 lines";
-
-/** Each round asks for another commit, so that no earlier read answers. */
-async function measureGit(trawl: Trawl, corpus: Corpus, rounds: number, results: Results): Promise<void> {
-  const commits = (await run("git", ["-C", corpus.path, "rev-list", "--first-parent", "HEAD"], "")).trim().split("\n");
-  if (commits.length !== commitCount)
-    throw new TrawlError("internal", `the history has ${commits.length} commits, not ${commitCount}`);
-  await requireSameAncestors(trawl, commits);
-  await requireSameBlame(trawl, commits[0] ?? "", corpus);
-  let asked = 0;
-  // Both sides of a round ask for the same commit.
-  const next = (): string => commits[1 + 7 * Math.floor(asked++ / 4)] ?? "";
-  const git = ["git", "-C", corpus.path];
-  const logFormat = "--format=%H %s %an %ae %aI";
-  await measureRows(
-    [
-      [ancestorsTask, ours, () => curlMs(curlRequest(trawl.url, ancestorsQuery(next())))],
-      [ancestorsTask, "git log -100", () => timeCommand([...git, "log", "-100", logFormat, next()], {})],
-      [blameTask, ours, () => curlMs(curlRequest(trawl.url, blameQuery(next())))],
-      [blameTask, "git", () => timeCommand([...git, "blame", "--porcelain", next(), "--", ledgerPath], {})],
-    ],
-    rounds,
-    results,
-  );
-  const blame = { of: [blameTask, ours], over: [blameTask, "git"] } as const;
-  results.targets(
-    { what: "ancestors(first: 100) of 10,000 commits", of: [ancestorsTask, ours], atMost: [30] },
-    { what: "blame of 2,000 lines ÷ git blame", ...blame, atMost: [1.5] },
-  );
-}
-
-function ancestorsQuery(commit: string): string {
-  return `query { repository(name: "commits") { commit(rev: "${commit}") { ancestors(first: 100) {
-    nodes { oid subject author { date person { name email } } } pageInfo { hasNextPage } } } } }`;
-}
-
-function blameQuery(commit: string): string {
-  return `query { repository(name: "commits") { commit(rev: "${commit}") { blob(path: "${ledgerPath}") {
-    blame(startLine: 1, endLine: ${ledgerLines}) { startLine endLine author { date person { name email } } commit { oid } } } } } }`;
-}
-
-async function requireSameAncestors(trawl: Trawl, commits: readonly string[]): Promise<void> {
-  const { repository } = (await fetchData(trawl.url, ancestorsQuery(commits[0] ?? ""), "")) as {
-    repository: { commit: { ancestors: { nodes: { oid: string }[] } } };
-  };
-  const found = repository.commit.ancestors.nodes.map(({ oid }) => oid).join();
-  if (found !== commits.slice(0, 100).join()) throw new TrawlError("internal", "ancestors differ from git's");
-}
-
-/** Compares line by line, as git may form other hunks. */
-async function requireSameBlame(trawl: Trawl, head: string, corpus: Corpus): Promise<void> {
-  type Hunk = { readonly startLine: number; readonly endLine: number; readonly commit: { readonly oid: string } };
-  const { repository } = (await fetchData(trawl.url, blameQuery(head), "")) as {
-    repository: { commit: { blob: { blame: Hunk[] } } };
-  };
-  const ours: string[] = [];
-  for (const { startLine, endLine, commit } of repository.commit.blob.blame)
-    for (let line = startLine; line < endLine; line++) ours[line - 1] = commit.oid;
-  const text = await run("git", ["-C", corpus.path, "blame", "--porcelain", "HEAD", "--", ledgerPath], "");
-  const theirs = text.split("\n").flatMap((line) => /^([0-9a-f]{40}) \d+ \d+/.exec(line)?.[1] ?? []);
-  if (theirs.length !== ledgerLines || ours.join() !== theirs.join())
-    throw new TrawlError("internal", "blame differs from git's");
-}
+const streamCount = 8;
 
 /** GraphQL clients alone, and beside clients that read everything there is, over and over. */
 async function measureBeside(
@@ -203,14 +126,9 @@ const ratePerSecond = 1000;
 
 const wideCount = 10_000;
 const rateText = `${grouped(ratePerSecond)} a second`;
-const pageTask = "first page";
 
 function smallRequest(query: string, token: string): HttpRequest {
   return postJson("/.api/graphql", { query }, token === "" ? {} : { Authorization: `token ${token}` });
-}
-
-function curlRequest(url: string, query: string): HttpSearch {
-  return { url: `${url}/.api/graphql`, body: JSON.stringify({ query }) };
 }
 
 /** The data of a good answer. */
@@ -222,13 +140,23 @@ async function fetchData(url: string, query: string, token: string): Promise<unk
   return data;
 }
 
-/** A daemon with many repositories, and other servers beside it. */
+/**
+ * A daemon with 10,000 repositories at a host that accepts connections and never answers: it waits for the first of them
+ * and has nothing else to do. Other servers beside it.
+ */
 async function measureWide(generator: Generator, context: SuiteContext, results: Results): Promise<void> {
-  const daemon = new WideDaemon(context);
-  results.list("The first page of 10,000 repositories");
-  context.progress("the first page of 10,000 repositories");
-  await measureFirstPage(daemon, context.rounds, results);
-  const trawl = await daemon.start();
+  const host = createServer((socket) => socket.on("error", () => {}).resume());
+  await new Promise<void>((resolve) => host.listen(0, "127.0.0.1", resolve));
+  const { port } = host.address() as AddressInfo;
+  const repositories = Array.from({ length: wideCount }, (_, i) => ({
+    name: repositoryName(i),
+    url: `http://127.0.0.1:${port}/${i}`,
+    description: `what is in repository ${i}`,
+    stars: i % 1000,
+  }));
+  const configFile = join(context.workFolder, "graphql-wide.jsonc");
+  writeFileSync(configFile, JSON.stringify({ repositories }));
+  const trawl = await startDaemon(context, "graphql-wide", "--config", configFile);
   const token = await trawl.createToken();
   const servers = await startServers(trawl, token, context.workFolder);
   const versions = servers.flatMap(({ name, version }) => (version === "" ? [] : [`${name} ${version}`]));
@@ -236,69 +164,15 @@ async function measureWide(generator: Generator, context: SuiteContext, results:
     `Beside our daemon: ${versions.join("; ")}, each on node:http with our schema. They answer from plain objects in memory, without authentication; our daemon answers from the catalog of ${grouped(wideCount)} repositories to the holder of an access token. All gave the same answers before they were measured.`,
     `${connections} connections that each carry one request at a time, a generator in C on the same machine, no compression. "${nobody}" is our HTTP server with a ready answer: it shows the cost of the generator, the sockets and HTTP.`,
     `At full speed a request waits for those of the other ${connections - 1} connections, so p50 is ${connections} divided by the throughput. At ${rateText} latency counts from when a request was due; that figure has a target.`,
-    "The first page is the first one after a daemon's start, which has answered three requests for single repositories. Ancestors and blame are asked for another commit each time. curl reads the whole answer; git is timed as a process.",
   );
   await measureServers(servers, token, generator, context, results);
-  await daemon.stop();
+  await trawl.stop();
+  host.close();
   addTargets(results);
-}
-
-/**
- * A daemon with 10,000 repositories at a host that accepts connections and never answers: it waits for the first of
- * them and has nothing else to do.
- */
-class WideDaemon {
-  readonly #host = createServer((socket) => socket.on("error", () => {}).resume());
-  readonly #context: SuiteContext;
-  #trawl: Trawl | undefined;
-
-  constructor(context: SuiteContext) {
-    this.#context = context;
-  }
-
-  /** Starts it, or stops it and starts it again. */
-  async start(): Promise<Trawl> {
-    await this.#trawl?.stop();
-    if (!this.#host.listening) await new Promise<void>((resolve) => this.#host.listen(0, "127.0.0.1", resolve));
-    const configFile = join(this.#context.workFolder, "graphql-wide.jsonc");
-    const { port } = this.#host.address() as AddressInfo;
-    const repositories = Array.from({ length: wideCount }, (_, i) => ({
-      name: repositoryName(i),
-      url: `http://127.0.0.1:${port}/${i}`,
-      description: `what is in repository ${i}`,
-      stars: i % 1000,
-    }));
-    writeFileSync(configFile, JSON.stringify({ repositories }));
-    this.#trawl = await startDaemon(this.#context, "graphql-wide", "--config", configFile);
-    return this.#trawl;
-  }
-
-  async stop(): Promise<void> {
-    await this.#trawl?.stop();
-    this.#host.close();
-  }
 }
 
 function repositoryName(i: number): string {
   return `example.org/group${i % 97}/repository-${i}`;
-}
-
-/**
- * Restarts the daemon in each round. Requests for single repositories warm the program up, so that the list is
- * measured and not the compiler.
- */
-async function measureFirstPage(daemon: WideDaemon, rounds: number, results: Results): Promise<void> {
-  const [firstMs, againMs]: [number[], number[]] = [[], []];
-  const page = `query { repositories(first: 100) { nodes { ${repositoryFields} } totalCount pageInfo { hasNextPage } } }`;
-  for (let round = 0; round < rounds; round++) {
-    const { url } = await daemon.start();
-    const ask = (query: string): Promise<number> => curlMs(curlRequest(url, query));
-    for (let i = 0; i < 3; i++) await ask(`query { repository(name: "${repositoryName(i)}") { ${repositoryFields} } }`);
-    firstMs.push(await ask(page));
-    for (let i = 0; i < 3; i++) againMs.push(await ask(page));
-  }
-  results.less(`${pageTask}, the first time`, ours, "ms", firstMs);
-  results.less(`${pageTask}, again`, ours, "ms", againMs);
 }
 
 interface Server {
@@ -371,7 +245,6 @@ function addTargets(results: Results): void {
   const rate = (task: string, peer: string, atLeast: TargetRow["atLeast"] & {}): TargetRow => ({
     ...{ what: `${task}: answers a second ÷ ${peer}`, of: [task, ours], over: [task, peer], atLeast },
   });
-  const first = results.text(`${pageTask}, again`, ours);
   const fullSpeed = results.text(`${name}, at full speed, p50`, ours);
   results.targets(
     rate(list.name, "graphql-js", [5, 8]),
@@ -383,12 +256,6 @@ function addTargets(results: Results): void {
       of: [`${name}, ${rateText}, p50`, ours],
       atMost: [0.5],
       note: `${fullSpeed} at full speed`,
-    },
-    {
-      what: `first page of ${grouped(wideCount)} repositories, the first time`,
-      of: [`${pageTask}, the first time`, ours],
-      atMost: [5],
-      note: `${first} again`,
     },
   );
 }

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, normalize } from "node:path";
 import t from "tap";
 import { metricTable } from "../../src/base/metrics.js";
-import { layers, rooms, withLayerTable } from "../../scripts/layers.js";
+import { benchRooms, layers, rooms, withLayerTable } from "../../scripts/layers.js";
 import { findWebOperations, operationProblems, operationTypesText } from "../../scripts/web-operations.js";
 import { optionTable, splitKey } from "../../src/daemon/options.js";
 import { schemaText } from "../../src/graphql/execution/schema-text.js";
@@ -227,17 +227,17 @@ t.test("a folder imports only from folders below it", async (t) => {
 });
 
 t.test("a room imports only from rooms below it", async (t) => {
-  for (const [folder, order] of Object.entries(rooms)) {
-    const prefix = `src/${folder}/`;
+  const inSource = Object.entries(rooms).map(([folder, order]) => [`src/${folder}/`, order] as const);
+  for (const [prefix, order] of [...inSource, ["native-bench/", benchRooms] as const]) {
     const roomOf = (path: string): string => path.slice(prefix.length).split("/").slice(0, -1)[0] ?? "";
     const rank = (path: string): number => (roomOf(path) === "" ? order.length : order.indexOf(roomOf(path)));
-    const files = sources.filter((path) => path.startsWith(prefix));
+    const files = typescript.filter((path) => path.startsWith(prefix));
     for (const path of files) if (rank(path) < 0) t.fail(`${path}: its room stands in no order in scripts/layers.ts`);
     for (const room of order) if (!files.some((path) => roomOf(path) === room)) t.fail(`${prefix}${room} is empty`);
     for (const { from, to } of imports)
       if (from.startsWith(prefix) && to?.startsWith(prefix) === true && rank(to) > rank(from))
         t.fail(`${from} imports ${to}, which stands above it`);
-    t.ok(files.length > order.length, folder);
+    t.ok(files.length > order.length, prefix);
   }
 });
 
