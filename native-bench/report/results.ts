@@ -154,7 +154,8 @@ export class Results {
       return { ...common, unit: ownUnit, value: undefined, note: "the results differ" };
     const [top, bottom] = [median(sample?.values ?? []), over === undefined ? 1 : median(other?.values ?? [])];
     const quotient = `${short(top)} ${sample?.unit ?? ""} against ${short(bottom)}`;
-    const shown = over === undefined ? spreadText(computeSpread(sample?.values ?? [])) : quotient;
+    const spread = (sample?.values.length ?? 0) > 1 ? spreadText(computeSpread(sample?.values ?? [])) : "";
+    const shown = over === undefined ? spread : quotient;
     return { ...common, unit: ownUnit, value: (top / bottom) * scale, note: note ?? shown };
   }
 }
