@@ -69,7 +69,7 @@ async function measure(context: SuiteContext, results: Results): Promise<void> {
   progress("the command in a terminal");
   results.grid("The whole command", ours);
   const rare = (chosen[0] ?? literals[0])?.pattern ?? "";
-  const search = [`${checkoutFolder}/bin/trawl`, "search", "--data", trawl.dataFolder, "--", rare];
+  const search = [`${checkoutFolder}/bin/trawl`, "search", "--endpoint", trawl.url, "--", rare];
   await measureRows(
     [
       [commandTask, ours, () => timeCommand(search, {})],
