@@ -193,7 +193,8 @@ export class RankedPass {
   }
 }
 
-function shareBudget(shardCount: number, matchCountMax: number): RankBudget {
+/** What may be examined in each of so many shards. */
+export function shareBudget(shardCount: number, matchCountMax: number): RankBudget {
   const share = (total: number, least: number): number => Math.max(least, Math.floor(total / Math.max(1, shardCount)));
   return {
     contents: share(contentsMax, contentsMin),

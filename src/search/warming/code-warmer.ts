@@ -1,9 +1,9 @@
 import { callAfter, monotonicMs, sleep } from "../../base/deadline.js";
 import type { CatalogView } from "../../catalog/live-shards.js";
 import { ControlBlock } from "../../protocol/control-block.js";
-import type { SearchTask } from "../../protocol/messages.js";
 import type { SearchOptions } from "../../protocol/search-options.js";
 import { planQuery } from "../../query/plan/plan-query.js";
+import { shareBudget } from "../ranking/ranked-pass.js";
 import type { SliceServices } from "../slices/search-slices.js";
 
 /**
@@ -15,6 +15,12 @@ const textQueries = ["zqxjkvbnmwq", "return", "/[a-z]+ *return/"] as const;
 /** The same for symbols: the first one opens those of each shard, and each thread keeps them. */
 const openingQuery = "type:symbol zqxjkvbnmwq";
 const symbolQueries = [openingQuery, "type:symbol get", "type:symbol /^g[a-z]+t$/"] as const;
+
+/**
+ * Searches as people type them, whose results are ranked: of common words, so that each shard has more candidates than
+ * are examined, and what ranking derives from the paths of a shard is there.
+ */
+const rankedQueries = ["return", "name", "get file", "new"] as const;
 
 /** How often: after about this many searches, V8 has compiled what they use. */
 const roundCount = 4;
@@ -52,6 +58,7 @@ export class CodeWarmer {
   readonly #running = new Set<ControlBlock>();
   #hasSearchedTexts = false;
   #hasSearchedSymbols = false;
+  #hasRanked = false;
   /** The checksums of the symbols that the threads have opened. */
   #opened: ReadonlySet<number> = new Set();
   #isStopped = false;
@@ -71,6 +78,13 @@ export class CodeWarmer {
       this.#hasSearchedTexts = await this.#searchAll(view, textQueries, rows, roundCount);
     }
     if (this.#hasPendingSymbols()) return;
+    await this.#openSymbols(view);
+    if (this.#hasRanked) return;
+    const rows = view.shards.slice(0, shardCountMax).map((_, row) => row);
+    this.#hasRanked = await this.#rankAll(view, rows);
+  }
+
+  async #openSymbols(view: CatalogView): Promise<void> {
     const opened = new Set<number>();
     const rows: number[] = [];
     view.shards.forEach(({ record: { symbols } }, row) => {
@@ -91,13 +105,27 @@ export class CodeWarmer {
     rows: readonly number[],
     rounds: number,
   ): Promise<boolean> {
-    const plans = queries.map(makeOptions);
+    const plans = queries.map((query) => makeOptions(query, false));
+    return this.#runAll(plans, rounds, (options, slice) => this.#search(view, options, rows, slice));
+  }
+
+  /** Every thread ranks results of the shards of these rows. Returns false if it was stopped. */
+  #rankAll(view: CatalogView, rows: readonly number[]): Promise<boolean> {
+    const plans = rankedQueries.map((query) => makeOptions(query, true));
+    return this.#runAll(plans, roundCount, (options, slice) => this.#rank(view, options, rows, slice));
+  }
+
+  async #runAll(
+    plans: readonly SearchOptions[],
+    rounds: number,
+    work: (options: SearchOptions, slice: number) => Promise<void>,
+  ): Promise<boolean> {
     for (let round = 0; round < rounds; round++) {
       for (const options of plans) {
         if (!(await this.#waitUntilIdle())) return !this.#isStopped;
         const { workerCount } = this.#environment.pool;
         // All at once, so that each thread gets one.
-        await Promise.all(Array.from({ length: workerCount }, (_, slice) => this.#search(view, options, rows, slice)));
+        await Promise.all(Array.from({ length: workerCount }, (_, slice) => work(options, slice)));
       }
     }
     return true;
@@ -121,30 +149,32 @@ export class CodeWarmer {
     for (const control of this.#running) control.cancel();
   }
 
-  async #search(view: CatalogView, options: SearchOptions, rows: readonly number[], slice: number): Promise<void> {
-    const { pool, scheduler } = this.#environment;
+  #search(view: CatalogView, options: SearchOptions, rows: readonly number[], slice: number): Promise<void> {
+    return this.#run((control) => {
+      const task = { ...shared(view, options, rows, control), slice, slot: 0, isAlone: false };
+      return this.#environment.pool.run(
+        { ...task, resume: undefined, explain: false, ranked: undefined },
+        monotonicMs() + searchMs,
+      );
+    });
+  }
+
+  #rank(view: CatalogView, options: SearchOptions, rows: readonly number[], slice: number): Promise<void> {
+    return this.#run((control) => {
+      // Alone, so that the thread writes the best results, too.
+      const task = { ...shared(view, options, rows, control), isAlone: true, writtenSlice: slice };
+      const budget = shareBudget(rows.length, matchCountMax);
+      return this.#environment.pool.rank({ ...task, budget, withParts: false }, monotonicMs() + searchMs);
+    });
+  }
+
+  async #run(work: (control: ControlBlock) => Promise<unknown>): Promise<void> {
     const control = ControlBlock.allocate(1, unlimitedCredit, 0);
-    const task: SearchTask = {
-      searchId: noSearch,
-      slice,
-      options,
-      table: view.table.memory,
-      filter: view.filter.memory,
-      rows: Uint32Array.from(rows),
-      cached: [],
-      control: control.memory,
-      slot: 0,
-      isAlone: false,
-      lane: "exhaustive",
-      resume: undefined,
-      explain: false,
-      ranked: undefined,
-    };
     this.#running.add(control);
     const timeout = callAfter(searchMs, () => control.cancel());
     try {
-      await scheduler.run("exhaustive", "", async () => {
-        if (!control.isStopped) await pool.run(task, monotonicMs() + searchMs);
+      await this.#environment.scheduler.run("exhaustive", "", async () => {
+        if (!control.isStopped) await work(control);
       });
     } finally {
       timeout.cancel();
@@ -153,12 +183,27 @@ export class CodeWarmer {
   }
 }
 
-function makeOptions(query: string): SearchOptions {
-  const plan = planQuery(query, "standard");
+/** What tasks that search and tasks that rank have in common. */
+function shared(view: CatalogView, options: SearchOptions, rows: readonly number[], control: ControlBlock) {
+  return {
+    searchId: noSearch,
+    options,
+    table: view.table.memory,
+    filter: view.filter.memory,
+    rows: Uint32Array.from(rows),
+    cached: [],
+    control: control.memory,
+    lane: "exhaustive",
+  } as const;
+}
+
+/** Ranked results are those that the page shows. */
+function makeOptions(query: string, isRanked: boolean): SearchOptions {
+  const plan = planQuery(query, isRanked ? "keyword" : "standard");
   return {
     plan,
-    chunkMatches: false,
-    contextLines: 0,
+    chunkMatches: isRanked,
+    contextLines: isRanked ? 1 : 0,
     lineBytesMax: 1000,
     cutsAround: false,
     matchCountMax,

@@ -2,6 +2,7 @@
 import t from "tap";
 import type { CatalogView } from "../../../src/catalog/live-shards.js";
 import type { SearchTask } from "../../../src/protocol/messages.js";
+import type { RankTask } from "../../../src/protocol/rank-messages.js";
 import { CodeWarmer } from "../../../src/search/warming/code-warmer.js";
 import { makePressure } from "../../../src/protocol/pressure.js";
 import { SliceScheduler } from "../../../src/search/slices/slice-scheduler.js";
@@ -25,19 +26,22 @@ function warmerOf(
 ): {
   warmer: CodeWarmer;
   tasks: SearchTask[];
+  ranked: RankTask[];
   scheduler: SliceScheduler;
 } {
   const tasks: SearchTask[] = [];
+  const ranked: RankTask[] = [];
   const pool = {
     workerCount: 2,
     run: (task: SearchTask) => {
       tasks.push(task);
       return answer(task);
     },
+    rank: async (task: RankTask) => void ranked.push(task),
   };
   const scheduler = new SliceScheduler(2, makePressure());
   const environment = { pool, scheduler } as never as ConstructorParameters<typeof CodeWarmer>[0];
-  return { warmer: new CodeWarmer(environment, hasPendingSymbols), tasks, scheduler };
+  return { warmer: new CodeWarmer(environment, hasPendingSymbols), tasks, ranked, scheduler };
 }
 
 t.test("all threads search at the same time, all shards each", async (t) => {
@@ -133,4 +137,36 @@ t.test("symbols wait until none is being extracted, and then only new ones are o
   t.same(takeRows(), [], "the work does not grow with the number of passes");
   await warmer.run(view(4, 50 * mebibyte, [7, 10, 9]));
   t.same(takeRows(), [[1], [1]], "one search of each thread");
+});
+
+t.test(
+  "every thread ranks results once, when no symbols are being extracted, also of shards without symbols",
+  async (t) => {
+    let isPending = true;
+    const { warmer, ranked } = warmerOf(
+      async () => undefined,
+      () => isPending,
+    );
+    await warmer.run(view(300, mebibyte));
+    t.same(ranked, [], "symbols are part of what is ranked");
+    isPending = false;
+    await warmer.run(view(300, mebibyte));
+    t.ok(ranked.length >= 8 && ranked.length % 2 === 0, `${ranked.length} searches`);
+    for (const { rows, lane, searchId, isAlone } of ranked)
+      t.same([rows.length, lane, searchId, isAlone], [256, "exhaustive", 0, true]);
+    t.equal(new Set(ranked.map(({ control }) => control)).size, ranked.length, "no thread takes the shards of another");
+    ranked.length = 0;
+    await warmer.run(view(301, mebibyte));
+    t.same(ranked, [], "the work does not grow with the number of passes");
+  },
+);
+
+t.test("while clients search, nothing is ranked", async (t) => {
+  const clock = new TestClock(t);
+  const { warmer, ranked, scheduler } = warmerOf(async () => undefined);
+  scheduler.schedule("interactive", "a", () => new Promise(() => undefined));
+  const run = warmer.run(view(100, mebibyte));
+  await clock.advance(120_000);
+  await run;
+  t.same(ranked, []);
 });
