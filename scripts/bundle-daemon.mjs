@@ -21,7 +21,7 @@ const entries = {
   "search-worker": "worker",
   "read-worker": "worker",
   "ingest-worker": "worker",
-  "options-thread": "daemon",
+  "options-thread": "daemon/config",
   "store-probe": "store",
 };
 

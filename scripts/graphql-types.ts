@@ -47,7 +47,7 @@ export function schemaTypesText(text: string): string {
   const abstract = types.filter((type): type is GraphQLAbstractType => isInterfaceType(type) || isUnionType(type));
   return [
     "/** Generated from schema.graphql by `make graphql`. */",
-    'import type { Sources } from "./sources/sources.js";',
+    'import type { Sources } from "../sources/sources.js";',
     "",
     ...types.flatMap(declaration),
     "/** The fields of each object type. */",

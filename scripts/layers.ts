@@ -176,6 +176,12 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   eval: ["people", "match", "ranking", "results", "history"],
   git: ["run", "objects", "mirror", "history"],
+  account: ["records", "settings", "ownership", "contexts", "identity", "sign-in"],
+  sync: ["services", "queue", "housekeeping", "runner", "repositories"],
+  graphql: ["sources", "resolvers", "execution"],
+  mcp: ["calls", "tools"],
+  daemon: ["config", "parts"],
+  cli: ["terminal", "connection", "api", "search", "jobs", "doctor", "check", "manual"],
   http: ["server", "access", "stream", "routes"],
   worker: ["ingest", "read", "search"],
 };

@@ -4,5 +4,5 @@ import { schemaTypesText } from "./graphql-types.js";
 import { findWebOperations, operationTypesText } from "./web-operations.js";
 import { schemaText } from "../src/graphql/execution/schema-text.js";
 
-writeFileSync("src/graphql/schema-types.ts", schemaTypesText(schemaText()));
+writeFileSync("src/graphql/resolvers/schema-types.ts", schemaTypesText(schemaText()));
 writeFileSync("src/web/api/operation-types.ts", operationTypesText(schemaText(), findWebOperations()));

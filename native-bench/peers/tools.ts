@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { type Answer, ResultSet } from "./peer.js";
 import { ended, run, start } from "../system/processes.js";
-import { SseDecoder } from "../../src/cli/sse-decoder.js";
+import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import { TrawlError } from "../../src/base/errors.js";
 
 const timeoutMs = 600_000;

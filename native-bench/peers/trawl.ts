@@ -12,7 +12,7 @@ import { ended, startServer } from "../system/processes.js";
 import { monotonicMs, sleep } from "../../src/base/deadline.js";
 import { errorMessage, TrawlError } from "../../src/base/errors.js";
 import { escapeRegexp } from "../../src/base/text.js";
-import { callDaemon } from "../../src/cli/control-client.js";
+import { callDaemon } from "../../src/cli/connection/control-client.js";
 import type { MatchChange } from "../../src/model/match-change.js";
 import type { RepositoryStatus } from "../../src/model/repository-status.js";
 import type { Progress, StreamMatch } from "../../src/model/stream-events.js";

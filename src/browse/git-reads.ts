@@ -1,3 +1,4 @@
+import DataLoader from "dataloader";
 import { BoundedMap } from "../base/bounded-map.js";
 import { TrawlError } from "../base/errors.js";
 import { shownPath } from "../base/path-text.js";
@@ -16,8 +17,7 @@ import type {
 } from "../protocol/git-messages.js";
 import type { ReadLimits, ReadPool } from "../pool/read-pool.js";
 import { checkRevision } from "../model/revision-syntax.js";
-import { BatchLoader } from "./batch-loader.js";
-import type { CommitSource, BlobSource } from "./git-sources.js";
+import type { BlobSource, CommitSource } from "./git-sources.js";
 import type { RepositorySource } from "./repository-source.js";
 
 /** Limit on cached commits and tree entries, neither of which ever change. */
@@ -296,3 +296,38 @@ const noText = {
   text: "",
   aborted: false,
 } as const;
+
+/** Loads values for keys of one group; returns them in the order of the keys. */
+type LoadGroup<Key, Value> = (group: string, keys: readonly Key[]) => Promise<readonly Value[]>;
+
+/** Further keys of a group are loaded by another call. */
+const keysMax = 500;
+
+/** Collects the keys requested in one iteration of the event loop, and loads those of a group together. Caches nothing. */
+class BatchLoader<Key, Value> {
+  readonly #load: LoadGroup<Key, Value>;
+  readonly #groups = new Map<string, DataLoader<Key, Value>>();
+
+  constructor(load: LoadGroup<Key, Value>) {
+    this.#load = load;
+  }
+
+  get(group: string, key: Key): Promise<Value> {
+    let loader = this.#groups.get(group);
+    if (loader === undefined) {
+      loader = new DataLoader((keys) => this.#loadGroup(group, keys), {
+        cache: false,
+        maxBatchSize: keysMax,
+        batchScheduleFn: setImmediate,
+      });
+      this.#groups.set(group, loader);
+    }
+    return loader.load(key);
+  }
+
+  /** A group's loader is needed for one batch; a request may ask for thousands of groups. */
+  #loadGroup(group: string, keys: readonly Key[]): Promise<readonly Value[]> {
+    this.#groups.delete(group);
+    return this.#load(group, keys);
+  }
+}

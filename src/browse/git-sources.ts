@@ -5,6 +5,7 @@ import type { RefData } from "../git/mirror/read-refs.js";
 import { globalId } from "./ids.js";
 import { externalLink, type RepositorySource } from "./repository-source.js";
 import { parseCodeHost, repositoryUrl } from "./urls.js";
+import type { FileDiffData, HunkData } from "../git/history/file-diffs.js";
 
 const abbreviatedLength = 7;
 
@@ -282,4 +283,38 @@ export function signatureSource({ name, email, date }: CommitData["author"]) {
 export function commitSubject(message: string): string {
   const end = message.indexOf("\n");
   return end < 0 ? message : message.slice(0, end);
+}
+
+/** Two commits that are compared. Without a base everything in head is new. */
+export interface ComparisonSource {
+  readonly repository: RepositorySource;
+  readonly baseText: string;
+  readonly headText: string;
+  readonly base: CommitSource | undefined;
+  readonly head: CommitSource;
+}
+
+/** A page of the files that differ. */
+export interface FileDiffsSource {
+  readonly comparison: ComparisonSource;
+  /** The commit that head is compared with: the merge base. */
+  readonly oldCommit: CommitSource | undefined;
+  readonly paths: readonly string[];
+  readonly files: readonly FileDiffData[];
+  readonly totalCount: number;
+  readonly addedCount: number;
+  readonly deletedCount: number;
+  readonly pageInfo: { readonly endCursor: string | null; readonly hasNextPage: boolean };
+}
+
+export interface FileDiffSource {
+  readonly data: FileDiffData;
+  readonly oldCommit: CommitSource | undefined;
+  readonly newCommit: CommitSource;
+}
+
+/** Consecutive lines that differ, in the file with this path. */
+export interface HunkSource {
+  readonly data: HunkData;
+  readonly path: string;
 }

@@ -1,8 +1,8 @@
 import type { Accounts } from "../account/identity/accounts.js";
-import type { AuditLog, Author, Actor } from "../account/records/audit-log.js";
-import type { ContextDirectory } from "../account/contexts/context-directory.js";
+import type { Actor, AuditLog, Author } from "../account/records/audit-log.js";
+import type { ContextDirectory } from "../account/context-directory.js";
 import type { AccessTokenPolicy } from "../account/sign-in/authenticator.js";
-import type { TokenLifetimes } from "../account/identity/token-lifetimes.js";
+import type { TokenLifetimes } from "../account/identity/access-tokens.js";
 import { callAfter, monotonicMs } from "../base/deadline.js";
 import { TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
@@ -20,9 +20,8 @@ import type { SearchJobs } from "../jobs/search-jobs.js";
 import type { Searcher } from "../search/searcher.js";
 import type { ReadLimits, ReadPool } from "../pool/read-pool.js";
 import type { CommitFetches } from "./commit-fetches.js";
-import { GitReads, type GitCache } from "./git-reads.js";
-import { RequestSearches } from "./request-searches.js";
-import { RequestWork } from "./request-work.js";
+import { type GitCache, GitReads } from "./git-reads.js";
+import { resultWhileYielding } from "../base/yielding.js";
 
 /** Limit on the items of one response in lists without an explicit length. */
 const itemsMax = 200_000;
@@ -53,7 +52,7 @@ export interface RepositoryCommands {
 }
 
 /** Services that the requests of `graphql`, `http` and `mcp` share. */
-export interface GraphqlServices {
+export interface RequestServices {
   readonly repositoryCommands: RepositoryCommands;
   /**
    * Adds a repository of another host, without waiting for its first sync. Rejects with `bad-config`, with `forbidden`
@@ -91,7 +90,7 @@ export interface GraphqlServices {
 
 /** One request: its viewer, its deadline, and what it has read already. */
 export class RequestContext {
-  readonly services: GraphqlServices;
+  readonly services: RequestServices;
   readonly viewer: Viewer;
   /** Address of the client. */
   readonly #from: string;
@@ -113,7 +112,7 @@ export class RequestContext {
   /** Maximum number of fields that the document requests per list item. */
   fieldsOfItem = 1;
 
-  constructor(services: GraphqlServices, viewer: Viewer, from: string, timeoutMs: number) {
+  constructor(services: RequestServices, viewer: Viewer, from: string, timeoutMs: number) {
     this.services = services;
     this.viewer = viewer;
     this.#from = from;
@@ -278,5 +277,115 @@ export class RequestContext {
     if (!this.mayActFor(ownerId))
       throw new TrawlError("forbidden", "must be authenticated as the authorized user or site admin");
     return actor;
+  }
+}
+
+/**
+ * Number of searches of one request that run concurrently; the others wait, so that one request does not use up all
+ * permits.
+ */
+const concurrentMax = 4;
+
+/** Limit on the match JSON of all searches of one request: as objects in memory it takes about five times as much. */
+const matchBytesMax = 16 << 20;
+
+/** The searches of one request. */
+class RequestSearches {
+  readonly #waiting: (() => void)[] = [];
+  #runningCount = 0;
+  #leftBytes = matchBytesMax;
+
+  /** Does the work once fewer than `concurrentMax` are running. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#runningCount >= concurrentMax) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#runningCount++;
+    try {
+      return await work();
+    } finally {
+      this.#runningCount--;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  /** Whether this many more bytes of matches may be added. */
+  takeBytes(count: number): boolean {
+    this.#leftBytes -= count;
+    return this.#leftBytes >= 0;
+  }
+}
+
+/**
+ * Limit on the records that one request may examine in all: one second of the main thread, if each is matched against a
+ * regular expression.
+ */
+const recordsMax = 1_500_000;
+
+/**
+ * Iteration of the fields of one request over repositories, users or contexts. It is done in steps, interleaved with
+ * other work; fields with the same work share its result; and all of them together examine at most `recordsMax`
+ * records.
+ */
+class RequestWork {
+  readonly #isWanted: () => boolean;
+  readonly #results = new Map<string, Promise<unknown>>();
+  readonly #numberOfList = new Map<object, number>();
+  #recordCount = 0;
+
+  /** Work ends with `cancelled` if it is no longer wanted. */
+  constructor(isWanted: () => boolean) {
+    this.#isWanted = isWanted;
+  }
+
+  /**
+   * Does work that examines this many records, and resolves with its result. Each `yield` ends a step. Rejects with
+   * `bad-request` if there are too many records.
+   */
+  run<T>(recordCount: number, work: Iterator<unknown, T>): Promise<T> {
+    this.#recordCount += recordCount;
+    if (this.#recordCount <= recordsMax) return resultWhileYielding(this.#whileWanted(work));
+    return Promise.reject(
+      new TrawlError(
+        "bad-request",
+        `this request examines more than ${recordsMax} repositories, users or similar records; split its fields into several requests`,
+      ),
+    );
+  }
+
+  /** Like `run`, but done once for all fields with this key. */
+  once<T>(key: string, recordCount: number, work: () => Iterator<unknown, T>): Promise<T> {
+    const known = this.#results.get(key) as Promise<T> | undefined;
+    if (known !== undefined) return known;
+    const result = this.run(recordCount, work());
+    this.#results.set(key, result);
+    return result;
+  }
+
+  /**
+   * A key for the arguments of a field. Lists are considered equal only if they come from the same variable, so that
+   * they need not be compared.
+   */
+  cacheKey(kind: string, args: object): string {
+    return JSON.stringify([
+      kind,
+      ...Object.entries(args).map(([name, value]) => [
+        name,
+        Array.isArray(value) ? this.#keyOfList(value) : (value as unknown),
+      ]),
+    ]);
+  }
+
+  #keyOfList(list: object): { readonly list: number } {
+    const number = this.#numberOfList.get(list) ?? this.#numberOfList.size;
+    this.#numberOfList.set(list, number);
+    return { list: number };
+  }
+
+  *#whileWanted<T>(work: Iterator<unknown, T>): Generator<void, T> {
+    for (;;) {
+      if (!this.#isWanted()) throw new TrawlError("cancelled", "the request timed out, or its client disconnected");
+      const step = work.next();
+      if (step.done === true) return step.value;
+      yield;
+    }
   }
 }

@@ -3,9 +3,9 @@ import { join, resolve } from "node:path";
 import { readManifest, restore, writeMarker } from "../backup/restore.js";
 import { TrawlError } from "../base/errors.js";
 import { createLog } from "../base/log.js";
-import { dataVersion, isReadable, restoringText } from "../daemon/data-version.js";
+import { dataVersion, isReadable, restoringText } from "../daemon/parts/data-version.js";
 import { ControlServer } from "../http/server/control-server.js";
-import { callDaemon } from "./control-client.js";
+import { callDaemon } from "./connection/control-client.js";
 
 interface BackupResult {
   readonly shards: number;

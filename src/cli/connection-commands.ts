@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 import type { ConnectionStatus } from "../codehost/connections.js";
-import { dataOption, print } from "./command-options.js";
-import { callDaemon } from "./control-client.js";
-import { suggestName } from "./suggest-name.js";
-import { visible } from "./search/visible.js";
+import { dataOption, print } from "./terminal/command-options.js";
+import { callDaemon, suggestName } from "./connection/control-client.js";
+import { visible } from "./terminal/output.js";
 
 /** Adds `trawl connection`. */
 export function addConnection(program: Command): void {

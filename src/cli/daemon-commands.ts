@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { dataOption, print } from "./command-options.js";
-import { callDaemon, isDaemonRunning } from "./control-client.js";
+import { dataOption, print } from "./terminal/command-options.js";
+import { callDaemon, isDaemonRunning } from "./connection/control-client.js";
 
 /** Adds `trawl reload`. */
 export function addReload(program: Command): void {
@@ -36,7 +36,7 @@ export function addConfig(program: Command): void {
     .argument("<file>")
     .description("Validate a configuration file. If it is invalid, print a line for each error, and exit with code 2.")
     .action(async (file: string) => {
-      const { resolveOptions } = await import("../daemon/config.js");
+      const { resolveOptions } = await import("../daemon/config/config.js");
       const { repositories, contexts } = resolveOptions({ configFile: file, overrides: [], repositories: [] });
       print(`${file} is valid: ${repositories.length} repositories, ${contexts.length} contexts`);
     });

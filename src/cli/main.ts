@@ -8,8 +8,8 @@ import { isJournal, withPriority } from "../base/journal.js";
 import { addOrganization, addToken, addUser } from "./account-commands.js";
 import { addApi } from "./api/api-command.js";
 import { addConnection } from "./connection-commands.js";
-import { addLogin } from "./connection/login-command.js";
-import { collect } from "./command-options.js";
+import { addLogin } from "./login-command.js";
+import { collect } from "./terminal/command-options.js";
 import { programVersion } from "../daemon/parts/program.js";
 import { addBackup, addCheck, addConfig, addExplain, addReload } from "./daemon-commands.js";
 import { addDoctor } from "./doctor/doctor-command.js";
@@ -17,11 +17,9 @@ import { environmentVariables } from "./manual/environment.js";
 import { addJob } from "./jobs/job-commands.js";
 import { addManual } from "./manual/manual-commands.js";
 import { addRepo } from "./repo-commands.js";
-import { isReaderGone, OutputError } from "./output.js";
-import { exitCodes, exitCodeText } from "./exit-codes.js";
-import { addDiffResults } from "./search/diff-results-command.js";
-import { addSearch } from "./search/search-command.js";
-import { visibleLines } from "./search/visible.js";
+import { isReaderGone, OutputError, visibleLines } from "./terminal/output.js";
+import { exitCodes, exitCodeText } from "./terminal/exit-codes.js";
+import { addDiffResults, addSearch } from "./search/search-command.js";
 
 /**
  * The `trawl` command: runs `argv` and resolves with the exit code. After an error, which is printed to standard error,

@@ -1,7 +1,12 @@
 import type { Command } from "commander";
 import { TrawlError } from "../base/errors.js";
-import { collect, dataOption, print } from "./command-options.js";
-import { RepoCommands, type TypedAttributes } from "./repo.js";
+import { collect, dataOption, print } from "./terminal/command-options.js";
+import { absoluteUrl } from "../base/repository-url.js";
+import type { HistoryStatus } from "../model/history-record.js";
+import type { MissingSymbols, RepositoryStatus } from "../model/repository-status.js";
+import type { RepositoryAttributes } from "../model/repository.js";
+import { callDaemon, suggestName } from "./connection/control-client.js";
+import type { Call } from "./repo-list.js";
 
 /** Options of `trawl repo add` as commander parses them. */
 interface TypedAdd extends TypedAttributes {
@@ -88,4 +93,208 @@ function addAttributeOptions(command: Command): Command {
       "--history <part>",
       "commits to index: all, off, 'since 2020-01-31' or '10000 commits'; others are read from git",
     );
+}
+
+/** Attributes of a repository given on the command line; undefined if not given, false to remove the attribute. */
+interface TypedAttributes {
+  readonly fork?: boolean;
+  readonly archived?: boolean;
+  readonly private?: boolean;
+  readonly reader?: readonly string[] | false;
+  readonly stars?: string;
+  readonly description?: string;
+  readonly topic?: readonly string[] | false;
+  /** `KEY=VALUE`, or `KEY` for a key without a value. */
+  readonly meta?: readonly string[] | false;
+  readonly history?: string;
+}
+
+/**
+ * The `trawl repo` commands: each calls the daemon that is running with this data directory, and prints its response.
+ */
+class RepoCommands {
+  readonly #dataDirectory: string;
+  readonly #print: (line: string) => void;
+
+  constructor(dataDirectory: string, print: (line: string) => void) {
+    this.#dataDirectory = dataDirectory;
+    this.#print = print;
+  }
+
+  /** A relative path is relative to the current directory, not to the daemon's. */
+  async add(
+    name: string,
+    url: string,
+    branches: readonly string[],
+    attributes: TypedAttributes,
+    credential?: string,
+  ): Promise<void> {
+    const body = {
+      name,
+      url: absoluteUrl(url, process.cwd()),
+      branches,
+      ...parseAttributes(attributes),
+      ...(credential === undefined ? {} : { credential }),
+    };
+    this.#printStatus((await this.#call("POST", "/.api/repos", body)) as RepositoryStatus);
+  }
+
+  /**
+   * Adds the repositories of a file, or of standard input. Returns before they can be searched, unless `wait`; throws
+   * if any was refused or has failed.
+   */
+  async addList(file: string, wait: boolean): Promise<void> {
+    const { addRepositories, readRepositoryList, waitForRepositories } = await import("./repo-list.js");
+    const call: Call = ({ method, path, body }) => this.#call(method, path, body);
+    const { added, present, refused } = await addRepositories(call, await readRepositoryList(file));
+    this.#print(`${added.length} repositories were added, and ${present.length} were there already`);
+    const statuses = wait ? await waitForRepositories(call, [...added, ...present], this.#print) : [];
+    const problems = [
+      ...refused.map(({ name, reason }) => `${name}: ${reason}`),
+      ...statuses.filter(({ error }) => error !== "").map(({ name, error }) => `${name}: ${oneLine(error)}`),
+    ];
+    if (problems.length > 0) throw new TrawlError("bad-request", problems.join("\n"));
+  }
+
+  /** Changes the given attributes. */
+  async set(name: string, attributes: TypedAttributes, url: string | undefined, credential?: string): Promise<void> {
+    const body = parseAttributes(attributes);
+    const hasAttributes = Object.keys(body).length > 0;
+    if (!hasAttributes && url === undefined && credential === undefined)
+      throw new TrawlError("bad-request", "nothing to change; see `trawl repo set --help`");
+    const path = `/.api/repos/${encodeURIComponent(name)}`;
+    let status = hasAttributes
+      ? ((await this.#callFor(name, "POST", `${path}/attributes`, body)) as RepositoryStatus)
+      : undefined;
+    const remote = {
+      ...(url === undefined ? {} : { url: absoluteUrl(url, process.cwd()) }),
+      ...(credential === undefined ? {} : { credential }),
+    };
+    if (Object.keys(remote).length > 0)
+      status = (await this.#callFor(name, "POST", `${path}/url`, remote)) as RepositoryStatus;
+    if (status !== undefined) this.#printStatus(status);
+  }
+
+  async list(json: boolean): Promise<void> {
+    const repositories = (await this.#call("GET", "/.api/repos", undefined)) as RepositoryStatus[];
+    for (const status of repositories) {
+      if (json) this.#print(JSON.stringify(status));
+      else this.#printStatus(status);
+    }
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#callFor(name, "DELETE", `/.api/repos/${encodeURIComponent(name)}`, undefined);
+    this.#print(`removed ${name}`);
+  }
+
+  /**
+   * Syncs one repository, or all of them; resolves when the fetched state is searchable. With a commit, resolves when an
+   * indexed branch of the repository contains it; throws the reason if none does after a fetch. `acceptEmpty`: the
+   * repository may be empty afterwards.
+   */
+  async sync(name: string | undefined, commit: string | undefined, acceptEmpty = false): Promise<void> {
+    if (name === undefined && commit !== undefined)
+      throw new TrawlError("bad-request", "write `trawl repo sync NAME --wait COMMIT`");
+    if (acceptEmpty && (name === undefined || commit !== undefined))
+      throw new TrawlError("bad-request", "write `trawl repo sync NAME --accept-empty`");
+    if (name === undefined) {
+      for (const status of (await this.#call("POST", "/.api/sync", undefined)) as RepositoryStatus[])
+        this.#printStatus(status);
+      return;
+    }
+    const path = `/.api/repos/${encodeURIComponent(name)}/sync`;
+    const body = commit !== undefined ? { commit } : acceptEmpty ? { acceptEmpty } : undefined;
+    this.#printStatus((await this.#callFor(name, "POST", path, body)) as RepositoryStatus);
+  }
+
+  /** Like `#call`; if there is no such repository, the error names the one that was probably meant. */
+  #callFor(name: string, method: "POST" | "DELETE", path: string, body: unknown): Promise<unknown> {
+    return suggestName(
+      name,
+      () => this.#call("GET", "/.api/repos", undefined),
+      () => this.#call(method, path, body),
+    );
+  }
+
+  #call(method: "GET" | "POST" | "DELETE", path: string, body: unknown): Promise<unknown> {
+    return callDaemon(this.#dataDirectory, { method, path, body, progress: (line) => this.#print(String(line)) });
+  }
+
+  #printStatus(status: RepositoryStatus): void {
+    const megabytes = (status.contentBytes / 1e6).toFixed(1);
+    const fields = [status.name, status.state, `${status.documentCount} documents`, `${megabytes} MB`, status.url];
+    for (const flag of ["fork", "archived", "private"] as const) if (status[flag]) fields.push(flag);
+    if (status.readers.length > 0) fields.push(`read by ${status.readers.join(" ")}`);
+    if (status.stars > 0) fields.push(`${status.stars} ${status.stars === 1 ? "star" : "stars"}`);
+    fields.push(...describeHistory(status.historyIndex), ...describeMissing(status.missingSymbols));
+    if (status.deletedAfter !== "") fields.push(`deleted after ${status.deletedAfter}`);
+    if (status.activity !== "") fields.push(status.activity);
+    if (status.error !== "") fields.push(`error: ${oneLine(status.error)}`);
+    this.#print(fields.join("  "));
+    for (const warning of status.warnings) this.#print(`  warning: ${oneLine(warning)}`);
+    for (const sentence of status.quarantine) this.#print(`  ${sentence}`);
+    for (const line of listMissing(status.missingSymbols)) this.#print(`  ${line}`);
+  }
+}
+
+/** Nothing while its commits are not counted, or none is to be indexed. */
+function describeHistory({ wanted, reachableCount, indexedCount, storedBytes, error }: HistoryStatus): string[] {
+  const failure = error === "" ? [] : [`history error: ${oneLine(error)}`];
+  if (reachableCount === null) return failure;
+  const part = wanted === "all" ? "" : ` (${wanted})`;
+  const megabytes = (storedBytes / 1e6).toFixed(1);
+  return [`history${part}: ${indexedCount} of ${reachableCount} commits, ${megabytes} MB`, ...failure];
+}
+
+/** Shards that have no symbols yet are not told: they get them in the background. */
+function describeMissing({ textCount }: MissingSymbols): string[] {
+  return textCount === 0 ? [] : [`symbols missing: ${textCount} ${textCount === 1 ? "text" : "texts"}`];
+}
+
+/** `trawl repo list --json` and the receipt of a search list more of them. */
+const listedFilesMax = 10;
+
+function listMissing({ files }: MissingSymbols): string[] {
+  const more = files.length > listedFilesMax ? ["symbols missing: …"] : [];
+  return [
+    ...files.slice(0, listedFilesMax).map(({ path, reason }) => `symbols missing: ${oneLine(path)}: ${reason}`),
+    ...more,
+  ];
+}
+
+/** Replaces control characters, including line ends, by spaces, so that each repository is one line. */
+function oneLine(text: string): string {
+  return Array.from(text, (character) => (character < " " || character === "\u007f" ? " " : character)).join("");
+}
+
+/** The given attributes, in the form that the daemon accepts and validates. */
+function parseAttributes({
+  fork,
+  archived,
+  private: isPrivate,
+  reader,
+  stars,
+  description,
+  topic,
+  meta,
+  history,
+}: TypedAttributes): Partial<RepositoryAttributes> {
+  return {
+    ...(fork === undefined ? {} : { fork }),
+    ...(archived === undefined ? {} : { archived }),
+    ...(isPrivate === undefined ? {} : { private: isPrivate }),
+    ...(reader === undefined ? {} : { readers: reader || [] }),
+    // Text that is not a number is passed on unchanged, so that the daemon can report it.
+    ...(stars === undefined ? {} : { stars: /^[0-9]+$/.test(stars) ? Number(stars) : (stars as unknown as number) }),
+    ...(description === undefined ? {} : { description }),
+    ...(topic === undefined ? {} : { topics: topic || [] }),
+    ...(meta === undefined ? {} : { metadata: Object.fromEntries((meta || []).map(keyAndValue)) }),
+    ...(history === undefined ? {} : { history }),
+  };
+}
+
+function keyAndValue(text: string): readonly [string, string | null] {
+  const at = text.indexOf("=");
+  return at < 0 ? [text, null] : [text.slice(0, at), text.slice(at + 1)];
 }

@@ -4,8 +4,8 @@ import { errorMessage, TrawlError } from "../base/errors.js";
 import type { AddedRepositories } from "../daemon/added-repositories.js";
 import { parseRepositoryList } from "../codehost/repository-list.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
-import type { DaemonCall } from "./control-client.js";
-import { readInput } from "./input.js";
+import type { DaemonCall } from "./connection/control-client.js";
+import { readInput } from "./terminal/input.js";
 
 /** Calls the daemon; see `callDaemon`. */
 export type Call = (call: Pick<DaemonCall, "method" | "path" | "body">) => Promise<unknown>;

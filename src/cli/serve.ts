@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { TrawlError } from "../base/errors.js";
-import { resolveOptions } from "../daemon/config.js";
+import { resolveOptions } from "../daemon/config/config.js";
 
 /** The options of `trawl serve`, as given on the command line. */
 export interface ServeArguments {

@@ -1,10 +1,10 @@
 import type { Accounts } from "../account/identity/accounts.js";
 import type { AccessToken, Organization, User } from "../account/identity/user.js";
 import { operator } from "../account/records/audit-log.js";
-import { readLifetime } from "../account/identity/validation.js";
+import { readLifetime } from "../account/records/validation.js";
 import { TrawlError } from "../base/errors.js";
 import type { ControlCall, ControlHandlers } from "../http/server/control-server.js";
-import type { Controlled } from "./controlled.js";
+import type { Controlled } from "./parts/controlled.js";
 
 /** A token as the control interface shows it: with the name of its user, and without its text. */
 export interface ShownToken extends AccessToken {

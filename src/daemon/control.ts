@@ -12,7 +12,7 @@ import { splitSecret } from "../git/mirror/url-secret.js";
 import { type AddedRepositories, readRepositories } from "./added-repositories.js";
 import { accountHandlers } from "./account-control.js";
 import { resolveAttributes, resolveRepository } from "./config/repositories.js";
-import type { Controlled } from "./controlled.js";
+import type { Controlled } from "./parts/controlled.js";
 
 /** The control interface's routes; `cli/` is their client. */
 export function controlHandlers(daemon: () => Controlled): ControlHandlers {

@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Accounts } from "../account/identity/accounts.js";
-import type { TokenLifetimes } from "../account/identity/token-lifetimes.js";
+import type { TokenLifetimes } from "../account/identity/access-tokens.js";
 import type { Actor, AuditLog } from "../account/records/audit-log.js";
 import type { AccessTokenPolicy } from "../account/sign-in/authenticator.js";
 import { callAfter, type PendingCall } from "../base/deadline.js";
@@ -22,17 +22,17 @@ import type { Searcher } from "../search/searcher.js";
 import type { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import type { RemovalGuard } from "../sync/repositories/configured-repositories.js";
 import type { SyncManager } from "../sync/sync-manager.js";
-import type { Backups } from "./backup.js";
+import type { Backups } from "./parts/backup.js";
 import { checkRepository } from "./config/repositories.js";
-import { differingOptions } from "./config.js";
-import type { Controlled, ReloadResult } from "./controlled.js";
-import type { ResolvedOptions } from "./options.js";
-import { commitWaiter, createGraphqlExecutor, createGraphqlServices } from "./parts/graphql-parts.js";
-import { mcpLoader } from "./parts/mcp-parts.js";
-import { warmUpSteps } from "./parts/warm-up.js";
+import { differingOptions } from "./config/config.js";
+import type { Controlled, ReloadResult } from "./parts/controlled.js";
+import type { ResolvedOptions } from "./config/options.js";
+import { commitWaiter, createGraphqlExecutor, createRequestServices } from "./parts/graphql-parts.js";
+import { mcpLoader, type McpLoader } from "./parts/mcp-parts.js";
 import { createHttpServer } from "./parts/http-parts.js";
 import { createParts, type DaemonParts } from "./parts/parts.js";
-import { rereadOptions } from "./reread-options.js";
+import { rereadOptions } from "./config/reread-options.js";
+import type { GraphqlExecutor } from "../graphql/execution/executor.js";
 
 /** Time for open streams to end after the stop command. */
 const drainMs = 4_000;
@@ -113,7 +113,7 @@ export class Daemon implements Controlled {
         parts.sync.leftOut.flatMap(({ list, forConnection }) => (list === connection ? [forConnection] : [])),
     });
     parts.sync.onNameFreed = () => this.#configureRepositories(this.#configured, { kind: "keep", exempt: undefined });
-    const services = createGraphqlServices(options, parts, this.connections);
+    const services = createRequestServices(options, parts, this.connections);
     const graphql = lazy(() => createGraphqlExecutor(options, services, parts));
     this.#options = options;
     this.#parts = parts;
@@ -320,4 +320,16 @@ async function largestMirrorId(dataFolder: string): Promise<number> {
     (max, folder) => Math.max(max, Number.parseInt(folder, 10) || 0),
     0,
   );
+}
+
+/** What is prepared after the start, so that the first requests do not wait for it; each takes 10 ms or more. */
+function warmUpSteps(parts: DaemonParts, graphql: () => GraphqlExecutor, mcp: McpLoader): (() => void)[] {
+  return [
+    () => void parts.snapshots.takeIfChanged(),
+    () => parts.warmer.start(),
+    () => parts.threads.read.warm(),
+    () => void graphql(),
+    () => void graphql().warmUp(),
+    () => void mcp?.(),
+  ];
 }

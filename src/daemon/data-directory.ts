@@ -15,7 +15,7 @@ import type { Log } from "../base/log.js";
 import { syncToDisk } from "../base/sync-to-disk.js";
 import type { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import { inspectStore, type StoreState } from "../store/inspect-store.js";
-import { dataVersion, requireReadable, upgradingText } from "./data-version.js";
+import { dataVersion, requireReadable, upgradingText } from "./parts/data-version.js";
 
 /** Creates the data directory; rejects one of another version. */
 export function prepareData(dataFolder: string): void {

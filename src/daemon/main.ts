@@ -10,9 +10,9 @@ import { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import { controlHandlers } from "./control.js";
 import type { Daemon } from "./daemon.js";
 import { prepareData, recoverStores } from "./data-directory.js";
-import type { ResolvedOptions } from "./options.js";
+import type { ResolvedOptions } from "./config/options.js";
 import { ServiceManager } from "./service-manager.js";
-import { readWebhookSecrets } from "./webhook-secrets.js";
+import { readWebhookSecrets } from "./config/webhook-secrets.js";
 
 /** After the stop command, the process exits within this time. */
 const exitMs = 9_000;

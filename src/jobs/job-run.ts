@@ -7,10 +7,10 @@ import type { SearchEnd } from "../search/report/search-end.js";
 import type { Searcher } from "../search/searcher.js";
 import type { JobFiles, OpenFiles } from "./job-files.js";
 import { type JobRecord, timeAfter } from "./job-record.js";
-import { logLines } from "./job-log.js";
 import type { LineSplitter } from "./line-splitter.js";
 import type { JobSpace } from "./job-space.js";
 import { ResultSink } from "./result-sink.js";
+import { csvField } from "../base/csv.js";
 
 /** A batch has at most this many repositories, and about as many documents: then its results are committed. */
 const batchRepositoriesMax = 512;
@@ -261,4 +261,21 @@ function findReason(end: SearchEnd | undefined, message: string): string | undef
   if (gaps.length === 0) return undefined;
   const [detail] = end.receipt.excluded(0, 1).items.map((one) => one.detail ?? one.reason);
   return `${gaps.join(", ")}: ${detail}`;
+}
+
+const header = "Repository,Revision,Started at,Finished at,Status,Failure Message\n";
+
+/** The lines of a job's log about these repositories, as CSV. `leftOut` says by name which files were not searched. */
+function logLines(
+  names: readonly string[],
+  startedAt: string,
+  reason: string | undefined,
+  isFirst: boolean,
+  leftOut: ReadonlyMap<string, string>,
+): Buffer {
+  const end = `,,${startedAt},${new Date().toISOString()},${reason === undefined ? "completed" : "failed"},`;
+  const message = (name: string): string => csvField(reason ?? leftOut.get(name) ?? "");
+  return Buffer.from(
+    (isFirst ? header : "") + names.map((name) => `${csvField(name)}${end}${message(name)}\n`).join(""),
+  );
 }

@@ -1,15 +1,27 @@
-import { classifyInboundRequest, ProtocolErrorCode, SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/server";
-import type { JSONRPCRequest, JSONRPCResponse } from "@modelcontextprotocol/server";
+import {
+  type CallToolResult,
+  classifyInboundRequest,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  type JSONRPCResponse,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  SUPPORTED_PROTOCOL_VERSIONS,
+  type Transport,
+} from "@modelcontextprotocol/server";
 import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
 import { resultWhileYielding } from "../base/yielding.js";
 import type { RequestContext } from "../browse/request-context.js";
-import type { CallChannel } from "./call-channel.js";
-import { readPlainCall, writePlainResponse } from "./plain-call.js";
-import type { Tool } from "./tool.js";
-import { ToolCalls } from "./tool-calls.js";
-import { startToolServer } from "./tool-server.js";
+import type { Tool } from "./calls/tool.js";
+import { ToolCalls, type ToolOutcome } from "./calls/tool-calls.js";
 import { selectTools, type ToolSet } from "./tools/all.js";
+import { isObject } from "../base/is-object.js";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { errorMessage, TrawlError } from "../base/errors.js";
+import { productVersion } from "../model/versions.js";
+import { argumentSchema } from "./calls/fields.js";
 
 /** A message from a client, and the headers that describe it. */
 export interface McpMessage {
@@ -135,4 +147,143 @@ interface Refused {
 function refusal(status: number, id: string | number | null, { code, message, data }: Refused): McpAnswer {
   const error = { code, message, ...(data === undefined ? {} : { data }) };
   return { status, json: JSON.stringify({ jsonrpc: "2.0", id, error }) };
+}
+
+/** A call of a known tool that says nothing else. */
+interface PlainCall {
+  readonly tool: Tool;
+  readonly given: Readonly<Record<string, unknown>>;
+  readonly id: string | number;
+}
+
+/**
+ * The call that a message of the protocol of 2025 is, if the SDK would hand it on and its result back as they are. Most
+ * messages are such calls, and the layers of the SDK, which check and copy them, take half of the time of one whose answer
+ * is known. Undefined for every other message: the SDK answers it.
+ */
+function readPlainCall(body: unknown, tools: ReadonlyMap<string, Tool>): PlainCall | undefined {
+  if (!hasOnly(body, bodyMembers) || body.jsonrpc !== "2.0" || body.method !== "tools/call") return undefined;
+  const { id, params } = body;
+  if (typeof id !== "string" && !Number.isSafeInteger(id)) return undefined;
+  if (!hasOnly(params, paramsMembers) || typeof params.name !== "string") return undefined;
+  const tool = tools.get(params.name);
+  const { arguments: given = {} } = params;
+  // The SDK drops an argument with this name.
+  if (tool === undefined || !isObject(given) || Object.hasOwn(given, "__proto__")) return undefined;
+  return { tool, given, id: id as string | number };
+}
+
+/** The response of the SDK, byte for byte. */
+function writePlainResponse(id: string | number, { isError, text }: ToolOutcome): string {
+  const result = `{"content":[{"type":"text","text":${JSON.stringify(text)}}]${isError ? ',"isError":true' : ""}}`;
+  return `{"result":${result},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`;
+}
+
+const bodyMembers: ReadonlySet<string> = new Set(["jsonrpc", "id", "method", "params"]);
+const paramsMembers: ReadonlySet<string> = new Set(["name", "arguments"]);
+
+function hasOnly(value: unknown, members: ReadonlySet<string>): value is Readonly<Record<string, unknown>> {
+  return isObject(value) && Object.keys(value).every((name) => members.has(name));
+}
+
+/** What an assistant is told before it calls a tool. */
+const instructions =
+  "Searches are exhaustive: an answer names in completeness whatever it leaves out, and a complete answer has every match. Start with list_repos or keyword_search, narrow with repo:, file: and lang:, and read files with read_file. All tools only read.";
+
+/**
+ * A server of the SDK with these tools, on a channel that all calls share. The SDK serves the 2025 and the 2026 protocol
+ * by different instances, so each has its own channel.
+ */
+function startToolServer(tools: ReadonlyMap<string, Tool>, calls: ToolCalls, log: Log): CallChannel {
+  const channel = new CallChannel();
+  const onerror = (error: Error): void => log.debug({ err: error }, `mcp: ${errorMessage(error)}`);
+  // The SDK's way to serve either protocol on a transport of one's own.
+  serveStdio(() => createServer(tools, channel, calls), { transport: channel, onerror });
+  return channel;
+}
+
+function createServer(tools: ReadonlyMap<string, Tool>, channel: CallChannel, calls: ToolCalls): Server {
+  const server = new Server({ name: "trawl", version: productVersion }, { capabilities: { tools: {} }, instructions });
+  const list = { tools: [...tools.values()].map(describeTool) };
+  server.setRequestHandler("tools/list", () => list);
+  server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
+    const tool = tools.get(params.name);
+    if (tool === undefined)
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
+        `there is no tool ${JSON.stringify(params.name.slice(0, 100))}; the tools are ${[...tools.keys()].join(", ")}`,
+      );
+    return toResult(await calls.call(tool, params.arguments ?? {}, channel.contextOf(mcpReq.id)));
+  });
+  return server;
+}
+
+function describeTool({ name, title, description, fields }: Tool) {
+  return {
+    name,
+    title,
+    description,
+    inputSchema: argumentSchema(fields),
+    annotations: { title, readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  };
+}
+
+function toResult({ isError, text }: ToolOutcome): CallToolResult {
+  const content: CallToolResult["content"] = [{ type: "text", text }];
+  return isError ? { isError, content } : { content };
+}
+
+interface Call {
+  readonly context: RequestContext;
+  readonly resolve: (response: JSONRPCResponse) => void;
+}
+
+/**
+ * The transport of a server of the SDK that serves the calls of all clients, as long as the daemon runs. A server for
+ * each call, as the SDK's own HTTP transport has it, takes 1.7 ms and leaves 50 KB behind.
+ *
+ * Clients number their calls alike, so each call gets a number of its own while it runs. The server keeps nothing about
+ * a client: it sends responses only, and what it learns from `initialize` is not used.
+ */
+class CallChannel implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly #calls = new Map<number, Call>();
+  #nextId = 1;
+
+  async start(): Promise<void> {
+    // Messages arrive by `call`.
+  }
+
+  async close(): Promise<void> {
+    this.onclose?.();
+  }
+
+  /** Hands a call to the server; resolves with its response, which has the id of the request. */
+  async call(request: JSONRPCRequest, context: RequestContext): Promise<JSONRPCResponse> {
+    const id = this.#nextId++;
+    try {
+      const response = await new Promise<JSONRPCResponse>((resolve) => {
+        this.#calls.set(id, { context, resolve });
+        this.onmessage?.({ ...request, id });
+      });
+      return { ...response, id: request.id };
+    } finally {
+      this.#calls.delete(id);
+    }
+  }
+
+  /** The context of a running call, by the number that the server knows. */
+  contextOf(id: string | number): RequestContext {
+    const call = this.#calls.get(Number(id));
+    if (call === undefined) throw new TrawlError("internal", `there is no call ${id}`);
+    return call.context;
+  }
+
+  /** Messages other than responses belong to no request, so nobody waits for them. */
+  async send(message: JSONRPCMessage): Promise<void> {
+    if ("method" in message || message.id === undefined) return;
+    this.#calls.get(Number(message.id))?.resolve(message);
+  }
 }

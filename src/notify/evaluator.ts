@@ -1,15 +1,23 @@
 import type { SavedSearch } from "../account/settings/saved-searches.js";
 import { callAfter, type PendingCall } from "../base/deadline.js";
 import { errorMessage } from "../base/errors.js";
-import type { BaseRevisions } from "../model/match-change.js";
+import type { BaseRevisions, MatchChange } from "../model/match-change.js";
 import { ownRequest, type SearchRequest } from "../model/search-request.js";
 import type { Viewer } from "../model/viewer.js";
 import type { SearchChanges } from "../search/revisions/revision-changes.js";
-import { ChangeSummarySink } from "./change-summary.js";
 import { type ChangeJournal, commitsBefore, type JournalEntry } from "./change-journal.js";
 import type { NotifyEnvironment } from "./notify-environment.js";
-import { changedRepositoriesMax, noChanges, type StoredPayload } from "./payload.js";
+import {
+  type ChangeCounts,
+  changedRepositoriesMax,
+  noChanges,
+  payloadBytesMax,
+  payloadMatchesMax,
+  type StoredPayload,
+} from "./payload.js";
 import type { PositionStore, SearchPosition } from "./position-store.js";
+import { BaseListener, type JsonElements, parseElements, releaseAll } from "../model/search-listener.js";
+import type { Alert, Progress, Receipt } from "../model/stream-events.js";
 
 /** A search that cannot be evaluated is tried this many times before its owner is told. */
 const attemptsMax = 3;
@@ -229,4 +237,68 @@ function toPayload({ counts, came: matches, receipt, failure: error }: ChangeSum
   if (receipt === undefined) return { event: "search.changes", repositories, matches };
   const { generation, complete, documentsSearched } = receipt;
   return { event: "search.changes", repositories, matches, receipt: { generation, complete, documentsSearched } };
+}
+
+/** Reported as pending after each event until the next turn of the event loop, so that parsing does not block it. */
+const pausedBytes = 1 << 30;
+
+/**
+ * The sink of a search for changes: counts the changes of each repository, and keeps the first matches that came, as
+ * many as fit into a payload.
+ */
+class ChangeSummarySink extends BaseListener {
+  readonly counts = new Map<number, ChangeCounts>();
+  /** The first matches that came. */
+  readonly came: MatchChange[] = [];
+  #matchBytes = 0;
+  /** Of the newer state; undefined if the search had no results to compare. */
+  receipt: Receipt | undefined;
+  /** Why the search failed; "" if it did not. */
+  failure = "";
+  #isPaused = false;
+
+  override get pendingBytes(): number {
+    return this.#isPaused ? pausedBytes : 0;
+  }
+
+  override changes(parts: readonly JsonElements[]): void {
+    if (this.closed) return releaseAll(parts);
+    for (const change of parseElements<MatchChange>(parts)) {
+      const before = this.counts.get(change.repositoryID) ?? noChanges;
+      this.counts.set(change.repositoryID, { ...before, [change.change]: before[change.change] + 1 });
+      if (change.change === "came" && this.came.length < payloadMatchesMax) this.#keep(change);
+    }
+    this.#pause();
+  }
+
+  override progress({ receipt }: Progress): void {
+    if (!this.closed) this.receipt = receipt ?? this.receipt;
+  }
+
+  /** An alert of a search that has no receipt is why it could not run. */
+  override alert({ title, description }: Alert): void {
+    if (this.closed || this.failure !== "" || this.receipt !== undefined) return;
+    this.failure = description === undefined ? title : `${title}: ${description}`;
+  }
+
+  override error(message: string): void {
+    if (!this.closed) this.failure = message;
+  }
+
+  /** A long line is left out: the link leads to it. */
+  #keep(change: MatchChange): void {
+    const bytes = Buffer.byteLength(JSON.stringify(change));
+    if (this.#matchBytes + bytes > payloadBytesMax) return;
+    this.#matchBytes += bytes;
+    this.came.push(change);
+  }
+
+  #pause(): void {
+    if (this.#isPaused) return;
+    this.#isPaused = true;
+    setImmediate(() => {
+      this.#isPaused = false;
+      this.drained();
+    });
+  }
 }

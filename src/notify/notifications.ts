@@ -3,7 +3,7 @@ import type { SavedSearch } from "../account/settings/saved-searches.js";
 import type { Author } from "../account/records/audit-log.js";
 import { TrawlError } from "../base/errors.js";
 import type { AddedRecords, RepositoryChange } from "../catalog/catalog-change.js";
-import type { Viewer } from "../model/viewer.js";
+import { anonymous, type Viewer } from "../model/viewer.js";
 import { ChangeJournal } from "./change-journal.js";
 import { DeliveryQueue } from "./delivery-queue.js";
 import { type DeliveryRecord, DeliveryStore, pendingMax } from "./delivery-store.js";
@@ -12,7 +12,6 @@ import type { NotifyEnvironment } from "./notify-environment.js";
 import { type StoredPayload, sumCounts } from "./payload.js";
 import { PositionStore, type SearchPosition } from "./position-store.js";
 import { Receivers } from "./receivers.js";
-import { ownerViewer } from "./search-owner.js";
 
 const secretBytes = 32;
 
@@ -183,4 +182,22 @@ export class Notifications {
     }
     this.#evaluator.schedule();
   }
+}
+
+/**
+ * As whom a saved search is evaluated: its owner, with the permissions of this moment. An organization sees what all of
+ * its members see. Undefined if whoever turned notifications on may not act for the owner any more, or is gone.
+ */
+function ownerViewer(
+  { ownerId, notification }: SavedSearch,
+  accounts: NotifyEnvironment["accounts"],
+): Viewer | undefined {
+  const enabler = notification === undefined ? undefined : accounts.user(notification.enabledBy);
+  if (enabler === undefined) return undefined;
+  const user = accounts.user(ownerId);
+  if (user !== undefined) return enabler.id === user.id || enabler.isSiteAdmin ? accounts.toViewer(user) : undefined;
+  const organization = accounts.organizations.get(ownerId);
+  if (organization === undefined) return undefined;
+  if (!enabler.isSiteAdmin && !organization.memberIds.includes(enabler.id)) return undefined;
+  return { ...anonymous, name: organization.name, readerNames: [organization.name.toLowerCase()] };
 }

@@ -6,7 +6,7 @@ import type { HistoryStatus } from "../model/history-record.js";
 import type { Repository, RepositoryConfig } from "../model/repository.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
 import { SecretFiles } from "../store/secret-files.js";
-import type { SyncActivities } from "./activity.js";
+import type { SyncActivities } from "./services/activity.js";
 import { Compaction } from "./housekeeping/compaction.js";
 import { configureRepositories } from "./repositories/configure.js";
 import type { RemovalGuard } from "./repositories/configured-repositories.js";
@@ -15,24 +15,23 @@ import { HistoryRepairs } from "./housekeeping/history-repairs.js";
 import { IndexGauges } from "./housekeeping/index-gauges.js";
 import { IndexTasks } from "./queue/index-tasks.js";
 import { LossJudge } from "./runner/loss.js";
-import { MirrorFolders } from "./housekeeping/mirror-folders.js";
+import { MirrorFolders } from "./services/mirror-folders.js";
 import { MirrorMaintenance } from "./housekeeping/mirror-maintenance.js";
 import { Quarantines } from "./runner/quarantines.js";
 import { RepositoryCommands } from "./repositories/repository-commands.js";
 import { RepositoryLocks } from "./queue/repository-locks.js";
 import { RepositoryRemoval } from "./housekeeping/repository-removal.js";
-import { RepositorySecrets } from "./repositories/repository-secrets.js";
+import { RepositorySecrets, moveStoredSecrets } from "./services/repository-secrets.js";
 import { findLookalikes, type LeftOut } from "./repositories/shared-names.js";
 import { historyStatus, missingSymbols, repositoryStatus } from "./repositories/repository-status.js";
 import { ShardFlips } from "./housekeeping/shard-flips.js";
 import { ShardRepairs } from "./housekeeping/shard-repairs.js";
-import { moveStoredSecrets } from "./repositories/stored-secrets.js";
 import { SymbolIndexing } from "./housekeeping/symbol-indexing.js";
 import { SyncOutcomes } from "./runner/sync-outcomes.js";
 import { SyncQueue } from "./queue/sync-queue.js";
 import { SyncRunner } from "./runner/sync-runner.js";
-import { SyncScheduler } from "./queue/sync-scheduler.js";
-import type { SyncServices } from "./sync-settings.js";
+import { SyncScheduler } from "./runner/sync-scheduler.js";
+import type { SyncServices } from "./services/sync-settings.js";
 
 /**
  * Syncs at startup wait this long: the user who started the daemon wants to search, and the first searches get the CPU

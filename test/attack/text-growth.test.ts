@@ -6,9 +6,9 @@
 import { escapeUrlPath } from "../../src/base/path-text.js";
 import t from "tap";
 import { readCredential, readSession } from "../../src/account/sign-in/credential.js";
-import { checkEmail, checkName, readLifetime } from "../../src/account/identity/validation.js";
+import { checkEmail, checkName, readLifetime } from "../../src/account/records/validation.js";
 import { checkSettings } from "../../src/account/settings/settings-text.js";
-import { hashOfToken } from "../../src/account/identity/token-text.js";
+import { hashOfToken } from "../../src/account/identity/secret-text.js";
 import { CodeOwners } from "../../src/eval/people/code-owners.js";
 import { codeOwnersBytesMax } from "../../src/git/history/commit-attributes.js";
 import { parseCommitHeader } from "../../src/git/objects/commit-header.js";

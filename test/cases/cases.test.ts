@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import t, { type Test } from "tap";
 import { RepositoryTable } from "../../src/catalog/repository-table.js";
 import { textOfBlob } from "../../src/indexer/encoding/blob-text.js";
-import { SseDecoder } from "../../src/cli/sse-decoder.js";
+import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import { ShardFind } from "../../src/eval/shard-find.js";
 import type { Kernel } from "../../src/native/kernel/kernel.js";
 import { loadKernel } from "../../src/native/kernel/load.js";

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { SseDecoder } from "../../src/cli/sse-decoder.js";
+import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import { fieldNames, fields } from "../../src/query/fields/fields.js";
 import { dataDirectory, testDaemon } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";

@@ -1,5 +1,5 @@
 import t, { type Test } from "tap";
-import { SseDecoder } from "../../src/cli/sse-decoder.js";
+import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import type { StreamMatch } from "../../src/model/stream-events.js";
 import { runCommand } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";

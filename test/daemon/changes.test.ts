@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import t from "tap";
-import { SseDecoder, type StreamEvent } from "../../src/cli/sse-decoder.js";
+import { SseDecoder, type StreamEvent } from "../../src/cli/connection/sse-decoder.js";
 import type { ChangeSummary, MatchChange } from "../../src/model/match-change.js";
 import type { Progress, Receipt, StreamError } from "../../src/model/stream-events.js";
 import { dataDirectory, type DaemonProcess, runCommand, testDaemon } from "../support/daemon.js";

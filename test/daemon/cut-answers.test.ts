@@ -1,7 +1,7 @@
 /** What limits cut is said by the stream, by GraphQL and by the command line, and ranges lie in the text they come with. */
 import { execFile } from "node:child_process";
 import t, { type Test } from "tap";
-import { SseDecoder } from "../../src/cli/sse-decoder.js";
+import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import type { Progress, StreamMatch } from "../../src/model/stream-events.js";
 import { testDaemon, type DaemonProcess } from "../support/daemon.js";
 import { fixture } from "../support/git-mirror.js";

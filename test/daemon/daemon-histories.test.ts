@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { SseDecoder } from "../../src/cli/sse-decoder.js";
+import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import type { HistoryStatus } from "../../src/model/history-record.js";
 import type { StreamMatch } from "../../src/model/stream-events.js";
 import { ShardStore } from "../../src/store/shard-store.js";

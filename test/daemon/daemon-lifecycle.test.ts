@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, st
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
-import { dataVersion } from "../../src/daemon/data-version.js";
+import { dataVersion } from "../../src/daemon/parts/data-version.js";
 import { dataDirectory, DaemonProcess, eventsOf, runCommand, testDaemon } from "../support/daemon.js";
 import type { GitFixture } from "../support/git-fixture.js";
 import { fixture } from "../support/git-mirror.js";

@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { dataVersion } from "../../src/daemon/data-version.js";
+import { dataVersion } from "../../src/daemon/parts/data-version.js";
 import { FaultLayer, layerMissing, realDirectory } from "../support/fault-layer.js";
 import { losePower, type NameModel } from "../support/power-loss.js";
 

@@ -1,6 +1,6 @@
 /** `duplicates=1`: the matches of a blob are reported once, and every place that has it by its path. */
 import t from "tap";
-import { SseDecoder } from "../../src/cli/sse-decoder.js";
+import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import type { Progress, StreamMatch } from "../../src/model/stream-events.js";
 import { runCommand, testDaemon } from "../support/daemon.js";
 import { fixture } from "../support/git-mirror.js";

@@ -1,7 +1,7 @@
 /** The tools for assistants, over a real socket: with the client of the SDK, and with hostile messages. */
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import t, { type Test } from "tap";
-import { checkDisabledTools } from "../../src/daemon/parts/mcp-parts.js";
+import { checkDisabledTools } from "../../src/daemon/config/option-problems.js";
 import { toolNames } from "../../src/mcp/tools/all.js";
 import { fixture } from "../support/git-mirror.js";
 import type { GitFixture } from "../support/git-fixture.js";

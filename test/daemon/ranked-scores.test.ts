@@ -1,6 +1,6 @@
 /** The parts of scores, as the stream and `trawl explain` show them, and what decides between equal scores. */
 import t from "tap";
-import { SseDecoder } from "../../src/cli/sse-decoder.js";
+import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import { testDaemon, type DaemonProcess } from "../support/daemon.js";
 import { fixture } from "../support/git-mirror.js";
 import { until } from "../support/waiting.js";

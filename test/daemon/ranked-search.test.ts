@@ -1,6 +1,6 @@
 /** Ranked searches: the same order in every run and with any number of threads, and the same results as unranked ones. */
 import t, { type Test } from "tap";
-import { SseDecoder } from "../../src/cli/sse-decoder.js";
+import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import type { Progress, StreamMatch } from "../../src/model/stream-events.js";
 import { testDaemon, type DaemonProcess } from "../support/daemon.js";
 import { fixture } from "../support/git-mirror.js";

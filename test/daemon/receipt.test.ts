@@ -10,7 +10,7 @@ import {
   repositoryKey,
 } from "../../src/native/kernel/result-digest.js";
 import { type DaemonProcess, runCommand, testDaemon } from "../support/daemon.js";
-import { SseDecoder, type StreamEvent } from "../../src/cli/sse-decoder.js";
+import { SseDecoder, type StreamEvent } from "../../src/cli/connection/sse-decoder.js";
 import { fixture } from "../support/git-mirror.js";
 
 const texts = Object.fromEntries(

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { SseDecoder, type StreamEvent } from "../../src/cli/sse-decoder.js";
+import { SseDecoder, type StreamEvent } from "../../src/cli/connection/sse-decoder.js";
 import { findCtags, symbolOptions, type CtagsProgram } from "../../src/indexer/symbols/ctags-program.js";
 import { TrawlError } from "../../src/base/errors.js";
 import { testDaemon, type DaemonProcess } from "../support/daemon.js";

@@ -1,7 +1,7 @@
 /** `wait_for`: a search covers a commit that was just pushed, or says why it does not. */
 import t, { type Test } from "tap";
 import { CommitFetches } from "../../src/browse/commit-fetches.js";
-import { SseDecoder } from "../../src/cli/sse-decoder.js";
+import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import type { StreamError, StreamMatch } from "../../src/model/stream-events.js";
 import { parseStreamParams } from "../../src/http/stream/stream-params.js";
 import { runCommand, testDaemon, type DaemonProcess } from "../support/daemon.js";

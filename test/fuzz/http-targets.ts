@@ -1,6 +1,6 @@
 import { escapeUrlPath } from "../../src/base/path-text.js";
 import { readCredential, readSession } from "../../src/account/sign-in/credential.js";
-import { SseDecoder } from "../../src/cli/sse-decoder.js";
+import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import { parseRemoteUrl, redactUrl } from "../../src/git/run/remote-url.js";
 import { parseGlobalId } from "../../src/browse/ids.js";
 import { parseCodeHost, nameOfCloneUrl } from "../../src/browse/urls.js";

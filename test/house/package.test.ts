@@ -8,7 +8,7 @@ import t from "tap";
 import { createProgram } from "../../src/cli/main.js";
 import { completions } from "../../src/cli/manual/completions.js";
 import { createPages } from "../../src/cli/manual/pages.js";
-import { optionTable } from "../../src/daemon/options.js";
+import { optionTable } from "../../src/daemon/config/options.js";
 
 const checkout = fileURLToPath(new URL("../../..", import.meta.url));
 const { nodeProblem } = (await import(join(checkout, "bin/node-version.mjs"))) as {

@@ -6,7 +6,7 @@ import t from "tap";
 import { metricTable } from "../../src/base/metrics.js";
 import { benchRooms, layers, rooms, withLayerTable } from "../../scripts/layers.js";
 import { findWebOperations, operationProblems, operationTypesText } from "../../scripts/web-operations.js";
-import { optionTable, splitKey } from "../../src/daemon/options.js";
+import { optionTable, splitKey } from "../../src/daemon/config/options.js";
 import { schemaText } from "../../src/graphql/execution/schema-text.js";
 
 const layerOf = new Map(layers.map(({ folder, number }) => [folder, number]));
@@ -30,7 +30,7 @@ const packageOwners: Readonly<Record<string, string | readonly string[]>> = {
 /** What is started by name and not imported: the command, the daemon, files of threads and scripts. */
 const isEntry = (path: string): boolean =>
   /^src\/(cli\/main|daemon\/main|worker\/[a-z-]*(worker|entry)|store\/store-probe)\.ts$/.test(path) ||
-  path === "src/daemon/options-thread.ts" ||
+  path === "src/daemon/config/options-thread.ts" ||
   /^src\/web\/(main\.tsx|modules\.d\.ts)$/.test(path) ||
   !path.startsWith("src/");
 
@@ -44,12 +44,6 @@ interface Ban {
 }
 
 const bans: readonly Ban[] = [
-  {
-    pattern: /\bJSON\.parse\(/,
-    instead: "JSON comes in only at the edges: parseElements of model/search-listener.ts for matches",
-    allowedIn:
-      /^src\/(?:(?:cli|http|daemon|store|catalog|shard|protocol|worker|browse|account|backup|web|codehost)\/|model\/search-listener\.ts$|jobs\/job-store\.ts$|resume\/(?:clock-steps|sent-results)\.ts$|notify\/[a-z-]*(?:journal|store)\.ts$)/,
-  },
   {
     pattern: /\bBuffer\.allocUnsafe(Slow)?\(/,
     instead: "uninitializedBytes of base/bytes.ts",
@@ -93,54 +87,6 @@ const bans: readonly Ban[] = [
     allowedIn: /^src\/worker\/[a-z-]*worker\.ts$/,
   },
 ];
-
-/** Names that the code had, and what it says instead: docs/glossary.md explains these words. */
-const retired: Readonly<Record<string, string>> = {
-  Doer: "Actor",
-  Knock: "AuthRequest",
-  BodyGate: "BodyAdmission",
-  Attempts: "RateLimiter",
-  RepositoryOrders: "RepositoryCommands",
-  WriteTurns: "WriteBudget",
-  ShardSight: "ShardVisibility",
-  KeptShard: "CachedShard",
-  OmissionList: "ExcludedRepositories",
-  OmissionFile: "ExcludedFile",
-  omitted: "excluded",
-  onOmission: "onExcluded",
-  remade: "recreated",
-  BasicPlan: "BasicQueryPlan",
-  RoundQueue: "PhaseQueue",
-  Waves: "RevisionBatches",
-  RepositoryFact: "RepositoryPredicate",
-  RepositoryFacts: "RepositoryAttributes",
-  CommitFact: "CommitAttribute",
-  setFacts: "setAttributes",
-  factKeys: "attributeKeys",
-  factsSchema: "attributesSchema",
-  factsValidation: "attributesValidation",
-  RepositoryCard: "RepositorySummary",
-  decodeCard: "decodeSummary",
-  parseCard: "parseSummary",
-  cardsFrom: "summariesFrom",
-  cardsTo: "summariesTo",
-  RuleGather: "ResultCollector",
-  RuleLimits: "ResultLimits",
-  ruleLimits: "resultLimits",
-  endRules: "endTaking",
-  timedOutRules: "timedOutOptions",
-  Lenders: "BufferPool",
-  LentBytes: "PooledBytes",
-  giveBack: "release",
-  bury: "addTombstone",
-  carryBits: "assignBranchBits",
-  SearchPlace: "ResumePosition",
-  FindPlace: "FindPosition",
-  jsonOf: "stringify",
-  messageOf: "errorMessage",
-  resultInTurns: "resultWhileYielding",
-  controlWords: "ControlBlock",
-};
 
 /** Words that mark what is not finished; spelt so that this file does not hold them. */
 const leftovers = new RegExp(
@@ -355,17 +301,14 @@ t.test("banned calls", async (t) => {
   t.pass();
 });
 
-t.test("retired names are not used", async (t) => {
-  const names = new RegExp(`\\b(${Object.keys(retired).join("|")})\\b`);
+t.test("a function is named by what it does", async (t) => {
   for (const path of sources) {
     const code = (textOf.get(path) ?? "").replace(/\/\*[\s\S]*?\*\/|\/\/.*$|"[^"\n]*"/gm, "");
-    const [name = ""] = names.exec(code) ?? [];
-    if (name !== "") t.fail(`${path}: ${name}; instead: ${retired[name]}`);
     const [, vague] = /^(?:export )?(?:async )?function\*? (\w+Of)\b/m.exec(code) ?? [];
     if (vague !== undefined && !/^(any|anyClause|requireOne)Of$/.test(vague))
       t.fail(`${path}: ${vague}; instead: a verb, as in parseX, findX or toX, or the noun alone`);
   }
-  t.ok(names.test("Doer"));
+  t.ok(sources.length > 0);
 });
 
 t.test("file names, unused files and sizes", async (t) => {

@@ -1,6 +1,6 @@
 /** Compares the answers of a daemon to searches of history with those of the naive search. */
 import { get } from "node:http";
-import { SseDecoder } from "../../src/cli/sse-decoder.js";
+import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import type { StreamMatch } from "../../src/model/stream-events.js";
 import type { HistoryPlan } from "../../src/query/plan/history-plan.js";
 import { diffParts, messageParts } from "../support/history-parts.js";

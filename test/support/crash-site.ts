@@ -7,7 +7,7 @@
 import { execFileSync } from "node:child_process";
 import { renameSync } from "node:fs";
 import type { Test } from "tap";
-import { SseDecoder } from "../../src/cli/sse-decoder.js";
+import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import { monotonicMs } from "../../src/base/deadline.js";
 import type { StreamMatch } from "../../src/model/stream-events.js";
 import type { DaemonProcess } from "./daemon.js";

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { hashOfToken, newTokenText } from "../../src/account/identity/token-text.js";
+import { hashOfToken, newTokenText } from "../../src/account/identity/secret-text.js";
 import { RecordStore, type RecordChange } from "../../src/store/record-store.js";
 import { testRepository } from "./engine.js";
 

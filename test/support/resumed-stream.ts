@@ -1,6 +1,6 @@
 /** A client of a resumable stream whose connection breaks. */
 import { type IncomingMessage, request as httpRequest } from "node:http";
-import { SseDecoder, type StreamEvent } from "../../src/cli/sse-decoder.js";
+import { SseDecoder, type StreamEvent } from "../../src/cli/connection/sse-decoder.js";
 import type { Receipt, Progress, StreamMatch } from "../../src/model/stream-events.js";
 import type { DaemonProcess } from "./daemon.js";
 import { within } from "./waiting.js";

@@ -4,12 +4,12 @@ import { silentLog } from "../../src/base/log.js";
 import { Catalog } from "../../src/catalog/catalog.js";
 import type { Repository } from "../../src/model/repository.js";
 import { RecordStore } from "../../src/store/record-store.js";
-import { SyncActivities } from "../../src/sync/activity.js";
-import { MirrorFolders } from "../../src/sync/housekeeping/mirror-folders.js";
+import { SyncActivities } from "../../src/sync/services/activity.js";
+import { MirrorFolders } from "../../src/sync/services/mirror-folders.js";
 import { IndexTasks } from "../../src/sync/queue/index-tasks.js";
 import { RepositoryLocks } from "../../src/sync/queue/repository-locks.js";
 import { SyncQueue } from "../../src/sync/queue/sync-queue.js";
-import type { SyncServices } from "../../src/sync/sync-settings.js";
+import type { SyncServices } from "../../src/sync/services/sync-settings.js";
 import { testRepository } from "./engine.js";
 
 /** The queue of syncs with what it works on. */

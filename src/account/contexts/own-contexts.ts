@@ -4,8 +4,7 @@ import { QueryError } from "../../query/syntax/query-error.js";
 import { checkContextQuery } from "../../query/plan/search-contexts.js";
 import { auditEntry, type Actor } from "../records/audit-log.js";
 import type { TransactionQueue } from "../records/transaction-queue.js";
-import { GroupIndex } from "../records/group-index.js";
-import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
+import { GroupIndex, type RecordTable, type RecordTables, type RecordWrite } from "../records/record-table.js";
 
 /** A search context created by a user, in addition to those of the configuration file. */
 export interface OwnContext {

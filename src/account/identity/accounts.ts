@@ -8,10 +8,9 @@ import { type RecordTable, RecordTables, type RecordWrite } from "../records/rec
 import { TransactionQueue } from "../records/transaction-queue.js";
 import { OwnerFiles } from "../ownership/owner-files.js";
 import { SavedSearches } from "../settings/saved-searches.js";
-import { SettingsTable, siteSubject } from "../settings/settings-table.js";
-import { TemporarySettings } from "../settings/temporary-settings.js";
-import { Leases } from "../sign-in/leases.js";
-import { Sessions } from "../sign-in/sessions.js";
+import { SettingsTable, siteSubject, TemporarySettings } from "../settings/settings-table.js";
+import { Leases } from "./leases.js";
+import { Sessions } from "./sessions.js";
 import { AccessTokens } from "./access-tokens.js";
 import { Emails } from "./emails.js";
 import { Invitations } from "./invitations.js";
@@ -21,7 +20,7 @@ import { Organizations } from "./organizations.js";
 import { Passwords } from "./passwords.js";
 import { Teams } from "./teams.js";
 import type { NewUser, Organization, User, UserFinder } from "./user.js";
-import { checkDisplayName, checkEmail, checkName, requireRoom } from "./validation.js";
+import { checkDisplayName, checkEmail, checkName, requireRoom } from "../records/validation.js";
 
 const userCountMax = 100_000;
 

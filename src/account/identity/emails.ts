@@ -3,7 +3,7 @@ import type { User, UserFinder } from "./user.js";
 import { auditEntry, type AuditEntry, type Actor } from "../records/audit-log.js";
 import type { TransactionQueue } from "../records/transaction-queue.js";
 import { reindex, type RecordTable, type RecordTables, type RecordWrite } from "../records/record-table.js";
-import { checkEmail, requireRoom } from "./validation.js";
+import { checkEmail, requireRoom } from "../records/validation.js";
 
 export interface Email {
   readonly address: string;

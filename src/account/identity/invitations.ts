@@ -1,12 +1,11 @@
 import { TrawlError } from "../../base/errors.js";
 import { auditEntry, type Actor } from "../records/audit-log.js";
-import { GroupIndex } from "../records/group-index.js";
-import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
+import { GroupIndex, type RecordTable, type RecordTables, type RecordWrite } from "../records/record-table.js";
 import type { TransactionQueue } from "../records/transaction-queue.js";
 import type { Emails } from "./emails.js";
 import type { Organizations } from "./organizations.js";
 import type { Organization, User } from "./user.js";
-import { checkEmail, requireRoom } from "./validation.js";
+import { checkEmail, requireRoom } from "../records/validation.js";
 
 /** An invitation to become a member of an organization. */
 export interface Invitation {

@@ -1,12 +1,11 @@
 import { TrawlError } from "../../base/errors.js";
 import { auditEntry, type Actor } from "../records/audit-log.js";
-import { GroupIndex } from "../records/group-index.js";
-import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
+import { GroupIndex, type RecordTable, type RecordTables, type RecordWrite } from "../records/record-table.js";
 import type { TransactionQueue } from "../records/transaction-queue.js";
-import type { Leases } from "../sign-in/leases.js";
+import type { Leases } from "./leases.js";
 import type { Names } from "./names.js";
 import type { Organization, UserFinder } from "./user.js";
-import { checkDisplayName, checkName, requireRoom } from "./validation.js";
+import { checkDisplayName, checkName, requireRoom } from "../records/validation.js";
 
 const organizationCountMax = 10_000;
 

@@ -4,13 +4,12 @@ import type { AccessTokens } from "./access-tokens.js";
 import type { User, UserFinder } from "./user.js";
 import { monotonicMs } from "../../base/deadline.js";
 import { type Actor, auditEntry, type AuditLog } from "../records/audit-log.js";
-import { networkPrefix } from "../sign-in/network.js";
-import { limitOfGuesses, RateLimiter } from "../sign-in/rate-limiter.js";
+import { networkPrefix, limitOfGuesses, RateLimiter } from "../records/rate-limiter.js";
 import type { TransactionQueue } from "../records/transaction-queue.js";
 import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
-import { checkPassword } from "./validation.js";
+import { checkPassword } from "../records/validation.js";
 import { hashOfSecretText, newSecretText } from "./secret-text.js";
-import type { Sessions } from "../sign-in/sessions.js";
+import type { Sessions } from "./sessions.js";
 import { hash, verify } from "@node-rs/argon2";
 import { FairSemaphore } from "../../base/fair-semaphore.js";
 

@@ -1,10 +1,9 @@
 import { TrawlError } from "../../base/errors.js";
 import { auditEntry, type Actor } from "../records/audit-log.js";
 import type { TransactionQueue } from "../records/transaction-queue.js";
-import { GroupIndex } from "../records/group-index.js";
+import { GroupIndex, type RecordTable, type RecordTables, type RecordWrite } from "../records/record-table.js";
 import type { Names } from "./names.js";
-import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
-import { checkDisplayName, checkName, requireRoom } from "./validation.js";
+import { checkDisplayName, checkName, requireRoom } from "../records/validation.js";
 
 /** Users who own code together. Teams give no access rights; organizations do. */
 export interface Team {

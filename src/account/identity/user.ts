@@ -1,4 +1,4 @@
-import type { TokenScope } from "./validation.js";
+import type { TokenScope } from "../records/validation.js";
 
 export interface User {
   readonly id: number;

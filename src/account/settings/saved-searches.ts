@@ -1,9 +1,8 @@
 import { TrawlError } from "../../base/errors.js";
 import { auditEntry, type Author, type Actor } from "../records/audit-log.js";
 import type { TransactionQueue } from "../records/transaction-queue.js";
-import { GroupIndex } from "../records/group-index.js";
-import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
-import { requireRoom } from "../identity/validation.js";
+import { GroupIndex, type RecordTable, type RecordTables, type RecordWrite } from "../records/record-table.js";
+import { requireRoom } from "../records/validation.js";
 
 /** A query stored for later use. */
 export interface SavedSearch {

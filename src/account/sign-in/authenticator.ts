@@ -3,7 +3,7 @@ import type { Accounts } from "../identity/accounts.js";
 import type { AccessToken, User } from "../identity/user.js";
 import { auditEntry, type AuditLog } from "../records/audit-log.js";
 import { isAddedByBrowser, readCredential, readSession, type Credential } from "./credential.js";
-import type { LeaseKey, LeaseTerms } from "./leases.js";
+import type { LeaseKey, LeaseTerms } from "../identity/leases.js";
 import type { Origins } from "./origins.js";
 
 /** Who may create access tokens; with `none`, existing tokens are not accepted either. */

@@ -1,8 +1,7 @@
 import { randomInt } from "node:crypto";
 import { TrawlError } from "../../base/errors.js";
 import { hashOfSecretText, newSecretText } from "../identity/secret-text.js";
-import { networkPrefix } from "./network.js";
-import { attemptsIn, RateLimiter } from "./rate-limiter.js";
+import { networkPrefix, attemptsIn, RateLimiter } from "../records/rate-limiter.js";
 
 /** What a program gets to show to its user, and to ask with. */
 export interface DeviceCodes {

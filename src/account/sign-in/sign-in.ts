@@ -3,9 +3,8 @@ import { monotonicMs } from "../../base/deadline.js";
 import { TrawlError } from "../../base/errors.js";
 import type { Accounts } from "../identity/accounts.js";
 import type { NewUser, User } from "../identity/user.js";
-import { limitOfGuesses, RateLimiter, type RateLimitPolicy } from "./rate-limiter.js";
+import { limitOfGuesses, RateLimiter, type RateLimitPolicy, networkPrefix } from "../records/rate-limiter.js";
 import { auditEntry, type AuditLog, type Actor } from "../records/audit-log.js";
-import { networkPrefix } from "./network.js";
 
 export interface SignInSettings {
   /** Whether anyone may create an account. */

@@ -2,10 +2,9 @@ import type { IncomingMessage } from "node:http";
 import { TrawlError } from "../../base/errors.js";
 import { printCaret } from "../../query/syntax/caret.js";
 import type { Connection } from "../connection/connection.js";
-import { curlCall } from "../connection/curl.js";
-import { send, urlAt } from "../connection/send.js";
-import { exitCodes } from "../exit-codes.js";
-import { visibleLines } from "../search/visible.js";
+import { curlCall, send, urlAt } from "../connection/send.js";
+import { exitCodes } from "../terminal/exit-codes.js";
+import { visibleLines } from "../terminal/output.js";
 
 export interface ApiRequest {
   readonly query: string;

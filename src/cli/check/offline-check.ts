@@ -5,15 +5,14 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import { oneLine } from "../../base/text.js";
 import { createLog } from "../../base/log.js";
 import { Catalog } from "../../catalog/catalog.js";
-import { requireDataVersion } from "../../daemon/data-version.js";
+import { requireDataVersion } from "../../daemon/parts/data-version.js";
 import { ControlServer } from "../../http/server/control-server.js";
 import { CatalogSnapshots } from "../../store/catalog-snapshots.js";
 import { inspectStore } from "../../store/inspect-store.js";
 import { RecordStore } from "../../store/record-store.js";
 import { ShardStore } from "../../store/shard-store.js";
-import { catalogFaults } from "./catalog-faults.js";
 import { mirrorFaults } from "./mirror-faults.js";
-import { shardFaults } from "./shard-faults.js";
+import { otherRemedy, shardFaults } from "./shard-faults.js";
 
 /** Maximum length of a reported problem. */
 const faultCharsMax = 500;
@@ -123,5 +122,24 @@ class OfflineCheck {
   #note(fault: string): void {
     this.#faults++;
     this.#tell(oneLine(fault, faultCharsMax));
+  }
+}
+
+/** Inconsistencies within the catalog. */
+function* catalogFaults(catalog: Catalog): Generator<string> {
+  const byName = new Map<string, number>();
+  for (const { id, name } of catalog.repositories()) {
+    const other = byName.get(name);
+    if (other !== undefined)
+      yield `the catalog has two repositories named ${JSON.stringify(name)}, ${other} and ${id}: remove one with \`trawl repo remove\``;
+    byName.set(name, id);
+  }
+  for (const { record, tombstones } of catalog.shards()) {
+    const unknown = record.repositoryIds.filter((id) => id !== 0 && catalog.repository(id) === undefined);
+    if (unknown.length > 0)
+      yield `shard ${record.id} contains documents of repositories that the catalog does not know (${unknown.join(", ")}): they are not found, and are removed when the shard is merged`;
+    if (tombstones !== undefined && tombstones.length !== Math.ceil(record.documentCount / 32)) {
+      yield `the tombstones of shard ${record.id} have ${tombstones.length} words for ${record.documentCount} documents: ${otherRemedy}`;
+    }
   }
 }

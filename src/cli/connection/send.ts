@@ -1,8 +1,8 @@
-import { request as httpRequest, type IncomingMessage } from "node:http";
+import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import { callAfter } from "../../base/deadline.js";
-import { TrawlError, errorMessage } from "../../base/errors.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Connection } from "./connection.js";
 
 export interface ClientRequest {
@@ -151,4 +151,18 @@ function refusal(endpoint: string, { statusCode = 0, headers }: IncomingMessage,
   if (statusCode === 404) return new TrawlError("not-found", `${told}; ${isThisTrawl}`);
   if (statusCode === 410) return new TrawlError("gone", told);
   return new TrawlError("overloaded", wait === undefined ? told : `${told}; try again in ${wait} s`);
+}
+
+/** The call of curl that sends the same request. The token itself is not in it, but the variable that holds it. */
+export function curlCall(connection: Connection, url: URL, accept: string, body?: string): string {
+  const words = ["curl", "-sS", ...(accept === eventStream ? ["-N"] : []), "-H", quoted(`Accept: ${accept}`)];
+  if (connection.token !== undefined)
+    words.push("-H", `"Authorization: token $${connection.tokenVariable ?? "TRAWL_TOKEN"}"`);
+  if (body !== undefined) words.push("-H", quoted("Content-Type: application/json"), "--data-binary", quoted(body));
+  return [...words, quoted(url.href)].join(" ");
+}
+
+/** A word for a POSIX shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,10 +1,10 @@
 import { accessSync, constants, existsSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { errorMessage } from "../../base/errors.js";
-import { requireReadable } from "../../daemon/data-version.js";
-import type { ResolvedOptions } from "../../daemon/options.js";
+import { requireReadable } from "../../daemon/parts/data-version.js";
+import type { ResolvedOptions } from "../../daemon/config/options.js";
 import type { RepositoryStatus } from "../../model/repository-status.js";
-import { callDaemon, isDaemonRunning } from "../control-client.js";
+import { callDaemon, isDaemonRunning } from "../connection/control-client.js";
 import { bad, type Finding, good, warning } from "./checks.js";
 
 /** Magic numbers of file systems on which memory maps and locks of several processes are not reliable. */
@@ -22,7 +22,7 @@ const freeBytesMin = 2 * 2 ** 30;
 export async function checkConfiguration(
   file: string | undefined,
 ): Promise<{ readonly finding: Finding; readonly options: ResolvedOptions | undefined }> {
-  const { resolveOptions } = await import("../../daemon/config.js");
+  const { resolveOptions } = await import("../../daemon/config/config.js");
   try {
     const options = resolveOptions({ configFile: file, overrides: [], repositories: [] });
     const text =

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
-import { addConnectionOptions, dataOption } from "../command-options.js";
+import { addConnectionOptions, dataOption } from "../terminal/command-options.js";
 import { clientConfigPath } from "../connection/client-config.js";
 import type { TypedConnection } from "../connection/connection.js";
-import { exitCodes } from "../exit-codes.js";
+import { exitCodes } from "../terminal/exit-codes.js";
 import { colour, createStyle } from "../search/terminal-style.js";
-import { visibleLines } from "../search/visible.js";
+import { visibleLines } from "../terminal/output.js";
 import type { Finding } from "./checks.js";
 
 interface TypedDoctor extends TypedConnection {

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { addChoice, addConnectionOptions, wholeNumber } from "../command-options.js";
+import { addChoice, addConnectionOptions, wholeNumber } from "../terminal/command-options.js";
 import { resolveConnection, type TypedConnection } from "../connection/connection.js";
-import { exitCodes } from "../exit-codes.js";
-import { Output } from "../output.js";
+import { exitCodes } from "../terminal/exit-codes.js";
+import { Output } from "../terminal/output.js";
 import type { JobCommands } from "./run-job.js";
 
 interface TypedJob extends TypedConnection {

@@ -5,8 +5,7 @@ import { globalId, numericKey } from "../../browse/ids.js";
 import { queryData } from "../api/run-api.js";
 import type { Connection } from "../connection/connection.js";
 import { send, urlAt } from "../connection/send.js";
-import type { Output } from "../output.js";
-import { visibleLines } from "../search/visible.js";
+import { type Output, visibleLines } from "../terminal/output.js";
 
 const fields =
   "id query state message createdAt startedAt finishedAt creator { username } repoStats { total completed failed inProgress }";

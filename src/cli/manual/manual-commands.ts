@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import type { Command } from "commander";
 import { programVersion } from "../../daemon/parts/program.js";
-import { addChoiceArgument } from "../command-options.js";
+import { addChoiceArgument } from "../terminal/command-options.js";
 import type { Shell } from "./completions.js";
 
 const shells: readonly Shell[] = ["bash", "zsh", "fish"];

@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from "commander";
-import { allowedText, type OptionRow, optionTable } from "../../daemon/options.js";
-import { exitCodeText } from "../exit-codes.js";
+import { allowedText, type OptionRow, optionTable } from "../../daemon/config/options.js";
+import { exitCodeText } from "../terminal/exit-codes.js";
 import { findLeaves, type Leaf, printArgument, printSynopsis } from "./command-tree.js";
 import { environmentVariables, files } from "./environment.js";
 

@@ -5,10 +5,9 @@ import type { MatchChange } from "../../model/match-change.js";
 import type { Progress, Receipt, StreamError } from "../../model/stream-events.js";
 import type { Connection } from "../connection/connection.js";
 import { eventStream, send, urlAt } from "../connection/send.js";
-import { exitCodes } from "../exit-codes.js";
-import { Output } from "../output.js";
-import { parseData, SseDecoder, type StreamEvent } from "../sse-decoder.js";
-import { visible } from "./visible.js";
+import { exitCodes } from "../terminal/exit-codes.js";
+import { Output, visible } from "../terminal/output.js";
+import { parseData, SseDecoder, type StreamEvent } from "../connection/sse-decoder.js";
 
 export interface DiffCommand {
   /** As typed. */

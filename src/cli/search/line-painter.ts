@@ -1,8 +1,7 @@
 import type { LineMatch, StreamMatch } from "../../model/stream-events.js";
-import { printMarked } from "./marked-text.js";
-import { printName } from "./result-names.js";
+import { printMarked } from "./match-lines.js";
 import { colour, findPage, type Style } from "./terminal-style.js";
-import { visible } from "./visible.js";
+import { visible } from "../terminal/output.js";
 
 /** How the parts of a line of output are written. */
 export interface LinePainter {
@@ -44,4 +43,23 @@ export function terminalPainter({ paint, link }: Style, columnsMax: number): Lin
 /** A line that ends with a carriage return and a line feed, as files of Windows have them, looks like any other. */
 export function withoutReturn(line: LineMatch): LineMatch {
   return line.line.endsWith("\r") ? { ...line, line: line.line.slice(0, -1) } : line;
+}
+
+/** `repo[@revision][:path]`, `repo:oid`, or an owner. */
+export function printName(match: StreamMatch): string {
+  if (match.repository === undefined) return printOwner(match);
+  if (match.oid !== undefined) return `${match.repository}:${match.oid}`;
+  return printRepository(match) + (match.path === undefined ? "" : `:${match.path}`);
+}
+
+export function printRepository({ repository = "", branches }: StreamMatch): string {
+  return branches?.[0] ? `${repository}@${branches[0]}` : repository;
+}
+
+export function printOwner({ handle, email = "" }: StreamMatch): string {
+  return handle === undefined ? email : `@${handle}`;
+}
+
+export function findSubject({ message = "" }: StreamMatch): string {
+  return message.split("\n", 1)[0] ?? "";
 }

@@ -1,5 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
-import { type Input, readInput } from "../input.js";
+import { type Input, readInput } from "../terminal/input.js";
 
 /** Longer queries are refused by the daemon. */
 const queryBytesMax = 64 * 1024;

@@ -1,20 +1,24 @@
 import { TrawlError } from "../../base/errors.js";
 import type { ReceiptMode } from "../../model/search-request.js";
 import type { Connection } from "../connection/connection.js";
-import { curlCall } from "../connection/curl.js";
-import { eventStream, urlAt } from "../connection/send.js";
-import { exitCodes } from "../exit-codes.js";
-import { Output } from "../output.js";
+import { curlCall, eventStream, urlAt } from "../connection/send.js";
+import { exitCodes } from "../terminal/exit-codes.js";
+import { Output, visible } from "../terminal/output.js";
 import { rawPainter, terminalPainter } from "./line-painter.js";
 import type { ContextLines, LineLayout } from "./match-lines.js";
-import { countPrinter, jsonPrinter, type MatchPrinter, namePrinter, plainPrinter } from "./plain-printer.js";
-import { ProgressLine } from "./progress-line.js";
+import {
+  countPrinter,
+  jsonPrinter,
+  type MatchPrinter,
+  namePrinter,
+  plainPrinter,
+  PlacePrinter,
+} from "./plain-printer.js";
 import { searchEvents } from "./search-events.js";
 import { SearchView, type ViewOptions } from "./search-view.js";
-import { PlacePrinter } from "./place-printer.js";
 import { terminalPrinter } from "./terminal-printer.js";
-import { visible } from "./visible.js";
 import { createStyle } from "./terminal-style.js";
+import { callAfter, callEvery, monotonicMs, type PendingCall } from "../../base/deadline.js";
 
 /**
  * `lines` prints matches; `names` only the names of the files and repositories that have some; `none` nothing: the search
@@ -242,4 +246,47 @@ function brokenStream(cause: unknown): TrawlError {
   return new TrawlError("cancelled", "the connection was lost before the search was complete: results are missing", {
     cause,
   });
+}
+
+/** A quick search shows none. */
+const firstAfterMs = 400;
+const everyMs = 200;
+
+/**
+ * One line on a terminal that says how long a search has been running, while it has printed nothing. `clear` removes
+ * it for good; it is idempotent.
+ */
+class ProgressLine {
+  readonly #write: (text: string) => void;
+  readonly #matchCount: () => number;
+  readonly #columns: () => number;
+  readonly #startMs = monotonicMs();
+  #pending: PendingCall;
+  #isShown = false;
+
+  /** `columns` is the width of the terminal. */
+  constructor(write: (text: string) => void, matchCount: () => number, columns: () => number) {
+    this.#write = write;
+    this.#matchCount = matchCount;
+    this.#columns = columns;
+    this.#pending = callAfter(firstAfterMs, () => {
+      this.#show();
+      this.#pending = callEvery(everyMs, () => this.#show());
+    });
+  }
+
+  clear(): void {
+    this.#pending.cancel();
+    if (this.#isShown) this.#write("\r\u001b[K");
+    this.#isShown = false;
+  }
+
+  #show(): void {
+    const seconds = ((monotonicMs() - this.#startMs) / 1000).toFixed(1);
+    const found = this.#matchCount() > 0 ? `, ${this.#matchCount().toLocaleString("en")} matches` : "";
+    // A line that fills the terminal would continue on the next one, where it cannot be cleared.
+    const text = `searching for ${seconds} s${found} … press Ctrl-C to stop`.slice(0, Math.max(0, this.#columns() - 1));
+    this.#write(`\r\u001b[K${text}`);
+    this.#isShown = true;
+  }
 }

@@ -1,10 +1,9 @@
 import { type Command, Option } from "commander";
 import { TrawlError } from "../../base/errors.js";
-import { addChoice, addConnectionOptions, wholeNumber } from "../command-options.js";
+import { addChoice, addConnectionOptions, wholeNumber } from "../terminal/command-options.js";
 import { resolveConnection, type TypedConnection } from "../connection/connection.js";
-import { exitCodes } from "../exit-codes.js";
+import { exitCodes } from "../terminal/exit-codes.js";
 import type { LineLayout } from "./match-lines.js";
-import { ripgrepEquivalent } from "./ripgrep-options.js";
 import type { SearchCommand, SearchFormat, Terminal } from "./run-search.js";
 
 /** Options of `trawl search` as commander parses them. */
@@ -276,4 +275,74 @@ function standardTerminal({ color, hyperlinks }: TypedSearch, signal: AbortSigna
     errColours: coloured(errIsTerminal),
     signal,
   };
+}
+
+const other: readonly (readonly [flags: readonly string[], instead: string])[] = [
+  [["-w", "--word-regexp"], "for whole words, write a regular expression: /\\bWORD\\b/"],
+  [["-x", "--line-regexp"], "for whole lines, write a regular expression: /^LINE$/"],
+  [["-e", "--regexp"], "write several patterns as (A or B), or put them into a file for -f"],
+  [["-F", "--fixed-strings"], "for a literal, write -t literal"],
+  [
+    ["-v", "--invert-match", "-L", "--files-without-match"],
+    "for files without a match, write `not PATTERN` in the query",
+  ],
+  [["-g", "--glob", "--iglob"], "for files by their path, write file:REGEXP or -file:REGEXP in the query"],
+  [["-T", "--type-not"], "to leave out a language, write -lang:NAME in the query"],
+  [["-m", "--max-count"], "--count limits the matches of all files together"],
+  [["-S", "--smart-case"], "upper and lower case are the same, except with -s"],
+  [["-U", "--multiline", "--multiline-dotall"], "a regular expression may contain \\n, and begin with (?s)"],
+  [["-P", "--pcre2"], "regular expressions are those of RE2"],
+  [["-p", "--pretty"], "write --color always"],
+  [["--files"], "for all files, write type:path in the query, and --count all"],
+  [["-.", "-u", "-uu", "-uuu", "--hidden", "--no-ignore"], "all files of the repositories are searched"],
+];
+
+const equivalents = new Map(other.flatMap(([flags, instead]) => flags.map((flag) => [flag, instead] as const)));
+
+/** What to write for an option of ripgrep that `trawl search` does not have. */
+export function ripgrepEquivalent(flag: string): string | undefined {
+  return equivalents.get(flag);
+}
+
+/** Options as commander parses them. */
+interface TypedDiff extends TypedConnection {
+  readonly json: boolean;
+  readonly watch: boolean;
+  readonly save?: string;
+  readonly type?: string;
+}
+
+/** Adds `trawl diff-results`. */
+export function addDiffResults(program: Command, exit: (code: number) => void): void {
+  const command = program
+    .command("diff-results")
+    .description("Print the matches of a search that came, went or moved since an earlier one.")
+    .argument(
+      "<receipt>",
+      "the receipt of the earlier search: a file with its JSON, its id or its url; - for standard input",
+    )
+    .argument("<query...>", "the query; words are joined with spaces");
+  addConnectionOptions(command);
+  addChoice(command, "-t, --type <type>", "pattern type", ["standard", "keyword", "literal", "regexp"])
+    .option("--json", "one JSON object for each change", false)
+    .option("--save <file>", "write the new receipt to this file; it may be the one that was read")
+    .option("--watch", "go on, and print changes when they are indexed, until Ctrl-C", false)
+    .action(async (receipt: string, words: string[], typed: TypedDiff) => {
+      const { diffResults } = await import("./diff-results.js");
+      const stop = new AbortController();
+      const onInterrupt = () => stop.abort();
+      process.once("SIGINT", onInterrupt);
+      const code = await diffResults({
+        receipt,
+        query: words.join(" "),
+        connection: resolveConnection(typed),
+        isJson: typed.json,
+        isWatch: typed.watch,
+        save: typed.save,
+        patternType: typed.type,
+        signal: stop.signal,
+      });
+      process.removeListener("SIGINT", onInterrupt);
+      exit(code);
+    });
 }

@@ -3,7 +3,7 @@ import { sleep } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Connection } from "../connection/connection.js";
 import { eventStream, send } from "../connection/send.js";
-import { SseDecoder, type StreamEvent } from "../sse-decoder.js";
+import { SseDecoder, type StreamEvent } from "../connection/sse-decoder.js";
 
 /** Attempts in a row that bring no event. With their waits they take about two minutes. */
 const attemptsMax = 10;

@@ -9,11 +9,11 @@ import {
 } from "../../model/stream-events.js";
 import { printCaret } from "../../query/syntax/caret.js";
 import { placeOfBytes } from "../../query/syntax/characters.js";
-import { exitCodes } from "../exit-codes.js";
-import { parseData, type StreamEvent } from "../sse-decoder.js";
+import { exitCodes } from "../terminal/exit-codes.js";
+import { parseData, type StreamEvent } from "../connection/sse-decoder.js";
 import type { MatchPrinter } from "./plain-printer.js";
 import { colour, type Style } from "./terminal-style.js";
-import { visible, visibleLines } from "./visible.js";
+import { visible, visibleLines } from "../terminal/output.js";
 
 /** What is excluded unless the query asks for it: results without it are complete. */
 const completeWithout: ReadonlySet<string> = new Set(["repository-fork", "excluded-archive", "display"]);

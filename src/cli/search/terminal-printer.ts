@@ -1,11 +1,24 @@
 import type { StreamMatch, StreamRange } from "../../model/stream-events.js";
-import { type MarkedText, printMarked } from "./marked-text.js";
-import { type LinePainter, terminalPainter, withoutReturn } from "./line-painter.js";
-import { type ContextLines, layOut, type LineLayout, linesOfCommit, printedLines } from "./match-lines.js";
+import {
+  type MarkedText,
+  printMarked,
+  type ContextLines,
+  layOut,
+  type LineLayout,
+  linesOfCommit,
+  printedLines,
+} from "./match-lines.js";
+import {
+  type LinePainter,
+  terminalPainter,
+  withoutReturn,
+  findSubject,
+  printOwner,
+  printRepository,
+} from "./line-painter.js";
 import type { MatchPrinter } from "./plain-printer.js";
-import { findSubject, printOwner, printRepository } from "./result-names.js";
 import { colour, findPage, type Style } from "./terminal-style.js";
-import { visible } from "./visible.js";
+import { visible } from "../terminal/output.js";
 
 export interface TerminalFormat {
   readonly style: Style;

@@ -2,8 +2,8 @@ import { isIP } from "node:net";
 import { errorMessage } from "../../base/errors.js";
 import type { ConnectionConfig } from "../../codehost/connection.js";
 import { TextPattern } from "../../regexp/match/text-pattern.js";
-import { connectionTable } from "../connection-options.js";
-import type { OptionRow } from "../options.js";
+import { connectionTable } from "./connection-options.js";
+import type { OptionRow } from "./options.js";
 import { type ConfigFile, findLine } from "./config-file.js";
 
 const defaults = Object.fromEntries(

@@ -1,7 +1,7 @@
 import type { SearchContext } from "../../model/search-context.js";
 import { checkContextQuery } from "../../query/plan/search-contexts.js";
 import { QueryError } from "../../query/syntax/query-error.js";
-import { contextRevisionLengthMax } from "../options.js";
+import { contextRevisionLengthMax } from "./options.js";
 import { findLine, type ConfigFile } from "./config-file.js";
 
 /** The contexts of the file, with defaults filled in. Adds what is wrong with one to `problems`, with its line. */

@@ -7,9 +7,9 @@ import { ClientAddresses } from "../../http/server/client-address.js";
 import { TrustedHosts } from "../../http/access/trusted-hosts.js";
 import { requireSocketPath } from "../../http/server/control-server.js";
 import { Receivers } from "../../notify/receivers.js";
-import type { OptionKey, OptionValues } from "../options.js";
-import { checkDisabledTools } from "../parts/mcp-parts.js";
-import { readWebhookSecrets } from "../webhook-secrets.js";
+import { toolNames } from "../../mcp/tools/all.js";
+import type { OptionKey, OptionValues, ResolvedOptions } from "./options.js";
+import { readWebhookSecrets } from "./webhook-secrets.js";
 
 /** What is wrong with the value of an option. */
 export interface OptionProblem {
@@ -65,4 +65,14 @@ function requireHost(listen: string): void {
     : isIP(host) === 4 || (/^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/.test(host) && !/^[0-9.]+$/.test(host));
   if (!isGood)
     throw new TrawlError("bad-config", `${JSON.stringify(host)} is neither an address nor the name of a host`);
+}
+
+/** Throws `bad-config` for a name that is no tool. */
+export function checkDisabledTools({ mcp }: Pick<ResolvedOptions, "mcp">): void {
+  const unknown = mcp["tools.disabled"].find((name) => !toolNames.includes(name));
+  if (unknown !== undefined)
+    throw new TrawlError(
+      "bad-config",
+      `mcp.tools.disabled: there is no tool ${JSON.stringify(unknown)}; the tools are ${toolNames.join(", ")}`,
+    );
 }

@@ -1,7 +1,7 @@
 import type { ErrorObject } from "ajv/dist/2020.js";
 import { redactUrl } from "../../git/run/remote-url.js";
 import { nearestWord } from "../../base/text.js";
-import { connectionTable } from "../connection-options.js";
+import { connectionTable } from "./connection-options.js";
 import {
   allowedText,
   contextRepositoryTable,
@@ -9,7 +9,7 @@ import {
   optionTable,
   repositoryTable,
   type OptionRow,
-} from "../options.js";
+} from "./options.js";
 
 /**
  * One line for each error of the schema: its source, its key, what is allowed and what was found. `findLine` returns

@@ -2,7 +2,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import { checkCredential } from "../../git/mirror/url-secret.js";
 import { isHistoryScope } from "../../model/history-scope.js";
 import { branchCountMax, type RepositoryAttributes, type RepositoryConfig } from "../../model/repository.js";
-import { repositoryTable, type OptionRow, type RepositoryOptions } from "../options.js";
+import { repositoryTable, type OptionRow, type RepositoryOptions } from "./options.js";
 import { absoluteUrl, nameOfUrl } from "../../base/repository-url.js";
 import { findLine, type ConfigFile } from "./config-file.js";
 import { describe } from "./problems.js";

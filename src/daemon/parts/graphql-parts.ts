@@ -3,24 +3,27 @@ import { CommitFetches } from "../../browse/commit-fetches.js";
 import { waitForCommit } from "../../browse/commit-wait.js";
 import { GitCache } from "../../browse/git-reads.js";
 import type { Connections } from "../../codehost/connections.js";
-import { type GraphqlServices, RequestContext } from "../../browse/request-context.js";
+import { type RequestServices, type RemoteRepository, RequestContext } from "../../browse/request-context.js";
 import { GraphqlExecutor } from "../../graphql/execution/executor.js";
 import { createSchema } from "../../graphql/execution/schema.js";
 import { operatorViewer } from "../../model/viewer.js";
-import type { Controlled } from "../controlled.js";
-import type { ResolvedOptions } from "../options.js";
-import { checkConfiguration } from "../reread-options.js";
-import { addRemote } from "../remote-repository.js";
+import type { Controlled } from "./controlled.js";
+import type { ResolvedOptions } from "../config/options.js";
+import { checkConfiguration } from "../config/reread-options.js";
 import type { DaemonParts } from "./parts.js";
 import { siteId } from "./program.js";
-import { visibleConfiguration } from "./visible-configuration.js";
+import { parseRemoteUrl, redactUrl } from "../../git/run/remote-url.js";
+import { TrawlError } from "../../base/errors.js";
+import type { RemoteRules } from "../../git/mirror/remote-rules.js";
+import type { SyncManager } from "../../sync/sync-manager.js";
+import { resolveRepository } from "../config/repositories.js";
 
 /** Services shared by the resolvers of all requests. */
-export function createGraphqlServices(
+export function createRequestServices(
   options: ResolvedOptions,
   parts: DaemonParts,
   connections: Connections,
-): GraphqlServices {
+): RequestServices {
   const { catalog, searcher, sync, accounts, audit, contexts, tokenLifetimes, threads, log } = parts;
   return {
     repositoryCommands: sync.commands,
@@ -52,14 +55,14 @@ export function createGraphqlServices(
 const commitWaitMs = 3_600_000;
 
 /** Waits for commits in the name of the operator. */
-export function commitWaiter(services: GraphqlServices): Controlled["waitForCommit"] {
+export function commitWaiter(services: RequestServices): Controlled["waitForCommit"] {
   return (commit) => waitForCommit(commit, new RequestContext(services, operatorViewer, "", commitWaitMs));
 }
 
 /** Parses the schema, which takes 0.1 s. */
 export function createGraphqlExecutor(
   { rateLimits, graphql }: ResolvedOptions,
-  services: GraphqlServices,
+  services: RequestServices,
   { log, registry }: DaemonParts,
 ): GraphqlExecutor {
   const limits = {
@@ -70,4 +73,51 @@ export function createGraphqlExecutor(
     uniqueFields: rateLimits.graphQLMaxUniqueFieldCount,
   };
   return new GraphqlExecutor(createSchema(), services, limits, graphql.timeoutSeconds * 1000, log, registry.metrics);
+}
+
+/** The options that a site admin may see: all except passwords and secrets. */
+function visibleConfiguration({ typed: _, repositories, webhooks, ...options }: ResolvedOptions): string {
+  const secrets = Object.fromEntries(Object.keys(webhooks.secrets).map((id) => [id, "REDACTED"]));
+  // Both are commands, and may contain the path of a key or a password.
+  const { sshCommand, credentialHelper } = options.git;
+  const git = { ...options.git, sshCommand: redacted(sshCommand), credentialHelper: redacted(credentialHelper) };
+  return JSON.stringify(
+    {
+      ...options,
+      git,
+      webhooks: { secrets },
+      repositories: repositories.map((repository) => ({ ...repository, url: redactUrl(repository.url) })),
+    },
+    null,
+    2,
+  );
+}
+
+function redacted(text: string): string {
+  return text === "" ? "" : "REDACTED";
+}
+
+/**
+ * Adds a repository for a site admin, who may be at another host than the daemon: a path on the daemon's disk is
+ * refused, because it could be one that only the daemon's account may read, and so are hosts that only this machine reaches.
+ */
+async function addRemote(
+  { commands }: { readonly commands: Pick<SyncManager["commands"], "addAll"> },
+  remotes: RemoteRules,
+  given: RemoteRepository,
+): Promise<void> {
+  const remote = parseRemoteUrl(given.url);
+  if (remote.kind === "local")
+    throw new TrawlError(
+      "forbidden",
+      "a repository on the server's own disk is added by its operator, with `trawl repo add`; give an https or ssh URL",
+    );
+  const source = { connection: "", hosts: ["*"] };
+  await remotes.require(remote, source);
+  const { taken } = await commands.addAll([{ ...resolveRepository({ ...given }), source }]);
+  if (taken.length > 0)
+    throw new TrawlError(
+      "conflict",
+      `there is another repository named ${given.name}; remove it first, or choose another name`,
+    );
 }

@@ -6,7 +6,7 @@ import { Origins } from "../../account/sign-in/origins.js";
 import { SignIn } from "../../account/sign-in/sign-in.js";
 import type { Log } from "../../base/log.js";
 import { ChangeWatches } from "../../search/changes/change-watch.js";
-import { RequestContext, type GraphqlServices } from "../../browse/request-context.js";
+import { type RequestServices, RequestContext } from "../../browse/request-context.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { GraphqlExecutor } from "../../graphql/execution/executor.js";
 import { RepositoryAddresses } from "../../graphql/sources/repository-addresses.js";
@@ -17,10 +17,11 @@ import { loadWebFiles, webFolder } from "../../http/routes/web-files.js";
 import { descriptorLimit, openAnswersMax } from "../../http/server/descriptor-share.js";
 import { HttpServer } from "../../http/server/uws.js";
 import { anonymous, operatorViewer, type Viewer } from "../../model/viewer.js";
-import type { ResolvedOptions } from "../options.js";
-import { readiness } from "../readiness.js";
+import type { ResolvedOptions } from "../config/options.js";
 import type { McpLoader } from "./mcp-parts.js";
 import type { DaemonParts } from "./parts.js";
+import type { HistoryStatus } from "../../model/history-record.js";
+import { type RepositoryStatus, visibleError } from "../../model/repository-status.js";
 
 const dayMs = 86_400_000;
 
@@ -32,7 +33,7 @@ type Routes = Parameters<typeof addRoutes>[1];
 /** What the routes need in addition to the parts. */
 export interface RouteSources {
   readonly webhookSecrets: ReadonlyMap<string, string>;
-  readonly services: GraphqlServices;
+  readonly services: RequestServices;
   readonly graphql: () => GraphqlExecutor;
   readonly mcp: McpLoader;
 }
@@ -163,4 +164,44 @@ function countOpenAnswers({ search: { concurrent, queue } }: ResolvedOptions, lo
 function visibleNames(catalog: Catalog, viewer: Viewer | undefined): (name: string) => boolean {
   const table = viewer === undefined ? undefined : catalog.repositoryTable(viewer);
   return (name) => table?.byName(name) !== undefined;
+}
+
+/**
+ * The error shown for a damaged store to viewers who are not site admins, because the original message contains a path
+ * of the machine.
+ */
+const damaged = "A store of the daemon was damaged while it was running. It is repaired at the next start.";
+
+/**
+ * Whether no store is damaged and each repository is searchable or has failed, and the status of each repository that
+ * may be named. A repository without progress is listed with its state only, so that the response stays small; its
+ * history is mentioned unless all of its commits are indexed. Errors and warnings are shown to site admins only.
+ */
+function readiness(
+  damages: readonly string[],
+  statuses: readonly RepositoryStatus[],
+  viewer: Pick<Viewer, "isSiteAdmin">,
+  isNamed: (name: string) => boolean,
+): { readonly ready: boolean; readonly body: unknown } {
+  const ready = damages.length === 0 && statuses.every((status) => status.state !== "pending");
+  const repositories = statuses
+    .filter(({ name, state }) => state !== "removed" && isNamed(name))
+    .map(({ name, state, activity, error, warnings, historyIndex }) => ({
+      name,
+      state,
+      ...(activity === "" ? {} : { activity }),
+      ...(error === "" ? {} : { error: visibleError(error, viewer) }),
+      ...(warnings.length === 0 || !viewer.isSiteAdmin ? {} : { warnings }),
+      ...describeHistory(historyIndex, viewer),
+    }));
+  const told = viewer.isSiteAdmin ? damages : damages.slice(0, 1).map(() => damaged);
+  return { ready, body: { ready, ...(told.length === 0 ? {} : { damages: told }), repositories } };
+}
+
+function describeHistory(history: HistoryStatus, viewer: Pick<Viewer, "isSiteAdmin">): { readonly history?: unknown } {
+  const { isUpToDate, reachableCount, indexedCount, storedBytes, error } = history;
+  if (reachableCount === null && error === "") return {};
+  if (isUpToDate && reachableCount === indexedCount) return {};
+  const failure = error === "" ? {} : { error: visibleError(error, viewer) };
+  return { history: { commits: reachableCount, indexed: indexedCount, bytes: storedBytes, ...failure } };
 }

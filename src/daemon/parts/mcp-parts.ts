@@ -1,19 +1,8 @@
 import { lazy } from "../../base/lazy.js";
-import { TrawlError } from "../../base/errors.js";
-import { toolNames } from "../../mcp/tools/all.js";
 import type { McpService } from "../../mcp/mcp-service.js";
-import type { ResolvedOptions } from "../options.js";
+import type { ResolvedOptions } from "../config/options.js";
+import { checkDisabledTools } from "../config/option-problems.js";
 import type { DaemonParts } from "./parts.js";
-
-/** Throws `bad-config` for a name that is no tool. */
-export function checkDisabledTools({ mcp }: Pick<ResolvedOptions, "mcp">): void {
-  const unknown = mcp["tools.disabled"].find((name) => !toolNames.includes(name));
-  if (unknown !== undefined)
-    throw new TrawlError(
-      "bad-config",
-      `mcp.tools.disabled: there is no tool ${JSON.stringify(unknown)}; the tools are ${toolNames.join(", ")}`,
-    );
-}
 
 /** Undefined if it is switched off. */
 export type McpLoader = (() => Promise<McpService>) | undefined;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Accounts } from "../../account/identity/accounts.js";
-import { ContextDirectory } from "../../account/contexts/context-directory.js";
-import { TokenLifetimes } from "../../account/identity/token-lifetimes.js";
+import { ContextDirectory } from "../../account/context-directory.js";
+import { TokenLifetimes } from "../../account/identity/access-tokens.js";
 import { AuditLog } from "../../account/records/audit-log.js";
 import { sleep } from "../../base/deadline.js";
 import { shareLimits } from "../../base/fair-semaphore.js";
@@ -14,7 +14,7 @@ import { ReadPool } from "../../pool/read-pool.js";
 import { SearchPool, searchWorkerEntry } from "../../pool/search-pool.js";
 import { jobsFolder, SearchJobs } from "../../jobs/search-jobs.js";
 import { loadKernel } from "../../native/kernel/load.js";
-import type { Notifications } from "../../notify/notifications.js";
+import { Notifications } from "../../notify/notifications.js";
 import { makePressure } from "../../protocol/pressure.js";
 import { ResumableStreams, resumeFolder } from "../../resume/resumable-streams.js";
 import { CommitLists } from "../../search/history/commit-lists.js";
@@ -28,18 +28,19 @@ import { ShardWarmer } from "../../search/warming/shard-warmer.js";
 import { SliceScheduler } from "../../search/slices/slice-scheduler.js";
 import type { CatalogSnapshots } from "../../store/catalog-snapshots.js";
 import { LineFile } from "../../store/line-file.js";
-import { SyncActivities } from "../../sync/activity.js";
-import type { SyncManager } from "../../sync/sync-manager.js";
-import { Backups } from "../backup.js";
-import { watchGauges } from "../gauges.js";
-import type { ResolvedOptions } from "../options.js";
+import { SyncActivities } from "../../sync/services/activity.js";
+import { SyncManager } from "../../sync/sync-manager.js";
+import { Backups } from "./backup.js";
+import { watchGauges } from "./gauges.js";
+import type { ResolvedOptions } from "../config/options.js";
 import { RemoteRules } from "../../git/mirror/remote-rules.js";
-import { SnapshotSchedule } from "../snapshot-schedule.js";
-import { StoreWatch } from "../store-watch.js";
-import { createNotifications } from "./notify-parts.js";
+import { SnapshotSchedule } from "./snapshot-schedule.js";
+import { StoreWatch } from "./store-watch.js";
 import { programVersion } from "./program.js";
-import { Stores } from "./stores.js";
-import { createSync, indexLimits } from "./sync-parts.js";
+import { globalId } from "../../browse/ids.js";
+import type { SyncServices, SyncSettings } from "../../sync/services/sync-settings.js";
+import { RecordStore } from "../../store/record-store.js";
+import { ShardStore } from "../../store/shard-store.js";
 
 /** All components of a daemon except its server. */
 export interface DaemonParts {
@@ -298,4 +299,114 @@ function repairShard({ watch, sync }: SearchParts): (shardId: number) => void {
     sync.repairs.repair(shardId);
     sync.historyRepairs.repair(shardId);
   };
+}
+
+interface UsedParts {
+  readonly stores: Stores;
+  readonly accounts: Accounts;
+  readonly catalog: Catalog;
+  readonly log: Log;
+}
+
+/** Also connects them to the changes of the catalog. */
+function createNotifications(
+  { notifications }: ResolvedOptions,
+  searcher: Searcher,
+  { stores, accounts, catalog, log }: UsedParts,
+): Notifications {
+  const created = new Notifications({
+    store: stores.records,
+    accounts,
+    searcher,
+    repository: (id) => catalog.repository(id),
+    baseUrl: () => searcher.baseUrl,
+    searchKey: (id) => globalId("SavedSearch", id),
+    userAgent: `trawl/${programVersion()}`,
+    log,
+    limits: {
+      countMax: notifications.countMax,
+      intervalMs: notifications.intervalSeconds * 1000,
+      timeoutMs: notifications.timeoutSeconds * 1000,
+      queueBytes: notifications.queueBytes,
+      attemptsMax: notifications.attempts,
+      retryMs: notifications.retrySeconds * 1000,
+      origins: notifications.origins,
+      networks: notifications.networks,
+    },
+  });
+  catalog.onStaging = (changed) => created.stage(changed);
+  return created;
+}
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** The limits that determine which content is indexed. */
+function indexLimits({ index }: ResolvedOptions): SyncSettings["limits"] {
+  return {
+    fileBytesMax: index.maxFileBytes,
+    largeFiles: index.largeFiles,
+    trigramCountMax: index.maxTrigramCount,
+  };
+}
+
+function createSync(
+  options: ResolvedOptions,
+  services: Omit<SyncServices, "settings">,
+  onStoreLost: (reason: string) => void,
+): SyncManager {
+  const settings: SyncSettings = {
+    dataFolder: options.data,
+    limits: indexLimits(options),
+    fetch: fetchSettings(options),
+    symbols: { enabled: options.index.symbols, command: options.index.ctagsCommand },
+    intervalMsMin: options.sync.intervalSeconds * 1000,
+    intervalMsMax: options.sync.maxIntervalSeconds * 1000,
+    acceptEmptyMs: options.sync.acceptEmptyHours * hourMs,
+    removalGraceMs: options.sync.removalGraceDays * dayMs,
+    historyBytesMax: options.index.historyBytes,
+    program: programVersion(),
+    onStoreLost,
+  };
+  return new SyncManager({ ...services, settings });
+}
+
+function fetchSettings({ sync, git }: ResolvedOptions): SyncSettings["fetch"] {
+  return {
+    silenceMs: sync.timeoutSeconds * 1000,
+    timeoutMs: git.maxFetchSeconds * 1000,
+    bytesMax: git.maxFetchBytes,
+    memoryBytesMax: git.maxMemoryBytes,
+    reserveBytes: git.reserveBytes,
+    home: git.home,
+    sshCommand: git.sshCommand,
+    credentialHelper: git.credentialHelper,
+    followRedirects: git.followRedirects,
+    networks: git.networks,
+  };
+}
+
+/** The two stores of the data directory, opened. */
+class Stores {
+  readonly shards: ShardStore;
+  readonly records: RecordStore;
+  /** Resolves with the reason when the durable state of a store is unknown. */
+  readonly lost: Promise<string>;
+  readonly #lose: (reason: string) => void;
+
+  constructor(dataFolder: string) {
+    this.shards = new ShardStore(join(dataFolder, "shards"));
+    this.records = new RecordStore(join(dataFolder, "catalog"));
+    let lose: (reason: string) => void = () => undefined;
+    this.lost = new Promise((resolve) => {
+      lose = resolve;
+    });
+    this.#lose = lose;
+    this.records.onLost = lose;
+  }
+
+  /** Called when a write in a thread has failed with an unknown outcome. */
+  recordLoss(reason: string): void {
+    this.#lose(reason);
+  }
 }

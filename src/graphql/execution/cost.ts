@@ -1,13 +1,13 @@
 import { pageCountMax } from "../resolvers/connections.js";
 import {
-  Kind,
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
+  Kind,
   type OperationDefinitionNode,
   type SelectionSetNode,
+  type ValueNode,
 } from "graphql";
-import { type Part, emptyPart, addTo, addValue, duplicates } from "./cost-part.js";
 
 /** What one request may ask for; 0 means no limit. */
 export interface CostLimits {
@@ -268,4 +268,63 @@ function defaultValues(operation: OperationDefinitionNode): ReadonlyMap<string, 
       defaultValue?.kind === Kind.INT ? [[variable.name.value, Number(defaultValue.value)] as const] : [],
     ),
   );
+}
+
+/** The cost of one operation or fragment, including the fragments that it spreads. */
+interface Part {
+  aliases: number;
+  fields: number;
+  /** Fields of the most expensive inline fragment: of several, one object matches one. */
+  inlineFields: number;
+  depth: number;
+  expandedDepth: number;
+  writtenFields: number;
+  /** This and the following do not include spread fragments. `spreads` counts the objects of each spread. */
+  literalCharacters: number;
+  readonly variableUses: Map<string, number>;
+  readonly spreads: Map<string, number>;
+  /** How often each field name is written. */
+  readonly names: Map<string, number>;
+}
+
+function emptyPart(): Part {
+  return {
+    aliases: 0,
+    fields: 0,
+    inlineFields: 0,
+    depth: 0,
+    expandedDepth: 0,
+    writtenFields: 0,
+    literalCharacters: 0,
+    variableUses: new Map(),
+    spreads: new Map(),
+    names: new Map(),
+  };
+}
+
+function addTo(counts: Map<string, number>, name: string, count: number): void {
+  counts.set(name, (counts.get(name) ?? 0) + count);
+}
+
+function addValue(to: Part, value: ValueNode, multiplier: number): void {
+  switch (value.kind) {
+    case Kind.VARIABLE:
+      addTo(to.variableUses, value.name.value, multiplier);
+      break;
+    case Kind.LIST:
+      for (const item of value.values) addValue(to, item, multiplier);
+      break;
+    case Kind.OBJECT:
+      for (const field of value.fields) addValue(to, field.value, multiplier);
+      break;
+    default:
+      to.literalCharacters +=
+        multiplier * ("value" in value && typeof value.value === "string" ? value.value.length : 1);
+  }
+}
+
+function duplicates({ names }: Part): number {
+  let highest = 0;
+  for (const count of names.values()) if (count > 1) highest = Math.max(highest, count);
+  return highest;
 }

@@ -1,13 +1,12 @@
-import { GraphQLError, type ExecutionResult, type GraphQLFormattedError, type GraphQLSchema } from "graphql";
+import { type ExecutionResult, GraphQLError, type GraphQLFormattedError, type GraphQLSchema } from "graphql";
 import { errorTable, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import type { Metrics } from "../../base/metrics.js";
 import { operatorViewer, type Viewer } from "../../model/viewer.js";
-import { RequestContext, type GraphqlServices } from "../../browse/request-context.js";
+import { type RequestServices, RequestContext } from "../../browse/request-context.js";
 import type { CostLimits, Variables } from "./cost.js";
 import { stringify } from "./stringify.js";
 import { Operations } from "./operations.js";
-import { warmUpDocuments } from "./warm-up.js";
 
 /** A client's request. */
 export interface GraphqlRequest {
@@ -35,7 +34,7 @@ export interface RunningRequest {
 
 /** Executes requests. */
 export class GraphqlExecutor {
-  readonly #services: GraphqlServices;
+  readonly #services: RequestServices;
   readonly #newOperations: () => Operations;
   readonly #operations: Operations;
   readonly #log: Log;
@@ -45,7 +44,7 @@ export class GraphqlExecutor {
   /** A request may take `timeoutMs`; after that, its slow fields are errors, and the rest is returned. */
   constructor(
     schema: GraphQLSchema,
-    services: GraphqlServices,
+    services: RequestServices,
     limits: CostLimits,
     timeoutMs: number,
     log: Log,
@@ -135,4 +134,45 @@ export class GraphqlExecutor {
       ...(extensions !== undefined && Object.keys(extensions).length > 0 ? { extensions } : {}),
     };
   }
+}
+
+/** A document, and whether and how often it is executed. */
+interface WarmUpDocument {
+  readonly text: string;
+  readonly runCount: number;
+}
+
+/** Enough for the engine to compile the functions that each document uses, according to measurements. */
+const rounds = 2;
+
+/**
+ * Documents that exercise parsing, limits, validation and execution, a second after startup: without warm-up, a
+ * document of the maximum size takes 60 ms, and a page of 100 repositories three times as long as the next one.
+ */
+function* warmUpDocuments(): Generator<WarmUpDocument> {
+  const page =
+    "nodes { id name description url stars isFork isArchived isPrivate } totalCount pageInfo { endCursor hasNextPage }";
+  for (let round = 0; round < rounds; round++) {
+    const name = (at: number): string => `a${round}_${at}`;
+    yield { text: `query ${name(0)} { repositories(first: 100) { ${page} } }`, runCount: 3 };
+    yield { text: `{ ${many(200, (at) => `${name(at)}: repository(name: "${at}") { id name }`)} }`, runCount: 0 };
+    yield {
+      text: `query (${many(100, (at) => `$${name(at)}: String!`)}) { ${many(100, (at) => `${name(at)}: repository(name: $${name(at)}) { id }`)} }`,
+      runCount: 0,
+    };
+    yield { text: `{ ${many(150, (at) => `repository(name: "${name(at)}") { id }`)} }`, runCount: 0 };
+    yield {
+      text: `{ ${many(30, (at) => `...${name(at)}`)} } ${many(30, (at) => `fragment ${name(at)} on Query { repository(name: "") { id name } }`)}`,
+      runCount: 0,
+    };
+    yield {
+      text: `{ repositories(first: 1, names: [${many(500, (at) => `"${name(at)}"`)}]) { totalCount } }`,
+      runCount: 0,
+    };
+    yield { text: `{ ${many(1500, (at) => `${name(at)}: __typename`)} }`, runCount: 0 };
+  }
+}
+
+function many(count: number, text: (at: number) => string): string {
+  return Array.from({ length: count }, (_, at) => text(at)).join(" ");
 }

@@ -3,7 +3,7 @@ import { siteSubject } from "../../account/settings/settings-table.js";
 import { assert } from "../../base/assert.js";
 import { emptyPage } from "../resolvers/connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
-import type { ObjectTypes, SourceOf } from "../schema-types.js";
+import type { ObjectTypes, SourceOf } from "../resolvers/schema-types.js";
 import { subjectKey } from "../sources/settings-sources.js";
 
 /**

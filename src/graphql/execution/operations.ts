@@ -1,31 +1,33 @@
 import {
+  type DefinitionNode,
+  type DocumentNode,
   execute,
+  type ExecutionResult,
+  type FieldNode,
   GraphQLError,
-  KnownFragmentNamesRule,
+  type GraphQLSchema,
   Kind,
+  KnownFragmentNamesRule,
   NoFragmentCyclesRule,
   OperationTypeNode,
   parse,
+  type SelectionNode,
+  type SelectionSetNode,
   validate,
-  type DocumentNode,
-  type ExecutionResult,
-  type GraphQLSchema,
 } from "graphql";
-import { compileQuery, isCompiledQuery, type CompiledQuery } from "graphql-jit";
+import { type CompiledQuery, compileQuery, isCompiledQuery } from "graphql-jit";
 import { BoundedMap } from "../../base/bounded-map.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import {
   argumentCharacters,
   computeCost,
-  findExcess,
-  hasVariableCost,
   type Cost,
   type CostLimits,
+  findExcess,
+  hasVariableCost,
   type Variables,
 } from "./cost.js";
 import { mergeFields } from "./merge-fields.js";
-import { countValues, tooMuchToValidate } from "./document-limits.js";
-import { replaceSavedSearchLists } from "./saved-search-lists.js";
 
 /**
  * Longer documents are refused. The longest document of a known client has several hundred tokens; a batch of 500
@@ -285,4 +287,111 @@ function chooseOperation(document: DocumentNode, name: string | undefined): Grap
   return operations.some((operation) => operation.name?.value === name)
     ? undefined
     : new GraphQLError(`no operation with name ${JSON.stringify(name)}`);
+}
+
+/**
+ * Documents with more are refused. Validation compares each pair of fragments, which takes 10 ms for 64 fragments and
+ * 150 ms for 500; variables are limited to the default number of aliases.
+ */
+const fragmentsMax = 64;
+
+const variablesMax = 500;
+
+/**
+ * Documents that request the schema more often are refused: a complete one takes 5 to 15 ms, and clients request it
+ * once.
+ */
+const schemaFieldsMax = 4;
+
+/** Number of values in a tree; stops counting above `max`. */
+function countValues(value: unknown, max: number): number {
+  if (typeof value !== "object" || value === null) return 1;
+  let count = 1;
+  for (const key in value) {
+    count += countValues((value as Readonly<Record<string, unknown>>)[key], max - count);
+    if (count > max) return count;
+  }
+  return count;
+}
+
+/** Why a document within the limits is nevertheless too expensive to validate. */
+function tooMuchToValidate({ definitions }: DocumentNode): GraphQLError | undefined {
+  const fragmentCount = definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION).length;
+  if (fragmentCount > fragmentsMax)
+    return new GraphQLError(`the document has ${fragmentCount} fragments; more than ${fragmentsMax} are not supported`);
+  const variableCount = definitions.reduce(
+    (sum, definition) =>
+      sum + (definition.kind === Kind.OPERATION_DEFINITION ? (definition.variableDefinitions ?? []).length : 0),
+    0,
+  );
+  if (variableCount > variablesMax)
+    return new GraphQLError(`the document has ${variableCount} variables; more than ${variablesMax} are not supported`);
+  const schemaCount = definitions.reduce(
+    (sum, definition) => sum + ("selectionSet" in definition ? countSchemaFields(definition.selectionSet) : 0),
+    0,
+  );
+  if (schemaCount > schemaFieldsMax)
+    return new GraphQLError(
+      `the document requests __schema ${schemaCount} times; more than ${schemaFieldsMax} are not supported`,
+    );
+  return undefined;
+}
+
+/** Each returns a list of all types, whose length is not limited by an argument. */
+function countSchemaFields({ selections }: SelectionSetNode): number {
+  return selections.reduce((sum, selection) => {
+    if (selection.kind === Kind.FIELD && selection.name.value === "__schema") return sum + 1;
+    return selection.kind === Kind.FRAGMENT_SPREAD || selection.selectionSet === undefined
+      ? sum
+      : sum + countSchemaFields(selection.selectionSet);
+  }, 0);
+}
+
+/** Fields of the connection that `savedSearches` returns; `__typename` alone does not tell what is wanted. */
+const connectionFields: ReadonlySet<string> = new Set(["nodes", "totalCount", "pageInfo", "__typename"]);
+
+/**
+ * Lets `savedSearches` also be requested as a list, as VS Code's extension does: in the schema that it was written for, the
+ * field has no arguments and returns the searches themselves. Such a field is replaced by `savedSearchList`, under the name
+ * that the client expects. A request of the connection is left as it is, because it selects other fields.
+ */
+function replaceSavedSearchLists(document: DocumentNode): DocumentNode {
+  const definitions = document.definitions.map((definition) => replaceIn(definition, document));
+  return definitions.every((definition, at) => definition === document.definitions[at])
+    ? document
+    : { ...document, definitions };
+}
+
+function replaceIn(definition: DefinitionNode, document: DocumentNode): DefinitionNode {
+  const isRoot =
+    definition.kind === Kind.OPERATION_DEFINITION ||
+    (definition.kind === Kind.FRAGMENT_DEFINITION && definition.typeCondition.name.value === "Query");
+  if (!isRoot || !definition.selectionSet.selections.some((selection) => isList(selection, document)))
+    return definition;
+  const selections = definition.selectionSet.selections.map((selection) =>
+    isList(selection, document) ? renamed(selection) : selection,
+  );
+  return { ...definition, selectionSet: { ...definition.selectionSet, selections } };
+}
+
+function isList(selection: SelectionNode, document: DocumentNode): selection is FieldNode {
+  if (selection.kind !== Kind.FIELD || selection.name.value !== "savedSearches") return false;
+  if ((selection.arguments ?? []).length > 0) return false;
+  return (selection.selectionSet?.selections ?? []).some((inner) => isOfSearch(inner, document));
+}
+
+/** Whether what is selected is a field of a saved search, or a fragment on one. */
+function isOfSearch(selection: SelectionNode, { definitions }: DocumentNode): boolean {
+  if (selection.kind === Kind.FIELD) return !connectionFields.has(selection.name.value);
+  if (selection.kind === Kind.INLINE_FRAGMENT) return selection.typeCondition?.name.value === "SavedSearch";
+  return definitions.some(
+    (definition) =>
+      definition.kind === Kind.FRAGMENT_DEFINITION &&
+      definition.name.value === selection.name.value &&
+      definition.typeCondition.name.value === "SavedSearch",
+  );
+}
+
+function renamed(field: FieldNode): FieldNode {
+  return { ...field, alias: field.alias ?? field.name, name: { kind: Kind.NAME, value: "savedSearchList" } };
 }

@@ -1,25 +1,56 @@
-import type { AllResolvers } from "../execution/resolver-types.js";
+import type { AllResolvers, ResolversOf } from "./resolver-types.js";
 import { commit } from "./commit.js";
 import { comparison, fileDiff, fileDiffHunk, fileDiffs, revisionRange } from "./comparison.js";
-import { searchContext } from "./contexts.js";
-import { externalService } from "./external-services.js";
+import { contextMutations, searchContext } from "./contexts.js";
+import { externalService, serviceMutations } from "./external-services.js";
 import { blob, highlighted, tree } from "./files.js";
-import { invitation } from "./invitations.js";
-import { mutation } from "./mutation.js";
-import { organization } from "./organizations.js";
-import { person } from "./ownership.js";
+import { invitation, invitationMutations } from "./invitations.js";
+import { organization, organizationMutations } from "./organizations.js";
+import { ownershipMutations, person } from "./ownership.js";
 import { query } from "./query.js";
 import { contributor, mirrorInfo, repository, textIndex } from "./repository.js";
-import { savedSearch } from "./saved-searches.js";
+import { savedSearch, savedSearchMutations } from "./saved-searches.js";
 import { fileMatch, search, searchReceipt, searchResults, searchResultsStats } from "./search.js";
-import { searchJob } from "./search-jobs.js";
-import { configurationCascade, settings, settingsCascade, settingsMutation } from "./settings.js";
-import { defaultSettings, repoMeta, repoMetaKey, site, siteUsers } from "./site.js";
+import { searchJob, searchJobMutations } from "./search-jobs.js";
+import { configurationCascade, settings, settingsCascade, settingsMutation, settingsMutations } from "./settings.js";
+import { defaultSettings, repoMeta, repoMetaKey, site, siteMutations, siteUsers } from "./site.js";
 import { navigation } from "./symbols.js";
-import { team } from "./teams.js";
-import { telemetryMutation } from "./telemetry.js";
-import { accessToken } from "./tokens.js";
-import { user } from "./users.js";
+import { team, teamMutations } from "./teams.js";
+import { accessToken, tokenMutations } from "./tokens.js";
+import { user, userMutations } from "./users.js";
+import { repositoryMutations } from "./repository-changes.js";
+import { nothing } from "./connections.js";
+
+/** Usage data reported by clients is discarded. */
+const telemetryMutations: Pick<ResolversOf<"Mutation">, "logEvent" | "logEvents" | "logUserEvent" | "telemetry"> = {
+  logEvent: () => nothing,
+  logEvents: () => nothing,
+  logUserEvent: () => nothing,
+  telemetry: () => ({}),
+};
+
+const telemetryMutation: ResolversOf<"TelemetryMutation"> = { recordEvents: () => nothing };
+
+/**
+ * All mutations. Each checks permissions before it reads anything else, so that an unauthorized viewer learns nothing;
+ * and its change is durable before the response.
+ */
+const mutation: ResolversOf<"Mutation"> = {
+  ...telemetryMutations,
+  ...repositoryMutations,
+  ...serviceMutations,
+  ...ownershipMutations,
+  ...contextMutations,
+  ...searchJobMutations,
+  ...userMutations,
+  ...tokenMutations,
+  ...organizationMutations,
+  ...invitationMutations,
+  ...teamMutations,
+  ...settingsMutations,
+  ...savedSearchMutations,
+  ...siteMutations,
+};
 
 /** The resolvers of the whole schema. A field without a resolver or property is a compile error. */
 export const allResolvers: AllResolvers = {

@@ -11,7 +11,7 @@ import {
   commitSubject,
   TreeSource,
 } from "../../browse/git-sources.js";
-import type { ResolversOf } from "../execution/resolver-types.js";
+import type { ResolversOf } from "./resolver-types.js";
 import { comparison } from "./repository.js";
 import { symbolsBelow } from "./symbols.js";
 

@@ -1,9 +1,15 @@
 import { encodePath, shownPath } from "../../base/path-text.js";
 import { offsetPageInfo, pageLength, skipCount } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
-import { BlobSource, CommitSource, ObjectSource, RevisionSource } from "../../browse/git-sources.js";
-import type { ComparisonSource, FileDiffSource } from "../../browse/comparison-sources.js";
-import type { ResolversOf } from "../execution/resolver-types.js";
+import {
+  BlobSource,
+  CommitSource,
+  ObjectSource,
+  RevisionSource,
+  type ComparisonSource,
+  type FileDiffSource,
+} from "../../browse/git-sources.js";
+import type { ResolversOf } from "./resolver-types.js";
 import { historyPage } from "./commit.js";
 import { unfilteredHistory } from "../../protocol/git-messages.js";
 

@@ -1,4 +1,4 @@
-import type { KnownContext } from "../../account/contexts/context-directory.js";
+import type { KnownContext } from "../../account/context-directory.js";
 import { contextMark, type ContextText, type OwnContext } from "../../account/contexts/own-contexts.js";
 import type { Actor } from "../../account/records/audit-log.js";
 import { TrawlError } from "../../base/errors.js";
@@ -9,8 +9,8 @@ import { ContextSource } from "../sources/context-source.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { numericKey, parseGlobalId } from "../../browse/ids.js";
 import { toRepositorySource } from "../../browse/repository-source.js";
-import type { ResolversOf } from "../execution/resolver-types.js";
-import type { ObjectTypes } from "../schema-types.js";
+import type { ResolversOf } from "./resolver-types.js";
+import type { ObjectTypes } from "./schema-types.js";
 
 type Query = ResolversOf<"Query">;
 type Mutation = ResolversOf<"Mutation">;

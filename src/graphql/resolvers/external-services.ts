@@ -2,7 +2,7 @@ import { auditEntry } from "../../account/records/audit-log.js";
 import { TrawlError } from "../../base/errors.js";
 import { numericKey, parseGlobalId } from "../../browse/ids.js";
 import type { RequestContext } from "../../browse/request-context.js";
-import type { ResolversOf } from "../execution/resolver-types.js";
+import type { ResolversOf } from "./resolver-types.js";
 import { externalServices, serviceByKey, serviceKey, findService, shownAttempt } from "../sources/external-services.js";
 import { nothing, paginate, paginateBothWays } from "./connections.js";
 

@@ -1,6 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
 import { shownPath } from "../../base/path-text.js";
-import { readBlame } from "../../browse/blame.js";
+import { readBlame } from "../../browse/blame-source.js";
 import { offsetPageInfo, pageLength, skipCount } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import {
@@ -13,7 +13,7 @@ import {
 } from "../../browse/git-sources.js";
 import { noContent } from "../../browse/git-reads.js";
 import { HighlightSource } from "../../browse/highlight-source.js";
-import type { ResolversOf } from "../execution/resolver-types.js";
+import type { ResolversOf } from "./resolver-types.js";
 import { blobOwnership } from "./ownership.js";
 import { symbolFields, symbolsBelow } from "./symbols.js";
 import { unfilteredHistory } from "../../protocol/git-messages.js";

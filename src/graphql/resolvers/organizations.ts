@@ -5,7 +5,7 @@ import { OrganizationSource, type UserSource } from "../sources/account-sources.
 import { paginateBothWays, nothing, paginate } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { parseGlobalId } from "../../browse/ids.js";
-import type { ResolversOf } from "../execution/resolver-types.js";
+import type { ResolversOf } from "./resolver-types.js";
 import { loadCascade } from "../sources/settings-sources.js";
 import { pendingForViewer } from "./invitations.js";
 import { latestSettings } from "./settings.js";

@@ -7,7 +7,7 @@ import { numericKey } from "../../browse/ids.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { Repository } from "../../model/repository.js";
 import type { FoundOwners } from "../../protocol/git-messages.js";
-import type { ResolversOf } from "../execution/resolver-types.js";
+import type { ResolversOf } from "./resolver-types.js";
 import { ownerFileSource, type OwnerFileSource } from "../sources/owner-file-source.js";
 import { teamSource, userSource } from "./account-access.js";
 import { nothing, paginate } from "./connections.js";

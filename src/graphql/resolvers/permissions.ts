@@ -5,9 +5,9 @@ import type { Repository } from "../../model/repository.js";
 import { UserSource } from "../sources/account-sources.js";
 import { paginate } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
-import { repositoryPage } from "../sources/repository-pages.js";
+import { repositoryPage } from "./repository-pages.js";
 import { toRepositorySource } from "../../browse/repository-source.js";
-import type { ResolversOf } from "../execution/resolver-types.js";
+import type { ResolversOf } from "./resolver-types.js";
 
 /** Queries about permissions, for site admins. */
 export const permissionQueries: Pick<

@@ -1,13 +1,13 @@
-import type { SourceOf } from "../schema-types.js";
+import type { SourceOf } from "./schema-types.js";
 import { TrawlError } from "../../base/errors.js";
 import { organizationSource, teamSource, userSource } from "./account-access.js";
 import { TokenSource } from "../sources/account-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { CommitSource, RefSource } from "../../browse/git-sources.js";
 import { parseGlobalId } from "../../browse/ids.js";
-import { repositoryPage } from "../sources/repository-pages.js";
+import { repositoryPage } from "./repository-pages.js";
 import { toRepositorySource, type RepositorySource } from "../../browse/repository-source.js";
-import type { ResolversOf } from "../execution/resolver-types.js";
+import type { ResolversOf } from "./resolver-types.js";
 import { ownerFileSource } from "../sources/owner-file-source.js";
 import { serviceByKey } from "../sources/external-services.js";
 import { SearchSource } from "../sources/search-sources.js";

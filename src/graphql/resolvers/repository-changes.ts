@@ -1,13 +1,13 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { auditEntry, type AuditEntry, type Actor } from "../../account/records/audit-log.js";
-import { checkName } from "../../account/identity/validation.js";
+import { checkName } from "../../account/records/validation.js";
 import type { MetadataChange } from "../../model/metadata-change.js";
 import type { Repository } from "../../model/repository.js";
 import { nothing } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { numericKey } from "../../browse/ids.js";
 import { toRepositorySource } from "../../browse/repository-source.js";
-import type { ResolversOf } from "../execution/resolver-types.js";
+import type { ResolversOf } from "./resolver-types.js";
 
 type Mutation = ResolversOf<"Mutation">;
 

@@ -4,13 +4,11 @@ import { splitRange } from "../../model/revision-syntax.js";
 import { redactUrl } from "../../git/run/remote-url.js";
 import { emptyPage, paginate, offsetPageInfo, pageLength, skipCount } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
-import { CommitSource, RefSource } from "../../browse/git-sources.js";
-import type { ComparisonSource } from "../../browse/comparison-sources.js";
+import { CommitSource, RefSource, type ComparisonSource, personSource } from "../../browse/git-sources.js";
 import type { RepositorySource } from "../../browse/repository-source.js";
-import type { ResolversOf } from "../execution/resolver-types.js";
+import type { ResolversOf } from "./resolver-types.js";
 import { ownerFileSource } from "../sources/owner-file-source.js";
 import { findService } from "../sources/external-services.js";
-import { personSource } from "../../browse/git-sources.js";
 import { repositoryPermissions } from "./permissions.js";
 import { unfilteredHistory } from "../../protocol/git-messages.js";
 

@@ -7,8 +7,8 @@ import { SavedSearchSource } from "../sources/account-sources.js";
 import { pageCountMax, paginateBothWays, nothing } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { numericKey, parseGlobalId } from "../../browse/ids.js";
-import type { ResolversOf } from "../execution/resolver-types.js";
-import type { ObjectTypes, SourceOf } from "../schema-types.js";
+import type { ResolversOf } from "./resolver-types.js";
+import type { ObjectTypes, SourceOf } from "./schema-types.js";
 
 type Mutation = ResolversOf<"Mutation">;
 

@@ -1,7 +1,7 @@
 import type { RequestContext } from "../../browse/request-context.js";
 import { toRepositorySource, type RepositorySource } from "../../browse/repository-source.js";
 import { TrawlError } from "../../base/errors.js";
-import type { ResolversOf } from "../execution/resolver-types.js";
+import type { ResolversOf } from "./resolver-types.js";
 import type { SearchResultsSource } from "../sources/search-sources.js";
 
 export const search: ResolversOf<"Search"> = {

@@ -5,12 +5,12 @@ import { OrganizationSource, UserSource } from "../sources/account-sources.js";
 import { nothing } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { parseGlobalId } from "../../browse/ids.js";
-import type { ResolversOf } from "../execution/resolver-types.js";
+import type { ResolversOf } from "./resolver-types.js";
 import type {
   ConfigurationEdit,
   SettingsEdit as SettingsEditInput,
   SettingsMutationGroupInput,
-} from "../schema-types.js";
+} from "./schema-types.js";
 import {
   subjectKey,
   viewerCascade,

@@ -1,10 +1,10 @@
 import { fencedMarkdown } from "../../browse/markdown.js";
 import type { CommitSource } from "../../browse/git-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
-import type { ResolversOf } from "../execution/resolver-types.js";
+import type { ResolversOf } from "./resolver-types.js";
 import { findDefinitions, findReferences, listOccurrences } from "../sources/navigation.js";
 import { findSymbols, listSymbols, type SymbolFilter } from "../sources/symbol-lists.js";
-import { SymbolSource } from "../sources/symbol-source.js";
+import { SymbolSource } from "../sources/match-sources.js";
 import { offsetPageInfo, pageCountMax, pageLength, paginate, skipCount } from "./connections.js";
 
 interface Page extends SymbolFilter {

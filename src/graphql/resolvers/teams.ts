@@ -6,8 +6,8 @@ import { TeamSource, UserSource } from "../sources/account-sources.js";
 import { nothing, paginate } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { numericKey } from "../../browse/ids.js";
-import type { ResolversOf } from "../execution/resolver-types.js";
-import type { ObjectTypes, TeamMemberInput } from "../schema-types.js";
+import type { ResolversOf } from "./resolver-types.js";
+import type { ObjectTypes, TeamMemberInput } from "./schema-types.js";
 import { namesHold } from "./filters.js";
 
 type Query = ResolversOf<"Query">;

@@ -1,13 +1,13 @@
 import type { AccessToken, TokenRequest } from "../../account/identity/user.js";
 import type { Actor } from "../../account/records/audit-log.js";
-import { checkScopes } from "../../account/identity/validation.js";
+import { checkScopes } from "../../account/records/validation.js";
 import { TrawlError } from "../../base/errors.js";
 import { requireUser } from "./account-access.js";
 import { TokenSource, UserSource } from "../sources/account-sources.js";
 import { nothing, paginate } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { globalId, numericKey } from "../../browse/ids.js";
-import type { ResolversOf } from "../execution/resolver-types.js";
+import type { ResolversOf } from "./resolver-types.js";
 
 export const accessToken: ResolversOf<"AccessToken"> = {
   creator: ({ token, subject }, _, { services: { accounts } }) => {

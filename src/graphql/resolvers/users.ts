@@ -4,13 +4,11 @@ import type { Email } from "../../account/identity/emails.js";
 import { TrawlError } from "../../base/errors.js";
 import { filterInSteps, inOneStep, mapInSteps } from "../../base/yielding.js";
 import { actingForUser, requireUser, userSource } from "./account-access.js";
-import { OrganizationSource, TeamSource, UserSource } from "../sources/account-sources.js";
-import { paginateBothWays, emptyPage, nothing, paginate } from "./connections.js";
+import { OrganizationSource, TeamSource, UserSource, InvitationSource } from "../sources/account-sources.js";
+import { emptyPage, nothing, paginate, paginateBothWays } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
-import type { ResolversOf } from "../execution/resolver-types.js";
-import type { ObjectTypes } from "../schema-types.js";
-import { startOfPeriod } from "../sources/activity-period.js";
-import { InvitationSource } from "../sources/invitation-source.js";
+import type { ResolversOf } from "./resolver-types.js";
+import type { ObjectTypes } from "./schema-types.js";
 import { loadCascade } from "../sources/settings-sources.js";
 import { userPermissions } from "./permissions.js";
 import { latestSettings } from "./settings.js";
@@ -294,4 +292,19 @@ async function knownOrganizations(userId: number, context: RequestContext): Prom
   });
   await context.takeItems(nodes.length, "organizations of users");
   return nodes;
+}
+
+/** Days begin at midnight UTC, weeks on Monday. */
+function startOfPeriod(period: "TODAY" | "THIS_WEEK" | "THIS_MONTH" | "ALL_TIME", now: Date): number {
+  const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
+  switch (period) {
+    case "TODAY":
+      return Date.UTC(year, month, day);
+    case "THIS_WEEK":
+      return Date.UTC(year, month, day - ((now.getUTCDay() + 6) % 7));
+    case "THIS_MONTH":
+      return Date.UTC(year, month, 1);
+    case "ALL_TIME":
+      return 0;
+  }
 }

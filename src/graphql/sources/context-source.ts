@@ -1,5 +1,5 @@
 import { globalContextName } from "../../model/search-context.js";
-import type { KnownContext } from "../../account/contexts/context-directory.js";
+import type { KnownContext } from "../../account/context-directory.js";
 import { globalId } from "../../browse/ids.js";
 
 /** A search context. */

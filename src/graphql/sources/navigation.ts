@@ -4,7 +4,7 @@ import type { BlobSource } from "../../browse/git-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { ListedOccurrences } from "../../protocol/symbol-messages.js";
 import { commitPattern, quote, runSearch, searchSymbols } from "./symbol-lists.js";
-import { SymbolSource } from "./symbol-source.js";
+import { SymbolSource } from "./match-sources.js";
 
 /** Candidates that are looked at in a repository, and in all others. */
 const candidatesMax = 200;

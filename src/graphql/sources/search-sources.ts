@@ -1,11 +1,11 @@
 import { TrawlError } from "../../base/errors.js";
 import { lineBytesUnlimited, type ReceiptMode } from "../../model/search-request.js";
 import type { RequestContext } from "../../browse/request-context.js";
-import { toRepositorySource, RepositorySource } from "../../browse/repository-source.js";
-import { pathOfMatch, type Alert, type Skipped, type StreamMatch } from "../../model/stream-events.js";
-import { ReceiptSource } from "./receipt-source.js";
-import { SearchCollector, type Collected } from "./search-collector.js";
-import { FileMatchSource, CommitMatchSource } from "./match-sources.js";
+import { RepositorySource, toRepositorySource } from "../../browse/repository-source.js";
+import { type Alert, pathOfMatch, type Receipt, type Skipped, type StreamMatch } from "../../model/stream-events.js";
+import { type Collected, SearchCollector } from "./search-collector.js";
+import { CommitMatchSource, FileMatchSource } from "./match-sources.js";
+import type { SearchReceipt } from "../../search/report/search-receipt.js";
 
 /** Matches after which a search stops when its query has no `count:`. */
 const defaultCount = 30;
@@ -247,4 +247,26 @@ function groupResults(
     } else first.places.push(file.file);
   }
   return results;
+}
+
+/** The receipt of a search, whose lists are read in pages. */
+export class ReceiptSource {
+  readonly generation: string;
+  readonly complete: boolean;
+  readonly matchCount: number;
+  readonly documentsSearched: number;
+  readonly digest: string;
+  readonly digestedMatches: number;
+  readonly lists: Pick<SearchReceipt, "repositories" | "excluded">;
+
+  constructor(receipt: SearchReceipt) {
+    const summary: Receipt = receipt.summary("");
+    this.generation = summary.generation;
+    this.complete = summary.complete;
+    this.matchCount = summary.matchCount;
+    this.documentsSearched = summary.documentsSearched;
+    this.digest = summary.digest;
+    this.digestedMatches = summary.digestedMatches;
+    this.lists = receipt;
+  }
 }

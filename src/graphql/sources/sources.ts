@@ -1,5 +1,12 @@
 import type { User } from "../../account/identity/user.js";
-import type { OrganizationSource, SavedSearchSource, TeamSource, TokenSource, UserSource } from "./account-sources.js";
+import type {
+  OrganizationSource,
+  SavedSearchSource,
+  TeamSource,
+  TokenSource,
+  UserSource,
+  InvitationSource,
+} from "./account-sources.js";
 import type {
   BlobSource,
   CommitSource,
@@ -8,20 +15,20 @@ import type {
   ObjectSource,
   RefSource,
   TreeSource,
+  ComparisonSource,
+  FileDiffSource,
+  FileDiffsSource,
+  HunkSource,
 } from "../../browse/git-sources.js";
-import type { ComparisonSource, FileDiffSource, FileDiffsSource, HunkSource } from "../../browse/comparison-sources.js";
 import type { HighlightSource } from "../../browse/highlight-source.js";
 import type { RepositorySource, TextIndexSource } from "../../browse/repository-source.js";
 import type { SearchJobSource } from "./search-job-source.js";
-import type { ReceiptSource } from "./receipt-source.js";
-import type { SearchSource, SearchResultsSource } from "./search-sources.js";
-import type { CommitMatchSource, FileMatchSource } from "./match-sources.js";
+import type { ReceiptSource, SearchSource, SearchResultsSource } from "./search-sources.js";
+import type { CommitMatchSource, FileMatchSource, SymbolSource } from "./match-sources.js";
 import type { ExternalServiceSource } from "./external-services.js";
-import type { InvitationSource } from "./invitation-source.js";
 import type { OwnerFileSource } from "./owner-file-source.js";
 import type { ContextSource } from "./context-source.js";
 import type { CascadeSource, SettingsChangeSource, SettingsSource } from "./settings-sources.js";
-import type { SymbolSource } from "./symbol-source.js";
 import type { DefaultSettingsSource, SiteSource } from "./site-source.js";
 
 /** The source objects of resolvers, by type. A type that is not listed is plain data with the fields of the schema. */

@@ -5,7 +5,7 @@ import type { RequestContext } from "../../browse/request-context.js";
 import type { ShownSymbolKind } from "../../model/symbol-kind.js";
 import type { ListedSymbols } from "../../protocol/symbol-messages.js";
 import { SearchSource, type SearchResultsSource } from "./search-sources.js";
-import { SymbolSource } from "./symbol-source.js";
+import { SymbolSource } from "./match-sources.js";
 
 /** The symbols of a commit or directory that are listed: to list more of them is to search. */
 const listedSymbolsMax = 10_000;

@@ -1,4 +1,4 @@
-import { RateLimiter, attemptsIn } from "../../account/sign-in/rate-limiter.js";
+import { RateLimiter, attemptsIn } from "../../account/records/rate-limiter.js";
 import { monotonicMs } from "../../base/deadline.js";
 import type { Log } from "../../base/log.js";
 import type { TrustedHosts } from "./trusted-hosts.js";

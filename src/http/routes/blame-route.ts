@@ -1,7 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import { shownPath } from "../../base/path-text.js";
 import { FairSemaphore, shareLimits } from "../../base/fair-semaphore.js";
-import { streamOrigins, type OriginOfLines } from "../../browse/blame-stream.js";
+import { streamOrigins, type OriginOfLines } from "../../browse/blame-source.js";
 import { commitSubject } from "../../browse/git-sources.js";
 import { takePermit } from "../access/permits.js";
 import type { HttpResponse } from "../server/response.js";

@@ -1,5 +1,4 @@
-import type { AccessTokens } from "../../account/identity/access-tokens.js";
-import type { RefreshableTexts, RefreshLifetimes } from "../../account/identity/refreshable-token.js";
+import type { AccessTokens, RefreshableTexts, RefreshLifetimes } from "../../account/identity/access-tokens.js";
 import type { User } from "../../account/identity/user.js";
 import type { AccessTokenPolicy, Authenticator } from "../../account/sign-in/authenticator.js";
 import type { DeviceGrants } from "../../account/sign-in/device-grants.js";

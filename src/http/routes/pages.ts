@@ -1,19 +1,21 @@
 import type { Authenticator } from "../../account/sign-in/authenticator.js";
-import { withContext, type ContentServices, type Visit } from "./content.js";
+import { type ContentServices, type Visit, withContext } from "./content.js";
 import { admit, refuse, refusePage } from "../access/guard.js";
-import { readPagePath, type PagePath } from "../../model/page-path.js";
+import { type PagePath, readPagePath } from "../../model/page-path.js";
 import type { RawHandler } from "./raw-route.js";
 import type { Handler } from "../server/handler.js";
-import { plainText, type Headers } from "../server/headers.js";
+import { type Headers, plainText } from "../server/headers.js";
 import { anonymous } from "../../model/viewer.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
-import { editorTarget } from "./editor-link.js";
-import { openPages, findSitePage } from "./site-pages.js";
 import { findWebPage } from "../../model/web-page.js";
 import { repositoryPages } from "./repository-pages.js";
 import type { WebFiles } from "./web-files.js";
 import { replyPage } from "./web-pages.js";
+import { escapeUrlPath } from "../../base/path-text.js";
+import type { RequestContext } from "../../browse/request-context.js";
+import { nameOfCloneUrl, repositoryUrl } from "../../browse/urls.js";
+import { escapeRegexp } from "../../base/text.js";
 
 /**
  * Answers every page URL: with the document that the browser renders, or for programs with a plain-text description of
@@ -120,4 +122,76 @@ function reply(response: HttpResponse, status: number, text: string): void {
 
 function redirect(response: HttpResponse, to: string): void {
   response.reply(302, { ...plainText, Location: to }, "");
+}
+
+/** The URL that an editor plugin asks for: lines of a file, or a search. Rows and columns are counted from 0. */
+function editorTarget(parameters: URLSearchParams, context: RequestContext): string | undefined {
+  const of = (name: string): string => parameters.get(name) ?? "";
+  if (of("search") !== "") {
+    const name = remoteName(of("search_remote_url"), context);
+    const revision = of("search_revision") || of("search_branch");
+    const filters = [
+      ...(name === undefined ? [] : [`repo:^${escapeRegexp(name)}$${revision === "" ? "" : `@${revision}`}`]),
+      ...(of("search_file") === "" ? [] : [`file:^${escapeRegexp(of("search_file"))}$`]),
+    ];
+    return `/search?${new URLSearchParams({ q: [...filters, of("search")].join(" "), patternType: "literal" })}`;
+  }
+  const name = remoteName(of("remote_url"), context);
+  if (name === undefined || of("file") === "") return undefined;
+  const typed = of("revision") || of("branch");
+  const isDefault = typed === "HEAD" || typed === context.repositories.byName(name)?.defaultBranch;
+  return `${repositoryUrl(name, isDefault ? "" : typed)}/-/blob/${escapeUrlPath(of("file"))}${lineQuery(of)}`;
+}
+
+function lineQuery(of: (name: string) => string): string {
+  if (!/^\d+$/.test(of("start_row"))) return "";
+  const position = (row: string, column: string): string => `${Number(row) + 1}:${(Number(column) || 0) + 1}`;
+  const start = position(of("start_row"), of("start_col"));
+  const end = /^\d+$/.test(of("end_row")) ? position(of("end_row"), of("end_col")) : start;
+  return `?L${start === end ? start : `${start}-${end}`}`;
+}
+
+/**
+ * The name of the repository with this clone URL: the name made of its host and path, or a repository fetched from it.
+ */
+function remoteName(url: string, { repositories }: RequestContext): string | undefined {
+  const name = nameOfCloneUrl(url);
+  if (name === undefined || repositories.byName(name) !== undefined) return name;
+  return repositories.values().find((repository) => nameOfCloneUrl(repository.url) === name)?.name ?? name;
+}
+
+/** Paths of pages that need no credential. */
+const openPages: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    "/sign-in":
+      'Send {"email": NAME, "password": TEXT} as JSON by POST to /-/sign-in; or send an access token with each request.',
+    "/sign-up":
+      'Send {"email": TEXT, "username": NAME, "password": TEXT} as JSON by POST to /-/sign-up, where that is allowed.',
+    "/password-reset":
+      'Send {"userID": NUMBER, "code": TEXT, "password": TEXT} as JSON by POST to /-/reset-password-code, with the number and the code of this address.',
+  }),
+);
+
+/** The text of other pages, by the start of the path. */
+const sitePages: readonly (readonly [path: RegExp, text: string])[] = [
+  [/^\/contexts(\/|$)/, "Search contexts: ask GraphQL for searchContexts, or searchContextBySpec."],
+  [/^\/search-jobs$/, "Search jobs: ask GraphQL for searchJobs, or use the command trawl job."],
+  [/^\/site-admin(\/|$)/, "The site is administered by the trawl command, its configuration file, and GraphQL."],
+  [
+    /^\/(users\/[^/]+|user|settings|organizations\/[^/]+|teams\/[^/]+)(\/|$)/,
+    "Users, organizations, teams, tokens and settings: ask GraphQL, or use the trawl command.",
+  ],
+  [
+    /^\/(?:(?:api|debug)\/console|api\/schema)$/,
+    "Send GraphQL requests by POST to /.api/graphql; it describes itself by introspection.",
+  ],
+  [
+    /^\/help(\/|$)/,
+    "The documents are in the folder docs of the program: query-syntax.md tells what a query can hold, clients.md which clients work, " +
+      "README.md how to run it.",
+  ],
+];
+
+function findSitePage(request: HttpRequest): string | undefined {
+  return sitePages.find(([path]) => path.test(request.path))?.[1];
 }

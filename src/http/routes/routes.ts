@@ -9,14 +9,12 @@ import { blameHandler, blamePattern } from "./blame-route.js";
 import { addClientRoutes, type ClientServices } from "./client-routes.js";
 import type { ContentServices } from "./content.js";
 import { headersOfEvery } from "../access/cors.js";
-import { graphqlBytesMax, graphqlAdmission } from "./graphql-route.js";
+import { graphqlAdmission, graphqlBytesMax } from "./graphql-route.js";
 import { guarded, guardedBody, type ViewerHandler } from "../access/guard.js";
 import { addMcpRoutes, type McpServices } from "./mcp-route.js";
 import { pageHandler } from "./pages.js";
-import { addPatternRoute } from "./pattern-route.js";
 import { rawHandler } from "./raw-route.js";
 import { ByteBudget } from "../server/request-body.js";
-import { receiptHandler } from "./receipt-route.js";
 import { exportHandler, exportPaths, type ExportServices } from "./export-route.js";
 import { requestCheck } from "../access/request-check.js";
 import type { ResumableStreams } from "../../resume/resumable-streams.js";
@@ -33,6 +31,10 @@ import type { Handler } from "../server/handler.js";
 import { plainText } from "../server/headers.js";
 import type { HttpServer } from "../server/uws.js";
 import { WriteBudget } from "../stream/write-budget.js";
+import { TrawlError } from "../../base/errors.js";
+import { parsePatternBody, patternBodyBytesMax } from "../stream/pattern-body.js";
+import { receiptLists, type ReceiptRange } from "../../search/report/receipt-store.js";
+import type { Searcher } from "../../search/searcher.js";
 
 /** Limit on the total size of request bodies that are being received or processed. */
 const bodiesBytesMax = 64 << 20;
@@ -171,3 +173,57 @@ const clientConfig = {
   userShouldUseEnterprise: false,
   latestSupportedCompletionsStreamAPIVersion: 0,
 };
+
+/** The sizes of bodies are bounded together, and a search is admitted when its body is complete. */
+const always = { refusal: () => undefined };
+
+/** Adds the route of a search for the patterns in the body, which `handle` gets. */
+function addPatternRoute(
+  server: HttpServer,
+  path: string,
+  { authenticator }: { readonly authenticator: Pick<Authenticator, "authenticate"> },
+  handle: (patterns: readonly string[]) => ViewerHandler,
+): void {
+  const admission = guardedBody(authenticator, always, "searches", (request, response, viewer) => {
+    let patterns: readonly string[];
+    try {
+      patterns = parsePatternBody(request.body);
+    } catch (error) {
+      if (!(error instanceof TrawlError) || error.code !== "bad-request") throw error;
+      return response.reply(400, plainText, `${error.message}\n`);
+    }
+    return handle(patterns)(request, response, viewer);
+  });
+  server.routeWithAdmission("POST", path, patternBodyBytesMax, admission);
+}
+
+const json = { "Content-Type": "application/json" };
+
+const itemsDefault = 1_000;
+
+/** Part of a list of a receipt: `/.api/search/receipt/ID?list=excluded&from=0&count=1000`. */
+function receiptHandler(search: Pick<Searcher, "receiptPage">): ViewerHandler {
+  return (request, response, viewer) => {
+    const range = readRange(new URLSearchParams(request.query));
+    if (typeof range === "string") return response.reply(400, plainText, `${range}\n`);
+    const page = search.receiptPage(request.params["ID"] ?? "", range, viewer);
+    if (page === undefined)
+      return response.reply(404, plainText, "no such receipt: only receipts of recent searches are available\n");
+    response.reply(200, json, JSON.stringify(page));
+  };
+}
+
+/** Returns a message if a parameter is invalid. */
+function readRange(given: URLSearchParams): ReceiptRange | string {
+  const list = receiptLists.find((name) => name === (given.get("list") ?? "excluded"));
+  if (list === undefined) return `list must be one of ${receiptLists.join(", ")}`;
+  const from = readIndex(given.get("from"), 0);
+  if (from === undefined) return "from must be a whole number";
+  const count = readIndex(given.get("count"), itemsDefault);
+  return count === undefined ? "count must be a whole number" : { list, from, count };
+}
+
+function readIndex(text: string | null, absent: number): number | undefined {
+  if (text === null) return absent;
+  return /^[0-9]{1,15}$/.test(text) ? Number(text) : undefined;
+}

@@ -1,5 +1,5 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
-import { waitForCommit, type AwaitedCommit } from "../../browse/commit-wait.js";
+import { type AwaitedCommit, waitForCommit } from "../../browse/commit-wait.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { clientKey } from "../../model/client.js";
 import type { SearchListener } from "../../model/search-listener.js";
@@ -13,8 +13,7 @@ import { plainText } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 import { streamChanges } from "../stream/change-stream.js";
-import { chooseDiffType } from "../stream/diff-type.js";
-import { refuseHead, startEvents, type EventServices } from "../stream/event-response.js";
+import { type EventServices, refuseHead, startEvents } from "../stream/event-response.js";
 import type { SseStream } from "../stream/sse.js";
 import { parseStreamParams, type StreamParams, type WantedChanges, withSender } from "../stream/stream-params.js";
 import type { ContentServices } from "./content.js";
@@ -212,4 +211,16 @@ async function runAfterCommit(
 function endWithError(sink: SearchListener, message: string): void {
   sink.error(message);
   sink.done();
+}
+
+/** Clients that end a stream with an error when a match object has a type that they do not know. */
+const strictClient = /^(?:src-cli|Go-http-client)\//;
+
+/**
+ * The `type` of match objects that are diffs. The interface lists "diff"; the original server sends "commit" for both,
+ * and some clients accept nothing else. `setting` is `search.diffType`.
+ */
+function chooseDiffType(setting: "auto" | "commit" | "diff", userAgent: string | undefined): "commit" | "diff" {
+  if (setting !== "auto") return setting;
+  return strictClient.test(userAgent ?? "") ? "commit" : "diff";
 }

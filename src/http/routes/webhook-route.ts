@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { RateLimiter, attemptsIn } from "../../account/sign-in/rate-limiter.js";
+import { RateLimiter, attemptsIn } from "../../account/records/rate-limiter.js";
 import { monotonicMs } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";

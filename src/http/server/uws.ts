@@ -1,17 +1,25 @@
-import { monotonicMs, sleep } from "../../base/deadline.js";
-import { errorMessage } from "../../base/errors.js";
+import { callAfter, monotonicMs, sleep } from "../../base/deadline.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import { clientNetwork } from "../../model/client.js";
-import { readBody, tooLarge } from "./body-reader.js";
 import { ClientAddresses } from "./client-address.js";
 import type { BodyAdmission, Handler, Method, RequestCheck, RequestObserver } from "./handler.js";
-import { plainText, type Headers } from "./headers.js";
-import { Listener } from "./listener.js";
+import { type Headers, plainText } from "./headers.js";
 import { ByteBudget, RequestBody } from "./request-body.js";
-import { copyRequest, withBody, type HttpRequest, type RequestHead } from "./request.js";
+import { copyRequest, type HttpRequest, type RequestHead, withBody } from "./request.js";
 import { HttpResponse } from "./response.js";
 import { Router } from "./router.js";
-import { loadBinding, readAllForms, type NativeApp, type NativeRequest, type NativeResponse } from "./uws-binding.js";
+import {
+  type ListenSocket,
+  loadBinding,
+  type NativeApp,
+  type NativeModule,
+  type NativeRequest,
+  type NativeResponse,
+  readAllForms,
+} from "./uws-binding.js";
+import { type FullShare, refusalError } from "../../base/fair-semaphore.js";
+import { replaceListener } from "../../native/socket/socket.js";
 
 /**
  * The HTTP server and, with uws-binding.ts, the only file that uses uWebSockets.js.
@@ -278,4 +286,86 @@ function allowed(methods: readonly string[]): string {
   return methods.includes("GET")
     ? ["GET", "HEAD", ...methods.filter((method) => method !== "GET")].join(", ")
     : methods.join(", ");
+}
+
+const tooLarge = "body too large\n";
+const tooManyPieces = "the body arrives in too many small pieces; send larger chunks\n";
+const tooSlow = "the body did not arrive in time\n";
+
+/** Time limit for a whole body. uWebSockets.js disconnects earlier if less than 16 KB/s arrive for 10 to 12 s. */
+const bodyMsMax = 60_000;
+
+/**
+ * Reads a body and calls `done` when it is complete; errors are answered here. Each chunk is copied, because its memory
+ * belongs to uWebSockets.js again when the callback returns.
+ */
+function readBody(res: NativeResponse, body: RequestBody, response: HttpResponse, done: () => void): void {
+  const cut = callAfter(bodyMsMax, () => response.reply(408, plainText, tooSlow));
+  response.onClosed(() => {
+    cut.cancel();
+    body.release();
+  });
+  res.onData((chunk, isLast) => {
+    if (response.closed) return;
+    const refused = body.push(new Uint8Array(chunk), isLast);
+    if (refused === "too-large") return response.reply(413, plainText, tooLarge);
+    if (refused === "too-many-pieces") return response.reply(400, plainText, tooManyPieces);
+    if (refused !== undefined) return refuseBody(response, refused);
+    if (!isLast) return;
+    cut.cancel();
+    done();
+  });
+}
+
+function refuseBody(response: HttpResponse, full: FullShare): void {
+  const { httpStatus, message } = refusalError(full, "bytes of request bodies");
+  response.reply(httpStatus, { ...plainText, "Retry-After": "1" }, `${message}\n`);
+}
+
+/** The port on which the server listens. */
+class Listener {
+  readonly #native: NativeModule;
+  readonly #app: NativeApp;
+  readonly #log: Log;
+  #socket: ListenSocket | undefined;
+
+  constructor(native: NativeModule, app: NativeApp, log: Log) {
+    this.#native = native;
+    this.#app = app;
+    this.#log = log;
+  }
+
+  /** Opens the port, or uses the socket `given`, and returns its number. See `HttpServer.listen`. */
+  open(host: string, port: number, given: number | undefined): number {
+    return (given === undefined ? undefined : this.#take(host, given)) ?? this.#open(host, port);
+  }
+
+  #take(host: string, given: number): number | undefined {
+    const taken = replaceListener(this.#open(host, 0), given);
+    if (taken !== undefined) return taken;
+    this.#log.error("the socket passed by the service manager is not listening; opening the port again");
+    this.close();
+    return undefined;
+  }
+
+  #open(host: string, port: number): number {
+    let bound: number | undefined;
+    this.#app.listen(host, port, this.#native.LIBUS_LISTEN_EXCLUSIVE_PORT, (listenSocket) => {
+      if (!listenSocket) return;
+      this.#socket = listenSocket;
+      bound = this.#native.us_socket_local_port(listenSocket);
+    });
+    if (bound === undefined) {
+      throw new TrawlError(
+        "conflict",
+        `cannot listen on ${host}:${port}: the address is in use or does not belong to this host`,
+      );
+    }
+    return bound;
+  }
+
+  close(): void {
+    if (this.#socket) this.#native.us_listen_socket_close(this.#socket);
+    this.#socket = undefined;
+  }
 }

@@ -1,4 +1,4 @@
-import type { Tool } from "../tool.js";
+import type { Tool } from "../calls/tool.js";
 import { compareRevisions } from "./compare-tool.js";
 import { listFiles, readFile } from "./file-tools.js";
 import { commitSearch, diffSearch } from "./history-tools.js";

@@ -1,8 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import type { FileDiffData } from "../../git/history/file-diffs.js";
-import { defineTool, integer, repo, requiredText, text } from "../tool.js";
-import { givenPath } from "./file-tools.js";
-import { findCommit, findRepository } from "./revisions.js";
+import { defineTool, integer, repo, requiredText, text } from "../calls/tool.js";
+import { givenPath, findCommit, findRepository } from "./file-tools.js";
 
 function fileItem({ oldPath, newPath, addedCount, deletedCount, hunks }: FileDiffData): object {
   return {

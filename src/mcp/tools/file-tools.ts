@@ -2,11 +2,10 @@ import { TrawlError } from "../../base/errors.js";
 import { escapeUrlPath, isForeignPath, unescapeUrlPath } from "../../base/path-text.js";
 import type { EntryData } from "../../git/objects/directories.js";
 import { resultWhileYielding } from "../../base/yielding.js";
-import { BlobSource, type CommitSource } from "../../browse/git-sources.js";
+import { BlobSource, CommitSource } from "../../browse/git-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
-import type { Exclusion } from "../answer.js";
-import { defineTool, integer, repo, requiredText, revision, text } from "../tool.js";
-import { findCommit, findRepository, plainPath } from "./revisions.js";
+import { defineTool, type Exclusion, integer, repo, requiredText, revision, text } from "../calls/tool.js";
+import { type RepositorySource, toRepositorySource } from "../../browse/repository-source.js";
 
 /** Of a larger file only the first lines are returned, unless lines are asked for. */
 const wholeFileBytesMax = 128 << 10;
@@ -165,4 +164,41 @@ export function atMost(shown: number, total: number, what: string): Exclusion[] 
   return shown >= total
     ? []
     : [{ reason: "limit", message: `${total - shown} of ${total} ${what} are left out: ask for fewer at a time` }];
+}
+
+/** The repository with this name. Throws `not-found`, also if the viewer may not see it. */
+export function findRepository(name: string, { repositories }: RequestContext): RepositorySource {
+  const record = repositories.byName(name);
+  if (record !== undefined) return toRepositorySource(record);
+  throw new TrawlError(
+    "not-found",
+    `there is no repository ${JSON.stringify(name)}; list_repos lists those that you can read`,
+  );
+}
+
+/** The commit of a revision, "" for the default branch. Throws `not-found`. */
+export async function findCommit(
+  repository: RepositorySource,
+  revision: string,
+  { git }: RequestContext,
+): Promise<CommitSource> {
+  const oid = await git.resolve(repository, revision);
+  if (oid !== null) return new CommitSource(repository, oid, revision);
+  if (!repository.cloned)
+    throw new TrawlError("not-found", `${repository.name} is not cloned yet; try again in a moment`);
+  throw new TrawlError(
+    "not-found",
+    revision === ""
+      ? `${repository.name} has no commits`
+      : `${repository.name} has no branch, tag or commit ${JSON.stringify(revision)}`,
+  );
+}
+
+/** Without slashes at its ends, where assistants like to write them. */
+export function plainPath(path: string): string {
+  let [from, to] = [0, path.length];
+  while (from < to && path[from] === "/") from++;
+  while (to > from && path[to - 1] === "/") to--;
+  const plain = path.slice(from, to);
+  return plain === "." ? "" : plain;
 }

@@ -2,9 +2,8 @@ import { TrawlError } from "../../base/errors.js";
 import { escapeRegexp } from "../../base/text.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { quote } from "../../graphql/sources/symbol-lists.js";
-import type { Answer } from "../answer.js";
-import type { Arguments } from "../fields.js";
-import { defineTool, integer, text, texts } from "../tool.js";
+import { type Answer, defineTool, integer, text, texts } from "../calls/tool.js";
+import type { Arguments } from "../calls/fields.js";
 import { matchItem } from "./match-items.js";
 import { runToolSearch } from "./run-search.js";
 

@@ -1,10 +1,9 @@
 import { escapeRegexp } from "../../base/text.js";
 import type { RequestContext } from "../../browse/request-context.js";
-import { repositoryPage } from "../../graphql/sources/repository-pages.js";
+import { repositoryPage } from "../../graphql/resolvers/repository-pages.js";
 import { quote } from "../../graphql/sources/symbol-lists.js";
 import type { Repository } from "../../model/repository.js";
-import type { Exclusion } from "../answer.js";
-import { defineTool, integer, text } from "../tool.js";
+import { type Exclusion, defineTool, integer, text } from "../calls/tool.js";
 import { runToolSearch } from "./run-search.js";
 
 const listedMax = 10_000;

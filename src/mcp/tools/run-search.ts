@@ -3,8 +3,8 @@ import type { RequestContext } from "../../browse/request-context.js";
 import { SearchCollector, type Collected } from "../../graphql/sources/search-collector.js";
 import type { PatternType } from "../../model/search-request.js";
 import type { DuplicateCounts, StreamMatch } from "../../model/stream-events.js";
-import type { Exclusion } from "../answer.js";
-import { requireAdmission } from "../tool-calls.js";
+import type { Exclusion } from "../calls/tool.js";
+import { requireAdmission } from "../calls/tool-calls.js";
 
 /** Limit on the JSON of the matches of one search: it is parsed on the main thread, in pieces of up to 128 KiB. */
 const matchBytesMax = 2 << 20;

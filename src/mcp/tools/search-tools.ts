@@ -1,8 +1,7 @@
 import type { RequestContext } from "../../browse/request-context.js";
 import type { PatternType } from "../../model/search-request.js";
-import type { Answer } from "../answer.js";
-import type { Arguments } from "../fields.js";
-import { defineTool, integer, requiredText } from "../tool.js";
+import { type Answer, defineTool, integer, requiredText } from "../calls/tool.js";
+import type { Arguments } from "../calls/fields.js";
 import { groupedItems, matchItem } from "./match-items.js";
 import { runToolSearch } from "./run-search.js";
 

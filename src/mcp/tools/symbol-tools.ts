@@ -5,10 +5,9 @@ import type { RequestContext } from "../../browse/request-context.js";
 import type { EntryData } from "../../git/objects/directories.js";
 import { areRelated, folderDistance, kindRank } from "../../graphql/sources/navigation.js";
 import { commitPattern, quote } from "../../graphql/sources/symbol-lists.js";
-import { defineTool, integer, repo, requiredText, revision } from "../tool.js";
-import { requireFile } from "./file-tools.js";
+import { defineTool, integer, repo, requiredText, revision } from "../calls/tool.js";
+import { requireFile, findCommit, findRepository, plainPath } from "./file-tools.js";
 import { matchItem } from "./match-items.js";
-import { findCommit, findRepository, plainPath } from "./revisions.js";
 import { runToolSearch, type ToolMatches } from "./run-search.js";
 
 /** Candidates that are looked at in a repository, and in all others. */

@@ -10,7 +10,7 @@ import type { RepositoryLocks } from "../queue/repository-locks.js";
 import { withOnly, type ShardFlips } from "./shard-flips.js";
 import type { ShardRepairs } from "./shard-repairs.js";
 import type { SymbolIndexing } from "./symbol-indexing.js";
-import { reportStoreLoss, type SyncServices } from "../sync-settings.js";
+import { reportStoreLoss, type SyncServices } from "../services/sync-settings.js";
 
 /** After a failed merge (disk full, a damaged shard), the next one waits this long. */
 const retryMs = 60_000;

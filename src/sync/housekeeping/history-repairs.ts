@@ -2,7 +2,7 @@ import { deserializeError, type TrawlError } from "../../base/errors.js";
 import type { HistoryShardRecord } from "../../model/history-record.js";
 import type { CheckTask, CheckTaskResult } from "../../protocol/ingest-messages.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
-import type { SyncServices } from "../sync-settings.js";
+import type { SyncServices } from "../services/sync-settings.js";
 import type { HistoryIndexing } from "./history-indexing.js";
 
 /** Verifies history shards. A damaged one is dropped: its commits are read from the mirror until they are indexed again. */

@@ -2,7 +2,7 @@ import { errorMessage } from "../../base/errors.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
 import type { RepositoryLocks } from "../queue/repository-locks.js";
 import { findFirst } from "../queue/sync-queue.js";
-import type { SyncServices } from "../sync-settings.js";
+import type { SyncServices } from "../services/sync-settings.js";
 
 /** Repacks mirrors that have grown, one at a time, when there is nothing else to do. */
 export class MirrorMaintenance {

@@ -2,12 +2,12 @@ import type { Catalog } from "../../catalog/catalog.js";
 import type { CatalogChange } from "../../catalog/catalog-change.js";
 import type { Repository } from "../../model/repository.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
-import type { MirrorFolders } from "./mirror-folders.js";
+import type { MirrorFolders } from "../services/mirror-folders.js";
 import type { RepositoryLocks } from "../queue/repository-locks.js";
-import type { RepositorySecrets } from "../repositories/repository-secrets.js";
+import type { RepositorySecrets } from "../services/repository-secrets.js";
 import type { ShardRepairs } from "./shard-repairs.js";
 import type { SyncQueue } from "../queue/sync-queue.js";
-import type { SyncServices } from "../sync-settings.js";
+import type { SyncServices } from "../services/sync-settings.js";
 
 /** The data that a removal deletes. */
 export interface RemovalParts {

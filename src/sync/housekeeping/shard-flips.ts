@@ -2,7 +2,7 @@ import { errorMessage } from "../../base/errors.js";
 import type { CatalogChange } from "../../catalog/catalog-change.js";
 import type { ShardRecord } from "../../model/shard-record.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
-import { reportStoreLoss, type SyncServices } from "../sync-settings.js";
+import { reportStoreLoss, type SyncServices } from "../services/sync-settings.js";
 
 /** Makes shards live, and deletes shards that are not live. */
 export class ShardFlips {

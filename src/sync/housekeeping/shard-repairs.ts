@@ -3,7 +3,7 @@ import type { LiveShard, ShardRecord } from "../../model/shard-record.js";
 import type { CheckedShard, CheckTask } from "../../protocol/ingest-messages.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
 import type { SyncQueue } from "../queue/sync-queue.js";
-import type { SyncServices } from "../sync-settings.js";
+import type { SyncServices } from "../services/sync-settings.js";
 
 function checkedShard({ id, checksum, symbols }: ShardRecord): CheckedShard {
   return { id, checksum, symbols: symbols?.checksum };

@@ -3,7 +3,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { LiveShard, SymbolRecord } from "../../model/shard-record.js";
 import { IngestLoss } from "../../pool/ingest-pool.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
-import { reportStoreLoss, type SyncServices } from "../sync-settings.js";
+import { reportStoreLoss, type SyncServices } from "../services/sync-settings.js";
 import type { ShardFlips } from "./shard-flips.js";
 import type { ShardRepairs } from "./shard-repairs.js";
 

@@ -1,8 +1,8 @@
 import { TrawlError } from "../../base/errors.js";
 import type { Catalog } from "../../catalog/catalog.js";
-import type { SyncActivities } from "../activity.js";
+import type { SyncActivities } from "../services/activity.js";
 import type { IndexTasks } from "./index-tasks.js";
-import type { MirrorFolders } from "../housekeeping/mirror-folders.js";
+import type { MirrorFolders } from "../services/mirror-folders.js";
 
 /**
  * Which repositories are in a task: each is in at most one at a time, and only that task may access its mirror and its

@@ -4,9 +4,9 @@ import { redactUrl } from "../../git/run/remote-url.js";
 import { type RepositoryRemoval, withoutRepositories } from "../housekeeping/repository-removal.js";
 import { type ConfiguredRecords, configuredRecords, type RemovalGuard } from "./configured-repositories.js";
 import { chooseByName, listedKey, type LeftOut } from "./shared-names.js";
-import type { RepositorySecrets } from "./repository-secrets.js";
+import type { RepositorySecrets } from "../services/repository-secrets.js";
 import type { SyncQueue } from "../queue/sync-queue.js";
-import type { SyncServices } from "../sync-settings.js";
+import type { SyncServices } from "../services/sync-settings.js";
 
 const dayMs = 86_400_000;
 

@@ -5,7 +5,7 @@ import type { SyncOutcome } from "../../protocol/ingest-messages.js";
 import type { HistoryIndexing } from "../housekeeping/history-indexing.js";
 import type { MirrorMaintenance } from "../housekeeping/mirror-maintenance.js";
 import type { SyncQueue } from "../queue/sync-queue.js";
-import { reportStoreLoss, type SyncServices } from "../sync-settings.js";
+import { reportStoreLoss, type SyncServices } from "../services/sync-settings.js";
 
 /** Maximum length of a repository's error. */
 const errorCharsMax = 1_000;

@@ -3,7 +3,7 @@
  * ever.
  */
 import t from "tap";
-import { RateLimiter, attemptsIn } from "../../../src/account/sign-in/rate-limiter.js";
+import { RateLimiter, attemptsIn } from "../../../src/account/records/rate-limiter.js";
 import { randomFrom } from "../../support/random.js";
 
 const policy = { freeCount: 3, firstWaitMs: 1000, longestWaitMs: 8000, periodMs: 100_000 };

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { apiAsCurl, runApi } from "../../../src/cli/api/run-api.js";
-import { readVariables } from "../../../src/cli/api/variables.js";
+import { readVariables } from "../../../src/cli/api/api-command.js";
 import {
   clientConfigPath,
   readClientConfig,

@@ -10,7 +10,7 @@ import { runSearch, type SearchCommand, searchAsCurl, type Terminal } from "../.
 import { terminalPrinter } from "../../../src/cli/search/terminal-printer.js";
 import { createStyle } from "../../../src/cli/search/terminal-style.js";
 import type { StreamMatch } from "../../../src/model/stream-events.js";
-import { SseDecoder } from "../../../src/cli/sse-decoder.js";
+import { SseDecoder } from "../../../src/cli/connection/sse-decoder.js";
 import { until } from "../../support/waiting.js";
 
 const wholeLines: LineLayout = { each: "line", hasName: true, hasNumber: true, hasColumn: false };

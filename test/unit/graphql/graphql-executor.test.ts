@@ -5,7 +5,7 @@ import { TrawlError } from "../../../src/base/errors.js";
 import { silentLog } from "../../../src/base/log.js";
 import { createMetrics } from "../../../src/base/metrics.js";
 import { RepositoryTable } from "../../../src/catalog/repository-table.js";
-import type { GraphqlServices } from "../../../src/browse/request-context.js";
+import type { RequestServices } from "../../../src/browse/request-context.js";
 import { GraphqlExecutor } from "../../../src/graphql/execution/executor.js";
 import { GitCache } from "../../../src/browse/git-reads.js";
 import { createSchema } from "../../../src/graphql/execution/schema.js";
@@ -78,7 +78,7 @@ function executor(read: (read: Read) => Promise<unknown>, search: (sink: SearchL
     configuration: () => "{}",
     checkConfiguration: async () => [],
     siteId: "x",
-  } as unknown as GraphqlServices;
+  } as unknown as RequestServices;
   const limits = { aliases: 0, fields: 0, depth: 0, duplicateFields: 0, uniqueFields: 0 };
   const made = new GraphqlExecutor(createSchema(), services, limits, 5_000, silentLog(), createMetrics().metrics);
   const ask = async (query: string, onGone: (cancel: () => void) => void = () => undefined): Promise<unknown> => {

@@ -8,7 +8,7 @@ import { schemaTypesText } from "../../../scripts/graphql-types.js";
 
 t.test("the generated types match the schema", async (t) => {
   t.equal(
-    readFileSync("src/graphql/schema-types.ts", "utf8"),
+    readFileSync("src/graphql/resolvers/schema-types.ts", "utf8"),
     schemaTypesText(schemaText()),
     "make graphql writes them",
   );

@@ -6,7 +6,7 @@ import t from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
 import { silentLog } from "../../../src/base/log.js";
 import { sleep } from "../../../src/base/deadline.js";
-import { callDaemon } from "../../../src/cli/control-client.js";
+import { callDaemon } from "../../../src/cli/connection/control-client.js";
 import { ControlServer, type ControlHandlers } from "../../../src/http/server/control-server.js";
 import { until } from "../../support/waiting.js";
 

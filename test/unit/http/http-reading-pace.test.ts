@@ -1,7 +1,6 @@
 import { PassThrough } from "node:stream";
 import t from "tap";
-import { sendOutput } from "../../../src/http/stream/child-output.js";
-import { ReadingPace } from "../../../src/http/stream/reading-pace.js";
+import { sendOutput, ReadingPace } from "../../../src/http/stream/child-output.js";
 import type { ByteStream } from "../../../src/http/server/byte-stream.js";
 import type { GitChild } from "../../../src/git/run/run.js";
 import { sleep } from "../../../src/base/deadline.js";

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { readWebhookSecrets } from "../../../src/daemon/webhook-secrets.js";
+import { readWebhookSecrets } from "../../../src/daemon/config/webhook-secrets.js";
 import { dataDirectory, testDaemon } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { until } from "../../support/waiting.js";

@@ -3,8 +3,8 @@ import t from "tap";
 import { silentLog } from "../../../src/base/log.js";
 import { createMetrics } from "../../../src/base/metrics.js";
 import type { RequestContext } from "../../../src/browse/request-context.js";
-import { defineTool, integer, requiredText } from "../../../src/mcp/tool.js";
-import { ToolCalls } from "../../../src/mcp/tool-calls.js";
+import { defineTool, integer, requiredText } from "../../../src/mcp/calls/tool.js";
+import { ToolCalls } from "../../../src/mcp/calls/tool-calls.js";
 
 /** A daemon whose catalog, viewers and budgets the tests set. */
 class Scene {

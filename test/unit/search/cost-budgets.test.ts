@@ -1,7 +1,7 @@
 /** Budgets of scanned bytes and worker time, and the costs that `explain=1` shows. */
 import assert from "node:assert/strict";
 import t, { type Test } from "tap";
-import { SseDecoder } from "../../../src/cli/sse-decoder.js";
+import { SseDecoder } from "../../../src/cli/connection/sse-decoder.js";
 import type { Progress, StreamError } from "../../../src/model/stream-events.js";
 import { ControlBlock, CostMeter } from "../../../src/protocol/control-block.js";
 import { CostBudgets } from "../../../src/search/limits/cost-budgets.js";

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { SseDecoder } from "../../../src/cli/sse-decoder.js";
+import { SseDecoder } from "../../../src/cli/connection/sse-decoder.js";
 import type { Alert, Filter } from "../../../src/model/stream-events.js";
 import { dataDirectory, runCommand, testDaemon, type DaemonProcess } from "../../support/daemon.js";
 import { GitFixture, type FixtureFiles } from "../../support/git-fixture.js";

@@ -1,7 +1,7 @@
 /** Which tasks are started: syncs, then histories, then merges, then repacking, on as many threads as there are. */
 import t, { type Test } from "tap";
 import type { Repository } from "../../../src/model/repository.js";
-import { SyncScheduler } from "../../../src/sync/queue/sync-scheduler.js";
+import { SyncScheduler } from "../../../src/sync/runner/sync-scheduler.js";
 import { idsOf, syncParts, type SyncParts } from "../../support/sync-parts.js";
 import { settled, TestClock } from "../../support/test-clock.js";
 

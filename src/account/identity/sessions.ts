@@ -1,0 +1,156 @@
+import { TrawlError } from "../../base/errors.js";
+import type { User, UserFinder } from "./user.js";
+import { auditEntry, type AuditEntry, type Actor } from "../records/audit-log.js";
+import type { TransactionQueue } from "../records/transaction-queue.js";
+import type { Leases } from "./leases.js";
+import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
+import { hashOfSecretText, newSecretText } from "./secret-text.js";
+
+/** A signed-in browser. Its cookie contains a random text, of which only the hash is stored. */
+interface StoredSession {
+  /** The hash. */
+  readonly id: string;
+  readonly userId: number;
+  /**
+   * Greater than that of each session opened before: the wall clock may go back, so it does not determine which is
+   * older.
+   */
+  readonly number: number;
+  /** RFC 3339. */
+  readonly createdAt: string;
+  readonly expiresAt: string;
+}
+
+/** A further session ends the oldest. */
+const sessionsOfUserMax = 20;
+const sessionCountMax = 100_000;
+
+const textPattern = /^[0-9a-f]{64}$/;
+
+/**
+ * Sessions survive a restart of the process, and end when they expire, at sign-out, when the user's password changes,
+ * and when the user is deleted.
+ */
+export class Sessions {
+  readonly #changes: TransactionQueue;
+  readonly #users: UserFinder;
+  readonly #table: RecordTable<StoredSession>;
+  readonly #idsOfUser = new Map<number, Set<string>>();
+
+  constructor(tables: RecordTables, changes: TransactionQueue, users: UserFinder, leases: Leases) {
+    this.#changes = changes;
+    this.#users = users;
+    this.#table = tables.add("session/", (before, after) => {
+      if (before !== undefined) this.#forget(before);
+      if (before !== undefined && after === undefined) leases.end(`session/${before.id}`, "The session has ended.");
+      if (after !== undefined)
+        this.#idsOfUser.set(after.userId, (this.#idsOfUser.get(after.userId) ?? new Set()).add(after.id));
+    });
+  }
+
+  /**
+   * Opens a session; only the caller knows its text. `isStillAllowed` is called when nothing can happen in between: a
+   * password that was changed while it was being checked lets nobody in. `entry` records who signs in, and from where.
+   */
+  async open(user: User, lifetimeMs: number, isStillAllowed: () => boolean, entry: AuditEntry): Promise<string> {
+    const text = newSecretText();
+    await this.#changes.commit(
+      () => {
+        if (this.#users.get(user.id) === undefined || !isStillAllowed())
+          throw new TrawlError("forbidden", "Authentication failed");
+        const now = new Date();
+        const session: StoredSession = {
+          id: hashOfSecretText(text),
+          userId: user.id,
+          number: this.#changes.newId(),
+          createdAt: now.toISOString(),
+          expiresAt: new Date(now.getTime() + lifetimeMs).toISOString(),
+        };
+        return { steps: [...this.#makingRoom(user.id, now.getTime()), this.#table.put(session)], result: undefined };
+      },
+      () => entry,
+    );
+    return text;
+  }
+
+  /** The user who is signed in with this text; undefined if nobody is. */
+  find(text: string, nowMs: number): User | undefined {
+    return this.lookUp(text, nowMs)?.user;
+  }
+
+  /** Like `find`, with the session's id and expiry. Expiry is checked against the wall clock, as for access tokens. */
+  lookUp(
+    text: string,
+    nowMs: number,
+  ): { readonly id: string; readonly user: User; readonly expiresMs: number } | undefined {
+    // The look-up uses the hash, so its duration reveals nothing about the text.
+    const session = textPattern.test(text) ? this.#table.get(hashOfSecretText(text)) : undefined;
+    const user = session === undefined || isOver(session, nowMs) ? undefined : this.#users.get(session.userId);
+    return session === undefined || user === undefined
+      ? undefined
+      : { id: session.id, user, expiresMs: Date.parse(session.expiresAt) };
+  }
+
+  /** Ends a session, if it has not ended yet. */
+  close(text: string, entry: AuditEntry): Promise<void> {
+    return this.#changes.commit(
+      () => {
+        const session = this.#table.get(hashOfSecretText(text));
+        return { steps: session === undefined ? [] : [this.#table.remove(session)], result: undefined };
+      },
+      () => entry,
+    );
+  }
+
+  /** Ends all sessions of the user. */
+  closeAll(userName: string, actor: Actor): Promise<void> {
+    return this.#changes.commit(
+      () => ({ steps: this.removing(this.#users.require(userName)), result: undefined }),
+      () => auditEntry("sessions-ended", actor, { user: userName }),
+    );
+  }
+
+  /** The writes that end all sessions of the user. */
+  removing({ id }: User): readonly RecordWrite[] {
+    return this.#ofUser(id).map((session) => this.#table.remove(session));
+  }
+
+  /** The writes that delete sessions that had expired at this time. */
+  removingExpired(atMs: number): readonly RecordWrite[] {
+    return [...this.#table.values()]
+      .filter((session) => isOver(session, atMs))
+      .map((session) => this.#table.remove(session));
+  }
+
+  #forget({ id, userId }: StoredSession): void {
+    const ids = this.#idsOfUser.get(userId);
+    ids?.delete(id);
+    if (ids?.size === 0) this.#idsOfUser.delete(userId);
+  }
+
+  /** In the order in which they were opened. */
+  #ofUser(userId: number): readonly StoredSession[] {
+    const sessions = [...(this.#idsOfUser.get(userId) ?? [])].flatMap((id) => this.#table.get(id) ?? []);
+    return sessions.sort((a, b) => a.number - b.number);
+  }
+
+  /** Ends the user's expired and oldest sessions, and the oldest of all if there are too many. */
+  #makingRoom(userId: number, nowMs: number): readonly RecordWrite[] {
+    const sessions = this.#ofUser(userId);
+    const kept = new Set(sessions.filter((session) => !isOver(session, nowMs)).slice(-sessionsOfUserMax + 1));
+    const gone = sessions.filter((session) => !kept.has(session));
+    const oldest = gone.length === 0 && this.#table.count >= sessionCountMax ? this.#oldest() : undefined;
+    return [...gone, ...(oldest === undefined ? [] : [oldest])].map((session) => this.#table.remove(session));
+  }
+
+  #oldest(): StoredSession | undefined {
+    let oldest: StoredSession | undefined;
+    for (const session of this.#table.values())
+      if (oldest === undefined || session.number < oldest.number) oldest = session;
+    return oldest;
+  }
+}
+
+function isOver({ expiresAt }: StoredSession, nowMs: number): boolean {
+  return Date.parse(expiresAt) <= nowMs;
+}

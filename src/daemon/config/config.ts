@@ -1,0 +1,169 @@
+import { resolve } from "node:path";
+import { TrawlError } from "../../base/errors.js";
+import { isHomePath } from "../../base/repository-url.js";
+import { findLine, hasValue, parseConfigFile, readConfigFile, type ConfigFile } from "./config-file.js";
+import { fileConnections } from "./connections.js";
+import { fileContexts } from "./contexts.js";
+import { isObject } from "../../base/is-object.js";
+import { findOptionProblems } from "./option-problems.js";
+import { describe, ownRow, unknownKeyText } from "./problems.js";
+import { checkRepositories, fileRepositories, typedRepository } from "./repositories.js";
+import { optionValidation } from "./validators.js";
+import {
+  optionTable,
+  splitKey,
+  type OptionKey,
+  type OptionRow,
+  type OptionValues,
+  type ResolvedOptions,
+  type TypedOptions,
+} from "./options.js";
+
+/**
+ * Resolves the options that were typed: reads and checks the file, overrides it by the command line, fills in defaults
+ * and makes paths absolute. Called at the start, and on SIGHUP again with the same `typed`.
+ *
+ * Throws one `bad-config` error that lists everything that is wrong, one line each, as in
+ * `trawl.jsonc:12: search.queue: must be …, not "x"`.
+ */
+export function resolveOptions(typed: TypedOptions): ResolvedOptions {
+  const problems: string[] = [];
+  const file = typed.configFile === undefined ? undefined : readConfigFile(typed.configFile, problems);
+  return resolveFile(typed, file, true, problems);
+}
+
+/**
+ * Throws what `resolveOptions` would throw if `text` were the file, with `path` in its place. The files of secrets that it names
+ * are not read: whoever has written the text need not be the operator.
+ */
+export function checkConfigText(typed: TypedOptions, path: string, text: string): void {
+  const problems: string[] = [];
+  resolveFile(typed, parseConfigFile(path, text, problems), false, problems);
+}
+
+function resolveFile(
+  typed: TypedOptions,
+  file: ConfigFile | undefined,
+  mayReadFiles: boolean,
+  problems: string[],
+): ResolvedOptions {
+  const values = new Map<string, unknown>(file ? flatten(file, problems) : []);
+  for (const [key, text] of typed.overrides) applyOverride(values, key, text, problems);
+  const repositories = [
+    ...(file ? fileRepositories(file, problems) : []),
+    ...typed.repositories.flatMap((text) => typedRepository(text, problems)),
+  ];
+  checkRepositories(repositories, problems);
+  const connections = file === undefined ? [] : fileConnections(file, problems);
+  const contexts = file === undefined ? [] : fileContexts(file, problems);
+  const options = nest(values);
+  const { listenHost, listenPort } = checkListen(options, values.has("auth.public"), problems);
+  const resolved = { ...options, data: resolve(options.data) };
+  // A default is never wrong in itself: that of the data directory depends on where the program is started.
+  for (const { key, message } of findOptionProblems(resolved, mayReadFiles).filter((one) => values.has(one.key)))
+    problems.push(`${findPlace(key, file, typed)}${message}`);
+  if (problems.length > 0) throw new TrawlError("bad-config", problems.join("\n"));
+  return {
+    ...resolved,
+    typed,
+    listenHost,
+    listenPort,
+    repositories: repositories.map(({ config }) => config),
+    contexts,
+    connections,
+  };
+}
+
+/** Names of the options whose values differ, without the lists of repositories and contexts. */
+export function differingOptions(a: ResolvedOptions, b: ResolvedOptions): string[] {
+  return Object.keys(optionTable).filter(
+    (key) => JSON.stringify(optionAt(a, key)) !== JSON.stringify(optionAt(b, key)),
+  );
+}
+
+function optionAt(options: ResolvedOptions, key: string): unknown {
+  const { group, name } = splitKey(key);
+  const values = (group === undefined ? options : options[group as keyof ResolvedOptions]) as unknown;
+  return (values as Readonly<Record<string, unknown>>)[name];
+}
+
+/** Where the value of an option is from: `FILE:LINE: `, or nothing for one of the command line or a default. */
+function findPlace(key: OptionKey, file: ConfigFile | undefined, { overrides }: TypedOptions): string {
+  if (file === undefined || overrides.some(([overridden]) => overridden === key)) return "";
+  const { group, name } = splitKey(key);
+  const path = group === undefined ? [name] : [group, name];
+  return hasValue(file, path) ? `${file.path}:${findLine(file, path)}: ` : "";
+}
+
+/** The options of the file by key. A relative data directory is relative to the file. */
+function flatten(file: ConfigFile, problems: string[]): [string, unknown][] {
+  const values: [string, unknown][] = [];
+  const { content, directory } = file;
+  if (typeof content["data"] === "string" && isHomePath(content["data"]))
+    problems.push(
+      `${file.path}:${findLine(file, ["data"])}: data: ~ in ${JSON.stringify(content["data"])} is not expanded here; write the path in full`,
+    );
+  for (const [key, value] of Object.entries(content)) {
+    if (Object.hasOwn(optionTable, key)) values.push([key, key === "data" ? resolve(directory, String(value)) : value]);
+    else if (isObject(value)) for (const [name, inner] of Object.entries(value)) values.push([`${key}.${name}`, inner]);
+  }
+  return values;
+}
+
+function applyOverride(values: Map<string, unknown>, key: string, text: string, problems: string[]): void {
+  const row = ownRow(optionTable, key);
+  const isValid = row === undefined ? undefined : optionValidation(key as OptionKey);
+  const value = row ? readValue(row, text) : text;
+  const { group, name } = splitKey(key);
+  const content = group === undefined ? { [name]: value } : { [group]: { [name]: value } };
+  if (key === "data" && isHomePath(text))
+    problems.push(`command line: data: ~ in ${JSON.stringify(text)} is not expanded here; write the path in full`);
+  else if (isValid?.(content)) values.set(key, value);
+  else if (isValid) problems.push(...describe("command line", isValid.errors, content, undefined, []));
+  else if (key === "repositories") problems.push("command line: repositories are named with --repository NAME=URL");
+  else problems.push(`command line: ${unknownKeyText([], key)}`);
+}
+
+/** Parses the value of an option on the command line. Invalid text is returned as it is, and fails validation. */
+function readValue(row: OptionRow, text: string): unknown {
+  if (row.kind === "string" || row.kind === "choice") return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Fills in defaults, and turns keys with a dot into nested objects. */
+function nest(values: ReadonlyMap<string, unknown>): OptionValues {
+  const nested: Record<string, unknown> = {};
+  for (const [key, row] of Object.entries<OptionRow>(optionTable)) {
+    const value = values.has(key) ? values.get(key) : row.default;
+    const { group, name } = splitKey(key);
+    if (group === undefined) nested[name] = value;
+    else nested[group] = { ...(nested[group] as object), [name]: value };
+  }
+  return nested as OptionValues;
+}
+
+function checkListen(
+  options: OptionValues,
+  isPublicGiven: boolean,
+  problems: string[],
+): { listenHost: string; listenPort: number } {
+  const at = options.listen.lastIndexOf(":");
+  const listenHost = options.listen.slice(0, at).replace(/^\[|\]$/g, "");
+  const listenPort = Number(options.listen.slice(at + 1));
+  if (listenPort > 65_535) problems.push(`listen: the port of ${options.listen} is above 65535`);
+  if (!isLoopback(listenHost) && !isPublicGiven) {
+    problems.push(
+      `listen: ${options.listen} is not a loopback address: set "auth": {"public": false} to ask everyone for an ` +
+        `access token, or "auth": {"public": true} to let everyone who can reach it read all code that is not private`,
+    );
+  }
+  return { listenHost, listenPort };
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(\.[0-9]{1,3}){3}$/.test(host);
+}

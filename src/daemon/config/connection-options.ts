@@ -1,0 +1,107 @@
+import { secretSourcePattern } from "../../base/secret-source.js";
+import type { OptionRow } from "./options.js";
+
+/** The properties of an item of `connections`. */
+export const connectionTable = {
+  name: {
+    kind: "string",
+    default: "",
+    pattern: "^[A-Za-z0-9_-]{1,64}$",
+    allowed: "1 to 64 letters, digits and _ -",
+    sample: "acme",
+    description: "Name of the connection, for `trawl connection` and the log.",
+  },
+  kind: {
+    kind: "choice",
+    default: "github",
+    choices: ["github", "gitlab", "gitea", "list", "folder"],
+    sample: "github",
+    description:
+      "GitHub, GitLab, Gitea or Forgejo; a list of git URLs, one per line as `NAME URL` or `URL`; or a folder of repositories.",
+  },
+  url: {
+    kind: "string",
+    default: "",
+    pattern: "^(https?://[^\\s@\\u0000-\\u001f]+|/[^\\u0000-\\u001f]*)$",
+    allowed: "http(s)://, or an absolute path for list and folder",
+    sample: "https://api.github.com",
+    description:
+      "Address of the host; for GitHub, that of its API: https://api.github.com, or https://HOST/api/v3. The file or URL of the list, or the folder.",
+  },
+  credential: {
+    kind: "string",
+    default: "",
+    pattern: secretSourcePattern,
+    allowed: "file:/PATH, or credential:NAME",
+    sample: "file:/etc/trawl/acme-token",
+    defaultText: "none",
+    description:
+      "Where to read the token for listing and, at the same host, for fetching. It is read each time, so it can be replaced.",
+  },
+  owners: {
+    kind: "strings",
+    default: [],
+    description:
+      "Organizations, groups and users whose repositories are listed; if empty, all that the token's owner is a member of.",
+  },
+  include: {
+    kind: "strings",
+    default: [],
+    description:
+      "Regular expressions, in RE2 syntax: only repositories whose name on the host matches one of them; if empty, all.",
+  },
+  exclude: {
+    kind: "strings",
+    default: [],
+    description: "Regular expressions: without repositories that match one of them.",
+  },
+  forks: {
+    kind: "boolean",
+    default: true,
+    description: "Whether forks are mirrored; searches exclude them without fork:yes.",
+  },
+  archived: {
+    kind: "boolean",
+    default: true,
+    description: "Whether archived repositories are mirrored; searches exclude them without archived:yes.",
+  },
+  ssh: { kind: "boolean", default: false, description: "Fetch through ssh, with the keys of the daemon's account." },
+  hosts: {
+    kind: "strings",
+    default: [],
+    description:
+      "Hosts, in addition to that of url, that a code host or a list on the web may name in the URLs of repositories, such as git.example.org; " +
+      "* for all with public addresses, or those in git.networks. The others are left out. A list in a file may name any host.",
+  },
+  readers: {
+    kind: "strings",
+    default: [],
+    description: "Names of users and organizations that may see the repositories that are private on the host.",
+  },
+  prefix: {
+    kind: "string",
+    default: "",
+    pattern: "^[^\\s@:\\\\\\u0000-\\u001f\\u007f]{0,200}$",
+    allowed: "text without spaces and @ : \\",
+    defaultText: "the host and a slash, or nothing for list and folder",
+    description: "Begins the name of each repository.",
+  },
+  interval: {
+    kind: "integer",
+    default: 3600,
+    min: 60,
+    max: 31_536_000,
+    unit: "seconds",
+    description: "Time between two listings.",
+  },
+  maxRepositories: {
+    kind: "integer",
+    default: 10_000,
+    min: 1,
+    max: 1_000_000,
+    unit: "repositories",
+    description: "A host that lists more is not used, because something is wrong.",
+  },
+} as const satisfies Record<string, OptionRow>;
+
+export const connectionRequired = ["name", "kind", "url"] as const;

@@ -1,0 +1,37 @@
+import type { Accounts } from "../../account/identity/accounts.js";
+import type { TokenLifetimes } from "../../account/identity/access-tokens.js";
+import type { AuditLog } from "../../account/records/audit-log.js";
+import type { AccessTokenPolicy } from "../../account/sign-in/authenticator.js";
+import type { AwaitedCommit } from "../../browse/commit-wait.js";
+import type { Catalog } from "../../catalog/catalog.js";
+import type { Connections } from "../../codehost/connections.js";
+import type { Searcher } from "../../search/searcher.js";
+import type { SyncManager } from "../../sync/sync-manager.js";
+import type { Backups } from "./backup.js";
+
+/** The operations that the control interface uses. */
+export interface Controlled {
+  readonly sync: SyncManager;
+  readonly catalog: Catalog;
+  readonly searcher: Searcher;
+  readonly accounts: Accounts;
+  readonly audit: AuditLog;
+  readonly accessTokens: AccessTokenPolicy;
+  readonly tokenLifetimes: TokenLifetimes;
+  readonly backups: Backups;
+  readonly connections: Connections;
+  /** See `waitForCommit` in browse. */
+  readonly waitForCommit: (commit: AwaitedCommit) => Promise<void>;
+  /** Reloads the configuration. If it is invalid, rejects with the errors, and nothing has changed. */
+  reload(mayRemoveMost: boolean): Promise<ReloadResult>;
+  /** Base of the URLs in responses; without a trailing slash. */
+  readonly externalUrl: string;
+}
+
+export interface ReloadResult {
+  /** Number of repositories in the configuration. */
+  readonly repositories: number;
+  readonly contexts: number;
+  /** Options that differ from those in effect, and require a restart. */
+  readonly needRestart: readonly string[];
+}

@@ -1,0 +1,45 @@
+import { TrawlError } from "../../base/errors.js";
+import type { Log } from "../../base/log.js";
+import type { Metrics } from "../../base/metrics.js";
+import type { Catalog } from "../../catalog/catalog.js";
+import type { IngestPool } from "../../pool/ingest-pool.js";
+import type { FetchSettings, IndexLimits } from "../../protocol/ingest-messages.js";
+import type { SyncActivities } from "./activity.js";
+
+export interface SyncSettings {
+  readonly dataFolder: string;
+  readonly limits: IndexLimits;
+  readonly fetch: FetchSettings;
+  /** Whether symbols are extracted, and the name or the path of ctags. */
+  readonly symbols: { readonly enabled: boolean; readonly command: string };
+  /** Shortest and longest time between two syncs of one repository. */
+  readonly intervalMsMin: number;
+  readonly intervalMsMax: number;
+  /** Time after which a remote that lists nothing any more is believed; 0 if never. */
+  readonly acceptEmptyMs: number;
+  /** Time from a repository's removal from the configuration until it is deleted. */
+  readonly removalGraceMs: number;
+  /** Text of the history of one repository that is indexed: lines and messages, each distinct line once per shard. */
+  readonly historyBytesMax: number;
+  /** The version of the program: items on which another version failed are retried. */
+  readonly program: string;
+  /** Called with the reason when the durable state of the shards is unknown. */
+  readonly onStoreLost: (reason: string) => void;
+}
+
+/** Services shared by the parts of the sync. */
+export interface SyncServices {
+  readonly catalog: Catalog;
+  readonly pool: IngestPool;
+  readonly settings: SyncSettings;
+  readonly activities: SyncActivities;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Whether a search is running, which work that can wait would slow down. */
+  readonly isSearching: () => boolean;
+}
+
+/** Every part that writes shards reports its failures here. */
+export function reportStoreLoss(settings: SyncSettings, error: unknown): void {
+  if (error instanceof TrawlError && error.code === "store-lost") settings.onStoreLost(error.message);
+}
