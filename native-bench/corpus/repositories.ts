@@ -171,13 +171,13 @@ export async function singleManifest(name: string, folder: string): Promise<Mani
   return { repositories: [{ name, directory: "" }], fileCount: files.length, textBytes };
 }
 
-/** A file of a commit: its bytes, or an object of the repository by its id or by what `blob` returned. */
+/** A file of a commit: its bytes, or an object of the repository by its id. */
 export type FileChange =
   | { readonly kind: "bytes"; readonly path: string; readonly bytes: Buffer }
   | { readonly kind: "object"; readonly path: string; readonly mode: string; readonly oid: string };
 
 /** The parent of a commit. */
-export type Parent =
+type Parent =
   | { readonly kind: "none" }
   /** The last commit that the same importer made on the branch. */
   | { readonly kind: "previous" }
@@ -209,7 +209,6 @@ export class FastImport {
   readonly #answers: AsyncIterator<string>;
   readonly #lines: Interface;
   #complaints = "";
-  #blobCount = 0;
 
   constructor(directory: string) {
     this.#process = start(
@@ -235,15 +234,6 @@ export class FastImport {
     await this.#write(Buffer.from(`commit ${ref}\ncommitter ${identity} ${seconds} +0000\ndata 6\ncommit\n${origin}`));
     for (const change of changes) await this.#write(encoded(change));
     await this.#write(Buffer.from("\n"));
-  }
-
-  /** Adds a blob and returns its name for this importer. */
-  async blob(bytes: Buffer): Promise<string> {
-    const mark = `:${++this.#blobCount}`;
-    await this.#write(
-      Buffer.concat([Buffer.from(`blob\nmark ${mark}\ndata ${bytes.length}\n`), bytes, Buffer.from("\n")]),
-    );
-    return mark;
   }
 
   /** Resolves when everything so far is a pack of its own in the repository, and the branches point to it. */

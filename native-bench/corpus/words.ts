@@ -7,7 +7,7 @@ const fileBytesMax = 1_000_000;
 const textBytesMax = 100_000;
 
 /** A file that has words, and every word as often as it stands there. */
-export interface FileWords {
+interface FileWords {
   readonly path: string;
   readonly words: readonly string[];
 }

@@ -116,7 +116,7 @@ export class Generator {
 }
 
 /** `3 overloaded, 1 reset (the first status is 503)`; "" for none. */
-export function describeFailures({ failures, firstStatus }: Latencies): string {
+function describeFailures({ failures, firstStatus }: Latencies): string {
   const counts = Object.entries(failures).map(([kind, count]) => `${count} ${kind}`);
   return `${counts.join(", ")}${firstStatus === 0 ? "" : ` (the first status is ${firstStatus})`}`;
 }

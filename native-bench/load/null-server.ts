@@ -6,7 +6,7 @@ import { HttpServer } from "../../src/http/server/uws.js";
 import { sseHeaders } from "../../src/http/stream/sse.js";
 
 /** How long answers take. */
-export interface NullBehaviour {
+interface NullBehaviour {
   /** Before the answer to the request of this number, which counts from 0. */
   readonly delayMs: (request: number) => number;
   /** In the last `forMs` of every `everyMs` no answer is sent; undefined for never. */

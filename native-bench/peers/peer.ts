@@ -85,7 +85,7 @@ export interface Difference {
 
 const exampleCountMax = 5;
 
-export interface NamedSet {
+interface NamedSet {
   readonly name: string;
   readonly lines: ResultSet;
 }

@@ -14,7 +14,7 @@ import { monotonicMs, sleep } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
 
 /** zoekt's `SearchOptions` by their Go names. */
-export type ZoektOptions = Readonly<Record<string, number>>;
+type ZoektOptions = Readonly<Record<string, number>>;
 
 const nanosecondsPerSecond = 1e9;
 
@@ -227,7 +227,7 @@ export class ZoektAnswerReader {
 const headLength = 2000;
 
 /** The cost of building zoekt's index. */
-export interface ZoektBuild {
+interface ZoektBuild {
   /** ISO 8601. The index is kept for later runs, so it may be of an earlier one. */
   readonly date: string;
   readonly seconds: number;

@@ -18,7 +18,7 @@ export interface RankedQuery {
 export type Half = "tuning" | "held-out";
 
 /** The text of the query decides, so that a query that is added later does not move others. */
-export function chooseHalf(corpus: string, query: string): Half {
+function chooseHalf(corpus: string, query: string): Half {
   return createHash("sha256").update(`${corpus} ${query}`).digest()[0] % 2 === 0 ? "tuning" : "held-out";
 }
 

@@ -6,7 +6,7 @@ import type { RunReport, Sample, Table } from "./run-report.js";
 export type Change = "better" | "worse" | "same within noise" | "too few values";
 
 /** One subject at one task in two runs. */
-export interface ComparedSample {
+interface ComparedSample {
   readonly sample: Sample;
   readonly before: readonly number[];
   /** Median after divided by median before, and the span that the middle halves of the values allow. */

@@ -64,7 +64,7 @@ function tableBlocks(table: Table): string[] {
   return [`### ${table.title}`, table.rows.length === 0 ? "Nothing." : markdownTable(table)];
 }
 
-export type Verdict = "meets aim" | "meets must" | "MISSES MUST" | "misses aim" | "not measured" | "";
+type Verdict = "meets aim" | "meets must" | "MISSES MUST" | "misses aim" | "not measured" | "";
 
 /** "" for a figure without limits. */
 export function judge({ value, better, must, aim }: Target): Verdict {

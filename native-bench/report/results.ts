@@ -6,7 +6,7 @@ import { samplePlot, sampleGrid, sampleTable } from "./views.js";
 type Values = number | readonly number[];
 
 /** A sample: its task and subject. */
-export type SampleName = readonly [task: string, subject: string];
+type SampleName = readonly [task: string, subject: string];
 
 /** A figure: the median of a sample, its quotient with that of another one, or any value, with what it must reach. */
 export interface TargetRow {

@@ -62,7 +62,7 @@ export function addRunCommands(program: Command, suites: readonly Suite[], exit:
     );
 }
 
-export function onlyOption(suites: readonly Suite[]): Option {
+function onlyOption(suites: readonly Suite[]): Option {
   const all = suites.map(({ name }) => name);
   return new Option("--only <suite,...>", `some of ${all.join(", ")}`).argParser((text) => parseNames(text, all));
 }
@@ -86,7 +86,7 @@ function settings(name: string, isQuick: boolean, typed: RunOptions): Omit<RunSe
   };
 }
 
-export function parseRounds(text: string): number {
+function parseRounds(text: string): number {
   const rounds = Number(text);
   if (Number.isInteger(rounds) && rounds >= 1 && rounds <= roundsMax) return rounds;
   const typed = JSON.stringify(text);

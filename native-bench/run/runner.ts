@@ -81,8 +81,9 @@ async function attempt(
     await measure(context, results);
     return { findings: results.findings(), isFailed: false };
   } catch (error) {
-    const notes = [`This suite failed: ${errorMessage(error)}`];
-    return { findings: { notes, samples: [], tables: [], plots: [], targets: [] }, isFailed: true };
+    // What it has measured until then is true all the same.
+    results.note(`This suite failed: ${errorMessage(error)}`);
+    return { findings: results.findings(), isFailed: true };
   } finally {
     await endAll();
   }

@@ -1,4 +1,4 @@
-import { createCipheriv, createHash } from "node:crypto";
+import { createHash } from "node:crypto";
 
 /** Random whole numbers below a bound, the same sequence for the same seed (mulberry32). */
 export type Random = (below: number) => number;
@@ -11,13 +11,6 @@ export function randomFrom(seed: number): Random {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
   };
-}
-
-/** Random bytes, the same for the same seed: a cipher's output for zeros. */
-export function randomBytes(seed: number, count: number): Buffer {
-  const start = Buffer.alloc(16);
-  start.writeUInt32BE(seed);
-  return createCipheriv("aes-128-ctr", Buffer.alloc(16), start).update(Buffer.alloc(count));
 }
 
 /** A number from 0 to 1 by the hash of a name: a choice by it does not change when other names come or go. */

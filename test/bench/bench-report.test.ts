@@ -356,8 +356,9 @@ t.test("an interrupted run keeps the measured suites, and lists the missing ones
   let between: RunReport | undefined;
   const parts = [
     suiteNamed("one", (results) => results.less("search", "trawl", "ms", 1)),
-    suiteNamed("two", () => {
+    suiteNamed("two", (results) => {
       between = readRun(out);
+      results.less("search", "trawl", "ms", 2);
       throw new TrawlError("internal", "two cannot be measured");
     }),
   ];
@@ -375,6 +376,8 @@ t.test("an interrupted run keeps the measured suites, and lists the missing ones
   t.match(between === undefined ? "" : renderReport(between), /is not whole:\*\* it was interrupted before `two`/);
   const whole = readRun(out);
   t.same([whole.suites.map(({ suite }) => suite), whole.notRun, failed], [["one", "two"], undefined, ["two"]]);
+  t.match(whole.suites[1]?.notes, [/two cannot be measured/]);
+  t.match(whole.suites[1]?.samples, [{ values: [2] }], "what was measured before the failure is kept");
   t.notMatch(renderReport(whole), /not whole/);
 });
 
