@@ -23,7 +23,8 @@ const all = [...linesWith("host/a", readCommit(source.a.path, "main"), needle), 
 
 /** One worker of each kind starts faster, and repairs the same. */
 const notAhead = ["--set", "workers=1", "--set", "index.workers=1"];
-const options = [...notAhead, ...preparedAhead];
+/** A search, or the start itself, finds damage without the warmer, which costs as much as the rest of a start. */
+const options = isFull ? [...notAhead, ...preparedAhead] : notAhead;
 
 /** The data directory of a stopped daemon with both repositories, each in its own shard; tests use copies. */
 const whole = dataDirectory(t);
@@ -135,7 +136,7 @@ t.test("a missing shard is rebuilt at the start, without a search", async (t) =>
 
 t.test("damaged content is found and rebuilt before the first search", async (t) => {
   const data = await damagedData(t, flipText);
-  const daemon = await testDaemon(t, options, data);
+  const daemon = await testDaemon(t, [...notAhead, ...preparedAhead], data);
   await until("it is found", async () => (await daemon.metric("trawl_shards_damaged_total")) === 1);
   await until("it is built again", async () => (await daemon.metric("trawl_shards_repaired_total")) === 1);
   const answer = await daemon.search(needle);

@@ -8,6 +8,7 @@ import type { HistoryStatus } from "../../src/model/history-record.js";
 import type { StreamMatch } from "../../src/model/stream-events.js";
 import { ShardStore } from "../../src/store/shard-store.js";
 import { dataDirectory, runCommand, testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { scaled } from "../support/full-run.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { ask } from "../support/graphql.js";
 import { becomes, until } from "../support/waiting.js";
@@ -144,7 +145,7 @@ t.test("repositories that are removed while they are indexed leave nothing in th
   remote.commit("main", 30);
   const data = dataDirectory(t);
   const daemon = await testDaemon(t, [], data);
-  for (let i = 0; i < 5; i++) {
+  for (let i = 0; i < scaled(2, 20); i++) {
     await daemon.add(`host/${i}`, remote.git.path);
     await daemon.remove(`host/${i}`);
   }
@@ -159,7 +160,7 @@ t.test("refs and repositories that vanish during searches", async (t) => {
   remote.commit("main", 10);
   const daemon = await testDaemon(t);
   await daemon.add("host/one", remote.git.path, ["dev"]);
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < scaled(2, 20); round++) {
     remote.git.updateRef("refs/heads/dev", remote.git.git("rev-parse", "main~8"));
     remote.commit("dev", 3);
     await daemon.sync("host/one");

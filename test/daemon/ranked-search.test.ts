@@ -93,7 +93,7 @@ t.test("ranked searches", { timeout: 3_600_000 }, async (t) => {
 });
 
 /** Searches of each daemon; `RANKED_RUNS=1000` asks more often. */
-const runCount = Number(process.env["RANKED_RUNS"] ?? 8);
+const runCount = Number(process.env["RANKED_RUNS"] ?? 4);
 const clientCount = 4;
 
 /** The results that are in the order of their scores; the others follow as they are found. */

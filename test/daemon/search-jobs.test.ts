@@ -1,5 +1,4 @@
 /** Search jobs: results exactly once, whatever happens while they run. */
-import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +6,7 @@ import { parquetReadObjects } from "hyparquet";
 import t, { type Test } from "tap";
 import { globalId } from "../../src/browse/ids.js";
 import { parseCsv } from "../support/csv.js";
-import { type DaemonProcess, dataDirectory, runCommand, testDaemon } from "../support/daemon.js";
+import { dataDirectory, runCommand, testDaemon } from "../support/daemon.js";
 import type { StreamMatch } from "../../src/model/stream-events.js";
 import { FaultLayer, layerMissing, realDirectory } from "../support/fault-layer.js";
 import { fixture } from "../support/git-mirror.js";
@@ -16,16 +15,12 @@ import { until } from "../support/waiting.js";
 
 t.setTimeout(900_000);
 
-async function tokenOf(daemon: DaemonProcess, user: string): Promise<string> {
-  const { out, err, exitCode } = await runCommand("token", "create", user, "--data", daemon.data);
-  assert.equal(exitCode, 0, err);
-  return out.trim().split(/\s+/).at(-1) ?? "";
-}
-
-const repositoryCount = 8;
+const repositoryCount = 5;
 const fileCount = 20;
 
-async function site(t: Test, args: readonly string[] = [], data = dataDirectory(t), layer?: FaultLayer) {
+async function site(t: Test, more: readonly string[] = [], data = dataDirectory(t), layer?: FaultLayer) {
+  // No job here asks for symbols, whose extraction takes a thread and processes.
+  const args = ["--set", "index.symbols=false", ...more];
   let daemon = await testDaemon(t, args, data, layer?.environment);
   const source = fixture(t);
   source.commit({
@@ -35,10 +30,9 @@ async function site(t: Test, args: readonly string[] = [], data = dataDirectory(
     ),
   });
   await Promise.all(Array.from({ length: repositoryCount }, (_, i) => daemon.add(`repo${i}`, source.path)));
-  await runCommand("user", "create", "ann", "--data", data);
-  await runCommand("user", "create", "bob", "--data", data);
-  const ann = new JobClient(() => daemon, await tokenOf(daemon, "ann"));
-  const bob = new JobClient(() => daemon, await tokenOf(daemon, "bob"));
+  for (const name of ["ann", "bob"]) await daemon.addUser(name);
+  const ann = new JobClient(() => daemon, await daemon.addToken("ann"));
+  const bob = new JobClient(() => daemon, await daemon.addToken("bob"));
   const restart = async (): Promise<void> => {
     daemon = await testDaemon(t, args, data);
   };
@@ -134,7 +128,7 @@ t.test("a job has all results exactly once, also if the daemon is killed while i
   await daemon().control("POST", "/.api/repos/repo3/attributes", { private: true, readers: ["bob"] });
   t.same(await statuses(ann), [410, 410, 410, 410, 404], "a repository of it is closed to its creator");
   t.match(await (await ann.get(kept.URL!)).text(), /no longer visible to you: start the job again/);
-  const boss = new JobClient(daemon, await tokenOf(daemon(), "admin"));
+  const boss = new JobClient(daemon, await daemon().addToken("admin"));
   t.same((await statuses(boss)).slice(0, 2), [200, 200], "site admins see all repositories");
   const rest = await ann.ended(await ann.create("needle"));
   t.equal(matchesIn(await (await ann.get(rest.URL!)).text()).length, expected - expected / repositoryCount);
@@ -198,8 +192,8 @@ t.test("results can be read as a table, compressed and in parts", async (t) => {
   };
   source.commit({ branch: "main", files, message: "=add needle" });
   await daemon.add("code", source.path);
-  await runCommand("user", "create", "ann", "--data", daemon.data);
-  const token = await tokenOf(daemon, "ann");
+  await daemon.addUser("ann");
+  const token = await daemon.addToken("ann");
   const ann = new JobClient(() => daemon, token);
   for (const [query, kind] of [
     ["needle", "content"],
@@ -317,14 +311,14 @@ function mapValues<V>(record: Readonly<Record<string, V>>, change: (value: V) =>
 }
 
 t.test("all jobs share a limit in bytes; results are not part of a backup", async (t) => {
-  // The results of one job have a little more than one MB.
-  const { daemon, ann, data } = await site(t, ["--set", "jobs.totalBytes=1500000"]);
+  // The results of one job have a little more than 0.6 MB.
+  const { daemon, ann, data } = await site(t, ["--set", "jobs.totalBytes=950000"]);
   const [first, second] = [await ann.create("needle"), await ann.create("needle count:all")];
   t.match(await ann.ended(second), { state: "COMPLETED", message: null });
   t.equal(await ann.job(first), undefined, "the oldest one was removed");
   t.match(await ann.ended(await ann.create("/[a-z]/ count:all")), {
     state: "FAILED",
-    message: /all search jobs together would have more than 1500000 bytes \(jobs.totalBytes\)/,
+    message: /all search jobs together would have more than 950000 bytes \(jobs.totalBytes\)/,
   });
   t.equal(await ann.job(second), undefined);
   const kept = await ann.create("needle r:repo1$");
@@ -462,7 +456,7 @@ t.test("searchjobs.v1.Service creates, shows, cancels and deletes the same jobs"
 
 t.test("the command line creates, reads and removes jobs", async (t) => {
   const { daemon } = await site(t);
-  const token = await tokenOf(daemon(), "ann");
+  const token = await daemon().addToken("ann");
   const job = (...args: string[]) => runCommand("job", ...args, "--endpoint", daemon().url, "--token", token);
   const created = await job("create", "needle", "r:repo[12]$", "--wait");
   t.match(created, { exitCode: 0, out: "1\n", err: /job 1: completed, 2 of 2 repositories\n$/ });

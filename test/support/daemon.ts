@@ -296,6 +296,17 @@ export class DaemonProcess {
     return (await this.control("POST", "/.api/repos", { name, url, branches })) as RepositoryStatus;
   }
 
+  /** Creates a user without a password. */
+  async addUser(name: string): Promise<void> {
+    await this.control("POST", "/.api/users", { name });
+  }
+
+  /** Creates an access token of a user; returns its text. */
+  async addToken(user: string): Promise<string> {
+    const token = { user, scopes: ["user:all"], note: "", expires: "1d" };
+    return ((await this.control("POST", "/.api/tokens", token)) as { readonly text: string }).text;
+  }
+
   async sync(name: string): Promise<RepositoryStatus> {
     return (await this.control("POST", `/.api/repos/${encodeURIComponent(name)}/sync`)) as RepositoryStatus;
   }

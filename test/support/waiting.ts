@@ -11,11 +11,11 @@ export const waitMsMax = 120_000;
 const pauseMsUsual = 5;
 
 /**
- * Each pause is longer than the one before, up to five times the first, so that a wait ends at most a quarter later than it
- * could, and long waits on a busy machine take no processor time from what they wait for.
+ * Each pause is longer than the one before, up to `pauseMsMax`, so that a wait ends at most a quarter later than it could,
+ * and long waits on a busy machine take no processor time from what they wait for: a look is often a whole search.
  */
 const pauseGrowth = 1.25;
-const pauseGrowthMax = 5;
+const pauseMsMax = 100;
 
 /** Waits until `holds` resolves with true; throws if it does not in time, with `what` as it is then. */
 export async function until(
@@ -25,10 +25,10 @@ export async function until(
   pauseMs: number = pauseMsUsual,
 ): Promise<void> {
   const endMs = monotonicMs() + waitMs;
-  for (let growth = 1; !(await holds()); growth = Math.min(growth * pauseGrowth, pauseGrowthMax)) {
+  for (let pause = pauseMs; !(await holds()); pause = Math.max(pauseMs, Math.min(pause * pauseGrowth, pauseMsMax))) {
     if (monotonicMs() > endMs)
       throw new TrawlError("internal", `timed out after ${waitMs} ms: ${typeof what === "string" ? what : what()}`);
-    await sleep(pauseMs * growth);
+    await sleep(pause);
   }
 }
 

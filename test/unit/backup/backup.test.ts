@@ -7,6 +7,7 @@ import { join } from "node:path";
 import t from "tap";
 import { parseList, parseManifest, type Manifest } from "../../../src/backup/manifest.js";
 import { dataDirectory, DaemonProcess, runCommand, testDaemon } from "../../support/daemon.js";
+import { scaled } from "../../support/full-run.js";
 import { fixture } from "../../support/git-mirror.js";
 import { until } from "../../support/waiting.js";
 
@@ -152,16 +153,20 @@ t.test("a further backup adds new files, and deletes files that are no longer ne
 
 t.test("a backup during syncs and removals is consistent", async (t) => {
   let isOver = false;
-  const work = (async () => {
-    for (let i = 0; !isOver; i++) {
+  const work = async (): Promise<void> => {
+    for (let i = 0; !isOver || i < 2; i++) {
       source.a.commit({ branch: "main", files: { "a.txt": `needle ${i}\n`, [`f${i}.txt`]: "needle f\n" } });
       await daemon.sync("host/a");
       if (i % 2 === 0) await daemon.add("host/c", source.c.path);
       else await daemon.remove("host/c");
     }
-  })();
-  for (let i = 0; i < 2; i++) {
+  };
+  for (let i = 0; i < scaled(1, 20); i++) {
+    isOver = false;
+    const working = work();
     await take();
+    isOver = true;
+    await working;
     const data = join(dataDirectory(t), "restored");
     t.equal((await runCommand("restore", backup, "--data", data)).exitCode, 0);
     const { out } = await runCommand("check", "--data", data);
@@ -172,8 +177,6 @@ t.test("a backup during syncs and removals is consistent", async (t) => {
       out,
     );
   }
-  isOver = true;
-  await work;
 });
 
 t.test("impossible requests are rejected", async (t) => {
