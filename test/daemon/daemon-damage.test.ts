@@ -21,8 +21,8 @@ for (const [label, repository] of Object.entries(source)) {
 const ofB = linesWith("host/b", readCommit(source.b.path, "main"), needle);
 const all = [...linesWith("host/a", readCommit(source.a.path, "main"), needle), ...ofB].sort();
 
-/** One worker of each kind starts faster, and repairs the same. */
-const notAhead = ["--set", "workers=1", "--set", "index.workers=1"];
+/** One worker starts faster, and repairs the same. Symbols that are lost are the matter of symbol-indexing. */
+const notAhead = ["--set", "workers=1", "--set", "index.symbols=false"];
 /** A search, or the start itself, finds damage without the warmer, which costs as much as the rest of a start. */
 const options = isFull ? [...notAhead, ...preparedAhead] : notAhead;
 

@@ -20,6 +20,8 @@ const withoutScript = existsSync("/usr/bin/script") ? false : "/usr/bin/script i
 /** One worker of each kind starts faster; for tests in which their number does not matter. */
 const oneWorker = ["--set", "workers=1", "--set", "index.workers=1"];
 
+const notAhead = ["--set", "search.warmPercent=0"];
+
 /** A repository of a few files that each contain the needle. */
 function smallSource(t: Test, label = "small"): GitFixture {
   const source = fixture(t);
@@ -459,7 +461,7 @@ t.test("a full disk", async (t) => {
 t.test("a daemon in a terminal ends when the terminal is closed", { skip: withoutScript }, async (t) => {
   const data = dataDirectory(t);
   const bin = fileURLToPath(new URL("../../../bin/trawl", import.meta.url));
-  const command = `exec ${[process.execPath, bin, "serve", "--data", data, "--listen", "127.0.0.1:0"].join(" ")}`;
+  const command = `exec ${[process.execPath, bin, "serve", "--data", data, "--listen", "127.0.0.1:0", ...notAhead].join(" ")}`;
   const terminal = spawn("script", ["-qfc", command, "/dev/null"], { stdio: ["pipe", "pipe", "ignore"] });
   t.teardown(() => terminal.kill("SIGKILL"));
   let output = "";

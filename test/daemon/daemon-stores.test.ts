@@ -38,8 +38,8 @@ source.commit({
 });
 const all = linesWith("host/a", readCommit(source.path, "main"), needle);
 
-/** One worker of each kind starts faster, and repairs the same. */
-const args = ["--set", "workers=1", "--set", "index.workers=1"];
+/** One worker starts faster, and repairs the same; there are no symbols in these texts. */
+const args = ["--set", "workers=1", "--set", "index.symbols=false"];
 
 /** The data directory of a stopped daemon; tests use copies. */
 const whole = dataDirectory(t);

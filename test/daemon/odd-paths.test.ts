@@ -7,6 +7,7 @@ import { decodePath, escapeUrlPath, shownPath } from "../../src/base/path-text.j
 import { mirrorName } from "../../src/model/mirror-name.js";
 import { pathOfMatch, type StreamMatch } from "../../src/model/stream-events.js";
 import { runCommand, testDaemon } from "../support/daemon.js";
+import { isFull } from "../support/full-run.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { ask } from "../support/graphql.js";
 
@@ -107,6 +108,8 @@ t.test("addresses", async (t) => {
     for (const of of ["raw", "blob"])
       t.strictSame(await fetchBytes(page(of)), { status: 200, text: contentOf(at) }, `${of} of ${shown}`);
     t.equal((await fetchBytes(page("blob"), "text/html")).status, 200, `page of ${shown}`);
+    // Histories and blame of the others are asked of GraphQL below; an address is read in the same way for each route.
+    if (!isFull && at % 3 !== 0) continue;
     t.match((await fetchBytes(page("commits"))).text, /^[0-9a-f]{12} .*odd names\n$/, `history of ${shown}`);
     const blame = (await fetchBytes(`/.api/blame/${repository}/-/stream/${address}`)).text;
     t.match(blame, /event: done/, `blame of ${shown}`);
