@@ -1,8 +1,11 @@
 import { monitorEventLoopDelay, type IntervalHistogram } from "node:perf_hooks";
 import { callEvery, type PendingCall } from "./deadline.js";
 
-/** Interval of a libuv timer; the delay is how late it fires. Shorter delays are not detected. */
-const resolutionMs = 10;
+/**
+ * Interval of a libuv timer; the delay is how late it fires, so a shorter one is noticed only if the timer is due meanwhile.
+ * With 10 ms, a daemon at rest would be woken up a hundred times a second.
+ */
+const resolutionMs = 100;
 
 const periodMs = 1_000;
 const periodCount = 60;

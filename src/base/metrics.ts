@@ -222,7 +222,7 @@ export const metricTable = {
     kind: "gauge",
     name: "trawl_event_loop_delay_max_seconds",
     labels: [],
-    help: "Longest delay of the main thread's event loop in the last minute, in steps of 10 ms.",
+    help: "Longest delay of the main thread's event loop in the last minute. Delays below 100 ms are not always noticed.",
   },
   eventLoopDelaySeconds: {
     kind: "histogram",
@@ -333,9 +333,13 @@ export interface MetricRegistry {
   readonly contentType: string;
 }
 
+/** Interval of the timer of Node's standard gauges of the event loop. */
+const lagPrecisionMs = 1_000;
+
 export function createMetrics(): MetricRegistry {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  // The timer of `nodejs_eventloop_lag` wakes the process up; `trawl_event_loop_delay` has one of its own.
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: lagPrecisionMs });
   // These gauges have names that look like counters; the same values by type are also available.
   for (const kind of ["handles", "requests", "resources"]) registry.removeSingleMetric(`nodejs_active_${kind}_total`);
   const looks: (() => Promise<void> | void)[] = [];

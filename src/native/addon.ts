@@ -73,6 +73,7 @@ export interface Addon {
   packFaults(): number;
   crc32(bytes: Uint8Array): number;
   populate(bytes: Uint8Array): void;
+  releaseMemory(): void;
   /** When the heap of this thread, which must be a worker's, reaches its limit, the word is set and the thread ends. */
   guardHeap(reached: Uint32Array): void;
   /** `strings`: the folder of loose objects, then the index and the pack of each, each terminated by a zero byte. */

@@ -274,6 +274,7 @@ bool addKernel(napi_env env, napi_value kernels, const Loops* loops) {
 NAPI_MODULE_INIT() {
   using namespace trawl;
   installFileGuard();
+  tuneAllocator();
   napi_value kernels;
   bool made = napi_create_object(env, &kernels) == napi_ok && addKernel(env, kernels, usableAvx512Loops()) &&
               addKernel(env, kernels, usableAvx2Loops()) &&

@@ -27,6 +27,8 @@ export interface PoolOptions extends ThreadOptions {
   /** Number of threads started initially, before `startAll` is called, and the maximum when tasks are waiting. */
   readonly threadCountMin: number;
   readonly threadCountMax: number;
+  /** Threads beyond the initial number end when they had no task for this long; undefined if they are kept. */
+  readonly idleMs?: number;
 }
 
 /** Events that a pool reports. */
@@ -75,6 +77,9 @@ export class WorkerPool<Result> {
   #threadCountMin: number;
   #watcher: PendingCall | undefined;
   #refill: PendingCall | undefined;
+  /** When each idle thread ended its last task. */
+  readonly #idleSinceMs = new WeakMap<PoolThread, number>();
+  #reduction: PendingCall | undefined;
   #isClosed = false;
 
   constructor(options: PoolOptions, log: Log, events: PoolEvents) {
@@ -105,6 +110,11 @@ export class WorkerPool<Result> {
     return this.#queue.length;
   }
 
+  /** Threads that are not ending. */
+  get threadCount(): number {
+    return this.#threads.size;
+  }
+
   /** Ends the threads after their current tasks. Threads that are starting are waited for. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -121,6 +131,7 @@ export class WorkerPool<Result> {
     } while (this.#threads.size + this.#ending.size > 0 && monotonicMs() < endMs);
     this.#watcher?.cancel();
     this.#refill?.cancel();
+    this.#reduction?.cancel();
   }
 
   /** Starts as many threads as are missing, unless too many terminated ones have not exited: each uses memory. */
@@ -171,7 +182,25 @@ export class WorkerPool<Result> {
   #rest(thread: PoolThread): void {
     if (thread.isEnding) return;
     this.#idle.push(thread);
+    this.#idleSinceMs.set(thread, monotonicMs());
     this.#dispatch();
+    this.#reduceLater();
+  }
+
+  /** The thread that is idle longest is the first one, because tasks go to the last one. */
+  #reduceLater(): void {
+    const { idleMs } = this.#options;
+    if (idleMs === undefined || this.#reduction !== undefined || this.#isClosed) return;
+    if (this.#idle.length === 0 || this.#threads.size <= this.#threadCountMin) return;
+    const dueMs = (this.#idleSinceMs.get(this.#idle[0]) ?? 0) + idleMs;
+    this.#reduction = callAfter(Math.max(1, dueMs - monotonicMs()), () => {
+      this.#reduction = undefined;
+      const longest = this.#idle.at(0);
+      const sinceMs = longest === undefined ? undefined : this.#idleSinceMs.get(longest);
+      if (longest !== undefined && sinceMs !== undefined && sinceMs + idleMs <= monotonicMs())
+        this.#end(longest, "stopped");
+      this.#reduceLater();
+    });
   }
 
   #dispatch(): void {

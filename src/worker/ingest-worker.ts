@@ -1,6 +1,7 @@
 import { setPriority } from "node:os";
 import { workerData } from "node:worker_threads";
 import { callEvery } from "../base/deadline.js";
+import { releaseMemory } from "../native/memory/memory.js";
 import type { WorkerSettings } from "../protocol/messages.js";
 import type { IngestTask } from "../protocol/ingest-messages.js";
 import { readSettings } from "../protocol/settings.js";
@@ -31,7 +32,8 @@ const ingestNiceness = 10;
 setPriority(ingestNiceness);
 
 const thread = new IngestThread(readSettings<WorkerSettings>(workerData));
-const rest = new IdleCollector(ingestGrowthMax, () => undefined, 0);
+// When the garbage has been collected, which frees the memory of buffers.
+const rest = new IdleCollector(ingestGrowthMax, () => setImmediate(releaseMemory), 0);
 export default serveTasks({ ingest: runIngestTask });
 
 async function runIngestTask({

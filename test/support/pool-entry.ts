@@ -1,5 +1,5 @@
 /** A thread for tests of the pool, with tasks that do not return. */
-import { workerData } from "node:worker_threads";
+import { threadId, workerData } from "node:worker_threads";
 import { startProcess } from "../../src/native/process/process.js";
 import { serveTasks } from "../../src/worker/serve.js";
 import { readSettings } from "../../src/protocol/settings.js";
@@ -42,6 +42,13 @@ export default serveTasks({
     for (;;) all = all.concat(all);
   },
   exit: () => process.exit(3),
+  /** Waits until this many threads are in this task, and returns the number of this one. */
+  meet: ({ gate, count }: { readonly gate: Int32Array; readonly count: number }) => {
+    Atomics.add(gate, 0, 1);
+    Atomics.notify(gate, 0);
+    for (let met = Atomics.load(gate, 0); met < count; met = Atomics.load(gate, 0)) Atomics.wait(gate, 0, met);
+    return threadId;
+  },
   /**
    * Starts a process, which starts another one; both outlive the thread unless they are killed. Reports their ids, and
    * hangs.

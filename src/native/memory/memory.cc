@@ -1,6 +1,7 @@
 #include "memory.h"
 
 #include <libdeflate.h>
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -36,11 +37,28 @@ napi_value populate(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+// releaseMemory()
+napi_value release(napi_env, napi_callback_info) {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+  return nullptr;
+}
+
 }  // namespace
+
+void tuneAllocator() {
+#ifdef __GLIBC__
+  // By default glibc raises its threshold to 32 MiB when a large block is freed. From then on large blocks are parts of its
+  // arenas, which keep what is freed between other blocks.
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
+}
 
 bool addMemoryFunctions(napi_env env, napi_value exports) {
   return addFunction(env, exports, {"crc32", guarded<checksum>}, nullptr) &&
-         addFunction(env, exports, {"populate", guarded<populate>}, nullptr);
+         addFunction(env, exports, {"populate", guarded<populate>}, nullptr) &&
+         addFunction(env, exports, {"releaseMemory", guarded<release>}, nullptr);
 }
 
 }  // namespace trawl

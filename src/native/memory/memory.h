@@ -1,10 +1,13 @@
-// Checksums, and reading ahead of memory that is mapped from a file.
+// Checksums, reading ahead of memory that is mapped from a file, and giving memory back that was freed.
 #pragma once
 
 #define NAPI_VERSION 8
 #include <node_api.h>
 
 namespace trawl {
+
+// Lets the allocator of the process give large blocks back when they are freed. May be called more than once.
+void tuneAllocator();
 
 bool addMemoryFunctions(napi_env env, napi_value exports);
 

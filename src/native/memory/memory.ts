@@ -17,3 +17,12 @@ export function crc32(bytes: Uint8Array): number {
 export function populate(bytes: Uint8Array): void {
   addonIfBuilt()?.populate(bytes);
 }
+
+/**
+ * Gives memory back to the system that the process has freed: glibc keeps it, in an arena of each thread, and returns only what is
+ * at the end of one. Takes some milliseconds, during which other threads may wait for memory. Has no effect without the
+ * addon, and with another libc.
+ */
+export function releaseMemory(): void {
+  addonIfBuilt()?.releaseMemory();
+}

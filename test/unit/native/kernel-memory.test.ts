@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crc32 as nodeCrc32 } from "node:zlib";
 import t from "tap";
+import { collectGarbage } from "../../../src/base/garbage.js";
 import { ShardStore } from "../../../src/store/shard-store.js";
 import { addonIfBuilt } from "../../../src/native/addon.js";
-import { crc32, populate } from "../../../src/native/memory/memory.js";
+import { crc32, populate, releaseMemory } from "../../../src/native/memory/memory.js";
 import { randomFrom } from "../../support/random.js";
 
 const skip = addonIfBuilt() === undefined ? "the addon is not built" : false;
@@ -44,6 +45,25 @@ t.test("populated memory keeps its contents", { skip }, async (t) => {
   t.ok(value.equals(mapped), "parts of pages");
   snapshot.close();
   await store.close();
+});
+
+t.test("memory that was freed is given back to the system", { skip }, (t) => {
+  // Smaller than what the allocator maps by itself; what is kept lies between what is freed.
+  const kept: Uint8Array[] = [];
+  let freed: Uint8Array[] = [];
+  for (let i = 0; i < 1_000; i++) {
+    freed.push(new Uint8Array(100_000).fill(1));
+    kept.push(new Uint8Array(5_000).fill(1));
+  }
+  freed = [];
+  collectGarbage();
+  const before = process.memoryUsage().rss;
+  releaseMemory();
+  const bytes = before - process.memoryUsage().rss;
+  t.ok(bytes > 40_000_000, `${bytes} bytes`);
+  t.ok(kept.every((one) => one[4_999] === 1));
+  t.same(freed, []);
+  t.end();
 });
 
 t.test("arguments that are not byte arrays are rejected", { skip }, (t) => {

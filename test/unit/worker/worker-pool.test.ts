@@ -193,3 +193,28 @@ async function isSettled(task: Promise<unknown>): Promise<boolean> {
   const pending = {};
   return (await Promise.race([task, Promise.resolve(pending)])) !== pending;
 }
+
+t.test("threads that have been idle for long end, but one, and others start when tasks wait", async (t) => {
+  const { pool, losses } = testPool(t, 3, { idleMs: 20 });
+  const threads = async (count: number): Promise<Set<unknown>> => {
+    const gate = new Int32Array(new SharedArrayBuffer(4));
+    const tasks = Array.from({ length: count }, () => pool.run("meet", { gate, count }, unlimited));
+    return new Set(await Promise.all(tasks));
+  };
+  const first = await threads(3);
+  t.equal(first.size, 3);
+  await until("two threads have ended", () => pool.threadCount === 1);
+  const one = await pool.run("meet", { gate: new Int32Array(new SharedArrayBuffer(4)), count: 1 }, unlimited);
+  t.ok(first.has(one), "the one that is left is not a new one");
+  t.equal((await threads(3)).size, 3, "more start when they are needed");
+  await until("they end, too", () => pool.threadCount === 1);
+  t.same(losses, []);
+});
+
+t.test("threads are kept where nothing else is asked", async (t) => {
+  const { pool } = testPool(t, 2);
+  const gate = new Int32Array(new SharedArrayBuffer(4));
+  await Promise.all([1, 2].map(() => pool.run("meet", { gate, count: 2 }, unlimited)));
+  await pool.run("echo", 1, unlimited);
+  t.equal(pool.threadCount, 2);
+});
