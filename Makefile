@@ -145,8 +145,8 @@ fuzz: build
 	  FAULTS=0.05 SEED=$(or $(SEED),random) TAP_TIMEOUT=3600 node dist/test/unit/$$name.test.js >.tap/oracle.tap || \
 	  { grep -A30 "^ *not ok" .tap/oracle.tap; exit 1; }; done)
 
-# Properties of which `make test` tries few cases: `make fuzz` tries five times as many.
-oracles := eval/eval-oracle eval/eval-metamorphic eval/content-groups query/query-fuzz regexp/regexp-fuzz regexp/regexp-plain-form
+# Properties of which `make test` tries few cases: `make fuzz` tries fifteen times as many.
+oracles = $(patsubst test/unit/%.test.ts,%,$(shell grep -rlE 'support/(property|kernel-support)\.js' test/unit --include='*.test.ts'))
 
 asan-test: build
 	@node scripts/native-checks.mjs asan $(SECONDS)

@@ -3,8 +3,8 @@
 //   node scripts/run-tests.mjs [FILE...]        without arguments all files below dist/test except those of `make faults`
 //   node scripts/run-tests.mjs --fast           only those of dist/test/unit that start no daemon and take a few seconds
 //
-// Files that start daemons, other processes or threads have a process of their own; the others of a folder, and those of
-// test/web, share one (test-folder.mjs). `JOBS=N` sets how many processes run at once. tap's own command only shows the results, for two
+// Files of a folder share a process (test-folder.mjs) where they share a daemon (test/support/shared.ts), and where they start
+// no daemons, other processes or threads. Each other file has a process of its own. `JOBS=N` sets how many processes run at once. tap's own command only shows the results, for two
 // reasons. It passes its module hooks in NODE_OPTIONS to each process that a test starts, which doubles the processor
 // time of daemons; here, NODE_OPTIONS is removed. And it runs the files in alphabetical order.
 //
@@ -26,9 +26,6 @@ const budgetSecondsMin = 20;
 
 /** What takes longer is not run by `make test-fast`. */
 const fastSecondsMax = 6;
-
-/** Folders whose files share a process because they share a daemon and a browser. */
-const sharingFolders = ["dist/test/web"];
 
 /** The other files of a folder that share a process take about this long together. */
 const sharedSecondsMax = 12;
@@ -94,7 +91,7 @@ function findFiles() {
   return readdirSync("dist/test", { recursive: true })
     .filter((path) => path.endsWith(".test.js") && isHere(path) && (!isFast || path.startsWith("unit/")))
     .map((path) => join("dist/test", path))
-    .filter((path) => !isFast || (!isAlone(path) && !(shipped[basename(path, ".test.js")] > fastSecondsMax)));
+    .filter((path) => !isFast || (kindOf(path) === "pure" && !(shipped[basename(path, ".test.js")] > fastSecondsMax)));
 }
 
 /** What each process runs: one file, or several of a folder. Those that take longest come first. */
@@ -103,14 +100,13 @@ function groupFiles(files) {
   const open = new Map();
   for (const file of [...files].sort()) {
     const folder = dirname(file);
-    let program = isAlone(file) ? undefined : open.get(folder);
-    if (
-      program === undefined ||
-      (!sharingFolders.includes(folder) && program.seconds + timeOf(file) > sharedSecondsMax)
-    ) {
+    const kind = kindOf(file);
+    const key = `${kind} ${kind === "alone" ? file : folder}`;
+    let program = open.get(key);
+    if (program === undefined || (kind === "pure" && program.seconds + timeOf(file) > sharedSecondsMax)) {
       program = { files: [], seconds: 0 };
       programs.push(program);
-      if (!isAlone(file)) open.set(folder, program);
+      open.set(key, program);
     }
     program.files.push(file);
     program.seconds += timeOf(file);
@@ -123,25 +119,30 @@ function groupFiles(files) {
     }));
 }
 
-/** Whether the file, or a module of the tests that it imports, starts processes other than git, or threads. */
-function isAlone(file) {
-  if (sharingFolders.includes(dirname(file))) return false;
+/**
+ * "sharing" if the file, or a module of the tests that it imports, uses what the files of a process share; otherwise "alone" if
+ * one of these starts processes other than git, or threads.
+ */
+function kindOf(file) {
   const seen = new Set();
-  const starts = (path) => {
-    if (seen.has(path)) return false;
+  let kind = "pure";
+  const read = (path) => {
+    if (seen.has(path)) return;
     seen.add(path);
+    if (/\/support\/(shared-daemon|browser)\.js$/.test(path)) kind = "sharing";
     const text = readFileSync(path, "utf8");
     const imported = [...text.matchAll(/(?:from|import\() ?"([^"]+)"/g)].map(([, name]) => name);
-    return (
+    const isAlone =
       (path === file && imported.some((name) => name === "node:child_process" || name === "node:worker_threads")) ||
-      /\/support\/(daemon|fault-layer|store-process|client-process|notify-socket|runner)\.js$/.test(path) ||
-      imported
-        .filter((name) => name.startsWith("."))
-        .map((name) => join(dirname(path), name))
-        .some((name) => name.startsWith("dist/test/") && starts(name))
-    );
+      /\/support\/(daemon|fault-layer|store-process|client-process|notify-socket|runner)\.js$/.test(path);
+    if (isAlone && kind === "pure") kind = "alone";
+    for (const name of imported.filter((name) => name.startsWith("."))) {
+      const module = join(dirname(path), name);
+      if (module.startsWith("dist/test/")) read(module);
+    }
   };
-  return starts(file);
+  read(file);
+  return kind;
 }
 
 /** Files without a known time come first. */

@@ -1,6 +1,6 @@
 // Runs compiled test files one after another in this process, each as a subtest with its path as the name: loading tap
-// and the modules under test takes longer than most of them. What a file does with the `t` of tap, such as `t.test` and
-// `t.teardown`, is done with its subtest, so that its fixtures are removed before the next file starts.
+// and the modules under test takes longer than most of them. What a file does with the `t` of tap, such as `t.test`,
+// `t.equal` and `t.teardown`, is done with its subtest, so that its fixtures are removed before the next file starts.
 //
 //   TEST_FILES="FILE..." node scripts/test-folder.mjs
 //
@@ -11,18 +11,31 @@ import t from "tap";
 import { processorSeconds, writeTime } from "./test-time.mjs";
 
 const runTest = t.test.bind(t);
+// Its first call replaces the method.
+t.teardown(() => undefined);
 // What the files share ends with the process (test/support/shared.ts).
 t.run = { teardown: t.teardown.bind(t) };
 let current = t;
-for (const name of ["test", "before", "teardown", "setTimeout"]) t[name] = (...given) => current[name](...given);
+const own = ["test", "before", "beforeEach", "afterEach", "setTimeout", "testdir"];
+const assertions = ["equal", "same", "strictSame", "match", "notMatch", "not", "ok", "notOk", "throws", "rejects", "pass", "fail"];
+for (const name of [...own, ...assertions]) {
+  const ofRun = t[name].bind(t);
+  t[name] = (...given) => (current === t ? ofRun(...given) : current[name](...given));
+}
+
+// tap does not wait for what a teardown does before it goes on with the next file.
+let teardowns = [];
+t.teardown = (teardown) => teardowns.push(teardown);
 
 for (const file of (process.env.TEST_FILES ?? "").split(" ")) {
+  const before = processorSeconds();
   await runTest(file, async (subtest) => {
-    const before = processorSeconds();
     current = subtest;
     subtest.setTimeout(0);
     await import(pathToFileURL(join(process.cwd(), file)).href);
-    subtest.teardown(() => writeTime(file, processorSeconds() - before));
   });
   current = t;
+  for (const teardown of teardowns.splice(0).reverse())
+    await Promise.resolve(teardown()).catch((error) => runTest(`what ends ${file}`, () => Promise.reject(error)));
+  writeTime(file, processorSeconds() - before);
 }

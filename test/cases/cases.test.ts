@@ -1,5 +1,3 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import t, { type Test } from "tap";
 import { RepositoryTable } from "../../src/catalog/repository-table.js";
@@ -23,7 +21,7 @@ import { contexts, repositoryCases } from "./repositories.js";
 import { cases as queries } from "./queries.js";
 import { revisionCases } from "./revisions.js";
 import type { CaseRow } from "./row.js";
-import { dataDirectory, testDaemon, type DaemonProcess } from "../support/daemon.js";
+import type { DaemonProcess } from "../support/daemon.js";
 import {
   neverStopped,
   runEngine,
@@ -33,6 +31,7 @@ import {
   type TestShard,
 } from "../support/engine.js";
 import { GitFixture } from "../support/git-fixture.js";
+import { newToken, sharedDaemon } from "../support/shared-daemon.js";
 import { until } from "../support/waiting.js";
 
 // One table of questions and answers, asked over HTTP of a daemon that mirrored and indexed real repositories, and of
@@ -84,12 +83,7 @@ t.test("the table", async (t) => {
 
 t.test("over HTTP", async (t) => {
   const daemon = await daemonOf(t, corpus);
-  const { text: token } = (await daemon.control("POST", "/.api/tokens", {
-    user: "admin",
-    scopes: ["user:all"],
-    note: "",
-    expires: "1d",
-  })) as { text: string };
+  const token = await newToken(daemon, "admin");
   for (let from = 0; from < cases.length; from += asked) {
     await Promise.all(
       cases.slice(from, from + asked).map(async ({ name, query, request, want, skipped }) => {
@@ -111,20 +105,14 @@ t.test("over HTTP", async (t) => {
 
 /** A daemon that has all repositories, configured in a file. */
 async function daemonOf(t: Test, repositories: readonly CaseRepository[]): Promise<DaemonProcess> {
-  const data = dataDirectory(t);
   const configured = repositories.map((repository) => {
     const { branches, files, tags, ...known } = repository;
     return { ...known, url: fixtureOf(t, repository).path, branches: branches.slice(1) };
   });
-  const file = join(data, "trawl.jsonc");
-  writeFileSync(
-    file,
-    JSON.stringify({
-      repositories: configured,
-      contexts: contexts.map((context) => (context.query === "" ? context : { ...context, repositories: undefined })),
-    }),
-  );
-  const daemon = await testDaemon(t, ["--config", file], data);
+  const daemon = await sharedDaemon(t, {
+    repositories: configured,
+    contexts: contexts.map((context) => (context.query === "" ? context : { ...context, repositories: undefined })),
+  });
   await until("all repositories can be searched", async () => (await daemon.get("/readyz")).status === 200);
   return daemon;
 }

@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import { fieldNames, fields } from "../../src/query/fields/fields.js";
-import { dataDirectory, testDaemon } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
+import { sharedDaemon } from "../support/shared-daemon.js";
 import { until } from "../support/waiting.js";
 
 // docs/query-syntax.md: every example finds something in this repository, and every field has one.
@@ -43,10 +43,7 @@ t.test("every example has results", async (t) => {
     branch: "main",
     files: Object.fromEntries(["README.md", ...committed].map((path) => [path, readFileSync(join(root, path))])),
   });
-  const data = dataDirectory(t);
-  const config = join(data, "trawl.jsonc");
-  writeFileSync(config, JSON.stringify({ repositories: [{ name: "trawl", url: fixture.path }] }));
-  const daemon = await testDaemon(t, ["--config", config], data);
+  const daemon = await sharedDaemon(t, { repositories: [{ name: "trawl", url: fixture.path }] });
   await until("the repository can be searched", async () => (await daemon.get("/readyz")).status === 200);
   for (const query of examples) {
     const { text } = await daemon.get(`/.api/search/stream?${new URLSearchParams({ q: query, v: "V3" })}`);

@@ -1,10 +1,9 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import type { Test } from "tap";
 import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import { nothingFoundTitle, type StreamMatch } from "../../src/model/stream-events.js";
-import { dataDirectory, testDaemon, type DaemonProcess } from "../support/daemon.js";
+import type { DaemonProcess } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
+import { sharedDaemon } from "../support/shared-daemon.js";
 import { until } from "../support/waiting.js";
 import { commits, writeHistory } from "./history-repository.js";
 
@@ -31,10 +30,7 @@ export async function startHistorySite(t: Pick<Test, "teardown">, isIndexed: boo
     { name: "other", url: other.path, stars: 1 },
     { name: "empty", url: empty.path },
   ];
-  const data = dataDirectory(t as Test);
-  const file = join(data, "trawl.jsonc");
-  writeFileSync(file, JSON.stringify({ repositories, index: { historyBytes: isIndexed ? 1 << 30 : 0 } }));
-  const daemon = await testDaemon(t as Test, ["--config", file], data);
+  const daemon = await sharedDaemon(t, { repositories }, isIndexed ? [] : ["--set", "index.historyBytes=0"]);
   await until("all repositories can be searched", async () => (await daemon.get("/readyz")).status === 200);
   const nameOf = new Map([
     ...oids.map((oid, i) => [oid, commits[i].name] as const),

@@ -2,7 +2,7 @@
 import t from "tap";
 import { fuzz, printFailure, runRegressions, startWatchdog } from "./runner.js";
 import { targets } from "./targets.js";
-import { seed } from "../support/property.js";
+import { runs, seed } from "../support/property.js";
 
 /** For one target, on a machine that does other things as well. */
 const msMax = 20_000;
@@ -12,7 +12,7 @@ t.teardown(startWatchdog());
 for (const target of targets) {
   t.test(`${target.name} (seed ${seed})`, async (t) => {
     for (const failure of runRegressions(target)) t.fail(printFailure(failure));
-    const { count, failures } = fuzz(target, { seed, countMax: target.testCount, ms: msMax });
+    const { count, failures } = fuzz(target, { seed, countMax: runs(target.testCount), ms: msMax });
     for (const failure of failures) t.fail(printFailure(failure));
     t.ok(count > 0, `${count} inputs`);
   });

@@ -124,18 +124,29 @@ export function descendants(pid: number): readonly number[] {
   return below(pid);
 }
 
+/** The parents of the processes that were there at the last look, so that only new ones are read: it is done often. */
+let parents = new Map<number, number>();
+
 function childrenByParent(): ReadonlyMap<number, number[]> {
+  const pids = new Set(readdirSync("/proc").map(Number).filter(Number.isInteger));
+  const now = new Map<number, number>();
   const children = new Map<number, number[]>();
-  for (const name of readdirSync("/proc")) {
-    const pid = Number(name);
-    if (!Number.isInteger(pid)) continue;
-    // The command's name stands in parentheses, and may hold blanks and parentheses; then come the state and the
-    // parent.
-    const stat = textOf(`/proc/${pid}/stat`);
-    const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
-    if (parent > 0) children.set(parent, [...(children.get(parent) ?? []), pid]);
+  for (const pid of pids) {
+    const known = parents.get(pid);
+    // Who has lost its parent has another one.
+    const parent = known !== undefined && pids.has(known) ? known : readParent(pid);
+    if (!(parent > 0)) continue;
+    now.set(pid, parent);
+    children.set(parent, [...(children.get(parent) ?? []), pid]);
   }
+  parents = now;
   return children;
+}
+
+function readParent(pid: number): number {
+  // The command's name stands in parentheses, and may hold blanks and parentheses; then come the state and the parent.
+  const stat = textOf(`/proc/${pid}/stat`);
+  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
 }
 
 /** Until a child has executed its own program, it has its parent's memory, including the arguments. */

@@ -50,7 +50,8 @@ export function pathsWith(name: string, content: CommitContent, needle: string):
     .sort();
 }
 
-function readBlobs(directory: string, oids: readonly string[]): Buffer[] {
+/** The contents of these blobs, from one `git cat-file`. */
+export function readBlobs(directory: string, oids: readonly string[]): readonly Buffer[] {
   const output = git(directory, ["cat-file", "--batch=%(objectsize)"], oids.map((oid) => `${oid}\n`).join(""));
   const blobs: Buffer[] = [];
   let at = 0;

@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { testDaemon, type DaemonProcess } from "./daemon.js";
+import type { DaemonProcess } from "./daemon.js";
 import { ask } from "./graphql.js";
+import { newToken, sharedDaemon, type Configuration } from "./shared-daemon.js";
 
 /** The response to a GraphQL request. */
 export interface Answer {
@@ -27,14 +28,21 @@ export const idOf = (kind: string, key: unknown): string =>
 export class GraphqlSite {
   readonly daemon: DaemonProcess;
   readonly #authorizations: Record<NamedAsker, string | undefined>;
+  readonly #auditedBefore: number;
 
   private constructor(daemon: DaemonProcess, authorizations: Record<NamedAsker, string | undefined>) {
     this.daemon = daemon;
+    this.#auditedBefore = auditLines(daemon).length;
     this.#authorizations = authorizations;
   }
 
-  static async start(test: Test, args: readonly string[] = []): Promise<GraphqlSite> {
-    const daemon = await testDaemon(test, args);
+  /** The daemon that tests share, with this configuration. */
+  static async start(
+    test: Test,
+    configuration: Configuration = {},
+    options: readonly string[] = [],
+  ): Promise<GraphqlSite> {
+    const daemon = await sharedDaemon(test, configuration, options);
     const token = (user: string, ...scopes: string[]): Promise<string> => newToken(daemon, user, scopes);
     for (const name of ["ann", "bob"]) await daemon.control("POST", "/.api/users", { name });
     const [admin, sudo, ann, bob] = [
@@ -66,7 +74,7 @@ export class GraphqlSite {
 
   /** Gives the user another token, because the first was deleted. */
   async renewToken(name: "ann" | "bob"): Promise<void> {
-    this.#authorizations[name] = `token ${await newToken(this.daemon, name, [])}`;
+    this.#authorizations[name] = `token ${await newToken(this.daemon, name)}`;
   }
 
   /** Signs in as a browser does. */
@@ -107,16 +115,14 @@ export class GraphqlSite {
     ).user.id;
   }
 
-  /** The lines of the audit log. */
+  /** The lines of the audit log since the start. */
   get audited(): readonly Readonly<Record<string, unknown>>[] {
-    return readFileSync(join(this.daemon.data, "audit.log"), "utf8")
-      .trim()
-      .split("\n")
+    return auditLines(this.daemon)
+      .slice(this.#auditedBefore)
       .map((line) => JSON.parse(line) as Record<string, unknown>);
   }
 }
 
-async function newToken(daemon: DaemonProcess, user: string, scopes: readonly string[]): Promise<string> {
-  const options = { user, scopes: ["user:all", ...scopes], note: "", expires: "90d" };
-  return ((await daemon.control("POST", "/.api/tokens", options)) as { readonly text: string }).text;
+function auditLines({ data }: DaemonProcess): readonly string[] {
+  return readFileSync(join(data, "audit.log"), "utf8").trim().split("\n");
 }

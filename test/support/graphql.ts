@@ -13,3 +13,14 @@ export async function ask(
   });
   return JSON.parse(await response.text());
 }
+
+/** The id of a repository in GraphQL, and the number in it. */
+export async function repositoryIds(
+  url: string,
+  name: string,
+): Promise<{ readonly id: string; readonly number: number }> {
+  const query = "query ($name: String!) { repository(name: $name) { id } }";
+  const { data } = (await ask(url, query, { name })) as { readonly data: { readonly repository: { readonly id: string } } };
+  const { id } = data.repository;
+  return { id, number: Number(Buffer.from(id, "base64").toString().split(":")[1]) };
+}

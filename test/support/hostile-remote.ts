@@ -3,7 +3,7 @@
  * standard streams, and then performs the attack that its argument selects.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -40,7 +40,7 @@ function sshRunning(t: Test, args: string): string {
   const path = join(folder, "ssh");
   writeFileSync(
     path,
-    `#!/bin/sh\n[ "$1" = -G ] && exit 0\nexec '${process.execPath}' --jitless '${fileURLToPath(import.meta.url)}' ${args}\n`,
+    `#!/bin/sh\n[ "$1" = -G ] && exit 0\nexec '${process.execPath}' --jitless '${fileURLToPath(import.meta.url)}' '${folder}' ${process.pid} ${args}\n`,
   );
   chmodSync(path, 0o755);
   return path;
@@ -138,7 +138,15 @@ async function run(harm: Harm): Promise<void> {
   }
 }
 
+/** Ends with the test, by which the folder is removed, and with its process: a daemon that is killed leaves git behind. */
+function endWithTest(folder: string, pid: number): void {
+  setInterval(() => {
+    if (!existsSync(folder) || !existsSync(`/proc/${pid}`)) process.exit();
+  }, 200).unref();
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  endWithTest(process.argv[2] ?? "", Number(process.argv[3]));
   const asked = process.argv.at(-1) ?? "";
   const harm = Object.keys(harms).find((name) => asked.includes(name) || asked.includes(pathOf(name)));
   await run(harm as Harm);

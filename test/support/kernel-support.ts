@@ -3,7 +3,7 @@ import { loadAddon } from "../../src/native/addon.js";
 import type { Kernel } from "../../src/native/kernel/kernel.js";
 import { kernelOver } from "../../src/native/kernel/native-kernel.js";
 import { portableKernel } from "../../src/native/kernel/portable.js";
-import { fc } from "./property.js";
+import { fc, runs } from "./property.js";
 
 /** A kernel under test, or the reason why it cannot run here. */
 interface Candidate {
@@ -45,7 +45,8 @@ export function amidOthers(text: Uint8Array, before: number): Uint8Array {
   return whole.subarray(before, before + text.length);
 }
 
-/** Asserts that the property holds in `runs` random cases; a failure shows the smallest case found and its seed. */
-export function holds<Case>(t: Test, runs: number, property: fc.IProperty<Case>): void {
-  t.doesNotThrow(() => fc.assert(property, { numRuns: runs }), `holds in ${runs} cases`);
+/** Asserts that the property holds in `runs(usual)` random cases; a failure shows the smallest case found and its seed. */
+export function holds<Case>(t: Test, usual: number, property: fc.IProperty<Case>): void {
+  const numRuns = runs(usual);
+  t.doesNotThrow(() => fc.assert(property, { numRuns }), `holds in ${numRuns} cases`);
 }

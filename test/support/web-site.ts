@@ -8,8 +8,8 @@ import type { Test } from "tap";
 import { TrawlError } from "../../src/base/errors.js";
 import { testBrowser, withPage, type PageOptions } from "./browser.js";
 import { dataDirectory, testDaemon, type DaemonProcess } from "./daemon.js";
-import { ask } from "./graphql.js";
 import { removeFolder } from "./remove-folder.js";
+import { clearDaemon, newToken } from "./shared-daemon.js";
 import { shared, type Owner } from "./shared.js";
 
 type Session = Exclude<BrowserContextOptions["storageState"], string | undefined>;
@@ -68,35 +68,8 @@ export class WebSite {
     return site;
   }
 
-  /** Removes repositories, organizations, teams and settings, then users with all that is theirs, and tokens. */
   async #clear(): Promise<void> {
-    for (const { name } of await this.daemon.list()) await this.daemon.remove(name);
-    const authorization = `token ${await this.token(root)}`;
-    const mutate = async (fields: readonly string[]): Promise<void> => {
-      // One at a time: a request of who leaves an organization ends with it.
-      for (const field of fields) {
-        const answer = await ask(this.daemon.url, `mutation { ${field} }`, null, authorization);
-        if ((answer as { readonly errors?: unknown }).errors !== undefined)
-          throw new TrawlError("internal", `${field}: ${JSON.stringify(answer)}`);
-      }
-    };
-    const { data } = (await ask(this.daemon.url, leftQuery, null, authorization)) as { readonly data: Left };
-    await mutate([
-      ...data.organizations.nodes.map(({ id }) => `deleteOrganization(organization: "${id}") { alwaysNil }`),
-      ...data.teams.nodes.map(({ id }) => `deleteTeam(id: "${id}") { alwaysNil }`),
-    ]);
-    const { id: subject, latestSettings } = data.site;
-    if (latestSettings !== null)
-      await mutate([
-        `settingsMutation(input: { subject: "${subject}", lastID: ${latestSettings.id} }) { overwriteSettings(contents: "{}") { empty { alwaysNil } } }`,
-      ]);
-    await mutate(
-      data.users.nodes
-        .filter(({ username }) => username !== root)
-        .map(({ id }) => `deleteUser(user: "${id}") { alwaysNil }`),
-    );
-    for (const { id } of (await this.daemon.control("GET", "/.api/tokens")) as readonly { readonly id: number }[])
-      await this.daemon.control("DELETE", `/.api/tokens/${id}`);
+    await clearDaemon(this.daemon, { name: root, password });
     this.#sessions.clear();
   }
 
@@ -113,10 +86,8 @@ export class WebSite {
     this.#daemon = await testDaemon(this.#owner, this.#args, this.#daemon.data);
   }
 
-  /** A new access token of a user. */
-  async token(user: string): Promise<string> {
-    const body = { user, scopes: ["user:all"], note: "", expires: "1d" };
-    return ((await this.daemon.control("POST", "/.api/tokens", body)) as { readonly text: string }).text;
+  token(user: string): Promise<string> {
+    return newToken(this.daemon, user);
   }
 
   /** Calls `use` with a page that is signed in as this user, "" for nobody. All pages of a user share a session. */
@@ -148,20 +119,6 @@ export class WebSite {
     return session;
   }
 }
-
-interface Left {
-  readonly organizations: { readonly nodes: readonly { readonly id: string }[] };
-  readonly teams: { readonly nodes: readonly { readonly id: string }[] };
-  readonly users: { readonly nodes: readonly { readonly id: string; readonly username: string }[] };
-  readonly site: { readonly id: string; readonly latestSettings: { readonly id: number } | null };
-}
-
-const leftQuery = `{
-  organizations(first: 100) { nodes { id } }
-  teams(first: 100, includeChildTeams: true) { nodes { id } }
-  users(first: 100) { nodes { id username } }
-  site { id latestSettings { id } }
-}`;
 
 /** A port of a range on which nothing listens, chosen at random. */
 async function freePort(from: number, to: number): Promise<number> {

@@ -15,6 +15,7 @@ import { dataDirectory, runCommand, testDaemon } from "../../support/daemon.js";
 import type { GitFixture } from "../../support/git-fixture.js";
 import { fixture } from "../../support/git-mirror.js";
 import { serveHttp } from "../../support/http-remote.js";
+import { restartSharedDaemon, sharedDaemon } from "../../support/shared-daemon.js";
 import { until } from "../../support/waiting.js";
 
 const token = "tok-9f8e7d6c5b4a";
@@ -35,10 +36,10 @@ function filesWith(folder: string, text: string): string[] {
 t.test("a token comes from a file, which is read at each fetch", async (t) => {
   let accepted = `git:${token}`;
   const port = await serveHttp(t, source(t), () => accepted);
-  const data = dataDirectory(t);
   const file = join(t.testdir(), "token");
   writeFileSync(file, `${token}\n`);
-  const daemon = await testDaemon(t, [], data);
+  const daemon = await sharedDaemon(t);
+  const { data } = daemon;
   const url = `http://127.0.0.1:${port}/`;
   const added = await runCommand("repo", "add", "host/private", url, "--credential", `file:${file}`, "--data", data);
   t.equal(added.exitCode, 0, added.err);
@@ -59,16 +60,16 @@ t.test("a token comes from a file, which is read at each fetch", async (t) => {
     2,
   );
   t.match((await daemon.list())[0]?.error, /^host\/private: cannot read its secret: .*\/nonexistent\/token/);
-  t.equal(await daemon.stop(), 0);
   t.same(filesWith(data, accepted), []);
   t.same(filesWith(data, token), []);
 });
 
 t.test("the user and password of a URL are in a separate file, and nowhere else", async (t) => {
   const port = await serveHttp(t, source(t), () => `ada:${token}`);
-  const data = dataDirectory(t);
   const url = `http://127.0.0.1:${port}/`;
-  const daemon = await testDaemon(t, ["--repository", `host/listed=http://ada:${token}@127.0.0.1:${port}/`], data);
+  const listed = { name: "host/listed", url: `http://ada:${token}@127.0.0.1:${port}/` };
+  const daemon = await sharedDaemon(t, { repositories: [listed] });
+  const { data } = daemon;
   await daemon.add("host/private", `http://ada:${token}@127.0.0.1:${port}/`);
   await until("both are there", async () => (await daemon.search("needle")).found.length === 2);
   t.same(
@@ -84,7 +85,7 @@ t.test("the user and password of a URL are in a separate file, and nowhere else"
     "another host does not get it",
   );
   await daemon.control("POST", "/.api/repos/host%2Fprivate/url", { url: `http://ada:${token}@127.0.0.1:${port}/` });
-  t.equal(await daemon.stop(), 0);
+  const again = await restartSharedDaemon(daemon, "stop");
   const kept = filesWith(data, token);
   t.same(
     kept.sort(),
@@ -94,7 +95,6 @@ t.test("the user and password of a URL are in a separate file, and nowhere else"
   );
   for (const path of kept) t.equal(statSync(join(data, path)).mode & 0o777, 0o600);
 
-  const again = await testDaemon(t, [], data);
   t.equal((await again.sync("host/private")).error, "", "it is there after a restart");
   await again.remove("host/private");
   t.equal(filesWith(join(data, "secrets"), token).length, 1, "it goes with its repository");

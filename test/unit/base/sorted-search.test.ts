@@ -1,6 +1,6 @@
 import t from "tap";
 import { gallop, lastAtMost, lowerBound, lowerBoundBy } from "../../../src/base/sorted-search.js";
-import { fc } from "../../support/property.js";
+import { fc, runs } from "../../support/property.js";
 
 const sorted = fc.array(fc.nat(40), { maxLength: 30 }).map((values) => Uint32Array.from(values).sort());
 
@@ -18,7 +18,7 @@ t.test("each search finds the same as a linear search", async (t) => {
         (last < 0 || lastAtMost(table, value, table.length) === last)
       );
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
   t.pass();
 });

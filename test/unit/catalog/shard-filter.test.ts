@@ -7,7 +7,7 @@ import { planQuery } from "../../../src/query/plan/plan-query.js";
 import { chooseShards, type ShardsInView } from "../../../src/search/slices/shard-choice.js";
 import { testRepository, testShard, type TestDocument } from "../../support/engine.js";
 import { naiveSearch } from "../../support/naive.js";
-import { fc } from "../../support/property.js";
+import { fc, runs } from "../../support/property.js";
 
 // The filter over all shards rules out only shards in which the oracle finds nothing.
 
@@ -84,9 +84,9 @@ t.test("no shard with a match is ruled out", (t) => {
       for (const holder of holders)
         if (!rows.includes(holder)) throw new assert.AssertionError({ message: `${text} is in shard ${holder}` });
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
-  t.ok(ruledOut > 100, "it is of use");
+  t.ok(ruledOut > runs(150) / 2, "it is of use");
   t.end();
 });
 

@@ -3,8 +3,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import type { Finding } from "../../../src/cli/doctor/checks.js";
-import { dataDirectory, runCommand, testDaemon } from "../../support/daemon.js";
+import { runCommand } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
+import { sharedDaemon } from "../../support/shared-daemon.js";
 
 async function examine(...args: string[]) {
   const { exitCode, out, err } = await runCommand("doctor", "--json", ...args);
@@ -16,12 +17,11 @@ async function examine(...args: string[]) {
 }
 
 t.test("a host with a running daemon", async (t) => {
-  const data = dataDirectory(t);
   const fixture = GitFixture.create();
   t.teardown(() => fixture.remove());
   fixture.commit({ branch: "main", files: [["a.txt", "alpha\n"]] });
-  const daemon = await testDaemon(t, ["--repository", `a=${fixture.path}`], data);
-  const { exitCode, findings, err } = await examine("--data", data, "--endpoint", daemon.url);
+  const daemon = await sharedDaemon(t, { repositories: [{ name: "a", url: fixture.path }] });
+  const { exitCode, findings, err } = await examine("--data", daemon.data, "--endpoint", daemon.url);
   t.equal(exitCode, 0, err);
   for (const name of [
     "node",

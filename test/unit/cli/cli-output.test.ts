@@ -4,9 +4,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
-import { dataDirectory, runCommand, testDaemon } from "../../support/daemon.js";
+import { runCommand } from "../../support/daemon.js";
 import { fixture } from "../../support/git-mirror.js";
 import { cliUrl } from "../../support/program.js";
+import { sharedDaemon } from "../../support/shared-daemon.js";
 import { within } from "../../support/waiting.js";
 
 const node = `${process.execPath} --input-type=module -e 'const { run } = await import("${cliUrl}"); process.exitCode = await run(["node", "trawl", ...process.argv.slice(1)])' --`;
@@ -67,10 +68,10 @@ t.test("a reader that closes the pipe", async (t) => {
   const search = await shell(`set -o pipefail; trawl search --endpoint ${endpoint} x | head -n 1`);
   t.match(search.out, /^host\/r:a\.c:2:x+\n$/);
   t.same([search.code, search.err], [0, ""]);
-  const data = dataDirectory(t);
   const source = fixture(t);
   source.commit({ branch: "main", files: { "a.txt": "a\n" } });
-  const daemon = await testDaemon(t, [], data);
+  const daemon = await sharedDaemon(t);
+  const { data } = daemon;
   for (let i = 0; i < 3; i++) await daemon.add(`host/${i}`, source.path);
   for (const command of [
     "repo list",
@@ -88,8 +89,7 @@ t.test("a reader that closes the pipe", async (t) => {
 });
 
 t.test("a repository whose first sync fails is kept, and the message says so", async (t) => {
-  const data = dataDirectory(t);
-  await testDaemon(t, [], data);
+  const { data } = await sharedDaemon(t);
   const added = await runCommand("repo", "add", "host/nowhere", `${data}/nowhere`, "--data", data);
   t.equal(added.exitCode, 2);
   t.match(

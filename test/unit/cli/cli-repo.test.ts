@@ -1,15 +1,16 @@
 import t from "tap";
 import type { RepositoryStatus } from "../../../src/model/repository-status.js";
 import { parseRepositoryList } from "../../../src/codehost/repository-list.js";
-import { dataDirectory, runCommand, runCommandWith, testDaemon } from "../../support/daemon.js";
+import { runCommand, runCommandWith } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
+import { sharedDaemon } from "../../support/shared-daemon.js";
 
 t.test("attributes of a repository on the command line", async (t) => {
-  const data = dataDirectory(t);
   const fixture = GitFixture.create();
   t.teardown(() => fixture.remove());
   fixture.commit({ branch: "main", files: [["a.txt", "alpha\n"]] });
-  const daemon = await testDaemon(t, ["--repository", `listed=${fixture.path}`], data);
+  const daemon = await sharedDaemon(t, { repositories: [{ name: "listed", url: fixture.path }] });
+  const { data } = daemon;
   const repo = (...args: string[]) => runCommand("repo", ...args, "--data", data);
   const statusOf = async (name: string): Promise<RepositoryStatus> => {
     const lines = (await repo("list", "--json")).out
@@ -116,11 +117,11 @@ t.test("a list of repositories", async (t) => {
   t.throws(() => parseRepositoryList("\na b c\n", "list", "/"), { message: /^list:2: write NAME URL/ });
   t.throws(() => parseRepositoryList("{", "list", "/"), { message: /^list:1: not JSON/ });
 
-  const data = dataDirectory(t);
   const fixture = GitFixture.create();
   t.teardown(() => fixture.remove());
   fixture.commit({ branch: "main", files: [["a.txt", "alpha\n"]] });
-  const daemon = await testDaemon(t, [], data);
+  const daemon = await sharedDaemon(t);
+  const { data } = daemon;
   const names = Array.from({ length: 12 }, (_, at) => `many/r${at}`);
   const list = names.map((name) => `${name} ${fixture.path}\n`).join("");
   const args = ["repo", "add", "--from", "-", "--data", data];

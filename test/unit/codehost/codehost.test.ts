@@ -21,10 +21,11 @@ import { parseLastResponse } from "../../../src/git/mirror/http-trace.js";
 import { RemoteRules } from "../../../src/git/mirror/remote-rules.js";
 import { parseRemoteUrl } from "../../../src/git/run/remote-url.js";
 import type { RepositoryConfig } from "../../../src/model/repository.js";
-import { dataDirectory, runCommand, testDaemon } from "../../support/daemon.js";
+import { runCommand } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { GraphqlSite } from "../../support/graphql-site.js";
 import { type Answer as RemoteAnswer, serveHttp } from "../../support/http-remote.js";
+import { configure, restartSharedDaemon, sharedDaemon } from "../../support/shared-daemon.js";
 import { until } from "../../support/waiting.js";
 
 type Api = ConnectionConfig & { readonly kind: "github" | "gitlab" | "gitea" };
@@ -773,8 +774,12 @@ t.test("a connection that hangs delays no other, and one that was changed is not
   await connections.close();
 });
 
+/** Of the daemon that the tests share. */
+const options = ["git.followRedirects=true", "sync.intervalSeconds=86400", "sync.maxIntervalSeconds=86400"].flatMap(
+  (option) => ["--set", option],
+);
+
 t.test("a daemon fetches what a host lists only from that host", async (t) => {
-  const data = dataDirectory(t);
   const folder = t.testdir({ token: "ada:s3cret\n" });
   const fixture = GitFixture.create();
   t.teardown(() => fixture.remove());
@@ -800,27 +805,10 @@ t.test("a daemon fetches what a host lists only from that host", async (t) => {
   });
   const base = `http://127.0.0.1:${port}`;
   urls.set("open", `${base}/`);
-  const config = join(folder, "trawl.jsonc");
-  const write = (hosts: readonly string[]) =>
-    writeFileSync(
-      config,
-      JSON.stringify({
-        git: { followRedirects: true },
-        connections: [
-          {
-            name: "acme",
-            kind: "gitea",
-            url: base,
-            owners: ["acme"],
-            prefix: "",
-            hosts,
-            credential: `file:${folder}/token`,
-          },
-        ],
-      }),
-    );
-  write([]);
-  const daemon = await testDaemon(t, ["--config", config], data);
+  const forge = { name: "forge", kind: "gitea", url: base, owners: ["acme"], prefix: "", hosts: [] };
+  const connections = [{ ...forge, credential: `file:${folder}/token` }];
+  const daemon = await sharedDaemon(t, { connections }, options);
+  const { data } = daemon;
   await until("it is searchable", async () => (await daemon.search("alpha")).found.join() === "open:a.txt:1");
   const [mirror = ""] = readdirSync(join(data, "mirrors"));
   for (const [name, url] of Object.entries({
@@ -833,7 +821,7 @@ t.test("a daemon fetches what a host lists only from that host", async (t) => {
     option: "--upload-pack=x",
   }))
     urls.set(name, url);
-  const sync = () => runCommand("connection", "sync", "acme", "--data", data);
+  const sync = () => runCommand("connection", "sync", "forge", "--data", data);
   const { err } = await sync();
   for (const reason of [/path: .*it is a path on this machine/, /name: .*put "localhost" in hosts of the connection/])
     t.match(err, reason);
@@ -860,7 +848,6 @@ t.test("a daemon fetches what a host lists only from that host", async (t) => {
 });
 
 t.test("a daemon with a connection", async (t) => {
-  const data = dataDirectory(t);
   const root = t.testdir();
   const fixture = GitFixture.create();
   t.teardown(() => fixture.remove());
@@ -868,10 +855,9 @@ t.test("a daemon with a connection", async (t) => {
   const list = join(root, "list");
   writeFileSync(list, `one ${fixture.path}\ntwo ${fixture.path}\nthree ${fixture.path}\n`);
   mkdirSync(join(root, "empty"));
-  const config = join(root, "trawl.jsonc");
-  const write = (...connections: object[]) => writeFileSync(config, JSON.stringify({ connections }));
-  write({ name: "all", kind: "list", url: list, prefix: "l/", exclude: ["^two$"] });
-  const daemon = await testDaemon(t, ["--config", config], data);
+  const connections = [{ name: "all", kind: "list", url: list, prefix: "l/", exclude: ["^two$"] }];
+  const daemon = await sharedDaemon(t, { connections }, options);
+  const { data } = daemon;
   const found = async () => (await daemon.search("alpha")).found.join();
   await until("both are searchable", async () => (await found()) === "l/one:a.txt:1,l/three:a.txt:1");
   writeFileSync(list, `two ${fixture.path}\n`);
@@ -887,7 +873,8 @@ t.test("a daemon with a connection", async (t) => {
     [{ name: "x", kind: "list", url: "/l", include: ["("] }, /not a regular expression/],
     [{ name: "x", kind: "gitlub", url: "https://h" }, /kind/],
   ] as const) {
-    write(wrong);
+    const config = join(root, "trawl.jsonc");
+    writeFileSync(config, JSON.stringify({ connections: [wrong] }));
     t.match(await runCommand("config", "check", config), { exitCode: 2, err: message });
   }
 });
@@ -935,12 +922,8 @@ t.test("one repository has each name, the same after restarts, and the others ar
   };
   const list = { name: "more", kind: "list", url: join(root, "list"), prefix: "" };
   const folder = { name: "local", kind: "folder", url: join(root, "folder"), prefix: "" };
-  const config = join(root, "trawl.jsonc");
-  const write = (connections: readonly object[], repositories: readonly object[] = []) =>
-    writeFileSync(config, JSON.stringify({ connections, repositories }));
   writeFileSync(list.url, `a ${more}\nonly ${more}\n`);
-  write([acme, list, folder]);
-  const site = await GraphqlSite.start(t, ["--config", config]);
+  const site = await GraphqlSite.start(t, { connections: [acme, list, folder] }, options);
   const { data } = site.daemon;
   let daemon = site.daemon;
   const found = async (repo = "") => (await daemon.search(`${repo === "" ? "" : `repo:^${repo}$ `}alpha`)).found.join();
@@ -1001,12 +984,9 @@ t.test("one repository has each name, the same after restarts, and the others ar
   });
 
   await t.test("whatever the order of the lists, and after a restart", async (t) => {
-    write([folder, list, acme]);
-    t.equal((await command("reload")).exitCode, 0);
+    await configure(daemon, { connections: [folder, list, acme] });
     t.equal(await found("a"), "a:acme-a:1");
-    await daemon.stop();
-    daemon = await testDaemon(t, ["--config", config], data);
-    t.teardown(() => undefined);
+    daemon = await restartSharedDaemon(daemon, "stop");
     await until("all were listed", async () => !(await command("connection", "list")).out.includes("not listed yet"));
     t.equal(await found("a"), "a:acme-a:1");
     t.equal(await found("x"), "x:plain:1");
@@ -1038,16 +1018,14 @@ t.test("one repository has each name, the same after restarts, and the others ar
     await gone("x:dot-git", "local", "--yes");
     t.notMatch((await command("repo", "list")).out, /connection local lists/);
 
-    write([folder, list, acme], [{ name: "a", url: own }]);
-    t.equal((await command("reload")).exitCode, 0);
+    await configure(daemon, { connections: [folder, list, acme], repositories: [{ name: "a", url: own }] });
     await has("a:of-file");
     t.equal(await found("a"), "a:of-file:1", "what the operator has written has precedence");
     t.match(
       (await command("connection", "list")).out,
       /warning: a \(.*more\) is left out: .*of the configuration, has/,
     );
-    write([folder, list, acme]);
-    t.equal((await command("reload")).exitCode, 0);
+    await configure(daemon, { connections: [folder, list, acme] });
     await has("a:more-a");
   });
 });
@@ -1068,7 +1046,7 @@ t.test("a host that limits requests is not asked until then, and delays no other
     `http://ada:s3cret@127.0.0.1:${limited}/`,
     `http://ada:s3cret@127.0.0.1:${open}/`,
   ];
-  const daemon = await testDaemon(t, ["--set", "sync.intervalSeconds=86400", "--set", "sync.maxIntervalSeconds=86400"]);
+  const daemon = await sharedDaemon(t, {}, options);
   for (const name of ["a", "b"]) await daemon.add(name, url);
   await daemon.add("other", other);
   const sync = (name: string) => runCommand("repo", "sync", name, "--data", daemon.data);

@@ -6,6 +6,7 @@ import { BlobReader } from "../../../src/git/objects/blob-reader.js";
 import { hasCommitGraph } from "../../../src/git/mirror/mirror-directory.js";
 import { listTree } from "../../../src/git/objects/objects.js";
 import { neverStop } from "../../../src/git/run/run.js";
+import { chosen, scaled } from "../../support/full-run.js";
 import type { GitFixture } from "../../support/git-fixture.js";
 import { fixture, isWhole, mirrorOf, openMirror, printSync } from "../../support/git-mirror.js";
 
@@ -42,7 +43,20 @@ t.test("a mirror with any kind of damage is repaired", async (t) => {
     ],
     ["empty commit object", (directory, commit) => damageObject(directory, commit)],
   ];
-  for (const [name, damage] of damages) {
+  const tried = chosen(
+    damages,
+    "gone",
+    "empty",
+    "torn HEAD",
+    "no objects",
+    "foreign config",
+    "torn ref",
+    "ref to nothing",
+    "packed refs of zeros",
+    "packed refs out of order",
+    "empty commit object",
+  );
+  for (const [name, damage] of tried) {
     const source = fixture(t);
     for (const branch of ["main", "topic"]) source.commit({ branch, files: { a: "1" } });
     const { directory } = await mirrorOf(source);
@@ -115,14 +129,15 @@ t.test("a fetch killed at any point is repaired", async (t) => {
     Array.from({ length: 150 }, (_, index) => [`f${index}`, `${round} ${"x".repeat(index * 50)}`] as const);
   source.commit({ branch: "main", files: files(0) });
   const { directory } = await mirrorOf(source);
-  for (let round = 1; round <= 12; round++) {
+  const roundCount = scaled(4, 12);
+  for (let round = 1; round <= roundCount; round++) {
     source.commit({ branch: "main", files: files(round) });
     source.commit({ branch: `b${round}`, files: { a: String(round) } });
-    killSync(t, source, directory, round * 4);
+    killSync(t, source, directory, Math.round((round * 48) / roundCount));
   }
   const mirror = await openMirror(source);
   const { branches } = await mirror.sync(neverStop);
-  t.equal(branches.size, 13);
+  t.equal(branches.size, 1 + roundCount);
   t.ok(await isWhole(mirror));
 });
 

@@ -1,10 +1,8 @@
 /** GraphQL responses to unusual, invalid or impossible requests. */
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import t from "tap";
-import { dataDirectory, runCommand, testDaemon } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
-import { ask } from "../../support/graphql.js";
+import { ask, repositoryIds } from "../../support/graphql.js";
+import { newToken, sharedDaemon } from "../../support/shared-daemon.js";
 
 const id = (kind: string, key: unknown): string => Buffer.from(`${kind}:${JSON.stringify(key)}`).toString("base64");
 const submoduleOid = "1234567890123456789012345678901234567890";
@@ -27,22 +25,16 @@ t.test("responses", async (t) => {
       empty: "",
     },
   });
-  const data = dataDirectory(t);
-  const config = join(data, "trawl.jsonc");
-  writeFileSync(
-    config,
-    JSON.stringify({
-      repositories: [
-        { name: "example.org/a", url: source.path, metadata: { team: "core", checked: null }, topics: ["x"] },
-        { name: "example.org/empty", url: empty.path },
-      ],
-      contexts: [
-        { name: "mine", description: "What is ours", repositories: [{ name: "example.org/a" }] },
-        { name: "hidden", public: false, query: "repo:a" },
-      ],
-    }),
-  );
-  const daemon = await testDaemon(t, ["--config", config], data);
+  const daemon = await sharedDaemon(t, {
+    repositories: [
+      { name: "example.org/a", url: source.path, metadata: { team: "core", checked: null }, topics: ["x"] },
+      { name: "example.org/empty", url: empty.path },
+    ],
+    contexts: [
+      { name: "mine", description: "What is ours", repositories: [{ name: "example.org/a" }] },
+      { name: "hidden", public: false, query: "repo:a" },
+    ],
+  });
   for (const name of ["example.org/a", "example.org/empty"]) await daemon.sync(name);
   const query = (text: string, variables: Record<string, unknown> | null = null) => ask(daemon.url, text, variables);
   const repository = async (selection: string, name = "example.org/a") =>
@@ -50,20 +42,22 @@ t.test("responses", async (t) => {
   const commit = async (selection: string, revision = "HEAD") =>
     await repository(`commit(rev: "${revision}") { ${selection} }`);
 
+  const { number } = await repositoryIds(daemon.url, "example.org/a");
+
   await t.test("ids", async (t) => {
-    t.match(await query(`{ node(id: "${id("Repository", 1)}") { __typename id ... on Repository { name } } }`), {
+    t.match(await query(`{ node(id: "${id("Repository", number)}") { __typename id ... on Repository { name } } }`), {
       data: { node: { __typename: "Repository", name: "example.org/a" } },
     });
     t.strictSame(await query(`{ node(id: "${id("Repository", 99)}") { id } }`), { data: { node: null } });
     t.match(
       await query(
-        `{ node(id: "${id("GitCommit", { r: id("Repository", 1), c: first })}") { ... on GitCommit { oid } } }`,
+        `{ node(id: "${id("GitCommit", { r: id("Repository", number), c: first })}") { ... on GitCommit { oid } } }`,
       ),
       { data: { node: { oid: first } } },
     );
     t.match(
       await query(
-        `{ node(id: "${id("GitRef", { r: id("Repository", 1), v: "refs/heads/main" })}") { ... on GitRef { name target { oid } } } }`,
+        `{ node(id: "${id("GitRef", { r: id("Repository", number), v: "refs/heads/main" })}") { ... on GitRef { name target { oid } } } }`,
       ),
       { data: { node: { name: "refs/heads/main", target: { oid: head } } } },
     );
@@ -464,7 +458,7 @@ t.test("responses", async (t) => {
   });
 
   await t.test("accounts", async (t) => {
-    const token = (await runCommand("token", "create", "admin", "--data", data)).out.trim();
+    const token = await newToken(daemon, "admin");
     const asked = async (text: string): Promise<unknown> => {
       const response = await fetch(`${daemon.url}/.api/graphql`, {
         method: "POST",
@@ -496,7 +490,7 @@ t.test("responses", async (t) => {
       ),
       {
         data: {
-          site: { viewerCanAdminister: true, configuration: { effectiveContents: /example\.org\/a/ } },
+          site: { viewerCanAdminister: true, configuration: { effectiveContents: /"listen": "127\.0\.0\.1:0"/ } },
           repository: { mirrorInfo: { remoteURL: source.path } },
         },
       },

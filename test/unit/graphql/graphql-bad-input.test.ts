@@ -3,8 +3,9 @@
  * daemon goes on. Bodies and documents that are wrong are in graphql-http.test.ts.
  */
 import t from "tap";
-import { runCommand, testDaemon } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
+import { repositoryIds } from "../../support/graphql.js";
+import { newToken, sharedDaemon } from "../../support/shared-daemon.js";
 
 const many = (count: number, text: (at: number) => string): string =>
   Array.from({ length: count }, (_, at) => text(at)).join(" ");
@@ -32,7 +33,7 @@ t.test("bad input", async (t) => {
       empty: "",
     },
   });
-  const daemon = await testDaemon(t);
+  const daemon = await sharedDaemon(t);
   await daemon.add("example.org/a", source.path);
   await daemon.add("example.org/empty", empty.path);
   const ask = async (
@@ -61,6 +62,8 @@ t.test("bad input", async (t) => {
     );
   const blob = (value: unknown) => inCommit({ blob: value });
 
+  const { number } = await repositoryIds(daemon.url, "example.org/a");
+
   await t.test("ids", async (t) => {
     for (const bad of [
       "",
@@ -87,12 +90,12 @@ t.test("bad input", async (t) => {
       id("User", 999_999),
       id("User", null),
       id("Org", 999_999),
-      id("GitCommit", { r: id("Repository", 1), c: "f".repeat(40) }),
+      id("GitCommit", { r: id("Repository", number), c: "f".repeat(40) }),
       id("GitCommit", { r: id("User", 1), c: head }),
       id("GitCommit", { r: 1 }),
       id("GitCommit", null),
-      id("GitRef", { r: id("Repository", 1), v: "refs/heads/none" }),
-      id("GitRef", { r: id("Repository", 1), v: "\0" }),
+      id("GitRef", { r: id("Repository", number), v: "refs/heads/none" }),
+      id("GitRef", { r: id("Repository", number), v: "\0" }),
       id("SearchContext", "none"),
       id("Site", "other"),
     ]) {
@@ -107,7 +110,7 @@ t.test("bad input", async (t) => {
     });
     t.strictSame(
       await ask("query ($id: ID!) { node(id: $id) { __typename ... on User { username } } }", {
-        id: id("Repository", 1),
+        id: id("Repository", number),
       }),
       { data: { node: { __typename: "Repository" } } },
       "an id of another kind",
@@ -330,14 +333,12 @@ t.test("bad input", async (t) => {
   });
 
   await t.test("the token of a deleted user", async (t) => {
-    await runCommand("user", "create", "ann", "--data", daemon.data);
-    const headers = {
-      Authorization: `token ${(await runCommand("token", "create", "ann", "--data", daemon.data)).out.trim()}`,
-    };
+    await daemon.control("POST", "/.api/users", { name: "ann" });
+    const headers = { Authorization: `token ${await newToken(daemon, "ann")}` };
     t.strictSame(await ask("{ currentUser { username } }", {}, headers), {
       data: { currentUser: { username: "ann" } },
     });
-    await runCommand("user", "delete", "ann", "--data", daemon.data);
+    await daemon.control("DELETE", "/.api/users/ann");
     t.strictSame(await ask("{ currentUser { username } }", {}, headers), {
       status: 401,
       text: "Invalid access token.\n",

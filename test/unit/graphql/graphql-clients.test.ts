@@ -5,8 +5,9 @@ import { mainGo, readme, type ClientFixture, type ClientRequest } from "../../cl
 import { jetbrains, nvim, vscode } from "../../clients/editors.js";
 import { srcCli } from "../../clients/src-cli.js";
 import { web } from "../../clients/web.js";
-import { runCommand, testDaemon } from "../../support/daemon.js";
+import { testDaemon } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
+import { newToken } from "../../support/shared-daemon.js";
 import { until } from "../../support/waiting.js";
 
 const clients: Readonly<Record<string, readonly ClientRequest[]>> = {
@@ -46,8 +47,7 @@ t.test("clients", async (t) => {
   await daemon.add(fixture.name, source.path);
   await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
 
-  const token = (await runCommand("token", "create", "admin", "--data", daemon.data)).out.trim();
-  const admin = { Authorization: `token ${token}` };
+  const admin = { Authorization: `token ${await newToken(daemon, "admin")}` };
 
   for (const [client, requests] of Object.entries(clients)) {
     await t.test(client, async (t) => {

@@ -2,31 +2,19 @@
  * Search contexts that people make over GraphQL, on a daemon of its own: whose they are, what they find, and that they
  * last.
  */
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import t from "tap";
-import { dataDirectory, DaemonProcess, testDaemon } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
+import { newToken, restartSharedDaemon, sharedDaemon } from "../../support/shared-daemon.js";
 
 const fixture = GitFixture.create();
 t.teardown(() => fixture.remove());
 fixture.commit({ branch: "main", files: { "a.txt": "needle\n" } });
 fixture.commit({ branch: "side", files: { "side.txt": "needle\n" } });
-const data = dataDirectory(t);
-const config = join(data, "trawl.jsonc");
-writeFileSync(
-  config,
-  JSON.stringify({
-    contexts: [
-      { name: "configured", query: "repo:one" },
-      { name: "quiet", public: false, query: "repo:one" },
-    ],
-  }),
-);
-const args = ["--config", config, "--set", "workers=1"];
-let daemon = await testDaemon(t, args, data);
-t.teardown(async () => {
-  if (!daemon.hasExited) await daemon.kill();
+let daemon = await sharedDaemon(t, {
+  contexts: [
+    { name: "configured", query: "repo:one" },
+    { name: "quiet", public: false, query: "repo:one" },
+  ],
 });
 await daemon.add("host/one", fixture.path);
 await daemon.control("POST", "/.api/repos", {
@@ -38,13 +26,7 @@ await daemon.control("POST", "/.api/repos", {
 const tokens = new Map<string, string>();
 for (const user of ["ann", "bob", "admin"]) {
   if (user !== "admin") await daemon.control("POST", "/.api/users", { name: user });
-  const { text } = (await daemon.control("POST", "/.api/tokens", {
-    user,
-    scopes: ["user:all"],
-    note: "",
-    expires: "1d",
-  })) as { text: string };
-  tokens.set(user, text);
+  tokens.set(user, await newToken(daemon, user));
 }
 await daemon.control("POST", "/.api/organizations", { name: "team" });
 await daemon.control("POST", "/.api/organizations/team", { user: "bob" });
@@ -250,8 +232,7 @@ t.test("stars, defaults and changes persist", async (t) => {
     }),
     { data: { updateSearchContext: { spec: "@team/renamed", description: "new" } } },
   );
-  await daemon.stop();
-  daemon = await DaemonProcess.start(data, args);
+  daemon = await restartSharedDaemon(daemon, "stop");
   const marks =
     '{ defaultSearchContext { spec viewerHasAsDefault } searchContextBySpec(spec: "@team/renamed") { viewerHasStarred viewerHasAsDefault } }';
   t.match(

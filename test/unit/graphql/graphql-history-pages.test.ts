@@ -1,16 +1,16 @@
 /** All pages of a history together are the history, and later pages do not start git again. */
 import { execFileSync } from "node:child_process";
 import t from "tap";
-import { testDaemon } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { ask } from "../../support/graphql.js";
+import { sharedDaemon } from "../../support/shared-daemon.js";
 
 interface Page {
   readonly nodes: readonly { readonly oid: string; readonly message: string }[];
   readonly pageInfo: { readonly endCursor: string | null; readonly hasNextPage: boolean };
 }
 
-const daemon = await testDaemon(t);
+const daemon = await sharedDaemon(t);
 
 for (const format of ["sha1", "sha256"] as const) {
   t.test(`pages of a history, ${format}`, async (t) => {

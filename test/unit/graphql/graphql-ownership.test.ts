@@ -2,6 +2,7 @@
 import t from "tap";
 import { GitFixture } from "../../support/git-fixture.js";
 import { GraphqlSite, idOf } from "../../support/graphql-site.js";
+import { repositoryIds } from "../../support/graphql.js";
 
 const fields = "fragment CodeownersFileFields on CodeownersIngestedFile { contents repository { name } }";
 const change = (field: string): string => `mutation ($repoName: String!, $content: String!) {
@@ -137,10 +138,11 @@ t.test("code owners", async (t) => {
   });
 
   await t.test("not seen without the repository, and removed", async (t) => {
-    const hide = `mutation { setRepositoryPermissionsUnrestricted(repositories: ["${idOf("Repository", 1)}"], unrestricted: false) { alwaysNil } }`;
+    const repository = await repositoryIds(site.daemon.url, "acme/without");
+    const hide = `mutation { setRepositoryPermissionsUnrestricted(repositories: ["${repository.id}"], unrestricted: false) { alwaysNil } }`;
     await site.data("admin", hide);
     const node = "query ($id: ID!) { node(id: $id) { ... on CodeownersIngestedFile { repository { name } } } }";
-    const id = idOf("CodeownersIngestedFile", 1);
+    const id = idOf("CodeownersIngestedFile", repository.number);
     t.match(await site.data("bob", node, { id }), { node: null });
     t.match(await site.data("admin", node, { id }), { node: { repository: { name: "acme/without" } } });
     t.equal(await site.refusal("bob", remove, { repoName: "acme/without" }), "must be site admin");

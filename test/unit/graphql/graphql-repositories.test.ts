@@ -1,39 +1,23 @@
 /**
  * Changes to repositories over GraphQL, on a daemon of its own: who may make them, what they do, and that they last.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { dataDirectory, DaemonProcess, testDaemon } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
+import { newToken, restartSharedDaemon, sharedDaemon } from "../../support/shared-daemon.js";
 import { until } from "../../support/waiting.js";
 
 const fixture = GitFixture.create();
 t.teardown(() => fixture.remove());
 fixture.commit({ branch: "main", files: { "a.txt": "needle\n" } });
-const data = dataDirectory(t);
-const config = join(data, "trawl.jsonc");
-writeFileSync(
-  config,
-  JSON.stringify({ repositories: [{ name: "host/configured", url: fixture.path, metadata: { team: "one" } }] }),
-);
-const args = ["--config", config, "--set", "workers=1"];
-let daemon = await testDaemon(t, args, data);
-t.teardown(async () => {
-  if (!daemon.hasExited) await daemon.kill();
+let daemon = await sharedDaemon(t, {
+  repositories: [{ name: "host/configured", url: fixture.path, metadata: { team: "one" } }],
 });
 await daemon.add("host/added", fixture.path);
 await daemon.control("POST", "/.api/users", { name: "ann" });
 const tokens = new Map<string, string>();
-for (const user of ["ann", "admin"]) {
-  const { text } = (await daemon.control("POST", "/.api/tokens", {
-    user,
-    scopes: ["user:all"],
-    note: "",
-    expires: "1d",
-  })) as { text: string };
-  tokens.set(user, text);
-}
+for (const user of ["ann", "admin"]) tokens.set(user, await newToken(daemon, user));
 
 interface Answer {
   readonly data?: Readonly<Record<string, unknown>>;
@@ -169,8 +153,7 @@ t.test("metadata in addition to the configuration file", async (t) => {
     }),
     /configuration file sets/,
   );
-  await daemon.stop();
-  daemon = await DaemonProcess.start(data, args);
+  daemon = await restartSharedDaemon(daemon, "stop");
   const sorted = ((await metadataOf("host/configured")) as { key: string; value: string }[])
     .map(({ key, value }) => `${key}:${value}`)
     .sort();
@@ -244,7 +227,7 @@ t.test("visibility", async (t) => {
     /is not a valid name/,
   );
   t.match(await errorOf("admin", unrestrict, { ids: [configured], to: true }), /configuration file/);
-  const audit = readFileSync(join(data, "audit.log"), "utf8");
+  const audit = readFileSync(join(daemon.data, "audit.log"), "utf8");
   t.match(
     audit,
     /"event":"readers-changed","who":"admin","from":"127\.0\.0\.1","via":"token \d+","repository":"host\/added","private":true,"readers":\["ann"\]/,

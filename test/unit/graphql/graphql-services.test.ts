@@ -32,7 +32,7 @@ t.test("connections are external services", async (t) => {
   const fixture = GitFixture.create();
   t.teardown(() => fixture.remove());
   fixture.commit({ branch: "main", files: { "a.txt": "alpha\n" } });
-  const [list, config, secret] = [join(root, "list"), join(root, "trawl.jsonc"), join(root, "secret")];
+  const [list, secret] = [join(root, "list"), join(root, "secret")];
   writeFileSync(secret, "s", { mode: 0o600 });
   writeFileSync(list, `one ${fixture.path}\ntwo ${fixture.path}\n`);
   const connections = [
@@ -40,8 +40,7 @@ t.test("connections are external services", async (t) => {
     { name: "gone", kind: "folder", url: join(root, "none"), credential: `file:${secret}` },
   ];
   const repositories = [{ name: "own", url: fixture.path }];
-  writeFileSync(config, JSON.stringify({ connections, repositories }));
-  const site = await GraphqlSite.start(t, ["--config", config]);
+  const site = await GraphqlSite.start(t, { connections, repositories });
   const services = async (): Promise<readonly Service[]> =>
     (
       await site.data<{ externalServices: { nodes: readonly Service[] } }>(

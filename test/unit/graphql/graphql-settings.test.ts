@@ -1,8 +1,8 @@
 /** Settings, organizations, teams and saved searches over GraphQL, for each kind of viewer. */
 import t from "tap";
-import { DaemonProcess } from "../../support/daemon.js";
 import { GraphqlSite, idOf, type Asker } from "../../support/graphql-site.js";
 import { ask } from "../../support/graphql.js";
+import { restartSharedDaemon } from "../../support/shared-daemon.js";
 
 const [notAuthenticated, notAdmin, notSelf] = [
   "not authenticated",
@@ -602,10 +602,7 @@ t.test("organizations, teams, settings and saved searches", async (t) => {
       "ann",
       '{ viewerSettings { final } team(name: "search") { members { totalCount } } savedSearches(first: 9) { totalCount } organization(name: "core") { members { totalCount } latestSettings { id } } }',
     );
-    const { data } = site.daemon;
-    await site.daemon.kill();
-    const again = await DaemonProcess.start(data);
-    t.teardown(() => again.stop());
+    const again = await restartSharedDaemon(site.daemon, "kill");
     t.same(
       (
         (await ask(

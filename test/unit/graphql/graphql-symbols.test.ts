@@ -1,8 +1,8 @@
 /** Symbols in GraphQL: lists with pages and filters, and navigation by names within a file, a repository and beyond. */
 import t from "tap";
-import { testDaemon } from "../../support/daemon.js";
 import { fixture } from "../../support/git-mirror.js";
 import { ask } from "../../support/graphql.js";
+import { sharedDaemon } from "../../support/shared-daemon.js";
 import { until } from "../../support/waiting.js";
 
 interface Answer {
@@ -24,7 +24,7 @@ t.test("symbols and navigation", async (t) => {
   });
   const far = fixture(t);
   far.commit({ branch: "main", files: { "away.h": "#define far_away() 3\n" } });
-  const daemon = await testDaemon(t);
+  const daemon = await sharedDaemon(t);
   await daemon.add("near", near.path);
   await daemon.add("far", far.path);
   await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);

@@ -548,7 +548,7 @@ t.test("users", async (t) => {
 
 t.test("if only site admins, or nobody, can create tokens", async (t) => {
   const create = 'mutation ($u: ID!) { createAccessToken(user: $u, scopes: ["user:all"], note: "") { token } }';
-  const restricted = await GraphqlSite.start(t, ["--set", "auth.accessTokens=site-admin-create"]);
+  const restricted = await GraphqlSite.start(t, {}, ["--set", "auth.accessTokens=site-admin-create"]);
   const bob = await restricted.userId("bob");
   t.match(await restricted.refusal("bob", create, { u: bob }), /must be site admin/);
   t.equal(await restricted.refusal("anonymous", create, { u: bob }), notAuthenticated);

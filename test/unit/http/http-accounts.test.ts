@@ -4,6 +4,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { dataDirectory, runCommand, testDaemon, type DaemonProcess } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
+import { newToken, restartSharedDaemon, sharedDaemon } from "../../support/shared-daemon.js";
 
 function source(t: Test): string {
   const fixture = GitFixture.create();
@@ -32,11 +33,14 @@ async function request(daemon: DaemonProcess, path: string, authorization?: stri
   return { status: response.status, text: await response.text(), headers: response.headers };
 }
 
+/** For the daemons that nobody uses without an account. */
+const privateMode = ["--set", "auth.public=false"];
+
 const stream = "/.api/search/stream?q=needle";
 
 t.test("private mode: a token gives access", async (t) => {
-  const data = dataDirectory(t);
-  const daemon = await testDaemon(t, ["--set", "auth.public=false"], data);
+  const daemon = await sharedDaemon(t, {}, privateMode);
+  const { data } = daemon;
   await daemon.add("example.org/a", source(t));
   const closed: readonly (readonly [path: string, method: string])[] = [
     [stream, "GET"],
@@ -90,8 +94,10 @@ t.test("private mode: a token gives access", async (t) => {
 });
 
 t.test("public mode: anyone can search, but an invalid token is rejected", async (t) => {
-  const data = dataDirectory(t);
-  const daemon = await testDaemon(t, [], data);
+  const daemon = await sharedDaemon(t);
+  const { data } = daemon;
+  const audited = () => readFileSync(join(data, "audit.log"), "utf8").trim().split("\n");
+  const before = audited().length;
   await daemon.add("example.org/a", source(t));
   t.equal((await request(daemon, stream)).status, 200);
   const { status, text } = await request(daemon, stream, "token nonsense");
@@ -112,16 +118,11 @@ t.test("public mode: anyone can search, but an invalid token is rejected", async
   t.match((await request(daemon, ofBob, `token ${sudo}`)).text, /^query: needle/);
   t.match((await request(daemon, ofNobody)).text, /^query: needle/);
 
-  t.equal(await daemon.stop(), 0);
-  const audited = readFileSync(join(data, "audit.log"), "utf8")
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as { event: string });
-  t.same(
-    [...new Set(audited.map(({ event }) => event))],
-    ["user-created", "credential-refused", "token-created", "sudo"],
-  );
-  const again = await testDaemon(t, [], data);
+  const again = await restartSharedDaemon(daemon, "stop");
+  const events = audited()
+    .slice(before)
+    .map((line) => (JSON.parse(line) as { event: string }).event);
+  t.same([...new Set(events)].sort(), ["credential-refused", "sudo", "token-created", "user-created"]);
   t.equal((await request(again, stream, `token ${sudo}`)).status, 200, "tokens outlive the process");
 });
 
@@ -158,17 +159,8 @@ t.test("rejected commands, and the list of organizations", async (t) => {
 });
 
 t.test("each rejection is a status and a line of plain text", async (t) => {
-  const data = dataDirectory(t);
-  const daemon = await testDaemon(t, ["--set", "auth.public=false"], data);
-  const tokenOf = async (user: string, ...scopes: string[]): Promise<string> =>
-    (
-      (await daemon.control("POST", "/.api/tokens", {
-        user,
-        scopes: ["user:all", ...scopes],
-        note: "",
-        expires: "90d",
-      })) as { text: string }
-    ).text;
+  const daemon = await sharedDaemon(t, {}, privateMode);
+  const tokenOf = (user: string, ...scopes: string[]): Promise<string> => newToken(daemon, user, scopes);
   await daemon.control("POST", "/.api/users", { name: "eve", isSiteAdmin: true });
   const [plain, sudo, former] = [
     await tokenOf("admin"),

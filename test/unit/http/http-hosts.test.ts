@@ -2,6 +2,7 @@ import { connect } from "node:net";
 import t from "tap";
 import { TrustedHosts, type HostNames } from "../../../src/http/access/trusted-hosts.js";
 import { testDaemon } from "../../support/daemon.js";
+import { sharedDaemon } from "../../support/shared-daemon.js";
 import { within } from "../../support/waiting.js";
 
 const loopback: HostNames = { listenHost: "127.0.0.1", externalUrl: "", trustedHosts: [], machine: "box" };
@@ -133,7 +134,7 @@ t.test("a request to a daemon under another host name", async (t) => {
 });
 
 t.test("checks that run before every handler", async (t) => {
-  const daemon = await testDaemon(t);
+  const daemon = await sharedDaemon(t);
   const rows: readonly (readonly [name: string, path: string, headers: Record<string, string>, status: number])[] = [
     ["a path of 16 KiB", `/${"a".repeat(16_383)}`, {}, 404],
     ["a longer one", `/${"a".repeat(16_384)}`, {}, 414],

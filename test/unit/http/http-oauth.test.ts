@@ -9,7 +9,8 @@ import {
 } from "../../../src/cli/connection/client-config.js";
 import { authorizeDevice } from "../../../src/cli/connection/device-login.js";
 import { AccountSite } from "../../support/account-site.js";
-import { dataDirectory, runCommandWith, testDaemon, type DaemonProcess } from "../../support/daemon.js";
+import { runCommandWith, testDaemon, type DaemonProcess } from "../../support/daemon.js";
+import { sharedDaemon } from "../../support/shared-daemon.js";
 import { wallClock } from "../../support/wall-clock.js";
 
 const client = "sgo_cid_sourcegraph-cli";
@@ -38,8 +39,8 @@ class Site {
     this.daemon = daemon;
   }
 
-  static async start(t: Test, args: readonly string[] = []): Promise<Site> {
-    const daemon = await testDaemon(t, args, dataDirectory(t));
+  static async start(t: Test, options: readonly string[] = []): Promise<Site> {
+    const daemon = options.length === 0 ? await sharedDaemon(t) : await testDaemon(t, options);
     await daemon.control("POST", "/.api/users", { name: "bob", email: "bob@example.org", password });
     return new Site(daemon);
   }

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import t, { type Test } from "tap";
 import type { Progress } from "../../../src/model/stream-events.js";
 import { dataDirectory, testDaemon, type DaemonProcess } from "../../support/daemon.js";
+import { chosen } from "../../support/full-run.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { fixture } from "../../support/git-mirror.js";
 import { until } from "../../support/waiting.js";
@@ -568,7 +569,8 @@ async function checkMatrix(t: Test, daemon: DaemonProcess, tokens: ReadonlyMap<s
   };
   const questions = matrix(hiddenName, 2);
   const untold = new Map<number, string>();
-  for (const role of Object.keys(roles)) {
+  const usual = ["anonymous", "user", "former member", "sudo as a user", "member", "admin"];
+  for (const role of chosen(Object.keys(roles), ...usual)) {
     let hidden = await askAll(questions, role);
     if (["member", "admin", "sudo as a member"].includes(role)) {
       const told = questions.filter((_, i) => hidden.answers[i] !== untold.get(i));

@@ -6,6 +6,7 @@ import { request, type IncomingHttpHeaders, type IncomingMessage } from "node:ht
 import t from "tap";
 import { dataDirectory, testDaemon } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
+import { sharedDaemon } from "../../support/shared-daemon.js";
 import { until, within } from "../../support/waiting.js";
 
 interface Answer {
@@ -424,7 +425,7 @@ t.test("pages in plain text", async (t) => {
 });
 
 t.test("private mode redirects to sign-in", async (t) => {
-  const closed = await testDaemon(t, ["--set", "auth.public=false"]);
+  const closed = await sharedDaemon(t, {}, ["--set", "auth.public=false"]);
   const at = async (path: string, headers: Record<string, string> = {}) => {
     const response = await fetch(`${closed.url}${path}`, { redirect: "manual", headers });
     await response.text();

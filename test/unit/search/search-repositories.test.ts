@@ -6,7 +6,7 @@ import { planQuery } from "../../../src/query/plan/plan-query.js";
 import { resolveRepositories, type Resolution } from "../../../src/search/repositories/repository-resolver.js";
 import { matchingNames } from "../../../src/search/repositories/repository-bitmaps.js";
 import { testRepository } from "../../support/engine.js";
-import { fc } from "../../support/property.js";
+import { fc, runs } from "../../support/property.js";
 
 // matchingNames(table, regexp) = the names that RE2 finds a match in, each asked alone.
 
@@ -56,7 +56,7 @@ t.test("all names are searched as one text", async (t) => {
         t.same(got, want, `/${source}/${foldCase ? "i" : ""} ${names.join(" ")}`);
       },
     ),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
 });
 
@@ -123,6 +123,6 @@ t.test("a table derived from an earlier one", async (t) => {
       );
       t.same(got.rowsByName(), want.rowsByName());
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });

@@ -6,11 +6,12 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import t from "tap";
 import type { Alert, Progress, StreamMatch } from "../../../src/model/stream-events.js";
-import { testDaemon, type DaemonProcess } from "../../support/daemon.js";
+import type { DaemonProcess } from "../../support/daemon.js";
 import type { GitFixture, FixtureFile } from "../../support/git-fixture.js";
 import { fixture } from "../../support/git-mirror.js";
 import { linesWith, pathsWith, readCommit } from "../../support/git-oracle.js";
 import { randomFrom } from "../../support/random.js";
+import { cacheOptions, sharedDaemon } from "../../support/shared-daemon.js";
 
 interface Answer {
   /** `revision name:path:line`, sorted; a path alone has no line. */
@@ -81,8 +82,8 @@ function growHistory(source: GitFixture, commitCount: number, seed: number): str
   return commits;
 }
 
-/** The daemon of the tests that do not depend on what is in its caches: each has a repository with a name of its own. */
-const daemon = await testDaemon(t);
+/** Each test has a repository with a name of its own. */
+const daemon = await sharedDaemon(t, {}, cacheOptions);
 
 t.test("every commit of a history", async (t) => {
   const source = fixture(t);
@@ -290,7 +291,6 @@ t.test("explain", async (t) => {
     branch: "main",
     files: { "changed.txt": "needle\n", "moved/from.txt": { deleted: true }, "moved/to.txt": "needle moves\n" },
   });
-  const daemon = await testDaemon(t);
   await daemon.add("r", source.path);
   const query = "repo:^r$@HEAD~1 type:file needle";
   const explain = async (): Promise<string> =>
@@ -336,17 +336,16 @@ t.test("more text than fits into the cache", async (t) => {
   ]);
   source.updateRef("refs/heads/big", source.git("rev-parse", "main"));
   source.commit({ branch: "big", files: [...files, ["huge.txt", line.repeat(80_000)]] });
-  const daemon = await testDaemon(t, ["--set", "search.revisionCacheBytes=16777216"]);
-  await daemon.add("r", source.path);
-  const lines = [...files.map(([path]) => `big r:${path}:34001`), "big r:small.txt:1"].sort();
+  await daemon.add("large", source.path);
+  const lines = [...files.map(([path]) => `big large:${path}:34001`), "big large:small.txt:1"].sort();
   for (const what of ["at first", "again"]) {
-    const { found, skipped } = await search(daemon, "repo:^r$@big type:file needle");
+    const { found, skipped } = await search(daemon, "repo:^large$@big type:file needle");
     t.same(found, lines, what);
     t.same(skipped, [], what);
   }
   t.same(
-    (await search(daemon, "repo:^r$@big type:path huge")).found,
-    ["big r:huge.txt"],
+    (await search(daemon, "repo:^large$@big type:path huge")).found,
+    ["big large:huge.txt"],
     "what is too large for it is found by path",
   );
 });

@@ -1,10 +1,9 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import t, { type Test } from "tap";
 import { SseDecoder } from "../../../src/cli/connection/sse-decoder.js";
 import type { Alert, Filter } from "../../../src/model/stream-events.js";
-import { dataDirectory, runCommand, testDaemon, type DaemonProcess } from "../../support/daemon.js";
+import { runCommand, type DaemonProcess } from "../../support/daemon.js";
 import { GitFixture, type FixtureFiles } from "../../support/git-fixture.js";
+import { cacheOptions, sharedDaemon } from "../../support/shared-daemon.js";
 import { until } from "../../support/waiting.js";
 
 // Complete responses of the stream, written by hand, with every member of the events.
@@ -48,10 +47,7 @@ async function startDaemon(t: Test): Promise<DaemonProcess> {
     { name: "host/fork", url: urlOf("fork", { "f.txt": "needle\n" }), fork: true },
     { name: "host/archive", url: urlOf("archive", { "o.txt": "needle\n" }), archived: true },
   ];
-  const data = dataDirectory(t);
-  const file = join(data, "trawl.jsonc");
-  writeFileSync(file, JSON.stringify({ repositories }));
-  const daemon = await testDaemon(t, ["--config", file], data);
+  const daemon = await sharedDaemon(t, { repositories }, cacheOptions);
   await until("all repositories can be searched", async () => (await daemon.get("/readyz")).status === 200);
   return daemon;
 }

@@ -2,10 +2,10 @@
 import t from "tap";
 import { highlightText, plainLines } from "../../../src/worker/read/highlight.js";
 import { MarkupTime } from "../../../src/worker/read/markup-time.js";
-import { testDaemon } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { ask } from "../../support/graphql.js";
-import { fc } from "../../support/property.js";
+import { sharedDaemon } from "../../support/shared-daemon.js";
+import { fc, runs } from "../../support/property.js";
 
 const highlight = (text: string, path: string, longLines = false) =>
   highlightText({ text, path, language: "", longLines }, new MarkupTime(true));
@@ -96,7 +96,7 @@ t.test("any text keeps its lines", async (t) => {
       for (const line of lines)
         t.equal(line.split("<span").length, line.split("</span>").length, "each line closes what it opens");
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 });
 
@@ -130,7 +130,7 @@ t.test("over GraphQL", async (t) => {
     files: { "a.ts": "const a = 1;\nconst b = 2;\n", binary: "a\0b", lines: "\n".repeat(600_000) },
   });
   source.commit({ branch: "main", message: "Two\n", files: { "a.ts": 'const a = "<b>";\nconst b = 2;\n' } });
-  const daemon = await testDaemon(t);
+  const daemon = await sharedDaemon(t);
   await daemon.add("example.org/a", source.path);
   const file = (path: string, selection: string) =>
     ask(

@@ -3,10 +3,10 @@ import t from "tap";
 import { linkMarkdown, linksMarkdown } from "../../../src/browse/markdown.js";
 import { answerRenderMarkdown, renderMarkdown } from "../../../src/worker/read/markdown.js";
 import { MarkupTime } from "../../../src/worker/read/markup-time.js";
-import { testDaemon } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { ask } from "../../support/graphql.js";
-import { fc } from "../../support/property.js";
+import { sharedDaemon } from "../../support/shared-daemon.js";
+import { fc, runs } from "../../support/property.js";
 
 const render = (text: string): string => renderMarkdown(text, new MarkupTime(true)) ?? "not rendered";
 
@@ -128,7 +128,7 @@ t.test("no text becomes an element, an attribute or a link that is not allowed",
         );
       });
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -161,7 +161,7 @@ t.test("over GraphQL", async (t) => {
     message: "One\n",
     files: { "README.md": "# A\n\n<b onclick=c()>b</b>\n\n*c*\n", "a.txt": "# A\n" },
   });
-  const daemon = await testDaemon(t);
+  const daemon = await sharedDaemon(t);
   await daemon.add("example.org/a", source.path);
   const file = (path: string, field: string) =>
     ask(
