@@ -16,26 +16,41 @@ t.teardown(() => undefined);
 // What the files share ends with the process (test/support/shared.ts).
 t.run = { teardown: t.teardown.bind(t) };
 let current = t;
-const own = ["test", "before", "beforeEach", "afterEach", "setTimeout", "testdir"];
-const assertions = ["equal", "same", "strictSame", "match", "notMatch", "not", "ok", "notOk", "throws", "rejects", "pass", "fail"];
+const own = ["test", "before", "teardown", "setTimeout", "testdir"];
+const assertions = [
+  "equal",
+  "same",
+  "strictSame",
+  "match",
+  "notMatch",
+  "not",
+  "ok",
+  "notOk",
+  "throws",
+  "rejects",
+  "pass",
+  "fail",
+];
 for (const name of [...own, ...assertions]) {
   const ofRun = t[name].bind(t);
   t[name] = (...given) => (current === t ? ofRun(...given) : current[name](...given));
 }
 
-// tap does not wait for what a teardown does before it goes on with the next file.
-let teardowns = [];
-t.teardown = (teardown) => teardowns.push(teardown);
-
+let measured;
 for (const file of (process.env.TEST_FILES ?? "").split(" ")) {
-  const before = processorSeconds();
   await runTest(file, async (subtest) => {
+    const before = processorSeconds();
+    // The last of its teardowns.
+    subtest.teardown(() => {
+      measured = { file, seconds: processorSeconds() - before };
+      writeTime(file, measured.seconds);
+    });
     current = subtest;
     subtest.setTimeout(0);
     await import(pathToFileURL(join(process.cwd(), file)).href);
   });
   current = t;
-  for (const teardown of teardowns.splice(0).reverse())
-    await Promise.resolve(teardown()).catch((error) => runTest(`what ends ${file}`, () => Promise.reject(error)));
-  writeTime(file, processorSeconds() - before);
 }
+// The time of what the files have shared, which ends with the process, is that of the last one.
+const before = processorSeconds();
+process.on("exit", () => writeTime(measured.file, measured.seconds + processorSeconds() - before));

@@ -20,7 +20,9 @@ export async function repositoryIds(
   name: string,
 ): Promise<{ readonly id: string; readonly number: number }> {
   const query = "query ($name: String!) { repository(name: $name) { id } }";
-  const { data } = (await ask(url, query, { name })) as { readonly data: { readonly repository: { readonly id: string } } };
+  const { data } = (await ask(url, query, { name })) as {
+    readonly data: { readonly repository: { readonly id: string } };
+  };
   const { id } = data.repository;
   return { id, number: Number(Buffer.from(id, "base64").toString().split(":")[1]) };
 }
