@@ -15,9 +15,6 @@ export interface Configuration {
   readonly connections?: readonly object[];
 }
 
-/** Of the daemon of the tests of searches, which fill the cache of revisions with little text. */
-export const cacheOptions = ["--set", "search.revisionCacheBytes=16777216"];
-
 interface Site {
   readonly config: string;
   readonly start: () => Promise<DaemonProcess>;

@@ -11,7 +11,7 @@ import type { GitFixture, FixtureFile } from "../../support/git-fixture.js";
 import { fixture } from "../../support/git-mirror.js";
 import { linesWith, pathsWith, readCommit } from "../../support/git-oracle.js";
 import { randomFrom } from "../../support/random.js";
-import { cacheOptions, sharedDaemon } from "../../support/shared-daemon.js";
+import { sharedDaemon } from "../../support/shared-daemon.js";
 
 interface Answer {
   /** `revision name:path:line`, sorted; a path alone has no line. */
@@ -83,7 +83,7 @@ function growHistory(source: GitFixture, commitCount: number, seed: number): str
 }
 
 /** Each test has a repository with a name of its own. */
-const daemon = await sharedDaemon(t, {}, cacheOptions);
+const daemon = await sharedDaemon(t, {}, ["--set", "search.revisionCacheBytes=16777216"]);
 
 t.test("every commit of a history", async (t) => {
   const source = fixture(t);

@@ -1,9 +1,10 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import t, { type Test } from "tap";
 import { SseDecoder } from "../../../src/cli/connection/sse-decoder.js";
 import type { Alert, Filter } from "../../../src/model/stream-events.js";
-import { runCommand, type DaemonProcess } from "../../support/daemon.js";
+import { dataDirectory, runCommand, testDaemon, type DaemonProcess } from "../../support/daemon.js";
 import { GitFixture, type FixtureFiles } from "../../support/git-fixture.js";
-import { cacheOptions, sharedDaemon } from "../../support/shared-daemon.js";
 import { until } from "../../support/waiting.js";
 
 // Complete responses of the stream, written by hand, with every member of the events.
@@ -47,7 +48,10 @@ async function startDaemon(t: Test): Promise<DaemonProcess> {
     { name: "host/fork", url: urlOf("fork", { "f.txt": "needle\n" }), fork: true },
     { name: "host/archive", url: urlOf("archive", { "o.txt": "needle\n" }), archived: true },
   ];
-  const daemon = await sharedDaemon(t, { repositories }, cacheOptions);
+  const data = dataDirectory(t);
+  const file = join(data, "trawl.jsonc");
+  writeFileSync(file, JSON.stringify({ repositories }));
+  const daemon = await testDaemon(t, ["--config", file], data);
   await until("all repositories can be searched", async () => (await daemon.get("/readyz")).status === 200);
   return daemon;
 }
