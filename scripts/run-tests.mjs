@@ -25,7 +25,7 @@ const budgetFactor = 3;
 const budgetSecondsMin = 20;
 
 /** What takes longer is not run by `make test-fast`. */
-const fastSecondsMax = 6;
+const fastSecondsMax = 3;
 
 /** The other files of a folder that share a process take about this long together. */
 const sharedSecondsMax = 12;
