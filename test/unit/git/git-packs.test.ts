@@ -326,7 +326,8 @@ t.test("texts are unpacked one after another", (t) => {
 
 t.test("loose trees are compared with packed ones", async (t) => {
   const { repository, commits } = packed(t, "sha1");
-  const last = repository.commit({ branch: "main", files: { long: "short" } });
+  // After the commits that were copied.
+  const last = repository.commit({ branch: "main", files: { long: "short" }, seconds: 1_800_000_000 });
   const chain = await compareAlong(repository.path, commits[0], [last, commits[5]], 1000, neverStop);
   t.same(chain.commits, [commits[5], last]);
   t.same(
