@@ -1,7 +1,8 @@
+import { createHash } from "node:crypto";
 import { readSource, smallFiles, type Source } from "./repositories.js";
 import type { Random } from "../system/random.js";
 
-const fileBytesMax = 1_000_000;
+const fileBytesMax = 1 << 20;
 
 /** Longer files are bundles: only their beginning is read. */
 const textBytesMax = 100_000;
@@ -24,11 +25,25 @@ export async function* drawFiles(source: Source, random: Random, lettersMin: num
 }
 
 /** Different words of the source, the more likely the more often they occur: one of a file that is drawn at random. */
-export async function drawWords(source: Source, count: number, random: Random, lettersMin = 4): Promise<string[]> {
+export async function drawWords(source: Source, count: number, random: Random): Promise<string[]> {
   const drawn = new Set<string>();
-  for await (const { words } of drawFiles(source, random, lettersMin)) {
+  for await (const { words } of drawFiles(source, random, 4)) {
     drawn.add(words[random(words.length)] ?? "");
     if (drawn.size === count) break;
   }
   return [...drawn];
+}
+
+/** Different identifiers of eight letters or more of every seventh source file, in the order of their hashes: most are rare. */
+export async function chooseIdentifiers(source: Source, count: number): Promise<readonly string[]> {
+  const paths = (await smallFiles(source, fileBytesMax)).filter((path) => /\.(c|h|js|ts)$/.test(path));
+  const words = new Set<string>();
+  for (const path of paths.filter((_, i) => i % 7 === 0))
+    for (const [word] of readSource(source, path)
+      .text.toString("latin1")
+      .matchAll(/[A-Za-z_][A-Za-z0-9_]{7,63}/g))
+      words.add(word);
+  const hash = (word: string): string => createHash("sha1").update(word).digest("hex");
+  const ordered = [...words].map((word) => [hash(word), word] as const).sort(([a], [b]) => (a < b ? -1 : 1));
+  return ordered.slice(0, count).map(([, word]) => word);
 }

@@ -5,13 +5,12 @@ import { TrawlError } from "../../src/base/errors.js";
 import type { StreamMatch } from "../../src/model/stream-events.js";
 import { openMainCorpus } from "../corpus/corpus.js";
 import { cloneBare } from "../corpus/repositories.js";
-import { drawWords } from "../corpus/words.js";
+import { chooseIdentifiers } from "../corpus/words.js";
 import { compare, ResultSet } from "../peers/peer.js";
 import { findTools, openAnswer, readLineOutput, readStream } from "../peers/tools.js";
 import { grouped } from "../report/numbers.js";
 import type { Results } from "../report/results.js";
 import { timeCommand } from "../system/processes.js";
-import { randomFrom } from "../system/random.js";
 import { longSearches, measureRows, startDaemon, type Suite, type SuiteContext } from "./suite.js";
 
 /** A search for many literals in one pass, beside `rg -f`. */
@@ -29,7 +28,7 @@ async function measure(context: SuiteContext, results: Results): Promise<void> {
   const { isQuick, workFolder, rounds, progress } = context;
   const tools = findTools(["rg"], "apt-get install ripgrep");
   const corpus = await openMainCorpus(context);
-  const literals = await drawWords(corpus, isQuick ? literalCount.quick : literalCount.full, randomFrom(1), 8);
+  const literals = await chooseIdentifiers(corpus, isQuick ? literalCount.quick : literalCount.full);
   const task = `${grouped(literals.length)} identifiers, every match`;
   const trawl = await startDaemon(context, "patterns-data", ...textsOnly, ...longSearches);
   await trawl.add(corpus.name, await cloneBare(corpus, join(workFolder, "patterns-corpus.git")), progress);

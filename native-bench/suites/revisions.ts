@@ -7,7 +7,7 @@ import type { Trawl } from "../peers/trawl.js";
 import { grouped, short } from "../report/numbers.js";
 import type { Results } from "../report/results.js";
 import { longSearches, measureRows, startDaemon, type Suite, type SuiteContext, type TimedRow } from "./suite.js";
-import { alternateWarm } from "../system/measure.js";
+import { alternate, alternateWarm } from "../system/measure.js";
 import { run } from "../system/processes.js";
 
 /** Searches in commits that are not indexed: one, many, and one of which no shard has anything. */
@@ -92,6 +92,7 @@ async function measureCold(
     ],
     Math.ceil(context.rounds / 2),
     results,
+    alternate,
   );
 }
 

@@ -37,11 +37,14 @@ export const longSearches = ["--set", "search.maxTimeoutSeconds=300"];
 /** One measurement: its task and subject, and what returns its milliseconds. */
 export type TimedRow = readonly [task: string, subject: string, time: () => Promise<number>];
 
-/** Measures rows in turn, round after round, after one that does not count, and records their values. */
-export async function measureRows(rows: readonly TimedRow[], rounds: number, results: Results): Promise<void> {
-  const times = await alternateWarm(
-    rounds,
-    rows.map(([, , time]) => time),
-  );
+/** Measures rows in turn, round after round, by default after one that does not count, and records their values. */
+export async function measureRows(
+  rows: readonly TimedRow[],
+  rounds: number,
+  results: Results,
+  inTurn = alternateWarm<number>,
+): Promise<void> {
+  const measures = rows.map(([, , time]) => time);
+  const times = await inTurn(rounds, measures);
   for (const [i, [task, subject]] of rows.entries()) results.less(task, subject, "ms", times[i] ?? []);
 }
