@@ -53,8 +53,89 @@ const trialMsMax = 2000;
 /** Without a check, a process may allocate as much as a number says. */
 const memoryKibMax = 4 << 20;
 
-/** Checks without which the next check, or the code after it, does the same. [file, code] */
-const equivalents = [];
+/** Why nothing changes without a check: [file, a part of its line, the check; each of the line if it is left out]. */
+const equivalents = {
+  "only the system can fail here, when it has no memory": [
+    ["http/input-filter.cc", "mprotect(page, pageBytes, PROT_READ | PROT_WRITE)"],
+    ["http/input-filter.cc", "!replace(library, entry, function.ours)"],
+    ["kernel/postings-binding.cc", "return noTables(env)", "!builder.gather(text, units.data, unitCount)"],
+    ["kernel/postings-binding.cc", "if (!made) return noTables"],
+    ["kernel/postings.cc", "return lists_.reserve(trigramCount)"],
+    ["kernel/postings.cc", "marks == nullptr"],
+    ["packs/inflate.h", "decompressor_ != nullptr", "decompressor_ != nullptr"],
+    ["packs/inflate.h", "if (!begin(from)) return"],
+    ["packs/inflate.h", "inflateReset(&stream_) != Z_OK"],
+    ["pages.h", "mapped == MAP_FAILED"],
+  ],
+  "it needs more memory than a test has": [
+    ["kernel/postings-binding.cc", "return noTables(env)", "builder.byteCount() > UINT32_MAX"],
+  ],
+  "the loader of the system has prepared the tables, and the library has no other entries of these names": [
+    ["http/input-filter.cc", "symbols < base || strings < base"],
+    ["http/input-filter.cc", "tables[table] < base"],
+    ["http/input-filter.cc", "type != jumpSlot && type != globalData"],
+    ["http/input-filter.cc", "symbol.st_shndx != SHN_UNDEF"],
+    ["http/input-filter.cc", "info->dlpi_name == nullptr ||", "info->dlpi_name == nullptr"],
+  ],
+  "what follows ends the loop, or is another byte: a line ends with CRLF, and a version follows a target": [
+    ["http/request-filter.cc", "while (at < end && (isDigit(bytes[at])", "at < end"],
+    ["http/request-filter.cc", "if (at == from + 1 || at == end", "at == end"],
+    ["http/request-filter.cc", "targetEnd_ - from < scheme.size()", "targetEnd_ - from < scheme.size()"],
+    ["http/request-filter.cc", "while (from < end && isSpace(bytes[from]))", "from < end"],
+  ],
+  "it only saves time": [
+    ["arguments.h", "i <= StopFlags::countMax", "i < count"],
+    ["kernel/documents.cc", "i < job.contents.length && row < job.rowCount", "row < job.rowCount"],
+    ["kernel/patterns.cc", "at > 0 && moves > 0", "moves > 0"],
+    ["kernel/postings.cc", "if (++round != 0) return"],
+    ["kernel/postings.cc", "at + 2 < to && distinct <= limit", "distinct <= limit"],
+    ["kernel/postings.cc", "while (isSparse && deltas.skipBelow", "isSparse"],
+    ["kernel/postings.cc", "while (unit < units[i] && delta < 0x80)", "delta < 0x80"],
+    ["kernel/symbol-results.h", "at < result.pathTo && !json.full", "!json.full"],
+    ["packs/change-filter.cc", "if (text.length == 0) return false"],
+    ["packs/packs.cc", "if (done < lookAt) continue"],
+    ["packs/packs.cc", "if (!file.isOpen()) return"],
+    ["packs/packs.cc", "if (cost > cachedBytesMax_ / 4) return"],
+    ["packs/tree-diff.cc", "if (isSame || !isDirectory) continue", "isSame"],
+    ["packs/loose-files.cc", "if (descriptor_ < 0) return"],
+    ["packs/loose-files.cc", "if (!file.isOpen() ||", "!file.isOpen()"],
+    ["packs/loose-files.h", "descriptor_ >= 0"],
+    ["packs/pack-file.cc", "if (descriptor < 0) return"],
+    ["packs/pack-file.cc", "if (data == nullptr) return"],
+  ],
+  "a zero byte follows the bytes of an object": [
+    [
+      "packs/change-filter.cc",
+      "static_cast<size_t>(end - at) <= 2 * oidBytes",
+      "static_cast<size_t>(end - at) <= 2 * oidBytes",
+    ],
+    ["packs/tree-diff.cc", "for (; at < tree->length && data[at] != ' '; at++)", "at < tree->length"],
+  ],
+  "a later check refuses it, too": [
+    ["kernel/symbols-binding.cc", "job.rowTo - job.rowFrom <= out.length", "job.rowFrom <= job.rowTo"],
+    ["packs/inflate.h", "if (outcome != Z_OK && outcome != Z_BUF_ERROR)"],
+    ["packs/loose-files.cc", "if (end == nullptr) return"],
+    ["packs/loose-files.cc", "start[at] < '0'", "start[at] < '0'"],
+    ["packs/packs.cc", "if (!pack.head("],
+    ["packs/packs.cc", "head.base == 0", "head.base == 0"],
+    ["packs/packs.cc", "if (head.size != size)"],
+    ["packs/packs.cc", "if (!kindOf(position, &found) ||", "!kindOf(position, &found)"],
+    ["packs/packs.cc", "if (!sizeOf(pack, head, &size)) return"],
+    ["packs/tree-diff.cc", "if (end == nullptr) return"],
+    ["kernel/postings-binding.cc", "to - from <= left", "from <= to"],
+    ["kernel/symbol-results.h", "if (!walk.start(place)) return"],
+    ["kernel/symbol-results.h", "while (!json.full && count < symbolsOfObjectMax", "!json.full"],
+    ["kernel/symbol-results.h", "if (json.full) return;"],
+    ["kernel/symbols.cc", "if (job.rowFrom == job.rowTo || !walk.start({})) return 0", "!walk.start({})"],
+    ["packs/pack-file.cc", "if (static_cast<size_t>(end - *at) < oidBytes_) return 0"],
+    ["packs/pack-file.cc", "if (*at == end || back > end_) return 0", "*at == end"],
+  ],
+  "a file would have to become shorter between two system calls": [
+    ["packs/loose-files.cc", "!file.isOpen() || !file.read(start, length)", "!file.read(start, length)"],
+    ["packs/loose-files.cc", "if (got <= 0) return false"],
+    ["packs/packs.cc", "!file.read(packed->data, text.length)", "!file.read(packed->data, text.length)"],
+  ],
+};
 
 const sanitizers =
   "-fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=all -fno-omit-frame-pointer -O1";
@@ -310,6 +391,7 @@ function partsOf(path) {
 function testsOf(path) {
   if (path.includes("/packs/"))
     return ["unit/git/git-packs", "unit/git/git-hostile-packs", "unit/git/git-change-filter"];
+  if (path.includes("/http/")) return ["unit/native/kernel-socket"];
   if (path.includes("/process/")) return ["daemon/daemon-truncation", "unit/git/git-packs"];
   for (const [part, name] of [
     [/posting|pages/, "postings"],
@@ -441,6 +523,7 @@ async function mutate(filter) {
         number: first + i,
         path,
         line: text.slice(0, from).split("\n").length,
+        source: text.slice(text.lastIndexOf("\n", from) + 1, text.indexOf("\n", from)),
         code: text.slice(from, to).replace(/\s+/g, " ").trim(),
         parts: partsOf(path),
       });
@@ -463,7 +546,10 @@ inline void trawlReadBound() { const char* text = getenv("TRAWL_BOUND"); trawlBo
   const chosen = all.filter(({ path, number }) =>
     wanted.some((part) => path.includes(part) || part === String(number)),
   );
-  const isEquivalent = ({ path, code }) => equivalents.some(([file, text]) => path.endsWith(file) && text === code);
+  const isEquivalent = ({ path, source, code }) =>
+    Object.values(equivalents)
+      .flat()
+      .some(([file, part, check]) => path.endsWith(file) && source.includes(part) && (check ?? code) === code);
   const judged = chosen.filter((check) => !isEquivalent(check));
   console.log(`${all.length} checks; compiling the kernel with switches`);
   buildAddon(root, `-include ${header} -w -O1`, "");

@@ -36,6 +36,8 @@ class OwnBytes {
   // The budget has `wanted` bytes and the overhead left. Throws std::bad_alloc if the system is out of memory.
   OwnBytes(Budget& budget, size_t wanted) : data(static_cast<uint8_t*>(malloc(wanted + 1))), length(wanted), budget_(budget) {
     if (data == nullptr) throw std::bad_alloc();
+    // So that what is read up to a byte of some kind ends here.
+    data[length] = 0;
     budget_.take(length + overhead);
   }
 

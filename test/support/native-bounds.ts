@@ -1165,6 +1165,7 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
     [[0x81, 1, ...new Array<number>(10).fill(1)], [5], []],
     [[0x81, 1, ...new Array<number>(10).fill(1)], [130], [130]],
     [[1, 1, 1, 1, 1, 1, 1], [3], [3]],
+    [new Array(12).fill(1), [11], [11]],
     [[10], [3], []],
     [[10], [3, 5], []],
   ] as const) {
@@ -1172,9 +1173,27 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
     const count = kernel.intersectPostings(Uint8Array.from(list), 0, list.length, kept, units.length);
     faults.expect([...kept.subarray(0, count)], left, `units ${units.join()} of ${list.join()}`);
   }
-  const labels = Uint32Array.of(4, 5, 0, 1, 2, 0, 1, 3, 7, 1, 3, 6);
-  kernel.sortLabels(labels, 4);
-  faults.expect([...labels], [1, 3, 6, 1, 3, 7, 1, 2, 0, 4, 5, 0], "sorted labels");
+  const labels = Uint32Array.of(4, 5, 0, 1, 2, 0, 1, 3, 7, 1, 3, 6, 9, 9, 1);
+  kernel.sortLabels(labels, 5);
+  faults.expect([...labels], [1, 3, 6, 1, 3, 7, 1, 2, 0, 4, 5, 0, 9, 9, 1], "sorted labels");
+  const [starts, firstLines, firstDocuments, paths, repositories, , ...otherValues] = tableValues();
+  for (const [what, branches, tombstones, contents, rowCount] of [
+    ["all documents", [1, 1], [0], [0, 1], 1],
+    ["a document of a branch that is not searched", [2, 1], [0], [1], 0],
+    ["a document that is gone", [1, 1], [1], [1], 0],
+  ] as const) {
+    const [infos, , ...others] = otherValues;
+    const branchMasks = Uint32Array.from(branches);
+    const table = [starts, firstLines, firstDocuments, paths, repositories, branchMasks, infos];
+    const all = [...table, Uint32Array.from(tombstones), ...others];
+    const out = words(2);
+    const count = kernel.visibleContents(...all, Uint32Array.of(0, 1), 2, out, words(1));
+    faults.expect([...out.subarray(0, count)], contents, `contents of ${what}`);
+    const totals = words(3);
+    const results = words(resultWordCount);
+    kernel.listResults(...all, Uint32Array.of(0), 1, Uint32Array.of(1, 2), 1, results, words(1), words(10), totals);
+    faults.expect(totals[0], rowCount, `results of ${what}`);
+  }
   const found = words(3, 9);
   faults.expect(kernel.findLists(words(0), words(1), bytes("abc"), found), 0, "no keys");
   const places = words(9, 77);
@@ -1192,6 +1211,7 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
     ["a symbol", [2, 3], 1],
     ["a row before the symbol", [0, 1], 0],
     ["rows around the symbol", [0, 1, 9, 10], 0],
+    ["a row that begins before the symbol and ends after it", [0, 9], 0],
     ["a row after one that is before the symbol", [0, 1, 2, 5], 1],
     ["a row that goes on after the name", [2, 6], 0],
     ["a row of nothing, where the symbol begins", [2, 2], 0],
@@ -1229,6 +1249,38 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
     const [, url] = /"url":"p([^"]*)"/.exec(Buffer.from(out.subarray(0, cursor[2])).toString()) ?? [];
     faults.expect(url, place, `the place of a name after ${before} bytes`);
   }
+  faults.expect(
+    kernel.symbolsAtRows(stored, 0, stored.length, 0, 8, Uint32Array.of(0, 1), 0, 1, 9, words(40)),
+    0,
+    "a symbol whose name is in the record",
+  );
+  const namesIn = (count: number, room: number): unknown => {
+    // Of one byte each, in the record.
+    const own = Uint8Array.from([...varint(BigInt(count)), 0, ...new Array(count).fill([1, 1, 0x61, 0, 0]).flat()]);
+    const out = Buffer.alloc(room);
+    const cursor = words(symbolCursorWords);
+    const result = symbolResult({ pathTo: 1, tailTo: 1, recordTo: own.length, rowTo: count });
+    const rows = Uint32Array.from({ length: 2 * count }, (_, i) => i);
+    kernel.encodeSymbols(
+      bytes(""),
+      own,
+      bytes("p"),
+      words(1),
+      64,
+      bytes("}FUNCTION"),
+      Uint32Array.of(1, 9),
+      Uint32Array.from(result),
+      1,
+      rows,
+      out,
+      room,
+      cursor,
+    );
+    const json = JSON.parse(`[${out.toString("latin1", 0, cursor[2])}]`) as { symbols: unknown[] }[];
+    return json.map(({ symbols }) => symbols.length);
+  };
+  faults.expect(namesIn(1001, 1 << 20), [1000, 1], "more symbols than an object may have");
+  faults.expect([namesIn(2, 180), namesIn(2, 300)], [[1], [2]], "as many symbols as fit");
   const name = new Uint8Array(9).fill(0x2d);
   const copyName = (...more: [number, number]): boolean =>
     refuses(
@@ -1266,6 +1318,11 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
   };
   faults.expect(scanned({}) > 0, true, "an occurrence");
   faults.expect(scanned({ 1: Uint32Array.of(0, 9, 9) }), 0, "an occurrence that ends after its content");
+  faults.expect(scanned({ 1: Uint32Array.of(0, 2, 12), 12: 9 }), 0, "an occurrence that begins after the range");
+  faults.expect(scanned({ 14: Uint32Array.of(5) }), 0, "an occurrence that overlaps the one before");
+  const nine = { 3: bytes("abcdefghi"), 4: Uint32Array.of(0, 9) };
+  faults.expect(scanned(nine), 0, "an occurrence whose last byte is another");
+  faults.expect(scanned({ ...nine, 0: bytes("--abcdefghi-") }), 1, "an occurrence of nine bytes");
   const early = bytes("abcdefgh----").subarray(3);
   faults.expect(
     scanned({ 0: early, 1: Uint32Array.of(0, 9, 9), 11: Uint32Array.of(0, 5, 0, 5), 12: 9 }),
@@ -1376,6 +1433,15 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
       0x28,
       { type: "blob", content: bytes(""), raw: raw(head(3, 0) | 128, varint((1n << 26n) + 1n), Buffer.alloc(1 << 20)) },
     ],
+    // A size of more than 32 bits, deltas of each other, and one of a damaged head.
+    [0x33, delta(1, Buffer.from([5, ...varint((1n << 32n) + 5n), ...copy(0, 5)]))],
+    [0x34, delta(0x35, wholeDelta)],
+    [0x35, delta(0x34, wholeDelta)],
+    [0x36, delta(0x27, wholeDelta)],
+    // A base, a larger object, and one that is made of it.
+    [0x37, { type: "blob", content: new Uint8Array(60_000) }],
+    [0x38, delta(0x37, deltaOf(60_000, 120_000, copy(0, 60_000), copy(0, 60_000)))],
+    [0x39, delta(0x38, deltaOf(120_000, 5, copy(0, 5)))],
     // Trees that are none.
     [0x40, { type: "tree", content: entry("100644", "a") }],
     [0x41, { type: "tree", content: bytes("100644") }],
@@ -1388,6 +1454,8 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
     [0x48, { type: "tree", content: entry("40000", "d".repeat(64 << 10), 0x40) }],
     [0x49, { type: "tree", content: entry("40000", "d", 0x4a) }],
     [0x4a, { type: "blob", content: entry("100644", "a") }],
+    [0x4b, { type: "tree", content: entry("100755", "a") }],
+    [0x4c, { type: "tree", content: entry("100644", "a", 2) }],
     // Texts that are not UTF-8, or end within a code point.
     ...[
       "\xc3",
@@ -1406,6 +1474,9 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
       0x50 + i,
       { type: "blob", content: Buffer.from(`abcdefgh${text}`, "latin1") },
     ]),
+    // A byte that is not UTF-8 among the first eight.
+    [0x5c, { type: "blob", content: Buffer.from("a\x80bcdefghijkl", "latin1") }],
+    [0x5d, { type: "blob", content: Buffer.from("\u00e9abcd") }],
     // Commits.
     [0x70, { type: "commit", content: bytes(commitText) }],
     [0x71, { type: "tree", content: bytes("") }],
@@ -1433,8 +1504,91 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
       commitText.replace("\n", `\nparent x${sumOf(0x70).slice(1)}\n`),
       commitText.replace("\n", `\nparent 0x${sumOf(0x70).slice(2)}\n`),
       commitText.replace("\n", `\nparent ${sumOf(0x70)}\nparent 123\n`),
+      commitText.replace("\n", `\nparent ${sumOf(0x70)}\nparent ${sumOf(0x70).slice(1)}x\n`),
     ].map((text, i): [number, PackedObject] => [0x78 + i, { type: "commit", content: bytes(text) }]),
   ]);
+  let nextNumber = 0x300;
+  const add = (object: Omit<PackedObject, "oid">): number => {
+    objects.set(nextNumber, object);
+    return nextNumber++;
+  };
+  const addBlob = (content: string): number => add({ type: "blob", content: bytes(content) });
+  type Entries = readonly (readonly [mode: string, name: string, number: number])[];
+  const addTree = (entries: Entries): number => {
+    const content = treeOf(entries.map(([mode, name, number]) => [mode, name, sumOf(number)]));
+    return add({ type: "tree", content });
+  };
+  const textOfCommit = (tree: number, ...parents: readonly number[]): string =>
+    commitText
+      .replace(sumOf(0x71), sumOf(tree))
+      .replace("\n", `\n${parents.map((parent) => `parent ${sumOf(parent)}\n`).join("")}`);
+  const addCommit = (...numbers: readonly [number, ...number[]]): number =>
+    add({ type: "commit", content: bytes(textOfCommit(...numbers)) });
+  const addChange = (before: Entries, after: Entries): number => addCommit(addTree(after), addCommit(addTree(before)));
+  const entriesOf = (text: string | undefined): Entries => (text === undefined ? [] : [["100644", "a", addBlob(text)]]);
+  const addFile = (before: string | undefined, after: string | undefined): number =>
+    addChange(entriesOf(before), entriesOf(after));
+  const hello = addBlob("hello");
+  const others = "y\n".repeat(200);
+  const added = addFile("x\n", "x\nhello\n");
+  const manyLines = addBlob("y\n".repeat(21_000));
+  const many = Array.from({ length: 123 }, (_, i) => ["100644", String(1000 + i), manyLines] as const);
+  const longName = "d".repeat(60_000);
+  const modes = (mode: string): Entries =>
+    Array.from({ length: 200 }, (_, i) => [mode, String(1000 + i), hello] as const);
+  const long = `${commitText}${"a".repeat(200_000)}`;
+  const longCommit = add({ type: "commit", content: bytes(long) });
+  const longDelta = deltaOf(long.length, 300_000 + 1, copy(0, 200_001), copy(300, 100_000));
+  // What the filter says of commits: 1 if git must look at them.
+  const judged: readonly (readonly [what: string, commit: number, literal: string, fold: boolean, verdict: number])[] =
+    [
+      ["an added line", added, "hello", false, 1],
+      ["other lines", added, "absent", false, 0],
+      ["a removed line", addFile("x\nhello\n", "x\n"), "hello", false, 1],
+      ["a line at the beginning of both", addFile(`hello\n${others}z\n`, `hello\n${others}w\n`), "hello", false, 0],
+      ["a line at the end of both", addFile(`z\n${others}hello\n`, `w\n${others}hello\n`), "hello", false, 0],
+      ["a line among others", addFile(`${others}${others}`, `${others}hello\n${others}`), "hello", false, 1],
+      ["a first line", addFile("r\nq\n", "hello\n"), "hello", false, 1],
+      ["a first line without an end", addFile("r", "hello"), "hello", false, 1],
+      ["an early line", addFile("r\n".repeat(60), `t\nhello\n${"u\n".repeat(60)}`), "hello", false, 1],
+      ["a last line", addFile("a\nq\nrrrrrr\n", "a\ns\nhello\n"), "hello", false, 1],
+      ["a late line", addFile(`a\nq\n${"r\n".repeat(60)}`, `a\ns\n${"t\n".repeat(40)}hello\n`), "hello", false, 1],
+      ["a file that is added", addFile(undefined, "hello\n"), "absent", false, 0],
+      ["a file that is deleted", addFile("hello\n", undefined), "absent", false, 0],
+      ["a file with a large patch", addFile(undefined, "y\n".repeat(50_000)), "absent", false, 1],
+      ["many files", addChange([], many), "absent", false, 1],
+      [
+        "many long paths",
+        addChange([["40000", longName, addTree(modes("100644"))]], [["40000", longName, addTree(modes("100755"))]]),
+        "absent",
+        false,
+        1,
+      ],
+      ["fewer files", addChange([], many.slice(0, 100)), "absent", false, 0],
+      ["a submodule that is added", addChange([], [["160000", "m", hello]]), "absent", false, 1],
+      ["a submodule that is deleted", addChange([["160000", "m", hello]], []), "absent", false, 1],
+      ["another mode", addChange([["100644", "a", hello]], [["100755", "a", hello]]), "hello", false, 0],
+      ["a link to its text", addChange([["100644", "a", hello]], [["120000", "a", hello]]), "hello", false, 1],
+      ["a long s that may be folded", addFile(undefined, "\u017ftra\n"), "stra", true, 1],
+      ["a long s that may not be folded", addFile(undefined, "\u017ftra\n"), "stra", false, 0],
+      ["no letter of other case", addFile(undefined, "plain\n"), "stra", true, 0],
+      ["a commit of many bytes", longCommit, "absent", false, 0],
+      ["a commit of too many bytes", add({ type: "commit", content: bytes(`${long}${long}`) }), "absent", false, 1],
+      [
+        "a commit that is a delta of few bytes",
+        add({ type: "oid-delta", base: sumOf(longCommit), content: deltaOf(long.length, 200_000, copy(0, 200_000)) }),
+        "absent",
+        false,
+        0,
+      ],
+      [
+        "a commit that is a delta of too many bytes",
+        add({ type: "oid-delta", base: sumOf(longCommit), content: longDelta }),
+        "absent",
+        false,
+        1,
+      ],
+    ];
   // Less than the rest of the pack could be unpacked to.
   const small = raw(head(3, 0) | 128, varint(60_000n >> 4n), deflated("hello"));
   objects.set(0xa0, { type: "blob", content: bytes(""), raw: small });
@@ -1469,7 +1623,9 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
   for (const number of [0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f])
     faults.expect(read(number, 5), undefined, `delta ${number.toString(16)}`);
   for (const number of [0x10, 0x11]) faults.expect(read(number, 0), undefined, `delta ${number.toString(16)}`);
-  faults.expect(describe(0x10), notFound, "a delta of nothing");
+  for (const number of [0x10, 0x11, 0x1e, 0x1f, 0x33, 0x34, 0x36])
+    faults.expect(describe(number), notFound, `the size of delta ${number.toString(16)}`);
+  for (const number of [0x34, 0x36]) faults.expect(read(number, 5), undefined, `delta ${number.toString(16)}`);
   for (const number of [0x20, 0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28, 0x29, 0xa0])
     faults.expect(describe(number), notFound, `entry ${number.toString(16)}`);
   offsetEntries.forEach((_, i) => {
@@ -1495,18 +1651,34 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
     return begun === 0 ? state[1] : "none";
   };
   faults.expect(diff(0x40), 1, "a sound tree");
+  const compare = (before: number, after: number): unknown => {
+    const state = words(2);
+    const begun = addon.beginDiff(packs, Buffer.concat([oidAt(before), oidAt(after)]), []);
+    addon.nextDiff(packs, new Uint8Array(4096), state, []);
+    return [begun, state[0] > 0, state[1]];
+  };
+  for (const [what, before, after, outcome] of [
+    ["equal trees", 0x40, 0x40, [0, false, 1]],
+    ["another mode", 0x40, 0x4b, [0, true, 1]],
+    ["another object", 0x40, 0x4c, [0, true, 1]],
+    ["a damaged tree before", 0x43, 0x40, [0, false, failed]],
+  ] as const)
+    faults.expect(compare(before, after), outcome, what);
   faults.expect(diff(0x4a), "none", "a blob as a tree");
   for (let number = 0x41; number <= 0x49; number++)
     faults.expect(diff(number, number === 0x48 ? 200_000 : 4096), failed, `tree ${number.toString(16)}`);
   faults.expect(diff(0x40, 50), failed, "a record that does not fit");
   // What follows a text in the array would complete it.
-  for (let number = 0x50; number < 0x5c; number++) {
+  for (let number = 0x50; number <= 0x5c; number++) {
     const [, size] = describe(number);
     const [kinds, state] = [words(1), words(2)];
     const whole = new Uint8Array(40).fill(0xbf);
     addon.readTexts(packs, oidAt(number), Uint32Array.of(size), whole.subarray(0, size), 99, kinds, state, []);
     faults.expect([...kinds], [3], `text ${number.toString(16)}`);
   }
+  const exact = words(1);
+  addon.readTexts(packs, oidAt(0x5d), Uint32Array.of(6), new Uint8Array(6), 99, exact, words(2), []);
+  faults.expect([...exact], [1], "a text of which the last bytes are ASCII");
   const [kinds, state] = [words(3, 9), words(2)];
   const room = new Uint8Array(20).fill(0x2d);
   addon.readTexts(
@@ -1524,15 +1696,53 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
     [1, 5, 0, 9, 9, ...new Array(11).fill(0x2d)],
     "a text without room",
   );
+  for (const [numbers, sizes, pauseBytes, outcome] of [
+    [[3, 3, 3, 3, 3, 3], new Array(6).fill(large), 99, [4, 0]],
+    [[1, 4], [5, 5], 4, [1, 5]],
+    [[1, 4], [5, 5], 5, [2, 10]],
+  ] as const) {
+    const state = words(2);
+    const oids = Buffer.concat(numbers.map(oidAt));
+    const kinds = words(sizes.length);
+    addon.readTexts(packs, oids, Uint32Array.from(sizes), new Uint8Array(large), pauseBytes, kinds, state, []);
+    faults.expect([...state], outcome, `texts ${numbers.join()}`);
+  }
   const verdicts = new Uint8Array(1);
-  const judge = (number: number): number => {
-    addon.filterChanges(packs, oidAt(number), strings("absent"), 1, false, verdicts, []);
+  const judge = (number: number, literal = "absent", fold = false): number => {
+    addon.filterChanges(packs, oidAt(number), strings(literal), 1, fold, verdicts, []);
     return verdicts[0];
   };
+  for (const [what, commit, literal, fold, verdict] of judged)
+    faults.expect(judge(commit, literal, fold), verdict, what);
   faults.expect(judge(0x70), 0, "a sound commit");
-  for (let number = 0x78; number < 0x78 + 18; number++)
+  for (let number = 0x78; number < 0x78 + 19; number++)
     faults.expect(judge(number), 1, `commit ${number.toString(16)}`);
   addon.closePacks(packs);
+  for (const [budget, number, outcome] of [
+    [200, 4, 2],
+    [2000, 4, 0],
+    [100_000, 0x39, 2],
+    [1 << 20, 0x39, 0],
+  ]) {
+    const own = addon.openPacks(strings(join(folder, "objects"), `${file}.idx`, `${file}.pack`), 1, 20, budget);
+    const found = addon.readObject(own, oidAt(number), new Uint8Array(5), []);
+    faults.expect(found, outcome, `object ${number.toString(16)} in a budget of ${budget}`);
+    addon.closePacks(own);
+  }
+  writePack(folder, [{ type: "blob", content: bytes("other"), oid: sumOf(0xb0) }], "another");
+  const another = join(folder, "objects/pack/pack-another");
+  const both = addon.openPacks(
+    strings(join(folder, "objects"), `${file}.idx`, `${file}.pack`, `${another}.idx`, `${another}.pack`),
+    2,
+    20,
+    1 << 20,
+  );
+  for (const number of [1, 0xb0, 1]) {
+    const out = words(2);
+    addon.describeObjects(both, oidAt(number), out, []);
+    faults.expect([...out], [blobKind, 5], `object ${number.toString(16)} of two packs`);
+  }
+  addon.closePacks(both);
 }
 
 /** Indexes and packs of which nothing may be believed. */
@@ -1641,7 +1851,7 @@ function checkLooseFiles(faults: Faults, addon: Addon, folder: string): void {
     large.subarray(0, -5),
     Buffer.concat([large.subarray(0, -1), Buffer.of(1)]),
     deflated(`blob ${largeBytes}\0${"a".repeat(largeBytes - 1)}`),
-    deflated(`blob ${largeBytes}\0${"a".repeat(largeBytes + 1)}`),
+    deflated(`blob ${largeBytes}\0${"a".repeat(largeBytes + 5000)}`),
   ].entries()) {
     writeFileSync(fileOf(64 + i), content);
     faults.expect(read(64 + i, i < 4 ? 5 : largeBytes), 1, `a stream that is wrong: ${i}`);
@@ -1668,15 +1878,32 @@ function checkLooseFiles(faults: Faults, addon: Addon, folder: string): void {
   const tiny = addon.openPacks(strings(objects), 0, 20, 300);
   faults.expect(read(1, 5, tiny), 2, "a loose object of which only the file fits into the budget");
   addon.closePacks(tiny);
+  const none = addon.openPacks(strings(objects), 0, 20, 200);
+  faults.expect(read(1, 5, none), 2, "a loose object of which not even the file fits into the budget");
+  addon.closePacks(none);
+  const commit = `${commitText}${"a".repeat(1800)}`;
+  writeFileSync(fileOf(90), deflated(`commit ${commit.length}\0${commit}`));
+  writeFileSync(fileOf(0x71), deflated("tree 0\0"));
+  for (const [budget, verdict] of [
+    [3500, 1],
+    [8000, 0],
+  ]) {
+    const own = addon.openPacks(strings(objects), 0, 20, budget);
+    const verdicts = new Uint8Array(1);
+    addon.filterChanges(own, oidAt(90), strings("absent"), 1, false, verdicts, []);
+    faults.expect(verdicts[0], verdict, `a loose commit in a budget of ${budget}`);
+    addon.closePacks(own);
+  }
 }
 
 /** What the server reads of the bytes of one connection that arrive in pieces of this size. */
-function filtered(addon: Addon, input: string, step: number): string {
+function filtered(addon: Addon, input: string, step: number, rest = ""): string {
   const bytes = Buffer.from(input, "latin1");
   const sizes = Uint32Array.from({ length: Math.ceil(bytes.length / step) }, (_, i) =>
     Math.min(step, bytes.length - step * i),
   );
-  const out = Buffer.alloc(bytes.length + 1024);
+  // What is received is in a buffer with what was received before.
+  const out = Buffer.alloc(bytes.length + 1024, rest);
   addon.filterRequests(bytes, sizes, Buffer.from("s"), out);
   return out.toString(
     "latin1",
@@ -1731,6 +1958,7 @@ function checkRequests(faults: Faults, addon: Addon): void {
       "[g]",
       "[`]",
       "[1g]",
+      "[1g",
       "[1",
       "[::1]x",
       ":80",
@@ -1832,6 +2060,16 @@ function checkRequests(faults: Faults, addon: Addon): void {
   for (const [what, input, seen] of limits)
     for (const step of [input.length, 65536, 500, 1])
       faults.expect(filtered(addon, input, step) === seen, true, `${what}, in pieces of ${step}`);
+  for (const [input, rest] of [
+    ["GE", "a"],
+    ["\r\n", "\n"],
+    ["GET /", "\n"],
+  ])
+    faults.expect(
+      filtered(addon, input, input.length, rest),
+      "",
+      `what follows ${JSON.stringify(input)} was not received`,
+    );
 }
 
 export const boundParts = ["kernel", "system", "packs", "http"] as const;

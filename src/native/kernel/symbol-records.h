@@ -75,7 +75,7 @@ class SymbolWalk {
     if (place.at != 0) {
       cursor_.at = place.at;
       place_ = place;
-      return place.at <= cursor_.record.length;
+      return true;
     }
     place_ = {0, 0, static_cast<uint32_t>(textFrom_), 1, 0};
     if (cursor_.record.length == 0) return true;

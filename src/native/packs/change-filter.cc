@@ -193,14 +193,15 @@ ChangeFilter::Answer ChangeFilter::examine(const Change& change, const StopFlags
   patchBytes_ += fileHeaderBytes + pathsPerHeader * change.pathLength;
   if (patchBytes_ > commitPatchBytesMax) return Answer::yes;
   if (change.modeBefore == submoduleMode || change.modeAfter == submoduleMode) return Answer::yes;
-  if (memcmp(change.before, change.after, packs_.oidBytes()) == 0) return Answer::no;
+  // Of a file that becomes a symbolic link, git shows all lines, even if they are the same.
+  const bool sameType = (change.modeBefore & typeMask) == (change.modeAfter & typeMask);
+  if (sameType && memcmp(change.before, change.after, packs_.oidBytes()) == 0) return Answer::no;
   SharedBytes before, after;
   Answer failed = readFile(change.after, &after, stop);
   if (failed == Answer::no) failed = readFile(change.before, &before, stop);
   if (failed != Answer::no) return failed;
   Text one = before == nullptr ? Text{nullptr, 0} : Text{before->data, before->length};
   Text other = after == nullptr ? Text{nullptr, 0} : Text{after->data, after->length};
-  const bool sameType = (change.modeBefore & typeMask) == (change.modeAfter & typeMask);
   if (one.length > 0 && other.length > 0 && sameType) leaveOutCommon(&one, &other);
   uint64_t patchBytes = fileHeaderBytes + pathsPerHeader * change.pathLength + one.length + other.length;
   if (patchBytes > filePatchBytesMax / (headerBytesPerLine + 1)) patchBytes += headerBytesPerLine * (countLines(one) + countLines(other));

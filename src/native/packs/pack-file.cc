@@ -97,6 +97,7 @@ uint64_t PackFile::find(const uint8_t* oid) const {
 }
 
 bool PackFile::head(uint64_t offset, Head* out) const {
+  *out = {ObjectKind::none, 0, 0, 0};
   if (offset < 12 || offset >= end_) return false;
   const uint8_t* at = pack_.data + offset;
   const uint8_t* end = pack_.data + end_;

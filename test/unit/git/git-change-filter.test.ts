@@ -126,6 +126,11 @@ t.test("what cannot be told without git is read", async (t) => {
   const request = { texts: [Buffer.from("absent")], foldCase: false };
   const search = (): number[] => [...filterChanges(path, list, 0, list.count, request, neverStop)];
   t.strictSame(search(), [1, 2, 3], "a submodule, a large file and a large change");
+  const link = repository.commit({ branch: "main", files: [["a", { symlink: "something\n" }]] });
+  const linked = await listCommits(path, [link], [], neverStop);
+  const texts = [Buffer.from("something")];
+  const ofLink = filterChanges(path, linked, 0, 1, { texts, foldCase: false }, neverStop);
+  t.strictSame([...ofLink], [0], "a file that becomes a link to its text");
   const loose = repository.commit({ branch: "main", files: { a: "else\n" } });
   const longer = await listCommits(path, [loose], [], neverStop);
   t.strictSame([...filterChanges(path, longer, 0, 1, request, neverStop)], [], "a loose commit");

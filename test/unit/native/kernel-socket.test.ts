@@ -1,5 +1,6 @@
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
+import { readFileSync } from "node:fs";
 import t from "tap";
 import { filterRequests } from "../../../src/native/http/request-filter.js";
 import { limitUnsentBytes } from "../../../src/native/socket/socket.js";
@@ -52,4 +53,7 @@ void t.test("a port on which nobody listens", { skip }, async (t) => {
 
 void t.test("a library that is not loaded is not filtered", { skip }, async (t) => {
   t.equal(filterRequests("/nowhere/uws.node"), undefined);
+  const [mathematics] = /\/\S*\/libm\.so\S*/.exec(readFileSync("/proc/self/maps", "utf8")) ?? [];
+  if (mathematics !== undefined)
+    t.equal(filterRequests(mathematics), undefined, "a library that does not read sockets");
 });
