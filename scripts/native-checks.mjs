@@ -427,7 +427,7 @@ async function untested(root, checks) {
 
 /** The part of the work that is done in a process of its own, which a missing check may end. Answers each line of the input. */
 async function tryNumbers(root) {
-  const { loadAddon } = await import(join(process.cwd(), root, "dist/src/native/addon.js"));
+  const { loadAddon } = await import(join(process.cwd(), root, "dist/src/native/kernel/addon.js"));
   const { findBoundFaults } = await import(join(process.cwd(), root, "dist/test/support/native-bounds.js"));
   const native = loadAddon();
   Error.stackTraceLimit = 0;

@@ -3,7 +3,7 @@ import { closeSync } from "node:fs";
 import { callEvery, type PendingCall } from "../base/deadline.js";
 import { errorMessage } from "../base/errors.js";
 import type { Log } from "../base/log.js";
-import { sendDatagram } from "../native/socket/datagram.js";
+import { sendDatagram } from "../native/socket/socket.js";
 
 /** Environment variables through which systemd tells a service how to contact it. */
 const variables = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] as const;

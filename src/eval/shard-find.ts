@@ -2,7 +2,7 @@ import type { Kernel } from "../native/kernel/kernel.js";
 import type { TextPlan } from "../query/plan/plan.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import type { FindCondition, SearchStats } from "../protocol/search-options.js";
-import type { StopCheck } from "../protocol/stop-check.js";
+import type { StopCheck } from "../protocol/control-block.js";
 import { BasicQueryEvaluator } from "./match/basic-query-evaluator.js";
 import type { ShardVisibility } from "./match/searched-revisions.js";
 import { Blocks } from "./match/blocks.js";

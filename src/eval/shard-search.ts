@@ -6,7 +6,14 @@ import { BasicQueryEvaluator, type Listing } from "./match/basic-query-evaluator
 import type { ShardVisibility } from "./match/searched-revisions.js";
 import { blockBytesMax, blockContentCountMax, Blocks } from "./match/blocks.js";
 import { intersect, unite } from "./match/content-scan.js";
-import { isBefore, type ResultPosition } from "../protocol/result-position.js";
+import {
+  isBefore,
+  type ResultPosition,
+  type CountedResults,
+  isCounted,
+  type ShardPosition,
+  type Coverage,
+} from "../protocol/messages.js";
 import { hasFullLine, lineMatchCountMax, Rows } from "./match/rows.js";
 import { People } from "./people/people.js";
 import type { ResultWriter } from "./results/result-writer.js";
@@ -14,10 +21,8 @@ import type { WriterStop } from "./results/result-list.js";
 import { addHitRows, forEachFound, type Hit, mergeRevisions, type ResultSource } from "./match/hits.js";
 import { ResultCollector } from "./results/result-collector.js";
 import type { SearchOptions, SearchStats } from "../protocol/search-options.js";
-import { StopCheck } from "../protocol/stop-check.js";
-import { type CountedResults, isCounted, type ShardPosition } from "../protocol/shard-position.js";
+import { StopCheck } from "../protocol/control-block.js";
 import { skipReasonFromCode } from "../model/skip-reason.js";
-import type { Coverage } from "../protocol/coverage.js";
 import { unpackSkipCode } from "../shard/format.js";
 
 /**

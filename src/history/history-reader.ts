@@ -3,9 +3,24 @@ import { lazy } from "../base/lazy.js";
 import { lastAtMost } from "../base/sorted-search.js";
 import { newlineStepBytes } from "../shard/format.js";
 import { SectionReader } from "../shard/section-reader.js";
-import type { PathTable, TextIndex } from "../shard/text-index.js";
-import { historyFormat, textSections, unitBytes, type Section } from "./format.js";
-import { structureFault } from "./structure.js";
+import type { PathTable, TextIndex } from "../shard/text-sections.js";
+import {
+  entryPathShift,
+  historyFormat,
+  runSignBits,
+  runSigns,
+  type Section,
+  textPaddingBytes,
+  textSections,
+  unitBytes,
+} from "./format.js";
+import {
+  findWrongUnits,
+  isAscending,
+  isStrictlyAscending,
+  newlineTableFault,
+  trigramCount,
+} from "../shard/structure.js";
 
 const newline = 10;
 
@@ -217,4 +232,196 @@ export class HistoryReader {
       languageNumber: (number) => this.pathLanguages[number],
     };
   }
+}
+
+/** No text follows the numbers of the hunk. */
+export const noSection = -1;
+
+/**
+ * Reads the hunks of one entry after another. `nextHunk` and `nextRun` move on and return false at the end; the fields
+ * describe the hunk and the run that they moved to. Throws `corrupt-shard` for a line that does not exist.
+ */
+export class HunkReader {
+  /** The first lines of the hunk in the old and in the new file, from 1. */
+  oldStart = 0;
+  newStart = 0;
+  /** Number of the line that git shows after them, or `noSection`. */
+  section = noSection;
+  /** One of `runSigns`. */
+  sign = 0;
+  /** The lines of the run are numbered `[first, end)`. */
+  first = 0;
+  end = 0;
+  readonly #reader: HistoryReader;
+  readonly #hunks: Buffer;
+  #at = 0;
+  #to = 0;
+  #last = 0;
+  #next = 0;
+  /** The lines after the last hunk. */
+  #oldLine = 1;
+  #newLine = 1;
+  #isInHunk = false;
+
+  constructor(reader: HistoryReader) {
+    this.#reader = reader;
+    this.#hunks = reader.hunks;
+  }
+
+  begin(entry: number): void {
+    this.#at = this.#reader.entryStart[entry];
+    this.#to = this.#reader.entryStart[entry + 1];
+    this.#next = this.#reader.entryFirstLine[entry];
+    this.#last = this.#next - 1;
+    this.#oldLine = 1;
+    this.#newLine = 1;
+    this.#isInHunk = false;
+  }
+
+  /** Skips the runs of the previous hunk that were not read. */
+  nextHunk(): boolean {
+    while (this.#isInHunk) this.nextRun();
+    if (this.#at >= this.#to) return false;
+    const gap = this.#varint();
+    this.oldStart = this.#oldLine += gap;
+    this.newStart = this.#newLine += gap;
+    const code = this.#varint();
+    this.section = code === 0 ? noSection : this.#lineOf(code - 1);
+    if (code !== 0) this.#use(this.section, this.section + 1);
+    this.#isInHunk = true;
+    return true;
+  }
+
+  nextRun(): boolean {
+    const head = this.#varint();
+    if (head === 0) {
+      this.#isInHunk = false;
+      return false;
+    }
+    const length = head >>> runSignBits;
+    this.sign = head & ((1 << runSignBits) - 1);
+    this.first = this.#lineOf(this.#varint());
+    this.end = this.first + length;
+    this.#last = this.end - 1;
+    this.#use(this.first, this.end);
+    if (this.sign !== runSigns.added) this.#oldLine += length;
+    if (this.sign !== runSigns.removed) this.#newLine += length;
+    return true;
+  }
+
+  #lineOf(code: number): number {
+    if (code === 0) return this.#last + 1;
+    if (code === 1) return this.#next;
+    const folded = code - 1;
+    const distance = (folded & 1) === 0 ? folded / 2 : -(folded + 1) / 2;
+    return this.#last + 1 + distance;
+  }
+
+  #use(first: number, end: number): void {
+    if (first < 0 || end > this.#reader.lineCount) this.#reader.fail("a hunk names a line that does not exist");
+    if (end > this.#next) this.#next = end;
+  }
+
+  #varint(): number {
+    const hunks = this.#hunks;
+    let value = 0;
+    for (let scale = 1; scale <= 2 ** 28; scale *= 128) {
+      if (this.#at >= this.#to) this.#reader.fail("a hunk is not complete");
+      const byte = hunks[this.#at++];
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value;
+    }
+    return this.#reader.fail("a hunk has a number that is too large");
+  }
+}
+
+/** The sections of an opened history shard, as a `HistoryReader` provides them; FORMAT.md explains the fields. */
+export interface HistorySections {
+  readonly commitCount: number;
+  readonly entryCount: number;
+  readonly lineCount: number;
+  readonly oidCount: number;
+  readonly personCount: number;
+  readonly parentStart: Uint32Array;
+  readonly parents: Uint32Array;
+  readonly authors: Uint32Array;
+  readonly committers: Uint32Array;
+  readonly commitFirstEntry: Uint32Array;
+  readonly entryInfo: Uint32Array;
+  readonly entryStart: Uint32Array;
+  readonly entryFirstLine: Uint32Array;
+  readonly hunks: Buffer;
+  readonly personStart: Uint32Array;
+  readonly persons: Buffer;
+  readonly messageStart: Uint32Array;
+  readonly messages: TextIndex;
+  readonly lines: TextIndex;
+  readonly paths: Pick<PathTable, "documentCount" | "pathStart" | "paths" | "languages">;
+  readonly pathLanguages: Uint32Array;
+  readonly newlines: Uint32Array;
+}
+
+/**
+ * What is wrong with the sections of a history shard; undefined if every offset in a section is within the section that
+ * it refers to. The hunks, the posting lists and the texts are not read. See `structureFault` of shards for the reason.
+ */
+export function structureFault(reader: HistorySections): string | undefined {
+  return (
+    commitFault(reader) ??
+    entryFault(reader) ??
+    textFault("messages", reader.messages) ??
+    textFault("lines", reader.lines) ??
+    newlineFault(reader)
+  );
+}
+
+function commitFault(reader: HistorySections): string | undefined {
+  const { commitCount, personCount, parentStart, parents, personStart, persons, messages } = reader;
+  if (!isAscending(parentStart, 0, parents.length)) return "parents are not ascending";
+  if (!isAscending(reader.commitFirstEntry, 0, reader.entryCount)) return "entries of commits are not ascending";
+  if (!isAscending(reader.messageStart, 1, messages.contentStart[messages.contentCount]))
+    return "messages are not ascending";
+  if (!isAscending(personStart, 1, persons.length)) return "persons are not ascending";
+  if (parents.some((parent) => parent >= reader.oidCount)) return "a parent does not exist";
+  for (let commit = 0; commit < commitCount; commit++) {
+    if (reader.authors[commit] >= personCount || reader.committers[commit] >= personCount)
+      return `commit ${commit} has no author or committer`;
+  }
+  return undefined;
+}
+
+function entryFault(reader: HistorySections): string | undefined {
+  const { entryInfo, paths } = reader;
+  if (!isAscending(paths.pathStart, 1, paths.paths.length)) return "paths are not ascending";
+  const languageCount = paths.languages().length;
+  if (reader.pathLanguages.some((language) => language >= languageCount)) return "a path has no language";
+  if (!isAscending(reader.entryStart, 0, reader.hunks.length)) return "hunks are not ascending";
+  const { entryFirstLine } = reader;
+  if (entryFirstLine[0] !== 0 || !isAscending(entryFirstLine, 0, reader.lineCount)) return "lines are not ascending";
+  for (let entry = 0; entry < entryInfo.length; entry++) {
+    if (entryInfo[entry] >>> entryPathShift >= paths.documentCount) return `entry ${entry} has no path`;
+  }
+  return undefined;
+}
+
+function textFault(name: string, index: TextIndex): string | undefined {
+  const { contentCount, contentStart, contentFirstUnit, foldExceptions, keys, postingStart, postings } = index;
+  const textBytes = contentStart[contentCount];
+  if (!isAscending(contentStart, 0, textBytes) || textBytes + textPaddingBytes > index.content.length)
+    return `blocks of ${name} are not ascending`;
+  if (!isAscending(contentFirstUnit, 0, contentFirstUnit[contentCount])) return `units of ${name} are not ascending`;
+  const content = findWrongUnits(contentStart, contentFirstUnit, unitBytes);
+  if (content !== undefined) return `content ${content} of ${name} has the wrong number of units`;
+  if (!isStrictlyAscending(foldExceptions, contentCount)) return `exceptions of ${name} are not ascending`;
+  if (!isAscending(postingStart, 1, postings.length)) return `posting lists of ${name} are not ascending`;
+  return isStrictlyAscending(keys, trigramCount) ? undefined : `trigrams of ${name} are not ascending`;
+}
+
+function newlineFault({ newlines, lines, lineCount }: HistorySections): string | undefined {
+  const textBytes = lines.contentStart[lines.contentCount];
+  const fault = newlineTableFault(newlines, textBytes);
+  if (fault !== undefined) return fault;
+  const last = newlines[newlines.length - 1];
+  if (lineCount < last || lineCount - last > textBytes % newlineStepBytes) return "it has another number of lines";
+  return undefined;
 }

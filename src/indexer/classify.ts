@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Kernel } from "../native/kernel/kernel.js";
 import type { SkipReason } from "../model/skip-reason.js";
-import { compileRegexp } from "../regexp/match/compile.js";
+import { compileRegexp } from "../regexp/match/matcher.js";
 import { escapeRegexp } from "../base/text.js";
 import { textOfBlob } from "./encoding/blob-text.js";
 import { detectLanguage } from "./detect-language.js";

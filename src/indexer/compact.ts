@@ -3,7 +3,7 @@ import { TrawlError } from "../base/errors.js";
 import { unpackLanguage, unpackSkipCode } from "../shard/format.js";
 import { KnownSymbols } from "../shard/symbols/known-symbols.js";
 import { ShardReader } from "../shard/shard-reader.js";
-import type { DocumentInput } from "../shard/document-input.js";
+import type { DocumentInput } from "../shard/shard-builder.js";
 import { skipReasonFromCode } from "../model/skip-reason.js";
 import type { ShardSnapshot } from "../store/shard-store.js";
 import type { SourceShard } from "./index-changes.js";

@@ -11,7 +11,7 @@ import { commitFlags } from "../history/format.js";
 import { CommitCover } from "../history/commit-cover.js";
 import { HistoryBuilder } from "../history/history-builder.js";
 import { HistoryReader } from "../history/history-reader.js";
-import type { HistoryScope } from "../model/history-scope.js";
+import type { HistoryScope } from "../model/history-record.js";
 import type { Kernel } from "../native/kernel/kernel.js";
 import type { HistoryCounts, HistoryWork } from "../protocol/ingest-messages.js";
 import type { ShardSnapshot } from "../store/shard-store.js";

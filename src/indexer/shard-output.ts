@@ -1,8 +1,7 @@
 import { uninitializedBytes } from "../base/bytes.js";
 import type { ShardRecord } from "../model/shard-record.js";
 import type { Kernel } from "../native/kernel/kernel.js";
-import { ShardBuilder } from "../shard/shard-builder.js";
-import type { DocumentInput } from "../shard/document-input.js";
+import { ShardBuilder, type DocumentInput } from "../shard/shard-builder.js";
 import type { KnownSymbols } from "../shard/symbols/known-symbols.js";
 import { ShardReader } from "../shard/shard-reader.js";
 import type { ShardStore } from "../store/shard-store.js";

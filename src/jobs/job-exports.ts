@@ -2,7 +2,7 @@ import { mkdir, open, type FileHandle, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { TrawlError } from "../base/errors.js";
 import type { ReadPool } from "../pool/read-pool.js";
-import type { ConvertedResults, ConvertResults, TableFormat } from "../protocol/export-messages.js";
+import type { ConvertedResults, ConvertResults, TableFormat } from "../protocol/read-messages.js";
 import type { JobRecord } from "./job-record.js";
 
 /** Of one part, waiting for a thread included. */

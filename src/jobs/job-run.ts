@@ -3,7 +3,7 @@ import { maySee } from "../catalog/visible-tables.js";
 import type { Repository } from "../model/repository.js";
 import { ownRequest, type SearchRequest } from "../model/search-request.js";
 import type { Viewer } from "../model/viewer.js";
-import type { SearchEnd } from "../search/report/search-end.js";
+import type { SearchEnd } from "../search/report/search-report.js";
 import type { Searcher } from "../search/searcher.js";
 import type { JobFiles, OpenFiles } from "./job-files.js";
 import { type JobRecord, timeAfter } from "./job-record.js";

@@ -3,7 +3,7 @@ import { TrawlError } from "../base/errors.js";
 import { eachInSteps, resultWhileYielding } from "../base/yielding.js";
 import { maySee as mayRead } from "../catalog/visible-tables.js";
 import type { Viewer } from "../model/viewer.js";
-import type { TableFormat } from "../protocol/export-messages.js";
+import type { TableFormat } from "../protocol/read-messages.js";
 import type { JobEnvironment } from "./job-environment.js";
 import { type ExportRequest, JobExports, type OpenTable } from "./job-exports.js";
 import { JobFiles } from "./job-files.js";

@@ -145,3 +145,11 @@ export const detachedName = "HEAD";
 export function defaultBranchBit(repository: Pick<Repository, "defaultBranch" | "indexedBranches">): number {
   return repository.indexedBranches.find((branch) => branch.name === repository.defaultBranch)?.bit ?? -1;
 }
+
+/** Folder of all mirrors, below the data directory. */
+export const mirrorsFolder = "mirrors";
+
+/** Name of a repository's mirror within the mirrors folder. */
+export function mirrorName(repositoryId: number): string {
+  return `${repositoryId}.git`;
+}

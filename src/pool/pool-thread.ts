@@ -5,8 +5,13 @@ import { sleep } from "../base/deadline.js";
 import { areChildrenGone, killChildren, makeChildRegistry } from "../native/process/child-registry.js";
 import { isHeapFull, makeHeapWord } from "../native/process/heap-limit.js";
 import type { WorkerSettings } from "../protocol/messages.js";
-import { failed, startTask, type ResultMessage, type TaskMessage } from "../protocol/task-message.js";
-import type { ThreadSettings } from "../protocol/settings.js";
+import {
+  failed,
+  startTask,
+  type ResultMessage,
+  type TaskMessage,
+  type ThreadSettings,
+} from "../protocol/task-message.js";
 import { youngHeapMiB } from "./pool-settings.js";
 import { ThreadLoss } from "./thread-loss.js";
 

@@ -1,4 +1,6 @@
-import type { HistoryKind } from "../query/plan/history-plan.js";
+import type { HistoryKind } from "../query/plan/plan.js";
+import { toJson } from "../base/text.js";
+import type { StreamMatch } from "../model/stream-events.js";
 
 /** One result, encoded for the client. */
 export interface FoundCommit {
@@ -141,4 +143,12 @@ export function readPage({ oids, authors, optionsIndex, matches, json, ends, ...
     });
   }
   return results;
+}
+
+/** The match object with at most this many ranges. */
+export function cutCommitMatch({ json, from, to, rangeCount }: FoundCommit, rangeCountMax: number): Uint8Array {
+  const whole = json.subarray(from, to);
+  if (rangeCount <= rangeCountMax) return whole;
+  const match = JSON.parse(Buffer.from(whole).toString("utf8")) as StreamMatch;
+  return Buffer.from(toJson({ ...match, ranges: match.ranges?.slice(0, rangeCountMax) }));
 }

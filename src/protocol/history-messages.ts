@@ -1,6 +1,6 @@
 import type { SerializedError } from "../base/errors.js";
 import type { CommitList } from "../git/history/commit-list.js";
-import type { HistoryPlan } from "../query/plan/history-plan.js";
+import type { HistoryPlan } from "../query/plan/plan.js";
 import type { CommitPage } from "./commit-page.js";
 import type { Lane } from "./messages.js";
 import type { RepositorySummary } from "./repository-summaries.js";

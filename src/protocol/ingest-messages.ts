@@ -1,8 +1,7 @@
 import type { BackupFile, ManifestEntry } from "../backup/manifest.js";
 import type { SerializedError } from "../base/errors.js";
 import type { ShardRecord, StoredShard, SymbolRecord } from "../model/shard-record.js";
-import type { HistoryShardRecord } from "../model/history-record.js";
-import type { HistoryScope } from "../model/history-scope.js";
+import type { HistoryShardRecord, HistoryScope } from "../model/history-record.js";
 import type { IndexedBranch, Repository, VanishedKind } from "../model/repository.js";
 import type { ShardFailure } from "./messages.js";
 

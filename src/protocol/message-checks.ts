@@ -3,14 +3,17 @@
  * a wrong one names the side whose code is.
  */
 import { assert } from "../base/assert.js";
-import type { SearchTask, SearchTaskResult } from "./messages.js";
-import type { RankedDocument } from "./rank-messages.js";
-import { isOrdered } from "./ranked-order.js";
-import type { ShardWork } from "./ranked-work.js";
+import type { RankedPart, SearchTask, SearchTaskResult } from "./messages.js";
+import type { RankedDocument, ShardWork } from "./rank-messages.js";
 import type { ResultBatch } from "./result-batch.js";
 
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
+
+/** Whether the results of a task are written in a given order; see `RankedPart.only`. */
+export function isOrdered(ranked: RankedPart | undefined): boolean {
+  return ranked?.only !== undefined;
+}
 
 type CheckedWork = Pick<ShardWork, "rows" | "cached"> & Pick<SearchTask, "ranked">;
 

@@ -1,11 +1,10 @@
 import type { MessagePort } from "node:worker_threads";
 import type { SerializedError } from "../base/errors.js";
 import type { SymbolFault } from "../model/symbol-failure.js";
-import type { Coverage } from "./coverage.js";
 import type { FindCondition, SearchOptions, SearchStats } from "./search-options.js";
 import type { ResultBatch } from "./result-batch.js";
-import type { ShardPosition } from "./shard-position.js";
 import type { ShardPart } from "./shard-table.js";
+import type { SkipReason } from "../model/skip-reason.js";
 
 /** The settings that search and ingest workers start with. */
 export interface WorkerSettings {
@@ -200,4 +199,80 @@ export interface BufferOwnerMessage {
   readonly kind: "buffer-owner";
   readonly owner: number;
   readonly port: MessagePort;
+}
+
+/**
+ * Results that have been counted although they are not written yet: all up to `last`, of which those up to `shown` will
+ * be written.
+ */
+export interface CountedResults {
+  readonly last: ResultPosition;
+  readonly shown: ResultPosition;
+  /** Rows to write of the last shown result. */
+  readonly shownRows: number;
+  /** Results at which limits of individual basic queries were reached. */
+  readonly cuts: readonly ResultCut[];
+}
+
+/** Whether the result is one of those that have been counted. */
+export function isCounted(
+  counted: CountedResults | undefined,
+  document: number,
+  revision: number,
+): counted is CountedResults {
+  return counted !== undefined && !isBefore(counted.last, document, revision);
+}
+
+/** Position at which the search of a shard resumes: plain data that can be sent between threads. */
+export interface ShardPosition {
+  /** Contents before this one are finished. */
+  readonly content: number;
+  /** Results before this one are finished; document 0 if no result of the content is. */
+  readonly result: ResultPosition;
+  /** Rows of that result that have been written. */
+  readonly rowsDone: number;
+  /** Undefined if all counted results have been written. */
+  readonly counted: CountedResults | undefined;
+  /** True if the texts of the shard are finished, and contents are parts of its symbols. */
+  readonly inSymbols?: boolean;
+}
+
+/**
+ * The result in a block at which the limit of certain result options was reached; later results contain no matches for
+ * them.
+ */
+export interface ResultCut {
+  readonly optionsIndex: number;
+  readonly at: ResultPosition;
+  /** Matches that were taken of it. */
+  readonly taken: number;
+}
+
+/** A document at one of its revisions, given by the revision's index in the list that is searched. */
+export interface ResultPosition {
+  readonly document: number;
+  readonly revision: number;
+}
+
+/** True if the position precedes that of the document and revision. */
+export function isBefore(position: ResultPosition, document: number, revision: number): boolean {
+  return position.document < document || (position.document === document && position.revision < revision);
+}
+
+/** What a search with a receipt covers, counted by slices over the shards that they search. */
+export interface Coverage {
+  /** Documents at the searched revisions that pass the filters on repositories and paths. */
+  documentCount: number;
+  /** Those of them whose texts should be searched, and are not in the index or not decoded. */
+  readonly unsearched: UnsearchedFile[];
+}
+
+export interface UnsearchedFile {
+  readonly repository: string;
+  readonly path: string;
+  readonly reason: SkipReason;
+}
+
+export function emptyCoverage(): Coverage {
+  return { documentCount: 0, unsearched: [] };
 }

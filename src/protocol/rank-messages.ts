@@ -1,5 +1,5 @@
-import type { CachedShardRange, Lane, SearchTaskResult, ShardFailure } from "./messages.js";
-import type { SearchOptions, SearchStats } from "./search-options.js";
+import type { CachedShardRange, Lane, RankedPart, SearchTaskResult, ShardFailure } from "./messages.js";
+import { noStats, type SearchOptions, type SearchStats } from "./search-options.js";
 
 /** The points that a document got, by what they are for: its score is their sum times `fileFactor`, in whole points. */
 export interface RankingParts {
@@ -100,4 +100,164 @@ export interface RankTaskResult {
   readonly isDone: boolean;
   /** The result of `writtenSlice`; undefined if the best documents are not written. */
   readonly written: SearchTaskResult | undefined;
+}
+
+/** Shard, document, score, number of matches, stars, and when the commit was made. */
+const documentNumbers = 6;
+
+const statNames = Object.keys(noStats()) as (keyof SearchStats)[];
+const shardNumbers = 3 + statNames.length;
+
+export function encodeRanked(
+  documents: readonly RankedDocument[],
+  shards: readonly RankedShard[],
+  withParts: boolean,
+): RankedColumns {
+  const numbers = new Float64Array(documents.length * documentNumbers);
+  const names: string[] = [];
+  documents.forEach(({ shard, document, score, matchCount, stars, committedSeconds, repository, path }, i) => {
+    numbers.set([shard, document, score, matchCount, stars, committedSeconds], i * documentNumbers);
+    names.push(repository, path);
+  });
+  const ofShards = new Float64Array(shards.length * shardNumbers);
+  shards.forEach(({ shard, isComplete, keptCount, stats }, i) => {
+    const own = statNames.map((name) => stats[name]);
+    ofShards.set([shard, Number(isComplete), keptCount, ...own], i * shardNumbers);
+  });
+  return {
+    documents: numbers,
+    names,
+    parts: withParts ? documents.map(({ parts }) => parts) : undefined,
+    shards: ofShards,
+  };
+}
+
+export function decodeDocuments({ documents, names, parts }: RankedColumns): RankedDocument[] {
+  return Array.from({ length: documents.length / documentNumbers }, (_, i) => {
+    const [shard, document, score, matchCount, stars, committedSeconds] = documents.subarray(i * documentNumbers);
+    const [repository, path] = [names[2 * i], names[2 * i + 1]];
+    return { shard, document, score, matchCount, parts: parts?.[i], stars, committedSeconds, repository, path };
+  });
+}
+
+export function decodeShards({ shards }: RankedColumns): RankedShard[] {
+  return Array.from({ length: shards.length / shardNumbers }, (_, i) => {
+    const [shard, isComplete, keptCount, ...own] = shards.subarray(i * shardNumbers, (i + 1) * shardNumbers);
+    const stats = noStats();
+    statNames.forEach((name, at) => {
+      stats[name] = own[at];
+    });
+    return { shard, isComplete: isComplete === 1, keptCount, stats };
+  });
+}
+
+/**
+ * The order of ranked documents, which is total: score, then stars of the repository, the date of its indexed commit,
+ * its name, the path. Documents with the same path, which are of different branches, are ordered by their place.
+ */
+function compareRanked(a: RankedDocument, b: RankedDocument): number {
+  return (
+    b.score - a.score ||
+    b.stars - a.stars ||
+    b.committedSeconds - a.committedSeconds ||
+    compareTexts(a.repository, b.repository) ||
+    compareTexts(a.path, b.path) ||
+    a.shard - b.shard ||
+    a.document - b.document
+  );
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/**
+ * Keeps the first documents of those that it is offered: `countMax`, or fewer if these have `matchCountMax` matches, the
+ * limit of the search, because then no other document is sent.
+ */
+export class BestDocuments {
+  readonly #countMax: number;
+  readonly #matchCountMax: number;
+  readonly #documents: RankedDocument[] = [];
+  /** The matches of all documents. */
+  #matchCount = 0;
+  /** With so many documents, those that are too many are dropped. */
+  #sortedAt: number;
+  #worst: RankedDocument | undefined;
+
+  constructor(countMax: number, matchCountMax: number) {
+    this.#countMax = countMax;
+    this.#matchCountMax = matchCountMax;
+    this.#sortedAt = countMax;
+  }
+
+  /** In order. */
+  get documents(): readonly RankedDocument[] {
+    this.#dropOthers();
+    return this.#documents;
+  }
+
+  /** False if no document with this score can be among the first. */
+  wants(score: number): boolean {
+    return this.#worst === undefined || score >= this.#worst.score;
+  }
+
+  offer(document: RankedDocument): void {
+    if (this.#worst !== undefined && compareRanked(document, this.#worst) > 0) return;
+    this.#documents.push(document);
+    this.#matchCount += document.matchCount;
+    const isFull = this.#worst === undefined && this.#matchCount >= this.#matchCountMax;
+    if (!isFull && this.#documents.length < this.#sortedAt) return;
+    this.#dropOthers();
+    // Until the next time, the score that is required is too low by a few documents.
+    this.#sortedAt = this.#documents.length + Math.max(1, this.#documents.length >> 2);
+    this.#worst = this.#documents.at(-1);
+  }
+
+  #dropOthers(): void {
+    const documents = this.#documents.sort(compareRanked);
+    let count = 0;
+    this.#matchCount = 0;
+    while (count < Math.min(documents.length, this.#countMax) && this.#matchCount < this.#matchCountMax)
+      this.#matchCount += documents[count++].matchCount;
+    documents.length = count;
+  }
+}
+
+/** Shards to search. */
+export interface ShardWork {
+  readonly options: SearchOptions;
+  /** Indexes of shards: first in the table of the search, then among the cached ones. */
+  readonly rows: Uint32Array;
+  readonly cached: readonly CachedShardRange[];
+}
+
+/** A part of a ranked search. */
+export interface RankedWork extends ShardWork {
+  readonly ranked: RankedPart;
+}
+
+/** Work on shards, which are indexes into the rows of the whole work. */
+export function workOnShards(
+  { options, rows, cached }: ShardWork,
+  shards: Uint32Array,
+  ranked: RankedPart,
+): RankedWork {
+  const sets = options.commitSets;
+  const commitSets = sets && { ...sets, starts: shards.map((shard) => sets.starts[shard]) };
+  return { options: { ...options, commitSets }, rows: shards.map((shard) => rows[shard]), cached, ranked };
+}
+
+/** Work on ranked documents in their order: one element of its rows for each. */
+export function workOnDocuments(
+  work: ShardWork,
+  documents: readonly RankedDocument[],
+  scores: readonly string[] | undefined,
+): RankedWork {
+  const shards = Uint32Array.from(documents, ({ shard }) => shard);
+  return workOnShards(work, shards, {
+    only: Uint32Array.from(documents, ({ document }) => document),
+    scores,
+    except: undefined,
+  });
 }

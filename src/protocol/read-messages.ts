@@ -1,5 +1,3 @@
-import type { ConvertedResults, ConvertResults } from "./export-messages.js";
-import type { ComparedMatches, CompareMatches } from "./change-messages.js";
 import type {
   AuthorFilter,
   BuildHistory,
@@ -11,7 +9,7 @@ import type {
 } from "./history-messages.js";
 import type { WorkerSettings } from "./messages.js";
 import type { IndexLimits, SyncShard } from "./ingest-messages.js";
-import type { ResolvedRevision, RevisionSpec } from "../model/revision.js";
+import type { ResolvedRevision, RevisionSpec } from "../model/revision-syntax.js";
 import type { SerializedError } from "../base/errors.js";
 import type { GitReadKinds, HighlightedText, HighlightTexts, RenderMarkdown } from "./git-messages.js";
 
@@ -221,4 +219,70 @@ export interface ReadWorkerSettings extends WorkerSettings {
   readonly arena: SharedArrayBuffer;
   /** Universal Ctags; undefined if symbols are not wanted. */
   readonly ctagsCommand: string | undefined;
+}
+
+/**
+ * Compares the matches of the older and the newer commit of some revisions. A match object names its revision and side
+ * in `branches`: see `sideName`.
+ */
+export interface CompareMatches {
+  readonly kind: "compare-matches";
+  /** Arrays of match objects: JSON. */
+  readonly matches: readonly Uint8Array[];
+  /** By the number in `sideName`. */
+  readonly revisions: readonly ComparedRevision[];
+}
+
+export interface ComparedRevision {
+  readonly repository: string;
+  readonly repositoryId: number;
+  readonly revision: string;
+}
+
+export interface ComparedMatches {
+  /** `MatchChange` objects separated by commas, each piece for one event. */
+  readonly pieces: readonly Uint8Array[];
+  readonly came: number;
+  readonly went: number;
+  readonly moved: number;
+}
+
+/** The name under which a search for changes searches one commit of revision `index`. */
+export function sideName(index: number, isNew: boolean): string {
+  return `${index}${isNew ? "+" : "-"}`;
+}
+
+/** The inverse of `sideName`. */
+export function parseSideName(name: string): { readonly index: number; readonly isNew: boolean } {
+  return { index: Number.parseInt(name, 10), isNew: name.endsWith("+") };
+}
+
+/** A format with one row for each result, made from the JSON lines of a search job. */
+export type TableFormat = "csv" | "parquet";
+
+/** Converts a part of the results of a search job, and appends it to a file. */
+export interface ConvertResults {
+  readonly kind: "convert-results";
+  readonly format: TableFormat;
+  /** The JSON lines: the part from `from` on, at most up to `to`. Both are byte offsets between lines. */
+  readonly source: string;
+  readonly from: number;
+  readonly to: number;
+  /** The file to append to. What follows `targetBytes` was written by a task that failed, and is removed. */
+  readonly target: string;
+  readonly targetBytes: number;
+  /** The size that the file may get. */
+  readonly targetBytesMax: number;
+  /** What precedes the paths of pages in URLs. */
+  readonly baseUrl: string;
+  /** To end a Parquet file, after its last part: `rowGroup` of each part, in their order. */
+  readonly rowGroups: readonly Uint8Array[] | undefined;
+}
+
+export interface ConvertedResults {
+  /** Where the next part begins. */
+  readonly to: number;
+  readonly targetBytes: number;
+  /** What the end of a Parquet file must say about this part. */
+  readonly rowGroup: Uint8Array | undefined;
 }

@@ -1,4 +1,4 @@
-import type { ResultLimits } from "./result-limits.js";
+import type { ResultLimits } from "./control-block.js";
 import type { SearchPlan, TextPlan } from "../query/plan/plan.js";
 
 /** Options of a search that workers need: plain data, the same for every shard. */

@@ -1,6 +1,5 @@
-import { monotonicMs } from "../base/deadline.js";
-import { choosePatternType } from "../query/fields/pattern-type.js";
-import { parseQuery } from "../query/syntax/parse.js";
+import { callAfter, monotonicMs } from "../base/deadline.js";
+import { choosePatternType, parseQuery } from "../query/syntax/parse.js";
 import { planQuery } from "../query/plan/plan-query.js";
 import { printPlan, printTree } from "../query/plan/print.js";
 import { QueryError } from "../query/syntax/query-error.js";
@@ -11,21 +10,27 @@ import type { CatalogView } from "../catalog/live-shards.js";
 import type { SearchContexts } from "../query/plan/search-contexts.js";
 import type { SearchPlan } from "../query/plan/plan.js";
 import { addStats, noStats, type SearchOptions, type SearchStats } from "../protocol/search-options.js";
-import { ControlBlock } from "../protocol/control-block.js";
-import { makeResultLimits } from "../protocol/result-limits.js";
-import { prepare } from "./preparation/look-ups.js";
+import { ControlBlock, makeResultLimits } from "../protocol/control-block.js";
+import { prepare } from "./preparation/search-preparation.js";
 import {
   indexedSelection,
   readOpenRevisions,
-  resolveRepositories,
   type Resolution,
+  resolveRepositories,
 } from "./repositories/repository-resolver.js";
 import { chooseShards, estimateCost, textChoices } from "./slices/shard-choice.js";
-import { describeExcluded } from "./report/progress.js";
-import { explainHistories } from "./history/explain-histories.js";
+import { describeExcluded } from "./report/omissions.js";
 import { explainPhases } from "./revisions/revision-phases.js";
-import { explainRanking } from "./ranking/explain-ranking.js";
-import type { SearchEnvironment } from "./search-environment.js";
+import type { SearchEnvironment } from "./running-search.js";
+import type { Catalog } from "../catalog/catalog.js";
+import type { CommitList } from "../git/history/commit-list.js";
+import type { CoverResult } from "../protocol/history-messages.js";
+import { headerPlans, needsFiles } from "./history/read-history.js";
+import type { HistoryServices } from "./history/history-context.js";
+import { chooseHistories, type HistoryGroup, searchesHistory, toStoredHistories } from "./history/history-choice.js";
+import { isRanked, type LimitDefaults, searchLimits } from "./limits/search-limits.js";
+import type { SliceServices } from "./slices/search-slices.js";
+import { describeScore, RankedPass } from "./ranking/ranked-pass.js";
 
 /** Credit that no search uses up, because explaining sends no results. */
 const unlimitedCredit = 2 ** 30;
@@ -232,4 +237,95 @@ function describe(stats: SearchStats, contentBytes: number): string {
     `${stats.postingBytes} bytes of postings → ${stats.candidateContents} candidate contents → ${stats.documentsFiltered} documents pass the filters` +
     ` → ${stats.scannedBytes} of ${contentBytes} bytes scanned → ${stats.documentsMatched} documents match`
   );
+}
+
+/** Repositories that are described one by one. */
+const describedMax = 20;
+
+/** Time limit for listing the commits of a repository. */
+const listMsMax = 60_000;
+
+type HistoryEnvironment = Pick<HistoryServices, "pool" | "scheduler" | "revisions"> & {
+  readonly catalog: Pick<Catalog, "historyOf">;
+};
+
+/** A line for each history that a search would read; none if it searches no history. */
+async function explainHistories(
+  plan: SearchPlan,
+  resolutions: readonly Resolution[],
+  control: ControlBlock,
+  { catalog, pool, scheduler, revisions: { reads } }: HistoryEnvironment,
+): Promise<string[]> {
+  if (!searchesHistory(plan)) return [];
+  const lines: string[] = [];
+  let count = 0;
+  for (const { repository, groups } of chooseHistories(plan, resolutions)) {
+    if (++count > describedMax) continue;
+    for (const group of groups) {
+      const { from, fromHead, without, index } = group;
+      const shards = index === "no" ? [] : toStoredHistories(catalog.historyOf(repository.id));
+      const cover = (list: CommitList): Promise<CoverResult> =>
+        scheduler.run("exhaustive", operatorClient, () => pool.coverHistory({ list, shards, control: control.memory }));
+      const listed = await reads
+        .run<"list-commits">(
+          { kind: "list-commits", repositoryId: repository.id, from, fromHead, without },
+          { stop: control.memory, timeoutMs: listMsMax, client: operatorClient },
+        )
+        .then(async ({ list }) => describeList(list, shards.length === 0 ? undefined : await cover(list), group))
+        .catch((error: unknown) => errorMessage(error));
+      lines.push(`history of ${repository.name}: ${listed}`);
+    }
+  }
+  if (count > describedMax) lines.push(`history of ${count - describedMax} other repositories: not listed`);
+  return lines;
+}
+
+function describeList({ count }: CommitList, cover: CoverResult | undefined, group: HistoryGroup): string {
+  const unindexedCount = cover?.missing.length ?? count;
+  const indexed =
+    cover === undefined ? "" : `${count - unindexedCount} commits are in ${cover.shards.length} history shards`;
+  const unread = group.index === "only" ? "are not searched" : `are read from the mirror, ${describeWork(group)}`;
+  const unindexed = unindexedCount === 0 && cover !== undefined ? "" : `${unindexedCount} commits ${unread}`;
+  return [indexed, unindexed].filter((part) => part !== "").join("; ");
+}
+
+function describeWork({ plans }: HistoryGroup): string {
+  if (!needsFiles(plans)) return "without their changes";
+  return headerPlans(plans) === undefined
+    ? "with their changes"
+    : "with the changes of those whose message and people satisfy the query";
+}
+
+/** Describes the documents that a search of the indexed branches sends first, and how they were scored. */
+async function explainRanking(
+  id: number,
+  options: SearchOptions,
+  view: CatalogView,
+  environment: SliceServices & LimitDefaults,
+): Promise<string[]> {
+  const { plan, selections } = options;
+  const limits = searchLimits(plan, { defaultCount: undefined, display: undefined }, environment);
+  if (!isRanked(plan, limits)) return ["not ranked: results are sent in the order in which they are found"];
+  const control = ControlBlock.allocate(1, unlimitedCredit, 0);
+  const timeout = callAfter(environment.maxTimeoutMs, () => control.cancel());
+  const search = {
+    id,
+    environment,
+    view,
+    control,
+    lane: "exhaustive",
+    client: operatorClient,
+    debug: true,
+    slices: undefined,
+  } as const;
+  const { rows } = chooseShards(view, textChoices(plan, selections), false);
+  const { best } = await new RankedPass(search, { options, rows, cached: [], ranked: undefined }).run(noStats());
+  timeout.cancel();
+  return [
+    `ranked: ${best.length} documents`,
+    ...best.map((document, i) => {
+      const path = Buffer.from(document.path, "latin1").toString();
+      return `${i + 1}. ${document.repository}:${path}: ${describeScore(document)}`;
+    }),
+  ];
 }

@@ -6,23 +6,24 @@ import type { SearchRequest } from "../model/search-request.js";
 import type { ControlBlock } from "../protocol/control-block.js";
 import type { SearchOptions } from "../protocol/search-options.js";
 import type { SearchPlan } from "../query/plan/plan.js";
-import { contextOfEnvironment, type HistoryServices } from "./history/environment-context.js";
+import { contextOfEnvironment, type HistoryServices } from "./history/history-context.js";
 import { searchesHistory } from "./history/history-choice.js";
 import { HistorySearches } from "./history/history-searches.js";
-import { type SearchLimits, isRanked } from "./limits/search-limits.js";
+import { isRanked, type SearchLimits } from "./limits/search-limits.js";
 import { type PreparationServices, SearchPreparation } from "./preparation/search-preparation.js";
 import { RankedPass } from "./ranking/ranked-pass.js";
-import type { SearchRecord } from "./report/search-record.js";
+import type { SearchRecord } from "./report/search-report.js";
 import { indexedSelection, type Resolution } from "./repositories/repository-resolver.js";
 import { repositoryResults } from "./results/repository-results.js";
 import type { SearchResults } from "./results/search-results.js";
-import type { PhaseQueue } from "./revisions/phase-queue.js";
+import type { PhaseQueue } from "./revisions/revision-phases.js";
 import type { FoundChanges } from "./revisions/revision-changes.js";
-import { PacedWork } from "./slices/paced-work.js";
-import { creditBytes, SearchSlices, type SliceServices, type SlicedWork } from "./slices/search-slices.js";
+import { creditBytes, SearchSlices, type SlicedWork, type SliceServices } from "./slices/search-slices.js";
 import { chooseShards, estimateCost, textChoices } from "./slices/shard-choice.js";
 import type { ClientPace, SourceListener } from "./slices/source-listener.js";
 import type { SnapshotUse } from "./snapshot/search-snapshot.js";
+import { errorMessage } from "../base/errors.js";
+import { workInSteps } from "../base/yielding.js";
 
 /** The services of the daemon that the search of its own shards and mirrors uses. */
 export type SourceServices = SliceServices &
@@ -309,5 +310,86 @@ export class LocalSource {
     } finally {
       view.release();
     }
+  }
+}
+
+/** The search for which the work is done. */
+export interface PacedWorkOwner {
+  readonly isStopped: () => boolean;
+  /** False if the client has to read before more results are produced. */
+  readonly hasRoom: () => boolean;
+  readonly onFailure: (sentence: string) => void;
+  /** Called whenever the work is parked. */
+  readonly onParked: () => void;
+}
+
+/** Work on the main thread that produces results: it is done in steps, and parked while the client does not read. */
+export class PacedWork {
+  readonly #work: Iterator<undefined, void>;
+  readonly #owner: PacedWorkOwner;
+  #state: "active" | "parked" | "done" = "done";
+  #resolve: () => void = () => undefined;
+
+  constructor(work: Iterator<undefined, void>, owner: PacedWorkOwner) {
+    this.#work = work;
+    this.#owner = owner;
+  }
+
+  get isActive(): boolean {
+    return this.#state === "active";
+  }
+
+  get isParked(): boolean {
+    return this.#state === "parked";
+  }
+
+  /** Does the work. Resolves when it is done, has failed, or has been abandoned; never rejects. */
+  run(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      this.#goOn();
+    });
+  }
+
+  /** Continues after it was parked. */
+  resume(): void {
+    if (this.isParked) this.#goOn();
+  }
+
+  /** Abandons parked work. */
+  drop(): void {
+    if (this.isParked) this.#end();
+  }
+
+  #goOn(): void {
+    this.#state = "active";
+    workInSteps({ step: () => this.#step() });
+  }
+
+  /** Returns true if the work is done, cannot continue, or is parked. */
+  #step(): boolean {
+    if (this.#owner.isStopped() || this.#advance()) {
+      this.#end();
+      return true;
+    }
+    if (this.#owner.hasRoom()) return false;
+    this.#state = "parked";
+    this.#owner.onParked();
+    return true;
+  }
+
+  /** Returns true if the work is done or cannot continue. */
+  #advance(): boolean {
+    try {
+      return this.#work.next().done === true;
+    } catch (error) {
+      this.#owner.onFailure(errorMessage(error));
+      return true;
+    }
+  }
+
+  #end(): void {
+    this.#state = "done";
+    this.#resolve();
   }
 }

@@ -6,30 +6,30 @@ import type { CatalogView } from "../catalog/live-shards.js";
 import type { SearchListener } from "../model/search-listener.js";
 import type { SearchRequest } from "../model/search-request.js";
 import type { ExplainedCost } from "../model/stream-events.js";
-import { ControlBlock } from "../protocol/control-block.js";
+import { ControlBlock, endTaking } from "../protocol/control-block.js";
 import type { FinishedWork } from "../protocol/messages.js";
 import type { ResultBatch } from "../protocol/result-batch.js";
-import { endTaking } from "../protocol/result-limits.js";
 import type { SearchPlan } from "../query/plan/plan.js";
 import { printPlan, printPlanWithoutLists } from "../query/plan/print.js";
-import { CostWatch } from "./limits/cost-budgets.js";
-import { SearchClocks } from "./limits/search-clocks.js";
-import { searchLimits, searchOptions, type SearchLimits } from "./limits/search-limits.js";
-import { LocalSource } from "./local-source.js";
+import { type CostBudgets, CostWatch } from "./limits/cost-budgets.js";
+import {
+  type LimitDefaults,
+  SearchClocks,
+  searchLimits,
+  type SearchLimits,
+  searchOptions,
+} from "./limits/search-limits.js";
+import { LocalSource, type SourceServices } from "./local-source.js";
 import { findNear } from "./report/near-results.js";
-import { visibleMs } from "./report/progress.js";
-import type { SearchEnd } from "./report/search-end.js";
+import { visibleMs } from "./report/omissions.js";
+import { type SearchEnd, SearchRecord, SearchReport } from "./report/search-report.js";
 import { SearchReceipt } from "./report/search-receipt.js";
-import { SearchRecord } from "./report/search-record.js";
-import { SearchReport } from "./report/search-report.js";
 import type { Resolution } from "./repositories/repository-resolver.js";
-import { EventStream } from "./results/event-stream.js";
-import { ResultCounts, SearchResults } from "./results/search-results.js";
-import type { SearchEnvironment } from "./search-environment.js";
-import { creditBytes, creditWaitMs } from "./slices/search-slices.js";
-import { recordShardFailure } from "./slices/shard-failure.js";
+import { EventStream, ResultCounts, SearchResults } from "./results/search-results.js";
+import { creditBytes, creditWaitMs, recordShardFailure, type ShardRepairs } from "./slices/search-slices.js";
 import type { SourceListener } from "./slices/source-listener.js";
 import type { SnapshotUse } from "./snapshot/search-snapshot.js";
+import type { Catalog } from "../catalog/catalog.js";
 
 /**
  * A stopped search waits this long for its slices, and then ends without them. They check the stop flag every 5 ms, so
@@ -362,4 +362,15 @@ class StopMoment {
     this.#isOver = true;
     this.#wait?.cancel();
   }
+}
+
+/** Services of the daemon that searches use, and its limits: each part of a search asks for those that it uses. */
+export interface SearchEnvironment extends SourceServices, LimitDefaults, ShardRepairs {
+  readonly catalog: Catalog;
+  /** The `trace` URL of progress events. */
+  readonly traceUrl: string;
+  /** The `url` of receipts. */
+  readonly receiptUrl: string;
+  /** What the searches of each client may cost. */
+  readonly budgets: CostBudgets;
 }

@@ -6,13 +6,12 @@ import type { BaseRevisions } from "../model/match-change.js";
 import { BaseListener, type ChangeListener, type SearchListener } from "../model/search-listener.js";
 import type { SearchRequest } from "../model/search-request.js";
 import { operatorViewer, type Viewer } from "../model/viewer.js";
-import { choosePatternType } from "../query/fields/pattern-type.js";
+import { choosePatternType } from "../query/syntax/parse.js";
 import { toRequestedPatterns } from "../query/plan/pattern-set.js";
-import { PlanCache } from "../query/plan/plan-cache.js";
+import { PlanCache } from "../query/plan/plan-query.js";
 import type { SearchContexts } from "../query/plan/search-contexts.js";
-import type { SearchPlan } from "../query/plan/plan.js";
-import { replaceUsers, type AddressLookup } from "./history/author-users.js";
-import { ReceiptStore, type ReceiptRange } from "./report/receipt-store.js";
+import type { SearchPlan, PersonFilter } from "../query/plan/plan.js";
+import { type ReceiptRange, ReceiptStore, TraceStore, traceWriter } from "./report/latest-searches.js";
 import {
   type ChangeOutcome,
   type ChangeProgress,
@@ -22,14 +21,13 @@ import {
   sendChanges,
 } from "./changes/change-search.js";
 import { explainQuery } from "./explain.js";
-import { resolveInSteps, takeInTime, chooseIds, restrictTo } from "./repositories/repository-resolver.js";
-import { RunningSearch, type ChosenSearch } from "./running-search.js";
-import type { SearchEnvironment } from "./search-environment.js";
-import type { SearchEnd } from "./report/search-end.js";
+import { chooseIds, resolveInSteps, restrictTo, takeInTime } from "./repositories/repository-resolver.js";
+import { type ChosenSearch, RunningSearch, type SearchEnvironment } from "./running-search.js";
+import type { SearchEnd } from "./report/search-report.js";
 import { searchLimits } from "./limits/search-limits.js";
 import { restoreInSteps, type SnapshotUse } from "./snapshot/search-snapshot.js";
-import { answerError } from "./report/error-answer.js";
-import { TraceStore, traceWriter } from "./report/trace-store.js";
+import { answerError } from "./report/alerts.js";
+import { escapeRegexp } from "../base/text.js";
 
 /** How long a refused client is asked to wait, in seconds. */
 const retryAfterSeconds = 1;
@@ -322,3 +320,38 @@ export class Searcher {
 }
 
 const stopMessage = "the daemon is stopping";
+
+/** The verified addresses of a user; undefined if there is no such user. */
+export type AddressLookup = (userName: string) => readonly string[] | undefined;
+
+const matchesNothing = String.raw`[^\x00-\x{10FFFF}]`;
+
+/**
+ * Replaces `author:@ann` and `committer:@ann` by the addresses of the user ann, whatever `case:` says. A name that no
+ * user has remains a regexp.
+ */
+export function replaceUsers(plan: SearchPlan, addressesOf: AddressLookup): SearchPlan {
+  const isNamed = plan.basicQueries.some(({ history }) => history.some(({ persons }) => persons.some(namesUser)));
+  if (!isNamed) return plan;
+  return {
+    ...plan,
+    basicQueries: plan.basicQueries.map((basic) => ({
+      ...basic,
+      history: basic.history.map((history) => ({
+        ...history,
+        persons: history.persons.map((filter) => (namesUser(filter) ? replaceUser(filter, addressesOf) : filter)),
+      })),
+    })),
+  };
+}
+
+function namesUser({ source }: PersonFilter): boolean {
+  return /^@[\w.-]+$/.test(source);
+}
+
+function replaceUser(filter: PersonFilter, addressesOf: AddressLookup): PersonFilter {
+  const addresses = addressesOf(filter.source.slice(1));
+  if (addresses === undefined) return filter;
+  const source = addresses.length === 0 ? matchesNothing : `^(?:${addresses.map(escapeRegexp).join("|")})$`;
+  return { ...filter, source, foldCase: true };
+}

@@ -1,22 +1,22 @@
 import { assert } from "../base/assert.js";
 import { uninitializedBytes } from "../base/bytes.js";
-import { hasText } from "../model/skip-reason.js";
+import { hasText, type SkipReason, skipReasons } from "../model/skip-reason.js";
 import type { Kernel } from "../native/kernel/kernel.js";
 import { crc32 } from "../native/memory/memory.js";
 import {
   contentPaddingBytes,
   headerBytes,
   newlineStepBytes,
+  packDocumentInfo,
+  type Section,
   sections,
   shardFormat,
   unitBytes,
-  type Section,
 } from "./format.js";
-import { makeDocuments } from "./document-sections.js";
-import { type DocumentInput, toBytes } from "./document-input.js";
 import { withoutPostings } from "./section-layout.js";
-import { layOut, writeSections, type HeaderValues, type SectionBytes } from "./section-writer.js";
+import { type HeaderValues, layOut, type SectionBytes, writeSections } from "./section-writer.js";
 import { findFoldExceptions, makeUnits, noPostings } from "./text-sections.js";
+import { fileKindMask } from "../model/file-kind.js";
 
 /** Initial size of the text buffer; it is doubled as needed. */
 const textBytesMin = 1024 * 1024;
@@ -217,4 +217,102 @@ export class ShardBuilder {
 interface Parts {
   readonly header: HeaderValues;
   readonly bytes: SectionBytes<Section>;
+}
+
+interface DocumentSections {
+  readonly documentCount: number;
+  readonly oidBytes: number;
+  readonly bytesOf: Pick<
+    Record<Section, Uint8Array>,
+    | "repositories"
+    | "languages"
+    | "contentFirstDocument"
+    | "documentRepository"
+    | "documentBranches"
+    | "documentInfo"
+    | "documentOids"
+    | "documentsByPath"
+    | "pathStart"
+    | "paths"
+  >;
+}
+
+/**
+ * Arranges documents in the order of their contents; documents without content come last, under a content number past
+ * the end.
+ */
+export function makeDocuments(
+  documentsOfContent: readonly DocumentInput[][],
+  skipped: readonly DocumentInput[],
+): DocumentSections {
+  const groups = [...documentsOfContent, skipped];
+  const contentFirstDocument = new Uint32Array(groups.length + 1);
+  groups.forEach((group, i) => {
+    contentFirstDocument[i + 1] = contentFirstDocument[i] + group.length;
+  });
+  const documents = groups.flat();
+  const repositories = numberDistinct(documents.map((document) => document.repositoryId));
+  const languages = numberDistinct(documents.map((document) => document.language));
+  const count = documents.length;
+  const oidBytes = documents.reduce((longest, document) => Math.max(longest, document.oid.length), 40) / 2;
+  const documentRepository = new Uint32Array(count);
+  const documentBranches = new Uint32Array(count);
+  const documentInfo = new Uint32Array(count);
+  const documentOids = Buffer.alloc(count * oidBytes);
+  const pathStart = new Uint32Array(count + 1);
+  documents.forEach((document, i) => {
+    documentRepository[i] = repositories.numberOf.get(document.repositoryId) ?? 0;
+    documentBranches[i] = document.branchMask;
+    documentInfo[i] = packDocumentInfo(
+      languages.numberOf.get(document.language) ?? 0,
+      fileKindMask(document.path.toString("latin1")),
+      skipReasons[document.skipReason].code,
+    );
+    documentOids.write(document.oid, i * oidBytes, "hex");
+    pathStart[i + 1] = pathStart[i] + document.path.length + 1;
+  });
+  const paths = Buffer.alloc(pathStart[count]);
+  documents.forEach((document, i) => document.path.copy(paths, pathStart[i]));
+  const byPath = Uint32Array.from(documents.keys()).sort(
+    (a, b) => documentRepository[a] - documentRepository[b] || Buffer.compare(documents[a].path, documents[b].path),
+  );
+  return {
+    documentCount: count,
+    oidBytes,
+    bytesOf: {
+      repositories: toBytes(Uint32Array.from(repositories.values)),
+      languages: Buffer.from(languages.values.join("\n")),
+      contentFirstDocument: toBytes(contentFirstDocument),
+      documentRepository: toBytes(documentRepository),
+      documentBranches: toBytes(documentBranches),
+      documentInfo: toBytes(documentInfo),
+      documentOids,
+      documentsByPath: toBytes(byPath),
+      pathStart: toBytes(pathStart),
+      paths,
+    },
+  };
+}
+
+function numberDistinct<T>(values: readonly T[]): { values: T[]; numberOf: Map<T, number> } {
+  const numberOf = new Map<T, number>();
+  for (const value of values) if (!numberOf.has(value)) numberOf.set(value, numberOf.size);
+  return { values: [...numberOf.keys()], numberOf };
+}
+
+/** One document as passed to the builder. */
+export interface DocumentInput {
+  readonly repositoryId: number;
+  readonly path: Buffer;
+  /** Bit mask of the repository's branches that have this document. */
+  readonly branchMask: number;
+  /** Hex oid of the blob (of the commit, for a submodule). */
+  readonly oid: string;
+  /** Language name; "" if unknown. */
+  readonly language: string;
+  readonly skipReason: SkipReason;
+}
+
+export function toBytes(words: Uint32Array): Uint8Array {
+  return new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
 }

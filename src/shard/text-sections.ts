@@ -1,6 +1,7 @@
 import { foldedCharacters } from "../base/ascii-folding.js";
 import type { Postings } from "../native/kernel/kernel.js";
 import { overlapBytes } from "./format.js";
+import type { ShardReader } from "./shard-reader.js";
 
 /**
  * Divides every content into units of this size; an empty content has none. `units` contains pairs (from, to), where `to` includes
@@ -76,3 +77,28 @@ function addContentsWith(
 
 /** Of a text without an index. */
 export const noPostings: Postings = { keys: new Uint32Array(0), offsets: new Uint32Array(1), bytes: new Uint8Array(0) };
+
+/**
+ * Texts with posting lists, as a shard has them: contents, the units of each, and the lists that name units. What finds
+ * a pattern in the contents of a shard also finds it in the texts of a history shard.
+ */
+export type TextIndex = Pick<
+  ShardReader,
+  | "contentCount"
+  | "contentStart"
+  | "contentFirstUnit"
+  | "foldExceptions"
+  | "hasPostings"
+  | "keys"
+  | "postingStart"
+  | "postings"
+  | "content"
+  | "unitBytes"
+  | "requireUnits"
+>;
+
+/** Paths as a shard has them, one per document, and the languages of the documents. */
+export type PathTable = Pick<
+  ShardReader,
+  "documentCount" | "pathStart" | "paths" | "path" | "plainPath" | "languages" | "languageNumber"
+>;

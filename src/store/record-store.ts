@@ -11,8 +11,7 @@ import {
   unsealedDigest,
   type Digest,
 } from "./record-format.js";
-import { writeFailure } from "./store-failure.js";
-import { StoreGuard } from "./store-guard.js";
+import { writeFailure, StoreGuard } from "./store-guard.js";
 
 /** Address space reserved for the map of the records: 16 GiB hold about ten million repositories. */
 const mapBytes = 16 * 2 ** 30;

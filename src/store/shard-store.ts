@@ -3,8 +3,7 @@ import { open, type Database, type RootDatabase, type Transaction } from "lmdb";
 import { TrawlError, errorMessage } from "../base/errors.js";
 import { isRefusal, requireAddressSpace, withLimit } from "../base/refusal.js";
 import { resultAtOnce } from "../base/yielding.js";
-import { readFailure, writeFailure } from "./store-failure.js";
-import { StoreGuard } from "./store-guard.js";
+import { readFailure, writeFailure, StoreGuard } from "./store-guard.js";
 
 /** Address space reserved for the map of the shards; the file grows only as needed. */
 const mapBytes = 2 ** 40;

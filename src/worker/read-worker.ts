@@ -4,7 +4,7 @@ import { callAfter } from "../base/deadline.js";
 import { serializeError, TrawlError } from "../base/errors.js";
 import { stopWhenSet } from "../base/stop-signal.js";
 import { loadKernel } from "../native/kernel/load.js";
-import { ReaderCache } from "../shard/reader-cache.js";
+import { ReaderCache } from "../shard/shard-reader.js";
 import { ShardStore } from "../store/shard-store.js";
 import type {
   ReadAnswer,
@@ -15,12 +15,12 @@ import type {
   ReadWorkerSettings,
 } from "../protocol/read-messages.js";
 import type { ReadContext } from "./read/context.js";
+import { answerResolveRevisions } from "./read/resolve-revisions.js";
 import { answerFindDocuments } from "./read/find-documents.js";
 import { answerKeepDocuments } from "./read/cache-documents.js";
-import { answerResolveRevisions } from "./read/resolve-revisions.js";
 import { IdleCollector, interactiveGrowthMax } from "./idle-collector.js";
 import { serveTasks } from "./serve.js";
-import { readSettings } from "../protocol/settings.js";
+import { readSettings } from "../protocol/task-message.js";
 
 /** The thread loads the code of other reads this long after its start, or when the first of them arrives. */
 const otherReadsDelayMs = 1_000;

@@ -21,18 +21,14 @@ import type {
   HistoryTaskResult,
 } from "../protocol/history-messages.js";
 import type { RankTask, RankTaskResult } from "../protocol/rank-messages.js";
-import { readSettings } from "../protocol/settings.js";
+import { readSettings } from "../protocol/task-message.js";
 import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
-import { BatchBuffers } from "./search/batch-buffers.js";
+import { BatchBuffers, HistoryOpener, type SearchThread } from "./search/search-thread.js";
 import { IdleCollector, interactiveGrowthMax } from "./idle-collector.js";
 import { FindSlice } from "./search/find-slice.js";
-import { findContributors } from "./search/history-contributors.js";
-import { coverHistory } from "./search/history-cover.js";
-import { HistoryOpener } from "./search/history-opener.js";
-import { searchHistory } from "./search/history-slice.js";
+import { findContributors, coverHistory, searchHistory } from "./search/history-slice.js";
 import { RankSlice } from "./search/rank-slice.js";
 import { SearchSlice } from "./search/search-slice.js";
-import type { SearchThread } from "./search/search-thread.js";
 import { ShardOpener } from "./search/shard-opener.js";
 import { warmShard } from "./search/warm-shard.js";
 import { serveTasks } from "./serve.js";

@@ -12,10 +12,10 @@ import { linksMarkdown } from "../../src/browse/markdown.js";
 import { nameOfCloneUrl } from "../../src/browse/urls.js";
 import { Router } from "../../src/http/server/router.js";
 import { splitRange } from "../../src/model/revision-syntax.js";
-import { readPredicate } from "../../src/query/plan/repository-predicates.js";
+import { readPredicate } from "../../src/query/fields/repository-predicates.js";
 import { readTimeoutMs } from "../../src/query/fields/values.js";
-import { compileRegexp } from "../../src/regexp/match/compile.js";
-import { parseSubmodules } from "../../src/worker/read/parse-submodules.js";
+import { compileRegexp } from "../../src/regexp/match/matcher.js";
+import { parseSubmodules } from "../../src/worker/read/answer-git-read.js";
 import { fc, runs } from "../support/property.js";
 
 interface Row {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
-import { fieldNames, fields } from "../../src/query/fields/fields.js";
+import { fieldNames, fields } from "../../src/query/syntax/fields.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { sharedDaemon } from "../support/shared-daemon.js";
 import { until } from "../support/waiting.js";

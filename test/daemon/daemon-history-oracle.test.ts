@@ -4,7 +4,7 @@
  * For real repositories: `make history-oracle`.
  */
 import t, { type Test } from "tap";
-import { basicQueries } from "../../src/query/plan/basic.js";
+import { basicQueries } from "../../src/query/syntax/basic.js";
 import { parseQuery } from "../../src/query/syntax/parse.js";
 import { askForHistory, findDifference } from "../oracle/history-answers.js";
 import { testDaemon, type DaemonProcess } from "../support/daemon.js";

@@ -6,7 +6,7 @@ import t from "tap";
 import { sleep } from "../../src/base/deadline.js";
 import { silentLog } from "../../src/base/log.js";
 import { HttpServer } from "../../src/http/server/uws.js";
-import { addonIfBuilt } from "../../src/native/addon.js";
+import { addonIfBuilt } from "../../src/native/kernel/addon.js";
 import { dataDirectory, DaemonProcess } from "../support/daemon.js";
 import { cliUrl } from "../support/program.js";
 import { ManagedService } from "../support/service-manager.js";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import t from "tap";
 import { silentLog, type Log } from "../../src/base/log.js";
 import { ServiceManager } from "../../src/daemon/service-manager.js";
-import { addonIfBuilt } from "../../src/native/addon.js";
+import { addonIfBuilt } from "../../src/native/kernel/addon.js";
 import { dataDirectory, testDaemon } from "../support/daemon.js";
 import { notifySocket, type Notice } from "../support/notify-socket.js";
 import { until } from "../support/waiting.js";

@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { decodePath, escapeUrlPath, shownPath } from "../../src/base/path-text.js";
-import { mirrorName } from "../../src/model/mirror-name.js";
+import { mirrorName } from "../../src/model/repository.js";
 import { pathOfMatch, type StreamMatch } from "../../src/model/stream-events.js";
 import { runCommand, testDaemon } from "../support/daemon.js";
 import { isFull } from "../support/full-run.js";

@@ -7,7 +7,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { resultAtOnce } from "../../src/base/yielding.js";
-import { addonIfBuilt, type NativeMethods } from "../../src/native/addon.js";
+import { addonIfBuilt, type NativeMethods } from "../../src/native/kernel/addon.js";
 import { resultWordCount, resultWords } from "../../src/native/kernel/kernel.js";
 import { makePatternTable } from "../../src/native/kernel/pattern-table.js";
 import { symbolCursorWords, symbolResultWordCount, symbolResultWords } from "../../src/native/kernel/symbol-kernel.js";

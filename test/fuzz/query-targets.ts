@@ -1,8 +1,8 @@
 import { TrawlError } from "../../src/base/errors.js";
 import { includeGlob, excludeGlob } from "../../src/git/mirror/ref-glob.js";
 import { refGlobProblem, revisionProblem, splitRange } from "../../src/model/revision-syntax.js";
-import { choosePatternType } from "../../src/query/fields/pattern-type.js";
-import { parseRevisionSpec } from "../../src/query/fields/revisions.js";
+import { choosePatternType } from "../../src/query/syntax/parse.js";
+import { parseRevisionSpec } from "../../src/query/plan/repository-filter.js";
 import { analyseRegexp } from "../../src/regexp/analysis/analyse.js";
 import { parseRegexp } from "../../src/regexp/syntax/parse.js";
 import { toPlainForm } from "../../src/regexp/analysis/plain-form.js";

@@ -1,4 +1,4 @@
-import { loadAddon } from "../../src/native/addon.js";
+import { loadAddon } from "../../src/native/kernel/addon.js";
 import { makeText, mutated, pick, type Vocabulary } from "./inputs.js";
 import type { FuzzTarget } from "./runner.js";
 

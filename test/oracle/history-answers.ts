@@ -2,7 +2,7 @@
 import { get } from "node:http";
 import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import type { StreamMatch } from "../../src/model/stream-events.js";
-import type { HistoryPlan } from "../../src/query/plan/history-plan.js";
+import type { HistoryPlan } from "../../src/query/plan/plan.js";
 import { diffParts, messageParts } from "../support/history-parts.js";
 import { searchNaively, type NaiveCommit } from "../support/naive-history.js";
 

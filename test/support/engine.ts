@@ -10,9 +10,7 @@ import {
   type SearchStats,
 } from "../../src/protocol/search-options.js";
 import { ContentClaims } from "../../src/protocol/content-claims.js";
-import { ControlBlock } from "../../src/protocol/control-block.js";
-import { StopCheck } from "../../src/protocol/stop-check.js";
-import { makeResultLimits, type ResultLimits } from "../../src/protocol/result-limits.js";
+import { ControlBlock, StopCheck, makeResultLimits, type ResultLimits } from "../../src/protocol/control-block.js";
 import { ShardSearch, shardStart } from "../../src/eval/shard-search.js";
 import type { Kernel } from "../../src/native/kernel/kernel.js";
 import { detectLanguageName } from "../../src/indexer/classify.js";

@@ -1,7 +1,7 @@
 import type { HistoryText } from "../../src/eval/history/diff-text.js";
-import { Analyses } from "../../src/query/plan/analyses.js";
-import { basicQueries } from "../../src/query/plan/basic.js";
-import type { HistoryPlan } from "../../src/query/plan/history-plan.js";
+import { Analyses } from "../../src/query/fields/analyses.js";
+import { basicQueries } from "../../src/query/syntax/basic.js";
+import type { HistoryPlan } from "../../src/query/plan/plan.js";
 import { planHistory } from "../../src/query/plan/plan-history.js";
 import { parseQuery } from "../../src/query/syntax/parse.js";
 import { showMatch } from "./naive-history.js";

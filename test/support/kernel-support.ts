@@ -1,5 +1,5 @@
 import t, { type Test } from "tap";
-import { loadAddon } from "../../src/native/addon.js";
+import { loadAddon } from "../../src/native/kernel/addon.js";
 import type { Kernel } from "../../src/native/kernel/kernel.js";
 import { kernelOver } from "../../src/native/kernel/native-kernel.js";
 import { portableKernel } from "../../src/native/kernel/portable.js";

@@ -3,8 +3,7 @@ import RE2 from "re2";
 import { lazy } from "../../src/base/lazy.js";
 import { usualPatchLimits } from "../../src/git/history/patches.js";
 import { detectByPath, detectLanguage } from "../../src/indexer/detect-language.js";
-import type { HistoryPlan } from "../../src/query/plan/history-plan.js";
-import type { Leaf, TextNode } from "../../src/query/plan/pattern-plan.js";
+import type { HistoryPlan, Leaf, TextNode } from "../../src/query/plan/plan.js";
 import { reportedRanges, withoutReturns } from "./naive.js";
 
 /** A commit as `git log` shows it. */

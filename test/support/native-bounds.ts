@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { deflateSync } from "node:zlib";
-import type { Addon, NativeMethods, OpenPacks } from "../../src/native/addon.js";
+import type { Addon, NativeMethods, OpenPacks } from "../../src/native/kernel/addon.js";
 import { resultWordCount, resultWords } from "../../src/native/kernel/kernel.js";
 import { symbolCursorWords, symbolResultWordCount, symbolResultWords } from "../../src/native/kernel/symbol-kernel.js";
 import { requestFilterTarget } from "../fuzz/request-filter-target.js";

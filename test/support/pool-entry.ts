@@ -2,7 +2,7 @@
 import { threadId, workerData } from "node:worker_threads";
 import { startProcess } from "../../src/native/process/process.js";
 import { serveTasks } from "../../src/worker/serve.js";
-import { readSettings } from "../../src/protocol/settings.js";
+import { readSettings } from "../../src/protocol/task-message.js";
 import type { WorkerSettings } from "../../src/protocol/messages.js";
 import { TaskActivity } from "../../src/protocol/task-activity.js";
 

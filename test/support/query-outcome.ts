@@ -2,7 +2,7 @@ import { TrawlError } from "../../src/base/errors.js";
 import { planQuery } from "../../src/query/plan/plan-query.js";
 import { printPlan } from "../../src/query/plan/print.js";
 import { QueryError } from "../../src/query/syntax/query-error.js";
-import type { QueryType } from "../../src/query/syntax/query-type.js";
+import type { QueryType } from "../../src/query/syntax/scan.js";
 
 export const types: readonly QueryType[] = ["keyword", "standard", "literal", "regexp", "structural"];
 

@@ -1,6 +1,6 @@
 import { planQuery } from "../../src/query/plan/plan-query.js";
 import type { SearchPlan } from "../../src/query/plan/plan.js";
-import type { QueryType } from "../../src/query/syntax/query-type.js";
+import type { QueryType } from "../../src/query/syntax/scan.js";
 import { testRepository } from "./engine.js";
 import { fc } from "./property.js";
 

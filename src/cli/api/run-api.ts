@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { TrawlError } from "../../base/errors.js";
-import { printCaret } from "../../query/syntax/caret.js";
+import { printCaret } from "../../query/syntax/query-error.js";
 import type { Connection } from "../connection/connection.js";
 import { curlCall, send, urlAt } from "../connection/send.js";
 import { exitCodes } from "../terminal/exit-codes.js";

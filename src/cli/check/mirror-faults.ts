@@ -11,10 +11,9 @@ import { readIncompleteness } from "../../git/mirror/mirror-directory.js";
 import { localCommand } from "../../git/objects/objects.js";
 import { neverStop, runGit } from "../../git/run/run.js";
 import { entriesOfBranches } from "../../indexer/index-repository.js";
-import { detachedName, type Repository } from "../../model/repository.js";
+import { detachedName, type Repository, mirrorName, mirrorsFolder } from "../../model/repository.js";
 import type { ShardStore } from "../../store/shard-store.js";
 import { otherRemedy, withShard } from "./shard-faults.js";
-import { mirrorName, mirrorsFolder } from "../../model/mirror-name.js";
 
 /**
  * Mirrors that are missing, unknown or damaged, and files of indexed commits that differ from the documents of the

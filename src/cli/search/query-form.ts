@@ -1,9 +1,8 @@
 import { TrawlError } from "../../base/errors.js";
 import { findMisspellings } from "../../query/fields/misspellings.js";
-import { choosePatternType } from "../../query/fields/pattern-type.js";
-import { basicQueries, type BasicQuery } from "../../query/plan/basic.js";
+import { choosePatternType, parseQuery } from "../../query/syntax/parse.js";
+import { basicQueries, type BasicQuery } from "../../query/syntax/basic.js";
 import { addFilters } from "../../query/plan/rewrite.js";
-import { parseQuery } from "../../query/syntax/parse.js";
 import type { QueryTree } from "../../query/syntax/ast.js";
 
 /** The query with filters that apply to all of it, whatever operators it has. */

@@ -7,7 +7,7 @@ import {
   type StreamError,
   type StreamMatch,
 } from "../../model/stream-events.js";
-import { printCaret } from "../../query/syntax/caret.js";
+import { printCaret } from "../../query/syntax/query-error.js";
 import { placeOfBytes } from "../../query/syntax/characters.js";
 import { exitCodes } from "../terminal/exit-codes.js";
 import { parseData, type StreamEvent } from "../connection/sse-decoder.js";

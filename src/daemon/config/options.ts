@@ -3,7 +3,7 @@ import type { ConnectionConfig } from "../../codehost/connection.js";
 import { availableParallelism } from "node:os";
 import { secretSourcePattern } from "../../base/secret-source.js";
 import { logFormats, logLevels } from "../../base/log.js";
-import { historyScopePattern } from "../../model/history-scope.js";
+import { historyScopePattern } from "../../model/history-record.js";
 import type { RepositoryConfig } from "../../model/repository.js";
 import type { SearchContext } from "../../model/search-context.js";
 

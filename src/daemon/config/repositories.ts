@@ -1,6 +1,6 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { checkCredential } from "../../git/mirror/url-secret.js";
-import { isHistoryScope } from "../../model/history-scope.js";
+import { isHistoryScope } from "../../model/history-record.js";
 import { branchCountMax, type RepositoryAttributes, type RepositoryConfig } from "../../model/repository.js";
 import { repositoryTable, type OptionRow, type RepositoryOptions } from "./options.js";
 import { absoluteUrl, nameOfUrl } from "../../base/repository-url.js";

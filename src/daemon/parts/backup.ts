@@ -24,7 +24,7 @@ import type { SyncManager } from "../../sync/sync-manager.js";
 import type { BackupTask } from "../../protocol/ingest-messages.js";
 import type { IngestPool } from "../../pool/ingest-pool.js";
 import { dataVersion } from "./data-version.js";
-import { mirrorName, mirrorsFolder } from "../../model/mirror-name.js";
+import { mirrorName, mirrorsFolder } from "../../model/repository.js";
 import { syncToDisk } from "../../base/sync-to-disk.js";
 
 /** The data to back up, and the services needed for it. */

@@ -1,7 +1,7 @@
 import type { MetricRegistry } from "../../base/metrics.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import { diskRoom } from "../../git/run/disk-room.js";
-import type { SliceScheduler } from "../../search/slices/slice-scheduler.js";
+import type { SliceScheduler } from "../../search/slices/search-slices.js";
 import type { SyncManager } from "../../sync/sync-manager.js";
 
 /** Sources of the gauges for queues, disk space and the age of the searchable data. */

@@ -1,6 +1,6 @@
 import type { Kernel } from "../../native/kernel/kernel.js";
-import type { StopCheck } from "../../protocol/stop-check.js";
-import type { Leaf, TextNode } from "../../query/plan/pattern-plan.js";
+import type { StopCheck } from "../../protocol/control-block.js";
+import type { Leaf, TextNode } from "../../query/plan/plan.js";
 import { RecordLeaf, type Records } from "./record-leaf.js";
 
 /** A pattern tree whose leaves are bound to the messages or lines of a history shard. */

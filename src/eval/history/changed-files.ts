@@ -1,6 +1,5 @@
 import { entryPathShift, entryStatusMask, runSignBits, runSigns } from "../../history/format.js";
-import type { HistoryReader } from "../../history/history-reader.js";
-import { HunkReader } from "../../history/hunk-reader.js";
+import { type HistoryReader, HunkReader } from "../../history/history-reader.js";
 import type { FileFilters } from "../match/file-filters.js";
 import type { BoundTree } from "./bound-tree.js";
 import type { RecordLeaf } from "./record-leaf.js";

@@ -2,7 +2,7 @@ import { toJson } from "../../base/text.js";
 import { uninitializedBytes } from "../../base/bytes.js";
 import { escapeUrlPath } from "../../base/path-text.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
-import type { HistoryKind } from "../../query/plan/history-plan.js";
+import type { HistoryKind } from "../../query/plan/plan.js";
 import type { RepositorySummary } from "../../protocol/repository-summaries.js";
 
 const newlineByte = 10;

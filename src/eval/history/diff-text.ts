@@ -1,7 +1,6 @@
 import { entryPathShift, entryStatus, runSigns } from "../../history/format.js";
-import type { HistoryReader } from "../../history/history-reader.js";
-import { HunkReader, noSection } from "../../history/hunk-reader.js";
-import type { StopCheck } from "../../protocol/stop-check.js";
+import { type HistoryReader, HunkReader, noSection } from "../../history/history-reader.js";
+import type { StopCheck } from "../../protocol/control-block.js";
 import { Rows } from "../match/rows.js";
 import { type FoundFile, type OnlySign, readStatus } from "./changed-files.js";
 import type { RecordLeaf } from "./record-leaf.js";

@@ -1,7 +1,7 @@
 import { type HistoryReader, type Person, personTexts } from "../../history/history-reader.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
-import type { StopCheck } from "../../protocol/stop-check.js";
-import type { HistoryPlan, PersonFilter } from "../../query/plan/history-plan.js";
+import type { StopCheck } from "../../protocol/control-block.js";
+import type { HistoryPlan, PersonFilter } from "../../query/plan/plan.js";
 import { FileFilters } from "../match/file-filters.js";
 import { Rows } from "../match/rows.js";
 import { BoundTree } from "./bound-tree.js";
@@ -14,7 +14,7 @@ import {
   renderDiff,
 } from "./diff-text.js";
 import { lineRecords, messageRecords, RecordLeaf } from "./record-leaf.js";
-import { compileRegexp } from "../../regexp/match/compile.js";
+import { compileRegexp } from "../../regexp/match/matcher.js";
 import { isAscii } from "node:buffer";
 
 /** Commits whose messages and lines are decided at a time: few at first, so that the first result comes soon. */

@@ -4,7 +4,7 @@ import type { HistoryPlanWithOptions, HistoryPosition } from "../../protocol/his
 import type { CommitResult, PersonAndTime } from "./commit-match.js";
 import { compareCommits, HistorySearch, type HistoryTarget } from "./history-search.js";
 import type { HighlightRange, HistoryText } from "./diff-text.js";
-import type { HistoryKind } from "../../query/plan/history-plan.js";
+import type { HistoryKind } from "../../query/plan/plan.js";
 
 const newlineByte = 10;
 

@@ -1,15 +1,14 @@
 import { gallop, lastAtMost } from "../../base/sorted-search.js";
 import { cursorWords, type Kernel } from "../../native/kernel/kernel.js";
-import type { StopCheck } from "../../protocol/stop-check.js";
-import type { Leaf } from "../../query/plan/pattern-plan.js";
-import { compileTextRegexp } from "../../regexp/match/compile.js";
-import type { Matcher } from "../../regexp/match/matcher.js";
+import type { StopCheck } from "../../protocol/control-block.js";
+import type { Leaf } from "../../query/plan/plan.js";
+import { compileTextRegexp, type Matcher } from "../../regexp/match/matcher.js";
 import { StoppableWork } from "../match/content-scan.js";
 import { type LeafPlan, planLeaf, ScanRanges } from "../match/leaf-plan.js";
 import { Rows } from "../match/rows.js";
 import { newlineStepBytes } from "../../shard/format.js";
 import type { HistoryReader } from "../../history/history-reader.js";
-import type { TextIndex } from "../../shard/text-index.js";
+import type { TextIndex } from "../../shard/text-sections.js";
 
 /** The kernel returns after this much work, so that the stop flag is checked. */
 const scanBytesMax = 4 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import type { Kernel } from "../../native/kernel/kernel.js";
 import type { RepositorySummary } from "../../protocol/repository-summaries.js";
 import type { RepositorySelection, RevisionChoice, SearchStats } from "../../protocol/search-options.js";
-import type { StopCheck } from "../../protocol/stop-check.js";
+import type { StopCheck } from "../../protocol/control-block.js";
 import type { PeopleFilter, TextPlan } from "../../query/plan/plan.js";
 import type { SearchedRepository } from "./searched-revisions.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";

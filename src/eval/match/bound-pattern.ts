@@ -1,12 +1,11 @@
 import type { Kernel } from "../../native/kernel/kernel.js";
 import type { SearchStats } from "../../protocol/search-options.js";
-import type { StopCheck } from "../../protocol/stop-check.js";
-import type { PatternSet } from "../../query/plan/pattern-plan.js";
-import type { Leaf, TextNode } from "../../query/plan/plan.js";
+import type { StopCheck } from "../../protocol/control-block.js";
+import type { PatternSet, Leaf, TextNode } from "../../query/plan/plan.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import { type ContentScan, type ContentSet, intersect, StoppableWork, unite } from "./content-scan.js";
 import type { Labels, Rows } from "./rows.js";
-import type { MatchWork } from "../../regexp/match/match-work.js";
+import type { MatchWork } from "../../regexp/match/matcher.js";
 import { type LeafPlan, planLeaf } from "./leaf-plan.js";
 import { LeafScan } from "./leaf-scan.js";
 import { PathFinder, matchPaths } from "./path-match.js";

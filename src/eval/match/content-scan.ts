@@ -1,5 +1,5 @@
-import type { MatchWork } from "../../regexp/match/match-work.js";
-import type { StopCheck } from "../../protocol/stop-check.js";
+import type { MatchWork } from "../../regexp/match/matcher.js";
+import type { StopCheck } from "../../protocol/control-block.js";
 import type { Labels, Rows } from "./rows.js";
 
 /**

@@ -1,7 +1,7 @@
 import type { Kernel } from "../../native/kernel/kernel.js";
-import type { StopCheck } from "../../protocol/stop-check.js";
-import type { FileFilter, LanguageFilter, PathFilter } from "../../query/plan/pattern-plan.js";
-import type { PathTable } from "../../shard/text-index.js";
+import type { StopCheck } from "../../protocol/control-block.js";
+import type { FileFilter, LanguageFilter, PathFilter } from "../../query/plan/plan.js";
+import type { PathTable } from "../../shard/text-sections.js";
 import { StoppableWork } from "./content-scan.js";
 import { matchPaths, PathFinder } from "./path-match.js";
 import type { Rows } from "./rows.js";

@@ -1,9 +1,8 @@
 import type { Kernel } from "../../native/kernel/kernel.js";
-import { requiredLiterals, trigramBytes } from "../../query/plan/leaf-literals.js";
-import type { Leaf } from "../../query/plan/plan.js";
+import { requiredLiterals, trigramBytes, type Leaf } from "../../query/plan/plan.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
-import type { TextIndex } from "../../shard/text-index.js";
-import type { StopCheck } from "../../protocol/stop-check.js";
+import type { TextIndex } from "../../shard/text-sections.js";
+import type { StopCheck } from "../../protocol/control-block.js";
 import { type ContentSet, intersect, unite } from "./content-scan.js";
 import { overlapBytes } from "../../shard/format.js";
 import { gallop } from "../../base/sorted-search.js";

@@ -1,17 +1,15 @@
 import { cursorWords, type Kernel } from "../../native/kernel/kernel.js";
-import { requiredLiterals } from "../../query/plan/leaf-literals.js";
-import type { Leaf } from "../../query/plan/plan.js";
-import { compileTextRegexp } from "../../regexp/match/compile.js";
-import type { Matcher } from "../../regexp/match/matcher.js";
+import { requiredLiterals, type Leaf } from "../../query/plan/plan.js";
+import { compileTextRegexp, type Matcher } from "../../regexp/match/matcher.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
-import type { TextIndex } from "../../shard/text-index.js";
-import type { StopCheck } from "../../protocol/stop-check.js";
+import type { TextIndex } from "../../shard/text-sections.js";
+import type { StopCheck } from "../../protocol/control-block.js";
 import { type ContentScan, ContentWork, scanBytesMax, workBytesMax } from "./content-scan.js";
 import { type LeafPlan, ScanRanges } from "./leaf-plan.js";
 import { contentMatchCountMax, Rows, segmentRows } from "./rows.js";
 import { lastAtMost } from "../../base/sorted-search.js";
 import { foldedCharacters } from "../../base/ascii-folding.js";
-import { computeBorders } from "../../native/kernel/borders.js";
+import { computeBorders } from "../../native/kernel/portable-scan.js";
 
 const newline = 10;
 

@@ -1,4 +1,4 @@
-import type { TextIndex } from "../../shard/text-index.js";
+import type { TextIndex } from "../../shard/text-sections.js";
 import type { PatternKernel } from "../../native/kernel/pattern-kernel.js";
 
 /** Fewer pairs are copied one by one, which is cheaper than creating a view of them. */

@@ -1,10 +1,10 @@
 import { lastAtMost, lowerBound } from "../../base/sorted-search.js";
 import { cursorWords, type Kernel } from "../../native/kernel/kernel.js";
 import type { WindowGroup } from "../../native/kernel/pattern-kernel.js";
-import type { StopCheck } from "../../protocol/stop-check.js";
-import type { PatternSet } from "../../query/plan/pattern-plan.js";
-import { compileTextRegexp } from "../../regexp/match/compile.js";
-import type { TextIndex } from "../../shard/text-index.js";
+import type { StopCheck } from "../../protocol/control-block.js";
+import type { PatternSet } from "../../query/plan/plan.js";
+import { compileTextRegexp } from "../../regexp/match/matcher.js";
+import type { TextIndex } from "../../shard/text-sections.js";
 import { type ContentScan, type ContentSet, ContentWork, unite, workBytesMax } from "./content-scan.js";
 import { contentMatchCountMax, Labels, Rows, segmentRows } from "./rows.js";
 import { type LeafPlan, type LiteralScan, ScanRanges } from "./leaf-plan.js";

@@ -1,7 +1,6 @@
 import { BoundedMap } from "../../base/bounded-map.js";
 import type { PeopleFilter, SearchPlan } from "../../query/plan/plan.js";
-import type { PathMasks } from "../../protocol/path-masks.js";
-import { contributorFilters, contributorKey, PeopleTable } from "../../protocol/people-table.js";
+import { type PathMasks, contributorFilters, contributorKey, PeopleTable } from "../../protocol/people-table.js";
 import { CodeOwners, isSameOwner, readOwner, type Owner } from "./code-owners.js";
 
 /** Maximum number of parsed files cached per thread, for the most recently used commits. */

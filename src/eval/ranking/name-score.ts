@@ -1,9 +1,7 @@
-import { compileRegexp } from "../../regexp/match/compile.js";
-import type { MatchWork } from "../../regexp/match/match-work.js";
+import { compileRegexp, type MatchWork } from "../../regexp/match/matcher.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
 import type { RankingParts } from "../../protocol/rank-messages.js";
-import type { ControlBlock } from "../../protocol/control-block.js";
-import { StopCheck } from "../../protocol/stop-check.js";
+import { type ControlBlock, StopCheck } from "../../protocol/control-block.js";
 import type { Leaf, TextPlan } from "../../query/plan/plan.js";
 import type { SymbolView } from "../../shard/symbols/symbol-view.js";
 import { StoppableWork } from "../match/content-scan.js";

@@ -1,8 +1,8 @@
 import type { Kernel } from "../../native/kernel/kernel.js";
-import type { RankBudget, RankedDocument, RankedShard } from "../../protocol/rank-messages.js";
+import { type RankBudget, type RankedDocument, type RankedShard, BestDocuments } from "../../protocol/rank-messages.js";
 import { defaultCommitSeconds } from "../../protocol/repository-summaries.js";
 import { noStats, type SearchOptions } from "../../protocol/search-options.js";
-import type { StopCheck } from "../../protocol/stop-check.js";
+import type { StopCheck } from "../../protocol/control-block.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import type { Leaf } from "../../query/plan/plan.js";
 import type { SymbolReader } from "../../shard/symbols/symbol-reader.js";
@@ -20,7 +20,6 @@ import { chooseContents } from "./content-choice.js";
 import { weighDocument } from "./file-weight.js";
 import { NameScore } from "./name-score.js";
 import { findNameKeys, findScored, findWords, lowerAscii, type QueryWords } from "./query-words.js";
-import { BestDocuments } from "../../protocol/ranked-order.js";
 import { scoreDocument } from "./score.js";
 import { SymbolPlaces } from "./symbol-places.js";
 import { divide, type Tier } from "./tiers.js";

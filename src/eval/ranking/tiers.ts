@@ -1,5 +1,5 @@
 import type { Kernel } from "../../native/kernel/kernel.js";
-import type { StopCheck } from "../../protocol/stop-check.js";
+import type { StopCheck } from "../../protocol/control-block.js";
 import type { Leaf } from "../../query/plan/plan.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import { nameTexts } from "../../shard/symbols/name-texts.js";

@@ -1,16 +1,14 @@
 import type { Kernel } from "../../native/kernel/kernel.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import { NameScore } from "../ranking/name-score.js";
-import type { ControlBlock } from "../../protocol/control-block.js";
+import { type ControlBlock, isOver, takeMatches, type ResultLimits } from "../../protocol/control-block.js";
 import { isDocumentSelect, type DocumentSelect } from "./result-writer.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
-import { isOver, takeMatches, type ResultLimits } from "../../protocol/result-limits.js";
 import type { RevisionChoice } from "../../protocol/search-options.js";
 import type { BasicQueryEvaluator } from "../match/basic-query-evaluator.js";
 import type { Hit } from "../match/hits.js";
-import { isBefore, type ResultPosition } from "../../protocol/result-position.js";
+import { isBefore, type ResultPosition, type ResultCut } from "../../protocol/messages.js";
 import type { Rows } from "../match/rows.js";
-import type { ResultCut } from "../../protocol/shard-position.js";
 
 /** Receives the selected value of a document, such as its directory, instead of the document. */
 export type SelectSink = (select: DocumentSelect, optionsIndex: number) => void;

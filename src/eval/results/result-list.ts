@@ -3,7 +3,7 @@ import { type Kernel, resultWordCount, resultWords } from "../../native/kernel/k
 import type { ShardReader } from "../../shard/shard-reader.js";
 import type { FragmentSpan, ResultTemplate, ResultTemplates } from "./result-templates.js";
 import { countWords, type DocumentTable, repositoryWordCount } from "../../native/kernel/document-table.js";
-import type { Tally } from "../../protocol/tally.js";
+import type { Tally } from "../../protocol/result-batch.js";
 import type { Rows } from "../match/rows.js";
 
 /** Where writing stopped because the client has not read: an index in the list of results. */

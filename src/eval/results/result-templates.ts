@@ -4,7 +4,7 @@ import { shownSymbolKind } from "../../model/symbol-kind.js";
 import type { RepositorySummary } from "../../protocol/repository-summaries.js";
 import type { RevisionChoice } from "../../protocol/search-options.js";
 import { repositoryKey } from "../../native/kernel/result-digest.js";
-import { increase, type Tally } from "../../protocol/tally.js";
+import { increase, type Tally } from "../../protocol/result-batch.js";
 import { unpackLanguage } from "../../shard/format.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import { commitOfChoice } from "../match/searched-revisions.js";

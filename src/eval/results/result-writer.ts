@@ -2,9 +2,14 @@ import type { ResultSource } from "../match/hits.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
 import { symbolCursorWords, symbolResultWordCount, symbolResultWords } from "../../native/kernel/symbol-kernel.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
-import type { ResultBatch, SelectedResult } from "../../protocol/result-batch.js";
+import {
+  type ResultBatch,
+  type SelectedResult,
+  emptyTally,
+  increase,
+  type Tally,
+} from "../../protocol/result-batch.js";
 import type { SearchOptions } from "../../protocol/search-options.js";
-import { emptyTally, increase, type Tally } from "../../protocol/tally.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import { joinLabels, Labels, type Rows } from "../match/rows.js";

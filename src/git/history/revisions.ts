@@ -1,5 +1,9 @@
-import type { ResolvedRevision, RevisionSpec } from "../../model/revision.js";
-import { refGlobProblem, revisionProblem } from "../../model/revision-syntax.js";
+import {
+  type ResolvedRevision,
+  type RevisionSpec,
+  refGlobProblem,
+  revisionProblem,
+} from "../../model/revision-syntax.js";
 import { TrawlError } from "../../base/errors.js";
 import { localCommand, resolveRevision } from "../objects/objects.js";
 import { excludeGlob, includeGlob } from "../mirror/ref-glob.js";

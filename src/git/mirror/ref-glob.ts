@@ -1,6 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
 import { escapeRegexp } from "../../base/text.js";
-import { compileRegexp } from "../../regexp/match/compile.js";
+import { compileRegexp } from "../../regexp/match/matcher.js";
 
 /** Whether a full ref name matches. */
 export type RefTest = (ref: string) => boolean;

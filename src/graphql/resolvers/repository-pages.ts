@@ -2,7 +2,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import { filterInSteps, mapInSteps, sortInSteps } from "../../base/yielding.js";
 import type { RepositoryTable } from "../../catalog/repository-table.js";
 import type { Repository } from "../../model/repository.js";
-import { compileRegexp } from "../../regexp/match/compile.js";
+import { compileRegexp } from "../../regexp/match/matcher.js";
 import { pageCountMax } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { ObjectTypes } from "./schema-types.js";

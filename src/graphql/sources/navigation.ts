@@ -2,7 +2,7 @@ import { TrawlError } from "../../base/errors.js";
 import { escapeRegexp } from "../../base/text.js";
 import type { BlobSource } from "../../browse/git-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
-import type { ListedOccurrences } from "../../protocol/symbol-messages.js";
+import type { ListedOccurrences } from "../../protocol/git-messages.js";
 import { commitPattern, quote, runSearch, searchSymbols } from "./symbol-lists.js";
 import { SymbolSource } from "./match-sources.js";
 

@@ -1,6 +1,6 @@
 import { BaseListener, countBytes, type JsonElements, parseElements, releaseAll } from "../../model/search-listener.js";
 import type { Alert, Filter, Progress, StreamMatch } from "../../model/stream-events.js";
-import type { SearchEnd } from "../../search/report/search-end.js";
+import type { SearchEnd } from "../../search/report/search-report.js";
 
 /** The results of a search, from its first event to its last. */
 export interface Collected {

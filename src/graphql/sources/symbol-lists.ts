@@ -3,7 +3,7 @@ import { escapeRegexp } from "../../base/text.js";
 import { BlobSource, type CommitSource } from "../../browse/git-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { ShownSymbolKind } from "../../model/symbol-kind.js";
-import type { ListedSymbols } from "../../protocol/symbol-messages.js";
+import type { ListedSymbols } from "../../protocol/git-messages.js";
 import { SearchSource, type SearchResultsSource } from "./search-sources.js";
 import { SymbolSource } from "./match-sources.js";
 

@@ -11,7 +11,7 @@ import type { PagePath } from "../../model/page-path.js";
 import { plainText, type Headers } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
-import { mirrorName } from "../../model/mirror-name.js";
+import { mirrorName } from "../../model/repository.js";
 
 /** Services for showing repositories. */
 export interface ContentServices {

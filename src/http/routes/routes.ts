@@ -33,7 +33,7 @@ import type { HttpServer } from "../server/uws.js";
 import { WriteBudget } from "../stream/write-budget.js";
 import { TrawlError } from "../../base/errors.js";
 import { parsePatternBody, patternBodyBytesMax } from "../stream/pattern-body.js";
-import { receiptLists, type ReceiptRange } from "../../search/report/receipt-store.js";
+import { receiptLists, type ReceiptRange } from "../../search/report/latest-searches.js";
 import type { Searcher } from "../../search/searcher.js";
 
 /** Limit on the total size of request bodies that are being received or processed. */

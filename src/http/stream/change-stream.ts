@@ -8,7 +8,7 @@ import {
 } from "../../model/search-listener.js";
 import type { SearchRequest } from "../../model/search-request.js";
 import type { Alert, Filter, Progress } from "../../model/stream-events.js";
-import { parseReceipt } from "../../search/revisions/base-revisions.js";
+import { parseReceipt } from "../../search/revisions/revision-changes.js";
 import type { ChangeRequest } from "../../search/changes/change-search.js";
 import type { ChangeWatches } from "../../search/changes/change-watch.js";
 import type { Searcher } from "../../search/searcher.js";

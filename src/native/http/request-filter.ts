@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { addonIfBuilt } from "../addon.js";
+import { addonIfBuilt } from "../kernel/addon.js";
 
 /** The header that marks a request of HTTP/1.0, of which the value is the secret of the filter. */
 export const versionMark = "trawl-http10";

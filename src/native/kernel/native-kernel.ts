@@ -1,4 +1,4 @@
-import { loadAddon, type NativeMethods } from "../addon.js";
+import { loadAddon, type NativeMethods } from "./addon.js";
 import { type ListRequest, tableArguments } from "./document-table.js";
 import type { Kernel } from "./kernel.js";
 import type { PatternKernel } from "./pattern-kernel.js";

@@ -6,12 +6,14 @@ import {
   writeLineStart,
   type ElementsEnd,
   type ElementsRequest,
-} from "./portable-elements.js";
-import { JsonWriter } from "./portable-json.js";
-import { LabelWriter } from "./portable-labels.js";
-import { Lines, type Line } from "./portable-lines.js";
+  JsonWriter,
+  LabelWriter,
+  Lines,
+  type Line,
+  Columns,
+  cutAtCodePoint,
+} from "./portable-json.js";
 import { countNewlines } from "./portable-scan.js";
-import { Columns, cutAtCodePoint } from "./portable-utf8.js";
 
 /** After this many rows a chunk ends before the next line with a row. */
 const chunkRowsMax = 1000;

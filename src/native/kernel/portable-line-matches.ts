@@ -6,11 +6,13 @@ import {
   writeLineStart,
   type ElementsEnd,
   type ElementsRequest,
-} from "./portable-elements.js";
-import { JsonWriter } from "./portable-json.js";
-import { LabelWriter } from "./portable-labels.js";
-import { Lines, type Line } from "./portable-lines.js";
-import { Columns, cutAtCodePoint } from "./portable-utf8.js";
+  JsonWriter,
+  LabelWriter,
+  Lines,
+  type Line,
+  Columns,
+  cutAtCodePoint,
+} from "./portable-json.js";
 
 const lineKey = utf8Bytes('{"line":"');
 const lineNumberKey = utf8Bytes('","lineNumber":');

@@ -1,7 +1,7 @@
-import { unitsOfLists } from "./portable-lists.js";
+import { unitsOfLists } from "./portable-postings.js";
 import { trigramAt } from "./alphabet.js";
 import type { PatternUnits, WindowScan } from "./pattern-kernel.js";
-import { exponent, filterBits, hashBlock, hashWindow, lowerByte } from "./window-hash.js";
+import { exponent, filterBits, hashBlock, hashWindow, lowerByte } from "./pattern-table.js";
 
 /** As `PatternKernel.scanWindows`. */
 export function scanWindows(scan: WindowScan): boolean {

@@ -1,8 +1,7 @@
 import { utf8Bytes } from "../../base/bytes.js";
 import { resultWordCount, resultWords, type ResultsRequest } from "./kernel.js";
-import type { ElementsEnd, ElementsRequest } from "./portable-elements.js";
+import { type ElementsEnd, type ElementsRequest, JsonWriter } from "./portable-json.js";
 import { encodeChunkMatches } from "./portable-chunk-matches.js";
-import { JsonWriter } from "./portable-json.js";
 import { encodeLineMatches } from "./portable-line-matches.js";
 import { countNewlines } from "./portable-scan.js";
 

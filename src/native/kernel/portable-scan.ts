@@ -1,5 +1,3 @@
-import { computeBorders } from "./borders.js";
-
 /** Position of the first match in `text[from, to)`, or -1. */
 type Find = (from: number, to: number) => number;
 
@@ -129,4 +127,19 @@ export function newlineTable(text: Uint8Array, step: number, out: Uint32Array): 
     out[i] = newlines;
     if (i + 1 < out.length) newlines += countNewlines(text, i * step, (i + 1) * step);
   }
+}
+
+/**
+ * The failure function of Knuth, Morris and Pratt: `borders[n]` is the length of the longest proper prefix of the
+ * needle's first n bytes that is also a suffix of them.
+ */
+export function computeBorders(needle: Uint8Array): Uint32Array {
+  const borders = new Uint32Array(needle.length + 1);
+  let border = 0;
+  for (let n = 1; n < needle.length; n++) {
+    while (border > 0 && needle[border] !== needle[n]) border = borders[border];
+    if (needle[border] === needle[n]) border++;
+    borders[n + 1] = border;
+  }
+  return borders;
 }

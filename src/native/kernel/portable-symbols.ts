@@ -1,8 +1,7 @@
 import { utf8Bytes } from "../../base/bytes.js";
 import { decodePath, escapeUrlPart } from "../../base/path-text.js";
-import { JsonWriter } from "./portable-json.js";
+import { JsonWriter, Columns } from "./portable-json.js";
 import { countNewlines } from "./portable-scan.js";
-import { Columns } from "./portable-utf8.js";
 import { RecordSymbols } from "./record-symbols.js";
 import { symbolResultWordCount, symbolResultWords, type SymbolsRequest } from "./symbol-kernel.js";
 

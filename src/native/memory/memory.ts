@@ -1,5 +1,5 @@
 import { crc32 as nodeCrc32 } from "node:zlib";
-import { addonIfBuilt } from "../addon.js";
+import { addonIfBuilt } from "../kernel/addon.js";
 
 /**
  * Computes the CRC-32 of zlib of at most 4 GiB - 1 bytes. The addon uses libdeflate, which runs at 9 to 30 GB/s,

@@ -1,6 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
 import type { StopSignal } from "../../base/stop-signal.js";
-import { addonIfBuilt, type Addon, type OpenPacks } from "../addon.js";
+import { addonIfBuilt, type Addon, type OpenPacks } from "../kernel/addon.js";
 
 export interface PackFiles {
   readonly index: string;

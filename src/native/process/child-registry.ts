@@ -1,4 +1,4 @@
-import { addonIfBuilt } from "../addon.js";
+import { addonIfBuilt } from "../kernel/addon.js";
 
 /** Limit on the registered children of one thread; further ones are unknown to the code that terminates the thread. */
 const childCountMax = 64;

@@ -1,4 +1,4 @@
-import { addonIfBuilt, type Addon } from "../addon.js";
+import { addonIfBuilt, type Addon } from "../kernel/addon.js";
 
 /** The state of a file that this process maps. */
 export interface FileState {

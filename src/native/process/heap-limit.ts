@@ -1,4 +1,4 @@
-import { addonIfBuilt } from "../addon.js";
+import { addonIfBuilt } from "../kernel/addon.js";
 
 /** A word for one thread that records whether its heap has reached its limit. */
 export function makeHeapWord(): Uint32Array {

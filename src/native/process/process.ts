@@ -7,7 +7,7 @@ import type { Readable, Writable } from "node:stream";
 import { TrawlError } from "../../base/errors.js";
 import { lazy } from "../../base/lazy.js";
 import { encodePath } from "../../base/path-text.js";
-import { addonIfBuilt, type Addon } from "../addon.js";
+import { addonIfBuilt, type Addon } from "../kernel/addon.js";
 import { forgetChild, recordChild } from "./child-registry.js";
 
 export interface ProcessCommand {

@@ -1,4 +1,5 @@
-import { addonIfBuilt, loadAddon } from "../addon.js";
+import { addonIfBuilt, loadAddon } from "../kernel/addon.js";
+import { getSystemErrorName } from "node:util";
 
 /**
  * Limits the unsent bytes that the system keeps for each connection: sets TCP_NOTSENT_LOWAT on the socket of this
@@ -37,4 +38,22 @@ export function findListener(port: number): number | undefined {
  */
 export function replaceListener(port: number, given: number): number | undefined {
   return addonIfBuilt()?.replaceListener(port, given) || undefined;
+}
+
+/**
+ * The outcome of a datagram: it is in the receiver's queue, the system refused it (with its error name), or there is no
+ * addon.
+ */
+export type DatagramOutcome = "sent" | "no-addon" | { readonly error: string };
+
+/**
+ * Sends one datagram to a Unix socket, which Node cannot do: `address` is the path of a file or, after an `@`, an
+ * abstract name. Never waits: a full queue is the error EAGAIN. With a `descriptor`, the receiver gets its own
+ * descriptor for the same file.
+ */
+export function sendDatagram(address: string, message: string, descriptor?: number): DatagramOutcome {
+  const addon = addonIfBuilt();
+  if (addon === undefined) return "no-addon";
+  const error = addon.sendDatagram(Buffer.from(address), Buffer.from(message), descriptor ?? 0);
+  return error === 0 ? "sent" : { error: getSystemErrorName(-error) };
 }

@@ -1,6 +1,6 @@
 import { unreachable } from "../../base/assert.js";
 import { readDateMs } from "./dates.js";
-import { fields, type FieldName } from "./fields.js";
+import { fields, type FieldName } from "../syntax/fields.js";
 import { readBoolean, readCount, readSelect, readTimeoutMs, readYesNoOnly } from "./values.js";
 
 /** Throws `bad-query` if the value is wrong, as far as that can be found without the server, as in a browser. */

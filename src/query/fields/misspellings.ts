@@ -1,6 +1,6 @@
 import { nearestWord } from "../../base/text.js";
 import { collectLeaves, type FieldNode, type PatternNode, type QueryTree } from "../syntax/ast.js";
-import { fieldNames, fields } from "./fields.js";
+import { fieldNames, fields } from "../syntax/fields.js";
 
 const resultTypes = ["file", "path", "repo", "symbol", "commit", "diff"];
 

@@ -4,7 +4,7 @@ import { parseRegexp } from "../../regexp/syntax/parse.js";
 import { isOperator, type FieldNode, type QueryNode } from "../syntax/ast.js";
 import { readDateMs } from "./dates.js";
 import { parseRaw } from "../syntax/parse.js";
-import { factNames, readPredicate } from "../plan/repository-predicates.js";
+import { factNames, readPredicate } from "./repository-predicates.js";
 
 /** Validates the argument of a predicate such as `repo:has.path(re)`, and its negation. */
 export function checkPredicate(field: FieldNode, nowMs: number): void {

@@ -1,6 +1,7 @@
 import { refGlobProblem, revisionProblem } from "../../model/revision-syntax.js";
 import { TrawlError } from "../../base/errors.js";
-import type { YesNoOnly } from "../plan/plan.js";
+
+export type YesNoOnly = "yes" | "no" | "only";
 
 /* Parsers of field values. Each throws a `TrawlError` with code `bad-query`; the validator adds the position. */
 

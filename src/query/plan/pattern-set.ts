@@ -3,9 +3,8 @@ import { escapeRegexp } from "../../base/text.js";
 import { makePatternTable } from "../../native/kernel/pattern-table.js";
 import { analyseLiteral, analyseRegexp } from "../../regexp/analysis/analyse.js";
 import type { RegexpAnalysis } from "../../regexp/analysis/analysis.js";
-import type { QueryType } from "../syntax/query-type.js";
-import type { PatternSet, SetRegexp } from "./pattern-plan.js";
-import { exactLiteral, isAscii, requiredLiterals, trigramBytes } from "./leaf-literals.js";
+import type { QueryType } from "../syntax/scan.js";
+import { type PatternSet, type SetRegexp, exactLiteral, isAscii, requiredLiterals, trigramBytes } from "./plan.js";
 
 /** Limits on the patterns of one search. */
 export const patternSetLimits = {

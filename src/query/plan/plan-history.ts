@@ -1,11 +1,10 @@
 import { isCaseSensitive, findField } from "../fields/validate.js";
 import { readDateMs } from "../fields/dates.js";
 import type { FieldNode, PatternNode } from "../syntax/ast.js";
-import type { Analyses } from "./analyses.js";
-import type { BasicQuery } from "./basic.js";
-import type { HistoryKind, HistoryPlan, MessageFilter, PersonFilter } from "./history-plan.js";
-import { planFileFilters } from "./file-filters.js";
-import { Leaves, planNode, requireAll } from "./pattern-leaves.js";
+import type { Analyses } from "../fields/analyses.js";
+import type { BasicQuery } from "../syntax/basic.js";
+import type { HistoryKind, HistoryPlan, MessageFilter, PersonFilter } from "./plan.js";
+import { planFileFilters, Leaves, planNode, requireAll } from "./text-plan.js";
 
 /** One plan for each type of history that the query names, commits first; none for a query without such a type. */
 export function planHistory(query: BasicQuery, analyses: Analyses, nowMs: number): readonly HistoryPlan[] {

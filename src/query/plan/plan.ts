@@ -1,7 +1,10 @@
-import type { RevisionSpec } from "../../model/revision.js";
+import type { YesNoOnly } from "../fields/values.js";
+import type { RepositoryPredicate } from "../fields/repository-predicates.js";
+import type { RevisionSpec } from "../../model/revision-syntax.js";
 import type { PatternType } from "../../model/search-request.js";
-import type { HistoryPlan } from "./history-plan.js";
-import type { FileFilter, Leaf, PathFilter, TextNode } from "./pattern-plan.js";
+import type { PatternTable } from "../../native/kernel/pattern-kernel.js";
+import type { RegexpAnalysis } from "../../regexp/analysis/analysis.js";
+import { foldedCharacters } from "../../base/ascii-folding.js";
 
 /**
  * What a search does, not bound to any shard: plain data that is sent to the workers by structured clone. A plan is a
@@ -23,8 +26,6 @@ export interface ResultOptions {
   readonly timeoutMs: number | undefined;
 }
 
-export type { FileFilter, HistoryPlan, Leaf, PathFilter, PatternType, TextNode };
-
 /** One basic query: filters, and at most one pattern tree. */
 export interface BasicQueryPlan {
   readonly repositories: RepositoryFilter;
@@ -37,8 +38,6 @@ export interface BasicQueryPlan {
   /** Index of its options in the plan's `resultOptions`. */
   readonly optionsIndex: number;
 }
-
-export type YesNoOnly = "yes" | "no" | "only";
 
 export interface RepositoryFilter {
   /** Name of the search context; undefined for the global one. */
@@ -95,39 +94,6 @@ export interface RepositoryInclude {
   readonly exactName: string | undefined;
 }
 
-/** A predicate on attributes of a repository, which do not depend on its content. */
-export interface RepositoryPredicate {
-  readonly negated: boolean;
-  /** As typed, for example `has.topic(go)`. */
-  readonly label: string;
-  readonly test: DescriptionTest | TopicTest | MetadataTest;
-}
-
-export interface DescriptionTest {
-  readonly kind: "description";
-  /** RE2 source; case is ignored. */
-  readonly source: string;
-}
-
-export interface TopicTest {
-  readonly kind: "topic";
-  readonly topic: string;
-}
-
-/** Some key of the repository's metadata must match together with its value. */
-export interface MetadataTest {
-  readonly kind: "metadata";
-  readonly key: TextPredicate;
-  /** "any" matches every value, and a key without one; "none" only a key without a value. */
-  readonly value: TextPredicate | "any" | "none";
-}
-
-/** A text that must be equal; or an RE2 source that must match somewhere, case-sensitively. */
-export interface TextPredicate {
-  readonly text: string;
-  readonly isRegexp: boolean;
-}
-
 export interface TextPlan {
   /** Defined if the patterns are for the names of symbols instead of contents. */
   readonly symbols: SymbolPlan | undefined;
@@ -181,4 +147,208 @@ export interface RepositoryNamePlan {
   /** Nested conditions; none for a pattern without parentheses. */
   readonly groups: readonly RepositoryNamePlan[];
   readonly foldCase: boolean;
+}
+
+/** What the results of a search of history are: commits found by their messages, or by the lines that they changed. */
+export type HistoryKind = "commit" | "diff";
+
+/**
+ * What a basic query requires of a commit, as plain data. Which commits are searched (those that the chosen revisions
+ * reach) is not part of it.
+ *
+ * A *changed file* is a file that a commit added, changed or removed in comparison with its parent; a commit without
+ * parents added all its files, and a merge has no changed files.
+ */
+export interface HistoryPlan {
+  readonly kind: HistoryKind;
+  /**
+   * For "commit": a test of the message, which includes the query's `message:` filters, so that their matches are
+   * highlighted too. For "diff": a test of each changed file. A leaf matches if it matches within one added or removed
+   * line, without its sign and without its newline; `not` holds for the files in which no changed line matches.
+   * Undefined if there is none: then every message, and every changed file, satisfies it.
+   */
+  readonly pattern: TextNode | undefined;
+  /**
+   * Whether it includes such filters, for "commit": a commit is then a result even if no match is reported. A pattern that
+   * has only empty matches is a condition and no result.
+   */
+  readonly includesFilters: boolean;
+  /** The leaves of `pattern`. In a message `^` and `$` match at each line; `.` does not match a newline. */
+  readonly leaves: readonly Leaf[];
+  /**
+   * Some changed file must satisfy all of them, by its path before or after the change; for "diff" the same file must
+   * satisfy `pattern`. Without filters a commit needs no changed file for "commit", and at least one for "diff".
+   */
+  readonly fileFilters: readonly FileFilter[];
+  /** All must hold, for "diff" only. */
+  readonly messages: readonly MessageFilter[];
+  /** All must hold. */
+  readonly persons: readonly PersonFilter[];
+  /** Unix seconds: the committer date must be later, and earlier, than these. Undefined for no bound. */
+  readonly committedAfter: number | undefined;
+  readonly committedBefore: number | undefined;
+  /**
+   * Of `select:commit.diff.added` and `select:commit.diff.removed`: only highlights in lines with this sign are kept. A
+   * result without one is dropped; if there is no pattern, a result without a line of this sign. Undefined for both.
+   */
+  readonly onlySign: "+" | "-" | undefined;
+}
+
+/** The message must match or, if `negated`, must not. */
+export interface MessageFilter {
+  readonly negated: boolean;
+  readonly leaf: Leaf;
+}
+
+/** `author:` or `committer:`: the name or the e-mail address must match; if `negated`, neither may. */
+export interface PersonFilter {
+  readonly role: "author" | "committer";
+  readonly negated: boolean;
+  /** RE2 source, tried on the name and on the address separately. */
+  readonly source: string;
+  readonly foldCase: boolean;
+}
+
+/** A condition on a file that its content's matches have no influence on. */
+export type FileFilter = PathFilter | LanguageFilter;
+
+/** A `lang:` filter: the file must be in the language or, if `negated`, must not. */
+export interface LanguageFilter {
+  readonly kind: "language";
+  readonly negated: boolean;
+  /** As shards name it. */
+  readonly language: string;
+  /** The filter in its printed form: `lang:Go`. */
+  readonly label: string;
+}
+
+/** A `file:` filter: the path must match or, if `negated`, must not. */
+export interface PathFilter {
+  readonly kind: "path";
+  readonly negated: boolean;
+  /** RE2 source. */
+  readonly source: string;
+  readonly foldCase: boolean;
+  /** Whether matches in the path are highlighted, unless the filter is negated. */
+  readonly highlighted: boolean;
+  /** The filter in its printed form, for example `-file:/_test\.go$/i`. */
+  readonly label: string;
+  /** What `source` requires of a path. */
+  readonly analysis: RegexpAnalysis;
+}
+
+export type TextNode =
+  | { readonly kind: "leaf"; readonly leaf: number }
+  | { readonly kind: "not"; readonly child: TextNode }
+  | { readonly kind: "and" | "or"; readonly children: readonly TextNode[] };
+
+/**
+ * One pattern, or several alternative texts: a document satisfies it by a match in its content or in its path, as far
+ * as these may match.
+ */
+export interface Leaf {
+  /** RE2 source: a regexp as typed, a literal with its operators escaped. */
+  readonly source: string;
+  /**
+   * RE2 sources of the texts of an `or` that this leaf represents. Each is found as if it were a separate leaf, so
+   * ranges of two may overlap, and `source` only determines whether one of them matches. Empty for a single pattern.
+   */
+  readonly either: readonly string[];
+  /** The patterns of a set, any of which satisfies it; `source` is then empty. Undefined for other leaves. */
+  readonly set?: PatternSet;
+  readonly foldCase: boolean;
+  /**
+   * Where it may match, according to the query's types and `content:`. Both are false for `content:x` in a query for
+   * paths: no document satisfies it, and every document satisfies its negation.
+   */
+  readonly inContent: boolean;
+  readonly inPath: boolean;
+  /** False for `file:has.content(...)`: a document has to satisfy it, and its matches are not reported. */
+  readonly highlighted: boolean;
+  /** What `source` requires of a text. */
+  readonly analysis: RegexpAnalysis;
+}
+
+/**
+ * Many patterns that are searched for in one pass: plain data for the workers. A literal of the table locates patterns:
+ * either it is one, or a regexp cannot match a text without it.
+ */
+export interface PatternSet {
+  /** Number of patterns. They are numbered as in the request. */
+  readonly count: number;
+  readonly table: PatternTable;
+  /**
+   * What literal i of the table locates: `targets[targetStarts[i]]` to before `targets[targetStarts[i + 1]]`. A number
+   * below `count` is a pattern that is this literal; `count + j` is regexp j.
+   */
+  readonly targetStarts: Uint32Array;
+  readonly targets: Uint32Array;
+  readonly regexps: readonly SetRegexp[];
+}
+
+export interface SetRegexp {
+  /** Its number among all patterns. */
+  readonly pattern: number;
+  /** RE2 source. */
+  readonly source: string;
+  /** False if it is tried on every content. */
+  readonly isLocated: boolean;
+}
+
+/** What a pattern requires of a text, as bytes to look up in an index whose trigrams fold ASCII case. */
+export interface LeafLiterals {
+  /**
+   * Literals for which the kernel alone suffices; with case ignored, ASCII letters are in lower case. One for a text,
+   * two or more for an alternation of texts that can all be looked up. Undefined for any other regexp.
+   */
+  readonly exact: readonly Buffer[] | undefined;
+  /** The text contains at least one of the literals of each clause. */
+  readonly clauses: readonly (readonly Buffer[])[];
+  /**
+   * Whether characters outside ASCII may match letters of the pattern: with case ignored, U+212A matches k, and U+017F
+   * matches s. Exact literals without these letters match ASCII only.
+   */
+  readonly foldsOutsideAscii: boolean;
+}
+
+/** Shorter literals are not in the index. */
+export const trigramBytes = 3;
+
+/** A leaf is planned for each shard of a search; its literals are the same in all. */
+const known = new WeakMap<object, LeafLiterals>();
+
+export function requiredLiterals(leaf: Pick<Leaf, "analysis" | "foldCase">): LeafLiterals {
+  let literals = known.get(leaf);
+  if (literals === undefined) known.set(leaf, (literals = makeLiterals(leaf)));
+  return literals;
+}
+
+function makeLiterals(leaf: Pick<Leaf, "analysis" | "foldCase">): LeafLiterals {
+  const exact = exactLiterals(leaf);
+  if (exact !== undefined) {
+    const hasLetter = exact.some((literal) => foldedCharacters.some(({ letter }) => literal.includes(letter)));
+    return { exact, clauses: [exact], foldsOutsideAscii: leaf.foldCase && hasLetter };
+  }
+  const clauses = leaf.analysis.clauses.map((clause) => clause.map((text) => Buffer.from(text)));
+  return { exact, clauses, foldsOutsideAscii: leaf.foldCase };
+}
+
+/**
+ * The exact literal of a pattern that consists of this text; undefined if it needs RE2, because ignoring case reaches
+ * outside ASCII. The same as `requiredLiterals` of its analysis, in a tenth of the time. Caller guarantees: the text has no
+ * unpaired surrogate.
+ */
+export function exactLiteral(text: string, foldCase: boolean): string | undefined {
+  return foldCase ? (isAscii(text) ? text.toLowerCase() : undefined) : text;
+}
+
+function exactLiterals({ analysis, foldCase }: Pick<Leaf, "analysis" | "foldCase">): readonly Buffer[] | undefined {
+  const texts = analysis.literal === undefined ? analysis.alternatives : [analysis.literal];
+  if (texts === undefined || (foldCase && !texts.every(isAscii))) return undefined;
+  const exact = texts.map((text) => Buffer.from(foldCase ? text.toLowerCase() : text));
+  return exact.length === 1 || exact.every((literal) => literal.length >= trigramBytes) ? exact : undefined;
+}
+
+export function isAscii(text: string): boolean {
+  return /^[\x00-\x7f]*$/.test(text); // eslint-disable-line no-control-regex
 }

@@ -1,7 +1,7 @@
 import { unreachable } from "../../base/assert.js";
 import { isOperator, type QueryNode, type QueryTree } from "../syntax/ast.js";
-import type { HistoryPlan } from "./history-plan.js";
 import type {
+  HistoryPlan,
   BasicQueryPlan,
   Leaf,
   PeopleFilter,

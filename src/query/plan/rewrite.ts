@@ -1,7 +1,6 @@
-import type { FieldName } from "../fields/fields.js";
+import type { FieldName } from "../syntax/fields.js";
 import { spaceBetween } from "../syntax/join.js";
-import type { QueryType } from "../syntax/query-type.js";
-import { scan, type Token } from "../syntax/scan.js";
+import { type QueryType, scan, type Token } from "../syntax/scan.js";
 
 /** How a query is changed to propose another one. */
 export interface Rewrite {

@@ -1,12 +1,12 @@
 import { globalContextName, type ContextRepository, type SearchContext } from "../../model/search-context.js";
-import { Analyses } from "./analyses.js";
+import { Analyses } from "../fields/analyses.js";
 import { combine, isOperator, collectLeaves, type FieldNode, type QueryNode, type QueryTree } from "../syntax/ast.js";
-import { basicQueries, type BasicQuery } from "./basic.js";
+import { basicQueries, type BasicQuery } from "../syntax/basic.js";
 import type { Span } from "../syntax/characters.js";
-import type { FieldName } from "../fields/fields.js";
+import type { FieldName } from "../syntax/fields.js";
 import { parseQuery } from "../syntax/parse.js";
 import { QueryError } from "../syntax/query-error.js";
-import { isPredicate } from "./repository-predicates.js";
+import { isPredicate } from "../fields/repository-predicates.js";
 import { findField, readRevisions, Validator } from "../fields/validate.js";
 import { isRevisionGlob } from "../fields/values.js";
 

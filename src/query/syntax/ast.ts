@@ -1,7 +1,6 @@
 import type { Span } from "./characters.js";
-import type { FieldName } from "../fields/fields.js";
-import type { QueryType } from "./query-type.js";
-import type { Predicate } from "./scan.js";
+import type { FieldName } from "./fields.js";
+import type { QueryType, Predicate } from "./scan.js";
 
 /** A parsed query, normalised and without `concat` nodes. */
 export interface QueryTree {

@@ -1,6 +1,6 @@
 import { combine, isOperator, type OperatorNode, type PatternNode, type QueryNode } from "./ast.js";
 import { isSpaceAt, skipSpaces } from "./characters.js";
-import type { QueryType } from "./query-type.js";
+import type { QueryType } from "./scan.js";
 import { unreachable } from "../../base/assert.js";
 import { escapeRegexp } from "../../base/text.js";
 

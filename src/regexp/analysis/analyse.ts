@@ -1,11 +1,11 @@
 import { assert, unreachable } from "../../base/assert.js";
 import type { RegexpAnalysis } from "./analysis.js";
-import { expandRanges, rangesHold } from "../syntax/char-ranges.js";
+import { expandRanges, rangesHold } from "../syntax/class-names.js";
 import { namedClassHasNewline } from "../syntax/class-names.js";
-import { foldedVariants, isCaseless, isCaselessOutsideAscii, lowerAscii } from "../syntax/folding.js";
+import { foldedVariants, isCaseless, isCaselessOutsideAscii, lowerAscii } from "../syntax/class-names.js";
 import { parseRegexp } from "../syntax/parse.js";
-import { anything } from "./literal-set.js";
 import {
+  anything,
   collectClauses,
   anyOf,
   inSequence,

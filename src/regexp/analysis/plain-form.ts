@@ -1,9 +1,13 @@
 import { BoundedMap } from "../../base/bounded-map.js";
-import { expandRanges } from "../syntax/char-ranges.js";
-import type { RangeSink } from "../match/matcher.js";
-import { isCaseless, lowerAscii } from "../syntax/folding.js";
+import { expandRanges } from "../syntax/class-names.js";
+import { isCaseless, lowerAscii } from "../syntax/class-names.js";
 import { parseRegexp } from "../syntax/parse.js";
 import type { ClassNode, LiteralNode, Regexp } from "../syntax/syntax.js";
+
+/** Receives one match after another, as byte offsets. A plain array of numbers satisfies it. */
+export interface RangeSink {
+  push(start: number, end: number): unknown;
+}
 
 /**
  * A regexp that expands to more chains than this is left to RE2, which tests a path in the time of about thirty of

@@ -61,3 +61,70 @@ export function namedClassHasNewline(named: string): boolean {
 function ranges(pairs: string): readonly number[] {
   return Array.from(pairs, (character) => character.charCodeAt(0));
 }
+
+/** Sets of code points as flat arrays of pairs (first, last). */
+
+/** The same set with its pairs sorted, and adjacent or overlapping ones merged. */
+export function normalizeRanges(pairs: readonly number[]): number[] {
+  const sorted: [number, number][] = [];
+  for (let i = 0; i < pairs.length; i += 2) sorted.push([pairs[i], pairs[i + 1]]);
+  sorted.sort((a, b) => a[0] - b[0]);
+  const out: number[] = [];
+  for (const [first, last] of sorted) {
+    if (out.length > 0 && first <= out[out.length - 1] + 1) out[out.length - 1] = Math.max(out[out.length - 1], last);
+    else out.push(first, last);
+  }
+  return out;
+}
+
+export function rangesHold(pairs: readonly number[], codePoint: number): boolean {
+  for (let i = 0; i < pairs.length; i += 2) {
+    if (pairs[i] <= codePoint && codePoint <= pairs[i + 1]) return true;
+  }
+  return false;
+}
+
+/** The characters of the set, or undefined if there are more than `limit`. */
+export function expandRanges(pairs: readonly number[], limit: number): string[] | undefined {
+  const characters: string[] = [];
+  for (let i = 0; i < pairs.length; i += 2) {
+    if (characters.length + pairs[i + 1] - pairs[i] + 1 > limit) return undefined;
+    for (let codePoint = pairs[i]; codePoint <= pairs[i + 1]; codePoint++) {
+      characters.push(String.fromCodePoint(codePoint));
+    }
+  }
+  return characters;
+}
+
+/**
+ * Case folding as RE2 does it under `(?i)`: Unicode simple folding. Within ASCII these are the two cases of a letter;
+ * two characters outside ASCII fold into it, the long s (U+017F) and the Kelvin sign (U+212A).
+ */
+
+/** Characters that fold to another one. */
+const folding = /[\p{Cased}\p{Changes_When_Casemapped}]/u;
+
+/** Lower-cases only A-Z. */
+export function lowerAscii(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+/** Whether folding changes nothing for this text. */
+export function isCaseless(text: string): boolean {
+  return !folding.test(text);
+}
+
+/** Whether folding changes nothing for the non-ASCII characters of this text. */
+export function isCaselessOutsideAscii(text: string): boolean {
+  return isCaseless(text.replace(/[\0-\x7f]+/g, ""));
+}
+
+/** All characters that fold together with this one, including itself; undefined if that requires the Unicode tables. */
+export function foldedVariants(character: string): readonly string[] | undefined {
+  if (isCaseless(character)) return [character];
+  if (character > "\x7f") return undefined;
+  const lower = character.toLowerCase();
+  if (lower === "k") return ["k", "K", "\u212A"];
+  if (lower === "s") return ["s", "S", "\u017F"];
+  return [lower, lower.toUpperCase()];
+}

@@ -1,9 +1,6 @@
-import { parseBracketClass, parseEscapedClass } from "./parse-class.js";
-import type { Parsed } from "./parsed.js";
-import { parseEscapedCharacter } from "./parse-escape.js";
-import { parseFlags, type Flags } from "./parse-flags.js";
-import { SourceText } from "./syntax-error.js";
 import type { Anchor, ClassNode, Regexp } from "./syntax.js";
+import { normalizeRanges, perlClasses, posixClasses, unicodeClasses } from "./class-names.js";
+import { TrawlError } from "../../base/errors.js";
 
 /** Longest source; RE2 itself refuses most longer ones because their programs are too large. */
 const regexpLengthMax = 65_536;
@@ -285,5 +282,247 @@ class Parser {
     for (const child of children) product = Math.max(product, this.#repeatProducts.get(child) ?? 1);
     if (product > 1) this.#repeatProducts.set(node, product);
     return node;
+  }
+}
+
+/** The contents of a class while it is being parsed. */
+interface ClassItems {
+  readonly ranges: number[];
+  readonly named: Set<string>;
+}
+
+const posixName = /\[:(\^?)(\w+):\]/y;
+const unicodeName = /\\([pP])(?:\{(\^?)(\w*)\}|([^{]))/uy;
+
+/** Parses the class whose `[` is at `at`. */
+export function parseBracketClass(source: SourceText, at: number, fold: boolean): Parsed<ClassNode> {
+  const { text } = source;
+  const items: ClassItems = { ranges: [], named: new Set() };
+  const negated = text[at + 1] === "^";
+  const first = negated ? at + 2 : at + 1;
+  let next = first;
+  // A `]` right after the opening bracket is an ordinary character.
+  while (text[next] !== "]" || next === first) {
+    if (next >= text.length) throw source.error("missing closing ]", at, text.length);
+    next = addNamedClass(source, next, items) ?? addRange(source, at, next, items);
+  }
+  return { value: classNode(items, negated, fold), next: next + 1 };
+}
+
+/** Parses a class outside brackets (`\d`, `\pL`, `\P{Greek}`); undefined if there is none at `at`. */
+export function parseEscapedClass(source: SourceText, at: number, fold: boolean): Parsed<ClassNode> | undefined {
+  const items: ClassItems = { ranges: [], named: new Set() };
+  const next = addNamedClass(source, at, items);
+  return next === undefined ? undefined : { value: classNode(items, false, fold), next };
+}
+
+function classNode(items: ClassItems, negated: boolean, fold: boolean): ClassNode {
+  return { kind: "class", ranges: normalizeRanges(items.ranges), named: [...items.named].sort(), negated, fold };
+}
+
+/** Adds the named class at `at`, and returns the position after it; undefined if there is none. */
+function addNamedClass(source: SourceText, at: number, items: ClassItems): number | undefined {
+  const { text } = source;
+  if (text[at] === "[") return addPosixClass(source, at, items);
+  if (text[at] !== "\\") return undefined;
+  const letter = text.charAt(at + 1);
+  const perl = perlClasses.get(letter.toLowerCase());
+  if (perl !== undefined) {
+    if (letter === letter.toLowerCase()) items.ranges.push(...perl);
+    else items.named.add(`\\${letter}`);
+    return at + 2;
+  }
+  return letter === "p" || letter === "P" ? addUnicodeClass(source, at, items) : undefined;
+}
+
+/**
+ * Negated classes stay named instead of becoming ranges: under folding, RE2 folds the class before it negates it, and
+ * the ranges of a complement would be folded afterwards.
+ */
+function addPosixClass(source: SourceText, at: number, items: ClassItems): number | undefined {
+  posixName.lastIndex = at;
+  const match = posixName.exec(source.text);
+  if (match === null) return undefined;
+  const [whole, caret, name] = match;
+  const ranges = posixClasses.get(name);
+  if (ranges === undefined) throw source.error("invalid character class range", at, at + whole.length);
+  if (caret === "") items.ranges.push(...ranges);
+  else items.named.add(`[:^${name}:]`);
+  return at + whole.length;
+}
+
+function addUnicodeClass(source: SourceText, at: number, items: ClassItems): number {
+  unicodeName.lastIndex = at;
+  const match = unicodeName.exec(source.text);
+  if (match === null) throw source.error("invalid character class range", at, at + 2);
+  const [whole, letter, caret = "", long, short] = match;
+  const name = long ?? short;
+  if (!unicodeClasses.has(name)) throw source.error("invalid character class range", at, at + whole.length);
+  const sign = (letter === "p") === (caret === "") ? "p" : "P";
+  items.named.add(name.length === 1 ? `\\${sign}${name}` : `\\${sign}{${name}}`);
+  return at + whole.length;
+}
+
+/** Adds the character or the range at `at`, and returns the position after it. */
+function addRange(source: SourceText, open: number, at: number, items: ClassItems): number {
+  const { text } = source;
+  const low = parseClassCharacter(source, open, at);
+  let high = low;
+  // A dash before the closing bracket is an ordinary character.
+  if (text[low.next] === "-" && low.next + 1 < text.length && text[low.next + 1] !== "]") {
+    high = parseClassCharacter(source, open, low.next + 1);
+    if (high.value < low.value) throw source.error("invalid character class range", at, high.next);
+  }
+  items.ranges.push(low.value, high.value);
+  return high.next;
+}
+
+function parseClassCharacter(source: SourceText, open: number, at: number): Parsed<number> {
+  const codePoint = source.text.codePointAt(at);
+  if (codePoint === undefined) throw source.error("missing closing ]", open, source.text.length);
+  if (codePoint === 0x5c) return parseEscapedCharacter(source, at);
+  return { value: codePoint, next: at + (codePoint > 0xffff ? 2 : 1) };
+}
+
+const controlEscapes: ReadonlyMap<string, number> = new Map([
+  ["a", 7],
+  ["f", 12],
+  ["n", 10],
+  ["r", 13],
+  ["t", 9],
+  ["v", 11],
+]);
+
+/**
+ * `\0` with up to two more octal digits; a digit from 1 on requires a second one, because alone it would be a
+ * back-reference.
+ */
+const octal = /\\(0[0-7]{0,2}|[1-7][0-7]{1,2})/y;
+const hexadecimal = /\\x(?:\{([0-9a-fA-F]+)\}|([0-9a-fA-F]{2}))/y;
+const escapeExcerpt = /\\(?:x(?:\{[0-9a-fA-F]*.?|[0-9a-fA-F]?.?)|.)/suy;
+
+/** Parses the escape sequence at `at`, which must denote a single character. */
+export function parseEscapedCharacter(source: SourceText, at: number): Parsed<number> {
+  const { text } = source;
+  const letter = text.charAt(at + 1);
+  if (letter === "") throw source.error("trailing backslash at end of expression", text.length, text.length);
+  const control = controlEscapes.get(letter);
+  if (control !== undefined) return { value: control, next: at + 2 };
+  if (letter < "\x80" && !/[0-9A-Za-z]/.test(letter)) return { value: letter.charCodeAt(0), next: at + 2 };
+  const number = parseNumber(text, at);
+  if (number === undefined || number.value > 0x10ffff || isSurrogate(number.value)) throw invalidEscape(source, at);
+  return number;
+}
+
+function parseNumber(text: string, at: number): Parsed<number> | undefined {
+  octal.lastIndex = at;
+  const eight = octal.exec(text);
+  if (eight !== null) return { value: Number.parseInt(eight[1], 8), next: at + eight[0].length };
+  hexadecimal.lastIndex = at;
+  const sixteen = hexadecimal.exec(text);
+  if (sixteen === null) return undefined;
+  return { value: Number.parseInt(sixteen[1] ?? sixteen[2], 16), next: at + sixteen[0].length };
+}
+
+/** UTF-8 text contains no surrogates, so a reference to one is an error. */
+function isSurrogate(codePoint: number): boolean {
+  return codePoint >= 0xd800 && codePoint <= 0xdfff;
+}
+
+function invalidEscape(source: SourceText, at: number): Error {
+  escapeExcerpt.lastIndex = at;
+  const excerpt = escapeExcerpt.exec(source.text)?.[0] ?? "\\";
+  return source.error("invalid escape sequence", at, at + excerpt.length);
+}
+
+/** The flags that apply at a position: `(?i)`, `(?s)`, `(?m)`, `(?U)`. */
+export interface Flags {
+  readonly fold: boolean;
+  readonly dotNewline: boolean;
+  readonly multiLine: boolean;
+  readonly ungreedy: boolean;
+}
+
+const flagNames: ReadonlyMap<string, keyof Flags> = new Map([
+  ["i", "fold"],
+  ["s", "dotNewline"],
+  ["m", "multiLine"],
+  ["U", "ungreedy"],
+]);
+
+/** The flags after a group of flags, and whether they end the group: `(?i)` does, `(?i:` begins a group. */
+export interface FlagGroup {
+  readonly flags: Flags;
+  readonly isClosed: boolean;
+}
+
+/** Parses `(?flags)` or `(?flags:` at `open`, where `before` applies. */
+export function parseFlags(source: SourceText, open: number, before: Flags): Parsed<FlagGroup> {
+  const { text } = source;
+  const flags = { ...before };
+  let on = true;
+  let sawFlag = false;
+  for (let at = open + 2; ; at++) {
+    const character = text.charAt(at);
+    const flag = flagNames.get(character);
+    if (flag !== undefined) {
+      flags[flag] = on;
+      sawFlag = true;
+    } else if (character === "-" && on) {
+      on = false;
+      sawFlag = false;
+    } else if ((character === ":" || character === ")") && (on || sawFlag)) {
+      return { value: { flags, isClosed: character === ")" }, next: at + 1 };
+    } else if (character === "") {
+      throw source.errorAt("missing closing )", open);
+    } else {
+      throw source.error("invalid or unsupported Perl syntax", open, lookaroundEnd(text, open, at + 1));
+    }
+  }
+}
+
+/** Where an error excerpt of a group that starts with `(?` ends: look-behind is shown as `(?<=`, not as `(?<`. */
+function lookaroundEnd(text: string, open: number, end: number): number {
+  return /^\(\?<[=!]/.test(text.slice(open, open + 4)) ? open + 4 : end;
+}
+
+/** A node and the position after it. */
+export interface Parsed<T> {
+  readonly value: T;
+  readonly next: number;
+}
+
+/** A regexp that does not parse. The message is that of Go's regexp package, if it has one. */
+export class RegexpSyntaxError extends TrawlError {
+  /** Offset of the error in the source, in bytes of its UTF-8 form. */
+  readonly byteOffset: number;
+
+  constructor(reason: string, excerpt: string, byteOffset: number) {
+    super("bad-query", `error parsing regexp: ${reason}: \`${excerpt}\``);
+    this.name = "RegexpSyntaxError";
+    this.byteOffset = byteOffset;
+  }
+}
+
+/** The source to which an error refers; positions in it are JavaScript string indexes. */
+export class SourceText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** The error about `text[from, to)`; positions are in UTF-16 code units. */
+  error(reason: string, from: number, to: number): RegexpSyntaxError {
+    return new RegexpSyntaxError(reason, this.text.slice(from, to), this.#byteOffset(from));
+  }
+
+  /** The error about the source as a whole, at one position in it. */
+  errorAt(reason: string, at: number): RegexpSyntaxError {
+    return new RegexpSyntaxError(reason, this.text, this.#byteOffset(at));
+  }
+
+  #byteOffset(at: number): number {
+    return Buffer.byteLength(this.text.slice(0, at));
   }
 }

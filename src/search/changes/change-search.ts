@@ -1,13 +1,20 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { type BaseRevisions, type ChangeSummary, summaryNamesMax } from "../../model/match-change.js";
-import type { ChangeListener, Outlet, SearchListener } from "../../model/search-listener.js";
+import {
+  BaseListener,
+  type ChangeListener,
+  type JsonElements,
+  type Outlet,
+  releaseAll,
+  type SearchListener,
+  takeArray,
+} from "../../model/search-listener.js";
 import type { SearchRequest } from "../../model/search-request.js";
-import type { Progress, Receipt } from "../../model/stream-events.js";
+import type { Alert, Progress, Receipt } from "../../model/stream-events.js";
 import type { ReadPool } from "../../pool/read-pool.js";
-import type { ComparedMatches } from "../../protocol/change-messages.js";
+import type { ComparedMatches } from "../../protocol/read-messages.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
-import type { SearchEnd } from "../report/search-end.js";
-import { ChangeCollector } from "./change-collector.js";
+import type { SearchEnd } from "../report/search-report.js";
 import type { SearchChanges } from "../revisions/revision-changes.js";
 
 /** More bytes are not sent while the client has not read these. */
@@ -173,4 +180,78 @@ async function untilRead(sink: Outlet): Promise<void> {
       sink.onDrain(resolve);
       sink.onClosed(resolve);
     });
+}
+
+/** Limit on the JSON of the matches that are compared, which are in memory. */
+const matchBytesMax = 64 << 20;
+
+/**
+ * Collects the matches of a search for changes; its other events, except the last ones and filters, go to the client.
+ */
+class ChangeCollector extends BaseListener {
+  readonly #client: ChangeListener;
+  #matches: Uint8Array[] = [];
+  #matchBytes = 0;
+  #resolve: () => void = () => undefined;
+  #alert: Alert | undefined;
+  #error: string | undefined;
+  /** Resolves when the search has ended, or its results are not wanted any more. */
+  readonly ended = new Promise<void>((resolve) => {
+    this.#resolve = resolve;
+  });
+
+  constructor(client: ChangeListener) {
+    super();
+    this.#client = client;
+    client.onClosed(() => this.end());
+  }
+
+  /** Arrays of match objects. */
+  get found(): readonly Uint8Array[] {
+    return this.#matches;
+  }
+
+  /** True if there were more matches than can be compared. */
+  get isFull(): boolean {
+    return this.#matchBytes > matchBytesMax;
+  }
+
+  get hasFailed(): boolean {
+    return this.#error !== undefined;
+  }
+
+  /** Gives the client what follows the last progress. */
+  sendLast(): void {
+    if (this.#alert !== undefined) this.#client.alert(this.#alert);
+    if (this.#error !== undefined) this.#client.error(this.#error);
+  }
+
+  override matches(parts: readonly JsonElements[]): void {
+    if (this.closed) return releaseAll(parts);
+    const joined = takeArray(parts);
+    this.#matchBytes += joined.length;
+    if (!this.isFull) this.#matches.push(joined);
+    else {
+      this.#matches = [];
+      this.end();
+    }
+  }
+
+  /** The last one is made from the end of the search. */
+  override progress(progress: Progress): void {
+    if (!this.closed && !progress.done && this.#client.pendingBytes === 0) this.#client.progress(progress);
+  }
+
+  override alert(alert: Alert): void {
+    this.#alert = alert;
+  }
+
+  override error(message: string): void {
+    this.#error = message;
+  }
+
+  override end(): void {
+    this.close();
+    this.#resolve();
+  }
 }

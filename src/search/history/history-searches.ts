@@ -4,8 +4,7 @@ import type { SearchPlan } from "../../query/plan/plan.js";
 import type { Resolution } from "../repositories/repository-resolver.js";
 import { chooseHistories, type HistoryChoice } from "./history-choice.js";
 import type { HistoryContext } from "./history-context.js";
-import { mergePages, type ResultPages } from "./merge-pages.js";
-import { readHistory } from "./read-history.js";
+import { mergePages, type ResultPages, readHistory } from "./read-history.js";
 
 /** Repositories whose search begins before it is their turn. */
 const lookAheadCount = 3;

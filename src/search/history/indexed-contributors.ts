@@ -12,9 +12,8 @@ import type {
   VisibleHistory,
 } from "../../protocol/history-messages.js";
 import type { CommitOfRepository } from "../../protocol/read-messages.js";
-import type { SliceScheduler } from "../slices/slice-scheduler.js";
-import type { CommitLists } from "./commit-lists.js";
-import { toStoredHistories } from "./stored-histories.js";
+import type { SliceScheduler } from "../slices/search-slices.js";
+import { type CommitLists, toStoredHistories } from "./history-choice.js";
 
 interface Services {
   readonly catalog: Pick<Catalog, "historyView">;

@@ -9,12 +9,10 @@ import type {
   HistoryTaskResult,
   LineLiterals,
 } from "../../protocol/history-messages.js";
-import { readPage, type FoundCommit } from "../../protocol/commit-page.js";
+import { type FoundCommit, readPage } from "../../protocol/commit-page.js";
 import type { HistoryContext } from "./history-context.js";
 import type { HistoryGroup } from "./history-choice.js";
-import { lineLiterals } from "./line-literals.js";
-import { headerPlans, needsFiles, needsLanguages, needsMessages } from "./header-plans.js";
-import { mergePages, type PageSource, type ResultPages } from "./merge-pages.js";
+import { type HistoryPlan, type Leaf, type TextNode, requiredLiterals, trigramBytes } from "../../query/plan/plan.js";
 
 /**
  * Commits that are read at a time: few at first, so that the first results come soon. Most ranges then are one history shard:
@@ -289,4 +287,224 @@ function listFound(found: readonly FoundCommit[], oidBytes: number): CommitList 
   const oids = new Uint8Array(new SharedArrayBuffer(found.length * oidBytes));
   found.forEach(({ oid }, i) => oids.set(Buffer.from(oid, "hex"), i * oidBytes));
   return { count: found.length, oidBytes, oids, dates: Float64Array.from(found, ({ committed }) => committed) };
+}
+
+/** Whether the plans depend on what the commits changed. */
+export function needsFiles(plans: readonly HistoryPlanWithOptions[]): boolean {
+  return plans.some(({ plan }) => plan.kind === "diff" || plan.fileFilters.length > 0);
+}
+
+/** Whether the plans depend on the languages of what the commits changed. */
+export function needsLanguages(plans: readonly HistoryPlanWithOptions[]): boolean {
+  return plans.some(({ plan }) => plan.fileFilters.some(({ kind }) => kind === "language"));
+}
+
+/** Whether the plans depend on messages. */
+export function needsMessages(plans: readonly HistoryPlanWithOptions[]): boolean {
+  return plans.some(({ plan }) => plan.messages.length > 0 || (plan.kind === "commit" && plan.pattern !== undefined));
+}
+
+/**
+ * Plans that find every commit that the given plans find, and depend on headers and messages only. Undefined if that
+ * excludes nothing.
+ */
+export function headerPlans(plans: readonly HistoryPlanWithOptions[]): readonly HistoryPlanWithOptions[] | undefined {
+  if (!plans.every(({ plan }) => testsHeader(plan))) return undefined;
+  return plans.map(({ plan, optionsIndex }) => ({ plan: headerPlan(plan), optionsIndex }));
+}
+
+function testsHeader({ kind, persons, messages, pattern }: HistoryPlan): boolean {
+  return persons.length + messages.length > 0 || (kind === "commit" && pattern !== undefined);
+}
+
+function headerPlan(plan: HistoryPlan): HistoryPlan {
+  const ofMessage = plan.kind === "commit" ? { pattern: plan.pattern, leaves: plan.leaves } : requireMessages(plan);
+  return { ...plan, ...ofMessage, kind: "commit", fileFilters: [], messages: [], onlySign: undefined };
+}
+
+/** The filters on messages as a pattern. */
+function requireMessages({ messages }: HistoryPlan): { pattern: TextNode | undefined; leaves: readonly Leaf[] } {
+  const children = messages.map(({ negated }, leaf): TextNode => {
+    const node: TextNode = { kind: "leaf", leaf };
+    return negated ? { kind: "not", child: node } : node;
+  });
+  return {
+    pattern: children.length > 1 ? { kind: "and", children } : children[0],
+    leaves: messages.map(({ leaf }) => leaf),
+  };
+}
+
+/** With more texts, reading each file once for each of them takes longer than comparing the files. */
+const textCountMax = 16;
+
+/**
+ * Texts of which each file that the plans find has one in a changed line; undefined if they require none. Sound because a
+ * file has a changed line that matches each leaf without which the pattern does not hold, and that line contains a literal of
+ * each clause of the leaf.
+ */
+export function lineLiterals(plans: readonly HistoryPlanWithOptions[]): LineLiterals | undefined {
+  const texts = unite(plans.map(({ plan }) => findPlanLiterals(plan)));
+  if (texts === undefined || texts.length === 0 || texts.length > textCountMax) return undefined;
+  const foldCase = plans.some(({ plan }) => plan.leaves.some((leaf) => leaf.foldCase));
+  return { texts: foldCase ? texts.map(lowerAscii) : texts, foldCase };
+}
+
+function findPlanLiterals({ kind, pattern, leaves }: HistoryPlan): readonly Buffer[] | undefined {
+  return kind === "diff" && pattern !== undefined ? findLiterals(pattern, leaves) : undefined;
+}
+
+function findLiterals(node: TextNode, leaves: readonly Leaf[]): readonly Buffer[] | undefined {
+  switch (node.kind) {
+    case "leaf":
+      return bestClause(leaves[node.leaf]);
+    case "not":
+      return undefined;
+    case "and":
+      return best(node.children.map((child) => findLiterals(child, leaves)));
+    case "or":
+      return unite(node.children.map((child) => findLiterals(child, leaves)));
+  }
+}
+
+function bestClause(leaf: Leaf): readonly Buffer[] | undefined {
+  if (leaf.set !== undefined || leaf.analysis.matchesEmpty) return undefined;
+  return best(requiredLiterals(leaf).clauses);
+}
+
+/** The one whose shortest text is longest. */
+function best(sets: readonly (readonly Buffer[] | undefined)[]): readonly Buffer[] | undefined {
+  let found: readonly Buffer[] | undefined;
+  let length = trigramBytes - 1;
+  for (const texts of sets) {
+    if (texts === undefined || texts.length > textCountMax || texts.some((text) => text.includes(0))) continue;
+    const shortest = Math.min(...texts.map((text) => text.length));
+    if (shortest > length) [found, length] = [texts, shortest];
+  }
+  return found;
+}
+
+function unite(sets: readonly (readonly Buffer[] | undefined)[]): readonly Buffer[] | undefined {
+  return sets.every((texts) => texts !== undefined) ? sets.flat() : undefined;
+}
+
+function lowerAscii(text: Uint8Array): Uint8Array {
+  return text.map((byte) => (byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte));
+}
+
+/** Results in order, some at a time. */
+export type ResultPages = AsyncGenerator<readonly FoundCommit[], void>;
+
+/** Results that are found once they are needed. */
+export interface PageSource {
+  /** No result is newer; Unix seconds, or Infinity. */
+  readonly newest: number;
+  /** Called at most once. */
+  readonly open: () => ResultPages;
+}
+
+/** Negative if `a` comes first: the newer one, then the one with the smaller oid, then commits before diffs. */
+export function compareResults(a: FoundCommit, b: FoundCommit): number {
+  if (a.committed !== b.committed) return b.committed - a.committed;
+  if (a.oid !== b.oid) return a.oid < b.oid ? -1 : 1;
+  return a.kind === b.kind ? 0 : a.kind === "commit" ? -1 : 1;
+}
+
+/** The newer one first. Infinite dates are equal, although their difference is not a number. */
+function compareNewest(a: { readonly newest: number }, b: { readonly newest: number }): number {
+  return b.newest - a.newest || 0;
+}
+
+/**
+ * Several sequences of results as one. `aheadCount` sources are opened in advance, so that several threads search them;
+ * the others only when all newer results are known, so that the newest results of a long history cost little.
+ */
+export async function* mergePages(sources: readonly PageSource[], aheadCount: number): ResultPages {
+  if (sources.length === 1) return yield* sources[0].open();
+  const heads = [...sources].sort(compareNewest).map((source) => new Head(source));
+  try {
+    for (;;) {
+      const left = heads.filter(({ isEnded }) => !isEnded);
+      if (left.length === 0) return;
+      for (const head of left.slice(0, aheadCount + 1)) head.begin();
+      const page = takeReady(left);
+      if (page.length > 0) yield page;
+      const [empty] = left.filter((head) => head.result === undefined).sort(compareNewest);
+      await empty?.load();
+    }
+  } finally {
+    await Promise.all(heads.map((head) => head.close()));
+  }
+}
+
+/** The first results, as far as they are known to be the first. */
+function takeReady(heads: readonly Head[]): FoundCommit[] {
+  const unknown = heads.reduce(
+    (newest, head) => (head.result === undefined ? Math.max(newest, head.newest) : newest),
+    -Infinity,
+  );
+  const taken: FoundCommit[] = [];
+  for (;;) {
+    let first: Head | undefined;
+    for (const head of heads) {
+      if (head.result === undefined) continue;
+      if (first?.result === undefined || compareResults(head.result, first.result) < 0) first = head;
+    }
+    if (first?.result === undefined || first.result.committed <= unknown) return taken;
+    taken.push(first.result);
+    first.take();
+    if (first.result === undefined) return taken;
+  }
+}
+
+/** A source, and the results of it that are known and not taken. */
+class Head {
+  readonly #source: PageSource;
+  #pages: ResultPages | undefined;
+  /** The first page, while it is not read. */
+  #first: ReturnType<ResultPages["next"]> | undefined;
+  #page: readonly FoundCommit[] = [];
+  #at = 0;
+  /** No result that is not known yet is newer. */
+  newest: number;
+  isEnded = false;
+
+  constructor(source: PageSource) {
+    this.#source = source;
+    this.newest = source.newest;
+  }
+
+  /** The first of them. */
+  get result(): FoundCommit | undefined {
+    return this.#page[this.#at];
+  }
+
+  /** Opens the source and requests its first page, unless that is done. */
+  begin(): ResultPages {
+    if (this.#pages !== undefined) return this.#pages;
+    this.#pages = this.#source.open();
+    this.#first = this.#pages.next();
+    // A failure is reported when its turn comes.
+    this.#first.catch(() => undefined);
+    return this.#pages;
+  }
+
+  take(): void {
+    this.newest = this.#page[this.#at++].committed;
+  }
+
+  /** Reads pages until one is not empty, or until the end. */
+  async load(): Promise<void> {
+    const pages = this.begin();
+    while (this.result === undefined && !this.isEnded) {
+      const { value, done } = await (this.#first ?? pages.next());
+      this.#first = undefined;
+      this.#at = 0;
+      this.#page = value ?? [];
+      this.isEnded = done === true;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pages?.return();
+  }
 }

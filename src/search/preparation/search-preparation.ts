@@ -4,19 +4,39 @@ import type { RepositoryTable } from "../../catalog/repository-table.js";
 import type { BaseRevisions } from "../../model/match-change.js";
 import type { SearchRequest } from "../../model/search-request.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
-import type { RepositorySelection } from "../../protocol/search-options.js";
-import type { SearchPlan } from "../../query/plan/plan.js";
+import type { FindCondition, RepositorySelection } from "../../protocol/search-options.js";
+import type { BasicQueryPlan, SearchPlan, TextPlan } from "../../query/plan/plan.js";
 import type { SearchLimits } from "../limits/search-limits.js";
-import type { FindContext } from "../repositories/find.js";
-import { readOpenRevisions, type Resolution } from "../repositories/repository-resolver.js";
-import { type ChangeProblems, changePhases } from "../revisions/change-phases.js";
-import { PhaseQueue } from "../revisions/phase-queue.js";
-import { phasesOfPlan } from "../revisions/plan-phases.js";
+import { applyConditions, emptyResults, find, type FindContext } from "../repositories/repository-conditions.js";
+import {
+  collectCommits,
+  commitAt,
+  commitKey,
+  keepRevisions,
+  readOpenRevisions,
+  type Resolution,
+} from "../repositories/repository-resolver.js";
+import {
+  changePhases,
+  type ChangeProblems,
+  hasUnindexed,
+  PhaseQueue,
+  phasesOfPlan,
+} from "../revisions/revision-phases.js";
 import { findRevisionChanges, type FoundChanges, type RevisionChange } from "../revisions/revision-changes.js";
-import { hasUnindexed } from "../revisions/revision-phases.js";
-import type { PhaseContext, PhaseProblems, RevisionReading } from "../revisions/search-phase.js";
+import type { PhaseContext, PhaseProblems, RevisionReading } from "../revisions/revision-batches.js";
 import { recordInSteps, type SnapshotUse } from "../snapshot/search-snapshot.js";
-import { needsPreparation, prepare, type Preparation, type PrepareContext } from "./look-ups.js";
+import type { IndexLimits } from "../../protocol/ingest-messages.js";
+import type { CommitQuestion } from "../../protocol/read-messages.js";
+import type {
+  AttributeAnswers,
+  AttributeFailure,
+  CommitAttributeReader,
+  KnownAttribute,
+} from "../revisions/commit-attributes.js";
+import type { ExcludedRepository } from "../report/omissions.js";
+import { analyseRegexp } from "../../regexp/analysis/analyse.js";
+import { contributorFilters, type PeopleOfCommit, PeopleTable } from "../../protocol/people-table.js";
 
 /** The part of its time that a search may spend on reading mirrors before it searches anything. */
 const preparationShare = 0.6;
@@ -148,3 +168,302 @@ export class SearchPreparation {
     };
   }
 }
+
+export function needsPreparation(plan: SearchPlan): boolean {
+  return (
+    asksPeople(plan) ||
+    plan.basicQueries.some(
+      ({ repositories }) => repositories.conditions.length + repositories.committedAfter.length > 0,
+    )
+  );
+}
+
+/**
+ * Looks up information that is not in the index, or not directly: which repositories satisfy conditions on their
+ * contents, then which satisfy those on their history, then the owners and authors of files that may be results. Each
+ * step examines only what the previous one has left.
+ */
+export async function prepare(
+  plan: SearchPlan,
+  resolutions: readonly Resolution[],
+  context: PrepareContext,
+): Promise<Preparation> {
+  const excluded = new ExcludedRepositories(resolutions);
+  let left: readonly Resolution[] = await applyConditions(
+    plan.basicQueries.map(({ repositories }) => repositories),
+    resolutions,
+    context,
+  );
+  left = await Promise.all(
+    plan.basicQueries.map((basicQuery, i) => keepWithFiles(basicQuery, left[i], excluded, context)),
+  );
+  left = await Promise.all(
+    plan.basicQueries.map((basicQuery, i) => keepCommittedAfter(basicQuery, left[i], excluded, context)),
+  );
+  if (!asksPeople(plan) || context.control.isStopped) {
+    return {
+      resolutions: left,
+      selections: left.map(({ selection }) => selection),
+      people: undefined,
+      excluded: excluded.all,
+    };
+  }
+  return { resolutions: left, ...(await preparePeople(plan, left, excluded, context)), excluded: excluded.all };
+}
+
+/** Keeps the commits that are not indexed and satisfy the conditions, which only the mirrors can determine. */
+async function keepWithFiles(
+  { repositories: { conditions } }: BasicQueryPlan,
+  resolution: Resolution,
+  excluded: ExcludedRepositories,
+  context: PrepareContext,
+): Promise<Resolution> {
+  let left = resolution;
+  for (const { file, negated } of conditions) {
+    const unindexed = keepRevisions(left, (_, choice) => choice.unindexed !== undefined);
+    if (unindexed.repositories.length === 0) return left;
+    const path = file.fileFilters.flatMap((filter) => (filter.kind === "path" ? [filter.source] : []))[0] ?? "";
+    const content = file.leaves.length === 0 ? "" : file.leaves[0].source;
+    const attributes = await ask(
+      { kind: "has-file", path, content, limits: context.limits },
+      [unindexed],
+      excluded,
+      context,
+    );
+    left = keepRevisions(left, (repository, choice) => {
+      const commit = commitAt(repository, choice);
+      const attribute =
+        choice.unindexed === undefined || commit === undefined ? undefined : attributes.get(commitKey(commit));
+      return choice.unindexed === undefined || (attribute !== undefined && attribute.holds !== negated);
+    });
+  }
+  return left;
+}
+
+/**
+ * The date of a history is that of the searched commit: like `git log --since`, which does not look beyond a commit
+ * that is too old. Therefore a single date, which never changes, answers the question for every point in time.
+ */
+async function keepCommittedAfter(
+  { repositories: { committedAfter } }: BasicQueryPlan,
+  resolution: Resolution,
+  excluded: ExcludedRepositories,
+  context: PrepareContext,
+): Promise<Resolution> {
+  let left = resolution;
+  for (const { unixSeconds, negated } of committedAfter) {
+    const attributes = await ask({ kind: "commit-date" }, [left], excluded, context);
+    left = keepRevisions(left, (repository, choice) => {
+      const commit = commitAt(repository, choice);
+      // A repository without commits has none after the date.
+      if (commit === undefined) return negated;
+      const attribute = attributes.get(commitKey(commit));
+      return attribute?.unixSeconds !== undefined && attribute.unixSeconds > unixSeconds !== negated;
+    });
+  }
+  return left;
+}
+
+/** The code owners that were set for a repository, for commits without a CODEOWNERS file; undefined if there are none. */
+export type OwnersLookup = (
+  repositoryId: number,
+) => { readonly bytes: Uint8Array; readonly version: number } | undefined;
+
+/** Services and settings for the preparation of a search. */
+export interface PrepareContext extends FindContext {
+  readonly ownersOf: OwnersLookup;
+  readonly commitAttributes: CommitAttributeReader;
+  /** Determines which files have searchable content, as in the index. */
+  readonly limits: IndexLimits;
+  /** Deadline for reading mirrors, on the clock of `performance.now()`. */
+  readonly deadlineMs: number;
+}
+
+/** The input of a search. */
+export interface Preparation {
+  /** The repositories chosen by the filters, by basic query. */
+  readonly resolutions: readonly Resolution[];
+  /** The part of it that is searched: smaller if the look-up of people has shown that the rest has no results. */
+  readonly selections: readonly RepositorySelection[];
+  /** Memory of a `PeopleTable`; undefined if the query has no conditions on people. */
+  readonly people: SharedArrayBuffer | undefined;
+  readonly excluded: readonly ExcludedRepository[];
+}
+
+/** Keeps the revisions found in the index, and those that the index does not know. */
+export function keepFound(resolution: Resolution, found: Int32Array | undefined): Resolution {
+  return keepRevisions(
+    resolution,
+    ({ id }, { bit, unindexed }) =>
+      unindexed !== undefined || (found !== undefined && bit >= 0 && ((found[id] >>> bit) & 1) === 1),
+  );
+}
+
+/** Answers about all commits of the resolutions; repositories without an answer are excluded. */
+export async function ask(
+  question: CommitQuestion,
+  resolutions: readonly Resolution[],
+  excluded: ExcludedRepositories,
+  { commitAttributes, deadlineMs, control, client }: PrepareContext,
+): Promise<AttributeAnswers["attributes"]> {
+  const { attributes, failures } = await commitAttributes.ask(question, collectCommits(resolutions), {
+    deadlineMs,
+    stop: control.memory,
+    client,
+  });
+  for (const failure of failures) excluded.note(failure);
+  return attributes;
+}
+
+export class ExcludedRepositories {
+  readonly #all = new Map<number, ExcludedRepository>();
+  readonly #nameOf: ReadonlyMap<number, string>;
+
+  constructor(resolutions: readonly Resolution[]) {
+    this.#nameOf = new Map(resolutions.flatMap(({ repositories }) => repositories).map(({ id, name }) => [id, name]));
+  }
+
+  get all(): readonly ExcludedRepository[] {
+    return [...this.#all.values()];
+  }
+
+  has(repositoryId: number): boolean {
+    return this.#all.has(repositoryId);
+  }
+
+  /** The first reason is kept. */
+  note({ repositoryId, reason, isLate }: AttributeFailure): void {
+    if (!this.has(repositoryId))
+      this.#all.set(repositoryId, { repository: this.#nameOf.get(repositoryId) ?? "", reason, isLate });
+  }
+}
+
+/** Limit on the data about people in one search. */
+const peopleBytesMax = 128 * 1024 * 1024;
+
+function asksPeople(plan: SearchPlan): boolean {
+  return plan.basicQueries.some((basicQuery) => asksOwners(plan, basicQuery) || asksContributors(basicQuery));
+}
+
+function asksOwners(plan: SearchPlan, { text, optionsIndex }: BasicQueryPlan): boolean {
+  return (
+    text !== undefined &&
+    (plan.resultOptions[optionsIndex].select === "file.owners" || text.people.some(({ kind }) => kind === "owner"))
+  );
+}
+
+function asksContributors({ text }: BasicQueryPlan): boolean {
+  return text?.people.some(({ kind }) => kind === "contributor") ?? false;
+}
+
+/** Reduces the choice to what may have results, and looks up the people of its commits. */
+async function preparePeople(
+  plan: SearchPlan,
+  resolutions: readonly Resolution[],
+  excluded: ExcludedRepositories,
+  context: PrepareContext,
+): Promise<Pick<Preparation, "selections" | "people">> {
+  const asking = plan.basicQueries.map((basicQuery) => asksOwners(plan, basicQuery) || asksContributors(basicQuery));
+  const searched = resolutions
+    .map((resolution, i) => ({
+      file: plan.basicQueries[i].text,
+      selection: resolution.selection,
+      found: emptyResults(resolution, 1)[0],
+    }))
+    .filter(({ file }, i) => file !== undefined && asking[i]) as FindCondition[];
+  const owning = searched.map(({ selection, found }) => ({
+    file: codeOwnersFile,
+    selection,
+    found: new Int32Array(new SharedArrayBuffer(found.byteLength)),
+  }));
+  await find([...searched, ...owning], context);
+  const foundOf = new Map(
+    searched.map(({ selection, found }, i) => [selection, { results: found, owners: owning[i].found }]),
+  );
+  const withResults = resolutions.map((resolution, i) =>
+    asking[i] ? keepFound(resolution, foundOf.get(resolution.selection)?.results) : resolution,
+  );
+  const withOwners = resolutions.flatMap((resolution, i) =>
+    asksOwners(plan, plan.basicQueries[i])
+      ? [keepFound(withResults[i], foundOf.get(resolution.selection)?.owners)]
+      : [],
+  );
+  const owners = await ask({ kind: "code-owners" }, withOwners, excluded, context);
+  const filters = contributorFilters(plan).map(({ source, foldCase }) => ({ source, foldCase }));
+  const written = withResults.filter((_, i) => asksContributors(plan.basicQueries[i]));
+  const contributors =
+    filters.length === 0
+      ? new Map<string, KnownAttribute>()
+      : await ask({ kind: "contributors", filters }, written, excluded, context);
+  const people = bound(
+    collectPeople(
+      withResults.filter((_, i) => asking[i]),
+      owners,
+      contributors,
+      context.ownersOf,
+    ),
+    excluded,
+  );
+  return {
+    selections: withResults.map(
+      (resolution, i) => (asking[i] ? keepRevisions(resolution, ({ id }) => !excluded.has(id)) : resolution).selection,
+    ),
+    people: PeopleTable.of(people).memory,
+  };
+}
+
+function collectPeople(
+  resolutions: readonly Resolution[],
+  owners: ReadonlyMap<string, KnownAttribute>,
+  contributors: ReadonlyMap<string, KnownAttribute>,
+  ownersOf: OwnersLookup,
+): PeopleOfCommit[] {
+  return collectCommits(resolutions).map((commit) => {
+    const key = commitKey(commit);
+    const own = owners.get(key)?.bytes;
+    const set = own === undefined ? ownersOf(commit.repositoryId) : undefined;
+    return {
+      ...commit,
+      codeOwners: own ?? set?.bytes,
+      ownersVersion: set?.version ?? 0,
+      contributors: contributors.get(key)?.bytes,
+    };
+  });
+}
+
+/** Keeps as much as one search may use; the last repositories are excluded. */
+function bound(people: readonly PeopleOfCommit[], excluded: ExcludedRepositories): PeopleOfCommit[] {
+  let byteCount = 0;
+  return people.filter(({ repositoryId, codeOwners, contributors }) => {
+    byteCount += (codeOwners?.length ?? 0) + (contributors?.length ?? 0);
+    if (byteCount <= peopleBytesMax) return true;
+    excluded.note({
+      repositoryId,
+      reason: `with it, data about people would exceed ${peopleBytesMax} bytes`,
+      isLate: false,
+    });
+    return false;
+  });
+}
+
+const codeOwnersPath = String.raw`\A(?:(?:\.github|\.gitlab|docs)/)?CODEOWNERS\z`;
+
+const codeOwnersFile: TextPlan = {
+  symbols: undefined,
+  content: true,
+  path: true,
+  pattern: undefined,
+  leaves: [],
+  people: [],
+  fileFilters: [
+    {
+      kind: "path",
+      negated: false,
+      source: codeOwnersPath,
+      foldCase: false,
+      highlighted: false,
+      label: "CODEOWNERS",
+      analysis: analyseRegexp(codeOwnersPath, false),
+    },
+  ],
+};

@@ -2,21 +2,29 @@ import { callAfter } from "../../base/deadline.js";
 import type { CatalogView } from "../../catalog/live-shards.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
 import type { Lane, SearchTaskResult } from "../../protocol/messages.js";
-import type { RankBudget, RankedDocument, RankedShard, RankTaskResult } from "../../protocol/rank-messages.js";
-import { workOnDocuments, workOnShards } from "../../protocol/ranked-work.js";
+import {
+  type RankBudget,
+  type RankedDocument,
+  type RankedShard,
+  type RankingParts,
+  type RankTaskResult,
+  workOnDocuments,
+  workOnShards,
+  decodeDocuments,
+  decodeShards,
+  BestDocuments,
+} from "../../protocol/rank-messages.js";
 import { checkRanked } from "../../protocol/message-checks.js";
-import { decodeDocuments, decodeShards } from "../../protocol/ranked-columns.js";
-import { BestDocuments } from "../../protocol/ranked-order.js";
 import { addStats, type SearchStats } from "../../protocol/search-options.js";
 import {
-  type SearchSlices,
-  type SliceServices,
-  type SlicedWork,
   helpRetryMs,
   mayBeSmall,
   mustStayAlone,
+  type SearchSlices,
+  type SlicedWork,
+  type SliceServices,
 } from "../slices/search-slices.js";
-import { describeScore } from "./describe-score.js";
+import { assert } from "../../base/assert.js";
 
 /** The work of ranking one search, which its shards share equally; see docs/internals/ranking.md. */
 const contentsMax = 512;
@@ -203,4 +211,37 @@ export function shareBudget(shardCount: number, matchCountMax: number): RankBudg
     keptDocuments: rankedCountMax,
     keptMatches: matchCountMax,
   };
+}
+
+/** The parts whose sum is multiplied, in the order of docs/internals/ranking.md. */
+const partNames = [
+  "symbol",
+  "fileName",
+  "folders",
+  "line",
+  "wholeWords",
+  "phrase",
+  "matches",
+] as const satisfies readonly (keyof RankingParts)[];
+
+/**
+ * How a document was scored, and what decides between equal scores:
+ *
+ *     score 1113 = (symbol 1040 + fileName 0 + … + matches 8) × fileFactor 1; stars 3; committed 2024-05-01T12:00:00Z
+ */
+export function describeScore({ score, parts, stars, committedSeconds }: RankedDocument): string {
+  assert(parts !== undefined, "parts are wanted");
+  const sum = partNames.map((name) => `${name} ${rounded(parts[name])}`).join(" + ");
+  const date = committedSeconds === 0 ? "" : `; committed ${describeDate(committedSeconds)}`;
+  return `score ${score} = (${sum}) × fileFactor ${rounded(parts.fileFactor)}; stars ${stars}${date}`;
+}
+
+/** At most two decimals. */
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+function describeDate(unixSeconds: number): string {
+  const date = new Date(unixSeconds * 1000);
+  return Number.isNaN(date.getTime()) ? `${unixSeconds} seconds after 1970` : date.toISOString().replace(".000Z", "Z");
 }

@@ -1,10 +1,12 @@
-import type { QueryError } from "../../query/syntax/query-error.js";
+import { QueryError } from "../../query/syntax/query-error.js";
 import type { Alert, ProposedQuery } from "../../model/stream-events.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
-import { rewriteQuery, type Rewrite } from "../../query/plan/rewrite.js";
+import { type Rewrite, rewriteQuery } from "../../query/plan/rewrite.js";
 import type { ExcludedRepository } from "./omissions.js";
-import type { MissingRevision } from "../repositories/revision-resolver.js";
-import type { Resolution } from "../repositories/repository-resolver.js";
+import type { MissingRevision, Resolution } from "../repositories/repository-resolver.js";
+import { errorMessage, errorTable, TrawlError } from "../../base/errors.js";
+import type { Log } from "../../base/log.js";
+import type { SearchListener } from "../../model/search-listener.js";
 
 const listedRevisionsMax = 10;
 
@@ -226,4 +228,22 @@ function propose({ queryText, plan }: AlertSource, description: string, rewrite:
 /** The alert about an invalid query. */
 export function toAlert({ title, description, from, to }: QueryError): Alert {
   return { title, description, proposedQueries: null, place: { from, to } };
+}
+
+/** Limit on the logged length of a query. */
+const loggedLength = 200;
+
+/** Reports an invalid query or another error, instead of running a search. */
+export function answerError(query: string, listener: SearchListener, error: unknown, log: Log): void {
+  const shown = { query: query.slice(0, loggedLength) };
+  if (error instanceof QueryError) {
+    // Text typed by a client is not worth logging, and may be long or private.
+    log.debug(shown, error.title);
+    listener.alert(toAlert(error));
+  } else {
+    const level = error instanceof TrawlError ? error.level : errorTable.internal.level;
+    log[level](shown, errorMessage(error));
+    listener.error(errorMessage(error));
+  }
+  listener.done();
 }

@@ -1,11 +1,11 @@
 import { nothingFoundTitle, type Alert, type ProposedQuery } from "../../model/stream-events.js";
 import { findMisspellings } from "../../query/fields/misspellings.js";
-import type { FieldName } from "../../query/fields/fields.js";
+import type { FieldName } from "../../query/syntax/fields.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import { rewriteQuery } from "../../query/plan/rewrite.js";
 import { collectLeaves, type PatternNode } from "../../query/syntax/ast.js";
 import { parseQuery } from "../../query/syntax/parse.js";
-import type { QueryType } from "../../query/syntax/query-type.js";
+import type { QueryType } from "../../query/syntax/scan.js";
 
 /** At most so many queries are tried, one after another. */
 const triedCountMax = 4;

@@ -12,9 +12,8 @@ import {
   repositoryKey,
   type ResultDigest,
 } from "../../native/kernel/result-digest.js";
-import type { Coverage } from "../../protocol/coverage.js";
-import { type Resolution, searchedChoices } from "../repositories/repository-resolver.js";
-import { commitAt } from "../repositories/searched-commits.js";
+import type { Coverage } from "../../protocol/messages.js";
+import { type Resolution, searchedChoices, commitAt } from "../repositories/repository-resolver.js";
 import { type OmissionGroup, type OmissionSource, omissionGroups, type UnsearchedGroup } from "./omissions.js";
 
 /** Files without a searchable text are listed up to this number in total, and counted beyond it. */
@@ -66,8 +65,8 @@ export class SearchReceipt {
   }
 
   /** In steps, because there may be a million repositories. */
-  static *inSteps(source: ReceiptSource, coverage: ReceiptCoverage): Generator<void, SearchReceipt> {
-    return new SearchReceipt(source, coverage, printDigest(yield* digestState(source)));
+  static *inSteps(source: ReceiptSource, coverage: ReceiptCoverage | undefined): Generator<void, SearchReceipt> {
+    return new SearchReceipt(source, coverage ?? new ReceiptCoverage(), printDigest(yield* digestState(source)));
   }
 
   get isComplete(): boolean {

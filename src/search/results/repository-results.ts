@@ -1,17 +1,27 @@
 import type { Repository } from "../../model/repository.js";
 import type { RepositoryTable } from "../../catalog/repository-table.js";
-import type { RepositoryNamePlan, SearchPlan } from "../../query/plan/plan.js";
-import { buildUnions } from "./name-unions.js";
-import { rowsByName } from "../repositories/repository-bitmaps.js";
+import type { RepositoryFilter, RepositoryNamePlan, SearchPlan } from "../../query/plan/plan.js";
+import { rowsByName } from "../repositories/repository-choice.js";
 import type { Resolution } from "../repositories/repository-resolver.js";
-import type { SearchResults } from "./search-results.js";
+import { toJson } from "../../base/text.js";
+import type { StreamRange } from "../../model/stream-events.js";
+import type { RangeSink } from "../../regexp/analysis/plain-form.js";
+import { compileRegexp, type Matcher } from "../../regexp/match/matcher.js";
+import { TrawlError } from "../../base/errors.js";
+
+/** Counts repositories that are results, and sends them. */
+export interface RepositoryResults {
+  /** Prepares, in steps, what the first of them needs. */
+  prepareRepositories(): Generator<undefined, void>;
+  addRepository(repositoryId: number, revision: string | undefined, optionsIndex: number): void;
+}
 
 /** Adds the repositories that are results themselves. Yields between steps. */
 export function* repositoryResults(
   { basicQueries, resultOptions }: SearchPlan,
   resolutions: readonly Resolution[],
   table: RepositoryTable,
-  results: Pick<SearchResults, "addRepository" | "prepareRepositories">,
+  results: RepositoryResults,
 ): Generator<undefined, void> {
   for (const [i, { repositoryNames, optionsIndex }] of basicQueries.entries()) {
     const { select } = resultOptions[optionsIndex];
@@ -86,4 +96,146 @@ function* keepMatching(
     yield;
   }
   return rows.filter((row) => (marks[row] === 1) === wanted);
+}
+
+/** Ranges in names and descriptions that the patterns and predicates of a search match, for highlighting. */
+export class NameHighlighter {
+  readonly #names: readonly Matcher[];
+  readonly #descriptions: readonly Matcher[];
+
+  private constructor(names: readonly Matcher[], descriptions: readonly Matcher[]) {
+    this.#names = names;
+    this.#descriptions = descriptions;
+  }
+
+  /** Yields between steps: thousands of patterns take 50 ms. */
+  static *make({ basicQueries }: SearchPlan): Generator<undefined, NameHighlighter> {
+    const plans = basicQueries.flatMap(({ repositoryNames }) => repositoryNames ?? []);
+    const matchers: Matcher[] = [];
+    for (const foldCase of [true, false]) {
+      const sources = new Set(plans.flatMap((plan) => allSources(plan, foldCase)));
+      // In a union the first alternative that matches wins, so longer sources come before their prefixes.
+      const ordered = [...sources].sort((a, b) => b.length - a.length);
+      for (const union of yield* buildUnions(ordered, foldCase)) {
+        matchers.push(compileRegexp(union, foldCase));
+        yield;
+      }
+    }
+    const descriptions: Matcher[] = [];
+    for (const source of new Set(basicQueries.flatMap(({ repositories }) => descriptionSources(repositories)))) {
+      descriptions.push(compileRegexp(source, true));
+      yield;
+    }
+    return new NameHighlighter(matchers, descriptions);
+  }
+
+  nameRanges(name: string): StreamRange[] {
+    return findRanges(this.#names, Buffer.from(name));
+  }
+
+  /** Lines count from 0, and end after a newline. */
+  descriptionRanges(description: string): StreamRange[] {
+    return this.#descriptions.length === 0 ? [] : findRanges(this.#descriptions, Buffer.from(description));
+  }
+}
+
+function descriptionSources({ predicates }: RepositoryFilter): string[] {
+  return predicates.flatMap(({ negated, test }) => (!negated && test.kind === "description" ? [test.source] : []));
+}
+
+/** Sorted and disjoint; of two overlapping ranges the earlier one, then the longer one, is kept. */
+function findRanges(matchers: readonly Matcher[], text: Buffer): StreamRange[] {
+  const pairs: [number, number][] = [];
+  const sink: RangeSink = { push: (start, end) => pairs.push([start, end]) };
+  for (const matcher of matchers) matcher.findAll(text, 0, sink);
+  pairs.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
+  const ranges: StreamRange[] = [];
+  let last = -1;
+  for (const [start, end] of pairs) {
+    if (start < last) continue;
+    ranges.push({ start: locate(text, start), end: locate(text, end) });
+    last = end;
+  }
+  return ranges;
+}
+
+function locate(text: Buffer, offset: number): StreamRange["start"] {
+  const lines = text.subarray(0, offset).toString().split("\n");
+  return { offset, line: lines.length - 1, column: [...(lines.at(-1) ?? "")].length };
+}
+
+/** One `repo` match object as JSON. `revision` is undefined if the query specified none. */
+export function repositoryMatch(
+  repository: Repository,
+  revision: string | undefined,
+  highlighter: NameHighlighter,
+): string {
+  const ranges = highlighter.nameRanges(repository.name);
+  const descriptionRanges = highlighter.descriptionRanges(repository.description);
+  return toJson({
+    type: "repo",
+    repositoryID: repository.id,
+    repository: repository.name,
+    repositoryMatches: ranges.length > 0 ? ranges : undefined,
+    branches: revision === undefined || revision === "" ? undefined : [revision],
+    repoStars: repository.stars > 0 ? repository.stars : undefined,
+    repoLastFetched: repository.lastFetched === "" ? undefined : repository.lastFetched,
+    description: repository.description === "" ? undefined : repository.description,
+    descriptionMatches: descriptionRanges.length > 0 ? descriptionRanges : undefined,
+    fork: repository.fork || undefined,
+    archived: repository.archived || undefined,
+    private: repository.private || undefined,
+    metadata: Object.keys(repository.metadata).length > 0 ? repository.metadata : undefined,
+    topics: repository.topics.length > 0 ? repository.topics : undefined,
+  });
+}
+
+function allSources(plan: RepositoryNamePlan, foldCase: boolean): string[] {
+  return [
+    ...(plan.foldCase === foldCase ? plan.sources : []),
+    ...plan.groups.flatMap((group) => allSources(group, foldCase)),
+  ];
+}
+
+/**
+ * Up to `apartCountMax` regexps remain separate; more are combined into unions of at most `unionCountMax` sources or
+ * `unionLengthMax` characters.
+ */
+const apartCountMax = 32;
+const unionCountMax = 64;
+const unionLengthMax = 4096;
+
+/** Regexps that together match whatever any of the sources matches: about a hundred for thousands of sources. */
+export function* buildUnions(sources: readonly string[], foldCase: boolean): Generator<undefined, readonly string[]> {
+  if (sources.length <= apartCountMax) return sources;
+  const unions: string[][] = [];
+  let length = unionLengthMax;
+  for (const source of sources) {
+    length += source.length;
+    const last = unions.at(-1);
+    if (last === undefined || last.length >= unionCountMax || length >= unionLengthMax) {
+      unions.push([source]);
+      length = source.length;
+    } else {
+      last.push(source);
+    }
+  }
+  const usable: string[] = [];
+  for (const union of unions) {
+    const joined = union.map((source) => `(?:${source})`).join("|");
+    usable.push(...(union.length > 1 && isCompilable(joined, foldCase) ? [joined] : union));
+    yield;
+  }
+  return usable;
+}
+
+/** Regexps that compile individually may be too large together. */
+function isCompilable(source: string, foldCase: boolean): boolean {
+  try {
+    compileRegexp(source, foldCase);
+    return true;
+  } catch (error) {
+    if (error instanceof TrawlError) return false;
+    throw error;
+  }
 }

@@ -5,7 +5,7 @@ import type { IndexedContributors } from "../history/indexed-contributors.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { CommitAttribute, CommitOfRepository, CommitQuestion } from "../../protocol/read-messages.js";
 import type { ReadPool } from "../../pool/read-pool.js";
-import { commitKey } from "../repositories/searched-commits.js";
+import { commitKey } from "../repositories/repository-resolver.js";
 
 /** Limit on cached answers. */
 const keptBytesMax = 64 * 1024 * 1024;

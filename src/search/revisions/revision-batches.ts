@@ -1,14 +1,19 @@
-import { TrawlError } from "../../base/errors.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
 import { defaultBranchBit, type Repository } from "../../model/repository.js";
 import type { CachedShardRange } from "../../protocol/messages.js";
 import { encodeSummaries } from "../../protocol/repository-summaries.js";
 import type { FindDocuments, MissingPart } from "../../protocol/read-messages.js";
-import type { RepositorySelection } from "../../protocol/search-options.js";
+import type { CommitSets, RepositorySelection, RevisionChoice } from "../../protocol/search-options.js";
 import { chooseShards } from "../slices/shard-choice.js";
-import { findCachedSymbols } from "./cached-symbols.js";
-import { joinSets, narrowSelection } from "./phase-selection.js";
-import type { CachedBlock, CachedShard, RevisionBatch } from "./revision-cache.js";
-import type { PhaseContext, SearchPhase } from "./search-phase.js";
+import type { CachedBlock, CachedShard, RevisionBatch, RevisionCache } from "./revision-cache.js";
+import type { CatalogView } from "../../catalog/live-shards.js";
+import type { RepositoryTable } from "../../catalog/repository-table.js";
+import type { ReadPool } from "../../pool/read-pool.js";
+import type { ControlBlock } from "../../protocol/control-block.js";
+import type { IndexLimits } from "../../protocol/ingest-messages.js";
+import type { TextPlan } from "../../query/plan/plan.js";
+import { callAfter } from "../../base/deadline.js";
+import { setBit } from "../../base/bits.js";
 
 /** Shards that are built ahead of the one that is searched. */
 const readAheadCount = 2;
@@ -305,4 +310,178 @@ function indexedBase(repository: Repository): { readonly bit: number; readonly c
 /** Number of documents that some of the commits have. */
 function countFound(shards: readonly { readonly sets: Uint32Array }[]): number {
   return shards.reduce((sum, { sets }) => sum + sets.reduce((count, set) => count + (set === 0 ? 0 : 1), 0), 0);
+}
+
+/** What the search of commits that are not indexed uses. */
+export interface RevisionReading {
+  readonly reads: ReadPool;
+  readonly cache: RevisionCache;
+  /** The limits of the index, which decide whether the content of a file is searched. */
+  readonly limits: IndexLimits;
+}
+
+/** Shards that are searched together, and what is searched in them. */
+export interface SearchPhase {
+  readonly selections: readonly RepositorySelection[];
+  readonly commitSets: CommitSets;
+  /** Rows of the view's table, then those of `cached`. */
+  readonly rows: Uint32Array;
+  readonly cached: readonly CachedShardRange[];
+  /** Must be called when nobody reads the shards any more. Idempotent. */
+  release(): void;
+}
+
+/** What could not be searched. */
+export interface PhaseProblems {
+  /** Sentences. */
+  readonly failures: string[];
+  /** Names of repositories whose mirrors lack texts that should be searched. */
+  readonly incompleteRevisions: Set<string>;
+  /** Why symbols could not be extracted. */
+  readonly symbolFaults: Set<string>;
+}
+
+export interface PhaseContext extends RevisionReading {
+  /** What documents are searched for, by basic query; undefined if a query does not search documents. */
+  readonly texts: readonly (TextPlan | undefined)[];
+  /** Records as of the view: a commit that was indexed later is not a base for what the view shows. */
+  readonly repositories: Pick<RepositoryTable, "byId">;
+  readonly view: CatalogView;
+  /** The search's control block; its stop word ends the reads. */
+  readonly control: ControlBlock;
+  /** Whether shards that cannot contain a result are searched as well. */
+  readonly coversAll: boolean;
+  readonly timeoutMs: number;
+  readonly client: string;
+  /** Grows while phases are prepared. */
+  readonly problems: PhaseProblems;
+}
+
+/** A search waits this long for memory that others use, then it does without the symbols of the shard. */
+const roomMs = 5000;
+
+/** A first value may have this share of its shard: usual ones have 2 % of the text. A larger one is written again. */
+const usualShare = 1 / 8;
+
+const valueBytesMin = 64 * 1024;
+
+/** The first value may turn out to be too large, the second has the right size. */
+const attemptsMax = 2;
+
+/**
+ * The value of the symbols of a shard of the revision cache, pinned once; they are extracted if they are not known.
+ * Undefined if they cannot be had, which is reported. Throws if the search is stopped. Caller guarantees: the shard is
+ * pinned.
+ */
+export async function findCachedSymbols(shard: CachedShard, context: PhaseContext): Promise<CachedBlock | undefined> {
+  const known = context.cache.symbolsOf(shard);
+  if (known !== undefined) {
+    context.cache.pin([known]);
+    return known;
+  }
+  try {
+    return await extract(shard, context);
+  } catch (error) {
+    if (context.control.isStopped) throw error;
+    context.problems.symbolFaults.add(errorMessage(error));
+    return undefined;
+  }
+}
+
+async function extract(shard: CachedShard, context: PhaseContext): Promise<CachedBlock | undefined> {
+  const { cache, problems } = context;
+  let byteCount = valueBytesMin + (shard.to - shard.from) * usualShare;
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const block = await reserve(byteCount, context);
+    if (block === undefined) {
+      problems.symbolFaults.add("the revision cache has no room for them: `search.revisionCacheBytes` limits it");
+      return undefined;
+    }
+    const needed = await extractTo(block, shard, context);
+    if (needed === undefined) {
+      shard.symbols = block;
+      return block;
+    }
+    cache.unpin([block]);
+    if (typeof needed === "string") {
+      problems.symbolFaults.add(needed);
+      return undefined;
+    }
+    byteCount = needed;
+  }
+  return undefined;
+}
+
+/** Returns the number of bytes that are needed if the block is too small, and otherwise why there are no symbols. */
+async function extractTo(
+  block: CachedBlock,
+  { id, from, to }: CachedShard,
+  { cache, reads, timeoutMs, control, client }: PhaseContext,
+): Promise<number | string | undefined> {
+  try {
+    const value = { from: block.from, to: block.to };
+    const request = { kind: "extract-symbols", shard: { id, from, to }, value } as const;
+    const answer = await reads.run<"extract-symbols">(request, { timeoutMs, stop: control.memory, client });
+    if (answer.kind === "lack") return answer.reason;
+    if (answer.kind === "larger") return answer.byteCount;
+    cache.settle(block, answer.byteCount);
+    return undefined;
+  } catch (error) {
+    cache.unpin([block]);
+    throw error;
+  }
+}
+
+/** The memory of the search's earlier phases is released while it waits. */
+async function reserve(byteCount: number, { cache, control }: PhaseContext): Promise<CachedBlock | undefined> {
+  let isLate = false;
+  let wake: () => void = () => undefined;
+  const late = new Promise<void>((resolve) => {
+    wake = resolve;
+  });
+  const timer = callAfter(roomMs, () => {
+    isLate = true;
+    wake();
+  });
+  try {
+    let block = cache.reserveSymbols(byteCount);
+    while (block === undefined && !isLate && !control.isStopped) {
+      await Promise.race([cache.released(), late]);
+      block = cache.reserveSymbols(byteCount);
+    }
+    return block;
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** Restricts a selection to one repository, and to those of its revisions that are among these commits. */
+export function narrowSelection(
+  { revisions }: RepositorySelection,
+  repositoryId: number,
+  commits: readonly string[],
+): RepositorySelection {
+  const numbers = new Map(commits.map((commit, number) => [commit, number]));
+  const choices = (revisions?.get(repositoryId) ?? []).flatMap(({ typed, bit, unindexed }): RevisionChoice[] => {
+    const number = unindexed === undefined ? undefined : numbers.get(unindexed.commit);
+    return unindexed === undefined || number === undefined
+      ? []
+      : [{ typed, bit, unindexed: { commit: unindexed.commit, number } }];
+  });
+  const repositoryIds = new Uint32Array((repositoryId >>> 5) + 1);
+  if (choices.length > 0) setBit(repositoryIds, repositoryId);
+  return { repositoryIds, revisions: new Map([[repositoryId, choices]]) };
+}
+
+/** Joins the commit sets of several shards in shared memory. */
+export function joinSets({ setStarts, setRanges }: RevisionBatch, parts: readonly Uint32Array[]): CommitSets {
+  const words = new Uint32Array(new SharedArrayBuffer(4 * parts.reduce((sum, { length }) => sum + length, 0)));
+  const starts = new Uint32Array(parts.length);
+  let at = 0;
+  parts.forEach((part, i) => {
+    starts[i] = at;
+    words.set(part, at);
+    at += part.length;
+  });
+  return { starts, words, setStarts, setRanges };
 }

@@ -3,10 +3,10 @@ import { errorMessage } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import type { CatalogView } from "../../catalog/live-shards.js";
 import { checkBatch, checkSearchResult, checkWork } from "../../protocol/message-checks.js";
-import { isOrdered } from "../../protocol/ranked-order.js";
-import type { ShardWork } from "../../protocol/ranked-work.js";
+import { isOrdered } from "../../protocol/message-checks.js";
+import type { ShardWork } from "../../protocol/rank-messages.js";
 import type { ResultBatch } from "../../protocol/result-batch.js";
-import { type ControlBlock, stopReasons } from "../../protocol/control-block.js";
+import { type ControlBlock, stopReasons, pressureWords } from "../../protocol/control-block.js";
 import type {
   BatchMessage,
   Lane,
@@ -14,14 +14,14 @@ import type {
   ResumePosition,
   SearchTask,
   SearchTaskResult,
+  ShardFailure,
 } from "../../protocol/messages.js";
 import type { SearchPool } from "../../pool/search-pool.js";
-import type { SliceScheduler } from "./slice-scheduler.js";
 import type { ClientPace, SourceListener } from "./source-listener.js";
 import { assert } from "../../base/assert.js";
 import type { SearchOptions } from "../../protocol/search-options.js";
-import { requiredLiterals, trigramBytes } from "../../query/plan/leaf-literals.js";
-import type { Leaf, TextNode } from "../../query/plan/plan.js";
+import { requiredLiterals, trigramBytes, type Leaf, type TextNode } from "../../query/plan/plan.js";
+import { FairQueue } from "../../base/fair-queue.js";
 
 /**
  * Bytes of results that a search may have produced without its client having read them. With at most one more batch per
@@ -445,4 +445,94 @@ function isBounded(node: TextNode, leaves: readonly Leaf[]): boolean {
     case "or":
       return node.children.every((child) => isBounded(child, leaves));
   }
+}
+
+/**
+ * Every n-th slice is taken from the exhaustive lane while any waits there, so that interactive searches cannot starve
+ * it.
+ */
+const exhaustiveShare = 4;
+
+/**
+ * Decides which slice runs next. Goals: (1) an interactive search starts as soon as a worker yields, (2) exhaustive
+ * searches share the rest round-robin, (3) neither lane starves, (4) within each lane clients are served round-robin,
+ * so that many searches of one client delay another client no more than one search does. Not a goal: fairness by bytes.
+ *
+ * The pressure words tell running slices that others are waiting; each yields between two blocks, after its lane's
+ * time. A slice that yielded goes to the end of its lane, which makes each lane round-robin.
+ */
+export class SliceScheduler {
+  readonly #workerCount: number;
+  readonly #pressure: Int32Array;
+  readonly #waiting: Readonly<Record<Lane, FairQueue<() => Promise<void>>>> = {
+    interactive: new FairQueue(),
+    exhaustive: new FairQueue(),
+  };
+  #running = 0;
+  #turn = 0;
+
+  constructor(workerCount: number, pressure: Int32Array) {
+    this.#workerCount = workerCount;
+    this.#pressure = pressure;
+  }
+
+  /** Runs `start` when its turn comes. `start` never rejects; its promise resolves when the slice ends. */
+  schedule(lane: Lane, client: string, start: () => Promise<void>): void {
+    this.#waiting[lane].push(client, start);
+    this.#fill();
+  }
+
+  /** Runs `task` when its turn comes, and returns its result. */
+  run<T>(lane: Lane, client: string, task: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.schedule(lane, client, () => task().then(resolve, reject));
+    });
+  }
+
+  waitingIn(lane: Lane): number {
+    return this.#waiting[lane].size;
+  }
+
+  /** True if no slice is running or waiting. */
+  get isIdle(): boolean {
+    return this.#running === 0 && this.waitingCount === 0;
+  }
+
+  get waitingCount(): number {
+    return this.#waiting.interactive.size + this.#waiting.exhaustive.size;
+  }
+
+  #fill(): void {
+    while (this.#running < this.#workerCount) {
+      const start = this.#next();
+      if (start === undefined) break;
+      this.#running++;
+      void start().finally(() => {
+        this.#running--;
+        this.#fill();
+      });
+    }
+    Atomics.store(this.#pressure, pressureWords.all, this.waitingCount);
+    Atomics.store(this.#pressure, pressureWords.interactive, this.#waiting.interactive.size);
+  }
+
+  #next(): (() => Promise<void>) | undefined {
+    const { interactive, exhaustive } = this.#waiting;
+    this.#turn++;
+    if (exhaustive.size > 0 && (interactive.size === 0 || this.#turn % exhaustiveShare === 0)) return exhaustive.take();
+    return interactive.take();
+  }
+}
+
+export interface ShardRepairs {
+  readonly log: Log;
+  /** Requests that the shard is built again. */
+  readonly onShardFailure: (shardId: number) => void;
+}
+
+/** Logs that a shard could not be read, and requests a rebuild if that may help. */
+export function recordShardFailure({ log, onShardFailure }: ShardRepairs, { shardId, error }: ShardFailure): void {
+  log.error({ shard: shardId, code: error.code }, error.message);
+  // Any other error is a bug in this program: a rebuild would not help, and every search would request another.
+  if (error.code === "corrupt-shard" || error.code === "format-version") onShardFailure(shardId);
 }

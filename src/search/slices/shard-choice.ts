@@ -2,8 +2,14 @@ import { hasBit } from "../../base/bits.js";
 import { noColumn, type ShardFilter } from "../../protocol/shard-filter.js";
 import type { CatalogView } from "../../catalog/live-shards.js";
 import type { LiveShard } from "../../model/shard-record.js";
-import { requiredLiterals } from "../../query/plan/leaf-literals.js";
-import type { Leaf, PathFilter, SearchPlan, TextNode, TextPlan } from "../../query/plan/plan.js";
+import {
+  requiredLiterals,
+  type Leaf,
+  type PathFilter,
+  type SearchPlan,
+  type TextNode,
+  type TextPlan,
+} from "../../query/plan/plan.js";
 import type { RepositorySelection } from "../../protocol/search-options.js";
 
 /** A basic query that examines documents, and the repositories that it examines. */

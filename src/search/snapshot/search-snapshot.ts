@@ -3,11 +3,10 @@ import type { RepositoryTable } from "../../catalog/repository-table.js";
 import { defaultBranchBit, type Repository } from "../../model/repository.js";
 import type { RevisionChoice } from "../../protocol/search-options.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
-import { countAll } from "../../query/syntax/normalise.js";
+import { countAll } from "../../query/syntax/parse.js";
 import { searchesHistory } from "../history/history-choice.js";
 import { toBitmap } from "../repositories/repository-choice.js";
-import { type Resolution, searchedChoices } from "../repositories/repository-resolver.js";
-import { commitAt } from "../repositories/searched-commits.js";
+import { type Resolution, searchedChoices, commitAt } from "../repositories/repository-resolver.js";
 
 /**
  * What a search searches, as plain data: its plan, and the repositories and commits that each basic query chooses. It

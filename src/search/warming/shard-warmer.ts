@@ -5,8 +5,7 @@ import type { CatalogView } from "../../catalog/live-shards.js";
 import type { LiveShard } from "../../model/shard-record.js";
 import type { WarmPart, WarmTaskResult } from "../../protocol/messages.js";
 import type { Catalog } from "../../catalog/catalog.js";
-import type { SliceServices } from "../slices/search-slices.js";
-import { recordShardFailure, type ShardRepairs } from "../slices/shard-failure.js";
+import { type SliceServices, recordShardFailure, type ShardRepairs } from "../slices/search-slices.js";
 
 /** The interval at which the warmer checks whether the live shards have changed. */
 const lookMs = 1_000;

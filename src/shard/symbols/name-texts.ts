@@ -1,7 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
 import { unitBytes } from "../format.js";
-import type { TextIndex } from "../text-index.js";
-import { makeUnits } from "../text-sections.js";
+import { type TextIndex, makeUnits } from "../text-sections.js";
 import type { SymbolReader } from "./symbol-reader.js";
 
 const known = new WeakMap<SymbolReader, TextIndex>();

@@ -5,7 +5,7 @@ import type { Kernel } from "../../native/kernel/kernel.js";
 import { copySymbolNames } from "../../native/kernel/portable-symbols.js";
 import { RecordCursor } from "../../native/kernel/record-cursor.js";
 import { crc32 } from "../../native/memory/memory.js";
-import { toBytes } from "../document-input.js";
+import { toBytes } from "../shard-builder.js";
 import { unitBytes } from "../format.js";
 import type { ShardReader } from "../shard-reader.js";
 import { findFoldExceptions, makeUnits, noPostings } from "../text-sections.js";

@@ -10,7 +10,7 @@ import type { ShardFlips } from "./shard-flips.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { CatalogChange } from "../../catalog/catalog-change.js";
 import type { HistoryShardRecord, HistoryState } from "../../model/history-record.js";
-import { parseHistoryScope } from "../../model/history-scope.js";
+import { parseHistoryScope } from "../../model/history-record.js";
 
 /** After a failure, the history of the repository is not tried again for this long. */
 const retryMs = 10 * 60_000;

@@ -2,7 +2,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { errorMessage } from "../../base/errors.js";
 import type { SyncServices } from "./sync-settings.js";
-import { mirrorName } from "../../model/mirror-name.js";
+import { mirrorName } from "../../model/repository.js";
 
 /** Deletes mirrors that no repository needs. */
 export class MirrorFolders {

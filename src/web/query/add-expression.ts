@@ -1,4 +1,4 @@
-import { fieldAt, fields } from "../../query/fields/fields.js";
+import { fieldAt, fields } from "../../query/syntax/fields.js";
 import { addFilters } from "../../query/plan/rewrite.js";
 import { scan } from "../../query/syntax/scan.js";
 import type { QueryState } from "./query-state.js";

@@ -1,5 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
-import { fields } from "../../query/fields/fields.js";
+import { fields } from "../../query/syntax/fields.js";
 import { checkPlainValue } from "../../query/fields/check-value.js";
 import { collectLeaves, type FieldNode } from "../../query/syntax/ast.js";
 import { placeOfBytes } from "../../query/syntax/characters.js";

@@ -3,10 +3,9 @@ import { stopWhenSet } from "../../base/stop-signal.js";
 import { HistoryReader } from "../../history/history-reader.js";
 import { indexHistory, type IndexedHistory } from "../../indexer/index-history.js";
 import type { HistoryShardRecord } from "../../model/history-record.js";
-import { mirrorName, mirrorsFolder } from "../../model/mirror-name.js";
+import { mirrorName, mirrorsFolder } from "../../model/repository.js";
 import type { IndexHistoryTask, IndexHistoryTaskResult } from "../../protocol/ingest-messages.js";
-import { stepAllowanceMs, timeAllowance } from "./allowances.js";
-import type { IngestThread } from "./ingest-thread.js";
+import { stepAllowanceMs, timeAllowance, type IngestThread } from "./ingest-thread.js";
 
 /** While the task is held, it looks this often whether it is stopped. */
 const holdStepMs = 100;

@@ -1,19 +1,24 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
-import { stopWhenSet, type StopSignal } from "../../base/stop-signal.js";
+import { type StopSignal, stopWhenSet } from "../../base/stop-signal.js";
 import { contentLimitsFor } from "../../indexer/classify.js";
 import { readCommitDate } from "../../git/history/commit-attributes.js";
 import type { Mirror } from "../../git/mirror/mirror.js";
-import type { IndexContext } from "../../indexer/index-repository.js";
+import {
+  type DocumentCounts,
+  entriesOfBranches,
+  type IndexContext,
+  indexEntries,
+  noCounts,
+} from "../../indexer/index-repository.js";
 import type { ShardOutput } from "../../indexer/shard-output.js";
-import { detachedName, type IndexedBranch, type Repository } from "../../model/repository.js";
+import { branchCountMax, detachedName, type IndexedBranch, type Repository } from "../../model/repository.js";
 import type { SyncInput, SyncOutcome, SyncTask } from "../../protocol/ingest-messages.js";
-import { stepAllowanceMs, timeAllowance } from "./allowances.js";
-import { indexChanges, indexWhole } from "./index-branches.js";
-import type { IngestThread } from "./ingest-thread.js";
-import { postProgress } from "./progress.js";
-import type { Fetched } from "./running-fetch.js";
-import { requireExpected } from "./vanished.js";
-import { areIndexed, findWarnings, stateName, wantedBranches } from "./wanted-branches.js";
+import { type IngestThread, stepAllowanceMs, timeAllowance } from "./ingest-thread.js";
+import { type Fetched, postProgress, requireExpected } from "./running-fetch.js";
+import { assignBranchBits, type Delta, findDelta } from "../../indexer/index-changes.js";
+import type { ShardStore } from "../../store/shard-store.js";
+import { createHash } from "node:crypto";
+import type { RefState } from "../../git/objects/refs.js";
 
 /** Indexes the state after a fetch, if it differs from what is indexed. */
 export async function indexFetched(
@@ -134,4 +139,163 @@ function makeContext(
     onFile: (oid, path, byteCount) => activity.enterFile(oid, path, timeAllowance(byteCount)),
     quarantined: new Set(repository.quarantine?.files.map(({ oid }) => oid)),
   };
+}
+
+/**
+ * If more paths than this, and more than this share of the documents, have changed, the whole repository is indexed.
+ */
+const deltaPathCountMax = 1_000;
+const deltaPathShareMax = 0.3;
+
+/**
+ * Errors of a comparison after which everything is read from the mirror: the old commit no longer exists, or a shard is
+ * unusable.
+ */
+const repairedByReading: ReadonlySet<string> = new Set(["git", "not-found", "corrupt-shard", "format-version"]);
+
+export interface IndexResult {
+  readonly branches: readonly IndexedBranch[];
+  readonly counts: DocumentCounts;
+  readonly replaces: boolean;
+  readonly tombstones: ReadonlyMap<number, readonly number[]>;
+}
+
+/** Indexes the differences from the last generation; undefined if that is impossible or not worthwhile. */
+export async function indexChanges(
+  { store, activity }: IngestThread,
+  input: SyncInput,
+  wanted: ReadonlyMap<string, string>,
+  context: IndexContext,
+): Promise<IndexResult | undefined> {
+  const { repository } = input;
+  if (input.rebuild || repository.generation === 0) return undefined;
+  const branches = assignBranchBits(repository.indexedBranches, wanted);
+  if (branches === undefined) return undefined;
+  const delta = await findDeltaIfPossible(store, input, branches, context);
+  if (
+    delta === undefined ||
+    delta.changedPathCount > Math.max(deltaPathCountMax, repository.documentCount * deltaPathShareMax)
+  )
+    return undefined;
+  const counts: DocumentCounts = {
+    documentCount: repository.documentCount - delta.dead.documentCount,
+    contentBytes: Math.max(0, repository.contentBytes - delta.dead.contentBytes),
+    skippedCounts: subtract(repository.skippedCounts, delta.dead.skippedCounts),
+  };
+  activity.enter("indexing", repository.id, stateName(wanted), stepAllowanceMs);
+  await indexEntries(delta.entries, context, counts);
+  return { branches, counts, replaces: false, tombstones: delta.tombstones };
+}
+
+/**
+ * Undefined after a force-push that removed the old commit, or if a shard is damaged: everything is then read from the
+ * mirror.
+ */
+async function findDeltaIfPossible(
+  store: ShardStore,
+  input: SyncInput,
+  branches: readonly IndexedBranch[],
+  context: IndexContext,
+): Promise<Delta | undefined> {
+  const snapshot = store.read();
+  try {
+    return await findDelta(
+      context.mirror,
+      input.repository.id,
+      input.repository.indexedBranches,
+      branches,
+      input.shards,
+      snapshot,
+      (reader) => reader.verify("documents"),
+      context.stop,
+    );
+  } catch (error) {
+    if (error instanceof TrawlError && repairedByReading.has(error.code)) return undefined;
+    throw error;
+  } finally {
+    snapshot.close();
+  }
+}
+
+function subtract(
+  counts: Readonly<Record<string, number>>,
+  less: Readonly<Record<string, number>>,
+): Record<string, number> {
+  return Object.fromEntries(Object.entries(counts).map(([reason, count]) => [reason, count - (less[reason] ?? 0)]));
+}
+
+/** Indexes all branches completely. Undefined if nothing can be read. */
+export async function indexWhole(
+  { activity }: IngestThread,
+  wanted: ReadonlyMap<string, string>,
+  context: IndexContext,
+): Promise<IndexResult | undefined> {
+  const branches = [...wanted].map(([name, commit], bit) => ({ name, commit, bit }));
+  const counts = noCounts();
+  const { entries, missingTreeCount } = await entriesOfBranches(context.mirror, branches, context.stop);
+  if (entries.length === 0 && missingTreeCount > 0) return undefined;
+  if (missingTreeCount > 0) counts.skippedCounts["missing"] = missingTreeCount;
+  activity.enter("indexing", context.repositoryId, stateName(wanted), stepAllowanceMs);
+  await indexEntries(entries, context, counts);
+  return { branches, counts, replaces: true, tombstones: new Map() };
+}
+
+/** The default branch and the configured branches, if they exist. */
+export function wantedBranches(state: RefState, configured: readonly string[]): Map<string, string> {
+  const wanted = new Map<string, string>();
+  for (const name of [state.defaultBranch ?? "", ...configured]) {
+    const commit = state.branches.get(name);
+    if (commit !== undefined) wanted.set(name, commit);
+  }
+  if (state.defaultBranch === null && state.headCommit !== null) wanted.set(detachedName, state.headCommit);
+  if (wanted.size > branchCountMax) {
+    throw new TrawlError(
+      "bad-config",
+      `${wanted.size} branches would be indexed, but the limit is ${branchCountMax}. Reduce \`branches\` of this repository.`,
+    );
+  }
+  return wanted;
+}
+
+/** What of a repository is not indexed as its configuration or its remote might lead one to expect. */
+export function findWarnings({ branches }: Repository, state: RefState): string[] {
+  const missing = branches.filter((name) => !state.branches.has(name));
+  const warnings = missing.map(
+    (name) => `the remote has no branch ${JSON.stringify(name)}, which the configuration lists in \`branches\``,
+  );
+  const { defaultBranch, headCommit, headRef, isHeadKnown } = state;
+  if (headRef !== null)
+    warnings.push(`HEAD of the remote is ${JSON.stringify(headRef)}, which is not a branch: its commit is indexed`);
+  else if (!isHeadKnown && defaultBranch !== null)
+    warnings.push(
+      `HEAD of the remote names a branch that does not exist: ${JSON.stringify(defaultBranch)} is indexed in its place`,
+    );
+  else if (!isHeadKnown && headCommit === null && state.tags.size > 0)
+    warnings.push("the remote has tags but no branch: nothing is indexed");
+  if (state.branches.has(detachedName) && defaultBranch !== detachedName)
+    warnings.push(
+      "the remote has a branch called HEAD: `@HEAD` means the default branch, and `@refs/heads/HEAD` that branch",
+    );
+  return warnings;
+}
+
+/** Whether they are already indexed at their current commits. */
+export function areIndexed(
+  indexed: readonly IndexedBranch[],
+  wanted: ReadonlyMap<string, string>,
+  defaultBefore: string,
+  defaultAfter: string,
+): boolean {
+  return (
+    defaultBefore === defaultAfter &&
+    indexed.length === wanted.size &&
+    indexed.every((branch) => wanted.get(branch.name) === branch.commit)
+  );
+}
+
+/** Identifies the branches and their commits. */
+export function stateName(wanted: ReadonlyMap<string, string>): string {
+  return createHash("sha1")
+    .update(JSON.stringify([...wanted]))
+    .digest("hex");
 }

@@ -1,11 +1,10 @@
 import { join } from "node:path";
-import type { ShardSink } from "../../indexer/shard-output.js";
+import { ShardOutput, type ShardSink } from "../../indexer/shard-output.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
 import { loadKernel } from "../../native/kernel/load.js";
 import type { WorkerSettings } from "../../protocol/messages.js";
 import { TaskActivity } from "../../protocol/task-activity.js";
 import { ShardStore } from "../../store/shard-store.js";
-import { stepAllowanceMs, timeAllowance } from "./allowances.js";
 
 /** State and services for the tasks of one ingest thread. */
 export class IngestThread {
@@ -39,5 +38,34 @@ export class IngestThread {
     } finally {
       this.activity.endWrite();
     }
+  }
+}
+
+/**
+ * How long the thread may run without a beat: before its first file and between other steps, and for a file, where each
+ * MiB of text adds time. A file of 1 MiB takes at most 0.05 s, a shard of 64 MiB 3 s; the rest allows for other load on
+ * the machine.
+ */
+export const stepAllowanceMs = 60_000;
+const fileAllowanceMs = 8_000;
+const mebibyteAllowanceMs = 250;
+
+export function timeAllowance(byteCount: number): number {
+  return fileAllowanceMs + Math.ceil(byteCount / 2 ** 20) * mebibyteAllowanceMs;
+}
+
+/** If the work fails, the shards that it has written are deleted. */
+export async function withOutput<T>(
+  { kernel, guardedStore }: IngestThread,
+  shardIds: Int32Array,
+  work: (output: ShardOutput) => Promise<T>,
+): Promise<T> {
+  const output = new ShardOutput(kernel, guardedStore, shardIds);
+  try {
+    return await work(output);
+  } catch (error) {
+    // On a full disk this may fail as well; then the next start deletes the shards that the catalog does not know.
+    await guardedStore.remove(output.records.map((record) => record.id)).catch(() => undefined);
+    throw error;
   }
 }

@@ -1,16 +1,20 @@
 import { callAfter, monotonicMs, type PendingCall } from "../../base/deadline.js";
 import { BoundedMap } from "../../base/bounded-map.js";
 import { TrawlError } from "../../base/errors.js";
-import { RateLimitError, type RateLimit } from "../../base/rate-limit.js";
-import { stopWhenSet, type StopSignal } from "../../base/stop-signal.js";
-import type { Mirror } from "../../git/mirror/mirror.js";
+import { type RateLimit, RateLimitError } from "../../base/rate-limit.js";
+import { type StopSignal, stopWhenSet } from "../../base/stop-signal.js";
+import { type Admit, Mirror } from "../../git/mirror/mirror.js";
 import { RedirectError } from "../../git/mirror/mirror-commands.js";
 import type { RefState } from "../../git/objects/refs.js";
-import { hostAndPort } from "../../git/run/remote-url.js";
-import { detachedName, type Repository } from "../../model/repository.js";
-import type { FetchSettings, SyncInput, SyncTask } from "../../protocol/ingest-messages.js";
-import { openMirror, openRedirected, requireRemote } from "./open-mirror.js";
-import { admitExpected } from "./vanished.js";
+import { hostAndPort, parseRemoteUrl, redirectedUrl, type RemoteUrl } from "../../git/run/remote-url.js";
+import { detachedName, type Repository, type VanishedKind, mirrorName, mirrorsFolder } from "../../model/repository.js";
+import type { FetchSettings, SyncInput, SyncProgress, SyncTask } from "../../protocol/ingest-messages.js";
+import { join } from "node:path";
+import { readSecret, readSecretFile } from "../../base/secret-source.js";
+import { RemoteRules } from "../../git/mirror/remote-rules.js";
+import { withSecret } from "../../git/mirror/url-secret.js";
+import { SecretFiles } from "../../store/secret-files.js";
+import { parentPort } from "node:worker_threads";
 
 /** A repository with a mirror that reflects its remote at a certain time. */
 export interface Fetched {
@@ -169,4 +173,152 @@ async function stateToRebuild(repository: Repository, mirror: Mirror, stop: Stop
       name === detachedName ? state.headCommit !== null : state.branches.has(name),
     );
   return isKnown ? state : undefined;
+}
+
+/** The remote no longer lists something without which the index would lose all that it has of a repository. */
+export class VanishedError extends TrawlError {
+  readonly kind: VanishedKind;
+
+  constructor(kind: VanishedKind, message: string) {
+    super("git", message);
+    this.kind = kind;
+  }
+}
+
+/** What of an indexed repository the remote no longer lists; undefined if what it lists can replace what is indexed. */
+function findVanished(
+  { indexedBranches, defaultBranch }: SyncInput["repository"],
+  listed: RefState,
+): VanishedKind | undefined {
+  if (indexedBranches.length === 0) return undefined;
+  if (listed.branches.size === 0 && listed.headCommit === null) return "everything";
+  // Where HEAD names another branch, the default branch was renamed or chosen anew.
+  return listed.isHeadKnown || (defaultBranch !== detachedName && listed.branches.has(defaultBranch))
+    ? undefined
+    : "default-branch";
+}
+
+/**
+ * Throws if the remote has lost what was indexed, or lists nothing in a way that no git server does. A sign-in page, a
+ * disk that is not mounted and a server that is being restored look like empty repositories.
+ */
+export function admitExpected(input: SyncInput): Admit {
+  return async (listed, hadRefs, isReallyEmpty) => {
+    if (input.acceptsLoss === "asked") return;
+    const { repository } = input;
+    const isEmpty = listed.branches.size === 0 && listed.tags.size === 0 && listed.headCommit === null;
+    const isNew = repository.generation === 0;
+    if (isEmpty && (hadRefs || isNew || repository.indexedBranches.length > 0) && !(await isReallyEmpty()))
+      throw new TrawlError("git", notGit(repository.name, isNew));
+    requireExpected(input, listed, hadRefs && isEmpty);
+  };
+}
+
+/** Throws `VanishedError` if what the remote lists, or what was fetched, lacks what was there, and this was not confirmed. */
+export function requireExpected(input: SyncInput, state: RefState, lostRefs = false): void {
+  const { repository, acceptsLoss } = input;
+  const kind = lostRefs ? "everything" : findVanished(repository, state);
+  if (kind === undefined || acceptsLoss === "asked") return;
+  if (acceptsLoss === "confirmed" && repository.vanished?.kind === kind) return;
+  throw new VanishedError(kind, vanished(kind, repository));
+}
+
+function notGit(name: string, isNew: boolean): string {
+  return (
+    "the remote answers without references, and not in git's protocol, as a sign-in page, a proxy or a captive portal does: " +
+    (isNew ? "" : "the index and the mirror are kept; ") +
+    `check the URL with \`git ls-remote\`; if it is an empty repository on a plain web server, run \`trawl repo sync ${name} --accept-empty\``
+  );
+}
+
+function vanished(kind: VanishedKind, { name, defaultBranch }: SyncInput["repository"]): string {
+  const loss = {
+    everything: "the remote lists no branches any more",
+    "default-branch": `the remote does not list the default branch ${JSON.stringify(defaultBranch)} any more, and its HEAD names no other`,
+  };
+  return (
+    `${loss[kind]}: the index and the mirror are kept; if that is intended, run \`trawl repo sync ${name} --accept-empty\`; ` +
+    "otherwise it is believed when all answers during sync.acceptEmptyHours are the same"
+  );
+}
+
+/** Time limit for a remote to list its refs. */
+const listTimeoutMs = 60_000;
+
+/**
+ * Rejects with `forbidden` if the repository may not be fetched from its URL. Must be called before each fetch; resolves
+ * with the addresses for `openMirror`.
+ */
+export async function requireRemote(
+  dataFolder: string,
+  { url, source }: Repository,
+  { networks }: FetchSettings,
+): Promise<readonly string[]> {
+  return await new RemoteRules(dataFolder, networks).requireForFetch(parseRemoteUrl(url), source);
+}
+
+export function openMirror(
+  dataFolder: string,
+  repository: Repository,
+  fetch: FetchSettings,
+  resolvedHosts: readonly string[],
+  url: RemoteUrl = remoteUrl(dataFolder, repository),
+): Promise<Mirror> {
+  const directory = join(dataFolder, mirrorsFolder, mirrorName(repository.id));
+  const access = {
+    home: fetch.home || null,
+    sshCommand: fetch.sshCommand || null,
+    credentialHelper: fetch.credentialHelper || null,
+    // A redirect could lead where the source may not.
+    followRedirects: fetch.followRedirects && repository.source?.hosts === undefined,
+    resolvedHosts,
+  };
+  return Mirror.open(directory, url, {
+    access,
+    listTimeoutMs,
+    fetchTimeoutMs: fetch.timeoutMs,
+    silenceMs: fetch.silenceMs,
+    fetchBytesMax: fetch.bytesMax,
+    memoryBytesMax: fetch.memoryBytesMax,
+    reserveBytes: fetch.reserveBytes,
+    onProgress: ({ percent }) =>
+      postProgress({
+        kind: "progress",
+        repositoryId: repository.id,
+        phase: "fetching",
+        done: percent ?? 0,
+        total: percent === null ? 0 : 100,
+      }),
+  });
+}
+
+/** The secret is read at each fetch, so that a new one takes effect without a restart. */
+function remoteUrl(dataFolder: string, { name, url, credential }: Repository): RemoteUrl {
+  const remote = parseRemoteUrl(url);
+  if (credential === "") return remote;
+  const stored = SecretFiles.path(join(dataFolder, "secrets"), credential);
+  return withSecret(remote, stored === undefined ? readSecret(credential, name) : readSecretFile(stored, name));
+}
+
+/**
+ * Opens the mirror of a repository that a connection lists, with the URL to which its host redirects: within the host, where
+ * the source may name any repository. Undefined if it is not of a connection, or the redirect leads elsewhere.
+ */
+export async function openRedirected(
+  dataFolder: string,
+  repository: Repository,
+  fetch: FetchSettings,
+  from: RemoteUrl,
+  location: string,
+): Promise<Mirror | undefined> {
+  if (repository.source?.hosts === undefined || from.kind !== "http") return undefined;
+  const target = redirectedUrl(from, location);
+  if (target === undefined) return undefined;
+  const resolvedHosts = await new RemoteRules(dataFolder, fetch.networks).requireForFetch(target, repository.source);
+  return await openMirror(dataFolder, repository, fetch, resolvedHosts, target);
+}
+
+/** Reports the progress of a sync to the main thread. */
+export function postProgress(progress: SyncProgress): void {
+  parentPort?.postMessage(progress);
 }

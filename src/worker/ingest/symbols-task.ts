@@ -5,8 +5,7 @@ import { SymbolExtractor, textMs } from "../../indexer/symbols/symbol-extractor.
 import type { StoredShard, SymbolRecord } from "../../model/shard-record.js";
 import type { SymbolsTask, SymbolsTaskResult } from "../../protocol/ingest-messages.js";
 import { ShardReader } from "../../shard/shard-reader.js";
-import { stepAllowanceMs } from "./allowances.js";
-import type { IngestThread } from "./ingest-thread.js";
+import { stepAllowanceMs, type IngestThread } from "./ingest-thread.js";
 
 /** Looks for ctags, and extracts the symbols of a shard with it. */
 export async function runSymbols(thread: IngestThread, task: SymbolsTask): Promise<SymbolsTaskResult> {

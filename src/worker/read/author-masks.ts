@@ -1,5 +1,5 @@
 import { personTexts } from "../../history/history-reader.js";
-import { compileRegexp } from "../../regexp/match/compile.js";
+import { compileRegexp } from "../../regexp/match/matcher.js";
 import type { AuthorFilter } from "../../protocol/history-messages.js";
 
 /** Limit on the paths of one history whose authors are looked up. */

@@ -1,14 +1,23 @@
 import { TrawlError } from "../../base/errors.js";
 import { StoredObjects } from "../../git/objects/stored-objects.js";
 import { readBlobs } from "../../git/objects/read-blobs.js";
-import { contentLimitsFor, trigramCheckBytesMin } from "../../indexer/classify.js";
+import {
+  type ContentLimits,
+  contentLimitsFor,
+  detectLanguageName,
+  hasTooManyTrigrams,
+  isTooLarge,
+  markOfText,
+  textToIndex,
+  trigramCheckBytesMin,
+} from "../../indexer/classify.js";
 import { textKinds } from "../../native/packs/packs.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { IndexLimits } from "../../protocol/ingest-messages.js";
-import type { CacheDocuments, CachedDocuments } from "../../protocol/read-messages.js";
-import { CachedShardBuilder } from "./cached-shard-builder.js";
+import type { CachedDocuments, CacheDocuments } from "../../protocol/read-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
-import { decodeEntries, type MissingEntry } from "./missing-entries.js";
+import { hasText, type SkipReason } from "../../model/skip-reason.js";
+import { type DocumentInput, ShardBuilder } from "../../shard/shard-builder.js";
 
 /** git is considered hung if one step of reading takes longer than this. */
 const readSilenceMs = 120_000;
@@ -138,4 +147,188 @@ function readStored(
   } finally {
     objects.close();
   }
+}
+
+const noBytes = Buffer.alloc(0);
+
+/** A shard of the revision cache under construction, and the sets of its documents in the shard's order. */
+export class CachedShardBuilder {
+  readonly #repositoryId: number;
+  readonly #limits: ContentLimits;
+  readonly #context: ReadContext;
+  readonly #builder: ShardBuilder;
+  /** By content. */
+  readonly #sets: number[][] = [];
+  readonly #skippedSets: number[] = [];
+  /** Documents whose blob is missing from the mirror. */
+  missingCount = 0;
+
+  /** Caller guarantees: the shard fits into `buffer`. */
+  constructor(repositoryId: number, limits: ContentLimits, context: ReadContext, buffer: Buffer) {
+    this.#repositoryId = repositoryId;
+    this.#limits = limits;
+    this.#context = context;
+    this.#builder = new ShardBuilder(context.kernel, buffer);
+  }
+
+  /** The set of each document; documents without content come last. */
+  get sets(): Uint32Array {
+    const count = this.#sets.reduce((sum, { length }) => sum + length, this.#skippedSets.length);
+    const words = new Uint32Array(new SharedArrayBuffer(count * 4));
+    let at = 0;
+    for (const sets of this.#sets) for (const set of sets) words[at++] = set;
+    words.set(this.#skippedSets, at);
+    return words;
+  }
+
+  /** Room for the texts that are added by `addWritten`. */
+  get room(): Buffer {
+    return this.#builder.room;
+  }
+
+  /** Whether no entry of a blob of this size has content. */
+  areTooLarge(entries: readonly MissingEntry[], byteCount: number): boolean {
+    return entries.every(({ path }) => isTooLarge(byteCount, path, this.#limits));
+  }
+
+  /** The entries of one blob, which is too large or has a zero byte. */
+  addWithoutText(entries: readonly MissingEntry[], byteCount: number): void {
+    for (const entry of entries)
+      this.addSkipped(entry, isTooLarge(byteCount, entry.path, this.#limits) ? "too-large" : "binary");
+  }
+
+  /** The entries of one blob, whose text without zero bytes was written to the beginning of `room`. */
+  addWritten(entries: readonly MissingEntry[], byteCount: number, isAscii: boolean): void {
+    const content = this.room.subarray(0, byteCount);
+    const { kernel } = this.#context;
+    const reason = hasTooManyTrigrams(content, this.#limits, kernel) ? "too-many-trigrams" : markOfText(content);
+    this.#add(entries, content, byteCount, reason, (oid) => this.#builder.addWritten(oid, byteCount, isAscii));
+  }
+
+  /** The entries of one blob. */
+  addBlob(entries: readonly MissingEntry[], content: Buffer): void {
+    const { path } = entries.find((entry) => !isTooLarge(content.length, entry.path, this.#limits)) ?? entries[0];
+    const { text, skipReason } = textToIndex(content, path, this.#limits, this.#context.kernel);
+    this.#add(entries, text, content.length, skipReason, (oid) => this.#builder.addContent(oid, text));
+  }
+
+  /** The entries of one blob, whose text a live shard has. */
+  addText(entries: readonly MissingEntry[], text: Buffer): void {
+    const reason = hasTooManyTrigrams(text, this.#limits, this.#context.kernel)
+      ? "too-many-trigrams"
+      : markOfText(text);
+    this.#add(entries, text, entries[0].blobBytes, reason, (oid) => this.#builder.addContent(oid, text));
+  }
+
+  #add(
+    entries: readonly MissingEntry[],
+    content: Buffer,
+    blobBytes: number,
+    reason: SkipReason,
+    addContent: (oid: string) => number,
+  ): void {
+    let number: number | undefined;
+    for (const entry of entries) {
+      const skipped = isTooLarge(blobBytes, entry.path, this.#limits) ? "too-large" : reason;
+      if (!hasText(skipped)) {
+        this.addSkipped(entry, skipped);
+        continue;
+      }
+      number ??= addContent(entry.oid);
+      this.#builder.addDocument(number, this.#makeDocument(entry, content, skipped));
+      (this.#sets[number] ??= []).push(entry.set);
+    }
+  }
+
+  addSkipped(entry: MissingEntry, reason: SkipReason): void {
+    this.#builder.addSkipped(this.#makeDocument(entry, noBytes, reason));
+    this.#skippedSets.push(entry.set);
+    if (reason === "missing") this.missingCount++;
+  }
+
+  /** Returns the shard's size. */
+  build(): number {
+    return this.#builder.buildInPlace();
+  }
+
+  #makeDocument({ path, oid }: MissingEntry, content: Buffer, skipReason: SkipReason): DocumentInput {
+    return {
+      repositoryId: this.#repositoryId,
+      path,
+      branchMask: 0,
+      oid,
+      language: detectLanguageName(path, content),
+      skipReason,
+    };
+  }
+}
+
+/** A document that no shard has yet. */
+export interface MissingEntry {
+  readonly path: Buffer;
+  readonly oid: string;
+  readonly isFile: boolean;
+  /** The document's set of commits. */
+  readonly set: number;
+  /** Undefined if no live shard has the text. */
+  readonly source: TextSource | undefined;
+  /** Of the blob; -1 if the mirror lacks it, or it is not a blob. */
+  readonly blobBytes: number;
+}
+
+/** Where a live shard has the text at another path, so that it need not be read from the mirror. */
+export interface TextSource {
+  readonly shardId: number;
+  readonly content: number;
+}
+
+/** Entries as bytes, each terminated by a NUL: they pass through the main thread, which does not decode them. */
+export class EntryWriter {
+  #text = "";
+  count = 0;
+
+  /** The path has one character per byte. */
+  add(
+    { path, oid, isFile, set }: { readonly path: string } & Pick<MissingEntry, "oid" | "isFile" | "set">,
+    source: TextSource | undefined,
+    blobBytes: number,
+  ): void {
+    const from = source === undefined ? "-" : `${source.shardId}:${source.content}`;
+    this.#text += `${isFile ? "f" : "x"} ${oid} ${set} ${from} ${blobBytes} ${path}\0`;
+    this.count++;
+  }
+
+  bytes(): Uint8Array {
+    return Buffer.from(this.#text, "latin1");
+  }
+}
+
+/** The paths are parts of `bytes`. */
+export function decodeEntries(bytes: Uint8Array): MissingEntry[] {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const entries: MissingEntry[] = [];
+  for (let at = 0; at < buffer.length; ) {
+    const end = buffer.indexOf(0, at);
+    const words = buffer.toString("latin1", at, Math.min(end, at + headBytesMax)).split(" ", 5);
+    const [kind, oid, set, from, blobBytes] = words;
+    const headBytes = words.reduce((sum, { length }) => sum + length + 1, 0);
+    entries.push({
+      path: buffer.subarray(at + headBytes, end),
+      oid,
+      isFile: kind === "f",
+      set: Number(set),
+      source: from === "-" ? undefined : decodeSource(from),
+      blobBytes: Number(blobBytes),
+    });
+    at = end + 1;
+  }
+  return entries;
+}
+
+/** What precedes a path is shorter: an oid of 64 characters and some numbers. */
+const headBytesMax = 128;
+
+function decodeSource(text: string): TextSource {
+  const [shardId, content] = text.split(":", 2);
+  return { shardId: Number(shardId), content: Number(content) };
 }

@@ -2,16 +2,21 @@ import { serializeError, TrawlError } from "../../base/errors.js";
 import { visitHistory } from "../../git/history/authors.js";
 import { readCodeOwners, readCommitDate } from "../../git/history/commit-attributes.js";
 import type { StopSignal } from "../../git/run/run.js";
-import { encodePathMasks } from "../../protocol/path-masks.js";
+import { encodePathMasks } from "../../protocol/people-table.js";
 import type {
   CommitAttribute,
   CommitAttributes,
   CommitQuestion,
+  HasFile,
   ReadCommitAttributes,
 } from "../../protocol/read-messages.js";
-import { AuthorMasks, authoredPathsMax } from "./author-masks.js";
+import { authoredPathsMax, AuthorMasks } from "./author-masks.js";
 import { mirrorPath, type ReadContext } from "./context.js";
-import { hasFile } from "./has-file.js";
+import { BlobReader } from "../../git/objects/blob-reader.js";
+import { fileMode, listTree, type TreeEntry } from "../../git/objects/objects.js";
+import { contentLimitsFor, isTooLarge, textToIndex } from "../../indexer/classify.js";
+import { hasText as isTextual } from "../../model/skip-reason.js";
+import { compileRegexp, untilStopped } from "../../regexp/match/matcher.js";
 
 type ContributorFilters = Extract<CommitQuestion, { kind: "contributors" }>["filters"];
 
@@ -91,4 +96,79 @@ async function findContributors(
     stop,
   );
   return masks;
+}
+
+/** Larger contents are not read, regardless of the limits. */
+const contentBytesMax = 256 * 1024 * 1024;
+
+/** `git` is considered hung if it shows no activity for this long. */
+const silenceMs = 60_000;
+
+/**
+ * Whether the commit has a file that satisfies the condition: for indexed branches the index answers this, with the
+ * same rules for what counts as text. All paths are listed; texts are read one after another until one matches.
+ */
+async function hasFile(question: HasFile, directory: string, commit: string, context: ReadContext): Promise<boolean> {
+  const { path, content } = question;
+  const matcher = path === "" ? undefined : compileRegexp(path, true);
+  const entries = await listTree(directory, commit, content === "" ? "without-sizes" : "with-sizes", context.stop);
+  const named = matcher === undefined ? entries : entries.filter((entry) => matcher.test(entry.path));
+  return content === "" ? named.length > 0 : hasText(question, named, directory, context);
+}
+
+async function hasText(
+  { content: source, limits }: HasFile,
+  entries: readonly TreeEntry[],
+  directory: string,
+  context: ReadContext,
+): Promise<boolean> {
+  const contentLimits = contentLimitsFor(limits);
+  const files = entries.filter(
+    ({ mode, size, path }) => isFile(mode) && size <= contentBytesMax && !isTooLarge(size, path, contentLimits),
+  );
+  const reader = new BlobReader({ directory, contentBytesMax, silenceMs, stop: context.stop });
+  let isFound = false;
+  // No further text is requested after the first match; texts already requested are discarded.
+  const oids = function* (): Generator<string> {
+    for (const { oid } of files) {
+      if (isFound) return;
+      yield oid;
+    }
+  };
+  try {
+    await reader.read(oids(), (i, outcome) => {
+      if (isFound || outcome.kind !== "content") return;
+      const { text, skipReason } = textToIndex(outcome.content, files[i].path, contentLimits, context.kernel);
+      if (isTextual(skipReason)) isFound = hasMatch(source, text, files[i].path, context);
+    });
+  } finally {
+    reader.close();
+  }
+  return isFound;
+}
+
+/** Throws if that takes too much work, because the result would be a guess. */
+function hasMatch(source: string, content: Uint8Array, path: Buffer, context: ReadContext): boolean {
+  let isFound = false;
+  const isKnown = compileRegexp(source, true).findAll(
+    content,
+    0,
+    {
+      push: () => {
+        isFound = true;
+      },
+    },
+    untilStopped(context.stop),
+    1,
+  );
+  if (!isKnown)
+    throw new TrawlError(
+      "bad-query",
+      `looking for \`${source}\` in ${path.toString()} takes too much work: use a pattern with shorter matches`,
+    );
+  return isFound;
+}
+
+function isFile(mode: number): boolean {
+  return (mode & 0o170000) === (fileMode.regular & 0o170000);
 }

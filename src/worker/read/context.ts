@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import type { StopSignal } from "../../git/run/run.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
-import type { ReaderCache } from "../../shard/reader-cache.js";
+import type { ReaderCache } from "../../shard/shard-reader.js";
 import type { ShardStore } from "../../store/shard-store.js";
-import { mirrorName, mirrorsFolder } from "../../model/mirror-name.js";
+import { mirrorName, mirrorsFolder } from "../../model/repository.js";
 
 /** Services for the handlers of the read pool. */
 export interface ReadContext {

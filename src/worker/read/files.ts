@@ -5,9 +5,8 @@ import { textOfBlob } from "../../indexer/encoding/blob-text.js";
 import { detectLanguage } from "../../indexer/detect-language.js";
 import type { FileAnswer, GitReadAnswer, ReadFiles, WantedFile } from "../../protocol/git-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
-import { highlightText, plainLines } from "./highlight.js";
+import { highlightText, plainLines, MarkupTime } from "./highlight.js";
 import { renderMarkdown } from "./markdown.js";
-import { MarkupTime } from "./markup-time.js";
 
 /** Larger files are not read for GraphQL, whose responses are built in memory; their raw form is streamed. */
 export const fileBytesMax = 8 << 20;

@@ -1,17 +1,16 @@
 import { decodedBytesMax } from "../../indexer/encoding/blob-text.js";
 import type { StoredShard } from "../../model/shard-record.js";
-import { hasBit } from "../../base/bits.js";
+import { hasBit, setBit } from "../../base/bits.js";
 import { TrawlError } from "../../base/errors.js";
 import { blobSizes } from "../../git/objects/read-blobs.js";
-import { compareAlong, type TreeChain } from "../../git/objects/tree-chain.js";
+import { compareAlong, type PathState, type TreeChain } from "../../git/objects/tree-chain.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
 import type { FindDocuments, FoundDocuments, MissingPart } from "../../protocol/read-messages.js";
-import { CommitSets } from "./commit-sets.js";
 import { mirrorPath, type ReadContext } from "./context.js";
-import { largestContentBytes } from "./cache-documents.js";
-import { EntryWriter, type TextSource } from "./missing-entries.js";
-import { type WantedDocument, OidFilter, oidStart, startOfOid, WantedDocuments } from "./wanted-documents.js";
+import { EntryWriter, largestContentBytes, type TextSource } from "./cache-documents.js";
+import { unpackSkipCode } from "../../shard/format.js";
+import { skipReasons } from "../../model/skip-reason.js";
 
 /** Limit on path states in one chain, in addition to one comparison: about 200 bytes each. */
 const stateCountMax = 400_000;
@@ -238,4 +237,150 @@ function groupByBlob(documents: readonly WantedDocument[]): DocumentsOfBlob[] {
     else known.documents.push(document);
   }
   return [...ofOid.values()];
+}
+
+/** An oid at a path that differs somewhere: at the base, at some commits, or at both. */
+interface WantedDocument {
+  readonly path: string;
+  readonly oid: string;
+  readonly isFile: boolean;
+  /** The commits that have it there, as pairs (from, to). */
+  readonly ranges: number[];
+  set: number;
+  isFound: boolean;
+  /** Another document with the same key. */
+  readonly next: WantedDocument | undefined;
+}
+
+/** Number of oid bits used to rule out most unwanted documents quickly. */
+const filterBits = 22;
+
+/** Prefixes of oids, one bit each. */
+class OidFilter {
+  readonly #words = new Uint32Array(2 ** (filterBits - 5));
+
+  add(start: number): void {
+    setBit(this.#words, start >>> (32 - filterBits));
+  }
+
+  has(start: number): boolean {
+    return hasBit(this.#words, start >>> (32 - filterBits));
+  }
+}
+
+/** The first 32 bits of a document's oid. */
+function oidStart({ documentOids, oidBytes }: ShardReader, document: number): number {
+  const at = document * oidBytes;
+  return (
+    ((documentOids[at] << 24) | (documentOids[at + 1] << 16) | (documentOids[at + 2] << 8) | documentOids[at + 3]) >>> 0
+  );
+}
+
+function startOfOid(oid: string): number {
+  return Number.parseInt(oid.slice(0, 8), 16);
+}
+
+/** A hash of the bytes of a path. */
+function hashPath(bytes: Uint8Array, from: number, to: number): number {
+  let hash = 0;
+  for (let i = from; i < to; i++) hash = Math.imul(hash ^ bytes[i], 16_777_619);
+  return hash;
+}
+
+/**
+ * The documents that the base and the commits have at paths that differ somewhere.
+ *
+ * Documents are looked up by a number derived from oid and path, so that no string is created for documents that are
+ * not in here: that took most of the time.
+ */
+class WantedDocuments {
+  readonly #filter = new OidFilter();
+  readonly #ofKey = new Map<number, WantedDocument>();
+  readonly #all: WantedDocument[] = [];
+
+  constructor({ paths, commits }: TreeChain, sets: CommitSets) {
+    for (const [path, states] of paths) this.#addPath(path, states, commits.length);
+    for (const wanted of this.#all) wanted.set = sets.add(wanted.ranges);
+  }
+
+  #addPath(path: string, states: readonly PathState[], commitCount: number): void {
+    const bytes = Buffer.from(path, "latin1");
+    const hash = hashPath(bytes, 0, bytes.length);
+    for (let i = 0; i < states.length; i++) {
+      const { from, oid, isFile } = states[i];
+      if (oid === null) continue;
+      const { ranges } = this.#wantedAt(path, hash, oid, isFile);
+      const to = i + 1 < states.length ? states[i + 1].from : commitCount;
+      if (to > Math.max(0, from)) ranges.push(Math.max(0, from), to);
+    }
+  }
+
+  /** The same state may occur again. */
+  #wantedAt(path: string, hash: number, oid: string, isFile: boolean): WantedDocument {
+    const start = startOfOid(oid);
+    const key = start ^ hash;
+    const next = this.#ofKey.get(key);
+    for (let known = next; known !== undefined; known = known.next)
+      if (known.path === path && known.oid === oid && known.isFile === isFile) return known;
+    this.#filter.add(start);
+    const wanted = { path, oid, isFile, ranges: [], set: 0, isFound: false, next };
+    this.#ofKey.set(key, wanted);
+    this.#all.push(wanted);
+    return wanted;
+  }
+
+  /** The set of a document; undefined if its path has its oid nowhere, or everywhere. */
+  findSet(reader: ShardReader, document: number): number | undefined {
+    const start = oidStart(reader, document);
+    if (!this.#filter.has(start)) return undefined;
+    let wanted = this.#ofKey.get(
+      start ^ hashPath(reader.paths, reader.pathStart[document], reader.pathStart[document + 1] - 1),
+    );
+    if (wanted === undefined) return undefined;
+    const path = reader.path(document).toString("latin1");
+    const oid = reader.oid(document);
+    const isFile = unpackSkipCode(reader.documentInfo[document]) !== skipReasons["not-regular"].code;
+    while (wanted !== undefined && (wanted.path !== path || wanted.isFile !== isFile || !oid.startsWith(wanted.oid)))
+      wanted = wanted.next;
+    if (wanted === undefined) return undefined;
+    // A second document of the same state would be a duplicate result.
+    if (wanted.isFound) return 0;
+    wanted.isFound = true;
+    return wanted.set;
+  }
+
+  /** Those that commits have but no shard. */
+  get missing(): WantedDocument[] {
+    return this.#all.filter(({ set, isFound }) => set !== 0 && !isFound);
+  }
+}
+
+/** Sets of commits of one chain, numbered from 1; 0 is the empty set, and set 1 contains all commits. */
+class CommitSets {
+  readonly #numberOf = new Map<string, number>();
+  readonly #starts: number[] = [0, 0];
+  readonly #ranges: number[] = [];
+  readonly all: number;
+
+  constructor(commitCount: number) {
+    this.all = this.add([0, commitCount]);
+  }
+
+  /** `ranges`: pairs (from, to), ascending and disjoint. Equal sets get the same number. */
+  add(ranges: readonly number[]): number {
+    if (ranges.length === 0) return 0;
+    const key = ranges.join();
+    const known = this.#numberOf.get(key);
+    if (known !== undefined) return known;
+    const number = this.#starts.length - 1;
+    this.#numberOf.set(key, number);
+    this.#ranges.push(...ranges);
+    this.#starts.push(this.#ranges.length / 2);
+    return number;
+  }
+
+  /** In the form used by `FoundDocuments`. */
+  encode(): { setStarts: Uint32Array; setRanges: Uint32Array } {
+    return { setStarts: Uint32Array.from(this.#starts), setRanges: Uint32Array.from(this.#ranges) };
+  }
 }

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { isSafeAddress, linkSchemes } from "../../base/html.js";
 import { TrawlError } from "../../base/errors.js";
 import type { RenderMarkdown } from "../../protocol/git-messages.js";
-import { MarkupTime, withinTime } from "./markup-time.js";
+import { MarkupTime, withinTime } from "./highlight.js";
 
 /** Longer texts are not rendered. */
 const markdownUnitsMax = 1_000_000;

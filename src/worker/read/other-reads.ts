@@ -3,10 +3,10 @@ import { answerCommitAttributes } from "./commit-attributes.js";
 import type { ReadContext } from "./context.js";
 import { answerCompareMatches } from "./compare-matches.js";
 import { answerConvertResults } from "./convert-results.js";
-import { answerExtractSymbols } from "./extract-symbols.js";
-import { answerGitRead } from "./git-reads.js";
+import { answerExtractSymbols } from "./symbol-reads.js";
+import { answerGitRead } from "./answer-git-read.js";
 import { answerHighlightTexts } from "./highlight.js";
-import { answerBuildHistory, answerFilterHistory, answerListCommits } from "./history.js";
+import { answerBuildHistory, answerFilterHistory, answerListCommits } from "./history-reads.js";
 import { answerRenderMarkdown } from "./markdown.js";
 
 /** The reads that a search of the texts of revisions does not need. */

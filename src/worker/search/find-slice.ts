@@ -1,12 +1,11 @@
 import { serializeError } from "../../base/errors.js";
 import { ShardFind } from "../../eval/shard-find.js";
-import { ControlBlock, CostMeter } from "../../protocol/control-block.js";
+import { ControlBlock, CostMeter, StopCheck } from "../../protocol/control-block.js";
 import type { ExcludedFile, FindPosition, FindTask, FindTaskResult, ShardFailure } from "../../protocol/messages.js";
 import { noStats } from "../../protocol/search-options.js";
 import { ShardTable } from "../../protocol/shard-table.js";
-import { StopCheck } from "../../protocol/stop-check.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
-import { recordExcluded } from "./excluded-files.js";
+import { recordExcluded } from "./search-slice.js";
 import { isCancelled, isOverdue, type SearchThread } from "./search-thread.js";
 
 /** One slice of the look-up of repositories with certain files: like a slice of a search, but without results. */

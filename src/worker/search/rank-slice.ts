@@ -1,20 +1,29 @@
 import { parentPort } from "node:worker_threads";
 import { serializeError } from "../../base/errors.js";
 import { ShardRanking, type RankedTarget } from "../../eval/ranking/shard-ranking.js";
-import { ControlBlock, CostMeter } from "../../protocol/control-block.js";
+import { ControlBlock, CostMeter, StopCheck } from "../../protocol/control-block.js";
 import type { HelpMessage, SearchTask, SearchTaskResult, ShardFailure } from "../../protocol/messages.js";
-import type { RankedShard, RankTask, RankTaskResult } from "../../protocol/rank-messages.js";
+import {
+  type RankedShard,
+  type RankTask,
+  type RankTaskResult,
+  encodeRanked,
+  BestDocuments,
+  workOnDocuments,
+} from "../../protocol/rank-messages.js";
 import { checkRanked } from "../../protocol/message-checks.js";
-import { encodeRanked } from "../../protocol/ranked-columns.js";
-import { BestDocuments } from "../../protocol/ranked-order.js";
-import { workOnDocuments } from "../../protocol/ranked-work.js";
 import { ShardTable } from "../../protocol/shard-table.js";
 import { noStats } from "../../protocol/search-options.js";
-import { StopCheck } from "../../protocol/stop-check.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
 import { SearchSlice } from "./search-slice.js";
-import { isCancelled, isOverdue, mayAskForHelp, type SearchThread } from "./search-thread.js";
-import { aloneContentsMax, aloneMs } from "./alone-limits.js";
+import {
+  isCancelled,
+  isOverdue,
+  mayAskForHelp,
+  type SearchThread,
+  aloneContentsMax,
+  aloneMs,
+} from "./search-thread.js";
 
 /**
  * Ranks shards until none is left, the search is stopped or other slices wait. If it has ranked all shards, it may write

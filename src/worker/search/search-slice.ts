@@ -4,30 +4,36 @@ import { serializeError } from "../../base/errors.js";
 import { addCoverage, ShardSearch, shardStart, type WantedDocuments } from "../../eval/shard-search.js";
 import { ResultWriter } from "../../eval/results/result-writer.js";
 import type { DocumentSets } from "../../eval/match/searched-revisions.js";
-import { type Coverage, emptyCoverage } from "../../protocol/coverage.js";
-import { ControlBlock, CostMeter } from "../../protocol/control-block.js";
-import type {
-  BatchMessage,
-  CachedShardRange,
-  ExcludedFile,
-  HelpMessage,
-  SearchTask,
-  SearchTaskResult,
-  ShardFailure,
+import {
+  type BatchMessage,
+  type CachedShardRange,
+  type Coverage,
+  emptyCoverage,
+  type ExcludedFile,
+  type HelpMessage,
+  type SearchTask,
+  type SearchTaskResult,
+  type ShardFailure,
+  type ShardPosition,
 } from "../../protocol/messages.js";
-import { checkBatch, checkRow, checkSearchResult } from "../../protocol/message-checks.js";
-import { isOrdered } from "../../protocol/ranked-order.js";
+import { ControlBlock, CostMeter, StopCheck } from "../../protocol/control-block.js";
+import { checkBatch, checkRow, checkSearchResult, isOrdered } from "../../protocol/message-checks.js";
 import type { ResultBatch } from "../../protocol/result-batch.js";
 import { addStats, noStats, type SearchStats } from "../../protocol/search-options.js";
-import type { ShardPosition } from "../../protocol/shard-position.js";
-import { StopCheck } from "../../protocol/stop-check.js";
 import { ShardTable } from "../../protocol/shard-table.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
-import { aloneContentsMax, aloneMs } from "./alone-limits.js";
-import { recordExcluded, recordFailedSymbols } from "./excluded-files.js";
-import { isCancelled, isOverdue, mayAskForHelp, type SearchThread } from "./search-thread.js";
+import {
+  aloneContentsMax,
+  aloneMs,
+  isCancelled,
+  isOverdue,
+  mayAskForHelp,
+  type SearchThread,
+} from "./search-thread.js";
 import { lostPart, type OpenShard } from "./shard-opener.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
+import type { BasicQueryEvaluator } from "../../eval/match/basic-query-evaluator.js";
+import { SymbolView } from "../../shard/symbols/symbol-view.js";
 
 /** A batch is sent at this size: small for a person who waits, large when only throughput counts. */
 const batchBytes = { interactive: 32 * 1024, exhaustive: 224 * 1024 } as const;
@@ -324,5 +330,32 @@ class DocumentSearches {
     }
     known.search.restart(wanted);
     return known.search;
+  }
+}
+
+/** Most files that one slice reports as excluded: a client is shown the first ten. */
+const excludedCountMax = 1000;
+
+/** Adds a file to the list of those that a slice excluded from its results. */
+export function recordExcluded(
+  excluded: ExcludedFile[],
+  reader: ShardReader,
+  file: Pick<ExcludedFile, "document" | "repository" | "reason">,
+): void {
+  if (excluded.length < excludedCountMax)
+    excluded.push({ ...file, shardId: reader.id, path: reader.path(file.document).toString() });
+}
+
+/** Adds the files for which ctags has failed, if `reader` is that of symbols: they cannot be searched for symbols. */
+export function recordFailedSymbols(
+  excluded: ExcludedFile[],
+  reader: ShardReader,
+  evaluators: readonly BasicQueryEvaluator[],
+): void {
+  if (!(reader instanceof SymbolView) || reader.symbols.failedCount === 0) return;
+  for (const [document, reason] of reader.symbols.failedDocuments()) {
+    const evaluator = evaluators.find((one) => one.covers(document));
+    if (evaluator === undefined) continue;
+    recordExcluded(excluded, reader, { document, repository: evaluator.repositorySummary(document).name, reason });
   }
 }

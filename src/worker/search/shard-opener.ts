@@ -4,10 +4,9 @@ import { columnText } from "../../eval/match/path-match.js";
 import type { CachedShardRange } from "../../protocol/messages.js";
 import { noColumn, ShardFilter } from "../../protocol/shard-filter.js";
 import type { ShardPart, ShardTable } from "../../protocol/shard-table.js";
-import { ReaderCache } from "../../shard/reader-cache.js";
+import { ReaderCache, ShardReader } from "../../shard/shard-reader.js";
 import { storedChecksum, SymbolReader } from "../../shard/symbols/symbol-reader.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
-import { ShardReader } from "../../shard/shard-reader.js";
 import type { ShardSnapshot, ShardStore } from "../../store/shard-store.js";
 
 /** A shard that is ready to be searched. */

@@ -1,7 +1,7 @@
 import { serializeError } from "../../base/errors.js";
 import { populate } from "../../native/memory/memory.js";
 import type { WarmTask, WarmTaskResult } from "../../protocol/messages.js";
-import { pressureWords } from "../../protocol/pressure.js";
+import { pressureWords } from "../../protocol/control-block.js";
 import { ShardTable } from "../../protocol/shard-table.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
 import type { SearchThread } from "./search-thread.js";

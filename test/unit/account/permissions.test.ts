@@ -5,7 +5,7 @@ import { RepositoryTable } from "../../../src/catalog/repository-table.js";
 import { VisibleTables } from "../../../src/catalog/visible-tables.js";
 import type { Repository } from "../../../src/model/repository.js";
 import { anonymous, type Viewer } from "../../../src/model/viewer.js";
-import { choosePatternType } from "../../../src/query/fields/pattern-type.js";
+import { choosePatternType } from "../../../src/query/syntax/parse.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import { chooseAlert } from "../../../src/search/report/alerts.js";
 import { resolveRepositories, type Resolution } from "../../../src/search/repositories/repository-resolver.js";

@@ -2,7 +2,7 @@ import t from "tap";
 import { assert } from "../../../src/base/assert.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
-import type { QueryType } from "../../../src/query/syntax/query-type.js";
+import type { QueryType } from "../../../src/query/syntax/scan.js";
 import {
   runEngine,
   testRepository,

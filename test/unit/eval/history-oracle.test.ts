@@ -3,7 +3,7 @@ import { HistorySearch } from "../../../src/eval/history/history-search.js";
 import type { BuildKind } from "../../../src/history/history-builder.js";
 import { HistoryReader } from "../../../src/history/history-reader.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
-import type { HistoryPlan } from "../../../src/query/plan/history-plan.js";
+import type { HistoryPlan } from "../../../src/query/plan/plan.js";
 import { neverStopped } from "../../support/engine.js";
 import { scaled } from "../../support/full-run.js";
 import { generateHistory, generateQuery } from "../../support/history-repository.js";

@@ -5,8 +5,8 @@ import { listCommits, listedOids } from "../../../src/git/history/commit-list.js
 import { HistoryReader } from "../../../src/history/history-reader.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import type { HistoryPosition } from "../../../src/protocol/history-messages.js";
-import { Analyses } from "../../../src/query/plan/analyses.js";
-import { basicQueries } from "../../../src/query/plan/basic.js";
+import { Analyses } from "../../../src/query/fields/analyses.js";
+import { basicQueries } from "../../../src/query/syntax/basic.js";
 import { planHistory } from "../../../src/query/plan/plan-history.js";
 import { parseQuery } from "../../../src/query/syntax/parse.js";
 import { neverStopped } from "../../support/engine.js";

@@ -3,7 +3,7 @@ import t from "tap";
 import { resultAtOnce } from "../../../src/base/yielding.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import { escapeRegexp } from "../../../src/base/text.js";
-import { compileRegexp } from "../../../src/regexp/match/compile.js";
+import { compileRegexp } from "../../../src/regexp/match/matcher.js";
 import { patternSetLimits, toRequestedPatterns } from "../../../src/query/plan/pattern-set.js";
 import type { SearchPlan } from "../../../src/query/plan/plan.js";
 import { planTreeInSteps } from "../../../src/query/plan/plan-query.js";

@@ -8,7 +8,7 @@ import { JobExports } from "../../../src/jobs/job-exports.js";
 import { type JobRecord, newJob } from "../../../src/jobs/job-record.js";
 import type { ReadPool } from "../../../src/pool/read-pool.js";
 import { stopWhenSet } from "../../../src/base/stop-signal.js";
-import type { ConvertResults, TableFormat } from "../../../src/protocol/export-messages.js";
+import type { ConvertResults, TableFormat } from "../../../src/protocol/read-messages.js";
 import type { ReadContext } from "../../../src/worker/read/context.js";
 import { answerConvertResults } from "../../../src/worker/read/convert-results.js";
 import { parseCsv } from "../../support/csv.js";

@@ -17,7 +17,7 @@ import { SearchJobs } from "../../../src/jobs/search-jobs.js";
 import { portableKernel } from "../../../src/native/kernel/portable.js";
 import type { Repository } from "../../../src/model/repository.js";
 import { anonymous, type Viewer } from "../../../src/model/viewer.js";
-import type { SearchEnd } from "../../../src/search/report/search-end.js";
+import type { SearchEnd } from "../../../src/search/report/search-report.js";
 import { RecordStore } from "../../../src/store/record-store.js";
 import { realDirectory } from "../../support/fault-layer.js";
 import { until } from "../../support/waiting.js";

@@ -1,6 +1,6 @@
 /** Each bound that the native code checks is checked; `make mutate-native` shows whether these tests would notice. */
 import t from "tap";
-import { addonIfBuilt } from "../../../src/native/addon.js";
+import { addonIfBuilt } from "../../../src/native/kernel/addon.js";
 import { findBoundFaults } from "../../support/native-bounds.js";
 
 const addon = addonIfBuilt();

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import t from "tap";
-import { sendDatagram, type DatagramOutcome } from "../../../src/native/socket/datagram.js";
+import { sendDatagram, type DatagramOutcome } from "../../../src/native/socket/socket.js";
 import { dataDirectory } from "../../support/daemon.js";
 import { notifySocket } from "../../support/notify-socket.js";
 import { until } from "../../support/waiting.js";

@@ -5,7 +5,7 @@ import { crc32 as nodeCrc32 } from "node:zlib";
 import t from "tap";
 import { collectGarbage } from "../../../src/base/garbage.js";
 import { ShardStore } from "../../../src/store/shard-store.js";
-import { addonIfBuilt } from "../../../src/native/addon.js";
+import { addonIfBuilt } from "../../../src/native/kernel/addon.js";
 import { crc32, populate, releaseMemory } from "../../../src/native/memory/memory.js";
 import { randomFrom } from "../../support/random.js";
 

@@ -2,8 +2,7 @@
 import t from "tap";
 import type { SearchTask, SearchTaskResult } from "../../../src/protocol/messages.js";
 import { checkBatch, checkRow, checkSearchResult, checkWork } from "../../../src/protocol/message-checks.js";
-import { emptyTally } from "../../../src/protocol/tally.js";
-import type { ResultBatch } from "../../../src/protocol/result-batch.js";
+import { emptyTally, type ResultBatch } from "../../../src/protocol/result-batch.js";
 
 const batch = (json: string, selected: ResultBatch["selected"] = []): ResultBatch => ({
   bytes: Buffer.from(json),

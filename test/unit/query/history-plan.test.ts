@@ -1,6 +1,6 @@
 import t from "tap";
-import { Analyses } from "../../../src/query/plan/analyses.js";
-import { basicQueries } from "../../../src/query/plan/basic.js";
+import { Analyses } from "../../../src/query/fields/analyses.js";
+import { basicQueries } from "../../../src/query/syntax/basic.js";
 import { planHistory } from "../../../src/query/plan/plan-history.js";
 import { printHistory } from "../../../src/query/plan/print.js";
 import { parseQuery } from "../../../src/query/syntax/parse.js";

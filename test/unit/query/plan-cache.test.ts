@@ -1,11 +1,10 @@
 import t from "tap";
 import { resultAtOnce } from "../../../src/base/yielding.js";
 import type { SearchContext } from "../../../src/model/search-context.js";
-import { PlanCache } from "../../../src/query/plan/plan-cache.js";
+import { PlanCache, planQuery } from "../../../src/query/plan/plan-query.js";
 import { printPlanWithoutLists } from "../../../src/query/plan/print.js";
-import { planQuery } from "../../../src/query/plan/plan-query.js";
 import type { SearchContexts } from "../../../src/query/plan/search-contexts.js";
-import type { QueryType } from "../../../src/query/syntax/query-type.js";
+import type { QueryType } from "../../../src/query/syntax/scan.js";
 import type { SearchPlan } from "../../../src/query/plan/plan.js";
 
 const plan = (cache: PlanCache, text: string, type: QueryType = "standard", contexts?: SearchContexts): SearchPlan =>

@@ -1,9 +1,8 @@
 import t from "tap";
-import { BalancedScanner } from "../../../src/query/syntax/balanced.js";
+import { BalancedScanner } from "../../../src/query/syntax/scan.js";
 import { isSpaceAt } from "../../../src/query/syntax/characters.js";
-import { fieldAt } from "../../../src/query/fields/fields.js";
-import { parseQuery } from "../../../src/query/syntax/parse.js";
-import { choosePatternType } from "../../../src/query/fields/pattern-type.js";
+import { fieldAt } from "../../../src/query/syntax/fields.js";
+import { parseQuery, choosePatternType } from "../../../src/query/syntax/parse.js";
 import { printTree } from "../../../src/query/plan/print.js";
 import { QueryError } from "../../../src/query/syntax/query-error.js";
 import { fc, runs } from "../../support/property.js";

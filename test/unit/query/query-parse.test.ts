@@ -1,10 +1,9 @@
 import t from "tap";
-import { parseQuery } from "../../../src/query/syntax/parse.js";
-import { fieldNames } from "../../../src/query/fields/fields.js";
-import { choosePatternType } from "../../../src/query/fields/pattern-type.js";
+import { parseQuery, choosePatternType } from "../../../src/query/syntax/parse.js";
+import { fieldNames } from "../../../src/query/syntax/fields.js";
 import { printTree } from "../../../src/query/plan/print.js";
 import { IncompleteError, QueryError } from "../../../src/query/syntax/query-error.js";
-import type { QueryType } from "../../../src/query/syntax/query-type.js";
+import type { QueryType } from "../../../src/query/syntax/scan.js";
 
 /** Name, query text, tree in its printed form. */
 type Row = readonly [name: string, text: string, tree: string];

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
-import { fieldNames, fields } from "../../../src/query/fields/fields.js";
+import { fieldNames, fields } from "../../../src/query/syntax/fields.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import { printPlan } from "../../../src/query/plan/print.js";
 import { UnsupportedError } from "../../../src/query/syntax/query-error.js";
-import type { QueryType } from "../../../src/query/syntax/query-type.js";
+import type { QueryType } from "../../../src/query/syntax/scan.js";
 
 /** Name, query text, plan in its printed form. */
 type Row = readonly [name: string, text: string, plan: string];

@@ -1,8 +1,7 @@
 import t from "tap";
 import { queryLimits } from "../../../src/query/syntax/limits.js";
 import { parseQuery } from "../../../src/query/syntax/parse.js";
-import type { QueryType } from "../../../src/query/syntax/query-type.js";
-import { scan, type Token } from "../../../src/query/syntax/scan.js";
+import { type QueryType, scan, type Token } from "../../../src/query/syntax/scan.js";
 
 /** Name, query text, tokens as `print` writes them. */
 type Row = readonly [name: string, text: string, tokens: string];

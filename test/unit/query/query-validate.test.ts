@@ -1,13 +1,13 @@
 import t from "tap";
-import { Analyses } from "../../../src/query/plan/analyses.js";
-import { basicQueries, type BasicQuery } from "../../../src/query/plan/basic.js";
+import { Analyses } from "../../../src/query/fields/analyses.js";
+import { basicQueries, type BasicQuery } from "../../../src/query/syntax/basic.js";
 import { readDateMs } from "../../../src/query/fields/dates.js";
-import { fieldNames, fields } from "../../../src/query/fields/fields.js";
+import { fieldNames, fields } from "../../../src/query/syntax/fields.js";
 import { parseQuery } from "../../../src/query/syntax/parse.js";
 import { checks } from "../../../src/query/fields/predicates.js";
 import { printNode } from "../../../src/query/plan/print.js";
 import { QueryError } from "../../../src/query/syntax/query-error.js";
-import type { QueryType } from "../../../src/query/syntax/query-type.js";
+import type { QueryType } from "../../../src/query/syntax/scan.js";
 import { Validator } from "../../../src/query/fields/validate.js";
 
 const nowMs = Date.UTC(2024, 2, 20, 15, 30);

@@ -6,9 +6,8 @@ import { contentMatchCountMax, lineMatchCountMax } from "../../../src/eval/match
 import { portableKernel } from "../../../src/native/kernel/portable.js";
 import { nativeKernel } from "../../../src/native/kernel/native-kernel.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
-import { compileRegexp } from "../../../src/regexp/match/compile.js";
+import { compileRegexp, type MatchWork } from "../../../src/regexp/match/matcher.js";
 import { itemCount } from "../../../src/regexp/analysis/extent.js";
-import type { MatchWork } from "../../../src/regexp/match/match-work.js";
 import { parseRegexp } from "../../../src/regexp/syntax/parse.js";
 import { runEngine, testRepository, testShard } from "../../support/engine.js";
 

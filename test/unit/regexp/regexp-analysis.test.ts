@@ -1,16 +1,16 @@
 import RE2 from "re2";
 import t from "tap";
 import { analyseLiteral, analyseRegexp } from "../../../src/regexp/analysis/analyse.js";
+import { clauseCountMax, literalCountMax } from "../../../src/regexp/analysis/requirement.js";
 import {
   namedClassHasNewline,
   perlClasses,
   posixClasses,
   unicodeClasses,
+  foldedVariants,
+  isCaseless,
 } from "../../../src/regexp/syntax/class-names.js";
-import { clauseCountMax } from "../../../src/regexp/analysis/clauses.js";
-import { compileRegexp } from "../../../src/regexp/match/compile.js";
-import { foldedVariants, isCaseless } from "../../../src/regexp/syntax/folding.js";
-import { literalCountMax } from "../../../src/regexp/analysis/literal-set.js";
+import { compileRegexp } from "../../../src/regexp/match/matcher.js";
 import { regexpDepthMax } from "../../../src/regexp/syntax/parse.js";
 
 /** Regexp source, clauses. */

@@ -2,7 +2,7 @@ import { constants, PerformanceObserver } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
 import t from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
-import { compileRegexp, compileTextRegexp } from "../../../src/regexp/match/compile.js";
+import { compileRegexp, compileTextRegexp } from "../../../src/regexp/match/matcher.js";
 
 /** Regexp, text, its matches. */
 const rows: readonly (readonly [typed: string, text: string, ...matches: string[]])[] = [

@@ -1,6 +1,5 @@
 import t from "tap";
-import { RegexpSyntaxError } from "../../../src/regexp/syntax/syntax-error.js";
-import { parseRegexp, regexpDepthMax } from "../../../src/regexp/syntax/parse.js";
+import { RegexpSyntaxError, parseRegexp, regexpDepthMax } from "../../../src/regexp/syntax/parse.js";
 import { printSource, printTree } from "../../../src/regexp/syntax/print.js";
 import { escapeRegexp } from "../../../src/base/text.js";
 

@@ -1,5 +1,5 @@
 import t from "tap";
-import { compileRegexp } from "../../../src/regexp/match/compile.js";
+import { compileRegexp } from "../../../src/regexp/match/matcher.js";
 import { toPlainForm } from "../../../src/regexp/analysis/plain-form.js";
 import { fc, runs } from "../../support/property.js";
 

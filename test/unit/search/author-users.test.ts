@@ -1,7 +1,7 @@
 import t from "tap";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import { printPlan } from "../../../src/query/plan/print.js";
-import { replaceUsers } from "../../../src/search/history/author-users.js";
+import { replaceUsers } from "../../../src/search/searcher.js";
 
 const addresses = new Map<string, readonly string[]>([
   ["ann", ["ann@acme.test", "ann+x@acme.test"]],

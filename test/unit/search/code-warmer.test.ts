@@ -4,8 +4,8 @@ import type { CatalogView } from "../../../src/catalog/live-shards.js";
 import type { SearchTask } from "../../../src/protocol/messages.js";
 import type { RankTask } from "../../../src/protocol/rank-messages.js";
 import { CodeWarmer } from "../../../src/search/warming/code-warmer.js";
-import { makePressure } from "../../../src/protocol/pressure.js";
-import { SliceScheduler } from "../../../src/search/slices/slice-scheduler.js";
+import { makePressure } from "../../../src/protocol/control-block.js";
+import { SliceScheduler } from "../../../src/search/slices/search-slices.js";
 import { TestClock } from "../../support/test-clock.js";
 
 const mebibyte = 1024 * 1024;

@@ -2,7 +2,7 @@ import t from "tap";
 import { serializeError, TrawlError } from "../../../src/base/errors.js";
 import type { ReadPool } from "../../../src/pool/read-pool.js";
 import type { CoverResult } from "../../../src/protocol/history-messages.js";
-import { CommitLists } from "../../../src/search/history/commit-lists.js";
+import { CommitLists } from "../../../src/search/history/history-choice.js";
 
 const limits = { timeoutMs: 1000, stop: new Int32Array(1), client: "c" };
 

@@ -1,6 +1,5 @@
 import t from "tap";
-import { CommitPageWriter, readPage, type FoundCommit } from "../../../src/protocol/commit-page.js";
-import { cutCommitMatch } from "../../../src/protocol/cut-commit-match.js";
+import { CommitPageWriter, readPage, type FoundCommit, cutCommitMatch } from "../../../src/protocol/commit-page.js";
 import { randomFrom } from "../../support/random.js";
 import { seed } from "../../support/property.js";
 

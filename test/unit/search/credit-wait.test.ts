@@ -1,8 +1,7 @@
 /** A slice without credit waits for as much as it needs, and no longer than others allow. */
 import { Worker } from "node:worker_threads";
 import t from "tap";
-import { ControlBlock } from "../../../src/protocol/control-block.js";
-import { makePressure, pressureWords } from "../../../src/protocol/pressure.js";
+import { ControlBlock, makePressure, pressureWords } from "../../../src/protocol/control-block.js";
 
 const longMs = 60_000;
 

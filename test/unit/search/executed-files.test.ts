@@ -1,5 +1,6 @@
 import t from "tap";
 import { GitFixture } from "../../support/git-fixture.js";
+import { until } from "../../support/waiting.js";
 
 // How many modules one search runs through: as many as somebody reads who wants to know what a search does.
 
@@ -29,6 +30,10 @@ t.test("a warm search runs through few files", async (t) => {
   const hook = new URL("../../support/executed-files.js", import.meta.url).href;
   const daemon = await testDaemon(t, [], undefined, { NODE_OPTIONS: `--import=${hook}` });
   await daemon.add("example.org/a", fixture.path);
+  const isIngesting = async (): Promise<boolean> =>
+    (await daemon.executedFiles()).threads.some((file) => file.startsWith("src/indexer/"));
+  await daemon.executedFiles();
+  await until("its symbols are indexed", async () => !(await isIngesting()));
   for (const [name, query, type] of [
     ["one word", "needle count:all", "literal"],
     ["a regexp", "repo:example lang:go ne+dle count:all", "regexp"],

@@ -1,6 +1,6 @@
 import t from "tap";
 import type { FoundCommit } from "../../../src/protocol/commit-page.js";
-import { compareResults, mergePages, type ResultPages } from "../../../src/search/history/merge-pages.js";
+import { compareResults, mergePages, type ResultPages } from "../../../src/search/history/read-history.js";
 import { seed } from "../../support/property.js";
 import { randomFrom } from "../../support/random.js";
 

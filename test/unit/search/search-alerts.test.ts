@@ -1,21 +1,20 @@
-import type { MissingRevision } from "../../../src/search/repositories/revision-resolver.js";
+import {
+  type MissingRevision,
+  resolveRepositories,
+  withRevisions,
+  type Resolution,
+} from "../../../src/search/repositories/repository-resolver.js";
 import t from "tap";
 import { RepositoryTable } from "../../../src/catalog/repository-table.js";
 import type { PatternType } from "../../../src/model/search-request.js";
 import type { SearchContext } from "../../../src/model/search-context.js";
-import { choosePatternType } from "../../../src/query/fields/pattern-type.js";
+import { choosePatternType } from "../../../src/query/syntax/parse.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import { printPlan } from "../../../src/query/plan/print.js";
 import { addFilters, rewriteQuery } from "../../../src/query/plan/rewrite.js";
 import type { Alert } from "../../../src/model/stream-events.js";
 import { chooseAlert } from "../../../src/search/report/alerts.js";
-import { number } from "../../../src/search/report/progress.js";
-import type { ExcludedRepository } from "../../../src/search/report/omissions.js";
-import {
-  resolveRepositories,
-  withRevisions,
-  type Resolution,
-} from "../../../src/search/repositories/repository-resolver.js";
+import { number, type ExcludedRepository } from "../../../src/search/report/omissions.js";
 import { testRepository } from "../../support/engine.js";
 
 const table = RepositoryTable.of(

@@ -4,7 +4,7 @@ import { RepositoryTable } from "../../../src/catalog/repository-table.js";
 import { resultAtOnce } from "../../../src/base/yielding.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import { resolveRepositories, type Resolution } from "../../../src/search/repositories/repository-resolver.js";
-import { matchingNames } from "../../../src/search/repositories/repository-bitmaps.js";
+import { matchingNames } from "../../../src/search/repositories/repository-choice.js";
 import { testRepository } from "../../support/engine.js";
 import { fc, runs } from "../../support/property.js";
 

@@ -2,20 +2,18 @@
 import t from "tap";
 import { silentLog } from "../../../src/base/log.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
-import { ControlBlock } from "../../../src/protocol/control-block.js";
-import { makePressure } from "../../../src/protocol/pressure.js";
+import { ControlBlock, makePressure } from "../../../src/protocol/control-block.js";
 import type { SearchTask, SearchTaskResult } from "../../../src/protocol/messages.js";
 import { noStats, type SearchOptions } from "../../../src/protocol/search-options.js";
-import type { ResultBatch } from "../../../src/protocol/result-batch.js";
-import { emptyTally } from "../../../src/protocol/tally.js";
+import { type ResultBatch, emptyTally } from "../../../src/protocol/result-batch.js";
 import type { SliceReceiver } from "../../../src/pool/search-pool.js";
 import {
   SearchSlices,
   type SlicedSearch,
   type SliceServices,
   mayBeSmall,
+  SliceScheduler,
 } from "../../../src/search/slices/search-slices.js";
-import { SliceScheduler } from "../../../src/search/slices/slice-scheduler.js";
 
 const workerCount = 4;
 

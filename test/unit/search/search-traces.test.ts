@@ -1,6 +1,6 @@
 import t from "tap";
 import { anonymous, operatorViewer } from "../../../src/model/viewer.js";
-import { TraceStore } from "../../../src/search/report/trace-store.js";
+import { TraceStore } from "../../../src/search/report/latest-searches.js";
 
 t.test("viewers can read only their own traces", (t) => {
   const store = new TraceStore();

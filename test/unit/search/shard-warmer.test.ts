@@ -8,8 +8,8 @@ import type { ShardRecord } from "../../../src/model/shard-record.js";
 import type { WarmTask, WarmTaskResult } from "../../../src/protocol/messages.js";
 import { ShardTable } from "../../../src/protocol/shard-table.js";
 import { ShardWarmer, type WarmerOptions } from "../../../src/search/warming/shard-warmer.js";
-import { makePressure } from "../../../src/protocol/pressure.js";
-import { SliceScheduler } from "../../../src/search/slices/slice-scheduler.js";
+import { makePressure } from "../../../src/protocol/control-block.js";
+import { SliceScheduler } from "../../../src/search/slices/search-slices.js";
 import { settled, TestClock } from "../../support/test-clock.js";
 
 const done: WarmTaskResult = { isDone: true, failures: [] };

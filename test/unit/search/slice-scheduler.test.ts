@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import type { Lane } from "../../../src/protocol/messages.js";
-import { makePressure, pressureWords } from "../../../src/protocol/pressure.js";
-import { SliceScheduler } from "../../../src/search/slices/slice-scheduler.js";
+import { makePressure, pressureWords } from "../../../src/protocol/control-block.js";
+import { SliceScheduler } from "../../../src/search/slices/search-slices.js";
 import { fc, runs } from "../../support/property.js";
 import { settled } from "../../support/test-clock.js";
 

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { mirrorName } from "../../../src/model/mirror-name.js";
+import { mirrorName } from "../../../src/model/repository.js";
 import { syncParts } from "../../support/sync-parts.js";
 import { settled } from "../../support/test-clock.js";
 

@@ -1,7 +1,7 @@
 /** Code as HTML: its lines are preserved for any code, and none of it becomes markup. */
 import t from "tap";
 import { highlightText, plainLines } from "../../../src/worker/read/highlight.js";
-import { MarkupTime } from "../../../src/worker/read/markup-time.js";
+import { MarkupTime } from "../../../src/worker/read/highlight.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { ask } from "../../support/graphql.js";
 import { sharedDaemon } from "../../support/shared-daemon.js";

@@ -2,7 +2,7 @@
 import t from "tap";
 import { linkMarkdown, linksMarkdown } from "../../../src/browse/markdown.js";
 import { answerRenderMarkdown, renderMarkdown } from "../../../src/worker/read/markdown.js";
-import { MarkupTime } from "../../../src/worker/read/markup-time.js";
+import { MarkupTime } from "../../../src/worker/read/highlight.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { ask } from "../../support/graphql.js";
 import { sharedDaemon } from "../../support/shared-daemon.js";

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import t from "tap";
 import { createLog } from "../../../src/base/log.js";
 import { createMetrics } from "../../../src/base/metrics.js";
-import type { RevisionSpec } from "../../../src/model/revision.js";
+import type { RevisionSpec } from "../../../src/model/revision-syntax.js";
 import { ReadPool } from "../../../src/pool/read-pool.js";
 import type { CommitAttribute, CommitQuestion, RevisionsOfRepository } from "../../../src/protocol/read-messages.js";
-import { PathMasks } from "../../../src/protocol/path-masks.js";
+import { PathMasks } from "../../../src/protocol/people-table.js";
 import type { FixtureFiles, GitFixture } from "../../support/git-fixture.js";
 import { errorOf, fixture } from "../../support/git-mirror.js";
 

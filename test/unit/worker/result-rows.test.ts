@@ -2,8 +2,7 @@
 import t from "tap";
 import { csvField } from "../../../src/base/csv.js";
 import type { StreamMatch } from "../../../src/model/stream-events.js";
-import { csvHeader, csvLine } from "../../../src/worker/read/csv-table.js";
-import { cellCharsMax, makeRows } from "../../../src/worker/read/result-rows.js";
+import { csvHeader, csvLine, cellCharsMax, makeRows } from "../../../src/worker/read/convert-results.js";
 import { parseCsv } from "../../support/csv.js";
 
 const rows = (match: StreamMatch) => [...makeRows(match, "http://trawl")];

@@ -1,4 +1,4 @@
-import { fields, type FieldName } from "../../../query/fields/fields.js";
+import { fields, type FieldName } from "../../../query/syntax/fields.js";
 import { scan } from "../../../query/syntax/scan.js";
 import type { PatternType } from "../query-state.js";
 

@@ -1,4 +1,4 @@
-import { type FieldName, fieldNames } from "../../../query/fields/fields.js";
+import { type FieldName, fieldNames } from "../../../query/syntax/fields.js";
 import { type CompletionPlace, isNegatable } from "./completion-place.js";
 
 /** A proposal for the text at the cursor. */

@@ -1,0 +1,365 @@
+import { escapeHtml } from "../../base/html.js";
+import { decodePath, encodePath } from "../../base/path-text.js";
+import { TrawlError } from "../../base/errors.js";
+import {
+  countDifference,
+  firstCommit,
+  listContributors,
+  mergeBase,
+  readCommits,
+  readHistory,
+  readHistoryOids,
+} from "../../git/history/commits.js";
+import { listDirectory, listFileNames, readEntries } from "../../git/objects/directories.js";
+import { fileMode, hasStoredCommit, listTree } from "../../git/objects/objects.js";
+import { countFileLines, readDiff } from "../../git/history/file-diffs.js";
+import { listRefs } from "../../git/mirror/read-refs.js";
+import type {
+  CountLanguages,
+  FindOwners,
+  FoundOwners,
+  GitReadAnswer,
+  GitReadKind,
+  GitReadRequest,
+  ListContributors,
+  ListDirectory,
+  ListRefs,
+  PrintDirectory,
+  ReadBlame,
+  ReadDiff,
+  ReadSubmodules,
+} from "../../protocol/git-messages.js";
+import { mirrorPath, type ReadContext } from "./context.js";
+import { answerReadFiles, blobOptions } from "./files.js";
+import { answerListOccurrences, answerListSymbols } from "./symbol-reads.js";
+import { ignoredCommitsPath, parseIgnoredCommits, readBlame } from "../../git/history/blame.js";
+import { readBlobs, readByGit } from "../../git/objects/read-blobs.js";
+import { textOfBlob } from "../../indexer/encoding/blob-text.js";
+import { BoundedMap } from "../../base/bounded-map.js";
+import { CodeOwners } from "../../eval/people/code-owners.js";
+import { readCodeOwners } from "../../git/history/commit-attributes.js";
+import { detectByPath, detectLanguage } from "../../indexer/detect-language.js";
+import { ownReadsMax } from "../../indexer/classify.js";
+import { splitOnce } from "../../base/text.js";
+
+/** Handles GraphQL requests that read a mirror. */
+export async function answerGitRead(
+  request: GitReadRequest,
+  context: ReadContext,
+): Promise<GitReadAnswer<GitReadKind>> {
+  const mirror = mirrorPath(context, request.repositoryId);
+  const { stop } = context;
+  switch (request.kind) {
+    case "read-commits":
+      return { commits: await readCommits(mirror, request.oids, stop) };
+    case "has-commit":
+      return { isStored: hasStoredCommit(mirror, request.oid, stop) };
+    case "list-history":
+      return { commits: await readHistory(mirror, request.history, stop) };
+    case "list-history-oids":
+      return { oids: await readHistoryOids(mirror, request.history, stop) };
+    case "find-first-commit":
+      return { commit: await firstCommit(mirror, request.commit, stop) };
+    case "list-contributors":
+      return contributorsPage(mirror, request, context);
+    case "compare-commits": {
+      const [base, counts] = await Promise.all([
+        mergeBase(mirror, request.base, request.head, stop),
+        countDifference(mirror, request.base, request.head, stop),
+      ]);
+      return { mergeBase: base, aheadCount: counts.onlyOther, behindCount: counts.onlyOne };
+    }
+    case "list-refs":
+      return refsPage(mirror, request, context);
+    case "read-entries":
+      return { entries: await readEntries(mirror, request.commit, request.paths, stop) };
+    case "list-directory":
+      return directoryPage(mirror, request, context);
+    case "print-directory":
+      return printedDirectory(mirror, request, context);
+    case "list-file-names":
+      return { names: (await listFileNames(mirror, request.commit, stop)).slice(0, request.countMax) };
+    case "read-files":
+      return answerReadFiles(request, context);
+    case "list-symbols":
+      return answerListSymbols(request, context);
+    case "list-occurrences":
+      return answerListOccurrences(request, context);
+    case "read-diff":
+      return diffPage(mirror, request, context);
+    case "read-blame":
+      return answerBlame(request, context);
+    case "count-languages":
+      return answerCountLanguages(request, context);
+    case "find-owners":
+      return answerFindOwners(request, context);
+    case "read-submodules":
+      return answerReadSubmodules(request, context);
+  }
+}
+
+async function contributorsPage(
+  mirror: string,
+  request: ListContributors,
+  { stop }: ReadContext,
+): Promise<GitReadAnswer<"list-contributors">> {
+  const contributors = await listContributors(mirror, request, stop);
+  return {
+    contributors: contributors.slice(request.skipCount, request.skipCount + request.countMax),
+    totalCount: contributors.length,
+  };
+}
+
+async function refsPage(
+  mirror: string,
+  { prefixes, nameText, order, countMax }: ListRefs,
+  { stop }: ReadContext,
+): Promise<GitReadAnswer<"list-refs">> {
+  const refs = (await listRefs(mirror, stop)).filter(({ name }) => {
+    const prefix = prefixes.find((start) => name.startsWith(start));
+    return prefix !== undefined && name.slice(prefix.length).toLowerCase().includes(nameText);
+  });
+  if (order === "newest") refs.sort((a, b) => b.unixSeconds - a.unixSeconds);
+  return { refs: refs.slice(0, countMax), totalCount: refs.length };
+}
+
+async function directoryPage(
+  mirror: string,
+  request: ListDirectory,
+  { stop }: ReadContext,
+): Promise<GitReadAnswer<"list-directory">> {
+  const { commit, path, recursive, entryKinds, countMax } = request;
+  const entries = (await listDirectory(mirror, commit, path, recursive, stop)).filter(
+    ({ kind }) => entryKinds.length === 0 || entryKinds.includes(kind),
+  );
+  // Directories first; within each kind, git's order, which is the byte order of the paths.
+  const ordered = recursive
+    ? entries
+    : [...entries.filter(({ kind }) => kind === "directory"), ...entries.filter(({ kind }) => kind !== "directory")];
+  return { entries: ordered.slice(0, countMax), totalCount: ordered.length };
+}
+
+async function printedDirectory(
+  mirror: string,
+  { commit, path, byteCountMax }: PrintDirectory,
+  { stop }: ReadContext,
+): Promise<GitReadAnswer<"print-directory">> {
+  const entries = await listDirectory(mirror, commit, path, false, stop);
+  const prefixLength = path === "" ? 0 : path.length + 1;
+  const lines = entries.map(
+    (entry) => `${escapeName(entry.path.slice(prefixLength))}${entry.kind === "directory" ? "/" : ""}\n`,
+  );
+  const text = encodePath(lines.join(""));
+  if (text.length <= byteCountMax) return { text };
+  throw new TrawlError(
+    "bad-request",
+    `the names in this directory have ${text.length} bytes in total, more than ${byteCountMax}; use format=tar`,
+  );
+}
+
+/** A name in one line of text. */
+function escapeName(name: string): string {
+  return escapeHtml(name).replaceAll("\n", "&#10;").replaceAll("\r", "&#13;");
+}
+
+async function diffPage(mirror: string, request: ReadDiff, { stop }: ReadContext): Promise<GitReadAnswer<"read-diff">> {
+  const { files, patch } = await readDiff(mirror, request.base, request.head, request.paths, stop);
+  return {
+    files: files.slice(request.skipCount, request.skipCount + request.countMax),
+    totalCount: files.length,
+    addedCount: files.reduce((sum, { addedCount }) => sum + addedCount, 0),
+    deletedCount: files.reduce((sum, { deletedCount }) => sum + deletedCount, 0),
+    patch: request.withPatch ? patch : "",
+  };
+}
+
+/**
+ * The origin of each line, and the byte offset in the file at which it begins. The commits that the blamed commit's tree
+ * lists as ignored are passed over.
+ */
+export async function answerBlame(
+  { repositoryId, blame }: ReadBlame,
+  context: ReadContext,
+): Promise<GitReadAnswer<"read-blame">> {
+  const mirror = mirrorPath(context, repositoryId);
+  const ignored = (await withFile(mirror, blame.commit, ignoredCommitsPath, parseIgnoredCommits, context)) ?? [];
+  const [hunks, startByte] = await Promise.all([
+    readBlame(mirror, blame, ignored, context.stop),
+    blame.startLine === 1 ? 0 : byteOfLine(mirror, blame.commit, blame.path, blame.startLine, context),
+  ]);
+  return { hunks, startByte };
+}
+
+async function byteOfLine(
+  mirror: string,
+  commit: string,
+  path: string,
+  line: number,
+  context: ReadContext,
+): Promise<number> {
+  return (await withFile(mirror, commit, path, (content) => startOfLine(textOfBlob(content).text, line), context)) ?? 0;
+}
+
+function startOfLine(content: Buffer, line: number): number {
+  let start = 0;
+  for (let feeds = 1; feeds < line; feeds++) start = content.indexOf(lineFeed, start) + 1;
+  return start;
+}
+
+/** What `use` makes of a file's content; undefined if there is no such file, or if it is too large. */
+async function withFile<T>(
+  mirror: string,
+  commit: string,
+  path: string,
+  use: (content: Buffer) => T,
+  context: ReadContext,
+): Promise<T | undefined> {
+  const [entry] = await readEntries(mirror, commit, [path], context.stop);
+  if (entry === null || entry.kind !== "file") return undefined;
+  let result: T | undefined;
+  await readBlobs(blobOptions(mirror, context), [entry.oid], (_, outcome) => {
+    if (outcome.kind === "content") result = use(outcome.content);
+  });
+  return result;
+}
+
+const lineFeed = 10;
+
+/** Parsed files of commits that this thread keeps, in bytes of their text; rules take a few times as much. */
+const keptBytesMax = 4 << 20;
+
+interface ParsedFile {
+  /** The path of the file in the repository. */
+  readonly path: string;
+  readonly rules: CodeOwners;
+  readonly byteCount: number;
+}
+
+/** By repository and commit. */
+const kept = new BoundedMap<string, ParsedFile>(keptBytesMax, ({ byteCount }) => 1024 + byteCount);
+
+const nobody: FoundOwners = { owners: [], file: "", line: 0, pattern: "" };
+
+/** The owners of a file: by the CODEOWNERS file of its commit or, if it has none, by what was set for the repository. */
+export async function answerFindOwners(
+  { repositoryId, commit, path, otherwise }: FindOwners,
+  context: ReadContext,
+): Promise<FoundOwners> {
+  const parsed = await readParsed(repositoryId, commit, context);
+  const rule = (parsed?.rules ?? new CodeOwners(otherwise)).findRule(path);
+  return rule === undefined ? nobody : { ...rule, file: parsed?.path ?? "" };
+}
+
+async function readParsed(repositoryId: number, commit: string, context: ReadContext): Promise<ParsedFile | undefined> {
+  const key = `${repositoryId}@${commit}`;
+  const known = kept.get(key);
+  if (known !== undefined) return known;
+  const found = await readCodeOwners(mirrorPath(context, repositoryId), commit, context.stop);
+  if (found === null) return undefined;
+  const { path, text } = found;
+  const parsed = { path, rules: new CodeOwners(text.toString()), byteCount: text.length };
+  kept.set(key, parsed);
+  return parsed;
+}
+
+interface CountedFile {
+  readonly path: string;
+  readonly oid: string;
+  readonly byteCount: number;
+}
+
+/**
+ * Languages of a commit's files, as `lang:` finds them; the one with the most bytes first. The texts are read of those
+ * files whose paths do not decide.
+ */
+export async function answerCountLanguages(
+  { repositoryId, commit, withLines }: CountLanguages,
+  context: ReadContext,
+): Promise<GitReadAnswer<"count-languages">> {
+  const mirror = mirrorPath(context, repositoryId);
+  const [entries, lines] = await Promise.all([
+    listTree(mirror, commit, "with-sizes", context.stop),
+    withLines ? countFileLines(mirror, commit, context.stop) : new Map<string, number>(),
+  ]);
+  const counts = new Map<string, { name: string; byteCount: number; lineCount: number }>();
+  const add = ({ path, byteCount }: CountedFile, name: string | undefined): void => {
+    if (name === undefined) return;
+    const count = counts.get(name) ?? { name, byteCount: 0, lineCount: 0 };
+    count.byteCount += byteCount;
+    count.lineCount += lines.get(path) ?? 0;
+    counts.set(name, count);
+  };
+  const unknown: CountedFile[] = [];
+  for (const { mode, path, oid, size } of entries) {
+    if (mode === fileMode.symlink || mode === fileMode.gitlink) continue;
+    // A blob that the mirror lacks has no size.
+    const file: CountedFile = { path: decodePath(path), oid, byteCount: Math.max(0, size) };
+    const { language, isCertain } = detectByPath(file.path);
+    if (isCertain) add(file, language?.name);
+    else unknown.push(file);
+  }
+  await readTexts(mirror, unknown, context, (file, text) => add(file, detectLanguage(file.path, text)?.name));
+  return { languages: [...counts.values()].sort((a, b) => b.byteCount - a.byteCount || (a.name < b.name ? -1 : 1)) };
+}
+
+/** The text is empty if it is binary or cannot be read. */
+async function readTexts(
+  mirror: string,
+  files: readonly CountedFile[],
+  context: ReadContext,
+  onText: (file: CountedFile, text: Buffer) => void,
+): Promise<void> {
+  const read = files.length > ownReadsMax ? readByGit : readBlobs;
+  await read(
+    blobOptions(mirror, context),
+    files.map(({ oid }) => oid),
+    (index, outcome) => {
+      onText(files[index], outcome.kind === "content" ? textOfBlob(outcome.content).text : noBytes);
+    },
+  );
+}
+
+const noBytes = Buffer.alloc(0);
+
+/** The URLs of submodules according to `.gitmodules`, by path; a file larger than `submodulesBytesMax` is ignored. */
+export async function answerReadSubmodules(
+  { repositoryId, commit }: ReadSubmodules,
+  context: ReadContext,
+): Promise<GitReadAnswer<"read-submodules">> {
+  const mirror = mirrorPath(context, repositoryId);
+  const [entry] = await readEntries(mirror, commit, [".gitmodules"], context.stop);
+  let text = "";
+  if (entry?.kind === "file") {
+    await readBlobs(
+      { ...blobOptions(mirror, context), contentBytesMax: submodulesBytesMax },
+      [entry.oid],
+      (_, outcome) => {
+        if (outcome.kind === "content") text = outcome.content.toString("utf8");
+      },
+    );
+  }
+  return { urls: parseSubmodules(text) };
+}
+
+/** Limit on the size of a `.gitmodules` file. 10,000 submodules take about 1 MiB. */
+export const submodulesBytesMax = 1 << 20;
+
+/** Sections with `path = …` and `url = …`, by path; values with other quoting or continuation lines are skipped. */
+export function parseSubmodules(text: string): Map<string, string> {
+  const urls = new Map<string, string>();
+  let section: Map<string, string> | undefined;
+  for (const line of text.split("\n").map((one) => one.trim())) {
+    if (line.startsWith("[submodule ") && line.endsWith("]")) section = new Map();
+    const [name = "", value = ""] = splitOnce(line, "=") ?? [];
+    addSetting(section, name.trim(), value.trim());
+    const [path, url] = [section?.get("path"), section?.get("url")];
+    if (path !== undefined && url !== undefined) urls.set(path, url);
+  }
+  return urls;
+}
+
+/** Only the first setting of each name counts. */
+function addSetting(section: Map<string, string> | undefined, name: string, value: string): void {
+  if (section !== undefined && (name === "path" || name === "url") && value !== "" && !section.has(name))
+    section.set(name, value);
+}
