@@ -274,7 +274,7 @@ forEachKernel("the units in which a literal can start", (t, kernel) => {
 /** What each kernel throws if the units of a list take 15 GiB, of which the process may have one. */
 function thrownWithoutMemory(): string {
   const url = (name: string): string => JSON.stringify(new URL(`../../../src/native/${name}`, import.meta.url).href);
-  const code = `const { addonIfBuilt } = await import(${url("addon.js")});
+  const code = `const { addonIfBuilt } = await import(${url("kernel/addon.js")});
     const { kernelOver } = await import(${url("kernel/native-kernel.js")});
     const { portableKernel } = await import(${url("kernel/portable.js")});
     const table = { literals: Buffer.from("abc"), starts: Uint32Array.of(0, 3) };
