@@ -1,10 +1,11 @@
+import { sleep } from "../base/deadline.js";
 import { FairSemaphore, refusalMessage, type Release, type ShareLimits } from "../base/fair-semaphore.js";
 import { TrawlError } from "../base/errors.js";
 import { resultWhileYielding } from "../base/yielding.js";
 import type { Metrics } from "../base/metrics.js";
 import type { BaseRevisions } from "../model/match-change.js";
 import { BaseListener, type ChangeListener, type SearchListener } from "../model/search-listener.js";
-import type { SearchRequest } from "../model/search-request.js";
+import { ownRequest, type SearchRequest } from "../model/search-request.js";
 import { operatorViewer, type Viewer } from "../model/viewer.js";
 import { choosePatternType } from "../query/syntax/parse.js";
 import { toRequestedPatterns } from "../query/plan/pattern-set.js";
@@ -262,6 +263,16 @@ export class Searcher {
     return replaceUsers(planned, this.addressesOf);
   }
 
+  /**
+   * Runs a search as the page does, and drops its results, so that the code that the first client's search needs on this
+   * thread is compiled. It takes no permit, and is not counted.
+   */
+  async warmUp(query: string): Promise<void> {
+    const request = ownRequest(query, operatorViewer, "");
+    const shown = { patternType: "keyword", display: warmUpDisplay, chunkMatches: true, contextLines: 1 } as const;
+    await this.#countResults({ ...request, ...shown, near: false }, sleep(warmUpMs));
+  }
+
   /** The repositories that a search chooses, by id. Throws `bad-query`. */
   async chooseRepositories(request: SearchRequest): Promise<readonly number[]> {
     const plan = await resultWhileYielding(this.#plan(request));
@@ -318,6 +329,10 @@ export class Searcher {
     this.#traces.add(traceId, traceWriter(request, plan, end, seesAll), request.viewer);
   }
 }
+
+/** Results that a warm-up asks for, and after how long it is given up. */
+const warmUpDisplay = 50;
+const warmUpMs = 1_000;
 
 const stopMessage = "the daemon is stopping";
 

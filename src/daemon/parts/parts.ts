@@ -116,7 +116,7 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
   const watch = watchStores(stores, log, sync);
   const searchParts = { catalog, threads, scheduler, cache, accounts, contexts, watch, sync, log, registry };
   const searcher = createSearcher(options, searchParts);
-  const warmer = createWarmer(options, searchParts, stores);
+  const warmer = createWarmer(options, searcher, searchParts, stores);
   const backups = new Backups({ dataFolder: options.data, catalog, records, sync, pool: ingest, log });
   const tokenLifetimes = createTokenLifetimes(options);
   const parts = { log, registry, stores, audit, snapshots, catalog, threads, sync, accounts, contexts };
@@ -280,10 +280,16 @@ function createResumable(
   });
 }
 
-function createWarmer({ search }: ResolvedOptions, parts: SearchParts, { shards }: Stores): ShardWarmer {
+function createWarmer(
+  { search }: ResolvedOptions,
+  searcher: Searcher,
+  parts: SearchParts,
+  { shards }: Stores,
+): ShardWarmer {
   const { catalog, threads, scheduler, log } = parts;
   const environment = { catalog, pool: threads.search, scheduler, log, onShardFailure: repairShard(parts) };
-  const codeWarmer = new CodeWarmer(environment, () => parts.sync.hasPendingSymbols);
+  const searchAsPage = (query: string): Promise<void> => searcher.warmUp(query);
+  const codeWarmer = new CodeWarmer(environment, () => parts.sync.hasPendingSymbols, searchAsPage);
   return new ShardWarmer(environment, {
     faultCount: () => shards.guard.faultCount,
     memoryShare: search.warmPercent / 100,

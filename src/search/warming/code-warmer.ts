@@ -55,6 +55,7 @@ type WarmerEnvironment = Pick<SliceServices, "pool" | "scheduler">;
 export class CodeWarmer {
   readonly #environment: WarmerEnvironment;
   readonly #hasPendingSymbols: () => boolean;
+  readonly #searchAsPage: (query: string) => Promise<void>;
   readonly #running = new Set<ControlBlock>();
   #hasSearchedTexts = false;
   #hasSearchedSymbols = false;
@@ -63,10 +64,18 @@ export class CodeWarmer {
   #opened: ReadonlySet<number> = new Set();
   #isStopped = false;
 
-  /** `hasPendingSymbols` returns whether the symbols of live shards are being extracted, or will be soon. */
-  constructor(environment: WarmerEnvironment, hasPendingSymbols: () => boolean) {
+  /**
+   * `hasPendingSymbols` returns whether the symbols of live shards are being extracted, or will be soon. `searchAsPage` runs a
+   * whole search, whose results are dropped, for the code of the main thread.
+   */
+  constructor(
+    environment: WarmerEnvironment,
+    hasPendingSymbols: () => boolean,
+    searchAsPage: (query: string) => Promise<void>,
+  ) {
     this.#environment = environment;
     this.#hasPendingSymbols = hasPendingSymbols;
+    this.#searchAsPage = searchAsPage;
   }
 
   /** Caller guarantees: the view is not released before the promise resolves. */
@@ -81,7 +90,18 @@ export class CodeWarmer {
     await this.#openSymbols(view);
     if (this.#hasRanked) return;
     const rows = view.shards.slice(0, shardCountMax).map((_, row) => row);
-    this.#hasRanked = await this.#rankAll(view, rows);
+    this.#hasRanked = (await this.#rankAll(view, rows)) && (await this.#searchWhole());
+  }
+
+  /** Returns false if it was stopped. */
+  async #searchWhole(): Promise<boolean> {
+    for (let round = 0; round < roundCount; round++) {
+      for (const query of rankedQueries) {
+        if (!(await this.#waitUntilIdle())) return !this.#isStopped;
+        await this.#searchAsPage(query);
+      }
+    }
+    return true;
   }
 
   async #openSymbols(view: CatalogView): Promise<void> {

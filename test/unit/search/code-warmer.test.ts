@@ -27,10 +27,13 @@ function warmerOf(
   warmer: CodeWarmer;
   tasks: SearchTask[];
   ranked: RankTask[];
+  /** The queries of whole searches. */
+  whole: string[];
   scheduler: SliceScheduler;
 } {
   const tasks: SearchTask[] = [];
   const ranked: RankTask[] = [];
+  const whole: string[] = [];
   const pool = {
     workerCount: 2,
     run: (task: SearchTask) => {
@@ -41,7 +44,13 @@ function warmerOf(
   };
   const scheduler = new SliceScheduler(2, makePressure());
   const environment = { pool, scheduler } as never as ConstructorParameters<typeof CodeWarmer>[0];
-  return { warmer: new CodeWarmer(environment, hasPendingSymbols), tasks, ranked, scheduler };
+  return {
+    warmer: new CodeWarmer(environment, hasPendingSymbols, async (query) => void whole.push(query)),
+    tasks,
+    ranked,
+    whole,
+    scheduler,
+  };
 }
 
 t.test("all threads search at the same time, all shards each", async (t) => {
@@ -110,7 +119,7 @@ t.test("if clients search all the time, they have compiled the code", async (t) 
   const { warmer, tasks, scheduler } = warmerOf(async () => undefined);
   scheduler.schedule("interactive", "a", () => new Promise(() => undefined));
   const run = warmer.run(view(100, mebibyte));
-  await clock.advance(60_000);
+  await clock.advance(120_000);
   await run;
   t.same(tasks, []);
 });
@@ -143,30 +152,32 @@ t.test(
   "every thread ranks results once, when no symbols are being extracted, also of shards without symbols",
   async (t) => {
     let isPending = true;
-    const { warmer, ranked } = warmerOf(
+    const { warmer, ranked, whole } = warmerOf(
       async () => undefined,
       () => isPending,
     );
     await warmer.run(view(300, mebibyte));
-    t.same(ranked, [], "symbols are part of what is ranked");
+    t.same([ranked, whole], [[], []], "symbols are part of what is ranked");
     isPending = false;
     await warmer.run(view(300, mebibyte));
     t.ok(ranked.length >= 8 && ranked.length % 2 === 0, `${ranked.length} searches`);
     for (const { rows, lane, searchId, isAlone } of ranked)
       t.same([rows.length, lane, searchId, isAlone], [256, "exhaustive", 0, true]);
     t.equal(new Set(ranked.map(({ control }) => control)).size, ranked.length, "no thread takes the shards of another");
+    t.ok(whole.length >= 4, `${whole.length} whole searches, for the main thread`);
     ranked.length = 0;
+    whole.length = 0;
     await warmer.run(view(301, mebibyte));
-    t.same(ranked, [], "the work does not grow with the number of passes");
+    t.same([ranked, whole], [[], []], "the work does not grow with the number of passes");
   },
 );
 
 t.test("while clients search, nothing is ranked", async (t) => {
   const clock = new TestClock(t);
-  const { warmer, ranked, scheduler } = warmerOf(async () => undefined);
+  const { warmer, ranked, whole, scheduler } = warmerOf(async () => undefined);
   scheduler.schedule("interactive", "a", () => new Promise(() => undefined));
   const run = warmer.run(view(100, mebibyte));
   await clock.advance(120_000);
   await run;
-  t.same(ranked, []);
+  t.same([ranked, whole], [[], []]);
 });
