@@ -109,7 +109,7 @@ static void findAddress(const char *host, const char *port) {
   if (getaddrinfo(host, port, &wanted, &address) != 0) fail("unknown host");
 }
 
-static void connectOne(int i) {
+static void connectOne(int i, int64_t readyNs) {
   int one = 1;
   struct connection *connection = &connections[i];
   connection->socket = socket(address->ai_family, SOCK_STREAM, 0);
@@ -118,7 +118,7 @@ static void connectOne(int i) {
   setsockopt(connection->socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   struct epoll_event event = {.events = EPOLLIN, .data.u32 = i};
   epoll_ctl(epoll, EPOLL_CTL_ADD, connection->socket, &event);
-  connection->readyNs = nowNs() + pauseNs;
+  connection->readyNs = readyNs;
   idle[idleCount++] = i;
 }
 
@@ -193,14 +193,14 @@ static int receiveOn(int i) {
   struct connection *connection = &connections[i];
   ssize_t count = read(connection->socket, buffer, sizeof buffer);
   if (count <= 0) {
-    // A server may close a connection that is idle.
+    // A server may close a connection that is idle; its pause goes on.
     int isIdle = 0;
     for (int k = 0; k < idleCount; k++)
       if (idle[k] == i) isIdle = 1, idle[k--] = idle[--idleCount];
     close(connection->socket);
     connection->failure = reset;
     if (!isIdle) endAnswer(i);
-    connectOne(i);
+    connectOne(i, isIdle ? connection->readyNs : nowNs() + refusalNs);
     return 0;
   }
   receivedBytes += count;
@@ -246,7 +246,7 @@ int main(int argumentCount, char **arguments) {
   latencies = malloc(latenciesMax * sizeof *latencies);
   epoll = epoll_create1(0);
   int timer = timerfd_create(CLOCK_MONOTONIC, 0);
-  for (int i = 0; i < connectionCount; i++) connectOne(i);
+  for (int i = 0; i < connectionCount; i++) connectOne(i, nowNs() + pauseNs);
   struct epoll_event timerEvent = {.events = EPOLLIN, .data.u32 = connectionsMax};
   epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &timerEvent);
 

@@ -24,6 +24,9 @@ const jobTimeoutMs = 600_000;
 /** How often a search or a job is looked at: a look takes a millisecond of the daemon at most. */
 const pollMs = 4;
 
+/** A daemon ends within seconds; on a machine that is very busy that takes longer. */
+const stopMsMax = 60_000;
+
 /** What is not found by then never is. */
 const findMsMax = 60_000;
 
@@ -76,7 +79,7 @@ export class Trawl {
 
   async stop(): Promise<void> {
     this.#agent.destroy();
-    const code = ended(this.#process, 20_000);
+    const code = ended(this.#process, stopMsMax);
     this.#process.kill("SIGTERM");
     if ((await code) !== 0) throw new TrawlError("internal", `the daemon ended with ${await code}`);
   }
