@@ -103,6 +103,10 @@ const equivalents = {
     ["packs/pack-file.cc", "if (descriptor < 0) return"],
     ["packs/pack-file.cc", "if (data == nullptr) return"],
   ],
+  "only how soon a call ends depends on it, because each object begins with a look at the flags": [
+    ["packs/inflate.h", "if (stop.areSet()) return false"],
+    ["packs/packs.cc", "    if (stop.areSet()) return false"],
+  ],
   "a zero byte follows the bytes of an object": [
     [
       "packs/change-filter.cc",
@@ -391,7 +395,7 @@ function partsOf(path) {
 function testsOf(path) {
   if (path.includes("/packs/"))
     return ["unit/git/git-packs", "unit/git/git-hostile-packs", "unit/git/git-change-filter"];
-  if (path.includes("/http/")) return ["unit/native/kernel-socket"];
+  if (path.includes("/http/")) return ["unit/native/kernel-socket", "unit/http/http-server"];
   if (path.includes("/process/")) return ["daemon/daemon-truncation", "unit/git/git-packs"];
   for (const [part, name] of [
     [/posting|pages/, "postings"],

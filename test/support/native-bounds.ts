@@ -1553,6 +1553,8 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
       ["an early line", addFile("r\n".repeat(60), `t\nhello\n${"u\n".repeat(60)}`), "hello", false, 1],
       ["a last line", addFile("a\nq\nrrrrrr\n", "a\ns\nhello\n"), "hello", false, 1],
       ["a late line", addFile(`a\nq\n${"r\n".repeat(60)}`, `a\ns\n${"t\n".repeat(40)}hello\n`), "hello", false, 1],
+      ["bytes after all those of the other", addFile("r\n", "r\n\0hello"), "hello", false, 1],
+      ["lines before all those of the other", addFile("q\n", "hello\nq\n"), "hello", false, 1],
       ["a file that is added", addFile(undefined, "hello\n"), "absent", false, 0],
       ["a file that is deleted", addFile("hello\n", undefined), "absent", false, 0],
       ["a file with a large patch", addFile(undefined, "y\n".repeat(50_000)), "absent", false, 1],
