@@ -1,8 +1,10 @@
 import { callAfter } from "../../base/deadline.js";
 import type { BaseRevisions } from "../../model/match-change.js";
+import { maySee } from "../../catalog/visible-tables.js";
 import type { Repository } from "../../model/repository.js";
 import type { ChangeListener, Outlet } from "../../model/search-listener.js";
 import type { Progress } from "../../model/stream-events.js";
+import type { Viewer } from "../../model/viewer.js";
 import type { ChangeOutcome, ChangeProgress, ChangeRequest } from "./change-search.js";
 import type { SearchChanges } from "../revisions/revision-changes.js";
 
@@ -52,9 +54,9 @@ export class ChangeWatches {
    * Resolves when the client has left, a search has failed, or the stream is as old as it may be.
    */
   async run(request: ChangeRequest, sink: ChangeListener): Promise<void> {
-    const { client } = request;
+    const { client, viewer } = request;
     this.#add(client, 1);
-    const flips = new Flips(sink, this.#services.watchers);
+    const flips = new Flips(sink, this.#services.watchers, viewer);
     const keepalive = new Keepalive(sink);
     try {
       let since = request.since;
@@ -117,11 +119,14 @@ class Keepalive {
   }
 }
 
-/** Waits until repositories have been indexed. */
+/** Waits until repositories have been indexed. Of those that the viewer may not see, it learns nothing, nor causes work. */
 class Flips {
   readonly #watchers: WatchServices["watchers"];
+  readonly #viewer: Viewer;
   readonly #generations = new Map<number, number>();
-  readonly #watcher = ({ id, generation }: Repository): void => {
+  readonly #watcher = (repository: Repository): void => {
+    const { id, generation } = repository;
+    if (!maySee(repository, this.#viewer)) return;
     // A record also changes when nothing was indexed, as after each fetch.
     if (this.#generations.get(id) === generation) return;
     this.#generations.set(id, generation);
@@ -134,8 +139,9 @@ class Flips {
   #wake: () => void = () => undefined;
   isEnded = false;
 
-  constructor(sink: Outlet, watchers: WatchServices["watchers"]) {
+  constructor(sink: Outlet, watchers: WatchServices["watchers"], viewer: Viewer) {
     this.#watchers = watchers;
+    this.#viewer = viewer;
     watchers.add(this.#watcher);
     sink.onClosed(() => this.end());
   }
