@@ -144,7 +144,7 @@ export class Searcher {
   }
 
   trace(id: string, viewer: Viewer): string | undefined {
-    return this.#traces.get(id, viewer);
+    return this.#traces.get(id, viewer, this.#environment.catalog.seesAll(viewer));
   }
 
   /** Part of a list of a receipt; undefined if it is no longer available, or not visible to this viewer. */

@@ -18,7 +18,7 @@ const traceCountMax = 256;
  * anonymous search is visible to anyone who knows its id, which cannot be guessed.
  */
 export class TraceStore {
-  readonly #traces = new BoundedMap<string, { readonly makeText: () => string; readonly userId: number | undefined }>(
+  readonly #traces = new BoundedMap<string, { readonly makeText: TraceWriter; readonly userId: number | undefined }>(
     traceCountMax,
     () => 1,
   );
@@ -28,15 +28,16 @@ export class TraceStore {
   }
 
   /** `makeText` is called when somebody asks for the trace, and until then keeps what it refers to in memory. */
-  add(id: string, makeText: () => string, { userId }: Viewer): void {
+  add(id: string, makeText: TraceWriter, { userId }: Viewer): void {
     this.#traces.set(id, { makeText, userId });
   }
 
-  get(id: string, viewer: Viewer): string | undefined {
+  /** `seesAll`: whether no repository is hidden from this viewer. */
+  get(id: string, viewer: Viewer, seesAll: boolean): string | undefined {
     const trace = this.#traces.get(id);
     if (trace === undefined) return undefined;
     const isOwn = trace.userId === undefined || trace.userId === viewer.userId;
-    return isOwn || viewer.isSiteAdmin ? trace.makeText() : undefined;
+    return isOwn || viewer.isSiteAdmin ? trace.makeText(seesAll) : undefined;
   }
 }
 
@@ -46,11 +47,19 @@ export class TraceStore {
  */
 const lazyLengthMax = 1_000;
 
-/** Returns a function that writes the trace of a search. */
-export function traceWriter(request: SearchRequest, plan: SearchPlan, end: SearchEnd, seesAll: boolean): () => string {
-  if (request.query.length <= lazyLengthMax) return () => writeTrace(request, plan, end, seesAll);
-  const text = writeTrace(request, plan, end, seesAll);
-  return () => text;
+/** Writes a trace for a reader from whom no repository is hidden, or for another one. */
+type TraceWriter = (seesAll: boolean) => string;
+
+/**
+ * Returns a function that writes the trace of a search. What only those may know who see all repositories is in it if the
+ * viewer saw all of them then, `sawAll`, and whoever reads it does.
+ */
+export function traceWriter(request: SearchRequest, plan: SearchPlan, end: SearchEnd, sawAll: boolean): TraceWriter {
+  if (request.query.length <= lazyLengthMax) return (seesAll) => writeTrace(request, plan, end, sawAll && seesAll);
+  const withoutAll = writeTrace(request, plan, end, false);
+  if (!sawAll) return () => withoutAll;
+  const withAll = writeTrace(request, plan, end, true);
+  return (seesAll) => (seesAll ? withAll : withoutAll);
 }
 
 function writeTrace(request: SearchRequest, plan: SearchPlan, end: SearchEnd, seesAll: boolean): string {

@@ -1,6 +1,10 @@
 import t from "tap";
 import { anonymous, operatorViewer } from "../../../src/model/viewer.js";
-import { TraceStore } from "../../../src/search/report/latest-searches.js";
+import { planQuery } from "../../../src/query/plan/plan-query.js";
+import { noStats } from "../../../src/protocol/search-options.js";
+import type { SearchRequest } from "../../../src/model/search-request.js";
+import type { SearchEnd } from "../../../src/search/report/search-end.js";
+import { TraceStore, traceWriter } from "../../../src/search/report/latest-searches.js";
 
 t.test("viewers can read only their own traces", (t) => {
   const store = new TraceStore();
@@ -10,17 +14,35 @@ t.test("viewers can read only their own traces", (t) => {
   store.add(ids[0], () => "alice's", alice);
   store.add(ids[1], () => "somebody's", anonymous);
   t.same(
-    [alice, bob, anonymous, operatorViewer].map((viewer) => store.get(ids[0], viewer)),
+    [alice, bob, anonymous, operatorViewer].map((viewer) => store.get(ids[0], viewer, false)),
     ["alice's", undefined, undefined, "alice's"],
   );
   t.same(
-    [alice, anonymous].map((viewer) => store.get(ids[1], viewer)),
+    [alice, anonymous].map((viewer) => store.get(ids[1], viewer, false)),
     ["somebody's", "somebody's"],
     "who has no account shows the id",
   );
   for (const guess of ["0", "1", "2", "", "constructor"])
-    t.equal(store.get(guess, anonymous), undefined, `no search is at ${guess}`);
+    t.equal(store.get(guess, anonymous, false), undefined, `no search is at ${guess}`);
   t.match(ids[1], /^[0-9a-f-]{36}$/);
   t.equal(new Set(Array.from({ length: 1000 }, () => store.newId())).size, 1000);
+  t.end();
+});
+
+t.test("what took part in the search is told to those who saw all repositories then and do so now", (t) => {
+  const store = new TraceStore();
+  const alice = { ...anonymous, userId: 1 };
+  const end = { outcome: "complete", matchCount: 1, durationMs: 12, stats: noStats(), shardFailures: [] };
+  for (const query of ["needle", `needle${" long".repeat(300)}`])
+    for (const sawAll of [true, false]) {
+      const id = store.newId();
+      const request = { query } as SearchRequest;
+      store.add(id, traceWriter(request, planQuery(query, "standard"), end as never as SearchEnd, sawAll), alice);
+      for (const seesAll of [true, false]) {
+        const text = store.get(id, alice, seesAll) ?? "";
+        t.equal(text.includes("scannedBytes"), sawAll && seesAll, `${query.length} characters, ${sawAll}, ${seesAll}`);
+        t.match(text, sawAll && seesAll ? /duration: 12\.00/ : /duration: 20\.00/);
+      }
+    }
   t.end();
 });
