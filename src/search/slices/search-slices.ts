@@ -60,6 +60,12 @@ export interface SliceOwner {
   readonly pace: Pick<ClientPace, "unreadBytes">;
 }
 
+/**
+ * A phase gives up after more losses of workers than this that had not begun a shard, unless slices have taken shards
+ * since the one before: a worker that cannot even start would be replaced without end.
+ */
+const fruitlessLossesMax = 3;
+
 /** The slices of one search: at most one per worker at a time. */
 export class SearchSlices {
   readonly #search: SlicedSearch;
@@ -75,6 +81,8 @@ export class SearchSlices {
   #isAlone = false;
   readonly #parked: { readonly slot: number; readonly row: ResumePosition }[] = [];
   #sliceCount = 0;
+  /** Losses of workers before their first shard since the last shard was taken, and how many were taken by then. */
+  #fruitlessLosses = { count: 0, takenShardCount: 0 };
   readonly #batches: SliceBatches;
   /** Bytes subtracted from the workers' credit that the sink has not accepted yet. */
   #owedBytes = 0;
@@ -123,6 +131,7 @@ export class SearchSlices {
     const { pool, scheduler } = this.#services;
     this.#work = work;
     control.restartShards();
+    this.#fruitlessLosses = { count: 0, takenShardCount: 0 };
     this.#isAlone = isOrdered(work.ranked) || mayBeSmall(work) || mustStayAlone(scheduler, lane);
     const countMax = this.#isAlone ? 1 : pool.workerCount;
     const sliceCount = control.isStopped ? 0 : Math.min(countMax, work.rows.length);
@@ -277,14 +286,23 @@ export class SearchSlices {
 
   /**
    * Handles a worker crash in this slice: results of its current shard that it had not sent are lost, and another slice
-   * continues with the remaining shards.
+   * continues with the remaining shards. If no slice does, they are not searched, which the recorded failure tells.
    */
   #loseWorker(slot: number, work: SlicedWork, slice: number, error: unknown): void {
     const { control } = this.#search;
     const shardId = this.#shardId(slot, work);
     this.recordLostWorker(shardId === undefined ? "before its first shard" : `in shard ${shardId}`, shardId, error);
     this.#batches.lose(slice);
-    if (control.takenShardCount < work.rows.length && !control.isStopped) this.#schedule(slot, work, undefined);
+    control.setShardOfSlot(slot, -1);
+    if (control.takenShardCount >= work.rows.length || control.isStopped) return;
+    if (shardId !== undefined || this.#mayTryAgain(control.takenShardCount)) this.#schedule(slot, work, undefined);
+  }
+
+  #mayTryAgain(takenShardCount: number): boolean {
+    const before = this.#fruitlessLosses;
+    const count = before.takenShardCount === takenShardCount ? before.count + 1 : 1;
+    this.#fruitlessLosses = { count, takenShardCount };
+    return count <= fruitlessLossesMax;
   }
 
   /** The shard that the slice in a slot is searching. */

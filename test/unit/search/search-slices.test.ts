@@ -22,10 +22,11 @@ function optionsOf(query: string, useIndex = true): SearchOptions {
 }
 
 /** A search whose slices run until the test ends them. */
-function startSearch(query: string, shardCount: number) {
+function startSearch(query: string, shardCount: number, crash?: (task: SearchTask, control: ControlBlock) => boolean) {
   const control = ControlBlock.allocate(workerCount, 1000, 0);
   const started: { readonly task: SearchTask; readonly end: (lastBatch?: ResultBatch) => void }[] = [];
   const received: ResultBatch[] = [];
+  const failures: string[] = [];
   let receiver: SliceReceiver | undefined;
   const pool = {
     workerCount,
@@ -33,7 +34,8 @@ function startSearch(query: string, shardCount: number) {
       receiver = given;
     },
     run: (task: SearchTask) =>
-      new Promise<SearchTaskResult>((resolve) => {
+      new Promise<SearchTaskResult>((resolve, reject) => {
+        if (crash?.(task, control) === true) reject(new Error("killed"));
         const end = (lastBatch?: ResultBatch): void =>
           resolve({
             resume: undefined,
@@ -53,7 +55,7 @@ function startSearch(query: string, shardCount: number) {
   const slices = new SearchSlices(
     {
       id: 1,
-      view: { table: { count: shardCount }, filter: {} },
+      view: { table: { count: shardCount, shardId: (row: number) => row }, filter: {} },
       control,
       lane: "interactive",
       client: "a",
@@ -64,7 +66,7 @@ function startSearch(query: string, shardCount: number) {
       listener: {
         batch: (batch) => received.push(batch),
         work: nothing,
-        failed: nothing,
+        failed: (sentence) => failures.push(sentence),
         scheduled: nothing,
         advanced: nothing,
         parked: nothing,
@@ -77,7 +79,7 @@ function startSearch(query: string, shardCount: number) {
     cached: [],
     ranked: undefined,
   });
-  return { control, started, received, done, requestHelp: () => receiver?.onHelpWanted() };
+  return { control, started, received, failures, done, requestHelp: () => receiver?.onHelpWanted() };
 }
 
 t.test("a search that may be small begins with one slice, which requests the others once", async (t) => {
@@ -155,4 +157,23 @@ t.test("which searches may be small", async (t) => {
   for (const query of ["ab", "/[a-z]+/", "not needle", "file:x", "needle or file:x"]) t.notOk(isSmall(query), query);
   t.notOk(isSmall("needle", 65), "many shards");
   t.notOk(isSmall("needle", 20, false), "without the index");
+});
+
+t.test("a worker that is lost before its first shard is not replaced without end", async (t) => {
+  const search = startSearch("needle", 20, () => true);
+  await search.done;
+  t.equal(search.started.length, 4);
+  t.match(search.failures, Array(4).fill(/crashed before its first shard: killed/));
+
+  // Each of these takes a shard, and is then lost before it or in it.
+  for (const tells of [true, false]) {
+    const fruitful = startSearch("needle", 20, ({ slot }, control) => {
+      const shard = control.takeShard();
+      if (tells) control.setShardOfSlot(slot, shard);
+      return shard < 20;
+    });
+    await fruitful.done;
+    t.equal(fruitful.started.length, 20, "as long as shards are taken");
+    t.equal(fruitful.failures.filter((one) => one.includes("before its first shard")).length, tells ? 0 : 20);
+  }
 });
