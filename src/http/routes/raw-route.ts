@@ -12,6 +12,7 @@ import { findEntry, mirrorPath, withContext, type ContentServices, type FoundEnt
 import { takePermit } from "../access/permits.js";
 import type { PagePath } from "../../model/page-path.js";
 import { plainText, type Headers } from "../server/headers.js";
+import { sendBytes } from "./send-file.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 
@@ -87,7 +88,7 @@ export function rawHandler(services: ContentServices, sharePercent: number): Raw
       if (format !== "text") return sendArchive(services, archives, answer, found, format);
       if (entry.kind !== "file") return sendDirectory(answer, found);
       return new URLSearchParams(request.query).get("as") === "text"
-        ? sendText(answer, found)
+        ? sendText(services, files, answer, found)
         : sendFile(services, files, answer, found);
     });
   };
@@ -143,14 +144,27 @@ async function sendFile(
   });
 }
 
-async function sendText({ request, response, headers, context }: Answer, { commit, entry }: FoundEntry): Promise<void> {
+/** The text is in memory: the permit is held until the client has it. */
+async function sendText(
+  services: ContentServices,
+  permits: FairSemaphore,
+  answer: Answer,
+  { commit, entry }: FoundEntry,
+): Promise<void> {
+  const { request, response, headers, context } = answer;
   const etag = `"${entry.oid}-text"`;
   const textHeaders = { ...headers, ...plainText, ETag: etag };
   if (isKnown(request.headers, etag)) return response.replyHead(304, textHeaders, undefined);
   const blob = new BlobSource(commit, entry.path, entry, undefined);
-  const { isBinary, text } = await context.git.file(blob, { kind: "text" }, undefined, undefined);
-  if (isBinary) return response.replyHead(204, headers, undefined);
-  response.reply(200, textHeaders, text);
+  await withPermit(permits, "files", answer, async () => {
+    const { isBinary, text } = await context.git.file(blob, { kind: "text" }, undefined, undefined);
+    if (isBinary) return response.replyHead(204, headers, undefined);
+    const bytes = Buffer.from(text);
+    if (request.method === "HEAD") return response.replyHead(200, textHeaders, bytes.length);
+    if (bytes.length === 0) return response.reply(200, textHeaders, "");
+    const stream = response.startSizedStream(200, textHeaders, bytes.length);
+    await sendBytes(bytes, stream, readingLimits(services, permits));
+  });
 }
 
 async function sendDirectory(

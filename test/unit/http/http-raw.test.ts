@@ -20,6 +20,9 @@ const letters = "abcdefghij";
 /** Larger than the blobs that git keeps in memory, and than all buffers between. */
 const large = Buffer.concat([randomBytes(1 << 20), Buffer.alloc(23 << 20, "trawl "), randomBytes(1 << 20)]);
 
+/** More than the buffers of both sockets, so that the server has to wait for a client that pauses. */
+const longText = "trawl ü\n".repeat(800_000);
+
 const japanese = "これは日本語の文章です。検索の結果を表示します。\n";
 const shiftJis = execFileSync("iconv", ["-f", "UTF-8", "-t", "SHIFT_JIS"], { input: japanese });
 
@@ -47,6 +50,7 @@ const first = fixture.commit({
       "latin1",
     ),
     "encoded/shift-jis.txt": shiftJis,
+    "encoded/long.txt": longText,
     "encoded/odd.txt": Buffer.from("a\xff\x81b\n", "latin1"),
   },
 });
@@ -56,7 +60,13 @@ const empty = GitFixture.create();
 t.teardown(() => empty.remove());
 
 const data = dataDirectory(t);
-const daemon = await testDaemon(t, ["--set", "workers=1", "--set", "search.stallSeconds=2"], data);
+// One client may have 2 of the 64 permits for files.
+const settings = ["workers=1", "search.stallSeconds=2", "clients.sharePercent=4"];
+const daemon = await testDaemon(
+  t,
+  settings.flatMap((setting) => ["--set", setting]),
+  data,
+);
 const host = new URL(daemon.url);
 await daemon.add("git.example/raw", fixture.path);
 await daemon.add("git.example/empty", empty.path);
@@ -194,6 +204,13 @@ t.test("a file as the text that a search finds in it", async (t) => {
   t.equal((await ask(`${raw("encoded/utf-8.txt")}?as=text`, { range: "bytes=0-1" })).status, 200, "no ranges");
   t.equal((await ask(`${raw("binary.dat")}?as=text`)).status, 204, "not text");
   t.equal((await ask(`${raw("large.dat")}?as=text`)).status, 400, "too large");
+  const paused = await open(`${raw("encoded/long.txt")}?as=text`);
+  t.equal(paused.headers["content-length"], String(Buffer.byteLength(longText)));
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const parts: Buffer[] = [];
+  for await (const part of paused) parts.push(part as Buffer);
+  t.ok(Buffer.concat(parts).equals(Buffer.from(longText)), "who pauses gets all of it");
+  t.equal((await ask(`${raw("empty")}?as=text`)).body.length, 0);
   t.same((await ask(raw("encoded/utf-8.txt"))).body, Buffer.from("\ufeffgrüße\n"), "otherwise its bytes");
 });
 
@@ -333,6 +350,19 @@ t.test("clients that disconnect, that pause, and too many clients", async (t) =>
   await until("children of clients that left end", () => childCount() <= 3);
   for (const response of paused.slice(1)) response.on("error", () => undefined);
   await until("clients that take nothing are cut", () => childCount() === 0);
+  const files = await Promise.all([1, 2].map(() => open(raw("large.dat"))));
+  for (const response of files) response.pause();
+  let isTextAnswered = false;
+  const text = ask(`${raw("letters.txt")}?as=text`).then((answer) => {
+    isTextAnswered = true;
+    return answer.body.toString();
+  });
+  t.equal((await ask(raw(""))).status, 200, "a directory needs no permit");
+  t.notOk(isTextAnswered, "a text has one of the permits for files, and waits");
+  files[0].destroy();
+  t.equal(await text, letters, "until a file ends");
+  files[1].on("error", () => undefined);
+  files[1].destroy();
   const slow = await open(raw("large.dat"));
   slow.pause();
   await new Promise((resolve) => setTimeout(resolve, 300));
