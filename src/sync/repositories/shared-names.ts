@@ -1,4 +1,5 @@
 import { trimEndChars, withoutSuffix } from "../../base/text.js";
+import { filterInSteps } from "../../base/yielding.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import { parseRemoteUrl, redactUrl } from "../../git/run/remote-url.js";
 import type { Repository, RepositoryConfig } from "../../model/repository.js";
@@ -48,7 +49,7 @@ export function* chooseByName(
   for (const [name, all] of candidates) {
     if (++count % 1000 === 999) yield;
     const known = catalog.repositoryByName(name);
-    const winner = choose(all, known, leftOutBefore);
+    const winner = yield* choose(all, known, leftOutBefore);
     if (winner !== undefined) chosen.push(winner);
     if (all.length === 1 && winner !== undefined) continue;
     for (const loser of all) {
@@ -59,31 +60,42 @@ export function* chooseByName(
   return { chosen, leftOut };
 }
 
-/** Undefined if the name is that of a repository that was added by hand. */
-function choose(
+/**
+ * Undefined if the name is that of a repository that was added by hand. In steps, because a list may have one name tens of
+ * thousands of times.
+ */
+function* choose(
   candidates: readonly RepositoryConfig[],
   known: Repository | undefined,
   leftOutBefore: ReadonlySet<string>,
-): RepositoryConfig | undefined {
+): Generator<void, RepositoryConfig | undefined> {
   const [first] = candidates;
   if (first === undefined || first.source === undefined) return first;
+  const isAt = (url: string): ((one: RepositoryConfig) => boolean) => {
+    const plain = plainUrl(url);
+    return (one) => one.url === url || plainUrl(one.url) === plain;
+  };
   if (known !== undefined && !known.configured)
     // The list takes over a repository that was added by hand before it was listed.
-    return candidates.find(({ url }) => isSameUrl(url, known.url));
+    return (yield* filterInSteps(candidates, isAt(known.url)))[0];
   if (candidates.length === 1) return first;
   const holder = known !== undefined && (known.generation > 0 || known.removedAt !== "") ? known : undefined;
   if (holder !== undefined) {
-    const own = candidates.filter((one) => listName(one) === listName(holder));
-    const isHeld = ({ url }: RepositoryConfig): boolean => isSameUrl(url, holder.url);
-    const moved = holder.removedAt === "" ? own.filter((one) => !leftOutBefore.has(listedKey(one))) : [];
-    const held = own.find(isHeld) ?? firstByUrl(moved) ?? candidates.find(isHeld);
-    if (held !== undefined) return held;
+    const isHeld = isAt(holder.url);
+    const held = yield* filterInSteps(candidates, isHeld);
+    const isOwn = (one: RepositoryConfig): boolean => listName(one) === listName(holder);
+    const isMoved = (one: RepositoryConfig): boolean => isOwn(one) && !leftOutBefore.has(listedKey(one));
+    const moved = holder.removedAt === "" ? yield* filterInSteps(candidates, isMoved) : [];
+    const found = held.find(isOwn) ?? firstByUrl(moved) ?? held[0];
+    if (found !== undefined) return found;
   }
-  return firstByUrl(candidates.filter((one) => listName(one) === listName(first)));
+  return firstByUrl(yield* filterInSteps(candidates, (one) => listName(one) === listName(first)));
 }
 
 function firstByUrl(candidates: readonly RepositoryConfig[]): RepositoryConfig | undefined {
-  return candidates.toSorted((a, b) => (a.url < b.url ? -1 : 1))[0];
+  let best: RepositoryConfig | undefined;
+  for (const one of candidates) if (best === undefined || one.url < best.url) best = one;
+  return best;
 }
 
 /** Identifies a listed repository among those that share its name. */

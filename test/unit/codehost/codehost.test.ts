@@ -21,6 +21,7 @@ import { parseLastResponse } from "../../../src/git/mirror/http-trace.js";
 import { RemoteRules } from "../../../src/git/mirror/remote-rules.js";
 import { parseRemoteUrl } from "../../../src/git/run/remote-url.js";
 import type { RepositoryConfig } from "../../../src/model/repository.js";
+import { chooseByName } from "../../../src/sync/repositories/shared-names.js";
 import { runCommand } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { GraphqlSite } from "../../support/graphql-site.js";
@@ -1112,4 +1113,33 @@ t.test("which answers are limits, and for how long", async (t) => {
   ].join("\n");
   t.same(parseLastResponse(trace), { status: 429, headers: { "retry-after": "9" } });
   t.same(parseLastResponse(""), { status: 0, headers: {} });
+});
+
+t.test("of very many repositories with one name, one is chosen in small steps", (t) => {
+  let readCount = 0;
+  const listed = Array.from({ length: 20_000 }, (_, i): RepositoryConfig => {
+    const url = `https://git.example/${i ^ 0x2a5a}.git`;
+    const one = { name: "a", source: { connection: "acme" } } as never as RepositoryConfig;
+    return Object.defineProperty(one, "url", { get: () => (readCount++, url) });
+  });
+  const holders = [undefined, "https://git.example/gone.git", "https://git.example/777.git/"].map((url) =>
+    url === undefined
+      ? undefined
+      : { name: "a", url, configured: true, generation: 1, removedAt: "x", source: { connection: "acme" } },
+  );
+  for (const holder of holders) {
+    const catalog = { repositoryByName: () => holder } as never as Parameters<typeof chooseByName>[0];
+    const steps = chooseByName(catalog, listed, new Set());
+    let readsMax = 0;
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) {
+      readsMax = Math.max(readsMax, readCount);
+      readCount = 0;
+    }
+    const { chosen, leftOut } = step.value;
+    t.equal(chosen[0].url, holder?.url.includes("777") ? "https://git.example/777.git" : "https://git.example/0.git");
+    t.equal(leftOut.length, listed.length - 1);
+    t.ok(readsMax < 45_000, `${readsMax} URLs are looked at in one step`);
+  }
+  t.end();
 });
