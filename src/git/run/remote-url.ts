@@ -178,6 +178,8 @@ function httpUrl(text: string, scheme: "http" | "https"): HttpUrl {
   const authorization = basicAuthorization(text, url);
   url.username = "";
   url.password = "";
+  // A trailing dot would make git look up another name than the one whose addresses are checked.
+  url.hostname = trimEndChars(url.hostname, ".");
   return { kind: "http", scheme, text: url.href, origin: url.origin, authorization };
 }
 

@@ -187,4 +187,9 @@ t.test("where repositories may be fetched from that the operator has not named",
     [/^localhost:8080:(127\.0\.0\.1|::1)(,|$)/],
     "git connects to what was checked",
   );
+  for (const dots of [".", ".."]) {
+    const remote = parseRemoteUrl(`http://Localhost${dots}:8080/a`);
+    t.equal(remote.text, "http://localhost:8080/a", "git looks up the name that was checked");
+    t.match(await open.requireForFetch(remote, any), [/^localhost:8080:/]);
+  }
 });
