@@ -164,6 +164,8 @@ export const userMutations: Pick<
   },
   setUserIsSiteAdmin: async (_, { userID, siteAdmin }, context) => {
     const actor = context.requireSiteAdmin();
+    // The new admin would outlast the token.
+    if (siteAdmin) requireSession(context, "a site admin cannot be made");
     const { id, name } = requireUser(userID, context);
     if (id === context.viewer.userId)
       throw new TrawlError("forbidden", "refusing to set current user site admin status");
@@ -237,9 +239,9 @@ export const userMutations: Pick<
 };
 
 /** A token, which may be stolen or about to expire, changes no password: the change would outlast it. */
-function requireSession(context: RequestContext): RequestContext {
+function requireSession(context: RequestContext, what = "a password cannot be changed"): RequestContext {
   if (context.viewer.credential?.kind === "token")
-    throw new TrawlError("forbidden", "a password cannot be changed with an access token: sign in with a browser");
+    throw new TrawlError("forbidden", `${what} with an access token: sign in with a browser`);
   return context;
 }
 

@@ -249,9 +249,15 @@ t.test("users", async (t) => {
       ),
       "refusing to set current user site admin status",
     );
-    await site.data("admin", "mutation ($u: ID!) { setUserIsSiteAdmin(userID: $u, siteAdmin: true) { alwaysNil } }", {
-      u: eveId,
-    });
+    const promote = "mutation ($u: ID!) { setUserIsSiteAdmin(userID: $u, siteAdmin: true) { alwaysNil } }";
+    t.equal(
+      await site.refusal("admin", promote, { u: eveId }),
+      "a site admin cannot be made with an access token: sign in with a browser",
+      "who would outlast the token",
+    );
+    t.match(await site.data("admin", '{ user(username: "eve") { siteAdmin } }'), { user: { siteAdmin: false } });
+    await site.daemon.control("POST", "/.api/users/admin/password", { password: "correct horse battery" });
+    await site.data(await site.signIn("admin", "correct horse battery"), promote, { u: eveId });
     t.match(await site.data("admin", '{ user(username: "eve") { siteAdmin } }'), { user: { siteAdmin: true } });
     t.equal(
       await site.refusal("admin", "mutation ($u: ID!) { deleteUser(user: $u) { alwaysNil } }", { u: adminId }),
