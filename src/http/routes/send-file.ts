@@ -4,8 +4,7 @@ import { constants, createGzip } from "node:zlib";
 import { callEvery, monotonicMs } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { blockBytesMax, type ByteStream } from "../server/byte-stream.js";
-import type { ReadingLimits } from "../stream/child-output.js";
-import { ReadingPace } from "../stream/reading-pace.js";
+import { type ReadingLimits, ReadingPace } from "../stream/child-output.js";
 
 /** A part of a file, to be sent. `to` is the offset after the last byte. */
 export interface FilePart {
