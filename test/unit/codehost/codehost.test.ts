@@ -1120,7 +1120,11 @@ t.test("of very many repositories with one name, one is chosen in small steps", 
   const listed = Array.from({ length: 20_000 }, (_, i): RepositoryConfig => {
     const url = `https://git.example/${i ^ 0x2a5a}.git`;
     const one = { name: "a", source: { connection: "acme" } } as never as RepositoryConfig;
-    return Object.defineProperty(one, "url", { get: () => (readCount++, url) });
+    const get = (): string => {
+      readCount++;
+      return url;
+    };
+    return Object.defineProperty(one, "url", { get });
   });
   const holders = [undefined, "https://git.example/gone.git", "https://git.example/777.git/"].map((url) =>
     url === undefined
