@@ -23,10 +23,10 @@ export async function sendFile(part: FilePart, stream: ByteStream, stallMs: numb
 
 /** Sends bytes like `sendFile`: a client that does not read them holds no copy of them in the socket. */
 export async function sendBytes(bytes: Uint8Array, stream: ByteStream, limits: ReadingLimits): Promise<void> {
-  await sendBlocks(blocksOf(bytes), stream, limits);
+  await sendBlocks(splitBytes(bytes), stream, limits);
 }
 
-async function* blocksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* splitBytes(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += blockBytesMax) yield bytes.subarray(at, at + blockBytesMax);
 }
 
