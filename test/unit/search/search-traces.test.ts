@@ -3,7 +3,7 @@ import { anonymous, operatorViewer } from "../../../src/model/viewer.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import { noStats } from "../../../src/protocol/search-options.js";
 import type { SearchRequest } from "../../../src/model/search-request.js";
-import type { SearchEnd } from "../../../src/search/report/search-end.js";
+import type { SearchEnd } from "../../../src/search/report/search-report.js";
 import { TraceStore, traceWriter } from "../../../src/search/report/latest-searches.js";
 
 t.test("viewers can read only their own traces", (t) => {
