@@ -4,7 +4,16 @@ import { SymbolView } from "../shard/symbols/symbol-view.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { BasicQueryEvaluator, type Listing } from "./match/basic-query-evaluator.js";
 import type { ShardVisibility } from "./match/searched-revisions.js";
-import { blockBytesMax, blockContentCountMax, Blocks } from "./match/blocks.js";
+import {
+  blockBytesMax,
+  blockContentCountMax,
+  Blocks,
+  addHitRows,
+  forEachFound,
+  type Hit,
+  mergeRevisions,
+  type ResultSource,
+} from "./match/blocks.js";
 import { intersect, unite } from "./match/content-scan.js";
 import {
   isBefore,
@@ -18,7 +27,6 @@ import { hasFullLine, lineMatchCountMax, Rows } from "./match/rows.js";
 import { People } from "./people/people.js";
 import type { ResultWriter } from "./results/result-writer.js";
 import type { WriterStop } from "./results/result-list.js";
-import { addHitRows, forEachFound, type Hit, mergeRevisions, type ResultSource } from "./match/hits.js";
 import { ResultCollector } from "./results/result-collector.js";
 import type { SearchOptions, SearchStats } from "../protocol/search-options.js";
 import { StopCheck } from "../protocol/control-block.js";

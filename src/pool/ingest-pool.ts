@@ -18,9 +18,7 @@ import type {
   SyncTaskResult,
 } from "../protocol/ingest-messages.js";
 import { TaskActivity, type Doing } from "../protocol/task-activity.js";
-import { ThreadLoss } from "./thread-loss.js";
-import { WorkerPool } from "./worker-pool.js";
-import { type PoolReport, slowWorkerCount } from "./pool-settings.js";
+import { ThreadLoss, WorkerPool, type PoolReport, slowWorkerCount } from "./worker-pool.js";
 
 const ingestWorkerEntry = new URL("../worker/ingest-worker.js", import.meta.url);
 

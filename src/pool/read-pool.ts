@@ -9,8 +9,7 @@ import type {
   ReadTask,
   ReadWorkerSettings,
 } from "../protocol/read-messages.js";
-import { WorkerPool } from "./worker-pool.js";
-import { heapMiB, graceMs, type PoolReport } from "./pool-settings.js";
+import { WorkerPool, heapMiB, graceMs, type PoolReport } from "./worker-pool.js";
 
 const readWorkerEntry = new URL("../worker/read-worker.js", import.meta.url);
 

@@ -20,8 +20,7 @@ import {
   type WarmTaskResult,
 } from "../protocol/messages.js";
 import type { RankTask, RankTaskResult } from "../protocol/rank-messages.js";
-import { WorkerPool } from "./worker-pool.js";
-import { graceMs, heapMiB, type PoolReport } from "./pool-settings.js";
+import { WorkerPool, graceMs, heapMiB, type PoolReport } from "./worker-pool.js";
 import type { MessagePort } from "node:worker_threads";
 
 /** The entry files of the workers. */

@@ -1,10 +1,21 @@
 import { callAfter, callEvery, monotonicMs, type PendingCall, sleep } from "../base/deadline.js";
-import { deserializeError, errorMessage, TrawlError } from "../base/errors.js";
+import { deserializeError, type ErrorCode, errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
-import { PoolThread, type ThreadOptions } from "./pool-thread.js";
-import type { ResultMessage } from "../protocol/task-message.js";
-import { classifyLoss, type LossReason } from "./thread-loss.js";
+import {
+  failed,
+  type ResultMessage,
+  startTask,
+  type TaskMessage,
+  type ThreadSettings,
+} from "../protocol/task-message.js";
 import type { TaskActivity } from "../protocol/task-activity.js";
+import type { Worker } from "node:worker_threads";
+import { Piscina } from "piscina";
+import { assert } from "../base/assert.js";
+import { areChildrenGone, killChildren, makeChildRegistry } from "../native/process/child-registry.js";
+import { isHeapFull, makeHeapWord } from "../native/process/heap-limit.js";
+import type { WorkerSettings } from "../protocol/messages.js";
+import type { Metrics } from "../base/metrics.js";
 
 /** Interval between checks of running tasks; the unit of time of `TaskWatch`. */
 const watchPeriodMs = 250;
@@ -358,3 +369,189 @@ export class TaskWatch {
     return this.#stillCount > activity.allowanceMs / this.#periodMs;
   }
 }
+
+/** Interval and maximum number of checks whether the children of an exited thread have exited. */
+const endPollMs = 20;
+const endPollCountMax = 250;
+
+/** Events of one thread, for its pool. */
+export interface ThreadEvents {
+  /** Its modules are loaded and its stores are open: from now on it may be terminated. */
+  readonly onStarted: () => void;
+  readonly onResult: (result: ResultMessage) => void;
+  /** Called with messages other than results. */
+  readonly onMessage: (message: unknown) => void;
+  /** The thread has exited. */
+  readonly onExit: () => void;
+  /**
+   * Its children have exited as well; git might still have been writing to a mirror. `error` is the reason for its
+   * exit, if there is one.
+   */
+  readonly onGone: (error: unknown) => void;
+}
+
+/** How the threads of a pool are started. */
+export interface ThreadOptions {
+  readonly entry: URL;
+  readonly settings: WorkerSettings;
+  /** Limit on the JavaScript heap, in MiB; a thread that exceeds it ends, and the process continues. */
+  readonly heapMiB: number;
+}
+
+/**
+ * One thread of a pool, and the child processes that it starts. It keeps the process alive while it starts, because
+ * tasks may be waiting for it, and while it runs a task.
+ *
+ * It is a Piscina with one thread. In a larger pool, Piscina terminates a thread only through an `AbortSignal` per
+ * task, and starts the replacement immediately, while children of the thread may still be writing to a mirror.
+ */
+export class PoolThread {
+  isStarted = false;
+  /** True once `end` has been called. */
+  isEnding = false;
+  readonly #events: ThreadEvents;
+  readonly #pool: Piscina<TaskMessage, ResultMessage>;
+  readonly #children = makeChildRegistry();
+  readonly #heapWord = makeHeapWord();
+  #error: unknown;
+
+  /** Throws if the system has no thread, file descriptor or memory left for it. */
+  constructor({ entry, settings, heapMiB }: ThreadOptions, events: ThreadEvents) {
+    this.#events = events;
+    const workerData: WorkerSettings & ThreadSettings = {
+      ...settings,
+      children: this.#children,
+      heapWord: this.#heapWord,
+    };
+    this.#pool = new Piscina<TaskMessage, ResultMessage>({
+      filename: entry.href,
+      // The thread is started by its first task, and not replaced when it exits.
+      minThreads: 0,
+      maxThreads: 1,
+      idleTimeout: Infinity,
+      concurrentTasksPerWorker: 1,
+      // Flags of the process, such as those given on the command line, do not apply to a worker's entry file.
+      execArgv: [],
+      // The default blocks an idle worker's event loop; LMDB sets a timer for each snapshot, and those would
+      // accumulate.
+      atomics: "disabled",
+      workerData,
+      resourceLimits: { maxOldGenerationSizeMb: heapMiB, maxYoungGenerationSizeMb: youngHeapMiB },
+      recordTiming: false,
+    });
+    this.#pool.on("message", events.onMessage);
+    // The thread's own event reports the same, also while a task is running.
+    this.#pool.on("error", () => undefined);
+    this.#begin();
+  }
+
+  /** Posts a task to it. */
+  run(message: TaskMessage): void {
+    this.#pool.run(message).then(this.#events.onResult, (error: unknown) => {
+      // Either the task cannot be cloned, and is refused; or the thread has exited, which its exit event reports.
+      if (!this.isEnding && this.#error === undefined) this.#events.onResult(failed(error));
+    });
+  }
+
+  /** Terminates it, whatever it is doing. Caller guarantees: it has started, and is not writing to a store. */
+  end(): void {
+    this.isEnding = true;
+    void this.#pool.destroy();
+  }
+
+  #begin(): void {
+    this.#pool.run({ name: startTask, task: undefined }).then(
+      () => {
+        this.isStarted = true;
+        this.#events.onStarted();
+      },
+      () => undefined,
+    );
+    const thread = this.#pool.threads.at(0);
+    assert(thread !== undefined, "the first task starts the thread");
+    this.#watch(thread);
+  }
+
+  #watch(thread: Worker): void {
+    thread.on("error", (error) => {
+      this.#error = error;
+    });
+    thread.on("exit", () => this.#takeExit());
+  }
+
+  #takeExit(): void {
+    const { onExit, onGone } = this.#events;
+    this.isEnding = true;
+    if (isHeapFull(this.#heapWord)) this.#error = new ThreadLoss("memory", undefined);
+    onExit();
+    killChildren(this.#children);
+    if (areChildrenGone(this.#children)) return onGone(this.#error);
+    void this.#awaitChildren().then(() => onGone(this.#error));
+  }
+
+  /** Keeps the process alive meanwhile: the task has a waiting caller, and nothing else may keep the process alive. */
+  async #awaitChildren(): Promise<void> {
+    for (let count = 0; count < endPollCountMax && !areChildrenGone(this.#children); count++) await sleep(endPollMs);
+  }
+}
+
+const explanations = {
+  overrun: "it did not return after its deadline, or after it had been stopped, and was terminated",
+  stalled: "it made no progress, and was terminated",
+  memory: "its heap was exhausted",
+  died: "it exited unexpectedly",
+  stopped: "the daemon is stopping",
+} as const;
+
+const codes: Partial<Record<LossReason, ErrorCode>> = { stopped: "shutting-down", overrun: "cancelled" };
+
+/** Why the thread of a task was lost. */
+export type LossReason = keyof typeof explanations;
+
+/** The thread that ran a task was lost; the pool has replaced it. */
+export class ThreadLoss extends TrawlError {
+  readonly reason: LossReason;
+
+  constructor(reason: LossReason, cause: unknown) {
+    super(
+      codes[reason] ?? "internal",
+      `the thread was lost: ${explanations[reason]}${cause === undefined ? "" : ` (${errorMessage(cause)})`}`,
+      { cause },
+    );
+    this.reason = reason;
+  }
+}
+
+/** `endReason` is undefined if the pool did not terminate it. */
+export function classifyLoss(endReason: LossReason | undefined, error: unknown): ThreadLoss {
+  if (endReason !== undefined) return new ThreadLoss(endReason, undefined);
+  if (error instanceof ThreadLoss) return error;
+  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  return new ThreadLoss(code === "ERR_WORKER_OUT_OF_MEMORY" ? "memory" : "died", error);
+}
+
+/**
+ * JavaScript heap limits of threads, in MiB; shards, texts and results are outside the heap. A search worker uses 30
+ * MiB for a search of everything, a read worker 150 MiB while it compares trees of 400,000 paths. Exhausting the heap
+ * of a thread ends only the thread, so with these limits the process stays within the 400 MiB that one request may use.
+ */
+export const heapMiB = { search: 256, read: 320 } as const;
+
+/** Time from a task's deadline, or from its stop flag, until its thread is terminated. */
+export const graceMs = 2_000;
+
+/**
+ * The size of the young generation of a thread, in MiB. V8 divides it into three semi-spaces, so this is the size that
+ * `keepCompiledCode` starts with, and it never grows. With V8's limit of 48 each thread grows to that size within an
+ * hour and stays there; searches are as fast with 12, within the noise of 5 %.
+ */
+export const youngHeapMiB = 12;
+
+/** Events that pools report about their threads. */
+export interface PoolReport {
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, "workersLost">;
+}
+
+/** Additional threads of the ingest pool, reserved for slow remotes; they start when needed. */
+export const slowWorkerCount = 2;

@@ -11,8 +11,9 @@ import type { FinishedWork } from "../protocol/messages.js";
 import type { ResultBatch } from "../protocol/result-batch.js";
 import type { SearchPlan } from "../query/plan/plan.js";
 import { printPlan, printPlanWithoutLists } from "../query/plan/print.js";
-import { type CostBudgets, CostWatch } from "./limits/cost-budgets.js";
 import {
+  type CostBudgets,
+  CostWatch,
   type LimitDefaults,
   SearchClocks,
   searchLimits,

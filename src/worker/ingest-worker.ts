@@ -6,14 +6,13 @@ import type { WorkerSettings } from "../protocol/messages.js";
 import type { IngestTask } from "../protocol/ingest-messages.js";
 import { readSettings } from "../protocol/task-message.js";
 import { TaskActivity } from "../protocol/task-activity.js";
-import { IdleCollector, ingestGrowthMax } from "./idle-collector.js";
+import { IdleCollector, ingestGrowthMax, serveTasks } from "./serve.js";
 import { stepAllowanceMs, IngestThread } from "./ingest/ingest-thread.js";
 import { runBackup, runCheck, runCompact, runMaintain } from "./ingest/upkeep-tasks.js";
 import { collectIfGrown } from "./ingest/grown-heap.js";
 import { runHistory } from "./ingest/history-task.js";
 import { runSymbols } from "./ingest/symbols-task.js";
 import { runSync } from "./ingest/sync-task.js";
-import { serveTasks } from "./serve.js";
 
 /**
  * Interval of beats while this thread waits, for example for git. A hanging thread sends none, because its event loop

@@ -18,8 +18,7 @@ import type { ReadContext } from "./read/context.js";
 import { answerResolveRevisions } from "./read/resolve-revisions.js";
 import { answerFindDocuments } from "./read/find-documents.js";
 import { answerKeepDocuments } from "./read/cache-documents.js";
-import { IdleCollector, interactiveGrowthMax } from "./idle-collector.js";
-import { serveTasks } from "./serve.js";
+import { IdleCollector, interactiveGrowthMax, serveTasks } from "./serve.js";
 import { readSettings } from "../protocol/task-message.js";
 
 /** The thread loads the code of other reads this long after its start, or when the first of them arrives. */

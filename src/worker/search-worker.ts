@@ -24,14 +24,13 @@ import type { RankTask, RankTaskResult } from "../protocol/rank-messages.js";
 import { readSettings } from "../protocol/task-message.js";
 import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
 import { BatchBuffers, HistoryOpener, type SearchThread } from "./search/search-thread.js";
-import { IdleCollector, interactiveGrowthMax } from "./idle-collector.js";
+import { IdleCollector, interactiveGrowthMax, serveTasks } from "./serve.js";
 import { FindSlice } from "./search/find-slice.js";
 import { findContributors, coverHistory, searchHistory } from "./search/history-slice.js";
 import { RankSlice } from "./search/rank-slice.js";
 import { SearchSlice } from "./search/search-slice.js";
 import { ShardOpener } from "./search/shard-opener.js";
 import { warmShard } from "./search/warm-shard.js";
-import { serveTasks } from "./serve.js";
 
 /**
  * The main thread has priority: its work is short, and everybody waits for it. With 8 exhaustive streams running, the

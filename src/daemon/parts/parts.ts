@@ -21,7 +21,7 @@ import { CommitLists } from "../../search/history/history-choice.js";
 import { IndexedContributors } from "../../search/history/indexed-contributors.js";
 import { CommitAttributeReader } from "../../search/revisions/commit-attributes.js";
 import { RevisionCache } from "../../search/revisions/revision-cache.js";
-import { CostBudgets } from "../../search/limits/cost-budgets.js";
+import { CostBudgets } from "../../search/limits/search-limits.js";
 import { Searcher } from "../../search/searcher.js";
 import { CodeWarmer } from "../../search/warming/code-warmer.js";
 import { ShardWarmer } from "../../search/warming/shard-warmer.js";

@@ -2,7 +2,7 @@ import { ContentClaims, claimKeyWords } from "../../protocol/content-claims.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import type { Rows } from "../match/rows.js";
-import type { ResultSource } from "../match/hits.js";
+import type { ResultSource } from "../match/blocks.js";
 
 /** What a result has in common with those of the same blob and matches. */
 export interface ContentGroup {

@@ -6,7 +6,7 @@ import { isDocumentSelect, type DocumentSelect } from "./result-writer.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import type { RevisionChoice } from "../../protocol/search-options.js";
 import type { BasicQueryEvaluator } from "../match/basic-query-evaluator.js";
-import type { Hit } from "../match/hits.js";
+import type { Hit } from "../match/blocks.js";
 import { isBefore, type ResultPosition, type ResultCut } from "../../protocol/messages.js";
 import type { Rows } from "../match/rows.js";
 

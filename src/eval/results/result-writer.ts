@@ -1,4 +1,4 @@
-import type { ResultSource } from "../match/hits.js";
+import type { ResultSource } from "../match/blocks.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
 import { symbolCursorWords, symbolResultWordCount, symbolResultWords } from "../../native/kernel/symbol-kernel.js";
 import type { ControlBlock } from "../../protocol/control-block.js";

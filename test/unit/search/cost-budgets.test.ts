@@ -4,7 +4,7 @@ import t, { type Test } from "tap";
 import { SseDecoder } from "../../../src/cli/connection/sse-decoder.js";
 import type { Progress, StreamError } from "../../../src/model/stream-events.js";
 import { ControlBlock, CostMeter } from "../../../src/protocol/control-block.js";
-import { CostBudgets } from "../../../src/search/limits/cost-budgets.js";
+import { CostBudgets } from "../../../src/search/limits/search-limits.js";
 import { type DaemonProcess, runCommand, testDaemon } from "../../support/daemon.js";
 import { fixture } from "../../support/git-mirror.js";
 import { randomFrom } from "../../support/random.js";

@@ -4,7 +4,7 @@ import type { Repository } from "../../../src/model/repository.js";
 import { LossJudge } from "../../../src/sync/runner/loss.js";
 import { IngestLoss } from "../../../src/pool/ingest-pool.js";
 import type { Doing } from "../../../src/protocol/task-activity.js";
-import { ThreadLoss, type LossReason } from "../../../src/pool/thread-loss.js";
+import { ThreadLoss, type LossReason } from "../../../src/pool/worker-pool.js";
 
 const atFile: Doing = { repositoryId: 7, phase: "indexing", state: "s1", oid: "b1", path: "a.inc", shardIds: [] };
 const atNoFile: Doing = { ...atFile, phase: "comparing", oid: "", path: "" };

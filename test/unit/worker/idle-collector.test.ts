@@ -1,6 +1,6 @@
 /** A thread frees its garbage when it has been idle for three seconds, and its heap is large. */
 import t from "tap";
-import { IdleCollector } from "../../../src/worker/idle-collector.js";
+import { IdleCollector } from "../../../src/worker/serve.js";
 import { settled, TestClock } from "../../support/test-clock.js";
 
 t.test("a thread is idle three seconds after its last task, once", async (t) => {

@@ -6,8 +6,7 @@ import { monotonicMs } from "../../../src/base/deadline.js";
 import { TrawlError } from "../../../src/base/errors.js";
 import { createLog } from "../../../src/base/log.js";
 import { TaskActivity } from "../../../src/protocol/task-activity.js";
-import { type TaskLimits, type PoolOptions, WorkerPool } from "../../../src/pool/worker-pool.js";
-import type { ThreadLoss } from "../../../src/pool/thread-loss.js";
+import { type TaskLimits, type PoolOptions, WorkerPool, type ThreadLoss } from "../../../src/pool/worker-pool.js";
 import { until, within } from "../../support/waiting.js";
 
 const entry = new URL("../../support/pool-entry.js", import.meta.url);
