@@ -79,7 +79,7 @@ export class Daemon implements Controlled {
   readonly #server: HttpServer;
   readonly #control: ControlServer;
   /** Created lazily: parsing the schema takes 0.1 s, which would delay the first searches. */
-  readonly #warmUpSteps: readonly (() => void)[];
+  readonly #warmUpSteps: readonly (() => unknown)[];
   #warmUpCall: PendingCall | undefined;
   /** The lists of repositories and connections that are in effect. */
   #configured: ResolvedOptions;
@@ -215,7 +215,12 @@ export class Daemon implements Controlled {
     for (const begin of this.#warmUpSteps) {
       await setImmediate();
       if (this.#isStopping) return;
-      begin();
+      try {
+        await begin();
+      } catch (error) {
+        // For lack of descriptors, for example. Whoever needs it first is told.
+        this.#parts.log.warn(`something could not be prepared ahead: ${errorMessage(error)}`);
+      }
     }
   }
 
@@ -322,14 +327,14 @@ async function largestMirrorId(dataFolder: string): Promise<number> {
   );
 }
 
-/** What is prepared after the start, so that the first requests do not wait for it; each takes 10 ms or more. */
-function warmUpSteps(parts: DaemonParts, graphql: () => GraphqlExecutor, mcp: McpLoader): (() => void)[] {
+/** What is prepared after the start, so that the first requests do not wait for it; each takes 10 ms or more. It may fail. */
+function warmUpSteps(parts: DaemonParts, graphql: () => GraphqlExecutor, mcp: McpLoader): (() => unknown)[] {
   return [
     () => void parts.snapshots.takeIfChanged(),
     () => parts.warmer.start(),
     () => parts.threads.read.warm(),
     () => void graphql(),
-    () => void graphql().warmUp(),
-    () => void mcp?.(),
+    () => graphql().warmUp(),
+    () => mcp?.(),
   ];
 }

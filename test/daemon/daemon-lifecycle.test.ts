@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
 import { dataVersion } from "../../src/daemon/parts/data-version.js";
-import { dataDirectory, DaemonProcess, eventsOf, runCommand, testDaemon } from "../support/daemon.js";
+import { dataDirectory, DaemonProcess, eventsOf, preparedAhead, runCommand, testDaemon } from "../support/daemon.js";
 import { chosen, scaled } from "../support/full-run.js";
 import type { GitFixture } from "../support/git-fixture.js";
+import { ask } from "../support/graphql.js";
 import { fixture } from "../support/git-mirror.js";
 import { linesWith, readCommit } from "../support/git-oracle.js";
 import { becomes, until, within } from "../support/waiting.js";
@@ -43,6 +44,17 @@ function largeSource(t: Test): GitFixture {
 /** The daemon of the tests that leave it as they found it. */
 const shared = await testDaemon(t, oneWorker);
 await shared.add("host/small", smallSource(t).path);
+
+t.test("what cannot be prepared ahead is told, and ends nothing", async (t) => {
+  const daemon = await testDaemon(t, [...oneWorker, ...preparedAhead]);
+  const limit = (count: number): unknown =>
+    execFileSync("prlimit", ["--pid", String(daemon.pid), `--nofile=${count}:`]);
+  limit(8);
+  const isTold = (): boolean => daemon.log.some(({ msg }) => /prepared ahead: EMFILE.*schema/.test(String(msg)));
+  await until("the log tells it", () => isTold() || daemon.hasExited);
+  limit(1024);
+  t.match(await ask(daemon.url, "{ currentUser { username } }"), { data: { currentUser: null } });
+});
 
 t.test("two daemons on one data directory", async (t) => {
   const daemon = shared;

@@ -5,6 +5,7 @@ import { constants as system } from "node:os";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { TrawlError } from "../../base/errors.js";
+import { withLimit } from "../../base/refusal.js";
 import { lazy } from "../../base/lazy.js";
 import { encodePath } from "../../base/path-text.js";
 import { addonIfBuilt, type Addon } from "../kernel/addon.js";
@@ -187,7 +188,7 @@ function raiseOomScore(pid: number): void {
 }
 
 function failure(name: string, reason: string): TrawlError {
-  return new TrawlError("internal", `spawn ${name} ${reason}`);
+  return new TrawlError("internal", withLimit(`spawn ${name} ${reason}`));
 }
 
 function nameOfError(number: number): string {
