@@ -114,6 +114,8 @@ async function bundle() {
 /** How often threads write their compiled code (compiled-code.cjs); the last time must be after what they were asked. */
 const writesMs = 500;
 
+const codeVariables = { PATH: process.env.PATH, HOME: "/nonexistent", TRAWL_WRITE_CODE: String(writesMs) };
+
 /** Starts a daemon twice and lets it do what most tests ask for, so that the code of it is written. */
 async function writeCode() {
   const folder = mkdtempSync(join(tmpdir(), "trawl-bundle-"));
@@ -126,7 +128,14 @@ async function writeCode() {
     git("init", "--quiet");
     git("add", ".");
     git("commit", "--quiet", "--message=one");
-    for (const isFirst of [true, false]) await serveOnce(join(folder, "data"), isFirst ? repository : undefined);
+    const data = join(folder, "data");
+    for (const isFirst of [true, false]) await serveOnce(data, isFirst ? repository : undefined);
+    // The daemon starts it without flags and variables.
+    for (const store of ["catalog", "shards"]) {
+      const kind = store === "catalog" ? "records" : "shards";
+      const args = [join(output, "store-probe.mjs"), kind, join(data, store), "look", String(process.pid)];
+      execFileSync(process.execPath, args, { stdio: "ignore", env: codeVariables });
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -137,7 +146,7 @@ async function serveOnce(data, repository) {
   const daemon = start([...serve, "--set", "workers=1", "--set", "index.workers=1"]);
   try {
     const url = await listening(daemon);
-    if (repository !== undefined) await ended(start(["repo", "add", "one", repository, "--wait", "--data", data]));
+    if (repository !== undefined) await ended(start(["repo", "add", "one", repository, "--data", data]));
     await ended(start(["search", "first", "--data", data]));
     for (const query of ["q=first", "q=type:commit+one", "q=count:all+type:diff+first"])
       await (await fetch(`${url}/.api/search/stream?${query}`)).text();
@@ -160,7 +169,7 @@ process.exitCode = await run(["node", "trawl", ...process.argv.slice(1)]);
 if (process.argv[1] === "serve") process.exit();`;
   return spawn(process.execPath, ["--expose-gc", "--input-type=module", "-e", program, "--", ...args], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { PATH: process.env.PATH, HOME: "/nonexistent", TRAWL_WRITE_CODE: String(writesMs) },
+    env: codeVariables,
   });
 }
 
