@@ -1,3 +1,4 @@
+import { assert } from "../base/assert.js";
 import { setBit } from "../base/bits.js";
 import type { CommitList } from "../git/history/commit-list.js";
 import type { HistoryReader } from "./history-reader.js";
@@ -12,6 +13,7 @@ export class CommitCover {
   readonly #isCovered: Uint8Array;
 
   constructor(list: CommitList) {
+    assert(list.oids.length === list.count * list.oidBytes, "a list of commits has an oid for each");
     this.#list = list;
     this.#table = new OidTable(list.oids, list.oidBytes);
     this.#isCovered = new Uint8Array(list.count);

@@ -71,6 +71,9 @@ export class HistoryBuilder {
   addCommit({ oid, parents, author, committer, message, isMessageCut }: PatchCommit): void {
     const columns = this.#commits;
     assert(oid.length === this.#oidBytes * 2, "all oids of a shard have the same length");
+    for (const parent of parents) assert(parent.length === oid.length, "parents have oids of the same length");
+    for (const { zoneMinutes } of [author, committer])
+      assert(zoneMinutes >= -0x8000 && zoneMinutes < 0x8000, "a time zone fits in 16 bits");
     columns.oids.push(oid);
     columns.parents.push(parents);
     columns.authorDates.push(author.seconds);
@@ -86,6 +89,7 @@ export class HistoryBuilder {
 
   /** `language` is "" if it is not known, or set later. */
   addFile(file: PatchFile, language: string): void {
+    assert(this.commitCount > 0, "a file belongs to the commit that was added last");
     const columns = this.#commits;
     const status =
       file.status === "A" ? entryStatus.added : file.status === "D" ? entryStatus.removed : entryStatus.changed;
@@ -105,16 +109,21 @@ export class HistoryBuilder {
 
   /** Sets the language of a file, which is known by how many were added before. */
   setLanguage(file: number, language: string): void {
+    assert(file < this.fileCount, "a language is set for a file that was added");
     this.#commits.entryLanguages[file] = this.#languages.add(language);
   }
 
   /** The changes of these files were left out because they are too large; they are known by how many were added before. */
   markTooLarge(files: readonly number[]): void {
-    for (const file of files) this.#commits.entryStatus[file] |= entryFlags.tooLarge;
+    for (const file of files) {
+      assert(file < this.fileCount, "a file that is too large was added");
+      this.#commits.entryStatus[file] |= entryFlags.tooLarge;
+    }
   }
 
   /** `isComplete` is false if some files of the commit are missing. */
   endCommit(isComplete: boolean): void {
+    assert(this.commitCount > 0, "a commit ends after it was added");
     if (!isComplete) this.#commits.flags[this.commitCount - 1] |= commitFlags.incomplete;
   }
 
@@ -187,6 +196,7 @@ export class HistoryBuilder {
     const texts = this.#paths.texts();
     const paths = new StringTable();
     const pathLanguages: number[] = [];
+    assert(this.#languages.texts().length < languageCountMax, "languages have numbers of 16 bits");
     const numberOf = new Map<number, number>();
     const entryInfo = statuses.map((status, entry) => {
       const key = entryPaths[entry] * languageCountMax + entryLanguages[entry];
@@ -205,6 +215,7 @@ export class HistoryBuilder {
   /** The oids of the commits, then those of parents that are not among them. */
   #numberParents(): { oids: Buffer; parentStart: number[]; parents: number[] } {
     const numberOf = new Map(this.#commits.oids.map((oid, i) => [oid, i]));
+    assert(numberOf.size === this.commitCount, "a history shard has each of its commits once");
     const parentStart = [0];
     const parents: number[] = [];
     for (const list of this.#commits.parents) {
@@ -226,6 +237,7 @@ export class HistoryBuilder {
       text.set(message, start[i]);
       start[i + 1] = start[i] + message.length + 1;
     });
+    assert(start[messages.length] === messageBytes, "messages are counted as they are added");
     const index = this.#index(text.subarray(0, messageBytes), start, isIndexed);
     return {
       messageStart: toBytes(start),

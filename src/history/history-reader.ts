@@ -1,3 +1,4 @@
+import { assert } from "../base/assert.js";
 import { isPlainText } from "../base/bytes.js";
 import { lazy } from "../base/lazy.js";
 import { lastAtMost } from "../base/sorted-search.js";
@@ -147,14 +148,17 @@ export class HistoryReader {
 
   /** The oid with this number as hex. */
   oid(number: number): string {
+    assert(number < this.oidCount, "an oid is one of the shard");
     return this.oids.toString("hex", number * this.oidBytes, (number + 1) * this.oidBytes);
   }
 
   message(commit: number): Buffer {
+    assert(commit < this.commitCount, "a message is that of a commit of the shard");
     return this.messages.content.subarray(this.messageStart[commit], this.messageStart[commit + 1] - 1);
   }
 
   person(number: number): Person {
+    assert(number < this.personCount, "a person is one of the shard");
     const from = this.personStart[number];
     const to = this.personStart[number + 1] - 1;
     const middle = Math.min(to, this.persons.indexOf(0, from));

@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { open, type FileHandle, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { assert } from "../base/assert.js";
 import type { JobRecord } from "./job-record.js";
 
 /** The files of one job: `results.jsonl` and `log.csv`. */
@@ -50,6 +51,8 @@ export interface OpenFiles {
 async function openCut(path: string, byteCount: number): Promise<FileHandle> {
   const file = await open(path, "a", 0o600);
   try {
+    const { size } = await file.stat();
+    assert(byteCount >= 0 && byteCount <= size, `${path} has the bytes that were committed`);
     await file.truncate(byteCount);
     return file;
   } catch (error) {

@@ -1,3 +1,5 @@
+import { assert } from "../base/assert.js";
+
 /** A search job as it is stored. It is written anew with each committed batch, together with the sizes of its files. */
 export interface JobRecord {
   readonly id: number;
@@ -25,6 +27,24 @@ export interface JobRecord {
   readonly matchCount: number;
   /** Why it waits or has failed, or what it left out; "" if there is nothing to say. */
   readonly message: string;
+}
+
+/** Throws if the numbers of a record contradict each other, whether it is to be written or was read. */
+export function checkJob({
+  id,
+  total,
+  done,
+  failedCount,
+  missingCount,
+  resultBytes,
+  logBytes,
+  matchCount,
+}: JobRecord): void {
+  assert(Number.isSafeInteger(id) && id > 0, "a search job has an id");
+  assert(done >= 0 && done <= total, "a search job has searched repositories of its list");
+  assert(failedCount >= 0 && failedCount <= done, "repositories that failed were searched");
+  assert(missingCount >= 0 && missingCount <= failedCount, "repositories that were missing count as failed");
+  assert(resultBytes >= 0 && logBytes >= 0 && matchCount >= 0, "the files of a search job have sizes");
 }
 
 export type JobState = "QUEUED" | "PROCESSING" | "FAILED" | "COMPLETED" | "CANCELED";

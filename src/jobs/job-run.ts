@@ -1,3 +1,4 @@
+import { assert } from "../base/assert.js";
 import { TrawlError } from "../base/errors.js";
 import { maySee } from "../catalog/visible-tables.js";
 import type { Repository } from "../model/repository.js";
@@ -95,6 +96,7 @@ export class JobRun {
   }
 
   static async open(services: JobServices, job: JobRecord, ids: readonly number[], files: JobFiles): Promise<JobRun> {
+    assert(job.total === ids.length, "a search job has the list that it began with");
     return new JobRun(services, job, ids, await files.openAt(job));
   }
 
@@ -198,6 +200,7 @@ export class JobRun {
       matchCount: this.#job.matchCount + (reason === undefined ? matchCount : 0),
       message: "",
     };
+    assert(ids.length > 0 && next.done <= this.#ids.length, "a batch has repositories of the list");
     await this.#services.commit(next, failedIds);
     this.#job = next;
   }

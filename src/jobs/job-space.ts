@@ -1,3 +1,4 @@
+import { assert } from "../base/assert.js";
 import { hasEnded, type JobRecord } from "./job-record.js";
 import { storedBytes, type JobStore } from "./job-store.js";
 
@@ -22,6 +23,7 @@ export class JobSpace {
   /** They are committed, or no longer there. */
   release(byteCount: number): void {
     this.#uncommittedBytes -= byteCount;
+    assert(this.#uncommittedBytes >= 0, "a search job releases the space that it has taken");
   }
 
   /**

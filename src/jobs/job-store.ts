@@ -1,6 +1,7 @@
+import { assert } from "../base/assert.js";
 import { lowerBoundBy } from "../base/sorted-search.js";
 import type { RecordChange, RecordStore } from "../store/record-store.js";
-import { hasEnded, type JobRecord } from "./job-record.js";
+import { checkJob, hasEnded, type JobRecord } from "./job-record.js";
 
 const jobPrefix = "search-job/";
 const listPrefix = "search-job-list/";
@@ -46,10 +47,15 @@ export class JobStore {
   *load(): Generator<void, void> {
     const counter = this.#store.get(counterKey);
     if (counter !== undefined) this.#nextId = Number(counter.toString());
+    assert(Number.isSafeInteger(this.#nextId) && this.#nextId > 0, "the stored counter is the next id of a search job");
     const jobs: JobRecord[] = [];
     for (const batch of this.#store.batchesWithPrefix(jobPrefix)) {
-      for (const { value } of batch)
-        jobs.push({ missingCount: 0, ...(JSON.parse(value.toString()) as Omit<JobRecord, "missingCount">) });
+      for (const { key, value } of batch) {
+        const job = { missingCount: 0, ...(JSON.parse(value.toString()) as Omit<JobRecord, "missingCount">) };
+        checkJob(job);
+        assert(key === `${jobPrefix}${job.id}`, `the record ${key} is stored with its own id`);
+        jobs.push(job);
+      }
       yield;
     }
     // Keys are in the order of their digits.
@@ -89,6 +95,12 @@ export class JobStore {
    * which `failedCount` of the job includes.
    */
   async put(job: JobRecord, { repositoryIds, failedIds = [] }: JobLists = {}): Promise<void> {
+    checkJob(job);
+    assert(failedIds.length <= job.failedCount, "repositories that failed are counted");
+    assert(
+      repositoryIds === undefined || job.startedAt === "" || repositoryIds.length === job.total,
+      "a search job counts the repositories of its list",
+    );
     const changes: RecordChange[] = [
       { key: `${jobPrefix}${job.id}`, value: Buffer.from(JSON.stringify(job)) },
       { key: counterKey, value: Buffer.from(String(this.#nextId)) },
@@ -138,6 +150,7 @@ export class JobStore {
 
   #readIds(key: string): readonly number[] {
     const stored = this.#store.get(key);
+    assert(stored === undefined || stored.length % 4 === 0, `the ids in ${key} have four bytes each`);
     return stored === undefined ? [] : [...new Uint32Array(new Uint8Array(stored).buffer)];
   }
 
@@ -174,6 +187,10 @@ export class JobStore {
     removeFrom(ofUser.ids, id);
     ofUser.byteCount -= storedBytes(job);
     this.#byteCount -= storedBytes(job);
+    assert(
+      ofUser.byteCount >= 0 && this.#byteCount >= ofUser.byteCount,
+      "the bytes of jobs are those of the jobs that are left",
+    );
     if (ofUser.ids.length === 0) this.#ofUser.delete(job.creatorId);
   }
 }

@@ -1,3 +1,4 @@
+import { assert } from "../base/assert.js";
 import type { Kernel } from "../native/kernel/kernel.js";
 
 const newline = 10;
@@ -34,6 +35,7 @@ export class LineSplitter {
     for (let isDone = false; !isDone; ) {
       this.#cursor[2] = 0;
       isDone = this.#kernel.scan(bytes, this.#ranges, 1, boundary, false, workUnlimited, this.#rows, this.#cursor);
+      assert(2 * this.#cursor[2] <= rowsMax, "the kernel writes the rows that there is room for");
       for (let i = 0; i < this.#cursor[2]; i++) bytes[this.#rows[2 * i] + 1] = newline;
     }
   }

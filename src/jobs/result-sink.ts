@@ -1,4 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
+import { assert } from "../base/assert.js";
 import { BaseListener, bytesOfPart, type JsonElements, releaseAll } from "../model/search-listener.js";
 import type { Alert } from "../model/stream-events.js";
 import type { LineSplitter } from "./line-splitter.js";
@@ -84,6 +85,7 @@ export class ResultSink extends BaseListener {
       this.#waitingBytes += bytes.length + 1;
       this.byteCount += bytes.length + 1;
     }
+    assert(this.takenBytes <= this.byteCount, "space is taken for bytes of results");
     if (!this.#isWriting) void this.#write();
     this.#scheduleDrain();
     if (this.isFull || this.lacksRoom) this.end();
@@ -123,6 +125,7 @@ export class ResultSink extends BaseListener {
         this.#unsyncedBytes += length + 1;
         this.#waitingBytes -= length + 1;
       }
+      assert(this.#waitingBytes >= 0, "bytes that were written have waited");
       releaseAll(taken);
       if (this.#failure !== undefined) this.end();
       else if (this.#unsyncedBytes >= syncEachBytes) this.#sync();

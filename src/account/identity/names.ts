@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.js";
 import { TrawlError } from "../../base/errors.js";
 import type { RecordObserver } from "../records/record-table.js";
 
@@ -38,8 +39,13 @@ export class Names {
   /** Maintains the names of one kind of record. */
   observer(kind: NameKind): RecordObserver<{ readonly id: number; readonly name: string }> {
     return (before, after) => {
-      if (before !== undefined) this.#owners.delete(before.name.toLowerCase());
-      if (after !== undefined) this.#owners.set(after.name.toLowerCase(), { kind, id: after.id });
+      if (before !== undefined) {
+        assert(this.find(kind, before.name) === before.id, "a name leads to the record that has it");
+        this.#owners.delete(before.name.toLowerCase());
+      }
+      if (after === undefined) return;
+      assert(!this.isTaken(after.name), "a name belongs to one user, organization or team");
+      this.#owners.set(after.name.toLowerCase(), { kind, id: after.id });
     };
   }
 }

@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.js";
 import type { RecordChange, RecordStore } from "../../store/record-store.js";
 
 /** A change to a table: the record to write, and the function that makes it visible once it is durable. */
@@ -24,7 +25,12 @@ export class RecordTable<T extends { readonly id: number | string }> {
   *load(store: RecordStore): Generator<void, void> {
     for (const batch of store.batchesWithPrefix(this.#prefix)) {
       // Records were written by this program and are protected by LMDB's transactions, so their structure is trusted.
-      for (const { value } of batch) this.#set(JSON.parse(value.toString()) as T);
+      for (const { key, value } of batch) {
+        const record = JSON.parse(value.toString()) as T;
+        assert(this.#prefix + record.id === key, `the record ${key} is stored with its own id`);
+        assert(!this.#records.has(record.id), `the record ${key} is stored once`);
+        this.#set(record);
+      }
       yield;
     }
   }
@@ -42,6 +48,7 @@ export class RecordTable<T extends { readonly id: number | string }> {
   }
 
   put(record: T): RecordWrite {
+    assert(record.id !== "" && record.id !== 0, `a record below ${this.#prefix} has an id`);
     return {
       record: { key: this.#prefix + record.id, value: Buffer.from(JSON.stringify(record)) },
       show: () => this.#set(record),
@@ -67,6 +74,7 @@ export class RecordTable<T extends { readonly id: number | string }> {
 /** The tables of one record store. All are created first, and then loaded in that order. */
 export class RecordTables {
   readonly #store: RecordStore;
+  readonly #prefixes: string[] = [];
   readonly #unloaded: { load(store: RecordStore): Generator<void, void> }[] = [];
 
   constructor(store: RecordStore) {
@@ -75,6 +83,9 @@ export class RecordTables {
 
   /** Adds an empty table; `observe` is also called for the records loaded into it. */
   add<T extends { readonly id: number | string }>(prefix: string, observe: RecordObserver<T>): RecordTable<T> {
+    for (const other of this.#prefixes)
+      assert(!other.startsWith(prefix) && !prefix.startsWith(other), `the keys below ${prefix} are those of one table`);
+    this.#prefixes.push(prefix);
     const table = new RecordTable<T>(prefix, observe);
     this.#unloaded.push(table);
     return table;
@@ -93,8 +104,16 @@ export function reindex<T extends { readonly id: number }>(
   after: T | undefined,
   keysOf: (record: T) => readonly string[],
 ): void {
-  if (before !== undefined) for (const key of keysOf(before)) index.delete(key);
-  if (after !== undefined) for (const key of keysOf(after)) index.set(key, after.id);
+  if (before !== undefined)
+    for (const key of keysOf(before)) {
+      assert(index.get(key) === before.id, "a key leads to the record that has it");
+      index.delete(key);
+    }
+  if (after !== undefined)
+    for (const key of keysOf(after)) {
+      assert(!index.has(key), "a key belongs to one record");
+      index.set(key, after.id);
+    }
 }
 
 /** The ids of records by the ids of their owners or members, such as organizations by member. */
@@ -129,7 +148,7 @@ export class GroupIndex<T extends { readonly id: number }> {
 
   #remove(owner: number, id: number): void {
     const ids = this.#ids.get(owner);
-    ids?.delete(id);
-    if (ids?.size === 0) this.#ids.delete(owner);
+    assert(ids?.delete(id) === true, "a record that ends is in the group of its owner");
+    if (ids.size === 0) this.#ids.delete(owner);
   }
 }

@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.js";
 import type { RecordStore } from "../../store/record-store.js";
 import type { AuditEntry, AuditLog } from "./audit-log.js";
 import type { RecordWrite } from "./record-table.js";
@@ -30,6 +31,7 @@ export class TransactionQueue {
     this.#audit = audit;
     const counters = store.get(countersKey);
     if (counters !== undefined) this.#nextId = (JSON.parse(counters.toString()) as { nextId: number }).nextId;
+    assert(Number.isSafeInteger(this.#nextId) && this.#nextId > 0, "the stored counter is the next id");
     this.#storedNextId = this.#nextId;
   }
 
@@ -61,10 +63,12 @@ export class TransactionQueue {
 
   async #apply(steps: readonly RecordWrite[]): Promise<void> {
     const nextId = this.#nextId;
+    assert(nextId >= this.#storedNextId, "ids are never used again");
     const records = steps.map(({ record }) => record);
     const counters =
       nextId === this.#storedNextId ? [] : [{ key: countersKey, value: Buffer.from(JSON.stringify({ nextId })) }];
     await this.#store.apply([...counters, ...records]);
+    assert(this.#storedNextId <= nextId, "changes become durable one after another");
     this.#storedNextId = nextId;
     for (const { show } of steps) show();
   }

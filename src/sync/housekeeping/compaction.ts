@@ -1,6 +1,7 @@
+import { assert } from "../../base/assert.js";
 import { monotonicMs } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
-import type { LiveShard } from "../../model/shard-record.js";
+import type { LiveShard, ShardRecord } from "../../model/shard-record.js";
 import { IngestLoss } from "../../pool/ingest-pool.js";
 import type { SyncTaskResult } from "../../protocol/ingest-messages.js";
 import { viewersKey } from "../../model/repository.js";
@@ -121,6 +122,7 @@ export class Compaction {
   }
 
   async #merge(shards: readonly LiveShard[]): Promise<void> {
+    assert(!this.#isRunning, "shards are merged one group at a time");
     this.#isRunning = true;
     const groups = repositoriesByVisibility(shards, this.#site.viewersKey);
     const ids = groups.flat();
@@ -162,6 +164,7 @@ export class Compaction {
 
   async #replace(shards: readonly LiveShard[], merged: SyncTaskResult["shards"]): Promise<void> {
     const { catalog, log } = this.#services;
+    assert(countDocuments(merged) <= countDocuments(shards.map(({ record }) => record)), "a merge makes no documents");
     await this.#flips.flip(merged, () => ({
       addedShards: withOnly(merged, (id) => catalog.repository(id) !== undefined),
       removedShardIds: shards.map((shard) => shard.record.id),
@@ -182,4 +185,8 @@ export class Compaction {
     this.#flips.retire(doing.shardIds);
     for (const { record } of shards) this.#unmergeable.add(record.id);
   }
+}
+
+function countDocuments(records: readonly ShardRecord[]): number {
+  return records.reduce((sum, { documentCount }) => sum + documentCount, 0);
 }

@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.js";
 import { errorMessage } from "../../base/errors.js";
 import type { CatalogChange } from "../../catalog/catalog-change.js";
 import type { ShardRecord } from "../../model/shard-record.js";
@@ -18,14 +19,25 @@ export class ShardFlips {
 
   /** New shards get ids from this one on: smaller ids may still be in the store. */
   reserveShardIds(nextShardId: number): void {
+    assert(nextShardId > 0 && nextShardId >>> 0 === nextShardId, "ids of shards are positive numbers of 32 bits");
+    assert(nextShardId >= this.shardIds[0] >>> 0, "ids of shards are not used again");
     this.shardIds[0] = nextShardId;
   }
 
   /** One catalog flip. Shards written for it that it does not use are deleted. */
   async flip(written: readonly ShardRecord[], makeChange: () => CatalogChange): Promise<void> {
+    const ids = new Set(written.map(({ id }) => id));
+    assert(ids.size === written.length, "each shard that a task has written has an id of its own");
+    for (const id of ids)
+      assert(id > 0 && id < this.shardIds[0] >>> 0, "a worker takes the ids of shards from the counter");
     let used: readonly ShardRecord[] = [];
     try {
-      ({ addedShards: used = [] } = await this.#services.catalog.commit(makeChange));
+      ({ addedShards: used = [] } = await this.#services.catalog.commit(() => {
+        const change = makeChange();
+        for (const { id } of change.addedShards ?? [])
+          assert(ids.has(id), "a flip adds shards that were written for it");
+        return change;
+      }));
     } finally {
       this.retire(written.map((record) => record.id).filter((id) => !used.some((record) => record.id === id)));
     }

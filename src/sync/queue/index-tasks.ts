@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.js";
 import { callAfter, type PendingCall } from "../../base/deadline.js";
 import { errorMessage, type TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
@@ -42,6 +43,7 @@ export class IndexTasks {
 
   /** Resolves when one of them ends. Caller guarantees: at least one is running. */
   async oneEnded(): Promise<void> {
+    assert(this.#running.size > 0, "somebody waits for a task that is running");
     await Promise.race(this.#running);
   }
 

@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.js";
 import { TrawlError } from "../../base/errors.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { SyncActivities } from "../services/activity.js";
@@ -29,6 +30,7 @@ export class RepositoryLocks {
   /** Caller guarantees: none of them is busy. */
   lock(ids: readonly number[]): void {
     for (const id of ids) {
+      assert(!this.#busy.has(id), "a repository is in one task at a time");
       this.#busy.add(id);
       this.#activities.begin(id);
     }
@@ -37,7 +39,7 @@ export class RepositoryLocks {
   /** The mirror of a repository that was removed in the meantime is deleted. */
   release(ids: readonly number[]): void {
     for (const id of ids) {
-      this.#busy.delete(id);
+      assert(this.#busy.delete(id), "a task releases the repositories that it has locked");
       this.#activities.end(id);
       if (this.#catalog.repository(id) === undefined) this.#tasks.track(this.#mirrors.remove(id));
     }

@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.js";
 import { callAfter, type PendingCall } from "../../base/deadline.js";
 import { TrawlError } from "../../base/errors.js";
 import type { Catalog } from "../../catalog/catalog.js";
@@ -198,6 +199,7 @@ export class SyncQueue {
       this.#queued.delete(id);
     }
     for (const id of ids) this.schedule(id).wasTaken = true;
+    assert(new Set(ids).size === ids.length, "a task has each of its repositories once");
     const repositories = ids.flatMap((id) => this.#catalog.repository(id) ?? []);
     this.#locks.lock(repositories.map(({ id }) => id));
     return repositories;
@@ -263,6 +265,7 @@ class HostWaits {
 
   /** The wait doubles with each refusal if the host has not said how long it is to be. */
   begin({ host, waitMs, isAsked }: HostLimit): void {
+    assert(waitMs >= 0 && waitMs < Infinity, "a host is waited for as long as a number says");
     const nowMs = new Date().getTime();
     const known = this.#waits.get(host);
     // Requests that were sent before the host refused are refused, too.

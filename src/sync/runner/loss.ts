@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.js";
 import { noQuarantine, type Quarantine } from "../../model/quarantine.js";
 import type { Repository } from "../../model/repository.js";
 import type { IngestLoss } from "../../pool/ingest-pool.js";
@@ -42,6 +43,7 @@ export class LossJudge {
   /** For the only repository of the task, or the suspected one. */
   judge(repository: Repository, loss: IngestLoss): LossVerdict {
     const { doing, reason } = loss;
+    assert(doing.state === "" || doing.repositoryId > 0, "a thread that names a state works on a repository");
     if (reason !== "stalled" && !this.#isSecond(`${repository.id} ${doing.state} ${doing.oid}`))
       return { kind: "again" };
     if (doing.state === "") return { kind: "failed" };

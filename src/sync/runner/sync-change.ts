@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { CatalogChange } from "../../catalog/catalog-change.js";
 import type { Repository } from "../../model/repository.js";
@@ -13,6 +14,13 @@ type ChangedOutcome = Extract<SyncOutcome, { kind: "changed" }>;
  * shards that contain parts of them.
  */
 export function toCatalogChange(catalog: Catalog, judge: LossJudge, result: SyncTaskResult): CatalogChange {
+  const ids = new Set(result.outcomes.map(({ repositoryId }) => repositoryId));
+  assert(ids.size === result.outcomes.length, "a sync has one outcome for each of its repositories");
+  for (const { repositoryIds } of result.shards)
+    assert(
+      repositoryIds.every((id) => id === 0 || ids.has(id)),
+      "a sync writes shards of its own repositories",
+    );
   const changed = result.outcomes.filter(
     (outcome) => outcome.kind === "changed" && catalog.repository(outcome.repositoryId) !== undefined,
   ) as ChangedOutcome[];
@@ -36,7 +44,10 @@ export function toCatalogChange(catalog: Catalog, judge: LossJudge, result: Sync
 
 /** Whether nothing of the shard is left, as when a file changes again and again: then it need not be merged. */
 function isDead(shard: LiveShard | undefined, documents: readonly number[]): boolean {
-  return shard !== undefined && shard.tombstoneCount + documents.length === shard.record.documentCount;
+  if (shard === undefined) return false;
+  const deadCount = shard.tombstoneCount + documents.length;
+  assert(deadCount <= shard.record.documentCount, "a document is deleted once");
+  return deadCount === shard.record.documentCount;
 }
 
 /** Shards that contain only replaced repositories are removed; in the others these are hidden. */

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { assert } from "../../base/assert.js";
 import { stopWhenSet } from "../../base/stop-signal.js";
 import { HistoryReader } from "../../history/history-reader.js";
 import { indexHistory, type IndexedHistory } from "../../indexer/index-history.js";
@@ -50,7 +51,8 @@ async function writeShard(
   { bytes, ...record }: NonNullable<IndexedHistory["shard"]>,
 ): Promise<HistoryShardRecord> {
   const id = Atomics.add(shardIds, 0, 1) >>> 0;
-  const { checksum } = new HistoryReader(id, bytes);
+  const { checksum, commitCount } = new HistoryReader(id, bytes);
+  assert(id > 0 && commitCount > 0, "a history shard has an id and at least one commit");
   await guardedStore.put([{ id, bytes }]);
   return { id, checksum, repositoryId, storedBytes: bytes.length, ...record };
 }

@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.js";
 import { serializeError, TrawlError } from "../../base/errors.js";
 import { RateLimitError } from "../../base/rate-limit.js";
 import type { ShardOutput } from "../../indexer/shard-output.js";
@@ -28,6 +29,8 @@ const lateCountMax = 2;
 
 /** Syncs the repositories one after another into common shards; a failure of one does not affect the others. */
 export async function runSync(thread: IngestThread, task: SyncTask): Promise<SyncTaskResult> {
+  const ids = new Set(task.repositories.map(({ repository }) => repository.id));
+  assert(ids.size > 0 && ids.size === task.repositories.length, "a sync has each of its repositories once");
   const fetches: RunningFetch[] = [];
   try {
     return (await indexEarly(thread, task, fetches)) ?? (await indexInTurn(thread, task, fetches));
@@ -68,6 +71,7 @@ function indexInTurn(thread: IngestThread, task: SyncTask, fetches: RunningFetch
       );
     }
     await output.flush();
+    assert(outcomes.length === repositories.length, "a sync has an outcome for each of its repositories");
     return { outcomes, shards: output.records };
   });
 }

@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.js";
 import { serializeError, TrawlError } from "../../base/errors.js";
 import type { ShardFailure } from "../../protocol/messages.js";
 import type {
@@ -87,6 +88,14 @@ async function copyPart(
 /** Merges shards. */
 export function runCompact(thread: IngestThread, task: CompactTask): Promise<CompactTaskResult> {
   const { store, activity } = thread;
+  const groups = task.groups.flat();
+  const ids = new Set(groups);
+  assert(task.shards.length > 0 && ids.size === groups.length, "a merge has shards, and each repository in one group");
+  for (const { repositoryIds } of task.shards)
+    assert(
+      repositoryIds.every((id) => id === 0 || ids.has(id)),
+      "a merge has a group for each repository that is not hidden",
+    );
   activity.enter("merging", 0, "", stepAllowanceMs);
   return withOutput(thread, task.shardIds, async (output) => {
     const snapshot = store.read();

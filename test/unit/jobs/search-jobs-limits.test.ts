@@ -158,8 +158,9 @@ t.test("the repositories that failed are stored apart from the record of their j
   const { store } = site(t);
   const jobs = await loaded(store);
   const size = 700;
-  let job = newJob(1, "x", 1);
-  await jobs.put(job, { repositoryIds: [1, 2] });
+  const total = 3000;
+  let job = { ...newJob(jobs.newId(), "x", 1), total, done: total };
+  await jobs.put(job, { repositoryIds: Array.from({ length: total }, (_, i) => i + 1) });
   for (let failedCount = 1; failedCount <= size; failedCount++) {
     job = { ...job, failedCount };
     await jobs.put(job, { failedIds: [failedCount * 3] });
