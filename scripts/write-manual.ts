@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { createProgram } from "../src/cli/main.js";
 import { completions } from "../src/cli/manual/completions.js";
-import { createPages } from "../src/cli/manual/pages.js";
+import { createPages } from "../src/cli/manual/manual-pages.js";
 
 const [, , root = "", version = ""] = process.argv;
 

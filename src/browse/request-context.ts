@@ -20,7 +20,7 @@ import type { SearchJobs } from "../jobs/search-jobs.js";
 import type { Searcher } from "../search/searcher.js";
 import type { ReadLimits, ReadPool } from "../pool/read-pool.js";
 import type { CommitFetches } from "./commit-fetches.js";
-import { type GitCache, GitReads } from "./git-reads.js";
+import { type GitCache, GitReads } from "./mirror-reads.js";
 import { resultWhileYielding } from "../base/yielding.js";
 
 /** Limit on the items of one response in lists without an explicit length. */

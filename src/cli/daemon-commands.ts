@@ -68,7 +68,7 @@ export function addBackup(program: Command, exit: (code: number) => void): void 
     .addOption(dataOption())
     .description("Back up the data of the running daemon to a folder. Backups to the same folder are incremental.")
     .action(async (folder: string, { data }: { data: string }) => {
-      const { backup } = await import("./backup.js");
+      const { backup } = await import("./run-backup.js");
       exit(await backup(folder, data, print));
     });
   program
@@ -77,7 +77,7 @@ export function addBackup(program: Command, exit: (code: number) => void): void 
     .addOption(dataOption())
     .description("Create a data directory from a backup, before starting the daemon. The directory must be empty.")
     .action(async (folder: string, { data }: { data: string }) => {
-      const { restoreBackup } = await import("./backup.js");
+      const { restoreBackup } = await import("./run-backup.js");
       await restoreBackup(folder, data, print);
     });
 }

@@ -13,7 +13,7 @@ import { collect } from "./terminal/command-options.js";
 import { programVersion } from "../daemon/parts/program.js";
 import { addBackup, addCheck, addConfig, addExplain, addReload } from "./daemon-commands.js";
 import { addDoctor } from "./doctor/doctor-command.js";
-import { environmentVariables } from "./manual/environment.js";
+import { environmentVariables } from "./manual/environment-variables.js";
 import { addJob } from "./jobs/job-commands.js";
 import { addManual } from "./manual/manual-commands.js";
 import { addRepo } from "./repo-commands.js";

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { RepositoryConfig } from "../model/repository.js";
-import { resolveRepository } from "./config/repositories.js";
+import { resolveRepository } from "./config/file-repositories.js";
 
 /** What became of the repositories of one request. */
 export interface AddedRepositories {

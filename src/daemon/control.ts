@@ -11,7 +11,7 @@ import { parseRemoteUrl } from "../git/run/remote-url.js";
 import { splitSecret } from "../git/mirror/url-secret.js";
 import { type AddedRepositories, readRepositories } from "./added-repositories.js";
 import { accountHandlers } from "./account-control.js";
-import { resolveAttributes, resolveRepository } from "./config/repositories.js";
+import { resolveAttributes, resolveRepository } from "./config/file-repositories.js";
 import type { Controlled } from "./parts/controlled.js";
 
 /** The control interface's routes; `cli/` is their client. */

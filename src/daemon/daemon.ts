@@ -23,7 +23,7 @@ import type { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import type { RemovalGuard } from "../sync/repositories/configured-repositories.js";
 import type { SyncManager } from "../sync/sync-manager.js";
 import type { Backups } from "./parts/backup.js";
-import { checkRepository } from "./config/repositories.js";
+import { checkRepository } from "./config/file-repositories.js";
 import { differingOptions } from "./config/config.js";
 import type { Controlled, ReloadResult } from "./parts/controlled.js";
 import type { ResolvedOptions } from "./config/options.js";

@@ -16,12 +16,12 @@ import { resultWhileYielding } from "../base/yielding.js";
 import type { RequestContext } from "../browse/request-context.js";
 import type { Tool } from "./calls/tool.js";
 import { ToolCalls, type ToolOutcome } from "./calls/tool-calls.js";
-import { selectTools, type ToolSet } from "./tools/all.js";
+import { selectTools, type ToolSet } from "./tools/all-tools.js";
 import { isObject } from "../base/is-object.js";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import { productVersion } from "../model/versions.js";
-import { argumentSchema } from "./calls/fields.js";
+import { argumentSchema } from "./calls/tool-fields.js";
 
 /** A message from a client, and the headers that describe it. */
 export interface McpMessage {

@@ -2,7 +2,7 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import t, { type Test } from "tap";
 import { checkDisabledTools } from "../../src/daemon/config/option-problems.js";
-import { toolNames } from "../../src/mcp/tools/all.js";
+import { toolNames } from "../../src/mcp/tools/all-tools.js";
 import { fixture } from "../support/git-mirror.js";
 import type { GitFixture } from "../support/git-fixture.js";
 import { testDaemon } from "../support/daemon.js";

@@ -6,12 +6,12 @@ import { TrawlError } from "../../src/base/errors.js";
 import { readSecret } from "../../src/base/secret-source.js";
 import { parseRepositoryList } from "../../src/codehost/repository-list.js";
 import { checkConfigText, resolveOptions } from "../../src/daemon/config/config.js";
-import { resolveAttributes, resolveRepository } from "../../src/daemon/config/repositories.js";
+import { resolveAttributes, resolveRepository } from "../../src/daemon/config/file-repositories.js";
 import { nearestWord } from "../../src/base/text.js";
 import { optionTable, splitKey, type ResolvedOptions, type TypedOptions } from "../../src/daemon/config/options.js";
 import { absoluteUrl, nameOfUrl } from "../../src/base/repository-url.js";
 import { rereadOptions } from "../../src/daemon/config/reread-options.js";
-import { configSample, configSchema } from "../../src/daemon/config/schema.js";
+import { configSample, configSchema } from "../../src/daemon/config/config-schema.js";
 
 const nothingTyped: TypedOptions = { configFile: undefined, overrides: [], repositories: [] };
 

@@ -7,7 +7,7 @@ import type { Command } from "commander";
 import t from "tap";
 import { createProgram } from "../../src/cli/main.js";
 import { completions } from "../../src/cli/manual/completions.js";
-import { createPages } from "../../src/cli/manual/pages.js";
+import { createPages } from "../../src/cli/manual/manual-pages.js";
 import { optionTable } from "../../src/daemon/config/options.js";
 
 const checkout = fileURLToPath(new URL("../../..", import.meta.url));

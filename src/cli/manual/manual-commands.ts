@@ -22,7 +22,7 @@ export function addManual(program: Command): void {
 }
 
 async function showPage(program: Command, name: string): Promise<void> {
-  const { createPages } = await import("./pages.js");
+  const { createPages } = await import("./manual-pages.js");
   const pages = createPages(program, programVersion());
   const [, text = ""] = [...pages].find(([file]) => file.slice(0, file.lastIndexOf(".")) === name) ?? [];
   if (process.stdout.isTTY && spawnSync("man", ["-l", "-"], { input: text, stdio: ["pipe", 1, 2] }).status === 0)

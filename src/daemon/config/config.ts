@@ -2,12 +2,12 @@ import { resolve } from "node:path";
 import { TrawlError } from "../../base/errors.js";
 import { isHomePath } from "../../base/repository-url.js";
 import { findLine, hasValue, parseConfigFile, readConfigFile, type ConfigFile } from "./config-file.js";
-import { fileConnections } from "./connections.js";
-import { fileContexts } from "./contexts.js";
+import { fileConnections } from "./file-connections.js";
+import { fileContexts } from "./file-contexts.js";
 import { isObject } from "../../base/is-object.js";
 import { findOptionProblems } from "./option-problems.js";
 import { describe, ownRow, unknownKeyText } from "./problems.js";
-import { checkRepositories, fileRepositories, typedRepository } from "./repositories.js";
+import { checkRepositories, fileRepositories, typedRepository } from "./file-repositories.js";
 import { optionValidation } from "./validators.js";
 import {
   optionTable,

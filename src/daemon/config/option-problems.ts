@@ -7,7 +7,7 @@ import { ClientAddresses } from "../../http/server/client-address.js";
 import { TrustedHosts } from "../../http/access/trusted-hosts.js";
 import { requireSocketPath } from "../../http/server/control-server.js";
 import { Receivers } from "../../notify/receivers.js";
-import { toolNames } from "../../mcp/tools/all.js";
+import { toolNames } from "../../mcp/tools/all-tools.js";
 import type { OptionKey, OptionValues, ResolvedOptions } from "./options.js";
 import { readWebhookSecrets } from "./webhook-secrets.js";
 

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { lazy } from "../../base/lazy.js";
 import type { OptionKey } from "./options.js";
-import { attributesSchema, configSchema, optionSchema, repositorySchema, type JsonSchema } from "./schema.js";
+import { attributesSchema, configSchema, optionSchema, repositorySchema, type JsonSchema } from "./config-schema.js";
 
 /**
  * The schemas themselves are not validated, and the generated code is not optimized: a test validates them, and both

@@ -1,7 +1,7 @@
 import { lazy } from "../../base/lazy.js";
 import { CommitFetches } from "../../browse/commit-fetches.js";
 import { waitForCommit } from "../../browse/commit-wait.js";
-import { GitCache } from "../../browse/git-reads.js";
+import { GitCache } from "../../browse/mirror-reads.js";
 import type { Connections } from "../../codehost/connections.js";
 import { type RequestServices, type RemoteRepository, RequestContext } from "../../browse/request-context.js";
 import { GraphqlExecutor } from "../../graphql/execution/executor.js";
@@ -16,7 +16,7 @@ import { parseRemoteUrl, redactUrl } from "../../git/run/remote-url.js";
 import { TrawlError } from "../../base/errors.js";
 import type { RemoteRules } from "../../git/mirror/remote-rules.js";
 import type { SyncManager } from "../../sync/sync-manager.js";
-import { resolveRepository } from "../config/repositories.js";
+import { resolveRepository } from "../config/file-repositories.js";
 
 /** Services shared by the resolvers of all requests. */
 export function createRequestServices(

@@ -1,4 +1,4 @@
-import { pageCountMax } from "../resolvers/connections.js";
+import { pageCountMax } from "../resolvers/connection-types.js";
 import {
   type DocumentNode,
   type FieldNode,

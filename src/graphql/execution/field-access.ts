@@ -1,7 +1,7 @@
 import { defaultFieldResolver, type GraphQLFieldResolver, type GraphQLSchema } from "graphql";
 import { siteSubject } from "../../account/settings/settings-table.js";
 import { assert } from "../../base/assert.js";
-import { emptyPage } from "../resolvers/connections.js";
+import { emptyPage } from "../resolvers/connection-types.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { ObjectTypes, SourceOf } from "../resolvers/schema-types.js";
 import { subjectKey } from "../sources/settings-sources.js";

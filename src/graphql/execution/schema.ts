@@ -2,7 +2,7 @@ import { buildSchema, isObjectType, type GraphQLFieldResolver, type GraphQLSchem
 import { assert } from "../../base/assert.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { guardFields } from "./field-access.js";
-import { allResolvers } from "../resolvers/all.js";
+import { allResolvers } from "../resolvers/all-resolvers.js";
 import { schemaText } from "./schema-text.js";
 
 /**

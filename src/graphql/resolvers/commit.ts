@@ -1,6 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
 import { shownPath } from "../../base/path-text.js";
-import { offsetPageInfo, pageLength, skipCount } from "./connections.js";
+import { offsetPageInfo, pageLength, skipCount } from "./connection-types.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { CommitData } from "../../git/history/commits.js";
 import {

@@ -1,5 +1,5 @@
 import { encodePath, shownPath } from "../../base/path-text.js";
-import { offsetPageInfo, pageLength, skipCount } from "./connections.js";
+import { offsetPageInfo, pageLength, skipCount } from "./connection-types.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import {
   BlobSource,

@@ -4,7 +4,7 @@ import type { Actor } from "../../account/records/audit-log.js";
 import { TrawlError } from "../../base/errors.js";
 import { filterInSteps, mapInSteps, sortInSteps } from "../../base/yielding.js";
 import { ownerSource } from "./account-access.js";
-import { nothing, paginate } from "./connections.js";
+import { nothing, paginate } from "./connection-types.js";
 import { ContextSource } from "../sources/context-source.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { numericKey, parseGlobalId } from "../../browse/ids.js";

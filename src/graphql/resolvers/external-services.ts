@@ -3,8 +3,14 @@ import { TrawlError } from "../../base/errors.js";
 import { numericKey, parseGlobalId } from "../../browse/ids.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { ResolversOf } from "./resolver-types.js";
-import { externalServices, serviceByKey, serviceKey, findService, shownAttempt } from "../sources/external-services.js";
-import { nothing, paginate, paginateBothWays } from "./connections.js";
+import {
+  externalServices,
+  serviceByKey,
+  serviceKey,
+  findService,
+  shownAttempt,
+} from "../sources/external-service-source.js";
+import { nothing, paginate, paginateBothWays } from "./connection-types.js";
 
 type Query = ResolversOf<"Query">;
 type Mutation = ResolversOf<"Mutation">;

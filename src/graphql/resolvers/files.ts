@@ -1,7 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import { shownPath } from "../../base/path-text.js";
 import { readBlame } from "../../browse/blame-source.js";
-import { offsetPageInfo, pageLength, skipCount } from "./connections.js";
+import { offsetPageInfo, pageLength, skipCount } from "./connection-types.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import {
   BlobSource,
@@ -11,7 +11,7 @@ import {
   commitSubject,
   TreeSource,
 } from "../../browse/git-sources.js";
-import { noContent } from "../../browse/git-reads.js";
+import { noContent } from "../../browse/mirror-reads.js";
 import { HighlightSource } from "../../browse/highlight-source.js";
 import type { ResolversOf } from "./resolver-types.js";
 import { blobOwnership } from "./ownership.js";

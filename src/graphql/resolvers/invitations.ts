@@ -8,8 +8,8 @@ import type { RequestContext } from "../../browse/request-context.js";
 import type { ResolversOf } from "./resolver-types.js";
 import { UserSource, InvitationSource, invitationPath } from "../sources/account-sources.js";
 import { actingForOrganization, ownerSource, requireUser, userSource } from "./account-access.js";
-import { nothing } from "./connections.js";
-import { namesHold } from "./filters.js";
+import { nothing } from "./connection-types.js";
+import { namesHold } from "./list-filters.js";
 
 type Query = ResolversOf<"Query">;
 type Mutation = ResolversOf<"Mutation">;

@@ -2,14 +2,14 @@ import { TrawlError } from "../../base/errors.js";
 import { filterInSteps } from "../../base/yielding.js";
 import { actingForOrganization, organizationSource, requireUser, userSource } from "./account-access.js";
 import { OrganizationSource, type UserSource } from "../sources/account-sources.js";
-import { paginateBothWays, nothing, paginate } from "./connections.js";
+import { paginateBothWays, nothing, paginate } from "./connection-types.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { parseGlobalId } from "../../browse/ids.js";
 import type { ResolversOf } from "./resolver-types.js";
 import { loadCascade } from "../sources/settings-sources.js";
 import { pendingForViewer } from "./invitations.js";
 import { latestSettings } from "./settings.js";
-import { namesHold } from "./filters.js";
+import { namesHold } from "./list-filters.js";
 
 type Query = ResolversOf<"Query">;
 type Mutation = ResolversOf<"Mutation">;

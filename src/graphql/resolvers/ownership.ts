@@ -10,7 +10,7 @@ import type { FoundOwners } from "../../protocol/git-messages.js";
 import type { ResolversOf } from "./resolver-types.js";
 import { ownerFileSource, type OwnerFileSource } from "../sources/owner-file-source.js";
 import { teamSource, userSource } from "./account-access.js";
-import { nothing, paginate } from "./connections.js";
+import { nothing, paginate } from "./connection-types.js";
 
 type Mutation = ResolversOf<"Mutation">;
 

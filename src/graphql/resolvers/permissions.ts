@@ -3,9 +3,9 @@ import { TrawlError } from "../../base/errors.js";
 import { eachInSteps, filterInSteps, inOneStep, sortInSteps } from "../../base/yielding.js";
 import type { Repository } from "../../model/repository.js";
 import { UserSource } from "../sources/account-sources.js";
-import { paginate } from "./connections.js";
+import { paginate } from "./connection-types.js";
 import type { RequestContext } from "../../browse/request-context.js";
-import { repositoryPage } from "./repository-pages.js";
+import { repositoryPage } from "./repository-lists.js";
 import { toRepositorySource } from "../../browse/repository-source.js";
 import type { ResolversOf } from "./resolver-types.js";
 

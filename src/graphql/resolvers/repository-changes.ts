@@ -3,7 +3,7 @@ import { auditEntry, type AuditEntry, type Actor } from "../../account/records/a
 import { checkName } from "../../account/records/validation.js";
 import type { MetadataChange } from "../../model/metadata-change.js";
 import type { Repository } from "../../model/repository.js";
-import { nothing } from "./connections.js";
+import { nothing } from "./connection-types.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { numericKey } from "../../browse/ids.js";
 import { toRepositorySource } from "../../browse/repository-source.js";

@@ -2,13 +2,13 @@ import { TrawlError } from "../../base/errors.js";
 import { visibleError } from "../../model/repository-status.js";
 import { splitRange } from "../../model/revision-syntax.js";
 import { redactUrl } from "../../git/run/remote-url.js";
-import { emptyPage, paginate, offsetPageInfo, pageLength, skipCount } from "./connections.js";
+import { emptyPage, paginate, offsetPageInfo, pageLength, skipCount } from "./connection-types.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { CommitSource, RefSource, type ComparisonSource, personSource } from "../../browse/git-sources.js";
 import type { RepositorySource } from "../../browse/repository-source.js";
 import type { ResolversOf } from "./resolver-types.js";
 import { ownerFileSource } from "../sources/owner-file-source.js";
-import { findService } from "../sources/external-services.js";
+import { findService } from "../sources/external-service-source.js";
 import { repositoryPermissions } from "./permissions.js";
 import { unfilteredHistory } from "../../protocol/git-messages.js";
 

@@ -4,7 +4,7 @@ import { TrawlError } from "../../base/errors.js";
 import { filterInSteps, sortInSteps } from "../../base/yielding.js";
 import { actingForOwner, maySeeSavedSearch, ownerSource, userSource } from "./account-access.js";
 import { SavedSearchSource } from "../sources/account-sources.js";
-import { pageCountMax, paginateBothWays, nothing } from "./connections.js";
+import { pageCountMax, paginateBothWays, nothing } from "./connection-types.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { numericKey, parseGlobalId } from "../../browse/ids.js";
 import type { ResolversOf } from "./resolver-types.js";

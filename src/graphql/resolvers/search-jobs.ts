@@ -6,7 +6,7 @@ import type { ResolversOf } from "./resolver-types.js";
 import type { ObjectTypes } from "./schema-types.js";
 import { SearchJobSource } from "../sources/search-job-source.js";
 import { userSource } from "./account-access.js";
-import { nothing, paginateBothWays } from "./connections.js";
+import { nothing, paginateBothWays } from "./connection-types.js";
 
 export const searchJob: ResolversOf<"SearchJob"> = {
   id: ({ job }) => globalId("SearchJob", job.id),

@@ -2,7 +2,7 @@ import { editedSettings, type JsonPath, type SettingsEdit } from "../../account/
 import { TrawlError } from "../../base/errors.js";
 import { actingForOrganization, actingForUser, userSource } from "./account-access.js";
 import { OrganizationSource, UserSource } from "../sources/account-sources.js";
-import { nothing } from "./connections.js";
+import { nothing } from "./connection-types.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { parseGlobalId } from "../../browse/ids.js";
 import type { ResolversOf } from "./resolver-types.js";

@@ -3,7 +3,7 @@ import type { User } from "../../account/identity/user.js";
 import { TrawlError } from "../../base/errors.js";
 import { filterInSteps, sortInSteps } from "../../base/yielding.js";
 import type { RequestContext } from "../../browse/request-context.js";
-import { parseTime } from "./filters.js";
+import { parseTime } from "./list-filters.js";
 import { globalId } from "../../browse/ids.js";
 import type { ObjectTypes, SiteUserOrderBy, SiteUsersDateRangeInput } from "./schema-types.js";
 

@@ -6,7 +6,7 @@ import { tableRows } from "../../base/html.js";
 import { TrawlError } from "../../base/errors.js";
 import { eachInSteps, sortInSteps } from "../../base/yielding.js";
 import { tableOfRows } from "../../browse/highlight-source.js";
-import { emptyPage, paginate, paginateBothWays } from "./connections.js";
+import { emptyPage, paginate, paginateBothWays } from "./connection-types.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { ResolversOf } from "./resolver-types.js";
 import { loadCascade } from "../sources/settings-sources.js";

@@ -5,7 +5,7 @@ import type { ResolversOf } from "./resolver-types.js";
 import { findDefinitions, findReferences, listOccurrences } from "../sources/navigation.js";
 import { findSymbols, listSymbols, type SymbolFilter } from "../sources/symbol-lists.js";
 import { SymbolSource } from "../sources/match-sources.js";
-import { offsetPageInfo, pageCountMax, pageLength, paginate, skipCount } from "./connections.js";
+import { offsetPageInfo, pageCountMax, pageLength, paginate, skipCount } from "./connection-types.js";
 
 interface Page extends SymbolFilter {
   readonly first?: number | null | undefined;

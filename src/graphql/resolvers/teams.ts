@@ -3,12 +3,12 @@ import { TrawlError } from "../../base/errors.js";
 import { filterInSteps, sortInSteps } from "../../base/yielding.js";
 import { mayChangeTeam, teamSource, userSource } from "./account-access.js";
 import { TeamSource, UserSource } from "../sources/account-sources.js";
-import { nothing, paginate } from "./connections.js";
+import { nothing, paginate } from "./connection-types.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { numericKey } from "../../browse/ids.js";
 import type { ResolversOf } from "./resolver-types.js";
 import type { ObjectTypes, TeamMemberInput } from "./schema-types.js";
-import { namesHold } from "./filters.js";
+import { namesHold } from "./list-filters.js";
 
 type Query = ResolversOf<"Query">;
 type Mutation = ResolversOf<"Mutation">;

@@ -4,7 +4,7 @@ import { checkScopes } from "../../account/records/validation.js";
 import { TrawlError } from "../../base/errors.js";
 import { requireUser } from "./account-access.js";
 import { TokenSource, UserSource } from "../sources/account-sources.js";
-import { nothing, paginate } from "./connections.js";
+import { nothing, paginate } from "./connection-types.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { globalId, numericKey } from "../../browse/ids.js";
 import type { ResolversOf } from "./resolver-types.js";

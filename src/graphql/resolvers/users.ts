@@ -5,14 +5,14 @@ import { TrawlError } from "../../base/errors.js";
 import { filterInSteps, inOneStep, mapInSteps } from "../../base/yielding.js";
 import { actingForUser, requireUser, userSource } from "./account-access.js";
 import { OrganizationSource, TeamSource, UserSource, InvitationSource } from "../sources/account-sources.js";
-import { emptyPage, nothing, paginate, paginateBothWays } from "./connections.js";
+import { emptyPage, nothing, paginate, paginateBothWays } from "./connection-types.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { ResolversOf } from "./resolver-types.js";
 import type { ObjectTypes } from "./schema-types.js";
 import { loadCascade } from "../sources/settings-sources.js";
 import { userPermissions } from "./permissions.js";
 import { latestSettings } from "./settings.js";
-import { namesHold, parseTime } from "./filters.js";
+import { namesHold, parseTime } from "./list-filters.js";
 import { tokenPage } from "./tokens.js";
 
 type Query = ResolversOf<"Query">;

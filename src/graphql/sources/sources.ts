@@ -25,7 +25,7 @@ import type { RepositorySource, TextIndexSource } from "../../browse/repository-
 import type { SearchJobSource } from "./search-job-source.js";
 import type { ReceiptSource, SearchSource, SearchResultsSource } from "./search-sources.js";
 import type { CommitMatchSource, FileMatchSource, SymbolSource } from "./match-sources.js";
-import type { ExternalServiceSource } from "./external-services.js";
+import type { ExternalServiceSource } from "./external-service-source.js";
 import type { OwnerFileSource } from "./owner-file-source.js";
 import type { ContextSource } from "./context-source.js";
 import type { CascadeSource, SettingsChangeSource, SettingsSource } from "./settings-sources.js";

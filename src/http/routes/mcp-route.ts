@@ -2,7 +2,7 @@ import type { Authenticator } from "../../account/sign-in/authenticator.js";
 import { FairSemaphore, shareLimits } from "../../base/fair-semaphore.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { McpService } from "../../mcp/mcp-service.js";
-import type { ToolSet } from "../../mcp/tools/all.js";
+import type { ToolSet } from "../../mcp/tools/all-tools.js";
 import { clientKey } from "../../model/client.js";
 import type { Viewer } from "../../model/viewer.js";
 import { guardedBody } from "../access/guard.js";

@@ -1,5 +1,5 @@
 import { openArchive, openBlob, type ArchiveFormat } from "../../git/objects/content.js";
-import { noContent } from "../../browse/git-reads.js";
+import { noContent } from "../../browse/mirror-reads.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { BlobSource, type CommitSource } from "../../browse/git-sources.js";
 import { TrawlError } from "../../base/errors.js";
@@ -8,7 +8,14 @@ import { FairSemaphore, shareLimits } from "../../base/fair-semaphore.js";
 import { clientKey } from "../../model/client.js";
 import { sendOutput, type OutputRange, type ReadingLimits } from "../stream/child-output.js";
 import { acceptedFormat, isKnown, wantedBytes } from "./conditional.js";
-import { findEntry, mirrorPath, withContext, type ContentServices, type FoundEntry, type Visit } from "./content.js";
+import {
+  findEntry,
+  mirrorPath,
+  withContext,
+  type ContentServices,
+  type FoundEntry,
+  type Visit,
+} from "./named-content.js";
 import { takePermit } from "../access/permits.js";
 import type { PagePath } from "../../model/page-path.js";
 import { plainText, type Headers } from "../server/headers.js";

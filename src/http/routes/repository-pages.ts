@@ -4,7 +4,7 @@ import type { RequestContext } from "../../browse/request-context.js";
 import { commitSubject, type CommitSource } from "../../browse/git-sources.js";
 import type { RepositorySource } from "../../browse/repository-source.js";
 import { repositoryUrl } from "../../browse/urls.js";
-import { resolveCommit, findRepository } from "./content.js";
+import { resolveCommit, findRepository } from "./named-content.js";
 import type { PagePath } from "../../model/page-path.js";
 import { unfilteredHistory } from "../../protocol/git-messages.js";
 

@@ -16,7 +16,7 @@ import { streamChanges } from "../stream/change-stream.js";
 import { type EventServices, refuseHead, startEvents } from "../stream/event-response.js";
 import type { SseStream } from "../stream/sse.js";
 import { parseStreamParams, type StreamParams, type WantedChanges, withSender } from "../stream/stream-params.js";
-import type { ContentServices } from "./content.js";
+import type { ContentServices } from "./named-content.js";
 
 /** When a client may ask again for a stream that waits for changes. */
 const watchRetrySeconds = 60;

@@ -1,5 +1,5 @@
 import type { RequestContext } from "../../browse/request-context.js";
-import { type Arguments, type Field, type Fields, readArguments } from "./fields.js";
+import { type Arguments, type Field, type Fields, readArguments } from "./tool-fields.js";
 
 /** Something that an answer does not contain, although it belongs to what was asked for. */
 export interface Exclusion {

@@ -3,9 +3,9 @@ import { escapeRegexp } from "../../base/text.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { quote } from "../../graphql/sources/symbol-lists.js";
 import { type Answer, defineTool, integer, text, texts } from "../calls/tool.js";
-import type { Arguments } from "../calls/fields.js";
+import type { Arguments } from "../calls/tool-fields.js";
 import { matchItem } from "./match-items.js";
-import { runToolSearch } from "./run-search.js";
+import { runToolSearch } from "./tool-search.js";
 
 const scope = {
   repos: texts(100, "Names of repositories. Without them, all are searched."),

@@ -1,10 +1,10 @@
 import { escapeRegexp } from "../../base/text.js";
 import type { RequestContext } from "../../browse/request-context.js";
-import { repositoryPage } from "../../graphql/resolvers/repository-pages.js";
+import { repositoryPage } from "../../graphql/resolvers/repository-lists.js";
 import { quote } from "../../graphql/sources/symbol-lists.js";
 import type { Repository } from "../../model/repository.js";
 import { type Exclusion, defineTool, integer, text } from "../calls/tool.js";
-import { runToolSearch } from "./run-search.js";
+import { runToolSearch } from "./tool-search.js";
 
 const listedMax = 10_000;
 const pageMax = 1_000;

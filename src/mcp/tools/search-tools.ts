@@ -1,9 +1,9 @@
 import type { RequestContext } from "../../browse/request-context.js";
 import type { PatternType } from "../../model/search-request.js";
 import { type Answer, defineTool, integer, requiredText } from "../calls/tool.js";
-import type { Arguments } from "../calls/fields.js";
+import type { Arguments } from "../calls/tool-fields.js";
 import { groupedItems, matchItem } from "./match-items.js";
-import { runToolSearch } from "./run-search.js";
+import { runToolSearch } from "./tool-search.js";
 
 const filters =
   "Filters: repo:REGEXP, file:REGEXP, lang:NAME, -file:REGEXP, type:symbol|path|repo|commit|diff, case:yes, rev:REVISION, count:N or count:all, select:repo|file. Combine patterns with AND, OR, NOT and parentheses.";

@@ -8,7 +8,7 @@ import { commitPattern, quote } from "../../graphql/sources/symbol-lists.js";
 import { defineTool, integer, repo, requiredText, revision } from "../calls/tool.js";
 import { requireFile, findCommit, findRepository, plainPath } from "./file-tools.js";
 import { matchItem } from "./match-items.js";
-import { runToolSearch, type ToolMatches } from "./run-search.js";
+import { runToolSearch, type ToolMatches } from "./tool-search.js";
 
 /** Candidates that are looked at in a repository, and in all others. */
 const candidatesMax = 200;

@@ -2,7 +2,7 @@ import { Found } from "../ui/states.js";
 import type { PagePath } from "../../model/page-path.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { MissingRepository } from "./found.js";
-import { repositoryFilter, searchUrl } from "./urls.js";
+import { repositoryFilter, searchUrl } from "./code-urls.js";
 import { formatAmount, formatCount } from "../ui/numbers.js";
 
 const contributorsQuery = `query Contributors($name: String!, $range: String!) {

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { type PagePath, pageUrl, repositoryUrl } from "../../model/page-path.js";
 import { missingName } from "./found.js";
-import { directoryUrl, repositoryFilter, searchUrl } from "./urls.js";
+import { directoryUrl, repositoryFilter, searchUrl } from "./code-urls.js";
 
 interface FrameProps {
   readonly path: PagePath;

@@ -5,7 +5,7 @@ import t, { type Test } from "tap";
 import { readSecret } from "../../../src/base/secret-source.js";
 import { Catalog } from "../../../src/catalog/catalog.js";
 import { resolveOptions } from "../../../src/daemon/config/config.js";
-import { resolveRepository } from "../../../src/daemon/config/repositories.js";
+import { resolveRepository } from "../../../src/daemon/config/file-repositories.js";
 import { splitSecret, withSecret } from "../../../src/git/mirror/url-secret.js";
 import { parseRemoteUrl } from "../../../src/git/run/remote-url.js";
 import { resultWhileYielding } from "../../../src/base/yielding.js";

@@ -16,7 +16,7 @@ import { Connections } from "../../../src/codehost/connections.js";
 import { listFolder } from "../../../src/codehost/folder-listing.js";
 import { listUrls } from "../../../src/codehost/repository-list.js";
 import { selectRepositories } from "../../../src/codehost/selection.js";
-import { checkRepository } from "../../../src/daemon/config/repositories.js";
+import { checkRepository } from "../../../src/daemon/config/file-repositories.js";
 import { parseLastResponse } from "../../../src/git/mirror/http-trace.js";
 import { RemoteRules } from "../../../src/git/mirror/remote-rules.js";
 import { parseRemoteUrl } from "../../../src/git/run/remote-url.js";

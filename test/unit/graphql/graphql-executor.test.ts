@@ -7,7 +7,7 @@ import { createMetrics } from "../../../src/base/metrics.js";
 import { RepositoryTable } from "../../../src/catalog/repository-table.js";
 import type { RequestServices } from "../../../src/browse/request-context.js";
 import { GraphqlExecutor } from "../../../src/graphql/execution/executor.js";
-import { GitCache } from "../../../src/browse/git-reads.js";
+import { GitCache } from "../../../src/browse/mirror-reads.js";
 import { createSchema } from "../../../src/graphql/execution/schema.js";
 import type { Repository } from "../../../src/model/repository.js";
 import type { SearchListener } from "../../../src/model/search-listener.js";

@@ -1,7 +1,7 @@
 /** Numbers, dates, positions in lines, addresses and words of a shell, as pages write and read them. */
 import t from "tap";
 import { lineRangeText, readLineRange } from "../../../src/web/code/files/line-range.js";
-import { directoryUrl, repositoryFilter, searchUrl } from "../../../src/web/code/urls.js";
+import { directoryUrl, repositoryFilter, searchUrl } from "../../../src/web/code/code-urls.js";
 import { formatAmount, formatCount, formatDay, formatTime } from "../../../src/web/ui/numbers.js";
 import { shellWord } from "../../../src/web/ui/shell-word.js";
 import { mergeRanges, unitIndex } from "../../../src/web/ui/text-range.js";

@@ -3,7 +3,7 @@ import { useGraphql } from "../../api/use-graphql.js";
 import { CommitLine, commitLineFields, type CommitSummary } from "../commits/commit-line.js";
 import { FoundCommit } from "../found.js";
 import { State } from "../../ui/states.js";
-import { directoryUrl } from "../urls.js";
+import { directoryUrl } from "../code-urls.js";
 import { Readme } from "./readme.js";
 
 interface Entry {

@@ -4,7 +4,7 @@ import { type Answer, useAnswer, useGraphql } from "../../api/use-graphql.js";
 import { FoundCommit } from "../found.js";
 import { navigate } from "../../route/router.js";
 import { Failure, State, Waiting } from "../../ui/states.js";
-import { directoryUrl } from "../urls.js";
+import { directoryUrl } from "../code-urls.js";
 import { TextFile } from "./text-file.js";
 import { formatCount } from "../../ui/numbers.js";
 import { requestPage } from "../../api/api-error.js";

@@ -5,7 +5,7 @@ import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { address, navigate } from "../../route/router.js";
 import { Found, Notice } from "../../ui/states.js";
-import { repositoryFilter, searchUrl } from "../urls.js";
+import { repositoryFilter, searchUrl } from "../code-urls.js";
 import { lineRangeText, readLineRange } from "./line-range.js";
 import { RenderedText } from "./readme.js";
 import { type FileActions, useBlame, useFileKeys, useFileView } from "./text-file-state.js";

@@ -19,7 +19,7 @@ import { team, teamMutations } from "./teams.js";
 import { accessToken, tokenMutations } from "./tokens.js";
 import { user, userMutations } from "./users.js";
 import { repositoryMutations } from "./repository-changes.js";
-import { nothing } from "./connections.js";
+import { nothing } from "./connection-types.js";
 
 /** Usage data reported by clients is discarded. */
 const telemetryMutations: Pick<ResolversOf<"Mutation">, "logEvent" | "logEvents" | "logUserEvent" | "telemetry"> = {

@@ -3,10 +3,10 @@ import { filterInSteps, mapInSteps, sortInSteps } from "../../base/yielding.js";
 import type { RepositoryTable } from "../../catalog/repository-table.js";
 import type { Repository } from "../../model/repository.js";
 import { compileRegexp } from "../../regexp/match/matcher.js";
-import { pageCountMax } from "./connections.js";
+import { pageCountMax } from "./connection-types.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { ObjectTypes } from "./schema-types.js";
-import { comesFrom } from "../sources/external-services.js";
+import { comesFrom } from "../sources/external-service-source.js";
 
 /** As for a `repo:` filter: compiling a longer regular expression takes the main thread more than 10 ms. */
 const queryCharactersMax = 8_192;

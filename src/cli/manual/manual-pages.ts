@@ -2,7 +2,7 @@ import type { Argument, Command, Option } from "commander";
 import { allowedText, type OptionRow, optionTable } from "../../daemon/config/options.js";
 import { exitCodeText } from "../terminal/exit-codes.js";
 import { findLeaves, type Leaf, printArgument, printSynopsis } from "./command-tree.js";
-import { environmentVariables, files } from "./environment.js";
+import { environmentVariables, files } from "./environment-variables.js";
 
 /** The manual pages, made from the commands and the table of options: text by file name, for example `trawl.1`. */
 export function createPages(program: Command, version: string): ReadonlyMap<string, string> {

@@ -1,5 +1,5 @@
 import type { Authenticator } from "../../account/sign-in/authenticator.js";
-import { type ContentServices, type Visit, withContext } from "./content.js";
+import { type ContentServices, type Visit, withContext } from "./named-content.js";
 import { admit, refuse, refusePage } from "../access/guard.js";
 import { type PagePath, readPagePath } from "../../model/page-path.js";
 import type { RawHandler } from "./raw-route.js";
