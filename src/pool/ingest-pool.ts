@@ -18,7 +18,7 @@ import type {
   SyncTaskResult,
 } from "../protocol/ingest-messages.js";
 import { TaskActivity, type Doing } from "../protocol/task-activity.js";
-import { ThreadLoss, WorkerPool, type PoolReport, slowWorkerCount } from "./worker-pool.js";
+import { ThreadLoss, WorkerPool, type PoolReport, slowWorkerCount, smallYoungHeapMiB } from "./worker-pool.js";
 
 const ingestWorkerEntry = new URL("../worker/ingest-worker.js", import.meta.url);
 
@@ -54,6 +54,7 @@ export class IngestPool {
           threadCountMax: workerCount + slowWorkerCount + 2,
           heapMiB: heapBytesMax / 2 ** 20,
           idleMs,
+          youngMiB: smallYoungHeapMiB,
         },
         log,
         {

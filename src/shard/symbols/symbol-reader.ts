@@ -58,6 +58,7 @@ export class SymbolReader {
   readonly postings: Buffer;
   readonly #nameKeys: NameKeys;
   readonly #shard: ShardReader;
+  readonly #bytes: Uint8Array;
   readonly #recordStarts: Uint32Array;
   readonly #records: Buffer;
 
@@ -68,6 +69,7 @@ export class SymbolReader {
   constructor(shard: ShardReader, bytes: Uint8Array, isVerified = false) {
     this.#shard = shard;
     const value = bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes);
+    this.#bytes = value;
     const words = this.#checkHeader(value, isVerified);
     const word = (name: keyof typeof symbolHeader): number => words[symbolHeader[name]];
     this.parts = findParts(shard);
@@ -141,6 +143,11 @@ export class SymbolReader {
       for (let document = firstDocuments[part]; document < firstDocuments[part + 1]; document++)
         yield [document, fault];
     }
+  }
+
+  /** The whole value. */
+  get bytes(): Uint8Array {
+    return this.#bytes;
   }
 
   /** The records of all parts. */

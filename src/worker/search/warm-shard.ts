@@ -18,7 +18,8 @@ export function warmShard(thread: SearchThread, snapshot: ShardSnapshot, task: W
   try {
     if (task.part === "symbols") {
       // Damaged symbols are reported by the search that needs them, and by the check of shards.
-      thread.shards.openSymbols(snapshot, table, task.row, task.filter);
+      const { symbols } = thread.shards.openWithRecords(snapshot, table, task.row, task.filter);
+      if (symbols !== undefined) populate(symbols.bytes);
       return { isDone: true, failures: [] };
     }
     const { reader, checkContent } = thread.shards.open(snapshot, table, task.row, task.filter);
