@@ -108,7 +108,7 @@ async function runParser(
   child.stdin?.end(`${paths.join("\n")}\n`);
   const reader = new RecordReader(mark, (record) => {
     const [path = "", line = "", kind = "", ...name] = record.split("\t");
-    const shown = name.join("\t").replaceAll("\n", " ");
+    const shown = unescapeName(name.join("\t")).replaceAll("\n", " ");
     if (shown === "" || Buffer.byteLength(shown) > nameBytesMax) return;
     symbols.add(path, Number(line), shownSymbolKind(kind), shown);
     onName(shown);
@@ -120,6 +120,13 @@ async function runParser(
     .trim()
     .split(/\s+/)
     .reduce((sum, seconds) => sum + Number(seconds), 0);
+}
+
+/** ctags writes a backslash twice, and a space or `!` at the beginning as its number. */
+function unescapeName(name: string): string {
+  return name.replace(/\\(?:x([0-9A-Fa-f]{2})|\\)/g, (_, code?: string) =>
+    code === undefined ? "\\" : String.fromCharCode(Number.parseInt(code, 16)),
+  );
 }
 
 /** Splits output into records, which begin with a mark and end with a newline. */

@@ -20,7 +20,7 @@ function folder(t: Test, files: Readonly<Record<string, string | Buffer>> = {}):
 t.test("the symbols of a daemon are those of ctags", async (t) => {
   const path = folder(t, {
     "a.c": "struct pair { int left, right; };\nint main(void) { return 0; }\n",
-    "lib/b.js": 'const { x } = require("y");\nclass A { f() {} }\n',
+    "lib/b.js": 'const { x } = require("y");\nclass A { f() {} }\nconst o = { "!not": 1, " lead": 2 };\n',
     "lib/latin1.c": Buffer.from("int gr\xfcn;\nint blau;\n", "latin1"),
     "empty.c": "",
     "notes.md": "# no symbol\n",
