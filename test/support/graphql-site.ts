@@ -12,7 +12,7 @@ export interface Answer {
 }
 
 /** The viewer: anonymous, a user by token, or a site admin acting as that user. */
-export type Asker = NamedAsker | Session;
+export type Asker = NamedAsker | Session | { readonly authorization: string };
 
 type NamedAsker = "anonymous" | "admin" | "ann" | "bob" | "admin as bob";
 

@@ -59,6 +59,12 @@ export class AccessTokens {
     return tokens.map((token) => this.#shown(token));
   }
 
+  /** Whether a program received the token through a grant, or made it with another token; of an unknown token too. */
+  isDerived(id: number): boolean {
+    const token = this.#table.get(id);
+    return token === undefined || token.refresh !== undefined || token.madeBy !== undefined;
+  }
+
   get(id: number): AccessToken | undefined {
     const token = this.#table.get(id);
     return token === undefined ? undefined : this.#shown(token);

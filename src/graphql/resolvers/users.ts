@@ -164,8 +164,7 @@ export const userMutations: Pick<
   },
   setUserIsSiteAdmin: async (_, { userID, siteAdmin }, context) => {
     const actor = context.requireSiteAdmin();
-    // The new admin would outlast the token.
-    if (siteAdmin) requireSession(context, "a site admin cannot be made");
+    if (siteAdmin) requireOwnCredential(context);
     const { id, name } = requireUser(userID, context);
     if (id === context.viewer.userId)
       throw new TrawlError("forbidden", "refusing to set current user site admin status");
@@ -239,10 +238,23 @@ export const userMutations: Pick<
 };
 
 /** A token, which may be stolen or about to expire, changes no password: the change would outlast it. */
-function requireSession(context: RequestContext, what = "a password cannot be changed"): RequestContext {
+function requireSession(context: RequestContext): RequestContext {
   if (context.viewer.credential?.kind === "token")
-    throw new TrawlError("forbidden", `${what} with an access token: sign in with a browser`);
+    throw new TrawlError("forbidden", "a password cannot be changed with an access token: sign in with a browser");
   return context;
+}
+
+/**
+ * A new site admin outlasts a token that was given to a program for a while, that another token made, or that acts as
+ * somebody else, so it is made in a browser session or with a token that the admin created.
+ */
+function requireOwnCredential({ viewer, services }: RequestContext): void {
+  if (viewer.credential?.kind !== "token") return;
+  if (viewer.sudoBy === undefined && !services.accounts.accessTokens.isDerived(viewer.credential.id)) return;
+  throw new TrawlError(
+    "forbidden",
+    "a site admin cannot be made with a token of a program, of sudo, or that another token made: sign in with a browser, or use a token that you created there",
+  );
 }
 
 function wantedUsers(

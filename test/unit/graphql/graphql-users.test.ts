@@ -250,14 +250,21 @@ t.test("users", async (t) => {
       "refusing to set current user site admin status",
     );
     const promote = "mutation ($u: ID!) { setUserIsSiteAdmin(userID: $u, siteAdmin: true) { alwaysNil } }";
-    t.equal(
-      await site.refusal("admin", promote, { u: eveId }),
-      "a site admin cannot be made with an access token: sign in with a browser",
+    const { createAccessToken: derived } = (await site.data(
+      "admin",
+      'mutation ($u: ID!) { createAccessToken(user: $u, scopes: ["user:all"], note: "derived") { token } }',
+      { u: adminId },
+    )) as { createAccessToken: { token: string } };
+    t.match(
+      await site.refusal({ authorization: `token ${derived.token}` }, promote, { u: eveId }),
+      /a site admin cannot be made with a token of a program, of sudo, or that another token made/,
       "who would outlast the token",
     );
     t.match(await site.data("admin", '{ user(username: "eve") { siteAdmin } }'), { user: { siteAdmin: false } });
-    await site.daemon.control("POST", "/.api/users/admin/password", { password: "correct horse battery" });
-    await site.data(await site.signIn("admin", "correct horse battery"), promote, { u: eveId });
+    await site.data("admin", "mutation ($t: String!) { deleteAccessToken(byToken: $t) { alwaysNil } }", {
+      t: derived.token,
+    });
+    await site.data("admin", promote, { u: eveId });
     t.match(await site.data("admin", '{ user(username: "eve") { siteAdmin } }'), { user: { siteAdmin: true } });
     t.equal(
       await site.refusal("admin", "mutation ($u: ID!) { deleteUser(user: $u) { alwaysNil } }", { u: adminId }),
