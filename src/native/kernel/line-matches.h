@@ -102,14 +102,14 @@ struct LineMatchEncoder : ElementsEncoder<V> {
       if (i > row) start = at.start;
       if (start > line.end) return false;
       if ((at.end < line.end ? at.end : line.end) > start || isBare(at, start)) return true;
-      if (at.end > line.end) return false;
     }
     return false;
   }
 
-  // True if the row consists of newlines and begins at `start`: its empty piece is written, because it has no other.
+  // True if the row, which may be unsound, consists of newlines and begins at `start`: its empty piece is written, because
+  // it has no other.
   bool isBare(const Row& at, size_t start) const {
-    if (start != line.end || at.start != start || at.end == start) return false;
+    if (at.start != start || at.end == start || at.end > job.contentTo) return false;
     for (size_t i = at.start; i < at.end; i++) {
       if (job.text.data[i] != '\n') return false;
     }
