@@ -44,7 +44,7 @@ struct ChunkEncoder : ElementsEncoder<V> {
  private:
   // Sets `taken` to the end of the chunk that an earlier call wrote for the previous row.
   void takeEarlierLines() {
-    if (row == job.rowBegin || rowAt(job, row - 1).end > line.end) return;
+    if (row == job.rowBegin) return;
     size_t end = rowAt(job, row - 1).end;
     size_t between = end < line.start ? countBytes<V>(job.text, end, line.start, '\n') : 0;
     taken = static_cast<uint64_t>(line.number) - between + job.contextLines + 1;

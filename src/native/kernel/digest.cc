@@ -92,7 +92,6 @@ bool digestResults(DigestJob& job) {
     if (i == job.toResult && job.toRow == 0) break;
     ResultWords result;
     memcpy(&result, job.results.data + i * resultWordCount, sizeof result);
-    if (result.rowFrom > result.rowTo) return false;
     const size_t from = result.rowFrom + (i == job.fromResult ? size_t{job.fromRow} : 0);
     const size_t to = i == job.toResult ? result.rowFrom + size_t{job.toRow} : result.rowTo;
     if (to > result.rowTo || !addResult(job, result, from, to)) return false;

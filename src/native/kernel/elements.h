@@ -75,7 +75,6 @@ struct ElementsEncoder {
  private:
   // The first label of the rows that are not written yet.
   size_t firstLabel() const {
-    if (job.labelCount == 0) return 0;
     const size_t from = job.rowFrom == job.rowBegin ? job.contentFrom : rowAt(job, job.rowFrom).start;
     size_t low = 0, high = job.labelCount;
     while (low < high) {

@@ -95,7 +95,7 @@ struct JsonWriter {
   size_t plainRun(Text text, size_t from, size_t to) {
     const typename V::Reg quote = V::splat('"'), backslash = V::splat('\\');
     size_t start = from;
-    while (from < to && text.length - from >= V::width && capacity - at >= V::width) {
+    while (text.length - from >= V::width && capacity - at >= V::width) {
       typename V::Reg value = V::load(text.data + from);
       V::store(out + at, value);
       auto quoted = V::either(V::equal(value, quote), V::equal(value, backslash));

@@ -58,7 +58,7 @@ struct Lines {
   }
 
   // False on the last line. The empty string after a final newline is not a line.
-  bool hasNext(const Line& line) const { return line.end < to && line.end + 1 < to; }
+  bool hasNext(const Line& line) const { return line.end + 1 < to; }
 
   void next(Line& line) const { line = lineAt(line.end + 1, line.number + 1); }
 

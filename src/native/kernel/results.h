@@ -130,7 +130,7 @@ struct ResultEncoder {
     if (r.tailFrom > r.tailTo || r.tailTo > job.fragments.length) return false;
     if (r.rowFrom > r.rowTo || r.rowTo > job.rowCount) return false;
     if (r.rowFrom == r.rowTo) return rowsDone == 0;
-    if (r.contentFrom > r.contentTo || r.contentTo > job.text.length) return false;
+    if (r.contentTo > job.text.length) return false;
     if (r.contentTo / job.newlines.step >= job.newlines.length) return false;
     if (rowsDone >= r.rowTo - r.rowFrom) return false;
     uint32_t first = job.rows[2 * (r.rowFrom + rowsDone)];

@@ -31,7 +31,7 @@ static inline size_t sequenceLength(Text text, size_t at, size_t to) {
 static inline size_t cutAtCodePoint(Text text, size_t from, size_t to, size_t bytesMax) {
   if (to - from <= bytesMax) return to;
   size_t cut = from + bytesMax;
-  for (size_t back = 1; back <= 3 && back <= bytesMax && isContinuation(text.data[cut - back + 1]); back++) {
+  for (size_t back = 1; back <= 3 && back <= bytesMax; back++) {
     if (sequenceLength(text, cut - back, to) > back) return cut - back;
   }
   return cut;

@@ -195,7 +195,7 @@ int guardFile(const char* path) {
 }
 
 FileState stateOfFile(int number) {
-  if (number < 0 || number >= fileCountMax) return {};
+  if (number >= fileCountMax) return {};
   File& file = files[number];
   FileState state = {file.faults.load(), file.headFaults.load(), false, false};
   struct stat status;
@@ -211,7 +211,7 @@ FileState stateOfFile(int number) {
 }
 
 uint32_t faultsOfFile(int number, bool inHead) {
-  if (number < 0 || number >= fileCountMax) return 0;
+  if (number >= fileCountMax) return 0;
   return (inHead ? files[number].headFaults : files[number].faults).load();
 }
 

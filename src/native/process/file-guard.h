@@ -30,6 +30,7 @@ struct FileState {
   bool isShorter;
   bool isGone;
 };
+// Caller guarantees: the number is not negative.
 FileState stateOfFile(int file);
 
 // Like `stateOfFile`, without checking the file.
