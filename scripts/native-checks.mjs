@@ -14,6 +14,7 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -21,7 +22,7 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { availableParallelism } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { createInterface } from "node:readline";
 
@@ -66,7 +67,10 @@ const equivalents = {
     ["packs/inflate.h", "if (!begin(from)) return"],
     ["packs/inflate.h", "inflateReset(&stream_) != Z_OK"],
     ["pages.h", "mapped == MAP_FAILED"],
+    ["process/file-guard.cc", "if (!replacePage("],
+    ["process/file-guard.cc", "maps == nullptr"],
   ],
+  "the system writes each line in this form": [["process/file-guard.cc", "< 3 || pathAt == 0"]],
   "it needs more memory than a test has": [
     ["kernel/postings-binding.cc", "return noTables(env)", "builder.byteCount() > UINT32_MAX"],
   ],
@@ -85,6 +89,14 @@ const equivalents = {
   ],
   "it only saves time": [
     ["arguments.h", "i <= StopFlags::countMax", "i < count"],
+    ["bytes.h", "while (from < to && text.length - from", "from < to"],
+    ["bytes.h", "while (from < to && to >= V::width)", "from < to"],
+    ["kernel/chunk-matches.h", "i < row && !json.full", "!json.full"],
+    ["kernel/elements.h", "label < job.labelCount && !json.full", "!json.full"],
+    ["kernel/json-writer.h", "      while (from < to && !full)", "!full"],
+    ["kernel/lines.h", "__builtin_prefetch(text.data + at)"],
+    ["kernel/utf8.h", "back <= 3 &&", "back <= 3"],
+    ["kernel/windows.h", "job.passed[i] - job.from < stride", "job.passed[i] - job.from < stride"],
     ["kernel/documents.cc", "i < job.contents.length && row < job.rowCount", "row < job.rowCount"],
     ["kernel/patterns.cc", "at > 0 && moves > 0", "moves > 0"],
     ["kernel/postings.cc", "if (++round != 0) return"],
@@ -116,6 +128,9 @@ const equivalents = {
     ["packs/tree-diff.cc", "for (; at < tree->length && data[at] != ' '; at++)", "at < tree->length"],
   ],
   "a later check refuses it, too": [
+    ["kernel/line-matches.h", "if (outcome == Outcome::misuse) return this->misused()"],
+    ["kernel/windows.h", "if (last + stride > job.until ||", "last + stride > job.until"],
+    ["process/file-guard.cc", "realpath(path, real) == nullptr", "realpath(path, real) == nullptr"],
     ["kernel/symbols-binding.cc", "job.rowTo - job.rowFrom <= out.length", "job.rowFrom <= job.rowTo"],
     ["packs/inflate.h", "if (outcome != Z_OK && outcome != Z_BUF_ERROR)"],
     ["packs/loose-files.cc", "if (end == nullptr) return"],
@@ -134,7 +149,8 @@ const equivalents = {
     ["packs/pack-file.cc", "if (static_cast<size_t>(end - *at) < oidBytes_) return 0"],
     ["packs/pack-file.cc", "if (*at == end || back > end_) return 0", "*at == end"],
   ],
-  "a file would have to become shorter between two system calls": [
+  "a file would have to change between two system calls": [
+    ["process/file-guard.cc", "stat(real, &status) != 0", "stat(real, &status) != 0"],
     ["packs/loose-files.cc", "!file.isOpen() || !file.read(start, length)", "!file.read(start, length)"],
     ["packs/loose-files.cc", "if (got <= 0) return false"],
     ["packs/packs.cc", "!file.read(packed->data, text.length)", "!file.read(packed->data, text.length)"],
@@ -386,6 +402,7 @@ function withSwitches(text, checks, first) {
 /** Of the parts of `findBoundFaults`, those that a check can matter for. */
 function partsOf(path) {
   if (/\/kernel\//.test(path)) return ["kernel"];
+  if (/\/(process|socket)\//.test(path)) return ["system"];
   if (/\/packs\//.test(path)) return ["packs", "system"];
   if (/\/http\//.test(path)) return ["http", "system"];
   return ["kernel", "system", "packs", "http"];
@@ -397,6 +414,7 @@ function testsOf(path) {
     return ["unit/git/git-packs", "unit/git/git-hostile-packs", "unit/git/git-change-filter"];
   if (path.includes("/http/")) return ["unit/native/kernel-socket", "unit/http/http-server"];
   if (path.includes("/process/")) return ["daemon/daemon-truncation", "unit/git/git-packs"];
+  if (path.includes("/socket/")) return ["unit/native/kernel-datagram"];
   for (const [part, name] of [
     [/posting|pages/, "postings"],
     [/document/, "documents"],
@@ -516,8 +534,8 @@ async function mutate(filter) {
   const all = [];
   let fileCount = 0;
   const root = copyCheckout("mutants", (path, text) => {
-    // The other kernels are the same code with longer vectors.
-    if (/\/loops(-avx\w+)?\.cc$/.test(path)) return text.replaceAll("#if defined(__x86_64__)", "#if 0");
+    // Those for AVX-512 are the same code with longer vectors.
+    if (path.endsWith("/loops-avx512.cc")) return text.replaceAll("#if defined(__x86_64__)", "#if 0");
     if (notMutated.test(path) || path.endsWith(".gyp")) return text;
     const checks = checksOf(text);
     // A check that comes or goes does not change the other files.
@@ -550,6 +568,9 @@ inline void trawlReadBound() { const char* text = getenv("TRAWL_BOUND"); trawlBo
   const chosen = all.filter(({ path, number }) =>
     wanted.some((part) => path.includes(part) || part === String(number)),
   );
+  // A process that is ended leaves its files there.
+  process.env.TMPDIR = mkdtempSync(join(tmpdir(), "trawl-mutants-"));
+  process.on("exit", () => rmSync(process.env.TMPDIR, { recursive: true, force: true }));
   const isEquivalent = ({ path, source, code }) =>
     Object.values(equivalents)
       .flat()

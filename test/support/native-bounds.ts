@@ -6,8 +6,9 @@
  * Returns what was accepted, and does not depend on tap, because `make mutate-native` calls it once for each check that it
  * switches off.
  */
+import { randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { deflateSync } from "node:zlib";
@@ -400,6 +401,7 @@ function resultRows(kernel: NativeMethods): Row[] {
     ["rows past the rows", withResult({ rowTo: 3 })],
     ["a content past the text", withResult({ contentTo: 17 })],
     ["a content past the table of newlines", { 2: within([0, 0, 0], 2) }],
+    ["a content that begins far after its end", withResult({ contentFrom: far })],
     ["more rows done than there are", { 13: Uint32Array.of(0, 2, 0) }],
     ["rows done of a result without rows", withResult({ rowTo: 0 }, { 13: Uint32Array.of(0, 1, 0) })],
     ["a first row far after the content", rows(far, far + 1, far + 2, far + 3)],
@@ -496,6 +498,7 @@ function scanWindowsValues(): Values {
 
 function patternRows(kernel: NativeMethods): Row[] {
   const units = unitsValues(kernel);
+  const { keys } = kernel.buildPostings(bytes("abcd"), Uint32Array.of(0, 4), 1);
   return [
     {
       name: "scanWindows",
@@ -545,6 +548,15 @@ function patternRows(kernel: NativeMethods): Row[] {
         [
           "a list past the postings",
           { 1: Uint32Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), 3: bytes("jkl"), 4: Uint32Array.of(0, 3) },
+        ],
+        [
+          "a second list past the postings",
+          {
+            0: Uint32Array.from(keys.slice(0, 2)),
+            1: Uint32Array.of(0, 1, 20),
+            3: bytes("abcd"),
+            4: Uint32Array.of(0, 4),
+          },
         ],
         ["a unit that has no bit", { 2: new Uint8Array(10).fill(33), 8: within([0, 0], 1) }],
       ],
@@ -1038,6 +1050,126 @@ function checkSystem(faults: Faults, addon: Addon): void {
   const state = words(5, 7);
   addon.stateOfFile(65, state);
   faults.expect([...state], [0, 0, 0, 0, 7], "the state of a file that is not guarded");
+  for (const [address, code] of [
+    ["", constants.errno.EAFNOSUPPORT],
+    ["@", constants.errno.EAFNOSUPPORT],
+    ["relative", constants.errno.EAFNOSUPPORT],
+    [`/${"x".repeat(107)}`, constants.errno.ENAMETOOLONG],
+    [`@${"x".repeat(100_000)}`, constants.errno.ENAMETOOLONG],
+  ] as const)
+    faults.expect(addon.sendDatagram(bytes(address), bytes("x"), 0), code, `a datagram to ${address.slice(0, 9)}`);
+  checkGuards(faults, addon);
+}
+
+/** The files that stay guarded while the process lives, because a guard does not end. */
+let guardedFolder: string | undefined;
+const guardedPacks: OpenPacks[] = [];
+let keptMapping: OpenPacks | undefined;
+
+/** Reads of mapped files that have become shorter, and more files and mappings than can be guarded. */
+function checkGuards(faults: Faults, addon: Addon): void {
+  if (guardedFolder === undefined) {
+    const made = mkdtempSync(join(tmpdir(), "trawl-guards-"));
+    process.once("exit", () => rmSync(made, { recursive: true, force: true }));
+    guardedFolder = made;
+    const blobs = ["01", "fe"].map(
+      (byte): PackedObject => ({ type: "blob", content: bytes("hello"), oid: byte.repeat(20) }),
+    );
+    writePack(made, [{ ...blobs[0], content: randomBytes(6000) }, blobs[1]], "guarded");
+  }
+  const folder = guardedFolder;
+  const index = join(folder, "objects/pack/pack-guarded.idx");
+  const pack = readFileSync(join(folder, "objects/pack/pack-guarded.pack"));
+  const pathOf = (name: string): string => join(folder, name);
+  const openFiles = (...files: readonly string[]): OpenPacks =>
+    addon.openPacks(strings(pathOf("objects"), ...files), files.length / 2, 20, 1 << 20);
+  const open = (name: string, more = 0): OpenPacks => {
+    writeFileSync(pathOf(name), Buffer.concat([pack, Buffer.alloc(more)]));
+    return openFiles(index, pathOf(name));
+  };
+  const kindOf = (packs: OpenPacks): number => {
+    const out = words(2);
+    addon.describeObjects(packs, Buffer.alloc(20, 0xfe), out, []);
+    return out[0];
+  };
+  const guard = (path: string): number => addon.guardFile(strings(path));
+  const stateOf = (file: number): number[] => {
+    const out = words(4);
+    addon.stateOfFile(file, out);
+    return [...out];
+  };
+  // Ranges before that of the file: of a mapping above it, one that has ended, and one below it.
+  const above = open("above");
+  const ended = open("ended");
+  const gap = open("gap");
+  const place = open("place");
+  const read = open("read");
+  addon.closePacks(gap);
+  const below = open("below", 1 << 20);
+  addon.closePacks(place);
+  const file = guard(pathOf("read"));
+  addon.closePacks(ended);
+  faults.expect(file > 0, true, "a file that is guarded");
+  faults.expect(kindOf(read), blobKind, "an object of a guarded file");
+  const before = [addon.faultsOfFile(file, false), addon.packFaults()];
+  truncateSync(pathOf("read"), 4096);
+  kindOf(read);
+  const after = [addon.faultsOfFile(file, false), addon.packFaults()];
+  faults.expect(after, [before[0] + 1, before[1]], "a fault of the guarded file");
+  faults.expect(guard(pathOf("read")), file, "a file that is guarded again");
+  for (let i = 0; i < 2; i++)
+    faults.expect(stateOf(file), [after[0], after[0], 1, 0], "a file that has become shorter");
+  truncateSync(pathOf("read"), 1 << 20);
+  faults.expect(stateOf(file), [after[0], after[0], 0, 0], "a file that has become longer");
+  const again = openFiles(index, pathOf("read"));
+  faults.expect([guard(pathOf("read")), ...stateOf(file)], [file, 0, 0, 0, 0], "a file that is mapped again");
+
+  writeFileSync(pathOf("unmapped"), "text");
+  faults.expect(guard(pathOf("unmapped")), 0, "a file that is not mapped");
+  const own = pathOf("own");
+  writeFileSync(own, pack);
+  const often = openFiles(...new Array<string[]>(10).fill([index, own]).flat());
+  faults.expect(guard(own) > 0, true, "a file that is mapped ten times");
+  addon.closePacks(often);
+  const files = Array.from({ length: 66 }, (_, i) => pathOf(`file-${i}`));
+  if (guardedPacks.length === 0) {
+    for (const path of files) writeFileSync(path, pack);
+    guardedPacks.push(openFiles(...files.flatMap((path) => [index, path])));
+  }
+  const isGuarded = [...files, process.execPath].map(guard);
+  faults.expect([isGuarded[0] > 0, ...isGuarded.slice(-2)], [true, 0, 0], "more files than can be guarded");
+  // It is still guarded.
+  truncateSync(pathOf("above"), 4096);
+  faults.expect([kindOf(above), addon.packFaults()], [0, after[1] + 1], "a fault of a pack");
+  // Its ranges are forgotten, except one whose addresses nothing else gets.
+  const kept = openFiles(index, pathOf("read"));
+  for (const packs of [above, read, below, again, ...(keptMapping === undefined ? [] : [keptMapping])])
+    addon.closePacks(packs);
+  keptMapping = kept;
+  guard(pathOf("read"));
+  const all = openFiles(...new Array<string[]>(2049).fill([index, own]).flat());
+  const more = openFiles(index, own);
+  faults.expect(kindOf(more), 0, "an object of a pack that cannot be guarded");
+  addon.closePacks(all);
+  addon.closePacks(more);
+}
+
+/** Of an element that `encodeResults` writes. */
+interface Element {
+  readonly lineNumber?: number;
+  readonly lineStart?: { readonly byte: number };
+  readonly patterns?: unknown;
+  readonly content?: string;
+}
+
+/** How results are encoded, and what is picked of each element. */
+interface ElementsGiven {
+  readonly chunks?: boolean;
+  readonly context?: number;
+  readonly lineBytesMax?: number;
+  readonly labels?: readonly number[];
+  readonly linesBefore?: number;
+  readonly pick?: (element: Element) => unknown;
 }
 
 /** The elements of a larger array at whose beginning there is room, after a call that was given this beginning. */
@@ -1057,6 +1189,23 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
       kernel.scanLines(text, Uint32Array.of(0, 16, 16, 0), 1, bytes("abc"), false, 45, 1e6, out, words(4));
     faults.expect(overrun(room, scanLines), [0], `lines: ${room}`);
   }
+  // Some vectors at once.
+  const wide = bytes("abc-".repeat(64));
+  for (let rowCount = 1; rowCount < 64; rowCount++) {
+    const scan = (out: Uint32Array): unknown =>
+      kernel.scan(wide, Uint32Array.of(0, 256, 256), 1, bytes("abc"), false, 1e6, out, words(4));
+    faults.expect(overrun(2 * rowCount, scan), [0], `room for ${rowCount} of many rows`);
+  }
+  const lineRows = (text: Uint8Array, from: number, workMax: number): number[] => {
+    const out = words(8);
+    const cursor = words(4);
+    const range = Uint32Array.of(from, text.length, text.length, 0);
+    kernel.scanLines(text, range, 1, bytes("a"), false, 10, workMax, out, cursor);
+    return [...out.subarray(0, 2 * cursor[2])];
+  };
+  faults.expect(lineRows(bytes("ab\nab"), 0, 1e6), [0, 2, 3, 5], "lines of a short text");
+  const first = bytes(`-----------a\na\n${"-".repeat(99)}`);
+  faults.expect(lineRows(first, 11, 4), [0, 12], "a line that takes all of the work");
   const full = Uint32Array.of(0, 0, 2, 0);
   faults.expect(kernel.scan(text, range, 1, bytes("abc"), false, 1e6, words(4), full), false, "rows that are full");
   faults.expect(full[2], 2, "rows that were full");
@@ -1321,6 +1470,31 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
   faults.expect(scanned({ 1: Uint32Array.of(0, 2, 12), 12: 9 }), 0, "an occurrence that begins after the range");
   faults.expect(scanned({ 14: Uint32Array.of(5) }), 0, "an occurrence that overlaps the one before");
   const nine = { 3: bytes("abcdefghi"), 4: Uint32Array.of(0, 9) };
+  const always = "abcdefgh".repeat(25_000);
+  faults.expect(scanned({ 0: bytes(always), 1: Uint32Array.of(0, 16, always.length) }), 2, "windows after the range");
+  faults.expect(
+    scanned({ 0: bytes("abcdefgh"), 1: Uint32Array.of(0, 1, 8), 7: 4, 8: words(2) }),
+    0,
+    "a block without a window",
+  );
+  for (const [windowBytes, stride] of [
+    [4, 1],
+    [4, 2],
+    [4, 4],
+    [1, 8],
+  ])
+    for (let length = 8; length < 72; length++)
+      faults.expect(
+        scanned({
+          0: bytes(always.slice(0, length)),
+          1: Uint32Array.of(0, length, length),
+          6: windowBytes,
+          7: stride,
+          15: words(48),
+        }),
+        Math.floor(length / 8),
+        `occurrences in ${length} bytes`,
+      );
   faults.expect(scanned(nine), 0, "an occurrence whose last byte is another");
   faults.expect(scanned({ ...nine, 0: bytes("--abcdefghi-") }), 1, "an occurrence of nine bytes");
   const early = bytes("abcdefgh----").subarray(3);
@@ -1339,6 +1513,104 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
   faults.expect(wanted("ab"), [false, 0, 0], "units of a literal without a trigram");
   faults.expect(wanted("zzzz"), [true, 0, 0], "units of a literal that is nowhere");
   faults.expect(wanted("abcdefghijkl"), [true, 1, 1], "units of a literal of many trigrams");
+  const markedUnits = (texts: readonly string[], literals: readonly string[], costMax = unlimited): unknown => {
+    const ends = (all: readonly string[]): number[] => all.map((_, i) => all.slice(0, i + 1).join("").length);
+    const textEnds = [0, ...ends(texts)];
+    const lists = kernel.buildPostings(
+      bytes(texts.join("")),
+      Uint32Array.from(texts.flatMap((_, i) => textEnds.slice(i, i + 2))),
+      texts.length,
+    );
+    const marks = words(1);
+    const totals = words(2);
+    const isKnown = kernel.unitsOfPatterns(
+      lists.keys,
+      lists.offsets,
+      lists.bytes,
+      bytes(literals.join("")),
+      Uint32Array.of(0, ...ends(literals)),
+      0,
+      literals.length,
+      costMax,
+      marks,
+      totals,
+    );
+    return [isKnown, marks[0], ...totals];
+  };
+  faults.expect(
+    markedUnits(["aaaaaaaa", "aabc"], ["aaaaaaaaaabc"]),
+    [true, 0, 1, 1],
+    "units of a trigram that repeats",
+  );
+  faults.expect(markedUnits(["abcd", "bcd", "bcd"], ["abcd"]), [true, 1, 1, 1], "the shortest list of a literal");
+  faults.expect(markedUnits(["abc"], ["abc"], 64), [false, 0, 0, 0], "units that cost too much");
+  faults.expect(markedUnits(["abc"], ["abc"], 65), [true, 1, 1, 1], "units that do not cost too much");
+  faults.expect(
+    markedUnits(["abc"], new Array<string>(128).fill("abc")),
+    [false, 0, 0, 0],
+    "literals that are in most of the units",
+  );
+  const elements = (text: Uint8Array, rows: readonly number[], given: ElementsGiven = {}): unknown => {
+    const out = Buffer.alloc(4000);
+    const cursor = words(3);
+    const table = words(Math.floor(text.length / 8) + 1);
+    kernel.newlineTable(text, 8, table);
+    const { chunks = false, context = 0, lineBytesMax = 1000, labels = [], linesBefore = 0 } = given;
+    kernel.encodeResults(
+      text,
+      bytes("p"),
+      table,
+      8,
+      bytes("}"),
+      Uint32Array.from(result({ pathTo: 1, tailTo: 1, contentTo: text.length, rowTo: rows.length / 2, linesBefore })),
+      1,
+      Uint32Array.from(rows),
+      chunks,
+      context,
+      lineBytesMax,
+      out,
+      out.length,
+      cursor,
+      Uint32Array.from(labels),
+      labels.length / 3,
+      lineBytesMax < 1000,
+    );
+    const { lineMatches, chunkMatches } = JSON.parse(out.toString("utf8", 0, cursor[2])) as Record<string, Element[]>;
+    return (chunks ? chunkMatches : lineMatches).map((element) => given.pick?.(element) ?? element.lineNumber);
+  };
+  const pick = ({ patterns }: Element): unknown => patterns;
+  const labelled = { labels: [0, 1, 0, 3, 4, 1], pick };
+  faults.expect(
+    elements(bytes("ab\ncd\n"), [0, 1, 3, 4], labelled),
+    [[[0, 0, 1]], [[1, 3, 4]]],
+    "the labels of two lines",
+  );
+  faults.expect(elements(bytes("abcde"), [0, 1], labelled), [[[0, 0, 1]]], "a label after the last row");
+  const start = ({ lineStart }: Element): unknown => lineStart?.byte;
+  const split = { lineBytesMax: 16, pick: start };
+  const parts = Buffer.from(`aa${"\x80".repeat(12)}${"a".repeat(20)}`, "latin1");
+  faults.expect(elements(parts, [10, 11], split), [9], "a part that begins among many bytes of no code point");
+  faults.expect(elements(parts.subarray(2), [3, 4], split), [0], "a part that begins with its line");
+  faults.expect(elements(bytes("a\nb\n\n\nc"), [1, 1, 3, 5], {}), [1], "a row of newlines on a later line");
+  faults.expect(
+    thrownBy(() => elements(bytes("a\n"), [1, 1, 1, 0xfffffff0])) instanceof TypeError,
+    true,
+    "a row of newlines that goes on after the text",
+  );
+  faults.expect(
+    elements(bytes("abc"), [0, 1], { chunks: true, context: 2, linesBefore: unlimited, pick: (all) => all.content }),
+    ["abc"],
+    "context before the first line, which has a wrong number",
+  );
+  const digested = (count: number): unknown => {
+    const all = [...result({ headFrom: 16, rowTo: 2 }), ...result({ headFrom: 16, rowTo: 2 })];
+    const sum = words(5);
+    const key = bytes("0123456789abcdef");
+    const rows = Uint32Array.of(1, 2, 4, 6);
+    kernel.digestResults(bytes("p"), key, Uint32Array.from(all), count, rows, Uint32Array.of(0, 0, 2, 0), sum);
+    return sum[4];
+  };
+  faults.expect([digested(1), digested(2)], [2, 4], "the rows of a range that ends after the results");
   faults.expect([...places], new Array(9).fill(77), "places that were not written");
 }
 
