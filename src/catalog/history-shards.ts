@@ -1,5 +1,5 @@
 import type { HistoryShardRecord } from "../model/history-record.js";
-import { ShardPins } from "./shard-pins.js";
+import { ShardPins } from "./live-shards.js";
 
 /** The history shards as they were when a search began. They stay readable until `release`. */
 export interface HistoryView {

@@ -1,3 +1,4 @@
+import { assert } from "../base/assert.js";
 import type { CachedShardRange, Lane, RankedPart, SearchTaskResult, ShardFailure } from "./messages.js";
 import { noStats, type SearchOptions, type SearchStats } from "./search-options.js";
 
@@ -260,4 +261,10 @@ export function workOnDocuments(
     scores,
     except: undefined,
   });
+}
+
+/** A document of the work's rows that was ranked. */
+export function checkRanked({ shard, document, repository }: RankedDocument, { rows }: Pick<ShardWork, "rows">): void {
+  assert(shard < rows.length, "a ranked document is in a row of the work");
+  assert(document >= 0 && repository !== "", "a ranked document has a number and a repository");
 }

@@ -27,8 +27,7 @@ import { BatchBuffers, HistoryOpener, type SearchThread } from "./search/search-
 import { IdleCollector, interactiveGrowthMax, serveTasks } from "./serve.js";
 import { FindSlice } from "./search/find-slice.js";
 import { findContributors, coverHistory, searchHistory } from "./search/history-slice.js";
-import { RankSlice } from "./search/rank-slice.js";
-import { SearchSlice } from "./search/search-slice.js";
+import { RankSlice, SearchSlice } from "./search/search-slice.js";
 import { ShardOpener } from "./search/shard-opener.js";
 import { warmShard } from "./search/warm-shard.js";
 

@@ -1,7 +1,6 @@
 import { setBit } from "../../src/base/bits.js";
 import { encodeSummaries } from "../../src/protocol/repository-summaries.js";
-import { batchBufferBytes } from "../../src/eval/results/batch-buffer.js";
-import { ResultWriter } from "../../src/eval/results/result-writer.js";
+import { batchBufferBytes, ResultWriter } from "../../src/eval/results/result-writer.js";
 import type { SelectedResult } from "../../src/protocol/result-batch.js";
 import {
   noStats,

@@ -4,7 +4,7 @@ import { Networks } from "../../base/networks.js";
 import { requireOrigin } from "../../base/origin.js";
 import { isHomePath } from "../../base/repository-url.js";
 import { ClientAddresses } from "../../http/server/client-address.js";
-import { TrustedHosts } from "../../http/access/trusted-hosts.js";
+import { TrustedHosts } from "../../http/access/request-check.js";
 import { requireSocketPath } from "../../http/server/control-server.js";
 import { Receivers } from "../../notify/receivers.js";
 import { toolNames } from "../../mcp/tools/all-tools.js";

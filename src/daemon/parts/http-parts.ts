@@ -11,7 +11,7 @@ import type { Catalog } from "../../catalog/catalog.js";
 import type { GraphqlExecutor } from "../../graphql/execution/executor.js";
 import { RepositoryAddresses } from "../../graphql/sources/repository-addresses.js";
 import { ClientAddresses } from "../../http/server/client-address.js";
-import { TrustedHosts } from "../../http/access/trusted-hosts.js";
+import { TrustedHosts } from "../../http/access/request-check.js";
 import { addRoutes } from "../../http/routes/routes.js";
 import { loadWebFiles, webFolder } from "../../http/routes/web-files.js";
 import { descriptorLimit, openAnswersMax } from "../../http/server/descriptor-share.js";

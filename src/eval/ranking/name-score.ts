@@ -7,7 +7,7 @@ import type { SymbolView } from "../../shard/symbols/symbol-view.js";
 import { StoppableWork } from "../match/content-scan.js";
 import { Rows } from "../match/rows.js";
 import { findScored, findWords, isLetter, lowerAscii, type QueryWords } from "./query-words.js";
-import { kindFactor } from "./symbol-finder.js";
+import { kindFactor } from "./score.js";
 
 /** Further symbols of a file do not count for its place among the files. */
 const namesMax = 1024;

@@ -1,4 +1,6 @@
+import { findSymbolKind } from "../../model/symbol-kind.js";
 import type { RankingParts } from "../../protocol/rank-messages.js";
+import type { ShardReader } from "../../shard/shard-reader.js";
 
 /** What a document shows of the words of a query, each from 0 to 1 unless it is a count. */
 export interface Features {
@@ -82,4 +84,86 @@ export function scoreSymbol(symbol: SymbolFeatures): number {
 function scoreName({ cover, words, wordsNear }: NameFeatures, exact: number, partial: number): number {
   const share = words + nearShare * Math.max(0, wordsNear - words);
   return cover >= 1 ? exact * share : partial * share * (0.3 + 0.7 * cover);
+}
+
+/** How likely a person who types a name looks for a symbol of this kind; other kinds count `otherKind`. */
+const kindFactors: Readonly<Record<string, number>> = {
+  class: 1,
+  interface: 1,
+  struct: 1,
+  function: 1,
+  method: 0.95,
+  enum: 0.95,
+  constructor: 0.9,
+  namespace: 0.6,
+  module: 0.6,
+  constant: 0.8,
+  variable: 0.7,
+  property: 0.55,
+  field: 0.5,
+  "enum-member": 0.6,
+  package: 0.3,
+};
+const otherKind = 0.3;
+
+/** Kinds of ctags that stand for less than the kind that clients are shown. */
+const ctagsFactors: Readonly<Record<string, number>> = { prototype: 0.5, externvar: 0.4, local: 0.2, alias: 0.4 };
+
+export function kindFactor(ctagsKind: string): number {
+  return ctagsFactors[ctagsKind.toLowerCase()] ?? kindFactors[findSymbolKind(ctagsKind)] ?? otherKind;
+}
+
+/**
+ * How much a file counts by its path: a person who searches for a name rarely wants the copy in a bundle, the vendored
+ * one, or the test. The factors were chosen on the tuning half of the queries in `native-bench/ranking`.
+ */
+const rules: readonly { readonly kind: string; readonly factor: number; readonly test: RegExp }[] = [
+  {
+    kind: "vendored",
+    factor: 0.4,
+    test: /(^|\/)(vendor|vendored|third[_-]?party|node_modules|bower_components|external|deps)\//,
+  },
+  {
+    kind: "generated",
+    factor: 0.4,
+    test: /(^|\/)(dist|build|out|generated|__generated__)\/|\.min\.(js|css)$|\.(js|css)\.map$|\.pb\.(go|h|cc)$|[._-]generated\.|(^|\/)zz_generated|_pb2\.py$|-lock\.json$|\.lock$|\.sum$/,
+  },
+  {
+    kind: "test",
+    factor: 0.5,
+    test: /(^|\/)(tests?|testing|testdata|testutils?|__tests__|__mocks__|mocks?|specs?|fixtures|selftests|kunit)\/|_test\.[a-z]+$|[._-](test|spec)\.[a-z]+$|(^|\/)test_[^/]*\.py$|_mock\.go$/,
+  },
+  { kind: "declaration", factor: 0.7, test: /\.d\.[cm]?ts$/ },
+  { kind: "example", factor: 0.7, test: /(^|\/)(examples?|samples?|demos?|tutorials?|benchmarks?|tools|scripts)\// },
+  {
+    kind: "text",
+    factor: 0.6,
+    test: /\.(md|markdown|rst|txt|adoc|html?|css|json|ya?ml|toml|xml|svg|po|pot|csv|tsv|log|lock|dts|dtsi)$|(^|\/)(docs?|documentation|changelog|changes|license|copying)[^/]*(\/|$)/,
+  },
+];
+
+/** Files are grouped by weight: the largest weight of each group. */
+export const largestWeights: readonly number[] = [1, Math.max(...rules.map(({ factor }) => factor)), 0.5];
+
+/** 0 for a file that is not weighted down, 1 for 0.5 or more, otherwise 2. */
+export function weightGroup(factor: number): number {
+  return factor === 1 ? 0 : factor >= 0.5 ? 1 : 2;
+}
+
+const weightsOfReader = new WeakMap<ShardReader, Float64Array>();
+
+/** How much a document of a shard counts. Computed once for each; `lowered` is its path in lower case. */
+export function weighDocument(reader: ShardReader, document: number, lowered: string): number {
+  let weights = weightsOfReader.get(reader);
+  if (weights === undefined) weightsOfReader.set(reader, (weights = new Float64Array(reader.documentCount)));
+  // No file counts nothing.
+  if (weights[document] === 0) weights[document] = weighFile(lowered);
+  return weights[document];
+}
+
+/** How much a file counts, between 0 and 1. `path` is in lower case. */
+export function weighFile(path: string): number {
+  let factor = 1;
+  for (const rule of rules) if (rule.test.test(path)) factor *= rule.factor;
+  return factor;
 }

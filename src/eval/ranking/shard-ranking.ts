@@ -14,14 +14,11 @@ import { lineMatchCountMax, Rows } from "../match/rows.js";
 import { People } from "../people/people.js";
 import type { ShardVisibility } from "../match/searched-revisions.js";
 import { lastAtMost } from "../../base/sorted-search.js";
-import { DocumentFeatures } from "./document-features.js";
-import { chooseContents } from "./content-choice.js";
-import { weighDocument } from "./file-weight.js";
+import { DocumentFeatures, SymbolPlaces } from "./document-features.js";
+import { chooseContents, divide, type Tier } from "./content-choice.js";
+import { weighDocument, scoreDocument } from "./score.js";
 import { NameScore } from "./name-score.js";
 import { findNameKeys, findScored, findWords, lowerAscii, type QueryWords } from "./query-words.js";
-import { scoreDocument } from "./score.js";
-import { SymbolPlaces } from "./symbol-places.js";
-import { divide, type Tier } from "./tiers.js";
 
 const blockContentCountMax = 1024;
 /** Of contents of which few may be wanted: between two blocks, ranking may find that it has enough. */

@@ -3,10 +3,10 @@ import type { Kernel } from "../../native/kernel/kernel.js";
 import { symbolCursorWords, symbolResultWordCount, symbolResultWords } from "../../native/kernel/symbol-kernel.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
 import {
-  type ResultBatch,
-  type SelectedResult,
   emptyTally,
   increase,
+  type ResultBatch,
+  type SelectedResult,
   type Tally,
 } from "../../protocol/result-batch.js";
 import type { SearchOptions } from "../../protocol/search-options.js";
@@ -15,7 +15,6 @@ import type { ShardReader } from "../../shard/shard-reader.js";
 import { joinLabels, Labels, type Rows } from "../match/rows.js";
 import { People } from "../people/people.js";
 import { NameScore } from "../ranking/name-score.js";
-import { BatchBuffer, type BufferSource } from "./batch-buffer.js";
 import { type ContentGroup, ContentGroups } from "./content-groups.js";
 import { ListedResults, ResultList, type WriterStop } from "./result-list.js";
 import { type ResultTemplate, ResultTemplates } from "./result-templates.js";
@@ -25,6 +24,7 @@ import { decodePath, escapeUrlPath, isForeignPath, shownPath } from "../../base/
 import { commitOfChoice } from "../match/searched-revisions.js";
 import { fileKinds } from "../../model/file-kind.js";
 import { fileKindMaskOfInfo, newlineStepBytes } from "../../shard/format.js";
+import { uninitializedBytes } from "../../base/bytes.js";
 
 /** A batch is sent when it holds this many selected results. */
 const selectedCountMax = 256;
@@ -326,7 +326,7 @@ export class ResultWriter {
 }
 
 /** The digest of the results in a batch, which is sent with it. */
-export class BatchDigest {
+class BatchDigest {
   readonly #kernel: Kernel;
   readonly #templates: ResultTemplates;
   readonly #results: ResultList;
@@ -366,7 +366,7 @@ export class BatchDigest {
 }
 
 /** The limits on the matches of all slices of a search together. */
-export class MatchLimits {
+class MatchLimits {
   readonly #control: ControlBlock;
   readonly #countMax: number;
   readonly #displayMax: number;
@@ -406,7 +406,7 @@ export class MatchLimits {
  * What `select:` chooses instead of a document: the repository, the directory or the owners that it belongs to.
  * `members` returns those of the document's template. Only a document without owners has none.
  */
-export function selectResults(
+function selectResults(
   select: DocumentSelect,
   source: ResultSource,
   optionsIndex: number,
@@ -442,7 +442,7 @@ function directoryName(path: string): string {
 }
 
 /** Counts the matches of a document by the kinds of its file, and by the kind of result. */
-export function tallyResult(
+function tallyResult(
   tally: Tally,
   reader: ShardReader,
   document: number,
@@ -467,7 +467,7 @@ interface TextResults {
 }
 
 /** Returns a function that calls `encodeResults` of the kernel for the results. */
-export function textEncoder(
+function textEncoder(
   reader: ShardReader,
   { results, rows, labels, templates, cursor }: TextResults,
   { chunkMatches, contextLines, lineBytesMax, cutsAround }: SearchOptions,
@@ -500,7 +500,7 @@ export function textEncoder(
 }
 
 /** Results with symbols, the rows of which are names; `sources[i]` is that of result i. */
-export interface SymbolResults {
+interface SymbolResults {
   readonly view: SymbolView;
   readonly sources: readonly ResultSource[];
   readonly results: ResultList;
@@ -508,7 +508,7 @@ export interface SymbolResults {
 }
 
 /** Counts the symbols whose names are the rows `[rowFrom, rowTo)` of a part, by the kind that `select:symbol.` names. */
-export function countKinds(
+function countKinds(
   tally: Tally,
   view: SymbolView,
   part: number,
@@ -525,7 +525,7 @@ export function countKinds(
 }
 
 /** Returns a function that calls `encodeSymbols` of the kernel for the results. Throws `corrupt-shard`. */
-export function symbolEncoder(
+function symbolEncoder(
   { view, sources, results, rows }: SymbolResults,
   templates: ResultTemplates,
   kernel: Kernel,
@@ -603,7 +603,7 @@ export function isDocumentSelect(select: string | undefined): select is Document
 }
 
 /** The number of content rows that a `select:` of parts of a document leaves; undefined if nothing of it is left. */
-export function selectRowCount(select: string | undefined, rowCount: number, pathRows: Rows): number | undefined {
+function selectRowCount(select: string | undefined, rowCount: number, pathRows: Rows): number | undefined {
   switch (select) {
     case "content":
       pathRows.clear();
@@ -614,5 +614,84 @@ export function selectRowCount(select: string | undefined, rowCount: number, pat
       return 0;
     default:
       return rowCount;
+  }
+}
+
+/** Capacity of a batch's buffer. A document whose matches need more continues in another match object. */
+export const batchBufferBytes = 256 * 1024;
+
+/**
+ * Batches that fill less than this part of their buffer are copied, so that memory in flight is at most this many times
+ * the bytes of its batches.
+ */
+const bufferBytesPerByteMax = 2;
+
+const comma = 44;
+
+/** Where buffers of `batchBufferBytes` come from. */
+export interface BufferSource {
+  take(): Buffer;
+  put(buffer: Buffer): void;
+}
+
+/** The bytes of a batch, and whether they are in a buffer of the source, which the receiver must return. */
+export interface BatchBytes {
+  readonly bytes: Uint8Array;
+  readonly isLent: boolean;
+}
+
+/** The buffer that results are written into until they are sent as a batch. */
+class BatchBuffer {
+  readonly #source: BufferSource;
+  #buffer: Buffer;
+  /** Bytes that are written. */
+  length = 0;
+
+  constructor(source: BufferSource) {
+    this.#source = source;
+    this.#buffer = source.take();
+  }
+
+  /** The whole buffer; the first `length` bytes are written. */
+  get buffer(): Buffer {
+    return this.#buffer;
+  }
+
+  /** Appends an element, with a comma before all but the first. */
+  append(element: Buffer): void {
+    const needed = this.length + element.length + 1;
+    if (needed > this.#buffer.length) {
+      const grown = uninitializedBytes(2 * needed);
+      this.#buffer.copy(grown, 0, 0, this.length);
+      if (this.#buffer.length === batchBufferBytes) this.#source.put(this.#buffer);
+      this.#buffer = grown;
+    }
+    if (this.length > 0) this.#buffer[this.length++] = comma;
+    this.length += element.copy(this.#buffer, this.length);
+  }
+
+  /** Doubles an empty buffer. */
+  grow(): void {
+    this.#buffer = uninitializedBytes(this.#buffer.length * 2);
+  }
+
+  /** Replaces a buffer that has grown, once it is empty. */
+  shrink(): void {
+    if (this.#buffer.length > batchBufferBytes) this.#buffer = this.#source.take();
+  }
+
+  /** Returns the bytes that are written, and empties the buffer. */
+  take(): BatchBytes {
+    const isLent = this.#buffer.length === batchBufferBytes && this.length * bufferBytesPerByteMax >= batchBufferBytes;
+    const written = this.#buffer.subarray(0, this.length);
+    const bytes = isLent ? written : new Uint8Array(written);
+    if (isLent) this.#buffer = this.#source.take();
+    this.length = 0;
+    return { bytes, isLent };
+  }
+
+  /** Returns the buffer to its source. */
+  close(): void {
+    this.#source.put(this.#buffer);
   }
 }

@@ -5,9 +5,8 @@ import { streamOrigins, type OriginOfLines } from "../../browse/blame-source.js"
 import { commitSubject } from "../../browse/git-sources.js";
 import { takePermit } from "../access/permits.js";
 import type { HttpResponse } from "../server/response.js";
-import type { SseStream } from "../stream/sse.js";
+import { type SseStream, refuseHead, startEvents, type EventServices } from "../stream/sse.js";
 import { findEntry, mirrorPath, withContext, type ContentServices } from "./named-content.js";
-import { refuseHead, startEvents, type EventServices } from "../stream/event-response.js";
 import type { ViewerHandler } from "../access/guard.js";
 import { readPagePath } from "../../model/page-path.js";
 import { plainText } from "../server/headers.js";

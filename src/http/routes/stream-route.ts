@@ -13,8 +13,7 @@ import { plainText } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 import { streamChanges } from "../stream/change-stream.js";
-import { type EventServices, refuseHead, startEvents } from "../stream/event-response.js";
-import type { SseStream } from "../stream/sse.js";
+import { type EventServices, refuseHead, startEvents, type SseStream } from "../stream/sse.js";
 import { parseStreamParams, type StreamParams, type WantedChanges, withSender } from "../stream/stream-params.js";
 import type { ContentServices } from "./named-content.js";
 

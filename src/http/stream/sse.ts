@@ -1,14 +1,15 @@
-import { escapeSeparators } from "../../base/text.js";
 import Negotiator from "negotiator";
+import { escapeSeparators } from "../../base/text.js";
 import { callAfter, callEvery, monotonicMs, type PendingCall } from "../../base/deadline.js";
 import type { Log } from "../../base/log.js";
-import { type EventPart, EventWriter } from "../../model/event-writer.js";
-import { bytesOfPart, releaseAll } from "../../model/search-listener.js";
+import { type EventPart, EventWriter, bytesOfPart, releaseAll } from "../../model/search-listener.js";
 import { BlockQueue } from "./block-queue.js";
 import { GzipBlocks } from "./gzip-blocks.js";
 import type { ByteStream } from "../server/byte-stream.js";
-import type { Headers } from "../server/headers.js";
-import type { WriteBudget } from "./write-budget.js";
+import { type Headers, plainText } from "../server/headers.js";
+import type { MetricRegistry } from "../../base/metrics.js";
+import type { HttpRequest } from "../server/request.js";
+import type { HttpResponse } from "../server/response.js";
 
 /**
  * Writes events as an event stream, with backpressure.
@@ -238,4 +239,78 @@ export function acceptedEncoding(header: string | undefined): StreamEncoding {
   if (header === undefined) return "identity";
   const accepted = new Negotiator({ headers: { "accept-encoding": header } }).encoding(["gzip", "identity"]);
   return accepted === "gzip" ? "gzip" : "identity";
+}
+
+export interface EventServices {
+  readonly metrics: MetricRegistry;
+  readonly log: Log;
+  /** A client that reads nothing for this long is disconnected. */
+  readonly stallMs: number;
+  /** Shared by all streams of a server. */
+  readonly budget: WriteBudget;
+}
+
+/** Starts an event-stream response, compressed if the client accepts that, and counts it. */
+export function startEvents(
+  request: HttpRequest,
+  response: HttpResponse,
+  { metrics: { metrics }, log, stallMs, budget: turns }: EventServices,
+): SseStream {
+  const observer: StreamObserver = {
+    bytesSent: (bytes) => metrics.streamBytesSent.inc(bytes),
+    stalled: () => metrics.streamsStalled.inc(),
+  };
+  const encoding = acceptedEncoding(request.headers.get("accept-encoding"));
+  const body = response.startStream(200, sseHeaders(encoding));
+  metrics.streamsOpen.inc();
+  response.onClosed(() => metrics.streamsOpen.dec());
+  const stream = new SseStream(body, encoding, stallMs, turns, observer, log);
+  response.onRevoked((reason) => stream.fail(reason));
+  return stream;
+}
+
+/** A stream has neither a length nor an end that could be known in advance. */
+export function refuseHead(response: HttpResponse): void {
+  response.reply(405, { ...plainText, Allow: "GET, OPTIONS" }, "method not allowed\n");
+}
+
+/**
+ * Bytes that all event streams together write in one event-loop iteration: one or two milliseconds. Eight streams that
+ * each have 512 KiB to write take 17 ms, during which the main thread would serve nothing else.
+ */
+const turnBytesMax = 256 * 1024;
+
+/** Limits the streams of one server to `turnBytesMax` plus one block per event-loop iteration. */
+export class WriteBudget {
+  #leftBytes = turnBytesMax;
+  /** In order of arrival. */
+  #waiting: (() => void)[] = [];
+  #endsTurn = false;
+
+  /** Whether a stream may write in this iteration. */
+  get hasRoom(): boolean {
+    return this.#leftBytes > 0;
+  }
+
+  recordWritten(byteCount: number): void {
+    this.#leftBytes -= byteCount;
+    this.#scheduleEnd();
+  }
+
+  /** Calls back in the next iteration; if there is no room even then, the caller must wait again. */
+  wait(goOn: () => void): void {
+    this.#waiting.push(goOn);
+    this.#scheduleEnd();
+  }
+
+  /** Sockets are polled between two calls of `setImmediate`. */
+  #scheduleEnd(): void {
+    if (this.#endsTurn) return;
+    this.#endsTurn = true;
+    setImmediate(() => {
+      this.#endsTurn = false;
+      this.#leftBytes = turnBytesMax;
+      for (const goOn of this.#waiting.splice(0)) goOn();
+    });
+  }
 }

@@ -8,13 +8,13 @@ import {
   type RankedShard,
   type RankingParts,
   type RankTaskResult,
+  checkRanked,
   workOnDocuments,
   workOnShards,
   decodeDocuments,
   decodeShards,
   BestDocuments,
 } from "../../protocol/rank-messages.js";
-import { checkRanked } from "../../protocol/message-checks.js";
 import { addStats, type SearchStats } from "../../protocol/search-options.js";
 import {
   helpRetryMs,

@@ -1,6 +1,6 @@
 import { BoundedMap } from "../../base/bounded-map.js";
 import { callAfter } from "../../base/deadline.js";
-import { FairQueue } from "../../base/fair-queue.js";
+import { FairQueue } from "../../base/fair-semaphore.js";
 import type { IndexedContributors } from "../history/indexed-contributors.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { CommitAttribute, CommitOfRepository, CommitQuestion } from "../../protocol/read-messages.js";

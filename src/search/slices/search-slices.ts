@@ -2,26 +2,28 @@ import { callAfter } from "../../base/deadline.js";
 import { errorMessage } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import type { CatalogView } from "../../catalog/live-shards.js";
-import { checkBatch, checkSearchResult, checkWork } from "../../protocol/message-checks.js";
-import { isOrdered } from "../../protocol/message-checks.js";
+import {
+  checkBatch,
+  checkSearchResult,
+  checkWork,
+  isOrdered,
+  type BatchMessage,
+  type Lane,
+  type RankedPart,
+  type ResumePosition,
+  type SearchTask,
+  type SearchTaskResult,
+  type ShardFailure,
+} from "../../protocol/messages.js";
 import type { ShardWork } from "../../protocol/rank-messages.js";
 import type { ResultBatch } from "../../protocol/result-batch.js";
 import { type ControlBlock, stopReasons, pressureWords } from "../../protocol/control-block.js";
-import type {
-  BatchMessage,
-  Lane,
-  RankedPart,
-  ResumePosition,
-  SearchTask,
-  SearchTaskResult,
-  ShardFailure,
-} from "../../protocol/messages.js";
 import type { SearchPool } from "../../pool/search-pool.js";
 import type { ClientPace, SourceListener } from "./source-listener.js";
 import { assert } from "../../base/assert.js";
 import type { SearchOptions } from "../../protocol/search-options.js";
 import { requiredLiterals, trigramBytes, type Leaf, type TextNode } from "../../query/plan/plan.js";
-import { FairQueue } from "../../base/fair-queue.js";
+import { FairQueue } from "../../base/fair-semaphore.js";
 
 /**
  * Bytes of results that a search may have produced without its client having read them. With at most one more batch per

@@ -1,6 +1,6 @@
 import { uninitializedBytes } from "../../base/bytes.js";
 import type { ContentSymbols } from "./content-symbols.js";
-import { RecordCursor } from "../../native/kernel/record-cursor.js";
+import { RecordCursor } from "../../native/kernel/record-symbols.js";
 
 /** Writes the records of parts one after another. */
 export class RecordWriter {

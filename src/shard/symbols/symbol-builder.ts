@@ -3,7 +3,7 @@ import type { SymbolRecord } from "../../model/shard-record.js";
 import type { SymbolFailure } from "../../model/symbol-failure.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
 import { copySymbolNames } from "../../native/kernel/portable-symbols.js";
-import { RecordCursor } from "../../native/kernel/record-cursor.js";
+import { RecordCursor } from "../../native/kernel/record-symbols.js";
 import { crc32 } from "../../native/memory/memory.js";
 import { toBytes } from "../shard-builder.js";
 import { unitBytes } from "../format.js";

@@ -5,7 +5,7 @@ import { type Lane, spareBuffersMax } from "../../protocol/messages.js";
 import type { ShardOpener } from "./shard-opener.js";
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import { uninitializedBytes } from "../../base/bytes.js";
-import { batchBufferBytes } from "../../eval/results/batch-buffer.js";
+import { batchBufferBytes } from "../../eval/results/result-writer.js";
 import { BoundedMap } from "../../base/bounded-map.js";
 import { HistoryReader } from "../../history/history-reader.js";
 import { historyParts, type StoredHistory } from "../../protocol/history-messages.js";

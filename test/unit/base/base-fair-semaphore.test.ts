@@ -1,6 +1,5 @@
 import t from "tap";
-import { FairQueue } from "../../../src/base/fair-queue.js";
-import { FairSemaphore, share, type Release } from "../../../src/base/fair-semaphore.js";
+import { FairQueue, FairSemaphore, share, type Release } from "../../../src/base/fair-semaphore.js";
 import { clientKey, clientNetwork } from "../../../src/model/client.js";
 import { randomFrom } from "../../support/random.js";
 

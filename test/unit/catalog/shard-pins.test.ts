@@ -1,6 +1,6 @@
 /** A shard that a flip removed is freed when the last view of a generation with it is released, and not before. */
 import t from "tap";
-import { ShardPins } from "../../../src/catalog/shard-pins.js";
+import { ShardPins } from "../../../src/catalog/live-shards.js";
 
 t.test("without views, removed shards are freed immediately", async (t) => {
   const pins = new ShardPins();

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import t from "tap";
-import { TrustedHosts, type HostNames } from "../../../src/http/access/trusted-hosts.js";
+import { TrustedHosts, type HostNames } from "../../../src/http/access/request-check.js";
 import { testDaemon } from "../../support/daemon.js";
 import { sharedDaemon } from "../../support/shared-daemon.js";
 import { within } from "../../support/waiting.js";

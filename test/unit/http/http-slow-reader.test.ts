@@ -7,9 +7,8 @@ import { connect, type Socket } from "node:net";
 import t from "tap";
 import { monotonicMs, sleep } from "../../../src/base/deadline.js";
 import { silentLog } from "../../../src/base/log.js";
-import { SseStream, sseHeaders } from "../../../src/http/stream/sse.js";
+import { SseStream, sseHeaders, WriteBudget } from "../../../src/http/stream/sse.js";
 import { HttpServer } from "../../../src/http/server/uws.js";
-import { WriteBudget } from "../../../src/http/stream/write-budget.js";
 import { limitUnsentBytes } from "../../../src/native/socket/socket.js";
 
 const bytesPerSecond = 100_000;

@@ -12,10 +12,10 @@ import {
   eventBytesMax,
   sseHeaders,
   type StreamEncoding,
+  WriteBudget,
 } from "../../../src/http/stream/sse.js";
 import { blockBytesMax, type ByteStream } from "../../../src/http/server/byte-stream.js";
 import { HttpServer } from "../../../src/http/server/uws.js";
-import { WriteBudget } from "../../../src/http/stream/write-budget.js";
 import { until } from "../../support/waiting.js";
 
 const megabyte = 1 << 20;

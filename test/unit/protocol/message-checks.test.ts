@@ -1,7 +1,13 @@
 /** What both threads check of the messages of a search. */
 import t from "tap";
-import type { SearchTask, SearchTaskResult } from "../../../src/protocol/messages.js";
-import { checkBatch, checkRow, checkSearchResult, checkWork } from "../../../src/protocol/message-checks.js";
+import {
+  type SearchTask,
+  type SearchTaskResult,
+  checkBatch,
+  checkRow,
+  checkSearchResult,
+  checkWork,
+} from "../../../src/protocol/messages.js";
 import { emptyTally, type ResultBatch } from "../../../src/protocol/result-batch.js";
 
 const batch = (json: string, selected: ResultBatch["selected"] = []): ResultBatch => ({

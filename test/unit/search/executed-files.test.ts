@@ -9,7 +9,7 @@ delete process.env["TRAWL_BUNDLE"];
 const { testDaemon } = await import("../../support/daemon.js");
 
 /** A new step of a search belongs into the file in which its neighbours are read. */
-const filesMax = { text: 100, ranked: 118 };
+const filesMax = 100;
 
 interface Executed {
   readonly main: readonly string[];
@@ -34,10 +34,10 @@ t.test("a warm search runs through few files", async (t) => {
     (await daemon.executedFiles()).threads.some((file) => file.startsWith("src/indexer/"));
   await daemon.executedFiles();
   await until("its symbols are indexed", async () => !(await isIngesting()));
-  for (const [name, query, type, kind] of [
-    ["one word", "needle count:all", "literal", "text"],
-    ["a regexp", "repo:example lang:go ne+dle count:all", "regexp", "text"],
-    ["ranked", "needle", "literal", "ranked"],
+  for (const [name, query, type] of [
+    ["one word", "needle count:all", "literal"],
+    ["a regexp", "repo:example lang:go ne+dle count:all", "regexp"],
+    ["ranked", "needle", "literal"],
   ] as const) {
     const runs: Executed[] = [];
     for (let run = 0; run < 6; run++) {
@@ -49,7 +49,7 @@ t.test("a warm search runs through few files", async (t) => {
     const { main, threads } = common(runs);
     const all = new Set([...main, ...threads]);
     t.ok(all.has("src/eval/shard-search"), name);
-    t.ok(all.size <= filesMax[kind], `${name}: ${all.size} files, ${main.length} of them in the main thread`);
+    t.ok(all.size <= filesMax, `${name}: ${all.size} files, ${main.length} of them in the main thread`);
     if (process.env["EXECUTED"] !== undefined) t.comment({ name, main, threads });
   }
 });

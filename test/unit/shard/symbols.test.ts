@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import { Rows } from "../../../src/eval/match/rows.js";
-import { SymbolPlaces } from "../../../src/eval/ranking/symbol-places.js";
+import { SymbolPlaces } from "../../../src/eval/ranking/document-features.js";
 import { ShardBuilder } from "../../../src/shard/shard-builder.js";
 import { ShardReader } from "../../../src/shard/shard-reader.js";
 import type { ContentSymbols } from "../../../src/shard/symbols/content-symbols.js";
