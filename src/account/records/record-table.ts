@@ -48,7 +48,7 @@ export class RecordTable<T extends { readonly id: number | string }> {
   }
 
   put(record: T): RecordWrite {
-    assert(record.id !== "" && record.id !== 0, `a record below ${this.#prefix} has an id`);
+    assert(record.id !== "", `a record below ${this.#prefix} has an id`);
     return {
       record: { key: this.#prefix + record.id, value: Buffer.from(JSON.stringify(record)) },
       show: () => this.#set(record),
@@ -148,7 +148,7 @@ export class GroupIndex<T extends { readonly id: number }> {
 
   #remove(owner: number, id: number): void {
     const ids = this.#ids.get(owner);
-    assert(ids?.delete(id) === true, "a record that ends is in the group of its owner");
-    if (ids.size === 0) this.#ids.delete(owner);
+    ids?.delete(id);
+    if (ids?.size === 0) this.#ids.delete(owner);
   }
 }
