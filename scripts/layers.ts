@@ -32,7 +32,12 @@ export const layers: readonly Layer[] = [
     runsIn: "all",
     holds: "the C++ addon and its TypeScript equivalents: scan, postings, JSON; git packs; child processes; sockets",
   },
-  { folder: "query", number: 2, runsIn: "main", holds: "query text → tree → plan, and the printed form of both" },
+  {
+    folder: "query",
+    number: 2,
+    runsIn: "main, search, cli, browser",
+    holds: "query text → tree → plan, and the printed form of both",
+  },
   { folder: "store", number: 2, runsIn: "all", holds: "the two LMDB environments (`lmdb`)" },
   {
     folder: "git",
@@ -46,17 +51,17 @@ export const layers: readonly Layer[] = [
     runsIn: "browser",
     holds: "the web pages (`preact`); imported by no other folder",
   },
-  { folder: "shard", number: 3, runsIn: "threads", holds: "the shard format: builder and reader" },
+  { folder: "shard", number: 3, runsIn: "threads, cli", holds: "the shard format: builder and reader" },
   {
     folder: "history",
     number: 4,
-    runsIn: "threads",
+    runsIn: "threads, cli",
     holds: "the format of history shards: builder and reader",
   },
   {
     folder: "backup",
     number: 4,
-    runsIn: "ingest, cli",
+    runsIn: "ingest, main, cli",
     holds: "backup files: copying, manifest, restoring",
   },
   {
@@ -68,7 +73,7 @@ export const layers: readonly Layer[] = [
   {
     folder: "catalog",
     number: 6,
-    runsIn: "main",
+    runsIn: "main, cli",
     holds: "repositories, live shards, tombstones, and the atomic step that changes them",
   },
   {
@@ -77,11 +82,16 @@ export const layers: readonly Layer[] = [
     runsIn: "main",
     holds: "users, organizations, tokens, sessions, settings, contexts; authentication",
   },
-  { folder: "eval", number: 6, runsIn: "search", holds: "plan × shard → candidates → verified matches → JSON bytes" },
+  {
+    folder: "eval",
+    number: 6,
+    runsIn: "search, read",
+    holds: "plan × shard → candidates → verified matches → JSON bytes",
+  },
   {
     folder: "indexer",
     number: 6,
-    runsIn: "ingest, read",
+    runsIn: "ingest, read, cli",
     holds: "commit → documents → shards; what is skipped; merging",
   },
   {

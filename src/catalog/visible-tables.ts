@@ -13,8 +13,8 @@ const keptRepositoriesMax = 1_000_000;
 /**
  * For each viewer, a table of the repositories that it may see.
  *
- * This is where private repositories are hidden from viewers who may not read them, and the only way from a viewer to
- * repositories. Everything derived from such a table (choices, counts, alerts, proposals, "not found") is the same as
+ * This is where private repositories are hidden from viewers who may not read them, and, with `maySee`, the only way from
+ * a viewer to repositories. Everything derived from such a table (choices, counts, alerts, proposals, "not found") is the same as
  * for a store without the hidden repositories. Viewers with the same names share a table.
  */
 export class VisibleTables {

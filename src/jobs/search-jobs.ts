@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { TrawlError } from "../base/errors.js";
 import { eachInSteps, resultWhileYielding } from "../base/yielding.js";
-import { maySee as mayRead } from "../catalog/visible-tables.js";
+import { maySee } from "../catalog/visible-tables.js";
 import type { Viewer } from "../model/viewer.js";
 import type { TableFormat } from "../protocol/read-messages.js";
 import type { JobEnvironment } from "./job-environment.js";
@@ -99,7 +99,7 @@ export class SearchJobs {
   /** Throws `not-found` also for jobs that the viewer may not see. */
   get(id: number, viewer: Viewer): JobRecord {
     const job = this.#jobs.get(id);
-    if (job === undefined || !maySee(job, viewer))
+    if (job === undefined || !maySeeJob(job, viewer))
       throw new TrawlError("not-found", "there is no such search job (any more) among those that you may see");
     return job;
   }
@@ -114,7 +114,7 @@ export class SearchJobs {
     await resultWhileYielding(
       eachInSteps(this.#jobs.repositoryIds(job.id).slice(0, job.done), (id) => {
         const known = repository(id);
-        if (known !== undefined && !mayRead(known, viewer)) throw new TrawlError("gone", unreadable);
+        if (known !== undefined && !maySee(known, viewer)) throw new TrawlError("gone", unreadable);
       }),
     );
   }
@@ -227,7 +227,7 @@ export class SearchJobs {
   }
 }
 
-function maySee({ creatorId }: JobRecord, { userId, isSiteAdmin }: Viewer): boolean {
+function maySeeJob({ creatorId }: JobRecord, { userId, isSiteAdmin }: Viewer): boolean {
   return isSiteAdmin || creatorId === userId;
 }
 

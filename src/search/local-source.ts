@@ -45,12 +45,16 @@ export interface SourcedSearch {
   readonly startedMs: number;
 }
 
-/** What the root of a search gives its source. */
+/**
+ * What the root of a search gives this source. A source on another host has only the first two: what it finds out on a main
+ * thread comes as batches and work, too.
+ */
 export interface SourceRoot {
   readonly listener: SourceListener;
   readonly pace: ClientPace;
-  /** Counts the results that are found on the main thread: repositories, commits and diffs. */
+  /** Counts the results that are found on this main thread: repositories, commits and diffs. */
   readonly results: SearchResults;
+  /** Where it notes what it finds out on this main thread: what was excluded or missing, and what the index ruled out. */
   readonly record: SearchRecord;
   /** Resolves when the search is stopped. */
   readonly stopped: Promise<undefined>;
