@@ -1591,6 +1591,21 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
   const parts = Buffer.from(`aa${"\x80".repeat(12)}${"a".repeat(20)}`, "latin1");
   faults.expect(elements(parts, [10, 11], split), [9], "a part that begins among many bytes of no code point");
   faults.expect(elements(parts.subarray(2), [3, 4], split), [0], "a part that begins with its line");
+  faults.expect(
+    elements(bytes(`${"a".repeat(34)}\nb\nc`), [10, 11, 37, 38], {
+      lineBytesMax: 16,
+      labels: [35, 36, 0, 37, 38, 1],
+      pick,
+    }),
+    [
+      [],
+      [
+        [0, 35, 36],
+        [1, 37, 38],
+      ],
+    ],
+    "a label between a part and the next row",
+  );
   faults.expect(elements(bytes("a\nb\n\n\nc"), [1, 1, 3, 5], {}), [1], "a row of newlines on a later line");
   faults.expect(
     thrownBy(() => elements(bytes("a\n"), [1, 1, 1, 0xfffffff0])) instanceof TypeError,
