@@ -109,15 +109,18 @@ t.test("a pause goes on when the server closes the connection that is idle", asy
   let connectionCount = 0;
   const server = createServer((_, response) => response.end("whole"));
   server.on("connection", (socket) => {
-    if (++connectionCount === 1) setTimeout(() => socket.destroy(), 1000);
+    connectionCount++;
+    setTimeout(() => {
+      if (socket.bytesRead === 0) socket.destroy();
+    }, 400);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.teardown(() => server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  // A pause that began again with the second connection would not end in time.
-  const pace = { connections: 1, pauseSeconds: 2, count: 1, seconds: 2.9 };
-  t.equal((await generator.measure(url, [getRequest("/")], pace)).answered, 1);
-  t.equal(connectionCount, 2);
+  // A pause that began again with each connection would never end. A connection may also be closed just when its request is sent.
+  const pace = { connections: 1, pauseSeconds: 1, count: 3, seconds: 20 };
+  t.ok((await generator.measure(url, [getRequest("/")], pace)).answered > 0);
+  t.ok(connectionCount > 1);
 });
 
 t.test("failures are counted by kind, and have no latency", async (t) => {

@@ -103,6 +103,18 @@ async function ask(path: string, headers: Record<string, string> = {}, method = 
   return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(parts) };
 }
 
+/**
+ * Returns when the server cannot send more of a response, of which nobody reads: it has answered other requests since, so it
+ * has had turns enough to fill the buffers of both sockets.
+ */
+async function requireStalled(response: IncomingMessage): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) t.equal((await ask(raw("empty"))).status, 200);
+  const { bytesRead } = response.socket;
+  t.equal((await ask(raw("empty"))).status, 200);
+  t.equal(response.socket.bytesRead, bytesRead, "nobody reads");
+  t.ok(bytesRead < Number(response.headers["content-length"]), "and most of the response is still to be sent");
+}
+
 const raw = (path: string): string => `/git.example/raw/-/raw/${path}`;
 
 t.test("files", async (t) => {
@@ -206,7 +218,7 @@ t.test("a file as the text that a search finds in it", async (t) => {
   t.equal((await ask(`${raw("large.dat")}?as=text`)).status, 400, "too large");
   const paused = await open(`${raw("encoded/long.txt")}?as=text`);
   t.equal(paused.headers["content-length"], String(Buffer.byteLength(longText)));
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await requireStalled(paused);
   const parts: Buffer[] = [];
   for await (const part of paused) parts.push(part as Buffer);
   t.ok(Buffer.concat(parts).equals(Buffer.from(longText)), "who pauses gets all of it");
@@ -365,7 +377,7 @@ t.test("clients that disconnect, that pause, and too many clients", async (t) =>
   files[1].destroy();
   const slow = await open(raw("large.dat"));
   slow.pause();
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await requireStalled(slow);
   const hash = createHash("sha256");
   for await (const part of slow) hash.update(part as Buffer);
   t.equal(hash.digest("hex"), createHash("sha256").update(large).digest("hex"), "who pauses gets all of it");

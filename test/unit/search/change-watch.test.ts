@@ -5,13 +5,16 @@ import type { ChangeListener } from "../../../src/model/search-listener.js";
 import { anonymous, operatorViewer, type Viewer } from "../../../src/model/viewer.js";
 import type { ChangeOutcome, ChangeRequest } from "../../../src/search/changes/change-search.js";
 import { ChangeWatches } from "../../../src/search/changes/change-watch.js";
-import { until } from "../../support/waiting.js";
+import { TestClock } from "../../support/test-clock.js";
 
 const secret = { id: 1, name: "secret", private: true, readers: ["ann"], generation: 1 } as never as Repository;
 const open = { id: 2, name: "open", private: false, readers: [], generation: 1 } as never as Repository;
 
+/** Longer than the time between two searches of a stream. */
+const pauseMs = 2_000;
+
 /** A stream of this viewer, whose searches are counted. */
-function watch(viewer: Viewer) {
+function watch(clock: TestClock, viewer: Viewer) {
   const watchers = new Set<(repository: Repository) => void>();
   const sink = { onClosed: () => undefined } as never as ChangeListener;
   let searchCount = 0;
@@ -33,19 +36,21 @@ function watch(viewer: Viewer) {
   const stop = async (): Promise<void> => {
     end = true;
     flip({ ...open, generation: 99 });
-    await until("the end", () => hasEnded);
+    await clock.advance(pauseMs);
+    t.ok(hasEnded);
   };
   return { flip, stop, searchCount: () => searchCount };
 }
 
 t.test("a repository that the viewer may not see causes no search", async (t) => {
+  const clock = new TestClock(t);
   for (const viewer of [anonymous, { ...anonymous, userId: 2, readerNames: ["bob"] }]) {
-    const stream = watch(viewer);
-    const startedMs = performance.now();
-    await until("a search may follow at once", () => performance.now() - startedMs > 1_100);
+    const stream = watch(clock, viewer);
+    // Now another search may follow at once.
+    await clock.advance(pauseMs);
     t.equal(stream.searchCount(), 1);
     for (let generation = 2; generation < 5; generation++) stream.flip({ ...secret, generation });
-    for (let turn = 0; turn < 9; turn++) await new Promise((resolve) => setImmediate(resolve));
+    await clock.advance(pauseMs);
     t.equal(stream.searchCount(), 1);
     await stream.stop();
     t.equal(stream.searchCount(), 2, "that of the end");
@@ -53,15 +58,18 @@ t.test("a repository that the viewer may not see causes no search", async (t) =>
 });
 
 t.test("one that the viewer sees does", async (t) => {
+  const clock = new TestClock(t);
   for (const [viewer, repository] of [
     [anonymous, open],
     [operatorViewer, secret],
     [{ ...anonymous, userId: 1, readerNames: ["ann"] }, secret],
   ] as const) {
-    const stream = watch(viewer);
-    await until("the first search", () => stream.searchCount() === 1);
+    const stream = watch(clock, viewer);
+    await clock.advance(0);
+    t.equal(stream.searchCount(), 1, "the first search");
     stream.flip({ ...repository, generation: 2 });
-    await until("another search", () => stream.searchCount() === 2);
+    await clock.advance(pauseMs);
+    t.equal(stream.searchCount(), 2, "another search");
     await stream.stop();
     t.equal(stream.searchCount(), 3);
   }
