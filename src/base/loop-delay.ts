@@ -2,8 +2,8 @@ import { monitorEventLoopDelay, type IntervalHistogram } from "node:perf_hooks";
 import { callEvery, type PendingCall } from "./deadline.js";
 
 /**
- * Interval of a libuv timer; the delay is how late it fires, so a shorter one is noticed only if the timer is due meanwhile.
- * With 10 ms, a daemon at rest would be woken up a hundred times a second.
+ * Interval of a libuv timer; the delay is how late it fires, so one that is shorter than the interval is noticed only if the
+ * timer becomes due during it. With 10 ms, a daemon at rest would be woken up a hundred times a second.
  */
 const resolutionMs = 100;
 

@@ -218,8 +218,8 @@ export class Daemon implements Controlled {
       try {
         await begin();
       } catch (error) {
-        // For lack of descriptors, for example. Whoever needs it first is told.
-        this.#parts.log.warn(`something could not be prepared ahead: ${errorMessage(error)}`);
+        // For lack of descriptors, for example. The first request that needs it gets the error.
+        this.#parts.log.warn(`the daemon could not prepare for the first requests: ${errorMessage(error)}`);
       }
     }
   }

@@ -278,8 +278,8 @@ export function emptyCoverage(): Coverage {
   return { documentCount: 0, unsearched: [] };
 }
 
-// What holds for the messages of a search is checked by the thread that sends one and by the thread that gets it, so that
-// a wrong one names the side whose code is.
+// Both the thread that sends a message of a search and the thread that receives it check it, so that an error names the side
+// that is wrong.
 
 const openBrace = 0x7b;
 const closeBrace = 0x7d;

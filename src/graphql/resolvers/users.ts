@@ -253,7 +253,7 @@ function requireOwnCredential({ viewer, services }: RequestContext): void {
   if (viewer.sudoBy === undefined && !services.accounts.accessTokens.isDerived(viewer.credential.id)) return;
   throw new TrawlError(
     "forbidden",
-    "a site admin cannot be made with a token of a program, of sudo, or that another token made: sign in with a browser, or use a token that you created there",
+    "a site admin cannot be made with a token that a program received, that acts as another user, or that another token made: sign in with a browser, or use a token that you created there",
   );
 }
 

@@ -100,7 +100,7 @@ export async function requireFile(commit: CommitSource, path: string, context: R
   if (entry === null)
     throw new TrawlError(
       "not-found",
-      `there is no file ${JSON.stringify(path)} in ${commit.repository.name} at ${commit.oid}${path.includes("\ufffd") ? "; of a name that is not UTF-8, give the escapedPath of a result or the name that list_files lists" : ""}`,
+      `there is no file ${JSON.stringify(path)} in ${commit.repository.name} at ${commit.oid}${path.includes("\ufffd") ? "; if its name is not UTF-8, give the escapedPath of a result or the name that list_files returns" : ""}`,
     );
   if (entry.kind === "file") return entry;
   throw new TrawlError("bad-request", `${JSON.stringify(path)} is a ${entry.kind}, not a file`);

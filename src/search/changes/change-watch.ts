@@ -119,7 +119,7 @@ class Keepalive {
   }
 }
 
-/** Waits until repositories have been indexed. Of those that the viewer may not see, it learns nothing, nor causes work. */
+/** Waits until repositories have been indexed. One that the viewer may not see wakes nobody and causes no work. */
 class Flips {
   readonly #watchers: WatchServices["watchers"];
   readonly #viewer: Viewer;

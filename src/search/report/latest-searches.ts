@@ -51,8 +51,8 @@ const lazyLengthMax = 1_000;
 type TraceWriter = (seesAll: boolean) => string;
 
 /**
- * Returns a function that writes the trace of a search. What only those may know who see all repositories is in it if the
- * viewer saw all of them then, `sawAll`, and whoever reads it does.
+ * Returns a function that writes the trace of a search. The trace has statistics and exact times only if both the viewer of
+ * the search, at its end (`sawAll`), and the reader may see all repositories.
  */
 export function traceWriter(request: SearchRequest, plan: SearchPlan, end: SearchEnd, sawAll: boolean): TraceWriter {
   if (request.query.length <= lazyLengthMax) return (seesAll) => writeTrace(request, plan, end, sawAll && seesAll);

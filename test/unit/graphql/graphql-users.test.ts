@@ -257,7 +257,7 @@ t.test("users", async (t) => {
     )) as { createAccessToken: { token: string } };
     t.match(
       await site.refusal({ authorization: `token ${derived.token}` }, promote, { u: eveId }),
-      /a site admin cannot be made with a token of a program, of sudo, or that another token made/,
+      /a site admin cannot be made with a token that a program received, that acts as another user, or that another token made/,
       "who would outlast the token",
     );
     t.match(await site.data("admin", '{ user(username: "eve") { siteAdmin } }'), { user: { siteAdmin: false } });
