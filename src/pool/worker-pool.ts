@@ -202,14 +202,15 @@ export class WorkerPool<Result> {
   #reduceLater(): void {
     const { idleMs } = this.#options;
     if (idleMs === undefined || this.#reduction !== undefined || this.#isClosed) return;
-    if (this.#idle.length === 0 || this.#threads.size <= this.#threadCountMin) return;
-    const dueMs = (this.#idleSinceMs.get(this.#idle[0]) ?? 0) + idleMs;
-    this.#reduction = callAfter(Math.max(1, dueMs - monotonicMs()), () => {
+    const longest = this.#idle.at(0);
+    if (longest === undefined || this.#threads.size <= this.#threadCountMin) return;
+    const leftMs = (this.#idleSinceMs.get(longest) ?? 0) + idleMs - monotonicMs();
+    if (leftMs <= 0) {
+      this.#end(longest, "stopped");
+      return this.#reduceLater();
+    }
+    this.#reduction = callAfter(Math.max(1, leftMs), () => {
       this.#reduction = undefined;
-      const longest = this.#idle.at(0);
-      const sinceMs = longest === undefined ? undefined : this.#idleSinceMs.get(longest);
-      if (longest !== undefined && sinceMs !== undefined && sinceMs + idleMs <= monotonicMs())
-        this.#end(longest, "stopped");
       this.#reduceLater();
     });
   }
@@ -335,7 +336,7 @@ export interface TaskLimits {
  * machine is suspended, there are no checks, so a task whose result is waiting for the main thread is not mistaken for
  * a hanging one.
  */
-export class TaskWatch {
+class TaskWatch {
   readonly #limits: TaskLimits;
   readonly #periodMs: number;
   #overdueCount = 0;
@@ -407,7 +408,7 @@ export interface ThreadOptions {
  * It is a Piscina with one thread. In a larger pool, Piscina terminates a thread only through an `AbortSignal` per
  * task, and starts the replacement immediately, while children of the thread may still be writing to a mirror.
  */
-export class PoolThread {
+class PoolThread {
   isStarted = false;
   /** True once `end` has been called. */
   isEnding = false;
@@ -525,7 +526,7 @@ export class ThreadLoss extends TrawlError {
 }
 
 /** `endReason` is undefined if the pool did not terminate it. */
-export function classifyLoss(endReason: LossReason | undefined, error: unknown): ThreadLoss {
+function classifyLoss(endReason: LossReason | undefined, error: unknown): ThreadLoss {
   if (endReason !== undefined) return new ThreadLoss(endReason, undefined);
   if (error instanceof ThreadLoss) return error;
   const code = (error as NodeJS.ErrnoException | undefined)?.code;
@@ -547,7 +548,7 @@ export const graceMs = 2_000;
  * `keepCompiledCode` starts with, and it never grows. With V8's limit of 48 each thread grows to that size within an
  * hour and stays there; searches are as fast with 12, within the noise of 5 %.
  */
-export const youngHeapMiB = 12;
+const youngHeapMiB = 12;
 
 /**
  * The same for ingest threads, for which no user waits: with 3 they index 198 MB of Linux in the same processor time as with

@@ -66,7 +66,7 @@ export class ShardTable {
       headWords,
     );
     const words = new Int32Array(new SharedArrayBuffer(wordCount * 4));
-    const verified = former === undefined ? new Map<number, FormerMarks>() : former.#marks();
+    const formerRows = former === undefined ? undefined : former.#rowsById();
     words[0] = shards.length;
     let at = headWords;
     // Copies bytes: creating a view of words over each of 100,000 summaries would take longer than copying them.
@@ -79,7 +79,8 @@ export class ShardTable {
     shards.forEach(({ record, summaries, tombstones }, i) => {
       const entry = 1 + i * entryWordCount;
       words[entry + entryWords.id] = record.id;
-      words[entry + entryWords.verified] = keepMarks(verified.get(record.id), record.symbols?.checksum);
+      words[entry + entryWords.verified] =
+        former === undefined ? 0 : former.#marks(formerRows?.get(record.id), record.symbols?.checksum);
       words[entry + entryWords.column] = filterColumn(record.id);
       words[entry + entryWords.checksum] = record.checksum ?? unknownChecksum;
       words[entry + entryWords.symbols] = record.symbols?.checksum ?? noSymbols;
@@ -148,22 +149,16 @@ export class ShardTable {
     return this.#words[1 + row * entryWordCount + word];
   }
 
-  #marks(): Map<number, FormerMarks> {
-    const marks = new Map<number, FormerMarks>();
-    for (let row = 0; row < this.count; row++)
-      marks.set(this.shardId(row), { word: this.#word(row, entryWords.verified), symbols: this.symbols(row) });
-    return marks;
+  #rowsById(): Map<number, number> {
+    const rows = new Map<number, number>();
+    for (let row = 0; row < this.count; row++) rows.set(this.shardId(row), row);
+    return rows;
   }
-}
 
-/** The flags of a shard's verified parts in an earlier table, and the checksum of the symbols that it had then. */
-interface FormerMarks {
-  readonly word: number;
-  readonly symbols: number | undefined;
-}
-
-/** A shard never changes, but its symbols are replaced: other ones are not verified. */
-function keepMarks(former: FormerMarks | undefined, symbols: number | undefined): number {
-  if (former === undefined) return 0;
-  return former.symbols === symbols ? former.word : former.word & ~verifiedMarks.symbols;
+  /** The flags of the parts that stay verified: a shard never changes, but its symbols may be replaced by others. */
+  #marks(row: number | undefined, symbols: number | undefined): number {
+    if (row === undefined) return 0;
+    const word = this.#word(row, entryWords.verified);
+    return this.symbols(row) === symbols ? word : word & ~verifiedMarks.symbols;
+  }
 }

@@ -265,12 +265,18 @@ export class Searcher {
 
   /**
    * Runs a search as the page does, and drops its results, so that the code that the first client's search needs on this
-   * thread is compiled. It takes no permit, and is not counted.
+   * thread is compiled. It takes no permit, and is not counted. It ends early when `stop` is aborted.
    */
-  async warmUp(query: string): Promise<void> {
+  async warmUp(query: string, stop: AbortSignal): Promise<void> {
     const request = ownRequest(query, operatorViewer, "");
     const shown = { patternType: "keyword", display: warmUpDisplay, chunkMatches: true, contextLines: 1 } as const;
-    await this.#countResults({ ...request, ...shown, near: false }, sleep(warmUpMs));
+    const done = new AbortController();
+    try {
+      const stopped = sleep(warmUpMs, AbortSignal.any([stop, done.signal]));
+      await this.#countResults({ ...request, ...shown, near: false }, stopped);
+    } finally {
+      done.abort();
+    }
   }
 
   /** The repositories that a search chooses, by id. Throws `bad-query`. */

@@ -288,7 +288,7 @@ function createWarmer(
 ): ShardWarmer {
   const { catalog, threads, scheduler, log } = parts;
   const environment = { catalog, pool: threads.search, scheduler, log, onShardFailure: repairShard(parts) };
-  const searchAsPage = (query: string): Promise<void> => searcher.warmUp(query);
+  const searchAsPage = (query: string, stop: AbortSignal): Promise<void> => searcher.warmUp(query, stop);
   const codeWarmer = new CodeWarmer(environment, () => parts.sync.hasPendingSymbols, searchAsPage);
   return new ShardWarmer(environment, {
     faultCount: () => shards.guard.faultCount,

@@ -63,8 +63,8 @@ export interface SliceOwner {
 }
 
 /**
- * A phase gives up after more losses of workers than this that had not begun a shard, unless slices have taken shards
- * since the one before: a worker that cannot even start would be replaced without end.
+ * A phase tolerates this many losses in a row of workers that had not begun a shard, with no shard taken in between. Without
+ * the limit, a worker that cannot start would be replaced without end.
  */
 const fruitlessLossesMax = 3;
 

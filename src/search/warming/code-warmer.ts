@@ -55,14 +55,14 @@ type WarmerEnvironment = Pick<SliceServices, "pool" | "scheduler">;
 export class CodeWarmer {
   readonly #environment: WarmerEnvironment;
   readonly #hasPendingSymbols: () => boolean;
-  readonly #searchAsPage: (query: string) => Promise<void>;
+  readonly #searchAsPage: (query: string, stop: AbortSignal) => Promise<void>;
   readonly #running = new Set<ControlBlock>();
   #hasSearchedTexts = false;
   #hasSearchedSymbols = false;
   #hasRanked = false;
   /** The checksums of the symbols that the threads have opened. */
   #opened: ReadonlySet<number> = new Set();
-  #isStopped = false;
+  readonly #stopping = new AbortController();
 
   /**
    * `hasPendingSymbols` returns whether the symbols of live shards are being extracted, or will be soon. `searchAsPage` runs a
@@ -71,7 +71,7 @@ export class CodeWarmer {
   constructor(
     environment: WarmerEnvironment,
     hasPendingSymbols: () => boolean,
-    searchAsPage: (query: string) => Promise<void>,
+    searchAsPage: (query: string, stop: AbortSignal) => Promise<void>,
   ) {
     this.#environment = environment;
     this.#hasPendingSymbols = hasPendingSymbols;
@@ -93,15 +93,8 @@ export class CodeWarmer {
     this.#hasRanked = (await this.#rankAll(view, rows)) && (await this.#searchWhole());
   }
 
-  /** Returns false if it was stopped. */
-  async #searchWhole(): Promise<boolean> {
-    for (let round = 0; round < roundCount; round++) {
-      for (const query of rankedQueries) {
-        if (!(await this.#waitUntilIdle())) return !this.#isStopped;
-        await this.#searchAsPage(query);
-      }
-    }
-    return true;
+  #searchWhole(): Promise<boolean> {
+    return this.#repeat(rankedQueries, roundCount, (query) => this.#searchAsPage(query, this.#stopping.signal));
   }
 
   async #openSymbols(view: CatalogView): Promise<void> {
@@ -135,17 +128,29 @@ export class CodeWarmer {
     return this.#runAll(plans, roundCount, (options, slice) => this.#rank(view, options, rows, slice));
   }
 
-  async #runAll(
+  /** Every thread does this work for each of the plans, in rounds. Returns false if it was stopped. */
+  #runAll(
     plans: readonly SearchOptions[],
     rounds: number,
     work: (options: SearchOptions, slice: number) => Promise<void>,
   ): Promise<boolean> {
+    const { workerCount } = this.#environment.pool;
+    // All at once, so that each thread gets one.
+    return this.#repeat(plans, rounds, (options) =>
+      Promise.all(Array.from({ length: workerCount }, (_, slice) => work(options, slice))),
+    );
+  }
+
+  /** Does the work for each item, in rounds, while no client searches. Returns false if it was stopped. */
+  async #repeat<Item>(
+    items: readonly Item[],
+    rounds: number,
+    work: (item: Item) => Promise<unknown>,
+  ): Promise<boolean> {
     for (let round = 0; round < rounds; round++) {
-      for (const options of plans) {
-        if (!(await this.#waitUntilIdle())) return !this.#isStopped;
-        const { workerCount } = this.#environment.pool;
-        // All at once, so that each thread gets one.
-        await Promise.all(Array.from({ length: workerCount }, (_, slice) => work(options, slice)));
+      for (const item of items) {
+        if (!(await this.#waitUntilIdle())) return !this.#stopping.signal.aborted;
+        await work(item);
       }
     }
     return true;
@@ -156,7 +161,7 @@ export class CodeWarmer {
    * is stopped, or others have run all the time: then the code is compiled by them.
    */
   async #waitUntilIdle(): Promise<boolean> {
-    for (let waits = 0; waits < idleWaitsMax && !this.#isStopped; waits++) {
+    for (let waits = 0; waits < idleWaitsMax && !this.#stopping.signal.aborted; waits++) {
       if (this.#environment.scheduler.isIdle) return true;
       await sleep(idleWaitMs);
     }
@@ -165,7 +170,7 @@ export class CodeWarmer {
 
   /** Ends the searches that are running. */
   stop(): void {
-    this.#isStopped = true;
+    this.#stopping.abort();
     for (const control of this.#running) control.cancel();
   }
 

@@ -58,7 +58,8 @@ export class SymbolReader {
   readonly postings: Buffer;
   readonly #nameKeys: NameKeys;
   readonly #shard: ShardReader;
-  readonly #bytes: Uint8Array;
+  /** The whole value. */
+  readonly bytes: Uint8Array;
   readonly #recordStarts: Uint32Array;
   readonly #records: Buffer;
 
@@ -69,7 +70,7 @@ export class SymbolReader {
   constructor(shard: ShardReader, bytes: Uint8Array, isVerified = false) {
     this.#shard = shard;
     const value = bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes);
-    this.#bytes = value;
+    this.bytes = value;
     const words = this.#checkHeader(value, isVerified);
     const word = (name: keyof typeof symbolHeader): number => words[symbolHeader[name]];
     this.parts = findParts(shard);
@@ -120,8 +121,8 @@ export class SymbolReader {
   }
 
   /**
-   * Calls `take` once for each part that has a symbol whose name has this key (`addToKey`): its name may also be another
-   * one of the same key.
+   * Calls `take` once for each part that has a symbol whose name has this key (`addToKey`). Different names can have the
+   * same key.
    */
   findNamed(key: number, take: (part: number) => void): void {
     findNamedParts(this.#nameKeys, key, (part) => {
@@ -143,11 +144,6 @@ export class SymbolReader {
       for (let document = firstDocuments[part]; document < firstDocuments[part + 1]; document++)
         yield [document, fault];
     }
-  }
-
-  /** The whole value. */
-  get bytes(): Uint8Array {
-    return this.#bytes;
   }
 
   /** The records of all parts. */

@@ -71,22 +71,19 @@ function* choose(
 ): Generator<void, RepositoryConfig | undefined> {
   const [first] = candidates;
   if (first === undefined || first.source === undefined) return first;
-  const isAt = (url: string): ((one: RepositoryConfig) => boolean) => {
-    const plain = plainUrl(url);
-    return (one) => one.url === url || plainUrl(one.url) === plain;
-  };
   if (known !== undefined && !known.configured)
     // The list takes over a repository that was added by hand before it was listed.
     return (yield* filterInSteps(candidates, isAt(known.url)))[0];
   if (candidates.length === 1) return first;
   const holder = known !== undefined && (known.generation > 0 || known.removedAt !== "") ? known : undefined;
   if (holder !== undefined) {
-    const isHeld = isAt(holder.url);
-    const held = yield* filterInSteps(candidates, isHeld);
+    const held = yield* filterInSteps(candidates, isAt(holder.url));
     const isOwn = (one: RepositoryConfig): boolean => listName(one) === listName(holder);
+    const own = held.find(isOwn);
+    if (own !== undefined) return own;
     const isMoved = (one: RepositoryConfig): boolean => isOwn(one) && !leftOutBefore.has(listedKey(one));
     const moved = holder.removedAt === "" ? yield* filterInSteps(candidates, isMoved) : [];
-    const found = held.find(isOwn) ?? firstByUrl(moved) ?? held[0];
+    const found = firstByUrl(moved) ?? held[0];
     if (found !== undefined) return found;
   }
   return firstByUrl(yield* filterInSteps(candidates, (one) => listName(one) === listName(first)));
@@ -127,7 +124,13 @@ export function isSameRepository(
  * that differ in case.
  */
 function isSameUrl(a: string, b: string): boolean {
-  return a === b || plainUrl(a) === plainUrl(b);
+  return a === b || isAt(a)({ url: b });
+}
+
+/** Tells which repositories have the same URL; parses it once. */
+function isAt(url: string): (one: Pick<RepositoryConfig, "url">) => boolean {
+  const plain = plainUrl(url);
+  return (one) => one.url === url || plainUrl(one.url) === plain;
 }
 
 function plainUrl(url: string): string {
