@@ -47,7 +47,7 @@ export function utf8Length(text: string): number {
 }
 
 /** A file with a NUL among this many bytes at its start is not text; the same as for git, so that both search the same files. */
-export const binaryHeadBytes = 8000;
+const binaryHeadBytes = 8000;
 
 /** Whether git takes the content of a file for binary. */
 export function isBinary(content: Uint8Array): boolean {

@@ -241,7 +241,7 @@ interface DocumentSections {
  * Arranges documents in the order of their contents; documents without content come last, under a content number past
  * the end.
  */
-export function makeDocuments(
+function makeDocuments(
   documentsOfContent: readonly DocumentInput[][],
   skipped: readonly DocumentInput[],
 ): DocumentSections {

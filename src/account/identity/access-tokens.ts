@@ -341,18 +341,18 @@ const sameTimeMs = 60_000;
 const separator = ".";
 
 /** A new text of the family of an earlier one, or of a new family. */
-export function newRefreshText(earlier = ""): string {
+function newRefreshText(earlier = ""): string {
   const family = earlier.includes(separator) ? earlier.slice(0, earlier.indexOf(separator)) : newSecretText();
   return `${family}${separator}${newSecretText()}`;
 }
 
 /** The hash by which the family of a text is found; undefined for a text without halves. */
-export function familyHash(refreshText: string): string | undefined {
+function familyHash(refreshText: string): string | undefined {
   const at = refreshText.indexOf(separator);
   return at < 0 ? undefined : hashOfSecretText(refreshText.slice(0, at));
 }
 
-export function newRefresh(
+function newRefresh(
   refreshText: string,
   previousHash: string,
   nowMs: number,
@@ -389,13 +389,13 @@ export function refreshed(
 }
 
 /** The hashes by which the token is found from such a text. */
-export function refreshHashes(token: StoredToken | undefined): readonly string[] {
+function refreshHashes(token: StoredToken | undefined): readonly string[] {
   const { hash = "", previousHash = "", family } = token?.refresh ?? {};
   return [...(family === undefined ? [hash] : [family]), previousHash].filter((one) => one !== "");
 }
 
 /** Whether a text of the family that is not the current one was used, and not just by a second process of the program. */
-export function isReplayed({ refresh }: StoredToken, given: string, nowMs: number): boolean {
+function isReplayed({ refresh }: StoredToken, given: string, nowMs: number): boolean {
   if (refresh === undefined || refresh.hash === given) return false;
   return refresh.previousHash !== given || nowMs - Date.parse(refresh.replacedAt) > sameTimeMs;
 }
@@ -405,7 +405,7 @@ export function endMs(token: StoredToken): number {
   return Math.max(expiryMs(token), token.refresh === undefined ? 0 : Date.parse(token.refresh.expiresAt));
 }
 
-export function expiryMs({ expiresAt }: StoredToken): number {
+function expiryMs({ expiresAt }: StoredToken): number {
   return expiresAt === "" ? Infinity : Date.parse(expiresAt);
 }
 

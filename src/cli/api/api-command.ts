@@ -96,7 +96,7 @@ export function readVariables(
 }
 
 /** Whether a word is `NAME=VALUE` and not a query, which begins with a brace or has a space before any `=`. */
-export function isVariable(word: string): boolean {
+function isVariable(word: string): boolean {
   return /^[_A-Za-z][_0-9A-Za-z]*=/.test(word);
 }
 

@@ -300,7 +300,7 @@ const other: readonly (readonly [flags: readonly string[], instead: string])[] =
 const equivalents = new Map(other.flatMap(([flags, instead]) => flags.map((flag) => [flag, instead] as const)));
 
 /** What to write for an option of ripgrep that `trawl search` does not have. */
-export function ripgrepEquivalent(flag: string): string | undefined {
+function ripgrepEquivalent(flag: string): string | undefined {
   return equivalents.get(flag);
 }
 

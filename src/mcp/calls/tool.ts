@@ -24,7 +24,7 @@ export interface Answer {
 /** Bounds of `max_bytes`: the text is written on the main thread, and once more as a part of the response. */
 export const bytesMin = 1_000;
 export const bytesMax = 256 << 10;
-export const bytesDefault = 64 << 10;
+const bytesDefault = 64 << 10;
 
 /** Kept for what is left out, and for punctuation. */
 const restBytes = 300;

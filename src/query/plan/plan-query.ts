@@ -83,7 +83,7 @@ function* makeSets(
 }
 
 /** True if the plan depends on nothing but the text: neither on the time nor on search contexts. */
-export function dependsOnlyOnText({ root }: QueryTree): boolean {
+function dependsOnlyOnText({ root }: QueryTree): boolean {
   return (
     root === undefined ||
     collectLeaves(root).every(

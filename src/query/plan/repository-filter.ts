@@ -98,7 +98,7 @@ function yesNoOnly(query: BasicQuery, name: "fork" | "archived"): YesNoOnly {
 }
 
 /** The conditions of a valid basic query on the contents of repositories. */
-export function planRepositoryConditions(query: BasicQuery, analyses: Analyses): readonly RepositoryCondition[] {
+function planRepositoryConditions(query: BasicQuery, analyses: Analyses): readonly RepositoryCondition[] {
   return query.fields.flatMap((field) => {
     const argument = fileArgument(field);
     return argument === undefined ? [] : [{ negated: field.negated, file: planFile(argument, field.span, analyses) }];
@@ -106,7 +106,7 @@ export function planRepositoryConditions(query: BasicQuery, analyses: Analyses):
 }
 
 /** The conditions of a valid basic query on the histories of repositories. */
-export function planCommittedAfter(query: BasicQuery, nowMs: number): readonly CommittedAfter[] {
+function planCommittedAfter(query: BasicQuery, nowMs: number): readonly CommittedAfter[] {
   return query.fields.flatMap((field) => {
     const date = readCommitDate(field);
     return date === undefined
@@ -185,7 +185,7 @@ function planFile({ path, content }: FileArgument, span: Span, analyses: Analyse
 }
 
 /** The revisions in a validated `repo:` or `rev:` field; none for the default branch. */
-export function planRevisions(field: FieldNode, nowMs: number): readonly RevisionSpec[] {
+function planRevisions(field: FieldNode, nowMs: number): readonly RevisionSpec[] {
   if (field.name === "rev" && field.predicate?.name === "at.time") return [atTime(field.predicate.argument, nowMs)];
   return readRevisions(field)
     .filter((typed) => !isExclusion(typed))
@@ -193,7 +193,7 @@ export function planRevisions(field: FieldNode, nowMs: number): readonly Revisio
 }
 
 /** The revisions whose history a search of history excludes, in a validated `repo:` or `rev:` field; without the `^`. */
-export function planExclusions(field: FieldNode): readonly string[] {
+function planExclusions(field: FieldNode): readonly string[] {
   return readRevisions(field)
     .filter(isExclusion)
     .map((typed) => typed.slice(1));

@@ -15,7 +15,7 @@ const literalUnitsMax = 4_096;
 const cutLengths = [8, 6, 4, 3, 2, 1] as const;
 
 /** Every literal of `a` followed by every literal of `b`; undefined if that is too large. */
-export function crossProduct(a: LiteralSet, b: LiteralSet): LiteralSet | undefined {
+function crossProduct(a: LiteralSet, b: LiteralSet): LiteralSet | undefined {
   if (a.length * b.length > literalCountMax) return undefined;
   if (a.length * b.length > 1 && a.length * units(b) + b.length * units(a) > literalUnitsMax) return undefined;
   const out = new Set<string>();
@@ -32,12 +32,12 @@ export function union(a: LiteralSet, b: LiteralSet): LiteralSet | undefined {
 }
 
 /** Prefixes of texts that begin with a literal of `a` or of `b`. */
-export function unionOfPrefixes(a: LiteralSet, b: LiteralSet): LiteralSet {
+function unionOfPrefixes(a: LiteralSet, b: LiteralSet): LiteralSet {
   return unionOfEnds(a, b, (literal, length) => literal.slice(0, length));
 }
 
 /** Suffixes of texts that end with a literal of `a` or of `b`. */
-export function unionOfSuffixes(a: LiteralSet, b: LiteralSet): LiteralSet {
+function unionOfSuffixes(a: LiteralSet, b: LiteralSet): LiteralSet {
   return unionOfEnds(a, b, (literal, length) => literal.slice(-length));
 }
 
@@ -80,7 +80,7 @@ export const clauseCountMax = 8;
 const sharedLengthMin = 3;
 
 /** The clause for a set of literals; undefined if it rules nothing out. */
-export function makeClause(literals: LiteralSet): Clause | undefined {
+function makeClause(literals: LiteralSet): Clause | undefined {
   if (literals.includes("")) return undefined;
   return withoutShared(withoutLonger(literals));
 }
@@ -88,7 +88,7 @@ export function makeClause(literals: LiteralSet): Clause | undefined {
 /**
  * What a text must contain that satisfies all clauses of `a` or all clauses of `b`: pairs of the best clauses of each.
  */
-export function anyClauseOf(a: readonly Clause[], b: readonly Clause[]): Clause[] {
+function anyClauseOf(a: readonly Clause[], b: readonly Clause[]): Clause[] {
   const out: Clause[] = [];
   for (const first of mostSelective(a, 2)) {
     for (const second of mostSelective(b, 2)) {
@@ -103,7 +103,7 @@ export function anyClauseOf(a: readonly Clause[], b: readonly Clause[]): Clause[
  * The most selective clauses first, without those implied by another one, at most `count`: a longer shortest literal is
  * better, then fewer literals. Equal ones keep their order in the regexp.
  */
-export function mostSelective(clauses: readonly Clause[], count: number): Clause[] {
+function mostSelective(clauses: readonly Clause[], count: number): Clause[] {
   const sorted = clauses.toSorted((a, b) => shortest(b) - shortest(a) || a.length - b.length);
   const kept: Clause[] = [];
   for (const clause of sorted) {

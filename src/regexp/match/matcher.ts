@@ -32,7 +32,7 @@ export interface WindowSizes {
   readonly longTimes: number;
 }
 
-export const usualWindows: WindowSizes = {
+const usualWindows: WindowSizes = {
   wholeBytesMax: 128,
   bytesMin: 16,
   bytesFirst: 64 * 1024,
@@ -371,7 +371,7 @@ function compile(source: string, foldCase: boolean, hasCrlf: boolean): Matcher {
  * a known position. The latter two allocate only the view to search in. Measured over 60 MB with 840,000 matches of
  * `[a-z]+_[a-z]+` on one core of the development machine: 2.8 µs per match with `exec`, 0.76 µs this way.
  */
-export class Finder {
+class Finder {
   readonly #foldCase: boolean;
   readonly #source: string;
   readonly #searcher: RE2;
@@ -455,7 +455,7 @@ export interface MatchWork {
 }
 
 /** For texts whose size is limited elsewhere. */
-export const unboundedWork: MatchWork = { spend: () => true };
+const unboundedWork: MatchWork = { spend: () => true };
 
 /** For texts of any size, where the search can be stopped but is not limited otherwise. */
 export function untilStopped(isStopped: () => boolean): MatchWork {
@@ -491,7 +491,7 @@ let isPlanned = false;
  * A full collection of the main thread's heap takes 60 to 90 ms with 10,000 repositories and as many users. It has a turn of
  * the event loop to itself, so that the thread is not blocked longer.
  */
-export function recordDropped(byteCount: number): void {
+function recordDropped(byteCount: number): void {
   droppedBytes += byteCount;
   youngBytes += byteCount;
   if (droppedBytes >= waitingBytesMax) collectAll();

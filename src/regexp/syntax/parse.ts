@@ -295,7 +295,7 @@ const posixName = /\[:(\^?)(\w+):\]/y;
 const unicodeName = /\\([pP])(?:\{(\^?)(\w*)\}|([^{]))/uy;
 
 /** Parses the class whose `[` is at `at`. */
-export function parseBracketClass(source: SourceText, at: number, fold: boolean): Parsed<ClassNode> {
+function parseBracketClass(source: SourceText, at: number, fold: boolean): Parsed<ClassNode> {
   const { text } = source;
   const items: ClassItems = { ranges: [], named: new Set() };
   const negated = text[at + 1] === "^";
@@ -310,7 +310,7 @@ export function parseBracketClass(source: SourceText, at: number, fold: boolean)
 }
 
 /** Parses a class outside brackets (`\d`, `\pL`, `\P{Greek}`); undefined if there is none at `at`. */
-export function parseEscapedClass(source: SourceText, at: number, fold: boolean): Parsed<ClassNode> | undefined {
+function parseEscapedClass(source: SourceText, at: number, fold: boolean): Parsed<ClassNode> | undefined {
   const items: ClassItems = { ranges: [], named: new Set() };
   const next = addNamedClass(source, at, items);
   return next === undefined ? undefined : { value: classNode(items, false, fold), next };
@@ -402,7 +402,7 @@ const hexadecimal = /\\x(?:\{([0-9a-fA-F]+)\}|([0-9a-fA-F]{2}))/y;
 const escapeExcerpt = /\\(?:x(?:\{[0-9a-fA-F]*.?|[0-9a-fA-F]?.?)|.)/suy;
 
 /** Parses the escape sequence at `at`, which must denote a single character. */
-export function parseEscapedCharacter(source: SourceText, at: number): Parsed<number> {
+function parseEscapedCharacter(source: SourceText, at: number): Parsed<number> {
   const { text } = source;
   const letter = text.charAt(at + 1);
   if (letter === "") throw source.error("trailing backslash at end of expression", text.length, text.length);
@@ -457,7 +457,7 @@ export interface FlagGroup {
 }
 
 /** Parses `(?flags)` or `(?flags:` at `open`, where `before` applies. */
-export function parseFlags(source: SourceText, open: number, before: Flags): Parsed<FlagGroup> {
+function parseFlags(source: SourceText, open: number, before: Flags): Parsed<FlagGroup> {
   const { text } = source;
   const flags = { ...before };
   let on = true;
@@ -505,7 +505,7 @@ export class RegexpSyntaxError extends TrawlError {
 }
 
 /** The source to which an error refers; positions in it are JavaScript string indexes. */
-export class SourceText {
+class SourceText {
   readonly text: string;
 
   constructor(text: string) {

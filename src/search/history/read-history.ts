@@ -295,12 +295,12 @@ export function needsFiles(plans: readonly HistoryPlanWithOptions[]): boolean {
 }
 
 /** Whether the plans depend on the languages of what the commits changed. */
-export function needsLanguages(plans: readonly HistoryPlanWithOptions[]): boolean {
+function needsLanguages(plans: readonly HistoryPlanWithOptions[]): boolean {
   return plans.some(({ plan }) => plan.fileFilters.some(({ kind }) => kind === "language"));
 }
 
 /** Whether the plans depend on messages. */
-export function needsMessages(plans: readonly HistoryPlanWithOptions[]): boolean {
+function needsMessages(plans: readonly HistoryPlanWithOptions[]): boolean {
   return plans.some(({ plan }) => plan.messages.length > 0 || (plan.kind === "commit" && plan.pattern !== undefined));
 }
 
@@ -342,7 +342,7 @@ const textCountMax = 16;
  * file has a changed line that matches each leaf without which the pattern does not hold, and that line contains a literal of
  * each clause of the leaf.
  */
-export function lineLiterals(plans: readonly HistoryPlanWithOptions[]): LineLiterals | undefined {
+function lineLiterals(plans: readonly HistoryPlanWithOptions[]): LineLiterals | undefined {
   const texts = unite(plans.map(({ plan }) => findPlanLiterals(plan)));
   if (texts === undefined || texts.length === 0 || texts.length > textCountMax) return undefined;
   const foldCase = plans.some(({ plan }) => plan.leaves.some((leaf) => leaf.foldCase));

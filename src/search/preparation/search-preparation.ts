@@ -169,7 +169,7 @@ export class SearchPreparation {
   }
 }
 
-export function needsPreparation(plan: SearchPlan): boolean {
+function needsPreparation(plan: SearchPlan): boolean {
   return (
     asksPeople(plan) ||
     plan.basicQueries.some(
@@ -291,7 +291,7 @@ export interface Preparation {
 }
 
 /** Keeps the revisions found in the index, and those that the index does not know. */
-export function keepFound(resolution: Resolution, found: Int32Array | undefined): Resolution {
+function keepFound(resolution: Resolution, found: Int32Array | undefined): Resolution {
   return keepRevisions(
     resolution,
     ({ id }, { bit, unindexed }) =>
@@ -315,7 +315,7 @@ export async function ask(
   return attributes;
 }
 
-export class ExcludedRepositories {
+class ExcludedRepositories {
   readonly #all = new Map<number, ExcludedRepository>();
   readonly #nameOf: ReadonlyMap<number, string>;
 

@@ -226,7 +226,7 @@ function propose({ queryText, plan }: AlertSource, description: string, rewrite:
 }
 
 /** The alert about an invalid query. */
-export function toAlert({ title, description, from, to }: QueryError): Alert {
+function toAlert({ title, description, from, to }: QueryError): Alert {
   return { title, description, proposedQueries: null, place: { from, to } };
 }
 

@@ -174,7 +174,7 @@ export interface SkippedSource extends NotSearched {
 }
 
 /** Names listed in a message. */
-export const listedNamesMax = 10;
+const listedNamesMax = 10;
 
 /** The reasons in their fixed order; those that do not apply are omitted. */
 export function makeSkipped(source: SkippedSource): Skipped[] {

@@ -461,7 +461,7 @@ export interface FilterSource {
 }
 
 /** The filters for the results so far: important kinds first, then by count, then by value. */
-export function makeFilters(source: FilterSource, exhaustive: boolean): Filter[] {
+function makeFilters(source: FilterSource, exhaustive: boolean): Filter[] {
   const all = [
     ...utilityFilters(source),
     ...typeFilters(source),

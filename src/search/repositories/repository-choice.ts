@@ -194,10 +194,7 @@ export function* matchingNames(
  * Sets 1, by row, for repositories that satisfy the predicate before negation. The result is cached. Yields between
  * steps.
  */
-export function* matchingPredicate(
-  table: RepositoryTable,
-  predicate: RepositoryPredicate,
-): Generator<undefined, Uint8Array> {
+function* matchingPredicate(table: RepositoryTable, predicate: RepositoryPredicate): Generator<undefined, Uint8Array> {
   return yield* cachedBitmap(table, `predicate ${predicate.label}`, () =>
     markEach(table, new Uint8Array(table.count), 0, compilePredicate(table, predicate)),
   );
@@ -312,7 +309,7 @@ type RowTest = (row: number) => boolean;
 type TextTest = (text: string) => boolean;
 
 /** Compiles a predicate on attributes for the repositories of the table. */
-export function compilePredicate(table: RepositoryTable, { test }: RepositoryPredicate): RowTest {
+function compilePredicate(table: RepositoryTable, { test }: RepositoryPredicate): RowTest {
   switch (test.kind) {
     case "description": {
       const matcher = compileRegexp(test.source, true);

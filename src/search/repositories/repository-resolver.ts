@@ -293,7 +293,7 @@ const repositoriesPerRead = 32;
 const lookupsOfStep = 512;
 
 /** Revisions by repository: those requested by every include that has revisions. Yields between steps. */
-export function* resolveInMemory(
+function* resolveInMemory(
   repositories: readonly Repository[],
   { include, onlyIndexedRevisions }: RepositoryFilter,
 ): Generator<undefined, RevisionsInMemory> {
@@ -379,7 +379,7 @@ export async function readRevisions(
  * The choices represented by a mirror's answer. An indexed branch is searched at its indexed commit, and a commit that
  * is indexed on a branch is searched there, whatever its name.
  */
-export function revisionChoices(repository: Repository, { revisions }: RevisionsOfRepository): RevisionChoice[] {
+function revisionChoices(repository: Repository, { revisions }: RevisionsOfRepository): RevisionChoice[] {
   return revisions.map(({ typed, commit }) => {
     const known = bitOfRevision(repository, typed);
     const bit = known >= 0 ? known : bitOfRevision(repository, commit);

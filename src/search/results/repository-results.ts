@@ -206,7 +206,7 @@ const unionCountMax = 64;
 const unionLengthMax = 4096;
 
 /** Regexps that together match whatever any of the sources matches: about a hundred for thousands of sources. */
-export function* buildUnions(sources: readonly string[], foldCase: boolean): Generator<undefined, readonly string[]> {
+function* buildUnions(sources: readonly string[], foldCase: boolean): Generator<undefined, readonly string[]> {
   if (sources.length <= apartCountMax) return sources;
   const unions: string[][] = [];
   let length = unionLengthMax;

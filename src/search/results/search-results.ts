@@ -401,7 +401,7 @@ const dayMs = 86_400_000;
 const agesMs = [dayMs, 7 * dayMs, 30 * dayMs];
 
 /** Counts a result for the filters. */
-export function countCommit(tally: HistoryTally, found: FoundCommit, matchCount: number, nowMs: number): void {
+function countCommit(tally: HistoryTally, found: FoundCommit, matchCount: number, nowMs: number): void {
   if (found.kind === "commit") tally.commitMatches += matchCount;
   else tally.diffMatches += matchCount;
   const author = tally.authors.get(found.authorEmail);

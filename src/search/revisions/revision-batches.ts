@@ -373,7 +373,7 @@ const attemptsMax = 2;
  * Undefined if they cannot be had, which is reported. Throws if the search is stopped. Caller guarantees: the shard is
  * pinned.
  */
-export async function findCachedSymbols(shard: CachedShard, context: PhaseContext): Promise<CachedBlock | undefined> {
+async function findCachedSymbols(shard: CachedShard, context: PhaseContext): Promise<CachedBlock | undefined> {
   const known = context.cache.symbolsOf(shard);
   if (known !== undefined) {
     context.cache.pin([known]);
@@ -456,7 +456,7 @@ async function reserve(byteCount: number, { cache, control }: PhaseContext): Pro
 }
 
 /** Restricts a selection to one repository, and to those of its revisions that are among these commits. */
-export function narrowSelection(
+function narrowSelection(
   { revisions }: RepositorySelection,
   repositoryId: number,
   commits: readonly string[],
@@ -474,7 +474,7 @@ export function narrowSelection(
 }
 
 /** Joins the commit sets of several shards in shared memory. */
-export function joinSets({ setStarts, setRanges }: RevisionBatch, parts: readonly Uint32Array[]): CommitSets {
+function joinSets({ setStarts, setRanges }: RevisionBatch, parts: readonly Uint32Array[]): CommitSets {
   const words = new Uint32Array(new SharedArrayBuffer(4 * parts.reduce((sum, { length }) => sum + length, 0)));
   const starts = new Uint32Array(parts.length);
   let at = 0;

@@ -19,7 +19,7 @@ const commitsPerBatch = 1024;
  *
  * A failure skips the rest of its repository. The phases end early when the search is stopped.
  */
-export async function* revisionPhases(
+async function* revisionPhases(
   selections: readonly RepositorySelection[],
   context: PhaseContext,
 ): AsyncGenerator<SearchPhase, undefined> {

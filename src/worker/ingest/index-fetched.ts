@@ -161,7 +161,7 @@ export interface IndexResult {
 }
 
 /** Indexes the differences from the last generation; undefined if that is impossible or not worthwhile. */
-export async function indexChanges(
+async function indexChanges(
   { store, activity }: IngestThread,
   input: SyncInput,
   wanted: ReadonlyMap<string, string>,
@@ -225,7 +225,7 @@ function subtract(
 }
 
 /** Indexes all branches completely. Undefined if nothing can be read. */
-export async function indexWhole(
+async function indexWhole(
   { activity }: IngestThread,
   wanted: ReadonlyMap<string, string>,
   context: IndexContext,
@@ -258,7 +258,7 @@ export function wantedBranches(state: RefState, configured: readonly string[]): 
 }
 
 /** What of a repository is not indexed as its configuration or its remote might lead one to expect. */
-export function findWarnings({ branches }: Repository, state: RefState): string[] {
+function findWarnings({ branches }: Repository, state: RefState): string[] {
   const missing = branches.filter((name) => !state.branches.has(name));
   const warnings = missing.map(
     (name) => `the remote has no branch ${JSON.stringify(name)}, which the configuration lists in \`branches\``,
@@ -280,7 +280,7 @@ export function findWarnings({ branches }: Repository, state: RefState): string[
 }
 
 /** Whether they are already indexed at their current commits. */
-export function areIndexed(
+function areIndexed(
   indexed: readonly IndexedBranch[],
   wanted: ReadonlyMap<string, string>,
   defaultBefore: string,

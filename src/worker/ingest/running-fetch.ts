@@ -202,7 +202,7 @@ function findVanished(
  * Throws if the remote has lost what was indexed, or lists nothing in a way that no git server does. A sign-in page, a
  * disk that is not mounted and a server that is being restored look like empty repositories.
  */
-export function admitExpected(input: SyncInput): Admit {
+function admitExpected(input: SyncInput): Admit {
   return async (listed, hadRefs, isReallyEmpty) => {
     if (input.acceptsLoss === "asked") return;
     const { repository } = input;
@@ -249,7 +249,7 @@ const listTimeoutMs = 60_000;
  * Rejects with `forbidden` if the repository may not be fetched from its URL. Must be called before each fetch; resolves
  * with the addresses for `openMirror`.
  */
-export async function requireRemote(
+async function requireRemote(
   dataFolder: string,
   { url, source }: Repository,
   { networks }: FetchSettings,
@@ -304,7 +304,7 @@ function remoteUrl(dataFolder: string, { name, url, credential }: Repository): R
  * Opens the mirror of a repository that a connection lists, with the URL to which its host redirects: within the host, where
  * the source may name any repository. Undefined if it is not of a connection, or the redirect leads elsewhere.
  */
-export async function openRedirected(
+async function openRedirected(
   dataFolder: string,
   repository: Repository,
   fetch: FetchSettings,

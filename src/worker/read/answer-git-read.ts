@@ -177,7 +177,7 @@ async function diffPage(mirror: string, request: ReadDiff, { stop }: ReadContext
  * The origin of each line, and the byte offset in the file at which it begins. The commits that the blamed commit's tree
  * lists as ignored are passed over.
  */
-export async function answerBlame(
+async function answerBlame(
   { repositoryId, blame }: ReadBlame,
   context: ReadContext,
 ): Promise<GitReadAnswer<"read-blame">> {
@@ -241,7 +241,7 @@ const kept = new BoundedMap<string, ParsedFile>(keptBytesMax, ({ byteCount }) =>
 const nobody: FoundOwners = { owners: [], file: "", line: 0, pattern: "" };
 
 /** The owners of a file: by the CODEOWNERS file of its commit or, if it has none, by what was set for the repository. */
-export async function answerFindOwners(
+async function answerFindOwners(
   { repositoryId, commit, path, otherwise }: FindOwners,
   context: ReadContext,
 ): Promise<FoundOwners> {
@@ -272,7 +272,7 @@ interface CountedFile {
  * Languages of a commit's files, as `lang:` finds them; the one with the most bytes first. The texts are read of those
  * files whose paths do not decide.
  */
-export async function answerCountLanguages(
+async function answerCountLanguages(
   { repositoryId, commit, withLines }: CountLanguages,
   context: ReadContext,
 ): Promise<GitReadAnswer<"count-languages">> {
@@ -322,7 +322,7 @@ async function readTexts(
 const noBytes = Buffer.alloc(0);
 
 /** The URLs of submodules according to `.gitmodules`, by path; a file larger than `submodulesBytesMax` is ignored. */
-export async function answerReadSubmodules(
+async function answerReadSubmodules(
   { repositoryId, commit }: ReadSubmodules,
   context: ReadContext,
 ): Promise<GitReadAnswer<"read-submodules">> {

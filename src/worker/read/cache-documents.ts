@@ -152,7 +152,7 @@ function readStored(
 const noBytes = Buffer.alloc(0);
 
 /** A shard of the revision cache under construction, and the sets of its documents in the shard's order. */
-export class CachedShardBuilder {
+class CachedShardBuilder {
   readonly #repositoryId: number;
   readonly #limits: ContentLimits;
   readonly #context: ReadContext;
@@ -304,7 +304,7 @@ export class EntryWriter {
 }
 
 /** The paths are parts of `bytes`. */
-export function decodeEntries(bytes: Uint8Array): MissingEntry[] {
+function decodeEntries(bytes: Uint8Array): MissingEntry[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const entries: MissingEntry[] = [];
   for (let at = 0; at < buffer.length; ) {

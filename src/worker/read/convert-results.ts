@@ -227,7 +227,7 @@ export interface ResultColumn {
 }
 
 /** Columns are only ever added at the end. */
-export const resultColumns: readonly ResultColumn[] = [
+const resultColumns: readonly ResultColumn[] = [
   { name: "kind", type: "text", read: ({ kind }) => kind },
   { name: "repository", type: "text", read: ({ repository }) => repository },
   { name: "revision", type: "text", read: ({ revision }) => revision },
@@ -275,7 +275,7 @@ const schema: SchemaElement[] = [
 ];
 
 /** Collects rows for one row group, as columns. */
-export class RowGroup {
+class RowGroup {
   readonly #columns = resultColumns.map((column) => ({ column, data: [] as ReturnType<ResultColumn["read"]>[] }));
 
   /** Returns the number of characters that were added. */
@@ -305,7 +305,7 @@ export class RowGroup {
 }
 
 /** What follows the row groups, at `offset`. `groups` are those that `encode` returned, in their order. */
-export function encodeFooter(offset: number, groups: readonly Uint8Array[]): Uint8Array {
+function encodeFooter(offset: number, groups: readonly Uint8Array[]): Uint8Array {
   const { bytes, writer } = startAt(offset);
   writer.row_groups = groups.flatMap((group) => deserialize(group) as RowGroups);
   writer.num_rows = writer.row_groups.reduce((sum, group) => sum + group.num_rows, 0n);

@@ -189,7 +189,7 @@ export interface FileWithSymbols {
 }
 
 /** Reads a file of a mirror, and extracts its symbols if they are not known. A file that has no text is empty. */
-export async function readFileSymbols(
+async function readFileSymbols(
   { repositoryId, oid, path }: { readonly repositoryId: number; readonly oid: string; readonly path: string },
   context: ReadContext,
 ): Promise<FileWithSymbols> {
@@ -212,7 +212,7 @@ export async function readFileSymbols(
 }
 
 /** A symbol of a file; its URL consists of its place alone. */
-export function toSymbolMatch({ symbols, text }: FileWithSymbols, i: number): SymbolMatch {
+function toSymbolMatch({ symbols, text }: FileWithSymbols, i: number): SymbolMatch {
   const { place, ...symbol } = describeSymbol(symbols, i, text);
   return { ...symbol, url: `?${place}` };
 }
@@ -248,7 +248,7 @@ class SharedCtags {
 let idle: SharedCtags | undefined;
 
 /** Works with the ctags of this thread. Resolves with why symbols cannot be extracted, as a sentence, if they cannot. */
-export async function useCtags<T>(
+async function useCtags<T>(
   { ctagsCommand, stop }: ReadContext,
   work: (extractor: SymbolExtractor, program: CtagsProgram) => Promise<T>,
 ): Promise<T | { readonly kind: "lack"; readonly reason: string }> {
