@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { TrawlError } from "../../src/base/errors.js";
 import { readSource, smallFiles, type Source } from "./repositories.js";
 import type { Random } from "../system/random.js";
 
@@ -13,15 +14,19 @@ interface FileWords {
   readonly words: readonly string[];
 }
 
-/** Files drawn at random, without end, with their identifiers of `lettersMin` to 40 letters. */
+/** A source with too few words ends the suite instead of hanging it. */
+const drawsMax = 1_000_000;
+
+/** Files drawn at random, with their identifiers of `lettersMin` to 40 letters. */
 export async function* drawFiles(source: Source, random: Random, lettersMin: number): AsyncGenerator<FileWords> {
   const paths = await smallFiles(source, fileBytesMax);
   const pattern = new RegExp(`\\b[A-Za-z_][A-Za-z0-9_]{${lettersMin - 1},39}\\b`, "g");
-  for (;;) {
+  for (let draw = 0; draw < drawsMax; draw++) {
     const path = paths[random(paths.length)] ?? "";
     const words = readSource(source, path).text.subarray(0, textBytesMax).toString("latin1").match(pattern) ?? [];
     if (words.length > 0) yield { path, words };
   }
+  throw new TrawlError("internal", `the source has too few words of ${lettersMin} letters and more`);
 }
 
 /** Different words of the source, the more likely the more often they occur: one of a file that is drawn at random. */

@@ -1,18 +1,19 @@
 /*
  * Sends HTTP requests and says how long the answers took: `generator HOST PORT CONNECTIONS RATE SECONDS PAUSE COUNT
- * SAME`. Their bytes come from standard input, each request ended by a zero byte; they are sent in this order, over and over. RATE is
- * requests a second, latency then counting from when each was due; with 0 each connection asks again when it has its answer,
- * after PAUSE seconds, which are no part of the latency. The first tenth of the time does not count. COUNT ends the run after
- * so many requests, of which all count, and whose latencies are printed in the order in which they were sent; 0 for no end.
+ * SAME`. The requests come from standard input, each ended by a zero byte, and are sent in that order, over and over. With RATE,
+ * so many are sent a second, and a latency counts from when the request was due; with 0, each connection asks again PAUSE
+ * seconds after its answer, and the pause is no part of the latency. The first tenth of the time does not count. With COUNT, the
+ * run ends after so many requests, all of which count, and their latencies are printed in the order in which they were sent; 0 for
+ * no such end.
  *
  * Prints one line of JSON. A good answer is 200 and whole: an event stream ends with `done`, and with SAME, where its head
  * tells a length, it is that of the first answer to the same request. Any other is counted as a failure of its kind. Answers
  * are not kept.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,6 +31,8 @@ struct connection {
   int socket;
   // When the request that is under way was due.
   int64_t dueNs;
+  // Whether it is in `idle`.
+  int isIdle;
   int request;
   // The number of the request among all that were sent.
   int64_t number;
@@ -104,6 +107,28 @@ static double cpuSeconds(void) {
 static struct addrinfo *address;
 static int epoll;
 
+// Makes a connection wait for its next request.
+static void rest(int i, int64_t readyNs) {
+  connections[i].readyNs = readyNs;
+  connections[i].isIdle = 1;
+  idle[idleCount++] = i;
+}
+
+// The place in `idle` of the connection that may ask first.
+static int firstReady(void) {
+  int first = 0;
+  for (int k = 1; k < idleCount; k++)
+    if (connections[idle[k]].readyNs < connections[idle[first]].readyNs) first = k;
+  return first;
+}
+
+static int takeIdle(int place) {
+  int i = idle[place];
+  idle[place] = idle[--idleCount];
+  connections[i].isIdle = 0;
+  return i;
+}
+
 static void findAddress(const char *host, const char *port) {
   struct addrinfo wanted = {.ai_socktype = SOCK_STREAM};
   if (getaddrinfo(host, port, &wanted, &address) != 0) fail("unknown host");
@@ -118,8 +143,7 @@ static void connectOne(int i, int64_t readyNs) {
   setsockopt(connection->socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   struct epoll_event event = {.events = EPOLLIN, .data.u32 = i};
   epoll_ctl(epoll, EPOLL_CTL_ADD, connection->socket, &event);
-  connection->readyNs = readyNs;
-  idle[idleCount++] = i;
+  rest(i, readyNs);
 }
 
 // A request is smaller than a socket's buffer, and there is one at a time, so it is taken whole.
@@ -132,7 +156,7 @@ static void sendOn(int i, int64_t number, int64_t dueNs) {
   connections[i].failure = good;
   memset(connections[i].tail, 0, tailBytes);
   ssize_t bytes = starts[request + 1] - 1 - starts[request];
-  if (write(connections[i].socket, text + starts[request], bytes) != bytes) fail("a request was not taken");
+  if (send(connections[i].socket, text + starts[request], bytes, MSG_NOSIGNAL) != bytes) fail("a request was not taken");
 }
 
 // Takes what belongs to the head, and returns how many bytes that were.
@@ -180,7 +204,8 @@ static int isWhole(const struct connection *connection) {
 static int endAnswer(int i) {
   struct connection *connection = &connections[i];
   int64_t now = nowNs();
-  uint32_t latency = (now - connection->dueNs) / 100;
+  const int64_t tenths = (now - connection->dueNs) / 100;
+  const uint32_t latency = tenths < UINT32_MAX ? tenths : UINT32_MAX;
   failures[connection->failure]++;
   if (connection->failure == good) {
     if (connection->dueNs >= countFromNs && latencyCount < latenciesMax) latencies[latencyCount++] = latency;
@@ -194,15 +219,17 @@ static int receiveOn(int i) {
   ssize_t count = read(connection->socket, buffer, sizeof buffer);
   if (count <= 0) {
     // A server may close a connection that is idle; its pause goes on.
-    int isIdle = 0;
-    for (int k = 0; k < idleCount; k++)
-      if (idle[k] == i) isIdle = 1, idle[k--] = idle[--idleCount];
+    const int isIdle = connection->isIdle;
+    int place = 0;
+    while (isIdle && idle[place] != i) place++;
+    if (isIdle) takeIdle(place);
     close(connection->socket);
     connection->failure = reset;
     if (!isIdle) endAnswer(i);
     connectOne(i, isIdle ? connection->readyNs : nowNs() + refusalNs);
     return 0;
   }
+  if (connection->isIdle) fail("the server sent more than its answer");
   receivedBytes += count;
   size_t taken = connection->hasHead ? 0 : takeHead(connection, buffer, count);
   takeBody(connection, buffer + taken, count - taken);
@@ -211,8 +238,7 @@ static int receiveOn(int i) {
     connection->failure = noDone;
   int isGood = endAnswer(i);
   // A server that refuses everything is not asked in a busy loop.
-  connection->readyNs = nowNs() + (isGood ? pauseNs : refusalNs);
-  idle[idleCount++] = i;
+  rest(i, nowNs() + (isGood ? pauseNs : refusalNs));
   return isGood;
 }
 
@@ -265,12 +291,13 @@ int main(int argumentCount, char **arguments) {
     }
     const int isOver = now >= endNs || (countMax > 0 && sent == countMax);
     for (; idleCount > 0 && now < endNs && (countMax == 0 || sent < countMax); sent++) {
-      int64_t dueNs = rate > 0 ? startNs + (int64_t)(sent / rate * 1e9) : connections[idle[idleCount - 1]].readyNs;
+      const int place = rate > 0 ? idleCount - 1 : firstReady();
+      const int64_t dueNs = rate > 0 ? startNs + (int64_t)(sent / rate * 1e9) : connections[idle[place]].readyNs;
       if (dueNs > now) {
         setTimer(timer, dueNs);
         break;
       }
-      sendOn(idle[--idleCount], sent, rate > 0 ? dueNs : now);
+      sendOn(takeIdle(place), sent, rate > 0 ? dueNs : now);
     }
     if (isOver && idleCount == connectionCount) break;
     struct epoll_event events[64];

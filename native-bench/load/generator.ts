@@ -44,7 +44,7 @@ export interface Latencies {
   readonly p99Ms: number;
   readonly p999Ms: number;
   readonly maxMs: number;
-  /** With a count: every latency, in the order in which the requests were sent. */
+  /** With a count: the latencies in the order in which the requests were sent, 0 for one without a good answer. */
   readonly eachMs: readonly number[];
   /** Requests without a good answer, by kind. */
   readonly failures: Readonly<Partial<Record<FailureKind, number>>>;
@@ -98,7 +98,8 @@ export class Generator {
     const { connections, ratePerSecond = 0, seconds, pauseSeconds = 0, count = 0, isSame = false } = pace;
     const { hostname, port } = new URL(url);
     const numbers = [connections, ratePerSecond, seconds, pauseSeconds, count, Number(isSame)];
-    const args = [hostname, port === "" ? "80" : port, ...numbers.map(String)];
+    // getaddrinfo takes an IPv6 address without brackets.
+    const args = [hostname.replace(/^\[|\]$/g, ""), port === "" ? "80" : port, ...numbers.map(String)];
     const child = start(this.#program, args, { stdio: ["pipe", "pipe", "inherit"] });
     let text = "";
     child.stdout?.on("data", (bytes: Buffer) => {

@@ -147,9 +147,9 @@ export class Results {
     const common = { what, better: atMost === undefined ? ("more" as const) : ("less" as const), must, aim };
     if (of === undefined) return { ...common, unit: unit ?? "x", value, note: note ?? "" };
     const ownUnit = unit ?? (over === undefined ? (sample?.unit ?? "") : "x");
-    const missing = [of, over].flatMap((name) => (name === undefined || this.find(...name) ? [] : [name[1]]));
+    const missing = [of, over].filter((name, i) => name !== undefined && [sample, other][i] === undefined);
     if (missing.length > 0)
-      return { ...common, unit: ownUnit, value: undefined, note: `${missing[0]} is not measured` };
+      return { ...common, unit: ownUnit, value: undefined, note: `${missing[0]?.[1]} is not measured` };
     if ([of, over].some((name) => name !== undefined && !this.isComparable(...name)))
       return { ...common, unit: ownUnit, value: undefined, note: "the results differ" };
     const [top, bottom] = [median(sample?.values ?? []), over === undefined ? 1 : median(other?.values ?? [])];

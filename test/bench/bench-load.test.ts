@@ -43,8 +43,9 @@ t.test("known delays result in known percentiles, and each request has its laten
   t.same([server.requestCount, of.answered, of.count, of.eachMs.length], [200, 200, 200, 200]);
   t.ok(of.p90Ms >= 399, `not sooner than the server answers: p90 ${of.p90Ms}`);
   t.ok(of.p99Ms >= 899 && of.maxMs >= of.p999Ms && of.p999Ms >= of.p99Ms, `p99 ${of.p99Ms}`);
-  t.equal(of.eachMs.filter((ms) => ms >= 399).length, isFull ? 40 : of.eachMs.filter((ms) => ms >= 399).length);
-  t.ok(of.eachMs.filter((ms) => ms >= 399).length >= 40, "40 of 200 are late");
+  const lateCount = of.eachMs.filter((ms) => ms >= 399).length;
+  t.ok(lateCount >= 40, `${lateCount} of 200 are late`);
+  if (isFull) t.equal(lateCount, 40);
 });
 
 t.test("each connection sends its next request when it has its answer", async (t) => {
