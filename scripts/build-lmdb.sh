@@ -5,16 +5,20 @@
 # 1. The error of a page that cannot be written is printed into 100 bytes, which are too few for it: a full disk damaged the heap.
 # 2. V8 counts the size of a mapped value as memory of the heap, from which the binding subtracts it again. When a thread ends, V8
 #    subtracts it a second time, and Node 24 aborts because the sum is negative: it has to be added before.
-# 3. Only a value above 16 MiB was read as a view over the map, others were copied by each thread for each read. Now a value from 32 KiB
-#    on is a view, so that all threads read the symbols of a shard in place.
+# 3. The binding reads only a value above 16 MiB as a view over the map, and copies others for each read in each thread. Here a value of
+#    32 KiB or more is a view, so that all threads read the symbols of a shard in place.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../node_modules/lmdb"
+# Fails unless so many lines of the source match: the package is then another release.
+need() { # COUNT PATTERN CHANGE
+  if [ "$(grep -cE "$2" "$source")" -ne "$1" ]; then
+    echo "lmdb is another release than scripts/build-lmdb.sh was written for: see whether its $3 change is still needed" >&2
+    exit 1
+  fi
+}
 source=dependencies/lmdb/libraries/liblmdb/mdb.c
 sed -i 's/last_error = malloc(100);/last_error = malloc(1024);/' "$source"
-if [ "$(grep -c 'last_error = malloc(1024);' "$source")" -ne 12 ]; then
-  echo "lmdb is another release than scripts/build-lmdb.sh was written for: see whether its change is still needed" >&2
-  exit 1
-fi
+need 12 'last_error = malloc\(1024\);' first
 source=src/env.cpp
 if ! grep -q excludeFromHeap "$source"; then
   sed -i 's/napi_adjust_external_memory(env, -(int64_t) size, &result);/excludeFromHeap(env, size);/' "$source"
@@ -32,17 +36,11 @@ static void excludeFromHeap(napi_env env, size_t size) {\
 	napi_adjust_external_memory(env, -(int64_t) size, \&result);\
 }' "$source"
 fi
-if [ "$(grep -c 'excludeFromHeap(' "$source")" -ne 2 ]; then
-  echo "lmdb is another release than scripts/build-lmdb.sh was written for: see whether its second change is still needed" >&2
-  exit 1
-fi
+need 2 'excludeFromHeap\(' second
 source=src/dbi.cpp
 sed -i 's/fits = valToBinaryFast(data, this); \/\/ it fits/fits = data.mv_size < 0x8000 \&\& valToBinaryFast(data, this); \/\/ it fits/
   s/result == 2 || data.mv_size < SHARED_BUFFER_THRESHOLD) {\/\/ result/result == 2 || data.mv_size < 0x8000) {\/\/ result/' "$source"
-if [ "$(grep -cE 'data.mv_size < 0x8000( |\))' "$source")" -ne 2 ]; then
-  echo "lmdb is another release than scripts/build-lmdb.sh was written for: see whether its third change is still needed" >&2
-  exit 1
-fi
+need 2 'data.mv_size < 0x8000( |\))' third
 if ! output="$(../.bin/node-gyp rebuild --loglevel=error 2>&1)"; then
   echo "$output" >&2
   exit 1

@@ -324,7 +324,7 @@ export class ShardSearch {
 const matchesLeftMin = 64 * 1024;
 
 /** A block whose results were listed and written. */
-export interface ListedBlock {
+interface ListedBlock {
   /** Undefined if all results are written. */
   readonly stop: WriterStop | undefined;
   /** The documents that were counted, ascending. */
@@ -335,7 +335,7 @@ export interface ListedBlock {
 }
 
 /** What the search of a shard lists, and where it writes. */
-export interface ListedShard {
+interface ListedShard {
   readonly reader: ShardReader;
   readonly writer: ResultWriter;
   readonly options: SearchOptions;
@@ -346,7 +346,7 @@ export interface ListedShard {
 }
 
 /** The blocks of one shard whose results can be listed without a look at single documents. */
-export class ListedBlocks {
+class ListedBlocks {
   readonly #shard: ListedShard;
   readonly #listing: Listing;
   readonly #stop: StopCheck;

@@ -160,7 +160,7 @@ export class HistorySearch {
 }
 
 /** The conditions on persons and dates of a plan, and on the commits that are searched, bound to one history shard. */
-export class CommitFilters {
+class CommitFilters {
   readonly #reader: HistoryReader;
   readonly #after: number;
   readonly #before: number;
@@ -237,12 +237,7 @@ const newline = 10;
 const rangeCountMax = 10_000;
 
 /** The matches of these patterns in the message of a commit. A match over several lines has a range on each. */
-export function renderMessage(
-  reader: HistoryReader,
-  commit: number,
-  leaves: readonly RecordLeaf[],
-  rows: Rows,
-): HistoryText {
+function renderMessage(reader: HistoryReader, commit: number, leaves: readonly RecordLeaf[], rows: Rows): HistoryText {
   const message = reader.message(commit);
   rows.clear();
   // Most messages are ASCII, and of those no code points are counted.
@@ -291,7 +286,7 @@ const known = new WeakMap<HistoryReader, Uint32Array | null>();
  * The order of results: descending by committer date, ascending by oid where dates are equal. It does not depend on how
  * a history is divided into shards. Undefined if the commits of the shard are in this order, which is usual.
  */
-export function commitOrder(reader: HistoryReader): Uint32Array | undefined {
+function commitOrder(reader: HistoryReader): Uint32Array | undefined {
   let order = known.get(reader);
   if (order === undefined) known.set(reader, (order = isOrdered(reader) ? null : sortCommits(reader)));
   return order ?? undefined;

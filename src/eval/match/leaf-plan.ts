@@ -154,7 +154,7 @@ function contentsOfUnits(units: Uint32Array, reader: TextIndex, kernel: Kernel):
 }
 
 /** The posting lists of a literal's trigrams in one shard. */
-export interface LiteralLists {
+interface LiteralLists {
   readonly literal: Buffer;
   /** Indexes in `reader.keys`, the shortest list first; distinct. Empty if some trigram is absent. */
   readonly lists: Uint32Array;
@@ -178,7 +178,7 @@ const unitsFound = new Uint32Array(64 * 1024);
  * attributed to the unit in which the literal starts, which is why a plain intersection of the lists keeps every unit
  * in which it can start.
  */
-export function lookUpLiteral(reader: TextIndex, kernel: Kernel, literal: Buffer): LiteralLists {
+function lookUpLiteral(reader: TextIndex, kernel: Kernel, literal: Buffer): LiteralLists {
   const start = literal.length > overlapBytes ? literal.subarray(0, overlapBytes) : literal;
   const count = kernel.findLists(reader.keys, reader.postingStart, start, listsFound);
   if (count === 0) return { literal, lists: noNumbers, cost: 0 };
@@ -191,7 +191,7 @@ export function lookUpLiteral(reader: TextIndex, kernel: Kernel, literal: Buffer
 }
 
 /** The units in which the literal can start, ascending. They include every unit in which it does start. */
-export function intersectUnits(reader: TextIndex, kernel: Kernel, { lists, cost }: LiteralLists): Uint32Array {
+function intersectUnits(reader: TextIndex, kernel: Kernel, { lists, cost }: LiteralLists): Uint32Array {
   if (lists.length === 0) return noNumbers;
   const isShort = cost <= unitsFound.length;
   const units = isShort ? unitsFound : new Uint32Array(cost);

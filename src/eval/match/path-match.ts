@@ -12,7 +12,7 @@ import { type PlainForm, toPlainForm } from "../../regexp/analysis/plain-form.js
 import type { ShardText } from "../../protocol/shard-filter.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 
-export interface PathTester {
+interface PathTester {
   test(document: number): boolean;
 }
 
@@ -117,7 +117,7 @@ const known = new WeakMap<PathTable, PathTrigrams | undefined>();
  * The trigrams of the paths of a shard. Undefined when they are requested for the first time: for a reader that is used
  * once, as for a revision that is not indexed, a scan is cheaper.
  */
-export function findPathTrigrams(reader: PathTable): PathTrigrams | undefined {
+function findPathTrigrams(reader: PathTable): PathTrigrams | undefined {
   let trigrams = known.get(reader);
   if (trigrams === undefined && known.has(reader)) trigrams = new PathTrigrams(reader.paths);
   known.set(reader, trigrams);
@@ -125,7 +125,7 @@ export function findPathTrigrams(reader: PathTable): PathTrigrams | undefined {
 }
 
 /** Whether some path contains a character that folds into ASCII from outside ASCII. */
-export function holdsFoldException(paths: Buffer): boolean {
+function holdsFoldException(paths: Buffer): boolean {
   return foldedCharacters.some(({ bytes }) => paths.includes(bytes));
 }
 

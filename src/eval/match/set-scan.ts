@@ -313,7 +313,7 @@ function positionsOfBits(bits: Uint32Array): Uint32Array {
 }
 
 /** A content in which each character that folds to an ASCII letter from outside ASCII is replaced by that letter. */
-export interface FoldedText {
+interface FoldedText {
   readonly bytes: Uint8Array;
   /** The position in the content of a position in `bytes`, or of its end. */
   positionOf(folded: number): number;
@@ -323,7 +323,7 @@ export interface FoldedText {
  * Folds U+017F (C5 BF) to s and U+212A (E2 84 AA) to k: the only characters outside ASCII that are equal to an ASCII
  * letter if case is ignored. Their first bytes never continue another character, so they are recognized in any bytes.
  */
-export function foldText(text: Uint8Array): FoldedText {
+function foldText(text: Uint8Array): FoldedText {
   const bytes = new Uint8Array(text.length);
   const shrunkAt: number[] = [];
   const removed: number[] = [0];

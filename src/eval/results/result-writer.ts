@@ -629,13 +629,13 @@ const bufferBytesPerByteMax = 2;
 const comma = 44;
 
 /** Where buffers of `batchBufferBytes` come from. */
-export interface BufferSource {
+interface BufferSource {
   take(): Buffer;
   put(buffer: Buffer): void;
 }
 
 /** The bytes of a batch, and whether they are in a buffer of the source, which the receiver must return. */
-export interface BatchBytes {
+interface BatchBytes {
   readonly bytes: Uint8Array;
   readonly isLent: boolean;
 }

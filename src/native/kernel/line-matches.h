@@ -106,8 +106,8 @@ struct LineMatchEncoder : ElementsEncoder<V> {
     return false;
   }
 
-  // True if the row, which may be unsound, consists of newlines and begins at `start`: its empty piece is written, because
-  // it has no other.
+  // Whether the row begins at `start` and holds only newlines: it has no nonempty piece, so an empty one is written. The row
+  // may be unsound.
   bool isBare(const Row& at, size_t start) const {
     if (at.start != start || at.end == start || at.end > job.contentTo) return false;
     for (size_t i = at.start; i < at.end; i++) {

@@ -245,7 +245,7 @@ export function hashWindow(text: Uint8Array, at: number, windowBytes: number, fo
 }
 
 /** The same of a window whose first four bytes are in one word, and the next ones in another; both may have more bytes. */
-export function hashWords(low: number, high: number, windowBytes: number): number {
+function hashWords(low: number, high: number, windowBytes: number): number {
   return (
     (Math.imul(low & makeMask(windowBytes), 0x9e3779b1) + Math.imul(high & makeMask(windowBytes - 4), 0x85ebca77)) >>> 0
   );
@@ -259,7 +259,7 @@ export function hashBlock(text: Uint8Array, at: number, blockBytes: number, fold
 }
 
 /** The hash of a block of more than eight bytes. */
-export function joinHashes(first: number, last: number): number {
+function joinHashes(first: number, last: number): number {
   return (first + Math.imul(last, 0xc2b2ae3d)) >>> 0;
 }
 
@@ -269,7 +269,7 @@ function makeMask(byteCount: number): number {
 }
 
 /** The four bytes at each position of a text, and of the seven positions after it: as if zeros followed it. */
-export function readWords(text: Uint8Array): Uint32Array {
+function readWords(text: Uint8Array): Uint32Array {
   const words = new Uint32Array(text.length + windowBytesMax);
   let word = 0;
   for (let at = text.length - 1; at >= 0; at--) words[at] = word = (word << 8) | text[at];

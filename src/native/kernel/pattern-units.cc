@@ -4,6 +4,7 @@
 
 #include "classes.h"
 #include "patterns.h"
+#include "postings.h"
 
 namespace trawl {
 namespace {
@@ -57,9 +58,6 @@ struct Lists {
   }
 };
 
-// The trigrams of these first bytes of a literal are all attributed to the unit in which it starts.
-constexpr size_t overlapBytes = 64;
-
 // With more literals than twice this, so many are looked up first: whether the units cost too much, or are most of those
 // of the shard, is mostly clear then.
 constexpr size_t sampledLiterals = 64;
@@ -96,6 +94,7 @@ class UnitsOfLiterals {
       if (from > to || to > job_.literals.length) return UnitsEnd::misuse;
       if (to - from < 3) return UnitsEnd::unknown;
       Lists lists;
+      // The trigrams of these first bytes are all attributed to the unit in which the literal starts.
       if (!listsOf(job_.literals.data + from, std::min(to - from, overlapBytes), lists)) continue;
       // The units are allocated by the length of this list.
       if (!isSound(lists.of[0])) return UnitsEnd::misuse;

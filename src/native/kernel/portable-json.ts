@@ -86,7 +86,7 @@ export function writeJson(text: Uint8Array, from: number, to: number, out: Uint8
  * Length of the well-formed sequence of two to four bytes at `at` that ends by `to`, or 0. Overlong forms, surrogates
  * and code points past U+10FFFF are not well-formed; each of their bytes counts by itself.
  */
-export function sequenceLength(text: Uint8Array, at: number, to: number): number {
+function sequenceLength(text: Uint8Array, at: number, to: number): number {
   const lead = text[at];
   if (lead < 0xc2 || lead > 0xf4) return 0;
   const length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
@@ -157,7 +157,7 @@ export interface ElementsRequest {
 }
 
 /** A part of a line longer than `lineBytesMax`: `[from, to)`. */
-export interface LinePart {
+interface LinePart {
   readonly from: number;
   readonly to: number;
 }

@@ -1,4 +1,4 @@
-import { unitsOfLists } from "./portable-postings.js";
+import { overlapBytes, unitsOfLists } from "./portable-postings.js";
 import { trigramAt } from "./alphabet.js";
 import type { PatternUnits, WindowScan } from "./pattern-kernel.js";
 import { exponent, filterBits, hashBlock, hashWindow, lowerByte } from "./pattern-table.js";
@@ -74,9 +74,6 @@ function isInFilter(filter: Uint32Array, hash: number): boolean {
   return (filter[hash >>> (32 - exponent(filter.length))] & bits) === bits;
 }
 
-/** The trigrams of these first bytes of a literal are all attributed to the unit in which it starts. */
-const overlapBytes = 64;
-
 /**
  * With more literals than twice this, so many are looked up first: whether the units cost too much, or are most of those of
  * the shard, is mostly clear then.
@@ -130,6 +127,7 @@ function findLists(
     const [from, to] = table.starts.subarray(literal, literal + 2);
     if (to - from < 3) return undefined;
     const places = new Set<number | undefined>();
+    // The trigrams of these first bytes are all attributed to the unit in which the literal starts.
     for (let at = from; at + 3 <= Math.min(to, from + overlapBytes); at++)
       places.add(placeOf.get(trigramAt(table.literals, at)));
     const lists = [...places].filter((place) => place !== undefined);

@@ -5,8 +5,8 @@ import { gallop, lowerBound } from "../../base/sorted-search.js";
 const trigramCount = 1 << trigramBits;
 const trigramMask = trigramCount - 1;
 
-/** By so much a unit may reach into the next one. */
-const unitOverlapMax = 64;
+/** By so much a unit reaches into the next one: `overlapBytes` of src/shard/format.ts. */
+export const overlapBytes = 64;
 
 /**
  * Reads the text once and records the distinct trigrams of each unit, unit by unit. After that the size of every
@@ -19,7 +19,7 @@ export function buildPostings(text: Uint8Array, units: Uint32Array, unitCount: n
   const unitEnds = new Uint32Array(unitCount);
   let noted: Uint32Array = new Uint32Array(65536);
   let count = 0;
-  let left = text.length + unitOverlapMax * unitCount;
+  let left = text.length + overlapBytes * unitCount;
   for (let unit = 0; unit < unitCount; unit++) {
     const from = units[2 * unit];
     const to = units[2 * unit + 1];

@@ -8,9 +8,6 @@
 namespace trawl {
 namespace {
 
-// By so much a unit may reach into the next one.
-constexpr size_t unitOverlapMax = 64;
-
 napi_value noTables(napi_env env) { return outOfMemory(env, "no memory for tables of trigrams"); }
 
 // Adds a typed array of `length` elements to `object` and points `data` at its bytes.
@@ -30,7 +27,7 @@ napi_value buildPostings(napi_env env, napi_callback_info info) {
   size_t unitCount = given.number(2);
   given.need(2 * unitCount <= units.length);
   // The tables are allocated by the length of all units.
-  size_t left = text.length + unitOverlapMax * unitCount;
+  size_t left = text.length + overlapBytes * unitCount;
   for (size_t i = 0; given.sound() && i < unitCount; i++) {
     const size_t from = units.data[2 * i], to = units.data[2 * i + 1];
     given.need(from <= to && to <= text.length && to - from <= left);

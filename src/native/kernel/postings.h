@@ -8,6 +8,9 @@
 
 namespace trawl {
 
+// By so much a unit reaches into the next one: overlapBytes of src/shard/format.ts.
+constexpr size_t overlapBytes = 64;
+
 // Builds posting lists in three steps: `gather` reads the text once; the caller allocates the output by `keyCount` and
 // `byteCount`; `write` fills it. `gather` returns false if memory could not be allocated.
 class PostingsBuilder {

@@ -49,8 +49,8 @@ napi_value release(napi_env, napi_callback_info) {
 
 void tuneAllocator() {
 #ifdef __GLIBC__
-  // By default glibc raises its threshold to 32 MiB when a large block is freed. From then on large blocks are parts of its
-  // arenas, which keep what is freed between other blocks.
+  // glibc maps each block above a threshold on its own, and unmaps it when it is freed. By default, each freed block raises the
+  // threshold to its size, up to 32 MiB; later blocks are then parts of arenas, which keep what is freed between others.
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
 #endif
 }

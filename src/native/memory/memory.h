@@ -1,4 +1,4 @@
-// Checksums, reading ahead of memory that is mapped from a file, and giving memory back that was freed.
+// Checksums, reading ahead of mapped memory, and returning freed memory to the system.
 #pragma once
 
 #define NAPI_VERSION 8

@@ -19,9 +19,9 @@ export function populate(bytes: Uint8Array): void {
 }
 
 /**
- * Gives memory back to the system that the process has freed: glibc keeps it, in an arena of each thread, and returns only what is
- * at the end of one. Takes some milliseconds, during which other threads may wait for memory. Has no effect without the
- * addon, and with another libc.
+ * Returns freed memory to the system: glibc keeps it in an arena for each thread, and by itself returns only what is at the end
+ * of one. Takes some milliseconds, during which other threads may wait for memory. Has no effect without the addon, or
+ * with another libc.
  */
 export function releaseMemory(): void {
   addonIfBuilt()?.releaseMemory();

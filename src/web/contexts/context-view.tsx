@@ -132,7 +132,7 @@ export function ContextView({ context, changed }: ViewProps) {
   );
 }
 
-export interface ContextDraft {
+interface ContextDraft {
   readonly name: string;
   readonly description: string;
   readonly public: boolean;
@@ -159,7 +159,7 @@ interface ContextFormProps {
 const listLinesMax = 1000;
 
 /** A context is either a query or a list of repositories, one a line with its revisions. */
-export function ContextForm({ initial, owners, submitLabel, submit }: ContextFormProps) {
+function ContextForm({ initial, owners, submitLabel, submit }: ContextFormProps) {
   const id = useId();
   return (
     <Form

@@ -81,7 +81,7 @@ function Stat({ added, deleted }: { readonly added: number; readonly deleted: nu
 }
 
 /** One below the other, or side by side. */
-export type DiffForm = "unified" | "split";
+type DiffForm = "unified" | "split";
 
 type Kind = "context" | "added" | "removed";
 
@@ -99,7 +99,7 @@ interface DiffTableProps {
 }
 
 /** The changed lines of a file with their context. */
-export function DiffTable({ hunks, form }: DiffTableProps) {
+function DiffTable({ hunks, form }: DiffTableProps) {
   return (
     <div class="diff-scroll">
       <table class={`diff ${form}`}>
@@ -190,7 +190,7 @@ function parseLines({ body, oldRange, newRange }: DiffHunk): readonly DiffLine[]
     });
 }
 
-export interface DiffHunk {
+interface DiffHunk {
   readonly oldRange: { readonly startLine: number };
   readonly newRange: { readonly startLine: number };
   readonly section: string | null;

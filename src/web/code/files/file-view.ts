@@ -222,7 +222,7 @@ export async function readBlame({ name, revision, path }: PagePath, lineCount: n
  * Lines that are laid out and highlighted together, when one of them is seen. The first ones are what the first frame of a
  * file takes: with 200 of them, their layout took twice as long.
  */
-export const chunkLineCount = 100;
+const chunkLineCount = 100;
 
 const highlightQuery = `query FileHighlighting($name: String!, $revision: String!, $path: String!, $ranges: [HighlightLineRange!]!) {
   repository(name: $name) {
@@ -249,7 +249,7 @@ export async function readHighlighting(
 }
 
 /** The code of each row, as nodes of this document: spans with the classes of tokens, and text. */
-export function parseRows(rows: readonly string[]): readonly DocumentFragment[] {
+function parseRows(rows: readonly string[]): readonly DocumentFragment[] {
   const parsed = parseHtml(`<table>${rows.join("")}</table>`);
   return [...parsed.querySelectorAll("tr")].map((row) => {
     const made = document.createDocumentFragment();
