@@ -1,5 +1,5 @@
 // Bundles the compiled daemon and its worker threads into a few files of dist/bundle, for the tests: they start some
-// hundred daemons, and most of the processor time of a start is spent on loading its 605 modules one by one, again in
+// hundred daemons, and most of the processor time of a start is spent on loading its hundreds of modules one by one, again in
 // each thread. The bundle is of CommonJS modules, whose compiled code V8 can keep in files (compiled-code.cjs): a daemon
 // is started once to write them. Where a module refers to a file by its own URL, the URL stays that of the module.
 //
@@ -185,12 +185,16 @@ function ended(child) {
 function listening(child) {
   return new Promise((resolve, reject) => {
     let text = "";
+    let errors = "";
+    child.stderr.on("data", (bytes) => {
+      errors += bytes;
+    });
     child.stdout.on("data", (bytes) => {
       text += bytes;
       const url = /^trawld: listening on (.*)\n/m.exec(text)?.[1];
       if (url !== undefined) resolve(url);
     });
-    child.on("exit", (code) => reject(new Error(`the bundled daemon ended with ${code}`)));
+    child.on("exit", (code) => reject(new Error(`the bundled daemon ended with ${code}: ${errors}`)));
   });
 }
 

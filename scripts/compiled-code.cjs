@@ -12,7 +12,10 @@ const { isMainThread, threadId } = require("node:worker_threads");
 const folder = join(__dirname, "code");
 const writesMs = Number(process.env.TRAWL_WRITE_CODE ?? 0);
 
-/** Bytes of the header of compiled code that tell the flags of V8. */
+/**
+ * Where the header of compiled code has the hash of V8's flags. V8 writes that of the flags at the time of writing, which the daemon
+ * has changed by then; a process that loads the file has those of the time of compiling.
+ */
 const flagBytes = [12, 16];
 
 /** What this thread has compiled, in order of its files. */

@@ -199,7 +199,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   worker: ["ingest", "read", "search"],
 };
 
-/** The same of native-bench. */
+/** The rooms of native-bench, in the same order. */
 export const benchRooms: readonly string[] = [
   "system",
   "report",

@@ -7,7 +7,7 @@
  * `native-checks.mjs mutate [FILTER]` builds it with each check of a bound behind a switch, and calls `findBoundFaults` of
  * test/support/native-bounds.ts once for each check with this check switched off: one that goes unnoticed is printed. What the
  * ordinary build does not notice is tried with the sanitizers, too. FILTER is a part of a file name, or a
- * number, or several of these, separated by commas.
+ * number, or several of them, separated by commas.
  */
 import { execFileSync, spawn } from "node:child_process";
 import {
@@ -51,10 +51,17 @@ const lanesMax = 2;
 /** A process that takes so much processor time for one check is in an endless loop; with sanitizers, six times as much. */
 const trialMsMax = 2000;
 
+/** A process that has not answered after so many looks waits for something that never comes: five minutes. */
+const lookMs = 250;
+const looksMax = 1200;
+
 /** Without a check, a process may allocate as much as a number says. */
 const memoryKibMax = 4 << 20;
 
-/** Why nothing changes without a check: [file, a part of its line, the check; each of the line if it is left out]. */
+/**
+ * Checks that change nothing when they are off, by the reason. Each is [the end of the path, a part of the line, the check]; without
+ * the third, every check of the line.
+ */
 const equivalents = {
   "only the system can fail here, when it has no memory": [
     ["http/input-filter.cc", "mprotect(page, pageBytes, PROT_READ | PROT_WRITE)"],
@@ -160,7 +167,7 @@ const equivalents = {
 const sanitizers =
   "-fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=all -fno-omit-frame-pointer -O1";
 
-/** A copy of a copy. */
+/** Copies a checkout that `copyCheckout` has made. */
 function copyTree(from, to) {
   mkdirSync(to, { recursive: true });
   for (const name of ["package.json", "dist", "src"]) {
@@ -485,20 +492,22 @@ async function mustBeSound(root, environment) {
  * the beginning of another process: what ends this one may be what an earlier one has destroyed.
  */
 function tryInOneProcess(root, environment, first, queue, missed) {
-  const command = `ulimit -v ${environment.LD_PRELOAD === undefined ? memoryKibMax : "unlimited"}; exec "$@"`;
+  const isSanitized = environment.LD_PRELOAD !== undefined;
+  const command = `ulimit -v ${isSanitized ? "unlimited" : memoryKibMax}; exec "$@"`;
   const child = spawn("sh", ["-c", command, "sh", process.execPath, process.argv[1], "try", root], {
     env: { ...process.env, ...environment, TRAWL_BOUND: "0" },
     stdio: ["pipe", "pipe", "ignore"],
   });
   child.stdin.on("error", () => {});
-  const msMax = environment.LD_PRELOAD === undefined ? trialMsMax : 6 * trialMsMax;
+  const msMax = isSanitized ? 6 * trialMsMax : trialMsMax;
   let current = first;
   let count = 0;
   let usedMs = 0;
+  let looks = 0;
   const send = () => child.stdin.write(`${JSON.stringify({ number: current.number, parts: current.parts })}\n`);
   const timer = setInterval(() => {
-    if (processorMs(child.pid) - usedMs > msMax) child.kill("SIGKILL");
-  }, 250);
+    if (++looks > looksMax || processorMs(child.pid) - usedMs > msMax) child.kill("SIGKILL");
+  }, lookMs);
   createInterface({ input: child.stdout }).on("line", (line) => {
     const { number, fault } = JSON.parse(line);
     if (number === 0 && fault !== undefined) throw new Error(`with all checks: ${fault}`);
@@ -506,6 +515,7 @@ function tryInOneProcess(root, environment, first, queue, missed) {
     if (fault === undefined) missed.add(number);
     count++;
     usedMs = processorMs(child.pid);
+    looks = 0;
     current = queue.shift();
     if (current === undefined) child.stdin.end();
     else send();

@@ -120,8 +120,8 @@ function groupFiles(files) {
 }
 
 /**
- * "sharing" if the file, or a module of the tests that it imports, uses what the files of a process share; otherwise "alone" if
- * one of these starts processes other than git, or threads.
+ * How the file may share a process: "sharing" if it, or a module of the tests that it imports, uses shared fixtures
+ * (support/shared.ts); "alone" if one of them starts threads, or processes other than git; otherwise "pure".
  */
 function kindOf(file) {
   const seen = new Set();

@@ -16,7 +16,7 @@ t.teardown(() => undefined);
 // What the files share ends with the process (test/support/shared.ts).
 t.run = { teardown: t.teardown.bind(t) };
 let current = t;
-const own = ["test", "before", "teardown", "setTimeout", "testdir"];
+const registrations = ["test", "before", "teardown", "setTimeout", "testdir"];
 const assertions = [
   "equal",
   "same",
@@ -31,7 +31,7 @@ const assertions = [
   "pass",
   "fail",
 ];
-for (const name of [...own, ...assertions]) {
+for (const name of [...registrations, ...assertions]) {
   const ofRun = t[name].bind(t);
   t[name] = (...given) => (current === t ? ofRun(...given) : current[name](...given));
 }

@@ -31,7 +31,7 @@ import {
   type TestShard,
 } from "../support/engine.js";
 import { GitFixture } from "../support/git-fixture.js";
-import { newToken, sharedDaemon } from "../support/shared-daemon.js";
+import { sharedDaemon } from "../support/shared-daemon.js";
 import { until } from "../support/waiting.js";
 
 // One table of questions and answers, asked over HTTP of a daemon that mirrored and indexed real repositories, and of
@@ -83,7 +83,7 @@ t.test("the table", async (t) => {
 
 t.test("over HTTP", async (t) => {
   const daemon = await daemonOf(t, corpus);
-  const token = await newToken(daemon, "admin");
+  const token = await daemon.addToken("admin");
   for (let from = 0; from < cases.length; from += asked) {
     await Promise.all(
       cases.slice(from, from + asked).map(async ({ name, query, request, want, skipped }) => {

@@ -50,7 +50,8 @@ t.test("what cannot be prepared ahead is told, and ends nothing", async (t) => {
   const limit = (count: number): unknown =>
     execFileSync("prlimit", ["--pid", String(daemon.pid), `--nofile=${count}:`]);
   limit(8);
-  const isTold = (): boolean => daemon.log.some(({ msg }) => /prepared ahead: EMFILE.*schema/.test(String(msg)));
+  const isTold = (): boolean =>
+    daemon.log.some(({ msg }) => /could not prepare for the first requests: EMFILE.*schema/.test(String(msg)));
   await until("the log tells it", () => isTold() || daemon.hasExited);
   limit(1024);
   t.match(await ask(daemon.url, "{ currentUser { username } }"), { data: { currentUser: null } });

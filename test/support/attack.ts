@@ -124,7 +124,7 @@ export function descendants(pid: number): readonly number[] {
   return below(pid);
 }
 
-/** The parents of the processes that were there at the last look, so that only new ones are read: it is done often. */
+/** The parents of the processes at the last look. Only new processes are read, because `measured` looks every 25 ms. */
 let parents = new Map<number, number>();
 
 function childrenByParent(): ReadonlyMap<number, number[]> {
@@ -133,7 +133,7 @@ function childrenByParent(): ReadonlyMap<number, number[]> {
   const children = new Map<number, number[]>();
   for (const pid of pids) {
     const known = parents.get(pid);
-    // Who has lost its parent has another one.
+    // A process whose parent has ended gets another parent.
     const parent = known !== undefined && pids.has(known) ? known : readParent(pid);
     if (!(parent > 0)) continue;
     now.set(pid, parent);

@@ -151,6 +151,12 @@ export interface SearchAnswer {
 /** A line of the daemon's log. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
+/** The modules that have run in a daemon. */
+export interface ExecutedFiles {
+  readonly main: readonly string[];
+  readonly threads: readonly string[];
+}
+
 /**
  * A daemon in a process of its own, on a free port. Every call returns within `waitMsMax` or throws. The caller that
  * starts it must stop it; `testDaemon` does so at the end of its test.
@@ -254,8 +260,8 @@ export class DaemonProcess {
   }
 
   /** The modules that have run since the last call, of a daemon that was started with `executed-files.ts`. */
-  async executedFiles(): Promise<{ readonly main: readonly string[]; readonly threads: readonly string[] }> {
-    return (await this.#ask("executed")) as { readonly main: readonly string[]; readonly threads: readonly string[] };
+  async executedFiles(): Promise<ExecutedFiles> {
+    return (await this.#ask("executed")) as ExecutedFiles;
   }
 
   #ask(message: string | { readonly spinMs: number }): Promise<unknown> {
@@ -302,8 +308,8 @@ export class DaemonProcess {
   }
 
   /** Creates an access token of a user; returns its text. */
-  async addToken(user: string): Promise<string> {
-    const token = { user, scopes: ["user:all"], note: "", expires: "1d" };
+  async addToken(user: string, scopes: readonly string[] = []): Promise<string> {
+    const token = { user, scopes: ["user:all", ...scopes], note: "", expires: "90d" };
     return ((await this.control("POST", "/.api/tokens", token)) as { readonly text: string }).text;
   }
 

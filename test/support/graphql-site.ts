@@ -3,7 +3,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import type { DaemonProcess } from "./daemon.js";
 import { ask } from "./graphql.js";
-import { newToken, sharedDaemon, type Configuration } from "./shared-daemon.js";
+import { sharedDaemon, type Configuration } from "./shared-daemon.js";
 
 /** The response to a GraphQL request. */
 export interface Answer {
@@ -43,7 +43,7 @@ export class GraphqlSite {
     options: readonly string[] = [],
   ): Promise<GraphqlSite> {
     const daemon = await sharedDaemon(test, configuration, options);
-    const token = (user: string, ...scopes: string[]): Promise<string> => newToken(daemon, user, scopes);
+    const token = (user: string, ...scopes: string[]): Promise<string> => daemon.addToken(user, scopes);
     for (const name of ["ann", "bob"]) await daemon.control("POST", "/.api/users", { name });
     const [admin, sudo, ann, bob] = [
       await token("admin"),
@@ -74,7 +74,7 @@ export class GraphqlSite {
 
   /** Gives the user another token, because the first was deleted. */
   async renewToken(name: "ann" | "bob"): Promise<void> {
-    this.#authorizations[name] = `token ${await newToken(this.daemon, name)}`;
+    this.#authorizations[name] = `token ${await this.daemon.addToken(name)}`;
   }
 
   /** Signs in as a browser does. */

@@ -138,7 +138,7 @@ async function run(harm: Harm): Promise<void> {
   }
 }
 
-/** Ends with the test, by which the folder is removed, and with its process: a daemon that is killed leaves git behind. */
+/** Ends this process when the test has removed the folder or its process has ended: a daemon that is killed leaves git running. */
 function endWithTest(folder: string, pid: number): void {
   setInterval(() => {
     if (!existsSync(folder) || !existsSync(`/proc/${pid}`)) process.exit();

@@ -38,8 +38,8 @@ interface Row {
 }
 
 /** Of an array in a larger one: the first `length` elements. */
-function within(words: readonly number[], length: number): Uint32Array {
-  return Uint32Array.from(words).subarray(0, length);
+function wordsWithin(all: readonly number[], length: number): Uint32Array {
+  return Uint32Array.from(all).subarray(0, length);
 }
 
 function textWithin(text: string, length: number): Uint8Array {
@@ -146,11 +146,11 @@ function scanRows(kernel: NativeMethods): Row[] {
     const range = (...all: number[]): Uint32Array => Uint32Array.from(scan ? all.slice(0, 3) : all);
     const cursorAt = scan ? 7 : 8;
     return [
-      ["fewer ranges than their number", { 1: within([0, 4, 8, 0, 4, 8, 8, 0], scan ? 3 : 4), 2: 2 }],
+      ["fewer ranges than their number", { 1: wordsWithin([0, 4, 8, 0, 4, 8, 8, 0], scan ? 3 : 4), 2: 2 }],
       ["no needle", { 3: bytes("") }],
       ["a needle that is not in lower case", { 3: bytes("aBc"), 4: true }],
       ["no work", { [cursorAt - 2]: 0 }],
-      ["a short cursor", { [cursorAt]: within([0, 0, 0, 0], 3) }],
+      ["a short cursor", { [cursorAt]: wordsWithin([0, 0, 0, 0], 3) }],
       ["a range that goes backwards", { 1: range(4, 2, 8, 0) }],
       ["a range that ends after the text", { 1: range(0, 9, 8, 0) }],
       ["matches that end after the text", { 1: range(0, 8, 9, 0) }],
@@ -209,7 +209,7 @@ function postingRows(kernel: NativeMethods): Row[] {
       call: kernel.buildPostings,
       good: () => [textWithin("abcdefghij", 6), Uint32Array.of(0, 3, 2, 6), 2],
       refused: [
-        ["fewer units than their number", { 1: within([0, 3, 0, 3], 2), 2: 2 }],
+        ["fewer units than their number", { 1: wordsWithin([0, 3, 0, 3], 2), 2: 2 }],
         ["a unit that goes backwards", { 1: Uint32Array.of(0, 3, 4, 3) }],
         ["a unit past the text", { 1: Uint32Array.of(0, 3, 0, 7) }],
         [
@@ -234,7 +234,7 @@ function postingRows(kernel: NativeMethods): Row[] {
       refused: [
         ["backwards", { 1: 2, 2: 1, 3: words(99) }],
         ["past the postings", { 2: 4, 3: words(9) }],
-        ["no room", { 3: within([0, 0, 0], 2) }],
+        ["no room", { 3: wordsWithin([0, 0, 0], 2) }],
       ],
     },
     {
@@ -244,7 +244,7 @@ function postingRows(kernel: NativeMethods): Row[] {
       refused: [
         ["backwards", { 1: 2, 2: 1 }],
         ["past the postings", { 2: 4 }],
-        ["fewer units than their number", { 3: within([0, 1, 2], 2), 4: 3 }],
+        ["fewer units than their number", { 3: wordsWithin([0, 1, 2], 2), 4: 3 }],
       ],
     },
     {
@@ -252,8 +252,8 @@ function postingRows(kernel: NativeMethods): Row[] {
       call: kernel.findLists,
       good: () => [words(1), Uint32Array.of(0, 1), bytes("abc"), words(1)],
       refused: [
-        ["no end of the last list", { 1: within([0, 1], 1) }],
-        ["no room", { 2: bytes("abcd"), 3: within([0, 0], 1) }],
+        ["no end of the last list", { 1: wordsWithin([0, 1], 1) }],
+        ["no room", { 2: bytes("abcd"), 3: wordsWithin([0, 0], 1) }],
       ],
     },
     {
@@ -261,12 +261,12 @@ function postingRows(kernel: NativeMethods): Row[] {
       call: kernel.unitsOfLists,
       good: () => [postings(), Uint32Array.of(0, 3), words(1), 1, words(3)],
       refused: [
-        ["fewer lists than their number", { 2: within([0, 0], 1), 3: 2 }],
-        ["no such list", { 1: within([0, 3, 3], 2), 2: Uint32Array.of(1) }],
+        ["fewer lists than their number", { 2: wordsWithin([0, 0], 1), 3: 2 }],
+        ["no such list", { 1: wordsWithin([0, 3, 3], 2), 2: Uint32Array.of(1) }],
         ["a list that goes backwards", { 1: Uint32Array.of(3, 1), 4: words(99) }],
         ["a list past the postings", { 1: Uint32Array.of(0, 4), 4: words(9) }],
-        ["no room", { 4: within([0, 0, 0], 2) }],
-        ["no room before a second list", { 2: words(2), 3: 2, 4: within([0, 0, 0], 2) }],
+        ["no room", { 4: wordsWithin([0, 0, 0], 2) }],
+        ["no room before a second list", { 2: words(2), 3: 2, 4: wordsWithin([0, 0, 0], 2) }],
       ],
     },
     {
@@ -274,9 +274,9 @@ function postingRows(kernel: NativeMethods): Row[] {
       call: kernel.contentsOfUnits,
       good: () => [Uint32Array.of(0, 1), 2, Uint32Array.of(0, 1, 2), words(2)],
       refused: [
-        ["fewer units than their number", { 0: within([0, 1, 5], 2), 1: 3 }],
-        ["not even the end of the last content", { 2: within([0, 9], 0) }],
-        ["no room", { 3: within([0, 0], 1) }],
+        ["fewer units than their number", { 0: wordsWithin([0, 1, 5], 2), 1: 3 }],
+        ["not even the end of the last content", { 2: wordsWithin([0, 9], 0) }],
+        ["no room", { 3: wordsWithin([0, 0], 1) }],
       ],
     },
   ];
@@ -301,15 +301,15 @@ function tableValues(): Uint32Array[] {
 function documentRows(kernel: NativeMethods): Row[] {
   // Each array with one element less than the others require; what follows is valid.
   const shorter: readonly (readonly [why: string, changes: Changes])[] = [
-    ["no end of the last content", { 0: within([0, 10], 1) }],
-    ["fewer first documents", { 2: within([0, 1, 2], 2) }],
-    ["fewer paths", { 3: within([0, 5, 10], 2) }],
-    ["fewer branches", { 5: within([1, 1], 1) }],
-    ["fewer infos", { 6: within([0, 0], 1) }],
-    ["no tails", { 9: within([0, 3], 0) }],
+    ["no end of the last content", { 0: wordsWithin([0, 10], 1) }],
+    ["fewer first documents", { 2: wordsWithin([0, 1, 2], 2) }],
+    ["fewer paths", { 3: wordsWithin([0, 5, 10], 2) }],
+    ["fewer branches", { 5: wordsWithin([1, 1], 1) }],
+    ["fewer infos", { 6: wordsWithin([0, 0], 1) }],
+    ["no tails", { 9: wordsWithin([0, 3], 0) }],
     ["documents that go backwards", { 2: Uint32Array.of(1, 0, 2) }],
-    ["documents that do not exist", { 2: Uint32Array.of(0, 3, 3), 4: within([0, 0, 0], 2) }],
-    ["a repository that does not exist", { 4: Uint32Array.of(1, 0), 8: within([1, 0, 9, 1, 0, 9], 3) }],
+    ["documents that do not exist", { 2: Uint32Array.of(0, 3, 3), 4: wordsWithin([0, 0, 0], 2) }],
+    ["a repository that does not exist", { 4: Uint32Array.of(1, 0), 8: wordsWithin([1, 0, 9, 1, 0, 9], 3) }],
   ];
   return [
     {
@@ -318,10 +318,10 @@ function documentRows(kernel: NativeMethods): Row[] {
       good: () => [...tableValues(), Uint32Array.of(0, 1), 2, words(2), words(1)],
       refused: [
         ...shorter,
-        ["fewer contents than their number", { 10: within([0, 1, 1], 2), 11: 3, 12: words(9) }],
-        ["no room", { 12: within([0, 0], 1) }],
-        ["no place for the number", { 13: within([0], 0) }],
-        ["a content that does not exist", { 2: within([0, 1, 2, 2], 3), 10: Uint32Array.of(2, 1) }],
+        ["fewer contents than their number", { 10: wordsWithin([0, 1, 1], 2), 11: 3, 12: words(9) }],
+        ["no room", { 12: wordsWithin([0, 0], 1) }],
+        ["no place for the number", { 13: wordsWithin([0], 0) }],
+        ["a content that does not exist", { 2: wordsWithin([0, 1, 2, 2], 3), 10: Uint32Array.of(2, 1) }],
       ],
     },
     {
@@ -340,17 +340,17 @@ function documentRows(kernel: NativeMethods): Row[] {
       ],
       refused: [
         ...shorter,
-        ["fewer contents than their number", { 10: within([0, 1], 1), 11: 2 }],
-        ["fewer rows than their number", { 12: within([1, 2, 3, 4], 2), 13: 2 }],
+        ["fewer contents than their number", { 10: wordsWithin([0, 1], 1), 11: 2 }],
+        ["fewer rows than their number", { 12: wordsWithin([1, 2, 3, 4], 2), 13: 2 }],
         ["fewer results than documents", { 14: words(2 * resultWordCount).subarray(1), 15: words(2) }],
-        ["no place for the totals", { 17: within([0, 0, 0], 2) }],
+        ["no place for the totals", { 17: wordsWithin([0, 0, 0], 2) }],
         ["fewer counts", { 16: words(10).subarray(1) }],
         ["no room", { 14: words(0), 15: words(0) }],
-        ["a language that does not exist", { 6: Uint32Array.of(1 << 16, 0), 9: within([0, 3, 6], 2) }],
+        ["a language that does not exist", { 6: Uint32Array.of(1 << 16, 0), 9: wordsWithin([0, 3, 6], 2) }],
         ["rows after the contents", { 12: Uint32Array.of(11, 12) }],
         [
           "rows where there is no content",
-          { 0: within([0, 10, 99], 2), 10: Uint32Array.of(1), 12: Uint32Array.of(11, 12) },
+          { 0: wordsWithin([0, 10, 99], 2), 10: Uint32Array.of(1), 12: Uint32Array.of(11, 12) },
         ],
       ],
     },
@@ -369,12 +369,12 @@ function resultRows(kernel: NativeMethods): Row[] {
   const good = (chunks: boolean, around: boolean): Values => [
     textWithin("some text of one line, which is long", 16),
     bytes("pq"),
-    within([0, 0, 0, 0, 0], 3),
+    wordsWithin([0, 0, 0, 0, 0], 3),
     8,
     textWithin("}}}}}}}}}}}}}}}}}}}}}}}}", 20),
     Uint32Array.from(result(sound)),
     1,
-    within([1, 2, 4, 6, 8, 9], 4),
+    wordsWithin([1, 2, 4, 6, 8, 9], 4),
     chunks,
     1,
     around ? 4 : 100,
@@ -387,10 +387,13 @@ function resultRows(kernel: NativeMethods): Row[] {
   ];
   const refused: Row["refused"] = [
     ["steps of nothing", { 3: 0 }],
-    ["fewer results than their number", { 5: within([...result(sound), ...result(sound)], resultWordCount), 6: 2 }],
-    ["a short cursor", { 13: within([0, 0, 0], 2) }],
+    [
+      "fewer results than their number",
+      { 5: wordsWithin([...result(sound), ...result(sound)], resultWordCount), 6: 2 },
+    ],
+    ["a short cursor", { 13: wordsWithin([0, 0, 0], 2) }],
     ["a position after the output", { 11: textWithin("-".repeat(2000), 1000), 13: Uint32Array.of(0, 0, 1001) }],
-    ["fewer labels than their number", { 14: within([1, 2, 0, 4, 5, 0], 3), 15: 2 }],
+    ["fewer labels than their number", { 14: wordsWithin([1, 2, 0, 4, 5, 0], 3), 15: 2 }],
     ["a path that goes backwards", withResult({ pathFrom: 1, pathTo: 0 })],
     ["a path past the paths", withResult({ pathTo: 3 }, { 1: textWithin("pqr", 2) })],
     ["a head that goes backwards", withResult({ headFrom: 1, headTo: 0 })],
@@ -400,7 +403,7 @@ function resultRows(kernel: NativeMethods): Row[] {
     ["rows that go backwards", withResult({ rowFrom: 1, rowTo: 0 })],
     ["rows past the rows", withResult({ rowTo: 3 })],
     ["a content past the text", withResult({ contentTo: 17 })],
-    ["a content past the table of newlines", { 2: within([0, 0, 0], 2) }],
+    ["a content past the table of newlines", { 2: wordsWithin([0, 0, 0], 2) }],
     ["a content that begins far after its end", withResult({ contentFrom: far })],
     ["more rows done than there are", { 13: Uint32Array.of(0, 2, 0) }],
     ["rows done of a result without rows", withResult({ rowTo: 0 }, { 13: Uint32Array.of(0, 1, 0) })],
@@ -429,7 +432,7 @@ function resultRows(kernel: NativeMethods): Row[] {
         textWithin("0123456789abcdef-------------", 20),
         Uint32Array.from(result({ pathTo: 1, headFrom: 16, rowTo: 2 })),
         1,
-        within([1, 2, 4, 6, 8, 9], 4),
+        wordsWithin([1, 2, 4, 6, 8, 9], 4),
         Uint32Array.of(0, 0, 1, 0),
         words(5),
       ],
@@ -451,13 +454,13 @@ function resultRows(kernel: NativeMethods): Row[] {
           [
             "fewer results than their number",
             {
-              2: within([...result({ headFrom: 16 }), ...result({ headFrom: 16 })], resultWordCount),
+              2: wordsWithin([...result({ headFrom: 16 }), ...result({ headFrom: 16 })], resultWordCount),
               3: 2,
               5: Uint32Array.of(0, 0, 2, 0),
             },
           ],
-          ["a short range", { 5: within([0, 0, 1, 0], 3) }],
-          ["a short digest", { 6: within([0, 0, 0, 0, 0], 4) }],
+          ["a short range", { 5: wordsWithin([0, 0, 1, 0], 3) }],
+          ["a short digest", { 6: wordsWithin([0, 0, 0, 0, 0], 4) }],
           ["a range that begins after the rows", { 5: Uint32Array.of(0, 3, 1, 0) }],
           [
             "a range that ends after the rows",
@@ -505,21 +508,21 @@ function patternRows(kernel: NativeMethods): Row[] {
       call: kernel.scanWindows,
       good: scanWindowsValues,
       refused: [
-        ["fewer ranges than their number", { 1: within([0, 12, 12, 12, 12, 12], 3), 2: 2 }],
+        ["fewer ranges than their number", { 1: wordsWithin([0, 12, 12, 12, 12, 12], 3), 2: 2 }],
         ["no work", { 13: 0 }],
-        ["a short cursor", { 16: within([0, 0, 0, 0], 3) }],
-        ["no end of the last literal", { 4: within([0, 8], 0), 10: words(3) }],
-        ["fewer ends than literals", { 4: Uint32Array.of(0, 8, 8), 14: within([0, 0], 1) }],
+        ["a short cursor", { 16: wordsWithin([0, 0, 0, 0], 3) }],
+        ["no end of the last literal", { 4: wordsWithin([0, 8], 0), 10: words(3) }],
+        ["fewer ends than literals", { 4: Uint32Array.of(0, 8, 8), 14: wordsWithin([0, 0], 1) }],
         ["a position after the hits", { 16: Uint32Array.of(0, 0, 5, 0) }],
         ["a range that goes backwards", { 1: Uint32Array.of(4, 2, 12) }],
         ["a range that ends after its content", { 1: Uint32Array.of(0, 12, 11) }],
         ["a content past the text", { 1: Uint32Array.of(0, 12, 13) }],
         ["a filter of three words", { 8: words(3, unlimited) }],
-        ["a filter of one word", { 8: within([unlimited, unlimited], 1) }],
-        ["no filter", { 8: within([unlimited, unlimited], 0) }],
+        ["a filter of one word", { 8: wordsWithin([unlimited, unlimited], 1) }],
+        ["no filter", { 8: wordsWithin([unlimited, unlimited], 0) }],
         ["another filter of three words", { 9: words(3, unlimited) }],
-        ["another filter of one word", { 9: within([unlimited, unlimited], 1) }],
-        ["one bucket", { 10: within([0, 1, 2], 2) }],
+        ["another filter of one word", { 9: wordsWithin([unlimited, unlimited], 1) }],
+        ["one bucket", { 10: wordsWithin([0, 1, 2], 2) }],
         ["three buckets", { 10: Uint32Array.of(0, 1, 2, 2) }],
         ["windows of no byte", { 6: 0 }],
         ["windows of nine bytes", { 6: 9 }],
@@ -527,9 +530,12 @@ function patternRows(kernel: NativeMethods): Row[] {
         ["a stride of three", { 7: 3 }],
         ["a stride of sixteen", { 7: 16 }],
         ["a bucket that goes backwards", { 10: Uint32Array.of(2, 1, 0) }],
-        ["a bucket past the entries", { 10: Uint32Array.of(0, 3, 3), 11: within([0, 0, 0, 0, 0, 0], 4) }],
-        ["another bucket past the entries", { 10: Uint32Array.of(3, 0, 3), 11: within([0, 0, 0, 0, 0, 0], 4) }],
-        ["a literal that does not exist", { 4: within([0, 8, 8], 2), 11: Uint32Array.of(1, 0, 1, 0), 14: words(9) }],
+        ["a bucket past the entries", { 10: Uint32Array.of(0, 3, 3), 11: wordsWithin([0, 0, 0, 0, 0, 0], 4) }],
+        ["another bucket past the entries", { 10: Uint32Array.of(3, 0, 3), 11: wordsWithin([0, 0, 0, 0, 0, 0], 4) }],
+        [
+          "a literal that does not exist",
+          { 4: wordsWithin([0, 8, 8], 2), 11: Uint32Array.of(1, 0, 1, 0), 14: words(9) },
+        ],
         ["a literal that goes backwards", { 4: Uint32Array.of(8, 0) }],
         ["a literal past the literals", { 3: textWithin("abcdefgh", 7) }],
       ],
@@ -539,10 +545,10 @@ function patternRows(kernel: NativeMethods): Row[] {
       call: kernel.unitsOfPatterns,
       good: () => units,
       refused: [
-        ["no end of the last list", { 1: within([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 10) }],
-        ["no place for the totals", { 9: within([0, 0], 1) }],
+        ["no end of the last list", { 1: wordsWithin([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 10) }],
+        ["no place for the totals", { 9: wordsWithin([0, 0], 1) }],
         ["literals that go backwards", { 5: 1, 6: 0 }],
-        ["literals that do not exist", { 4: within([0, 12, 12], 2), 6: 2 }],
+        ["literals that do not exist", { 4: wordsWithin([0, 12, 12], 2), 6: 2 }],
         ["a literal that goes backwards", { 4: Uint32Array.of(8, 5) }],
         ["a literal past the literals", { 3: textWithin("abcdefghijkl", 11) }],
         [
@@ -558,14 +564,14 @@ function patternRows(kernel: NativeMethods): Row[] {
             4: Uint32Array.of(0, 4),
           },
         ],
-        ["a unit that has no bit", { 2: new Uint8Array(10).fill(33), 8: within([0, 0], 1) }],
+        ["a unit that has no bit", { 2: new Uint8Array(10).fill(33), 8: wordsWithin([0, 0], 1) }],
       ],
     },
     {
       name: "sortLabels",
       call: kernel.sortLabels,
       good: () => [Uint32Array.of(4, 5, 0, 1, 2, 0), 2],
-      refused: [["fewer labels than their number", { 0: within([4, 5, 0, 1, 2, 0], 5) }]],
+      refused: [["fewer labels than their number", { 0: wordsWithin([4, 5, 0, 1, 2, 0], 5) }]],
     },
   ];
 }
@@ -610,13 +616,13 @@ function symbolRows(kernel: NativeMethods): Row[] {
       text(),
       lengthened(record, record.length),
       bytes("p"),
-      within([0, 0, 0, 0], 2),
+      wordsWithin([0, 0, 0, 0], 2),
       8,
       textWithin("}FUNCTION}}}}}}", 9),
       Uint32Array.of(1, 9),
       Uint32Array.from(symbolResult(sound)),
       1,
-      within([0, 3, 4, 5], 2),
+      wordsWithin([0, 3, 4, 5], 2),
       new Uint8Array(500),
       500,
       words(symbolCursorWords),
@@ -640,9 +646,9 @@ function symbolRows(kernel: NativeMethods): Row[] {
       // A second symbol does not fit, so that a call which misses the check succeeds.
       [
         "rows that go backwards, before others",
-        { ...encodeTwo({ rowFrom: 1, rowTo: 0 }), 9: within([9, 9, 0, 3, 4, 7], 2), 10: new Uint8Array(180) },
+        { ...encodeTwo({ rowFrom: 1, rowTo: 0 }), 9: wordsWithin([9, 9, 0, 3, 4, 7], 2), 10: new Uint8Array(180) },
       ],
-      ["rows past the rows, before others", { 9: within([0, 3, 4, 7], 2) }],
+      ["rows past the rows, before others", { 9: wordsWithin([0, 3, 4, 7], 2) }],
       [
         "a record that goes backwards, before another",
         {
@@ -697,7 +703,7 @@ function symbolRows(kernel: NativeMethods): Row[] {
       ["steps of nothing", { 4: 0 }],
       [
         "fewer results than their number",
-        { 7: within([...symbolResult(sound), ...symbolResult(sound)], symbolResultWordCount), 8: 2 },
+        { 7: wordsWithin([...symbolResult(sound), ...symbolResult(sound)], symbolResultWordCount), 8: 2 },
       ],
       ["a short cursor", { 12: words(symbolCursorWords).subarray(1) }],
       ["a position after the output", { ...cursor(0, 0, 401), 10: new Uint8Array(500).subarray(0, 400) }],
@@ -718,7 +724,7 @@ function symbolRows(kernel: NativeMethods): Row[] {
         ["a record past the records", withResult({ recordTo: record.length + 1 })],
         ["a text that goes backwards", withResult({ textFrom: 8, textTo: 0 })],
         ["a text past the texts", withResult({ textTo: 9 }, { 3: words(9) })],
-        ["a text past the table of newlines", { 3: within([0, 0], 1) }],
+        ["a text past the table of newlines", { 3: wordsWithin([0, 0], 1) }],
         ["rows that go backwards", withResult({ rowFrom: 1, rowTo: 0 })],
         ["rows past the rows", withResult({ rowTo: 2 })],
         ["rows done of a result without rows", { ...withResult({ rowTo: 0 }), ...cursor(0, 1) }],
@@ -767,19 +773,37 @@ function symbolRows(kernel: NativeMethods): Row[] {
     {
       name: "symbolKinds",
       call: kernel.symbolKinds,
-      good: () => [lengthened(record, record.length), 0, record.length, 0, within([0, 3, 0, 3], 2), 0, 1, words(1)],
+      good: () => [
+        lengthened(record, record.length),
+        0,
+        record.length,
+        0,
+        wordsWithin([0, 3, 0, 3], 2),
+        0,
+        1,
+        words(1),
+      ],
       refused: [
         ["a record that goes backwards", { 1: 1, 2: 0, 5: 1 }],
         ["a record past the records", { 2: record.length + 1 }],
         ["rows that go backwards", { 5: 1, 6: 0 }],
-        ["rows past the rows", { 4: within([0, 3], 0) }],
-        ["no room", { 7: within([0], 0) }],
+        ["rows past the rows", { 4: wordsWithin([0, 3], 0) }],
+        ["no room", { 7: wordsWithin([0], 0) }],
       ],
     },
     {
       name: "symbolKinds",
       call: kernel.symbolKinds,
-      good: () => [lengthened(record, record.length), 0, record.length, 0, within([0, 3, 0, 3], 2), 0, 1, words(1)],
+      good: () => [
+        lengthened(record, record.length),
+        0,
+        record.length,
+        0,
+        wordsWithin([0, 3, 0, 3], 2),
+        0,
+        1,
+        words(1),
+      ],
       refused: [
         ["a row before the names", { 3: 1 }],
         ["a row where no name begins", { 4: Uint32Array.of(1, 3) }],
@@ -801,7 +825,7 @@ function symbolRows(kernel: NativeMethods): Row[] {
         record.length,
         0,
         8,
-        within([2, 3, 3, 4], 2),
+        wordsWithin([2, 3, 3, 4], 2),
         0,
         1,
         9,
@@ -1277,7 +1301,11 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
     faults.expect([...kept.subarray(0, left)], units, `intersected ${list.join()}`);
   }
   const [abc] = kernel.buildPostings(bytes("abc"), Uint32Array.of(0, 3), 1).keys;
-  faults.expect(kernel.findLists(within([abc], 0), within([0, 3], 1), bytes("abc"), words(1)), 0, "no keys before one");
+  faults.expect(
+    kernel.findLists(wordsWithin([abc], 0), wordsWithin([0, 3], 1), bytes("abc"), words(1)),
+    0,
+    "no keys before one",
+  );
   faults.expect(kernel.findLists(Uint32Array.of(abc), Uint32Array.of(0, 3), bytes("xyz"), words(1)), 0, "no such list");
   const shortUnits = kernel.buildPostings(bytes("abc"), Uint32Array.of(3, 3, 2, 3, 1, 3, 0, 3), 4);
   faults.expect([...shortUnits.keys, ...shortUnits.bytes], [abc, 4], "units that are too short for a trigram");
@@ -1457,7 +1485,7 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
   );
   const sparse = Uint32Array.of(12);
   faults.expect(kernel.intersectPostings(new Uint8Array(40).fill(1), 0, 9, sparse, 1), 0, "a unit after the list");
-  const none = kernel.contentsOfUnits(Uint32Array.of(7), 1, within([0, 2, 4, 6, 8, 9], 3), words(9));
+  const none = kernel.contentsOfUnits(Uint32Array.of(7), 1, wordsWithin([0, 2, 4, 6, 8, 9], 3), words(9));
   faults.expect(none, 0, "a unit after the contents");
   const scanned = (values: Changes): number => {
     const all = [...scanWindowsValues()];

@@ -87,7 +87,7 @@ export async function clearDaemon(
 ): Promise<void> {
   for (const { name } of await daemon.list()) await daemon.remove(name);
   await daemon.control("POST", "/.api/users", { name: interim, isSiteAdmin: true });
-  const authorization = `token ${await newToken(daemon, interim)}`;
+  const authorization = `token ${await daemon.addToken(interim)}`;
   const answer = async (document: string): Promise<unknown> => {
     const { data, errors } = (await ask(daemon.url, document, null, authorization)) as Answer;
     if (errors !== undefined) throw new TrawlError("internal", `${document}: ${JSON.stringify(errors)}`);
@@ -110,17 +110,6 @@ export async function clearDaemon(
     );
   await daemon.control("POST", "/.api/users", { ...admin, isSiteAdmin: true });
   await daemon.control("DELETE", `/.api/users/${interim}`);
-}
-
-/** A new access token of a user, who is created if it is the site admin of a new daemon. */
-export async function newToken(
-  daemon: DaemonProcess,
-  user: string,
-  scopes: readonly string[] = [],
-  expires = "90d",
-): Promise<string> {
-  const body = { user, scopes: ["user:all", ...scopes], note: "", expires };
-  return ((await daemon.control("POST", "/.api/tokens", body)) as { readonly text: string }).text;
 }
 
 /** Who removes the others. */

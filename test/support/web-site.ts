@@ -9,7 +9,7 @@ import { TrawlError } from "../../src/base/errors.js";
 import { testBrowser, withPage, type PageOptions } from "./browser.js";
 import { dataDirectory, testDaemon, type DaemonProcess } from "./daemon.js";
 import { removeFolder } from "./remove-folder.js";
-import { clearDaemon, newToken } from "./shared-daemon.js";
+import { clearDaemon } from "./shared-daemon.js";
 import { shared, type Owner } from "./shared.js";
 
 type Session = Exclude<BrowserContextOptions["storageState"], string | undefined>;
@@ -87,7 +87,7 @@ export class WebSite {
   }
 
   token(user: string): Promise<string> {
-    return newToken(this.daemon, user);
+    return this.daemon.addToken(user);
   }
 
   /** Calls `use` with a page that is signed in as this user, "" for nobody. All pages of a user share a session. */

@@ -2,7 +2,7 @@
 import t from "tap";
 import { GitFixture } from "../../support/git-fixture.js";
 import { ask, repositoryIds } from "../../support/graphql.js";
-import { newToken, sharedDaemon } from "../../support/shared-daemon.js";
+import { sharedDaemon } from "../../support/shared-daemon.js";
 
 const id = (kind: string, key: unknown): string => Buffer.from(`${kind}:${JSON.stringify(key)}`).toString("base64");
 const submoduleOid = "1234567890123456789012345678901234567890";
@@ -458,7 +458,7 @@ t.test("responses", async (t) => {
   });
 
   await t.test("accounts", async (t) => {
-    const token = await newToken(daemon, "admin");
+    const token = await daemon.addToken("admin");
     const asked = async (text: string): Promise<unknown> => {
       const response = await fetch(`${daemon.url}/.api/graphql`, {
         method: "POST",

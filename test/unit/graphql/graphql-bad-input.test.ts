@@ -5,7 +5,7 @@
 import t from "tap";
 import { GitFixture } from "../../support/git-fixture.js";
 import { repositoryIds } from "../../support/graphql.js";
-import { newToken, sharedDaemon } from "../../support/shared-daemon.js";
+import { sharedDaemon } from "../../support/shared-daemon.js";
 
 const many = (count: number, text: (at: number) => string): string =>
   Array.from({ length: count }, (_, at) => text(at)).join(" ");
@@ -334,7 +334,7 @@ t.test("bad input", async (t) => {
 
   await t.test("the token of a deleted user", async (t) => {
     await daemon.control("POST", "/.api/users", { name: "ann" });
-    const headers = { Authorization: `token ${await newToken(daemon, "ann")}` };
+    const headers = { Authorization: `token ${await daemon.addToken("ann")}` };
     t.strictSame(await ask("{ currentUser { username } }", {}, headers), {
       data: { currentUser: { username: "ann" } },
     });

@@ -7,7 +7,6 @@ import { srcCli } from "../../clients/src-cli.js";
 import { web } from "../../clients/web.js";
 import { testDaemon } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
-import { newToken } from "../../support/shared-daemon.js";
 import { until } from "../../support/waiting.js";
 
 const clients: Readonly<Record<string, readonly ClientRequest[]>> = {
@@ -47,7 +46,7 @@ t.test("clients", async (t) => {
   await daemon.add(fixture.name, source.path);
   await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
 
-  const admin = { Authorization: `token ${await newToken(daemon, "admin")}` };
+  const admin = { Authorization: `token ${await daemon.addToken("admin")}` };
 
   for (const [client, requests] of Object.entries(clients)) {
     await t.test(client, async (t) => {

@@ -4,7 +4,7 @@
  */
 import t from "tap";
 import { GitFixture } from "../../support/git-fixture.js";
-import { newToken, restartSharedDaemon, sharedDaemon } from "../../support/shared-daemon.js";
+import { restartSharedDaemon, sharedDaemon } from "../../support/shared-daemon.js";
 
 const fixture = GitFixture.create();
 t.teardown(() => fixture.remove());
@@ -26,7 +26,7 @@ await daemon.control("POST", "/.api/repos", {
 const tokens = new Map<string, string>();
 for (const user of ["ann", "bob", "admin"]) {
   if (user !== "admin") await daemon.control("POST", "/.api/users", { name: user });
-  tokens.set(user, await newToken(daemon, user));
+  tokens.set(user, await daemon.addToken(user));
 }
 await daemon.control("POST", "/.api/organizations", { name: "team" });
 await daemon.control("POST", "/.api/organizations/team", { user: "bob" });

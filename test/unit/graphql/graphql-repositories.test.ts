@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { GitFixture } from "../../support/git-fixture.js";
-import { newToken, restartSharedDaemon, sharedDaemon } from "../../support/shared-daemon.js";
+import { restartSharedDaemon, sharedDaemon } from "../../support/shared-daemon.js";
 import { until } from "../../support/waiting.js";
 
 const fixture = GitFixture.create();
@@ -17,7 +17,7 @@ let daemon = await sharedDaemon(t, {
 await daemon.add("host/added", fixture.path);
 await daemon.control("POST", "/.api/users", { name: "ann" });
 const tokens = new Map<string, string>();
-for (const user of ["ann", "admin"]) tokens.set(user, await newToken(daemon, user));
+for (const user of ["ann", "admin"]) tokens.set(user, await daemon.addToken(user));
 
 interface Answer {
   readonly data?: Readonly<Record<string, unknown>>;

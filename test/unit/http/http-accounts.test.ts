@@ -4,7 +4,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { dataDirectory, runCommand, testDaemon, type DaemonProcess } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
-import { newToken, restartSharedDaemon, sharedDaemon } from "../../support/shared-daemon.js";
+import { restartSharedDaemon, sharedDaemon } from "../../support/shared-daemon.js";
 
 function source(t: Test): string {
   const fixture = GitFixture.create();
@@ -160,7 +160,7 @@ t.test("rejected commands, and the list of organizations", async (t) => {
 
 t.test("each rejection is a status and a line of plain text", async (t) => {
   const daemon = await sharedDaemon(t, {}, privateMode);
-  const tokenOf = (user: string, ...scopes: string[]): Promise<string> => newToken(daemon, user, scopes);
+  const tokenOf = (user: string, ...scopes: string[]): Promise<string> => daemon.addToken(user, scopes);
   await daemon.control("POST", "/.api/users", { name: "eve", isSiteAdmin: true });
   const [plain, sudo, former] = [
     await tokenOf("admin"),

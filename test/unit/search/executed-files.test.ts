@@ -1,5 +1,6 @@
 import t from "tap";
 import { GitFixture } from "../../support/git-fixture.js";
+import type { ExecutedFiles } from "../../support/daemon.js";
 import { until } from "../../support/waiting.js";
 
 // How many modules one search runs through: as many as somebody reads who wants to know what a search does.
@@ -8,17 +9,12 @@ import { until } from "../../support/waiting.js";
 delete process.env["TRAWL_BUNDLE"];
 const { testDaemon } = await import("../../support/daemon.js");
 
-/** A new step of a search belongs into the file in which its neighbours are read. */
+/** A new step of a search belongs in the file in which its neighbours are read. */
 const filesMax = 100;
 
-interface Executed {
-  readonly main: readonly string[];
-  readonly threads: readonly string[];
-}
-
 /** The modules that ran in each of the searches: clocks and collectors run in some of them only. */
-function common(runs: readonly Executed[]): Executed {
-  const inAll = (part: keyof Executed): string[] =>
+function common(runs: readonly ExecutedFiles[]): ExecutedFiles {
+  const inAll = (part: keyof ExecutedFiles): string[] =>
     (runs[0]?.[part] ?? []).filter((file) => runs.every((run) => run[part].includes(file))).sort();
   return { main: inAll("main"), threads: inAll("threads") };
 }
@@ -30,16 +26,13 @@ t.test("a warm search runs through few files", async (t) => {
   const hook = new URL("../../support/executed-files.js", import.meta.url).href;
   const daemon = await testDaemon(t, [], undefined, { NODE_OPTIONS: `--import=${hook}` });
   await daemon.add("example.org/a", fixture.path);
-  const isIngesting = async (): Promise<boolean> =>
-    (await daemon.executedFiles()).threads.some((file) => file.startsWith("src/indexer/"));
-  await daemon.executedFiles();
-  await until("its symbols are indexed", async () => !(await isIngesting()));
+  await until("its symbols are indexed", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
   for (const [name, query, type] of [
     ["one word", "needle count:all", "literal"],
     ["a regexp", "repo:example lang:go ne+dle count:all", "regexp"],
     ["ranked", "needle", "literal"],
   ] as const) {
-    const runs: Executed[] = [];
+    const runs: ExecutedFiles[] = [];
     for (let run = 0; run < 6; run++) {
       await daemon.executedFiles();
       await daemon.get(`/.api/search/stream?${new URLSearchParams({ q: query, v: "V3", t: type, display: "50" })}`);

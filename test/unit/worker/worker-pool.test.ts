@@ -96,7 +96,11 @@ t.test("heap, exit and children", async (t) => {
     t.equal(await lossIn(pool.run(way, undefined, unlimited)), "memory", way);
   t.equal(await lossIn(pool.run("exit", undefined, unlimited)), "died");
   const pid = new Int32Array(new SharedArrayBuffer(4));
-  t.equal(await lossIn(pool.run("child", pid, limitsNow())), "overrun");
+  const stop = new Int32Array(new SharedArrayBuffer(4));
+  const ended = lossIn(pool.run("child", pid, { ...unlimited, stops: [stop] }));
+  await until("it has started a process", () => Atomics.load(pid, 0) !== 0);
+  Atomics.store(stop, 0, 1);
+  t.equal(await ended, "overrun");
   t.not(pid[0], 0);
   t.throws(() => process.kill(pid[0], 0), { code: "ESRCH" }, "no process of the thread is left, not even as a zombie");
   await until("what the process has started is gone", () => isGroupGone(pid[0]));
@@ -127,10 +131,11 @@ t.test("a thread that writes is not ended before it has written", async (t) => {
   const { pool } = testPool(t, 2);
   const activity = new TaskActivity();
   const untilWord = new Int32Array(new SharedArrayBuffer(8));
-  const task = lossIn(
-    pool.run("write", { memory: activity.memory, until: untilWord }, { ...limitsNow(), graceMs: 0, activity }),
-  );
+  const stop = new Int32Array(new SharedArrayBuffer(4));
+  const limits = { ...unlimited, stops: [stop], graceMs: 0, activity };
+  const task = lossIn(pool.run("write", { memory: activity.memory, until: untilWord }, limits));
   await until("it writes", () => Atomics.load(untilWord, 1) === 1);
+  Atomics.store(stop, 0, 1);
   t.equal(await lossIn(pool.run("spin", undefined, limitsNow())), "overrun", "another one is ended meanwhile");
   t.notOk(await isSettled(task));
   Atomics.store(untilWord, 0, 1);
