@@ -88,11 +88,7 @@ function isRuntimeFile(path, packageFolder) {
 }
 
 function stageProgram() {
-  copy(
-    join(checkout, "dist/src"),
-    join(home, "dist/src"),
-    (path) => statSync(path).isDirectory() || path.endsWith(".js"),
-  );
+  copy(join(checkout, "dist/bundle"), join(home, "dist/bundle"));
   copy(join(checkout, "dist/web"), join(home, "dist/web"), (path) => !path.endsWith(".built"));
   for (const path of [
     "bin/trawl",

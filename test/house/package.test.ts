@@ -1,6 +1,6 @@
 /** What a package is made of besides the program; `make deb-test` installs a whole one. */
 import { spawnSync } from "node:child_process";
-import { readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
@@ -73,6 +73,32 @@ t.test("bin/trawl and make check the release of Node first", async (t) => {
     t.match(stderr, /^trawl: this is Node 18\.0\.0/, file);
   }
   t.match(readFileSync(join(checkout, "Makefile"), "utf8"), /^install: node$/m);
+});
+
+t.test("bin/trawl starts the bundle, unless something was compiled after it", (t) => {
+  const [bin, dist] = [{}, { src: { cli: {} }, bundle: {} }];
+  const folder = t.testdir({ bin, dist, "package.json": '{"type": "module"}' });
+  for (const file of ["bin/trawl", "bin/node-version.mjs"]) copyFileSync(join(checkout, file), join(folder, file));
+  const compiled = "dist/src/cli/main.js";
+  const write = (path: string, seconds: number): void => {
+    writeFileSync(join(folder, path), `export const run = () => void process.stdout.write(${JSON.stringify(path)});`);
+    utimesSync(join(folder, path), seconds, seconds);
+  };
+  const started = (): string => {
+    const { stdout, stderr } = spawnSync(process.execPath, [join(folder, "bin/trawl"), "serve"], { encoding: "utf8" });
+    return stdout + stderr;
+  };
+  t.match(started(), /^trawl: this checkout is not built yet; run `make build` in it\n$/);
+  write("dist/bundle/cli.mjs", 1);
+  write("dist/bundle/.built", 1);
+  t.equal(started(), "dist/bundle/cli.mjs", "a package has nothing else");
+  write(compiled, 2);
+  t.equal(started(), compiled, "compiling has not ended, so it is unknown what is newer");
+  write("dist/.built", 2);
+  t.equal(started(), compiled);
+  write("dist/bundle/.built", 3);
+  t.equal(started(), "dist/bundle/cli.mjs");
+  t.end();
 });
 
 function commandsOf(command: Command, words: string): [words: string, command: Command][] {

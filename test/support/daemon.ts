@@ -32,6 +32,8 @@ const entry = `if (process.env.THREAD_HOOK !== undefined) {
   syncBuiltinESMExports();
 }
 const { openSync, readSync } = await import("node:fs");
+const { setFlagsFromString } = await import("node:v8");
+const { runInNewContext } = await import("node:vm");
 const meterIntervalMs = 5;
 const schedule = Buffer.alloc(64);
 let schedulesFile, meter, longestMs = 0, longestRanMs = 0, lastMs = 0, lastRanMs = 0, lastWaitMs = 0;
@@ -60,8 +62,10 @@ process.on("message", (message) => {
     look();
     process.send({ longestMs, longestRanMs });
   } else if (message === "memory") {
-    globalThis.gc();
-    globalThis.gc();
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc");
+    collect();
+    collect();
     const { heapUsed, external } = process.memoryUsage();
     process.send({ bytes: heapUsed + external });
   } else if (message.spinMs !== undefined) {
@@ -432,7 +436,7 @@ function spawnTrawl(
   variables: Readonly<Record<string, string>> = {},
   wrapper: readonly string[] = [],
 ): ChildProcess {
-  const words = [...wrapper, process.execPath, "--expose-gc", "--input-type=module", "-e", entry, "--", ...args];
+  const words = [...wrapper, process.execPath, "--input-type=module", "-e", entry, "--", ...args];
   return spawn(words[0], words.slice(1), {
     stdio: [input, "pipe", "pipe", "ipc"],
     env: { PATH: process.env["PATH"], HOME: "/nonexistent", ...variables },

@@ -1,6 +1,6 @@
 /**
  * The command line and the daemon that tests start in a process of their own. `make test` starts them from the bundle of
- * scripts/bundle-daemon.mjs, since that takes half the processor time; a test file that is run directly starts the
+ * scripts/bundle.mjs, since that takes half the processor time; a test file that is run directly starts the
  * modules that were compiled with it.
  */
 import { join } from "node:path";

@@ -1,13 +1,14 @@
-// Bundles the compiled daemon and its worker threads into a few files of dist/bundle, for the tests: they start some
-// hundred daemons, and most of the processor time of a start is spent on loading its hundreds of modules one by one, again in
-// each thread. The bundle is of CommonJS modules, whose compiled code V8 can keep in files (compiled-code.cjs): a daemon
-// is started once to write them. Where a module refers to a file by its own URL, the URL stays that of the module.
+// Bundles the compiled command line, daemon and worker threads into a few files of dist/bundle, from which bin/trawl starts
+// them: most of the processor time of a start would be spent on loading their hundreds of modules one by one, again in each
+// thread. The bundle is of CommonJS modules, whose compiled code V8 can keep in files (compiled-code.cjs): a daemon
+// is started twice to write them. Where a module refers to a file by its own URL, the URL stays that of the module, relative
+// to the bundle: the checkout or package may be moved.
 //
-//   node scripts/bundle-daemon.mjs
+//   node scripts/bundle.mjs
 import { execFileSync, spawn } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -47,20 +48,24 @@ const entryUrl = new RegExp(
   "g",
 );
 
+/** Begins each file of the bundle: the URL of a path that is relative to its folder. */
+const urlBesideBundle = `const urlBesideBundle = (path) =>
+  require("node:url").pathToFileURL(require("node:path").join(__dirname, path)).href;`;
+
 const ownUrls = {
   name: "own-urls",
   transform(code, id) {
     if (!code.includes("import.meta.url")) return undefined;
     return code
-      .replace(entryUrl, (_, name) => `new URL(${JSON.stringify(pathToFileURL(join(output, `${name}.mjs`)).href)})`)
-      .replaceAll("import.meta.url", JSON.stringify(pathToFileURL(id).href));
+      .replace(entryUrl, (_, name) => `new URL(urlBesideBundle("${name}.mjs"))`)
+      .replaceAll("import.meta.url", `urlBesideBundle(${JSON.stringify(relative(output, id))})`);
   },
 };
 
 /** Whether the bundle is that of the last build. */
 function isCurrent() {
-  const sources = ["dist/.built", "package-lock.json", "scripts/bundle-daemon.mjs", "scripts/compiled-code.cjs"].map(
-    (path) => join(checkout, path),
+  const sources = ["dist/.built", "package-lock.json", "scripts/bundle.mjs", "scripts/compiled-code.cjs"].map((path) =>
+    join(checkout, path),
   );
   return (
     existsSync(stamp) && sources.every((path) => existsSync(path) && statSync(stamp).mtimeMs > statSync(path).mtimeMs)
@@ -92,7 +97,13 @@ async function bundle() {
         external,
         // On a busy machine each plugin would be reported as slow.
         checks: { pluginTimings: false },
-        output: { format: "cjs", exports: "named", entryFileNames: "[name].cjs", chunkFileNames: "[name]-[hash].cjs" },
+        output: {
+          format: "cjs",
+          exports: "named",
+          banner: urlBesideBundle,
+          entryFileNames: "[name].cjs",
+          chunkFileNames: "[name]-[hash].cjs",
+        },
       },
     },
   });
@@ -162,12 +173,12 @@ async function serveOnce(data, repository) {
   }
 }
 
-/** With the flags of the daemons of the tests, since V8 uses compiled code only with the same ones. */
+/** Without flags of V8, like bin/trawl, since V8 uses compiled code only with the same ones. */
 function start(args) {
   const program = `const { run } = await import(${JSON.stringify(pathToFileURL(join(output, "cli.mjs")).href)});
 process.exitCode = await run(["node", "trawl", ...process.argv.slice(1)]);
 if (process.argv[1] === "serve") process.exit();`;
-  return spawn(process.execPath, ["--expose-gc", "--input-type=module", "-e", program, "--", ...args], {
+  return spawn(process.execPath, ["--input-type=module", "-e", program, "--", ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     env: codeVariables,
   });
@@ -199,6 +210,7 @@ function listening(child) {
 }
 
 if (!isCurrent()) {
+  process.stdout.write("Bundling the program\n");
   await bundle();
   await writeCode();
   writeFileSync(stamp, "");
