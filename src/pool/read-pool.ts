@@ -63,6 +63,7 @@ export class ReadPool {
   readonly #start: () => WorkerPool<ReadOutcome>;
   readonly #permits: FairSemaphore;
   readonly #longCountMax: number;
+  readonly threadCount: number;
   #pool: WorkerPool<ReadOutcome> | undefined;
   #isClosed = false;
 
@@ -72,6 +73,7 @@ export class ReadPool {
       ...shareLimits(workerCount, waitingReadsMax, sharePercent),
       clientCountMax: workerCount,
     });
+    this.threadCount = workerCount;
     this.#longCountMax = Math.max(1, workerCount - 1);
     this.#start = () =>
       new WorkerPool(

@@ -3,7 +3,9 @@ import { FairSemaphore, refusalMessage, type Release, type ShareLimits } from ".
 import { TrawlError } from "../base/errors.js";
 import { resultWhileYielding } from "../base/yielding.js";
 import type { Metrics } from "../base/metrics.js";
+import type { CatalogView } from "../catalog/live-shards.js";
 import type { BaseRevisions } from "../model/match-change.js";
+import type { Repository } from "../model/repository.js";
 import { BaseListener, type ChangeListener, type SearchListener } from "../model/search-listener.js";
 import { ownRequest, type SearchRequest } from "../model/search-request.js";
 import { operatorViewer, type Viewer } from "../model/viewer.js";
@@ -26,6 +28,7 @@ import { chooseIds, resolveInSteps, restrictTo, takeInTime } from "./repositorie
 import { type ChosenSearch, RunningSearch, type SearchEnvironment } from "./running-search.js";
 import type { SearchEnd } from "./report/search-report.js";
 import { searchLimits } from "./limits/search-limits.js";
+import { rehearseReading } from "./revisions/revision-batches.js";
 import { restoreInSteps, type SnapshotUse } from "./snapshot/search-snapshot.js";
 import { answerError } from "./report/alerts.js";
 import { escapeRegexp } from "../base/text.js";
@@ -279,6 +282,35 @@ export class Searcher {
     }
   }
 
+  /**
+   * Lets the read threads do what the first search of a commit that is not indexed makes them do, with one of the
+   * repositories of the view. Does nothing if none is large enough. It ends early when `stop` is aborted.
+   */
+  async warmUpReads(view: CatalogView, stop: AbortSignal): Promise<void> {
+    const { catalog, revisions, log } = this.#environment;
+    const repositories = catalog.repositoryTable(operatorViewer);
+    const ids = new Set(view.shards.flatMap(({ record }) => record.repositoryIds.slice(0, 1)).slice(0, warmUpChoices));
+    const known = [...ids].map((id) => repositories.byId(id)).filter((one) => one !== undefined);
+    const repository = known
+      .filter(({ documentCount }) => documentCount <= warmUpDocuments)
+      .reduce<Repository | undefined>(
+        (best, one) => (one.documentCount > (best?.documentCount ?? 0) ? one : best),
+        undefined,
+      );
+    if (repository === undefined || stop.aborted) return;
+    const word = new Int32Array(new SharedArrayBuffer(4));
+    const end = (): void => void Atomics.store(word, 0, 1);
+    stop.addEventListener("abort", end);
+    try {
+      await rehearseReading(repository, view, revisions, word);
+    } catch (error) {
+      // A search of such a commit will report the same.
+      log.info({ repository: repository.name, err: error }, "reading a commit in advance failed");
+    } finally {
+      stop.removeEventListener("abort", end);
+    }
+  }
+
   /** The repositories that a search chooses, by id. Throws `bad-query`. */
   async chooseRepositories(request: SearchRequest): Promise<readonly number[]> {
     const plan = await resultWhileYielding(this.#plan(request));
@@ -335,6 +367,10 @@ export class Searcher {
     this.#traces.add(traceId, traceWriter(request, plan, end, seesAll), request.viewer);
   }
 }
+
+/** A commit with more documents takes too long to compare in a warm-up, which chooses among this many repositories. */
+const warmUpDocuments = 100_000;
+const warmUpChoices = 64;
 
 /** Results that a warm-up asks for, and after how long it is given up. */
 const warmUpDisplay = 50;

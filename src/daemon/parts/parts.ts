@@ -23,6 +23,7 @@ import { CommitAttributeReader } from "../../search/revisions/commit-attributes.
 import { RevisionCache } from "../../search/revisions/revision-cache.js";
 import { CostBudgets } from "../../search/limits/search-limits.js";
 import { Searcher } from "../../search/searcher.js";
+import type { CatalogView } from "../../catalog/live-shards.js";
 import { CodeWarmer } from "../../search/warming/code-warmer.js";
 import { ShardWarmer } from "../../search/warming/shard-warmer.js";
 import { SliceScheduler } from "../../search/slices/search-slices.js";
@@ -289,7 +290,8 @@ function createWarmer(
   const { catalog, threads, scheduler, log } = parts;
   const environment = { catalog, pool: threads.search, scheduler, log, onShardFailure: repairShard(parts) };
   const searchAsPage = (query: string, stop: AbortSignal): Promise<void> => searcher.warmUp(query, stop);
-  const codeWarmer = new CodeWarmer(environment, () => parts.sync.hasPendingSymbols, searchAsPage);
+  const readCommit = (view: CatalogView, stop: AbortSignal): Promise<void> => searcher.warmUpReads(view, stop);
+  const codeWarmer = new CodeWarmer(environment, () => parts.sync.hasPendingSymbols, searchAsPage, readCommit);
   return new ShardWarmer(environment, {
     faultCount: () => shards.guard.faultCount,
     memoryShare: search.warmPercent / 100,

@@ -2,7 +2,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import { defaultBranchBit, type Repository } from "../../model/repository.js";
 import type { CachedShardRange } from "../../protocol/messages.js";
 import { encodeSummaries } from "../../protocol/repository-summaries.js";
-import type { FindDocuments, MissingPart } from "../../protocol/read-messages.js";
+import type { FindDocuments, FoundDocuments, MissingPart } from "../../protocol/read-messages.js";
 import type { CommitSets, RepositorySelection, RevisionChoice } from "../../protocol/search-options.js";
 import { chooseShards } from "../slices/shard-choice.js";
 import type { CachedBlock, CachedShard, RevisionBatch, RevisionCache } from "./revision-cache.js";
@@ -290,6 +290,52 @@ export class RevisionBatches {
     const rows = new Set(chooseShards(this.#context.view, choices, this.#context.coversAll).rows);
     return live.filter((shard) => hasDocuments(shard) && rows.has(this.#live.get(shard.id) ?? -1));
   }
+}
+
+/** How long a read of a rehearsal may take. */
+const rehearsalMs = 5_000;
+
+/**
+ * Lets read threads look for the documents of the indexed commit in shards, and each of them build a shard of its first
+ * texts as if nothing was indexed, so that V8 compiles what the first search of a commit that is not indexed uses. What is
+ * built is dropped. A word of `stop` that is not 0 ends it. Caller guarantees: the view is not released before.
+ */
+export async function rehearseReading(
+  repository: Repository,
+  view: CatalogView,
+  { reads, cache, limits }: RevisionReading,
+  stop: Int32Array,
+): Promise<void> {
+  const commit = indexedBase(repository)?.commit;
+  if (commit === undefined) return;
+  const shared = { repositoryId: repository.id, limits };
+  const options = { timeoutMs: rehearsalMs, stop, client: "" };
+  const find = (live: FindDocuments["live"]): Promise<FoundDocuments> =>
+    reads.run<"find-documents">(
+      { kind: "find-documents", ...shared, base: undefined, commits: [commit], live, cached: [] },
+      options,
+    );
+  const shards = view.shards.filter(({ record }) => record.repositoryIds.includes(repository.id));
+  await find(shards.map(({ record: { id, checksum }, tombstones }) => ({ id, checksum, tombstones })));
+  const [part] = (await find([])).parts;
+  if (part === undefined) return;
+  const build = async (): Promise<void> => {
+    const shard = cache.reserve(repository.id, part.shardBytesMax);
+    // Searches use all of it, and with it this code.
+    if (shard === undefined) return;
+    try {
+      const { id, from, to } = shard;
+      await reads.run<"cache-documents">(
+        { kind: "cache-documents", ...shared, entries: part.entries, bytes: { id, from, to } },
+        options,
+      );
+    } finally {
+      cache.unpin([shard]);
+    }
+  };
+  // All at once, so that each thread gets one. The memory is free again when all have ended.
+  const ended = await Promise.allSettled(Array.from({ length: reads.threadCount }, build));
+  for (const { reason } of ended.filter((one) => one.status === "rejected")) throw reason;
 }
 
 /** Whether some document of the shard belongs to a commit. */

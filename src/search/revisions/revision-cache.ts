@@ -136,6 +136,8 @@ export class RevisionCache {
       this.#blocks = this.#blocks.filter((other) => other !== block);
       this.#shards.delete(block);
     }
+    // The same memory is used again where nothing is cached.
+    if (this.#blocks.length === 0) this.#head = 0;
     for (const wake of this.#waiting.splice(0)) wake();
   }
 

@@ -56,26 +56,31 @@ export class CodeWarmer {
   readonly #environment: WarmerEnvironment;
   readonly #hasPendingSymbols: () => boolean;
   readonly #searchAsPage: (query: string, stop: AbortSignal) => Promise<void>;
+  readonly #readCommit: (view: CatalogView, stop: AbortSignal) => Promise<void>;
   readonly #running = new Set<ControlBlock>();
   #hasSearchedTexts = false;
   #hasSearchedSymbols = false;
   #hasRanked = false;
+  #hasReadCommit = false;
   /** The checksums of the symbols that the threads have opened. */
   #opened: ReadonlySet<number> = new Set();
   readonly #stopping = new AbortController();
 
   /**
    * `hasPendingSymbols` returns whether the symbols of live shards are being extracted, or will be soon. `searchAsPage` runs a
-   * whole search, whose results are dropped, for the code of the main thread.
+   * whole search, whose results are dropped, for the code of the main thread. `readCommit` reads texts of a commit in each
+   * read thread, as a search of a commit that is not indexed does.
    */
   constructor(
     environment: WarmerEnvironment,
     hasPendingSymbols: () => boolean,
     searchAsPage: (query: string, stop: AbortSignal) => Promise<void>,
+    readCommit: (view: CatalogView, stop: AbortSignal) => Promise<void>,
   ) {
     this.#environment = environment;
     this.#hasPendingSymbols = hasPendingSymbols;
     this.#searchAsPage = searchAsPage;
+    this.#readCommit = readCommit;
   }
 
   /** Caller guarantees: the view is not released before the promise resolves. */
@@ -86,11 +91,16 @@ export class CodeWarmer {
       const rows = view.shards.slice(0, shardCountMax).map((_, row) => row);
       this.#hasSearchedTexts = await this.#searchAll(view, textQueries, rows, roundCount);
     }
+    if (!this.#hasReadCommit) this.#hasReadCommit = await this.#readCommits(view);
     if (this.#hasPendingSymbols()) return;
     await this.#openSymbols(view);
     if (this.#hasRanked) return;
     const rows = view.shards.slice(0, shardCountMax).map((_, row) => row);
     this.#hasRanked = (await this.#rankAll(view, rows)) && (await this.#searchWhole());
+  }
+
+  #readCommits(view: CatalogView): Promise<boolean> {
+    return this.#repeat([view], roundCount, (one) => this.#readCommit(one, this.#stopping.signal));
   }
 
   #searchWhole(): Promise<boolean> {

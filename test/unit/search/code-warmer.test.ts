@@ -29,11 +29,14 @@ function warmerOf(
   ranked: RankTask[];
   /** The queries of whole searches. */
   whole: string[];
+  /** The number of shards of the view, for each time that texts of a commit are read. */
+  read: number[];
   scheduler: SliceScheduler;
 } {
   const tasks: SearchTask[] = [];
   const ranked: RankTask[] = [];
   const whole: string[] = [];
+  const read: number[] = [];
   const pool = {
     workerCount: 2,
     run: (task: SearchTask) => {
@@ -45,10 +48,16 @@ function warmerOf(
   const scheduler = new SliceScheduler(2, makePressure());
   const environment = { pool, scheduler } as never as ConstructorParameters<typeof CodeWarmer>[0];
   return {
-    warmer: new CodeWarmer(environment, hasPendingSymbols, async (query) => void whole.push(query)),
+    warmer: new CodeWarmer(
+      environment,
+      hasPendingSymbols,
+      async (query) => void whole.push(query),
+      async (seen) => void read.push(seen.shards.length),
+    ),
     tasks,
     ranked,
     whole,
+    read,
     scheduler,
   };
 }
@@ -171,6 +180,18 @@ t.test(
     t.same([ranked, whole], [[], []], "the work does not grow with the number of passes");
   },
 );
+
+t.test("the read threads read a commit in a few rounds, once", async (t) => {
+  const { warmer, read } = warmerOf(
+    async () => undefined,
+    () => true,
+  );
+  await warmer.run(view(60, mebibyte));
+  t.same(read, [], "not for little text");
+  await warmer.run(view(100, mebibyte));
+  await warmer.run(view(101, mebibyte));
+  t.same(read, [100, 100, 100, 100], "the work does not grow with the number of passes");
+});
 
 t.test("while clients search, nothing is ranked", async (t) => {
   const clock = new TestClock(t);
