@@ -104,7 +104,9 @@ static double cpuSeconds(void) {
   return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
+// Of the name of the server, the one to which connections are made, and whether one has been.
 static struct addrinfo *address;
+static int isConnected;
 static int epoll;
 
 // Makes a connection wait for its next request.
@@ -137,9 +139,17 @@ static void findAddress(const char *host, const char *port) {
 static void connectOne(int i, int64_t readyNs) {
   int one = 1;
   struct connection *connection = &connections[i];
-  connection->socket = socket(address->ai_family, SOCK_STREAM, 0);
-  if (connection->socket < 0) fail("no socket");
-  if (connect(connection->socket, address->ai_addr, address->ai_addrlen) != 0) fail("cannot connect");
+  // The server may listen at some of the addresses of its name; one that it refused is not tried again.
+  for (;;) {
+    connection->socket = socket(address->ai_family, SOCK_STREAM, 0);
+    if (connection->socket >= 0 && connect(connection->socket, address->ai_addr, address->ai_addrlen) == 0) break;
+    const int isMissing = connection->socket < 0 && errno != EAFNOSUPPORT;
+    if (connection->socket >= 0) close(connection->socket);
+    if (isMissing) fail("no socket");
+    if (isConnected || address->ai_next == NULL) fail("cannot connect");
+    address = address->ai_next;
+  }
+  isConnected = 1;
   setsockopt(connection->socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   struct epoll_event event = {.events = EPOLLIN, .data.u32 = i};
   epoll_ctl(epoll, EPOLL_CTL_ADD, connection->socket, &event);

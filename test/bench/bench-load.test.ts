@@ -1,5 +1,6 @@
 /** The generator of load: what it measures of a server whose delays and failures are known, and its command. */
 import { spawn } from "node:child_process";
+import { lookup } from "node:dns/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { readFileSync } from "node:fs";
@@ -25,9 +26,9 @@ function serve(t: Test, delayMs: (request: number) => number, stall?: { everyMs:
 }
 
 /** Answers all requests, and resolves with what it was asked. */
-async function listen(t: Test, answer: Parameters<typeof createServer>[1] & {}): Promise<string> {
+async function listen(t: Test, answer: Parameters<typeof createServer>[1] & {}, host = "127.0.0.1"): Promise<string> {
   const server = createServer(answer);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
   t.teardown(() => server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
@@ -155,6 +156,12 @@ t.test("failures are counted by kind, and have no latency", async (t) => {
   const growing = await listen(t, (_, response) => response.end("x".repeat(length++)));
   t.same((await generator.run(growing, [getRequest("/")], { ...asked, isSame: true })).failures, { "other-length": 1 });
   await t.rejects(generator.run("http://127.0.0.1:1", [getRequest("/")], asked), { message: /cannot connect/ });
+  await t.rejects(generator.run("http://localhost:1", [getRequest("/")], asked), { message: /cannot connect/ });
+  // It listens at only one of the addresses of localhost, also at one that is not the first.
+  for (const { address } of await lookup("localhost", { all: true })) {
+    const { port } = new URL(await listen(t, (_, response) => response.end("x"), address));
+    t.equal((await generator.run(`http://localhost:${port}`, [getRequest("/")], asked)).answered, 2, address);
+  }
 });
 
 t.test("a server that refuses is not asked in a busy loop", async (t) => {
