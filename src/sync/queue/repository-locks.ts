@@ -15,6 +15,8 @@ export class RepositoryLocks {
   readonly #activities: SyncActivities;
   readonly #mirrors: MirrorFolders;
   readonly #busy = new Set<number>();
+  /** What waits for a repository: each is called when it has the repository, which stays busy. */
+  readonly #waiting = new Map<number, (() => void)[]>();
 
   constructor(catalog: Catalog, tasks: IndexTasks, activities: SyncActivities, mirrors: MirrorFolders) {
     this.#catalog = catalog;
@@ -36,24 +38,33 @@ export class RepositoryLocks {
     }
   }
 
-  /** The mirror of a repository that was removed in the meantime is deleted. */
+  /** Gives them to what waits for them. The mirror of a repository that was removed in the meantime is deleted. */
   release(ids: readonly number[]): void {
     for (const id of ids) {
-      assert(this.#busy.delete(id), "a task releases the repositories that it has locked");
+      assert(this.#busy.has(id), "a task releases the repositories that it has locked");
+      const [next, ...rest] = this.#waiting.get(id) ?? [];
+      if (rest.length > 0) this.#waiting.set(id, rest);
+      else this.#waiting.delete(id);
+      if (next !== undefined) {
+        next();
+        continue;
+      }
+      this.#busy.delete(id);
       this.#activities.end(id);
       if (this.#catalog.repository(id) === undefined) this.#tasks.track(this.#mirrors.remove(id));
     }
   }
 
   /**
-   * Runs `work` while no task accesses the repository or its mirror. Rejects with `shutting-down` if the daemon stops
-   * first.
+   * Runs `work` while nothing else accesses the repository or its mirror, after what asked before. Rejects with
+   * `shutting-down` if the daemon stops first.
    */
   async exclusively<T>(id: number, work: () => Promise<T>): Promise<T> {
-    while (this.#busy.has(id) && this.#tasks.count > 0) await this.#tasks.oneEnded();
-    if (this.#tasks.isStopping) throw new TrawlError("shutting-down", "the daemon is stopping");
-    this.lock([id]);
+    if (this.#busy.has(id))
+      await new Promise<void>((resolve) => this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), resolve]));
+    else this.lock([id]);
     try {
+      if (this.#tasks.isStopping) throw new TrawlError("shutting-down", "the daemon is stopping");
       return await work();
     } finally {
       this.release([id]);

@@ -24,6 +24,26 @@ t.test("work that needs a repository alone waits for the task that has it", asyn
   t.notOk(locks.isBusy(1) || locks.isBusy(2));
 });
 
+t.test("of several that need it alone, each waits for the one before, and a task for all", async (t) => {
+  const { locks } = await syncParts(t, 1);
+  const ends: (() => void)[] = [];
+  const steps: string[] = [];
+  const begin = (name: string) =>
+    locks.exclusively(1, async () => {
+      steps.push(name);
+      await new Promise<void>((resolve) => ends.push(resolve));
+    });
+  const works = ["one", "two", "three"].map(begin);
+  for (const done of [["one"], ["one", "two"], ["one", "two", "three"]]) {
+    await settled();
+    t.same(steps, done);
+    t.ok(locks.isBusy(1));
+    ends.shift()?.();
+  }
+  await Promise.all(works);
+  t.notOk(locks.isBusy(1));
+});
+
 t.test("the repository is busy meanwhile, and free after a failure", async (t) => {
   const { locks, tasks } = await syncParts(t, 1);
   let pumped = 0;
@@ -43,11 +63,12 @@ t.test("a stop ends the wait", async (t) => {
   const { locks, tasks } = await syncParts(t, 1);
   let end: () => void = () => undefined;
   locks.lock([1]);
-  tasks.track(new Promise<void>((resolve) => (end = resolve)));
+  tasks.track(new Promise<void>((resolve) => (end = resolve)).then(() => locks.release([1])));
   const waiting = locks.exclusively(1, async () => t.fail("it must not run"));
   tasks.stop();
   end();
   await t.rejects(waiting, { code: "shutting-down" });
+  t.notOk(locks.isBusy(1));
 });
 
 t.test("the mirror of a repository that was removed during its task is deleted at the end of it", async (t) => {
