@@ -16,6 +16,11 @@ export class Router<Route> {
     this.#entries.push({ method, path: pattern, texts, names: parts.filter((_, at) => at % 2 === 1), route });
   }
 
+  /** Those that some path takes, and `OPTIONS`, which is answered without a route. */
+  methods(): readonly string[] {
+    return [...new Set([...this.#entries.map(({ method }) => method), "OPTIONS"])];
+  }
+
   /** The first matching route, in the order in which they were added. */
   find(method: string, path: string): Found<Route> {
     const methods: string[] = [];

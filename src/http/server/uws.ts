@@ -204,6 +204,8 @@ export class HttpServer {
   #dispatch(res: NativeResponse, request: RequestHead, response: HttpResponse): void {
     // The preflight that a browser sends before a request from a page of another origin: the headers are the response.
     if (request.method === "OPTIONS" && request.path.startsWith("/.api/")) return response.reply(200, {}, "");
+    if (request.method === "OPTIONS" && request.path === serverPath)
+      return response.reply(200, { Allow: allowed(this.#router.methods()) }, "");
     const found = this.#router.find(request.method === "HEAD" ? "GET" : request.method, request.path);
     switch (found.kind) {
       case "none":
@@ -262,6 +264,9 @@ interface BodyRoute {
 const native = loadBinding();
 const httpSecret = readAllForms();
 const drainPollMs = 20;
+/** That of `OPTIONS *`, which asks what the server as a whole can do (RFC 9110, 9.3.7). */
+const serverPath = "/*";
+
 /** Requests that operators need in just this situation; none of them stays open. */
 const monitoringPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
 const refusalLogMs = 60_000;

@@ -132,6 +132,8 @@ RequestHead::Progress RequestHead::readRequestLine(const uint8_t* bytes, size_t 
 bool RequestHead::readTarget(const uint8_t* bytes, size_t from) {
   if (skip(bytes, from, targetEnd_, targetByte) < targetEnd_) return false;
   if (bytes[from] == '/') return true;
+  isServer_ = view(bytes, from, targetEnd_) == "*" && view(bytes, start_, methodEnd_) == "OPTIONS";
+  if (isServer_) return true;
   for (std::string_view scheme : {std::string_view("http://"), std::string_view("https://")}) {
     if (targetEnd_ - from < scheme.size() || !equalsFolded(bytes, from, from + scheme.size(), scheme)) continue;
     authorityStart_ = from + scheme.size();

@@ -39,7 +39,7 @@ class RequestHead {
   // Where the head begins, behind blank lines, and where it ends. These and the following need a whole head.
   size_t start() const { return start_; }
   size_t end() const { return at_; }
-  bool isUnderstood() const { return !isHttp10_ && !isAbsolute(); }
+  bool isUnderstood() const { return !isHttp10_ && !isAbsolute() && !isServer_; }
   bool isHttp10() const { return isHttp10_; }
   bool isAbsolute() const { return authorityEnd_ > 0; }
   bool isChunked() const { return isChunked_; }
@@ -68,6 +68,8 @@ class RequestHead {
   size_t hostEnd_ = 0;
   uint64_t bodyBytes_ = 0;
   bool isHttp10_ = false;
+  // Whether it asks for the options of the server as a whole, with the target *.
+  bool isServer_ = false;
   bool hasHost_ = false;
   bool hasLength_ = false;
   bool isChunked_ = false;
@@ -77,6 +79,7 @@ class RequestHead {
 //
 // - Blank lines before a request are left out.
 // - A target in absolute form becomes one in origin form, and its authority the value of Host.
+// - The target of OPTIONS *, which is for the server as a whole, becomes /*.
 // - A request of HTTP/1.0 becomes a marked one of HTTP/1.1, which is the last of its connection.
 // - Extensions of chunks, which the parser takes for digits, and the lines after the last chunk are left out.
 // - A head that could be read in more than one way is replaced by one that is refused, and a connection with such chunks

@@ -272,6 +272,24 @@ t.test("a request may arrive in any pieces", async (t) => {
   t.same(await bodies(segmentsOf(long + long), 2), ["[60000]", "[60000]"], "segments of 536 bytes");
 });
 
+t.test("what the server as a whole can do", async (t) => {
+  const { server, port } = startServer(
+    () => {},
+    (server) => {
+      server.route("GET", "/", (_, response) => response.reply(200, plainText, ""));
+      server.routeWithBody("POST", "/post", 1000, (_, response) => response.reply(200, plainText, ""));
+    },
+  );
+  t.teardown(() => server.stop(0));
+  for (const version of ["1.1", "1.0"]) {
+    const bytes = `OPTIONS * HTTP/${version}\r\nHost: x\r\nConnection: close\r\n\r\n`;
+    t.match(
+      await sendPieces(port, [bytes], () => false),
+      /^HTTP\/1\.1 200 OK\r\nAllow: GET, HEAD, POST, OPTIONS\r\n[^]*\r\n\r\n$/,
+    );
+  }
+});
+
 t.test("a client of HTTP/1.0", async (t) => {
   const { server, port, url } = startServer(
     () => {},
@@ -386,7 +404,11 @@ t.test("requests are taken and refused as by a strict parser", async (t) => {
     ["GET http:///a HTTP/1.1\r\nHost: h\r\n\r\n", [], "Node leaves it to its user whether the target names a host"],
     ["GET http://h:8x/a HTTP/1.1\r\nHost: h\r\n\r\n", [], "Node leaves it to its user whether the target names a host"],
     ["GET ftp://h/a HTTP/1.1\r\nHost: h\r\n\r\n", [], "only http and https are served"],
-    ["OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", [], "there are no options of the server as a whole"],
+    ["OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", ["GET /last x"], "the server itself answers"],
+    ["OPTIONS * HTTP/1.1\r\n\r\n", [], "after an error the connection is closed"],
+    ["OPTIONS *? HTTP/1.1\r\nHost: x\r\n\r\n", [], "only * itself is the server as a whole"],
+    ["options * HTTP/1.1\r\nHost: x\r\n\r\n", [], "methods are in capitals"],
+    ["GET * HTTP/1.1\r\nHost: x\r\n\r\n", [], "only OPTIONS is for the server as a whole"],
     ["CONNECT x:80 HTTP/1.1\r\nHost: x:80\r\n\r\n", same],
     ["GET a HTTP/1.1\r\nHost: x\r\n\r\n", same],
     ["GET /a HTTP/1.0\r\n\r\n", same],
