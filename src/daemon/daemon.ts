@@ -113,7 +113,7 @@ export class Daemon implements Controlled {
         parts.sync.leftOut.flatMap(({ list, forConnection }) => (list === connection ? [forConnection] : [])),
     });
     parts.sync.onNameFreed = () => this.#configureRepositories(this.#configured, { kind: "keep", exempt: undefined });
-    const services = createRequestServices(options, parts, this.connections);
+    const services = createRequestServices(options, parts, this.connections, () => this.#configured);
     const graphql = lazy(() => createGraphqlExecutor(options, services, parts));
     this.#options = options;
     this.#parts = parts;

@@ -1,4 +1,3 @@
-import { lazy } from "../../base/lazy.js";
 import { CommitFetches } from "../../browse/commit-fetches.js";
 import { waitForCommit } from "../../browse/commit-wait.js";
 import { GitCache } from "../../browse/mirror-reads.js";
@@ -23,6 +22,7 @@ export function createRequestServices(
   options: ResolvedOptions,
   parts: DaemonParts,
   connections: Connections,
+  configured: () => ResolvedOptions,
 ): RequestServices {
   const { catalog, searcher, sync, accounts, audit, contexts, tokenLifetimes, threads, log } = parts;
   return {
@@ -45,7 +45,7 @@ export function createRequestServices(
     activityOf: (repositoryId) => sync.activities.current(repositoryId),
     historyStatusOf: (repository) => sync.historyStatus(repository),
     externalUrl: () => searcher.baseUrl,
-    configuration: lazy(() => visibleConfiguration(options)),
+    configuration: () => visibleConfiguration({ ...options, ...reloadable(configured()) }),
     checkConfiguration: (text) => checkConfiguration(options.typed, text),
     siteId: siteId(options.data),
   };
@@ -73,6 +73,11 @@ export function createGraphqlExecutor(
     uniqueFields: rateLimits.graphQLMaxUniqueFieldCount,
   };
   return new GraphqlExecutor(createSchema(), services, limits, graphql.timeoutSeconds * 1000, log, registry.metrics);
+}
+
+/** The options that take effect without a restart. */
+function reloadable({ repositories, contexts, connections }: ResolvedOptions): Partial<ResolvedOptions> {
+  return { repositories, contexts, connections };
 }
 
 /** The options that a site admin may see: all except passwords and secrets. */

@@ -495,6 +495,10 @@ t.test("responses", async (t) => {
         },
       },
     );
+    // The daemon has read them after its start.
+    t.match(await asked("{ site { configuration { effectiveContents } } }"), {
+      data: { site: { configuration: { effectiveContents: /"name": "mine",[^]*"name": "hidden"/ } } },
+    });
     t.match(
       await query(
         '{ currentUser { id } user(username: "admin") { username viewerCanAdminister } none: user(username: "none") { id } }',
