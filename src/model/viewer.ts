@@ -21,7 +21,8 @@ export interface Viewer {
 /** `scopes` are the permissions of the token. */
 export type ViewerCredential =
   | { readonly kind: "token"; readonly id: number; readonly scopes: readonly string[] }
-  | { readonly kind: "session" };
+  /** `id` is that by which `Sessions` knows it. */
+  | { readonly kind: "session"; readonly id: string };
 
 export const anonymous: Viewer = {
   userId: undefined,

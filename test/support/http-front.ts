@@ -31,7 +31,7 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
       policy: "all-users-create",
       devices: new DeviceGrants(),
       tokens: { createRefreshable: refuse, refresh: refuse, revoke: refuse },
-      user: () => undefined,
+      hasSession: () => false,
       refreshMs: 0,
       familyMs: 0,
     },

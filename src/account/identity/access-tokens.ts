@@ -128,44 +128,63 @@ export class AccessTokens {
     return token === undefined ? 0 : expiryMs(token);
   }
 
-  /** Creates a token whose text is valid for a short time, and is replaced by `refresh`. */
+  /**
+   * Creates a token whose text is valid for a short time, and is replaced by `refresh`. Undefined if there is no such user, or
+   * what the user has approved does not hold any more, which `isStillApproved` tells when nothing can happen in between.
+   */
   async createRefreshable(
-    userName: string,
-    note: string,
+    { userId, isStillApproved }: Approval,
+    program: Program,
     { lifetimeMs, refreshMs, familyMs }: RefreshLifetimes,
-    actor: Actor,
-  ): Promise<RefreshableTexts> {
+    from: string,
+  ): Promise<RefreshableTexts | undefined> {
     const texts = { text: newTokenText(), refreshText: newRefreshText() };
-    const stored = await this.#changes.commit(
+    const made = await this.#changes.commit(
       () => {
-        const user = this.#users.require(userName);
+        const user = this.#users.get(userId);
+        if (user === undefined || !isStillApproved(user)) return { steps: [], result: undefined };
         requireRoom(this.#idsOfUser.count(user.id), tokensOfUserMax, `access tokens of ${user.name}`);
         const nowMs = new Date().getTime();
-        const result: StoredToken = {
+        const stored: StoredToken = {
           id: this.#changes.newId(),
           userId: user.id,
-          creator: actor.who,
-          note,
+          creator: user.name,
+          note: program.note,
           scopes: ["user:all"],
           createdAt: new Date(nowMs).toISOString(),
           expiresAt: new Date(nowMs + lifetimeMs).toISOString(),
           hash: hashOfToken(texts.text) ?? "",
-          refresh: newRefresh(texts.refreshText, "", nowMs, refreshMs, new Date(nowMs + familyMs).toISOString()),
+          refresh: {
+            client: program.client,
+            ...newRefresh(texts.refreshText, "", nowMs, refreshMs, new Date(nowMs + familyMs).toISOString()),
+          },
         };
-        return { steps: [this.#table.put(result)], result };
+        return { steps: [this.#table.put(stored)], result: { stored, user } };
       },
-      ({ id, expiresAt, scopes }) =>
-        auditEntry("token-created", actor, { user: userName, token: id, scopes, note, expiresAt }),
+      (result) => {
+        if (result === undefined) return undefined;
+        const { id, scopes, note, expiresAt } = result.stored;
+        const actor: Actor = { who: result.user.name, sudoBy: undefined, from };
+        return auditEntry("token-created", actor, { user: result.user.name, token: id, scopes, note, expiresAt });
+      },
     );
-    return { token: this.#shown(stored), ...texts };
+    return made === undefined ? undefined : { token: this.#shown(made.stored), ...texts };
   }
 
-  /** Replaces both texts. Undefined if the text is unknown, replaced or expired, or its token was deleted. */
-  async refresh(refreshText: string, times: RefreshLifetimes, from: string): Promise<RefreshableTexts | undefined> {
+  /**
+   * Replaces both texts. Undefined if the text is unknown, replaced or expired, if its token was deleted, or was given to
+   * another program than that with the id `client`.
+   */
+  async refresh(
+    refreshText: string,
+    client: string,
+    times: RefreshLifetimes,
+    from: string,
+  ): Promise<RefreshableTexts | undefined> {
     const given = hashOfSecretText(refreshText);
     const found = this.#table.get(this.#findRefreshable(refreshText) ?? 0);
     const user = found === undefined ? undefined : this.#users.get(found.userId);
-    if (found === undefined || user === undefined) return undefined;
+    if (found === undefined || user === undefined || (found.refresh?.client ?? client) !== client) return undefined;
     const actor: Actor = { who: user.name, sudoBy: undefined, from, via: `token ${found.id}` };
     const texts = { text: newTokenText(), refreshText: newRefreshText(refreshText) };
     const stored = await this.#changes.commit(
@@ -180,7 +199,7 @@ export class AccessTokens {
     );
     if (stored !== undefined) return { token: this.#shown(stored), ...texts };
     const left = this.#table.get(found.id);
-    if (left !== undefined && isReplayed(left, given, new Date().getTime())) await this.delete(found.id, actor);
+    if (left !== undefined && isReplayed(left, given, new Date().getTime())) await this.#end(left, actor);
     return undefined;
   }
 
@@ -191,7 +210,21 @@ export class AccessTokens {
     const token = this.#table.get(id ?? 0);
     const user = token === undefined ? undefined : this.#users.get(token.userId);
     if (token === undefined || user === undefined) return;
-    await this.delete(token.id, { who: user.name, sudoBy: undefined, from, via: `token ${token.id}` });
+    await this.#end(token, { who: user.name, sudoBy: undefined, from, via: `token ${token.id}` });
+  }
+
+  /** Deletes a token, unless another request has just done so. */
+  async #end({ id, userId }: StoredToken, actor: Actor): Promise<void> {
+    await this.#changes.commit(
+      () => {
+        const left = this.#table.get(id);
+        return { steps: left === undefined ? [] : this.#removing(left), result: left };
+      },
+      (left) =>
+        left === undefined
+          ? undefined
+          : auditEntry("token-deleted", actor, { user: this.#users.get(userId)?.name, token: id }),
+    );
   }
 
   #findRefreshable(refreshText: string): number | undefined {
@@ -307,6 +340,8 @@ export interface StoredToken extends Omit<AccessToken, "lastUsedAt"> {
  */
 interface Refresh {
   readonly hash: string;
+  /** The id of the program that received it. Absent in records of older programs. */
+  readonly client?: string;
   /** Of the first half. Absent in records of older programs, whose texts have no halves. */
   readonly family?: string;
   /** "" before the first replacement. */
@@ -316,6 +351,19 @@ interface Refresh {
   readonly expiresAt: string;
   /** RFC 3339: when the family ends, however often it was refreshed. Absent in records of older programs. */
   readonly endsAt?: string;
+}
+
+/** A program that may act for a user. */
+export interface Program {
+  readonly client: string;
+  /** Of its tokens. */
+  readonly note: string;
+}
+
+/** What a user has approved. */
+export interface Approval {
+  readonly userId: number;
+  readonly isStillApproved: (user: User) => boolean;
 }
 
 /** The texts of a token that a program refreshes. */
@@ -384,7 +432,7 @@ export function refreshed(
     ...before,
     expiresAt: new Date(Math.min(nowMs + lifetimeMs, Date.parse(endsAt))).toISOString(),
     hash: hashOfToken(text) ?? "",
-    refresh: newRefresh(refreshText, given, nowMs, refreshMs, endsAt),
+    refresh: { ...before.refresh, ...newRefresh(refreshText, given, nowMs, refreshMs, endsAt) },
   };
 }
 

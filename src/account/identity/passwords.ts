@@ -78,9 +78,6 @@ export class Passwords {
     this.#resets = tables.add("reset/", () => undefined);
   }
 
-  /** Called with the id of a user whose password was changed or removed. */
-  onChanged: (userId: number) => void = () => undefined;
-
   has(userId: number): boolean {
     return this.#table.get(userId) !== undefined;
   }
@@ -166,10 +163,7 @@ export class Passwords {
         ...this.#tokens.removingUser(user.id),
       ],
       actor,
-    ).then((link) => {
-      this.onChanged(this.#users.require(userName).id);
-      return link;
-    });
+    );
   }
 
   /** Sets the password with a link. Rejects with `forbidden` if the link is invalid, used or expired. */
@@ -193,13 +187,13 @@ export class Passwords {
     return [...this.#withoutPassword(user), ...this.#withoutReset(user)];
   }
 
-  async #commitNew(
+  #commitNew(
     requireUser: () => User,
     kept: string,
     actor: Actor,
     moreSteps: (user: User) => readonly RecordWrite[] = () => [],
   ): Promise<User> {
-    const changed = await this.#changes.commit(
+    return this.#changes.commit(
       () => {
         const user = requireUser();
         return {
@@ -214,8 +208,6 @@ export class Passwords {
       },
       (user) => auditEntry("password-changed", actor, { user: user.name }),
     );
-    this.onChanged(changed.id);
-    return changed;
   }
 
   async #newReset(

@@ -91,6 +91,11 @@ export class Sessions {
       : { id: session.id, user, expiresMs: Date.parse(session.expiresAt) };
   }
 
+  /** Whether the session with this id has not been ended, nor its user deleted. It may have expired. */
+  has(id: string): boolean {
+    return this.#table.get(id) !== undefined;
+  }
+
   /** Ends a session, if it has not ended yet. */
   close(text: string, entry: AuditEntry): Promise<void> {
     return this.#changes.commit(

@@ -90,7 +90,11 @@ export class Authenticator {
     if (found !== undefined) {
       const { id, user, expiresMs } = found;
       this.#accounts.lastUses.note(user.id, nowMs);
-      const viewer: Viewer = { ...this.#accounts.toViewer(user), isSignedIn: true, credential: { kind: "session" } };
+      const viewer: Viewer = {
+        ...this.#accounts.toViewer(user),
+        isSignedIn: true,
+        credential: { kind: "session", id },
+      };
       return this.#admitted({ viewer, keys: [`session/${id}`, `user/${user.id}`], expiresMs });
     }
     if (this.#settings.isPublic) return this.#admitted({ viewer: anonymous, keys: [], expiresMs: Infinity });

@@ -15,15 +15,23 @@ export interface DeviceCodes {
 /** The state of a grant, as the program that waits for it is told. */
 export type PollOutcome =
   | { readonly kind: "pending" | "slow-down" | "denied" | "expired" }
-  | { readonly kind: "approved"; readonly userId: number };
+  | { readonly kind: "approved"; readonly by: Approver };
+
+/** Who approves a program. What ends the session, such as a new password, ends an approval that was not told. */
+export interface Approver {
+  readonly userId: number;
+  readonly sessionId: string;
+}
 
 interface Grant {
   readonly userCode: string;
+  /** The id of the program that began it. */
+  readonly client: string;
   readonly network: string;
   readonly expiresMs: number;
   intervalMs: number;
   polledMs: number;
-  decision: { readonly kind: "denied" } | { readonly kind: "approved"; readonly userId: number } | undefined;
+  decision: { readonly kind: "denied" } | { readonly kind: "approved"; readonly by: Approver } | undefined;
 }
 
 const lifetimeMs = 600_000;
@@ -33,7 +41,10 @@ const slowerMs = 5_000;
 const earlyMs = 1_000;
 
 const grantsMax = 1_000;
-/** Of one network; a further one takes the place of the oldest that waits, so that nobody is locked out by many of them. */
+/**
+ * Of one network; a further one takes the place of the oldest that waits, so that nobody is locked out by many of them. If
+ * there are too many of all, it takes that of the oldest of the network that has most.
+ */
 const ofNetworkMax = 100;
 
 /** Without vowels, so that no words appear, and without letters that look like others. */
@@ -58,7 +69,7 @@ export class DeviceGrants {
   readonly #ofTries = new RateLimiter(limitOfTries);
 
   /** Throws `overloaded` if there are too many, or too many were begun from this network. */
-  begin(from: string, nowMs: number): DeviceCodes {
+  begin(from: string, client: string, nowMs: number): DeviceCodes {
     this.#removeExpired(nowMs);
     const network = networkPrefix(from);
     if (this.#ofStarts.begin(network, nowMs) > 0 || !this.#makeRoom(network))
@@ -67,6 +78,7 @@ export class DeviceGrants {
     const userCode = newUserCode();
     this.#grants.set(hashOfSecretText(deviceCode), {
       userCode,
+      client,
       network,
       expiresMs: nowMs + lifetimeMs,
       intervalMs,
@@ -78,9 +90,16 @@ export class DeviceGrants {
 
   /** False if there is none. Grants that are decided but not told stay. */
   #makeRoom(network: string): boolean {
-    const ofNetwork = [...this.#grants].filter(([, grant]) => grant.network === network);
-    if (ofNetwork.length < ofNetworkMax) return this.#grants.size < grantsMax;
-    const [oldest] = ofNetwork.find(([, { decision }]) => decision === undefined) ?? [];
+    const counts = new Map<string, number>();
+    for (const grant of this.#grants.values())
+      if (grant.decision === undefined) counts.set(grant.network, (counts.get(grant.network) ?? 0) + 1);
+    const own = counts.get(network) ?? 0;
+    if (own < ofNetworkMax && this.#grants.size < grantsMax) return true;
+    const [most, count] = own >= ofNetworkMax ? [network, own] : [...counts].reduce(greater, [network, own]);
+    // Where each network has few of them, those that wait come first.
+    if (most !== network && count <= own + 1) return false;
+    const [oldest] =
+      [...this.#grants].find(([, grant]) => grant.network === most && grant.decision === undefined) ?? [];
     return oldest !== undefined && this.#grants.delete(oldest);
   }
 
@@ -88,29 +107,23 @@ export class DeviceGrants {
    * Decides about the grant with this code, for good. False if there is none that waits. `who` limits attempts. Throws
    * `overloaded` after too many.
    */
-  decide(typed: string, userId: number | undefined, who: string, nowMs: number): boolean {
+  decide(typed: string, by: Approver | undefined, who: string, nowMs: number): boolean {
     this.#removeExpired(nowMs);
     if (this.#ofTries.begin(who, nowMs) > 0)
       throw new TrawlError("overloaded", "too many codes were tried; try again in an hour");
     const code = normalized(typed);
     const grant = [...this.#grants.values()].find((one) => one.userCode === code && one.decision === undefined);
     if (grant === undefined) return false;
-    grant.decision = userId === undefined ? { kind: "denied" } : { kind: "approved", userId };
+    grant.decision = by === undefined ? { kind: "denied" } : { kind: "approved", by };
     return true;
   }
 
-  /** Withdraws what the user has approved and no program was told yet, because the user's password has changed. */
-  withdraw(userId: number): void {
-    for (const grant of this.#grants.values())
-      if (grant.decision?.kind === "approved" && grant.decision.userId === userId) grant.decision = { kind: "denied" };
-  }
-
-  /** A decision is told once. */
-  poll(deviceCode: string, nowMs: number): PollOutcome {
+  /** A decision is told once, and only to the program that began. */
+  poll(deviceCode: string, client: string, nowMs: number): PollOutcome {
     this.#removeExpired(nowMs);
     const key = hashOfSecretText(deviceCode);
     const grant = this.#grants.get(key);
-    if (grant === undefined) return { kind: "expired" };
+    if (grant?.client !== client) return { kind: "expired" };
     if (grant.decision !== undefined) {
       this.#grants.delete(key);
       return grant.decision;
@@ -127,6 +140,12 @@ export class DeviceGrants {
       this.#grants.delete(key);
     }
   }
+}
+
+type CountOfNetwork = readonly [network: string, count: number];
+
+function greater(a: CountOfNetwork, b: CountOfNetwork): CountOfNetwork {
+  return b[1] > a[1] ? b : a;
 }
 
 function newUserCode(): string {

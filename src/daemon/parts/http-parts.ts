@@ -80,8 +80,6 @@ function signInRoutes(
     accessTokens: options.auth.accessTokens,
     allowsSudoToSiteAdmins: options.auth.allowSudoToSiteAdmins,
   };
-  const devices = new DeviceGrants();
-  accounts.passwords.onChanged = (userId) => devices.withdraw(userId);
   const tokenMs = tokenLifetimes.lifetimeMs(undefined) ?? Infinity;
   return {
     authenticator: new Authenticator(accounts, access, origins, audit),
@@ -93,9 +91,9 @@ function signInRoutes(
     }),
     oauth: {
       policy: options.auth.accessTokens,
-      devices,
+      devices: new DeviceGrants(),
       tokens: accounts.accessTokens,
-      user: (id) => accounts.user(id),
+      hasSession: (id) => accounts.sessions.has(id),
       refreshMs: Math.min(refreshDaysMax * dayMs, tokenMs),
       familyMs: tokenMs,
     },

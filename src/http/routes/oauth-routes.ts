@@ -1,7 +1,11 @@
-import type { AccessTokens, RefreshableTexts, RefreshLifetimes } from "../../account/identity/access-tokens.js";
-import type { User } from "../../account/identity/user.js";
+import type {
+  AccessTokens,
+  Program,
+  RefreshableTexts,
+  RefreshLifetimes,
+} from "../../account/identity/access-tokens.js";
 import type { AccessTokenPolicy, Authenticator } from "../../account/sign-in/authenticator.js";
-import type { DeviceGrants } from "../../account/sign-in/device-grants.js";
+import type { Approver, DeviceGrants } from "../../account/sign-in/device-grants.js";
 import type { Origins } from "../../account/sign-in/origins.js";
 import { monotonicMs } from "../../base/deadline.js";
 import { TrawlError } from "../../base/errors.js";
@@ -23,8 +27,8 @@ export interface OAuthServices {
     readonly policy: AccessTokenPolicy;
     readonly devices: DeviceGrants;
     readonly tokens: Pick<AccessTokens, "createRefreshable" | "refresh" | "revoke">;
-    readonly user: (id: number) => User | undefined;
-    /** The longest time for which a token may be refreshed. */
+    /** Whether a session has not been ended. */
+    readonly hasSession: (id: string) => boolean;
     /** How long after its last use such a token can be refreshed, and after it was authorized. */
     readonly refreshMs: number;
     readonly familyMs: number;
@@ -118,10 +122,10 @@ function discovery(base: string) {
 }
 
 function beginGrant(form: URLSearchParams, { remoteAddress }: HttpRequest, { oauth, externalUrl }: OAuthServices) {
-  checkClient(form);
+  const { client } = checkClient(form);
   const unknown = (form.get("scope") ?? "").split(" ").filter((scope) => scope !== "" && !scopes.has(scope));
   if (unknown.length > 0) throw new OAuthError("invalid_scope", `the scopes are ${[...scopes].join(", ")}`);
-  const codes = oauth.devices.begin(remoteAddress, monotonicMs());
+  const codes = oauth.devices.begin(remoteAddress, client, monotonicMs());
   const page = externalUrl() + paths.page;
   return {
     device_code: codes.deviceCode,
@@ -134,14 +138,15 @@ function beginGrant(form: URLSearchParams, { remoteAddress }: HttpRequest, { oau
 }
 
 async function issueToken(form: URLSearchParams, request: HttpRequest, services: OAuthServices) {
-  const note = checkClient(form);
+  const program = checkClient(form);
+  const { tokens, refreshMs, familyMs } = services.oauth;
+  const lifetimes: RefreshLifetimes = { lifetimeMs: tokenLifetimeMs, refreshMs, familyMs };
   switch (form.get("grant_type")) {
     case deviceGrant:
-      return answerPoll(form.get("device_code") ?? "", note, request, services);
+      return answerPoll(form.get("device_code") ?? "", program, lifetimes, request, services);
     case "refresh_token": {
-      const { tokens, refreshMs, familyMs } = services.oauth;
-      const lifetimes: RefreshLifetimes = { lifetimeMs: tokenLifetimeMs, refreshMs, familyMs };
-      const texts = await tokens.refresh(form.get("refresh_token") ?? "", lifetimes, request.remoteAddress);
+      const given = form.get("refresh_token") ?? "";
+      const texts = await tokens.refresh(given, program.client, lifetimes, request.remoteAddress);
       if (texts === undefined)
         throw new OAuthError("invalid_grant", "the refresh token is unknown, used, expired or revoked: sign in again");
       return shownTexts(texts);
@@ -151,8 +156,14 @@ async function issueToken(form: URLSearchParams, request: HttpRequest, services:
   }
 }
 
-async function answerPoll(deviceCode: string, note: string, { remoteAddress }: HttpRequest, { oauth }: OAuthServices) {
-  const outcome = oauth.devices.poll(deviceCode, monotonicMs());
+async function answerPoll(
+  deviceCode: string,
+  program: Program,
+  lifetimes: RefreshLifetimes,
+  { remoteAddress }: HttpRequest,
+  { oauth }: OAuthServices,
+) {
+  const outcome = oauth.devices.poll(deviceCode, program.client, monotonicMs());
   switch (outcome.kind) {
     case "pending":
       throw new OAuthError("authorization_pending", "the user has not answered yet");
@@ -163,11 +174,16 @@ async function answerPoll(deviceCode: string, note: string, { remoteAddress }: H
     case "denied":
       throw new OAuthError("access_denied", "the user refused");
     case "approved": {
-      const user = oauth.user(outcome.userId);
-      if (user === undefined) throw new OAuthError("access_denied", "the account no longer exists");
-      const actor = { who: user.name, sudoBy: undefined, from: remoteAddress };
-      const lifetimes = { lifetimeMs: tokenLifetimeMs, refreshMs: oauth.refreshMs, familyMs: oauth.familyMs };
-      return shownTexts(await oauth.tokens.createRefreshable(user.name, note, lifetimes, actor));
+      const { userId, sessionId } = outcome.by;
+      const approval = {
+        userId,
+        isStillApproved: ({ isSiteAdmin }: { readonly isSiteAdmin: boolean }) =>
+          oauth.hasSession(sessionId) && (oauth.policy !== "site-admin-create" || isSiteAdmin),
+      };
+      const texts = await oauth.tokens.createRefreshable(approval, program, lifetimes, remoteAddress);
+      if (texts === undefined)
+        throw new OAuthError("access_denied", "the session of the user who agreed has ended: begin again");
+      return shownTexts(texts);
     }
   }
 }
@@ -182,11 +198,11 @@ function shownTexts({ text, refreshText }: RefreshableTexts) {
   };
 }
 
-/** The note of the client's tokens. */
-function checkClient(form: URLSearchParams): string {
-  const note = notes.get(form.get("client_id") ?? "");
+function checkClient(form: URLSearchParams): Program {
+  const client = form.get("client_id") ?? "";
+  const note = notes.get(client);
   if (note === undefined) throw new OAuthError("invalid_client", "this client is not known", 401);
-  return note;
+  return { client, note };
 }
 
 function jsonHandler(handler: (form: URLSearchParams, request: HttpRequest) => unknown): Handler {
@@ -203,7 +219,7 @@ function jsonHandler(handler: (form: URLSearchParams, request: HttpRequest) => u
   };
 }
 
-type PageHandler = (request: HttpRequest, response: HttpResponse, viewer: Viewer & { readonly userId: number }) => void;
+type PageHandler = (request: HttpRequest, response: HttpResponse, viewer: Viewer & Approver) => void;
 
 /** Only a browser session approves: a token could otherwise make others that outlive it. */
 function pageHandler({ authenticator, origins, oauth }: OAuthServices, handler: PageHandler): Handler {
@@ -224,14 +240,14 @@ function pageHandler({ authenticator, origins, oauth }: OAuthServices, handler: 
       });
     if (oauth.policy === "site-admin-create" && !isSiteAdmin)
       return response.reply(403, plainText, "Only site admins may create access tokens here: auth.accessTokens.\n");
-    return admit(entry, response, () => handler(request, response, { ...viewer, userId }));
+    return admit(entry, response, () => handler(request, response, { ...viewer, userId, sessionId: credential.id }));
   };
 }
 
 function decide(
   request: HttpRequest,
   response: HttpResponse,
-  viewer: Viewer & { readonly userId: number },
+  viewer: Viewer & Approver,
   { oauth }: OAuthServices,
 ): void {
   const form = new URLSearchParams(Buffer.from(request.body).toString());
@@ -239,7 +255,7 @@ function decide(
   const isApproved = form.get("decision") === "approve";
   try {
     const who = `user/${viewer.userId}`;
-    const isKnown = oauth.devices.decide(code, isApproved ? viewer.userId : undefined, who, monotonicMs());
+    const isKnown = oauth.devices.decide(code, isApproved ? viewer : undefined, who, monotonicMs());
     if (!isKnown) return showPage(response, viewer, code, "No program waits with this code. It may have expired.", 404);
     const message = isApproved ? "The program is authorized" : "The program was refused";
     replyPage(response, 200, { kind: "done", message });

@@ -10,6 +10,7 @@ import {
 import { authorizeDevice } from "../../../src/cli/connection/device-login.js";
 import { AccountSite } from "../../support/account-site.js";
 import { runCommandWith, testDaemon, type DaemonProcess } from "../../support/daemon.js";
+import { ask } from "../../support/graphql.js";
 import { sharedDaemon } from "../../support/shared-daemon.js";
 import { wallClock } from "../../support/wall-clock.js";
 
@@ -23,6 +24,11 @@ interface Codes {
   readonly verification_uri_complete: string;
   readonly interval: number;
   readonly error?: string;
+}
+
+interface Answer {
+  readonly data?: unknown;
+  readonly errors?: unknown;
 }
 
 interface Tokens {
@@ -61,16 +67,29 @@ class Site {
     return body;
   }
 
-  async poll({ device_code }: Codes): Promise<Tokens> {
-    return (await this.form<Tokens>("/-/oauth/token", { grant_type: deviceGrant, device_code })).body;
+  async poll({ device_code }: Codes, client_id = client): Promise<Tokens> {
+    return (await this.form<Tokens>("/-/oauth/token", { client_id, grant_type: deviceGrant, device_code })).body;
   }
 
-  async refresh(refresh_token: string): Promise<Tokens> {
-    return (await this.form<Tokens>("/-/oauth/token", { grant_type: "refresh_token", refresh_token })).body;
+  async refresh(refresh_token: string, client_id = client): Promise<Tokens> {
+    return (await this.form<Tokens>("/-/oauth/token", { client_id, grant_type: "refresh_token", refresh_token })).body;
   }
 
-  async session(): Promise<string> {
-    const body = JSON.stringify({ email: "bob", password });
+  /** The tokens of a program that the user of the session has approved. */
+  async authorize(cookie: string): Promise<Tokens> {
+    const codes = await this.approved(cookie);
+    return await this.poll(codes);
+  }
+
+  /** A program that was approved and does not know yet. */
+  async approved(cookie: string): Promise<Codes> {
+    const codes = await this.begin();
+    t.match((await this.decide(cookie, codes.user_code, "approve")).text, /is authorized/);
+    return codes;
+  }
+
+  async session(email = "bob"): Promise<string> {
+    const body = JSON.stringify({ email, password });
     const response = await fetch(`${this.daemon.url}/-/sign-in`, { method: "POST", body });
     return response.headers.get("set-cookie")?.split(";")[0] ?? "";
   }
@@ -224,11 +243,131 @@ t.test("what is refused", async (t) => {
   t.equal((await fetch(`${site.daemon.url}/-/oauth/token`, { method: "POST", body: "x".repeat(9000) })).status, 413);
 });
 
+t.test("who has copied a refresh token", async (t) => {
+  const cookie = await site.session();
+  const first = await site.authorize(cookie);
+  const second = await site.refresh(first.refresh_token);
+  const third = await site.refresh(second.refresh_token);
+  t.equal(await site.whoIs(third.access_token), "bob");
+  const replays = await Promise.all(
+    Array.from({ length: 8 }, () =>
+      site.form("/-/oauth/token", { grant_type: "refresh_token", refresh_token: first.refresh_token }),
+    ),
+  );
+  for (const replay of replays) t.match(replay, { status: 400, body: { error: "invalid_grant" } });
+  t.equal(await site.whoIs(third.access_token), "401", "an old text ends the family");
+  t.equal((await site.refresh(third.refresh_token)).error, "invalid_grant");
+
+  const { refresh_token } = await site.authorize(cookie);
+  const parallel = await Promise.all(Array.from({ length: 8 }, () => site.refresh(refresh_token)));
+  const [winner, ...more] = parallel.filter(({ error }) => error === undefined);
+  t.equal(more.length, 0, "of many at once one is served");
+  t.equal(await site.whoIs(winner?.access_token ?? ""), "bob");
+  t.equal((await site.refresh(winner?.refresh_token ?? "", "trawl")).error, "invalid_grant", "by another program");
+  const next = await site.refresh(winner?.refresh_token ?? "");
+  t.equal(await site.whoIs(next.access_token), "bob", "which does not end it");
+  t.equal((await site.refresh(next.refresh_token.replace(/[0-9a-f]$/, "z"))).error, "invalid_grant");
+  t.equal(await site.whoIs(next.access_token), "401", "a made-up text of the family ends it");
+
+  const last = await site.authorize(cookie);
+  const revocations = await Promise.all(
+    [last.access_token, last.refresh_token, last.access_token, last.refresh_token].map((token) =>
+      site.form("/-/oauth/revoke", { token }),
+    ),
+  );
+  t.same(
+    revocations.map(({ status }) => status),
+    [200, 200, 200, 200],
+  );
+  t.equal((await site.refresh(last.refresh_token)).error, "invalid_grant");
+});
+
+t.test("what ends a program's access ends an approval that it was not told of", async (t) => {
+  const { daemon } = site;
+  const root = { name: "root", email: "root@example.org", password, isSiteAdmin: true };
+  await daemon.control("POST", "/.api/users", root);
+  // Credentials are changed in a browser.
+  const rootCookie = await site.session("root");
+  const answer = async (document: string, variables: Record<string, unknown> = {}, Cookie = rootCookie) => {
+    const body = JSON.stringify({ query: document, variables });
+    const headers = { Cookie, "X-Requested-With": "test" };
+    const { data, errors } = (await (
+      await fetch(`${daemon.url}/.api/graphql`, { method: "POST", headers, body })
+    ).json()) as Answer;
+    t.equal(errors, undefined, document);
+    return data;
+  };
+  const actions: Record<string, (id: string, cookie: string) => Promise<unknown>> = {
+    "the password is changed": (_, cookie) =>
+      answer(
+        "mutation ($old: String!, $new: String!) { updatePassword(oldPassword: $old, newPassword: $new) { alwaysNil } }",
+        { old: password, new: `${password} staple` },
+        cookie,
+      ),
+    "the sessions are ended": (id) =>
+      answer("mutation ($id: ID!) { invalidateSessionsByID(userID: $id) { alwaysNil } }", { id }),
+    "the password is reset": (id) =>
+      answer("mutation ($id: ID!) { randomizeUserPassword(user: $id) { resetPasswordURL } }", { id }),
+    "the account is deleted": (id) => answer("mutation ($id: ID!) { deleteUser(user: $id) { alwaysNil } }", { id }),
+  };
+  for (const [what, act] of Object.entries(actions)) {
+    await daemon.control("POST", "/.api/users", { name: "eve", email: "eve@example.org", password });
+    const cookie = await site.session("eve");
+    const tokens = await site.authorize(cookie);
+    const [polled, waiting] = [await site.approved(cookie), await site.begin()];
+    const found = (await answer('{ user(username: "eve") { id } }')) as { user: { id: string } };
+    await act(found.user.id, cookie);
+    // The name may be given to somebody else at once.
+    if (what.endsWith("deleted"))
+      await daemon.control("POST", "/.api/users", { name: "eve", email: "eve@example.org", password });
+    t.equal((await site.poll(polled)).error, "access_denied", what);
+    t.equal((await site.decide(cookie, waiting.user_code, "approve")).status, 302, `${what}: the session is over`);
+    t.equal((await site.poll(waiting)).error, "authorization_pending", what);
+    const isOver = what.endsWith("reset") || what.endsWith("deleted");
+    t.equal(await site.whoIs(tokens.access_token), isOver ? "401" : "eve", what);
+    t.equal((await site.refresh(tokens.refresh_token)).error, isOver ? "invalid_grant" : undefined, what);
+    await daemon.control("DELETE", "/.api/users/eve");
+  }
+
+  await daemon.control("POST", "/.api/users", { name: "eve", email: "eve@example.org", password });
+  const cookie = await site.session("eve");
+  const [codes, mine] = [await site.begin(), await site.authorize(cookie)];
+  t.match((await site.decide(cookie, codes.user_code, "approve")).text, /is authorized/);
+  t.equal((await site.decide(await site.session(), codes.user_code, "deny")).status, 404, "somebody has decided");
+  t.equal((await site.poll(codes, "trawl")).error, "expired_token", "another program");
+  const tokens = await site.poll(codes);
+  t.equal(await site.whoIs(tokens.access_token), "eve", "it acts for who approved it");
+  const { user } = (await answer('{ user(username: "eve") { accessTokens { nodes { id } } } }')) as {
+    user: { accessTokens: { nodes: readonly { id: string }[] } };
+  };
+  t.equal(user.accessTokens.nodes.length, 2);
+  for (const { id } of user.accessTokens.nodes)
+    await answer("mutation ($id: ID!) { deleteAccessToken(byID: $id) { alwaysNil } }", { id });
+  for (const { access_token, refresh_token } of [mine, tokens]) {
+    t.equal(await site.whoIs(access_token), "401", "an admin took it away");
+    t.equal((await site.refresh(refresh_token)).error, "invalid_grant");
+  }
+});
+
 t.test("only where users may create access tokens", async (t) => {
   const site = await Site.start(t, ["--set", "auth.accessTokens=site-admin-create"]);
   const codes = await site.begin();
   t.equal((await site.decide(await site.session(), codes.user_code, "approve")).status, 403);
   t.equal((await site.poll(codes)).error, "authorization_pending");
+  await site.daemon.control("POST", "/.api/users", { name: "root", isSiteAdmin: true });
+  const authorization = `token ${await site.daemon.addToken("root")}`;
+  const setAdmin = async (siteAdmin: boolean) => {
+    const found = (await ask(site.daemon.url, '{ user(username: "bob") { id } }', null, authorization)) as Answer;
+    const { id } = (found.data as { user: { id: string } }).user;
+    const document =
+      "mutation ($id: ID!, $siteAdmin: Boolean!) { setUserIsSiteAdmin(userID: $id, siteAdmin: $siteAdmin) { alwaysNil } }";
+    const { errors } = (await ask(site.daemon.url, document, { id, siteAdmin }, authorization)) as Answer;
+    t.equal(errors, undefined);
+  };
+  await setAdmin(true);
+  const approved = await site.approved(await site.session());
+  await setAdmin(false);
+  t.equal((await site.poll(approved)).error, "access_denied", "who is no site admin any more");
   const without = await Site.start(t, ["--set", "auth.accessTokens=none"]);
   t.equal((await fetch(`${without.daemon.url}/.well-known/openid-configuration`)).status, 404);
   t.equal(await authorizeDevice(without.daemon.url, () => t.fail("there is no code")), undefined);
@@ -236,72 +375,85 @@ t.test("only where users may create access tokens", async (t) => {
 
 t.test("grants are few, slow and short", async (t) => {
   const grants = new DeviceGrants();
-  const first = grants.begin("192.0.2.1", 0);
-  t.equal(grants.poll(first.deviceCode, 0).kind, "pending");
-  t.equal(grants.poll(first.deviceCode, 4_500).kind, "pending", "timers are not exact");
-  t.equal(grants.poll(first.deviceCode, 6_000).kind, "slow-down");
-  t.equal(grants.poll(first.deviceCode, 12_000).kind, "slow-down", "then it must wait longer");
-  t.equal(grants.poll(first.deviceCode, 32_000).kind, "pending");
-  t.equal(grants.decide(first.userCode, 1, "user/1", 600_000), false, "after ten minutes");
-  t.equal(grants.poll(first.deviceCode, 600_000).kind, "expired");
-  const eldest = grants.begin("192.0.2.1", 600_000);
-  for (let i = 0; i < 99; i++) grants.begin("192.0.2.1", 600_000);
-  const newest = grants.begin("192.0.2.1", 600_000);
-  t.equal(grants.poll(eldest.deviceCode, 600_000).kind, "expired", "many of one network take the places of its oldest");
-  t.equal(grants.poll(newest.deviceCode, 600_000).kind, "pending");
-  for (let i = 102; i < 600; i++) grants.begin("192.0.2.1", 600_000);
-  t.throws(() => grants.begin("192.0.2.1", 600_000), { code: "overloaded" }, "of one network in an hour");
-  for (let i = 0; i < 900; i++) grants.begin(`10.0.${i >> 8}.${i & 255}`, 600_000);
-  t.throws(() => grants.begin("192.0.2.2", 600_000), { code: "overloaded" }, "of all");
-  t.ok(grants.begin("192.0.2.2", 1_200_000));
-  for (let i = 0; i < 60; i++) t.equal(grants.decide("BBBB-BBBB", 1, "user/2", 1_200_000), false);
-  t.throws(() => grants.decide("BBBB-BBBB", 1, "user/2", 1_200_000), { code: "overloaded" }, "guesses");
+  const first = grants.begin("192.0.2.1", client, 0);
+  t.equal(grants.poll(first.deviceCode, client, 0).kind, "pending");
+  t.equal(grants.poll(first.deviceCode, client, 4_500).kind, "pending", "timers are not exact");
+  t.equal(grants.poll(first.deviceCode, client, 6_000).kind, "slow-down");
+  t.equal(grants.poll(first.deviceCode, client, 12_000).kind, "slow-down", "then it must wait longer");
+  t.equal(grants.poll(first.deviceCode, client, 32_000).kind, "pending");
+  t.equal(grants.decide(first.userCode, { userId: 1, sessionId: "" }, "user/1", 600_000), false, "after ten minutes");
+  t.equal(grants.poll(first.deviceCode, client, 600_000).kind, "expired");
+  const eldest = grants.begin("192.0.2.1", client, 600_000);
+  for (let i = 0; i < 99; i++) grants.begin("192.0.2.1", client, 600_000);
+  const newest = grants.begin("192.0.2.1", client, 600_000);
+  t.equal(
+    grants.poll(eldest.deviceCode, client, 600_000).kind,
+    "expired",
+    "many of one network take the places of its oldest",
+  );
+  t.equal(grants.poll(newest.deviceCode, client, 600_000).kind, "pending");
+  for (let i = 102; i < 600; i++) grants.begin("192.0.2.1", client, 600_000);
+  t.throws(() => grants.begin("192.0.2.1", client, 600_000), { code: "overloaded" }, "of one network in an hour");
+  for (let i = 0; i < 999; i++) grants.begin(`10.0.${i >> 8}.${i & 255}`, client, 600_000);
+  t.equal(
+    grants.poll(newest.deviceCode, client, 600_000).kind,
+    "expired",
+    "networks with few take those of one with many",
+  );
+  t.throws(() => grants.begin("192.0.2.2", client, 600_000), { code: "overloaded" }, "of all");
+  t.ok(grants.begin("192.0.2.2", client, 1_200_000));
+  for (let i = 0; i < 60; i++)
+    t.equal(grants.decide("BBBB-BBBB", { userId: 1, sessionId: "" }, "user/2", 1_200_000), false);
+  t.throws(
+    () => grants.decide("BBBB-BBBB", { userId: 1, sessionId: "" }, "user/2", 1_200_000),
+    { code: "overloaded" },
+    "guesses",
+  );
 });
 
 t.test("a replaced text that is used later ends the token", async (t) => {
   const site = new AccountSite(t);
+  const { accessTokens } = site.accounts;
   const clock = wallClock(t);
   const startMs = Date.parse("2026-01-01T00:00:00Z");
   clock.set(startMs);
-  await site.user("ann", false);
+  const approval = { userId: (await site.user("ann", false)).id, isStillApproved: () => true };
+  const program = { client, note: "src" };
   const times = { lifetimeMs: 3_600_000, refreshMs: 86_400_000, familyMs: 3 * 86_400_000 };
-  const actor = { who: "ann", sudoBy: undefined, from: "test" };
-  const made = await site.accounts.accessTokens.createRefreshable("ann", "src", times, actor);
-  const { accessTokens } = site.accounts;
+  const create = async () => (await accessTokens.createRefreshable(approval, program, times, "test"))!;
+  const refresh = (text: string, from = "test") => accessTokens.refresh(text, client, times, from);
+  const made = await create();
   t.equal(accessTokens.find(made.text, startMs + times.lifetimeMs), undefined, "it expires");
   clock.set(startMs + 2 * times.lifetimeMs);
-  const next = await accessTokens.refresh(made.refreshText, times, "test");
+  const next = await refresh(made.refreshText);
   t.equal(next?.token.id, made.token.id, "it stays the same token, which the user can delete");
   t.ok(accessTokens.find(next?.text ?? "", startMs + 2 * times.lifetimeMs));
-  t.equal(await accessTokens.refresh(made.refreshText, times, "test"), undefined);
+  t.equal(await refresh(made.refreshText), undefined);
   t.equal(accessTokens.list().length, 1);
   clock.set(startMs + 2 * times.lifetimeMs + 61_000);
-  t.equal(await accessTokens.refresh(made.refreshText, times, "thief"), undefined);
+  t.equal(await refresh(made.refreshText, "thief"), undefined);
   t.equal(accessTokens.list().length, 0);
 
-  const last = await accessTokens.createRefreshable("ann", "src", times, actor);
+  const last = await create();
   clock.set(startMs + 40 * 86_400_000);
-  t.equal(await accessTokens.refresh(last.refreshText, times, "test"), undefined, "not used for a day");
+  t.equal(await refresh(last.refreshText), undefined, "not used for a day");
   t.equal(JSON.stringify(accessTokens.list()).includes("refresh"), false, "hashes are not shown");
 
   for (const back of [2, 3, 5]) {
-    const texts = [(await accessTokens.createRefreshable("ann", "src", times, actor)).refreshText];
-    for (let i = 0; i < 5; i++) texts.push((await accessTokens.refresh(texts.at(-1)!, times, "test"))!.refreshText);
+    const texts = [(await create()).refreshText];
+    for (let i = 0; i < 5; i++) texts.push((await refresh(texts.at(-1)!))!.refreshText);
     t.equal(new Set(texts).size, 6);
-    t.equal(await accessTokens.refresh(texts.at(-1 - back)!, times, "thief"), undefined);
-    t.equal(
-      await accessTokens.refresh(texts.at(-1)!, times, "test"),
-      undefined,
-      `a text ${back} before ended the family`,
-    );
+    const replays = Array.from({ length: 3 }, () => refresh(texts.at(-1 - back)!, "thief"));
+    t.same(await Promise.all([...replays, accessTokens.revoke(texts[0]!, "thief")]), Array(4).fill(undefined));
+    t.equal(await refresh(texts.at(-1)!), undefined, `a text ${back} before ended the family`);
   }
-  let { token, refreshText } = await accessTokens.createRefreshable("ann", "src", times, actor);
+  let { token, refreshText } = await create();
   const atMs = startMs + 40 * 86_400_000;
   for (let hours = 20; hours < 72; hours += 20) {
     clock.set(atMs + hours * 3_600_000);
-    ({ token, refreshText } = (await accessTokens.refresh(refreshText, times, "test"))!);
+    ({ token, refreshText } = (await refresh(refreshText))!);
     t.ok(Date.parse(token.expiresAt) <= atMs + times.familyMs);
   }
   clock.set(atMs + times.familyMs);
-  t.equal(await accessTokens.refresh(refreshText, times, "test"), undefined, "however often it is refreshed");
+  t.equal(await refresh(refreshText), undefined, "however often it is refreshed");
 });
