@@ -57,8 +57,8 @@ export class RemoteRules {
   }
 
   /**
-   * Like `require`, before a fetch: also resolves the name of the host if its addresses matter. Returns them as git's
-   * `http.curloptResolve` takes them, so that git connects to the addresses that were checked; empty if any will do.
+   * Like `require`, before a fetch: also resolves the name of the host if its addresses matter. Returns them as
+   * `HOST:PORT:ADDRESS,…`, so that git connects to the addresses that were checked; empty if any will do.
    */
   async requireForFetch(remote: RemoteUrl, source: RemoteSource | undefined): Promise<readonly string[]> {
     await this.require(remote, source);
@@ -67,9 +67,10 @@ export class RemoteRules {
     // A proxy resolves names itself, in its own network.
     const isProxied = remote.kind === "http" && proxyFor(new URL(remote.text), process.env) !== undefined;
     if (source.hosts.includes(host) || isIP(host) !== 0 || isProxied) return [];
+    if (!/^[a-z0-9._-]+$/.test(host)) throw refused(remote, "its host has characters that names of hosts do not have");
     const addresses = await resolveHost(host);
     for (const address of addresses) this.#requireOpen(remote, host, address);
-    return remote.kind === "http" ? [`${host}:${findPort(remote)}:${addresses.join(",")}`] : [];
+    return [`${host}:${findPort(remote)}:${addresses.join(",")}`];
   }
 
   #requireOpen(remote: SshUrl | HttpUrl, host: string, address: string): void {
@@ -95,8 +96,10 @@ async function resolveHost(host: string): Promise<readonly string[]> {
   }
 }
 
-function findPort({ text, scheme }: HttpUrl): string {
-  return new URL(text).port || (scheme === "https" ? "443" : "80");
+function findPort(remote: SshUrl | HttpUrl): string {
+  if (remote.kind === "http") return new URL(remote.text).port || (remote.scheme === "https" ? "443" : "80");
+  // `user@host:path` has no port.
+  return (remote.text.startsWith("ssh://") && new URL(remote.text).port) || "22";
 }
 
 /**

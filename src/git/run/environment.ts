@@ -18,7 +18,7 @@ export interface RemoteAccess {
   readonly credentialHelper: string | null;
   /** Whether an http(s) remote may redirect the first request elsewhere, possibly to a host of the internal network. */
   readonly followRedirects: boolean;
-  /** Addresses that git connects to, whatever the names resolve to then, as `HOST:PORT:ADDRESS,…`. */
+  /** Addresses that git, or ssh for it, connects to, whatever the names resolve to then, as `HOST:PORT:ADDRESS,…`. */
   readonly resolvedHosts: readonly string[];
 }
 
@@ -138,7 +138,7 @@ export function remoteEnvironment(url: RemoteUrl, access: RemoteAccess): Record<
     case "local":
       return { ...fixedVariables("file"), ...configVariables(config) };
     case "ssh":
-      config.push(["core.sshCommand", access.sshCommand ?? defaultSshCommand]);
+      config.push(["core.sshCommand", (access.sshCommand ?? defaultSshCommand) + sshAddresses(access)]);
       return { ...fixedVariables("ssh"), ...inherited(access), ...configVariables(config) };
     case "http":
       config.push(...httpConfig(url, access));
@@ -189,6 +189,19 @@ function inherited(access: RemoteAccess): Record<string, string> {
     if (value !== undefined) variables[name] = value;
   }
   return variables;
+}
+
+/**
+ * Options with which ssh connects to the first address, and checks the key of the host by its name nevertheless. The command
+ * is run by a shell.
+ */
+function sshAddresses({ resolvedHosts }: RemoteAccess): string {
+  const options = resolvedHosts.map((resolved) => {
+    const [host = "", port = "", ...rest] = resolved.split(":");
+    const [address = ""] = rest.join(":").split(",");
+    return ` -o HostName=${address} -o HostKeyAlias='${port === "22" ? host : `[${host}]:${port}`}'`;
+  });
+  return options.join("");
 }
 
 function httpConfig(url: RemoteUrl & { kind: "http" }, access: RemoteAccess): ConfigEntry[] {

@@ -211,7 +211,8 @@ function scpAddress(text: string): SshUrl {
 /** ssh would interpret a name that starts with a dash as an option. */
 function checkSshNames(text: string, user: string, host: string): void {
   if (user.startsWith("-") || host.startsWith("-")) throw refused(text, "user and host cannot start with a dash");
-  if (/\s/.test(user + host)) throw refused(text, "user and host cannot contain spaces");
+  if (/[\s\u0000-\u001f\u007f]/.test(user + host))
+    throw refused(text, "user and host cannot contain spaces and control characters");
 }
 
 function parsed(text: string): URL {

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import t from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
 import { RemoteRules } from "../../../src/git/mirror/remote-rules.js";
+import { remoteEnvironment, strictRemoteAccess } from "../../../src/git/run/environment.js";
 import type { RemoteSource } from "../../../src/model/repository.js";
 import { parseRemoteUrl, redactUrl } from "../../../src/git/run/remote-url.js";
 
@@ -153,6 +154,10 @@ t.test("where repositories may be fetched from that the operator has not named",
     ["http://[::ffff:7f00:1]/a", any, /not public/],
     ["http://[::127.0.0.1]/a", any, /not public/],
     ["http://[fec0::1]/a", any, /not public/],
+    ["http://[2002:7f00:1::]/a", any, /not public/],
+    ["http://[64:ff9b::7f00:1]/a", any, /not public/],
+    ["git@[fe80::1%lo]:a", any, /not public/],
+    ["git@[::1]:22:a", any, /not public/],
     ["http://169.254.169.254/latest", any, /not public/],
     [`${folder}/plain.git`, any, /path on this machine/],
     ["http://127.0.0.1/a", operator, ""],
@@ -187,6 +192,28 @@ t.test("where repositories may be fetched from that the operator has not named",
     [/^localhost:8080:(127\.0\.0\.1|::1)(,|$)/],
     "git connects to what was checked",
   );
+  for (const [url, options] of [
+    ["ssh://git@localhost/a", /^-o HostName=(127\.0\.0\.1|::1) -o HostKeyAlias='localhost'$/],
+    ["git@LOCALHOST.:a", /^-o HostName=(127\.0\.0\.1|::1) -o HostKeyAlias='localhost'$/],
+    ["ssh://git@localhost:2222/a", /^-o HostName=(127\.0\.0\.1|::1) -o HostKeyAlias='\[localhost\]:2222'$/],
+  ] as const) {
+    const remote = parseRemoteUrl(url);
+    const resolvedHosts = await open.requireForFetch(remote, any);
+    const variables = remoteEnvironment(remote, { ...strictRemoteAccess, sshCommand: "ssh", resolvedHosts });
+    const command = Object.values(variables).find((value) => value.startsWith("ssh ")) ?? "";
+    t.match(
+      command.slice("ssh ".length),
+      options,
+      `${url}: ssh connects to what was checked, and knows its key by name`,
+    );
+  }
+  for (const url of ["ssh://a'b/a", "ssh://$(id)/a", "git@`id`:a"])
+    await t.rejects(
+      (async () => await addresses(url, any))(),
+      { message: /characters that names of hosts do not have|not a valid URL/ },
+      url,
+    );
+  t.throws(() => parseRemoteUrl("ssh://a%00b/a"), { message: /control characters/ });
   for (const dots of [".", ".."]) {
     const remote = parseRemoteUrl(`http://Localhost${dots}:8080/a`);
     t.equal(remote.text, "http://localhost:8080/a", "git looks up the name that was checked");
