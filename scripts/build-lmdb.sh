@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles the binding of LMDB 3.5.6 from the sources in its package, with three changes. What was compiled is loaded instead of the binary
+# Compiles the binding of LMDB 3.5.6 from the sources in its package, with four changes. What was compiled is loaded instead of the binary
 # that comes with the package.
 #
 # 1. The error of a page that cannot be written is printed into 100 bytes, which are too few for it: a full disk damaged the heap.
@@ -7,6 +7,8 @@
 #    subtracts it a second time, and Node 24 aborts because the sum is negative: it has to be added before.
 # 3. The binding reads only a value above 16 MiB as a view over the map, and copies others for each read in each thread. Here a value of
 #    32 KiB or more is a view, so that all threads read the symbols of a shard in place.
+# 4. When a store cannot be opened, for example for lack of file descriptors, the binding deletes an object that it then uses and deletes
+#    again, and the process ends with SIGSEGV.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../node_modules/lmdb"
 # Fails unless so many lines of the source match: the package is then another release.
@@ -37,6 +39,8 @@ static void excludeFromHeap(napi_env env, size_t size) {\
 }' "$source"
 fi
 need 2 'excludeFromHeap\(' second
+sed -i 's/^\t\tdelete extended_env;$/\t\tif (rc == EXISTING_ENV_FOUND) delete extended_env;/' "$source"
+need 1 'if \(rc == EXISTING_ENV_FOUND\) delete extended_env;' fourth
 source=src/dbi.cpp
 sed -i 's/fits = valToBinaryFast(data, this); \/\/ it fits/fits = data.mv_size < 0x8000 \&\& valToBinaryFast(data, this); \/\/ it fits/
   s/result == 2 || data.mv_size < SHARED_BUFFER_THRESHOLD) {\/\/ result/result == 2 || data.mv_size < 0x8000) {\/\/ result/' "$source"
