@@ -64,7 +64,18 @@ export function* planTreeInSteps(
     yield;
   }
   if (plans.length > queryLimits.basicQueryCountMax) throw tooManyGroups(text, queries);
-  return { patternType, basicQueries: plans, resultOptions };
+  const plan = { patternType, basicQueries: plans, resultOptions };
+  treesOfPlans.set(plan, tree);
+  return plan;
+}
+
+/** Not a part of the plan, which is sent to other threads. */
+const treesOfPlans = new WeakMap<SearchPlan, QueryTree>();
+
+/** The tree of the text as `plan.patternType`: that from which the plan was made, if it is still known. */
+export function parsedTree(text: string, plan: SearchPlan): QueryTree {
+  const tree = treesOfPlans.get(plan);
+  return tree?.text === text && tree.type === plan.patternType ? tree : parseQuery(text, plan.patternType);
 }
 
 /** The patterns by whether case counts, as far as the queries need them. */

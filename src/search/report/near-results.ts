@@ -4,7 +4,7 @@ import type { FieldName } from "../../query/syntax/fields.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import { rewriteQuery } from "../../query/plan/rewrite.js";
 import { collectLeaves, type PatternNode } from "../../query/syntax/ast.js";
-import { parseQuery } from "../../query/syntax/parse.js";
+import { parsedTree } from "../../query/plan/plan-query.js";
 import type { QueryType } from "../../query/syntax/scan.js";
 
 /** At most so many queries are tried, one after another. */
@@ -102,7 +102,7 @@ const nothing = { without: [], before: "", after: "" } as const;
 
 function varyQuery(text: string, plan: SearchPlan): Nearby {
   const type = plan.patternType;
-  const tree = parseQuery(text, type);
+  const tree = parsedTree(text, plan);
   const leaves = tree.root === undefined ? [] : collectLeaves(tree.root);
   const literals = leaves.filter((leaf): leaf is PatternNode => leaf.kind === "pattern" && leaf.form === "literal");
   const sentences: string[] = [];
