@@ -3,6 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import t, { type Test } from "tap";
 import { findViolations, withoutBrowser, withPage } from "../support/browser.js";
 import type { DaemonProcess } from "../support/daemon.js";
+import { chosen } from "../support/full-run.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { becomes, until } from "../support/waiting.js";
 import { WebSite } from "../support/web-site.js";
@@ -57,12 +58,16 @@ async function testKinds(t: Test, daemon: DaemonProcess, browser: Browser): Prom
     ["type:diff var file:changed", ".result .diff .file", /^src\/changed\.go$/],
     ["type:diff needle file:changed", ".result .diff .added", /\+package needle/],
   ];
+  // Their elements differ; to look for violations takes most of the time.
+  const checked = new Set(
+    chosen(rows, "needle file:many", "type:commit needle", "type:diff needle file:changed").map(([query]) => query),
+  );
   await t.test("each kind of result", async (t) => {
     await withPage(t, browser, daemon.url, {}, async (page) => {
       for (const [query, selector, text] of rows) {
         await search(page, daemon, query);
         t.match(await page.locator(selector).first().textContent(), text, query);
-        t.same(await findViolations(page), [], query);
+        if (checked.has(query)) t.same(await findViolations(page), [], query);
       }
       t.equal(await page.title(), "type:diff needle file:changed · Trawl", "nothing of a result has run");
     });
@@ -70,7 +75,11 @@ async function testKinds(t: Test, daemon: DaemonProcess, browser: Browser): Prom
   await t.test("dark and narrow", async (t) => {
     const options = { colorScheme: "dark", viewport: { width: 360, height: 700 } } as const;
     await withPage(t, browser, daemon.url, options, async (page) => {
-      for (const query of ["needle", "needle file:many", "type:diff needle", "type:path a"]) {
+      for (const query of chosen<string>(
+        ["needle", "needle file:many", "type:diff needle", "type:path a"],
+        "needle",
+        "type:diff needle",
+      )) {
         await search(page, daemon, query);
         t.same(await findViolations(page), [], query);
         t.equal(await page.evaluate("document.documentElement.scrollWidth"), 360, query);

@@ -10,6 +10,7 @@ import { basicQueries } from "../../../src/query/syntax/basic.js";
 import { planHistory } from "../../../src/query/plan/plan-history.js";
 import { parseQuery } from "../../../src/query/syntax/parse.js";
 import { neverStopped } from "../../support/engine.js";
+import { scaled } from "../../support/full-run.js";
 import { generateHistory, generateQuery } from "../../support/history-repository.js";
 import { buildHistoryShard } from "../../support/history-shards.js";
 import { seed } from "../../support/property.js";
@@ -29,7 +30,7 @@ t.test("a search that continues at any position finds the same as one that does 
   );
   const kernel = loadKernel("native");
   let resumed = 0;
-  for (let i = 0; i < 120; i++) {
+  for (let i = 0; i < scaled(40, 120); i++) {
     const reader = readers[i % 2];
     const text = `${generateQuery(random)} ${i % 3 === 0 ? "" : "or (type:commit type:diff a)"}`;
     const plans = basicQueries(parseQuery(text, "keyword")).flatMap((query) =>

@@ -337,7 +337,7 @@ t.test("loose trees are compared with packed ones", async (t) => {
 });
 
 /** Of each file. */
-const damageCount = scaled(50, 150);
+const damageCount = scaled(20, 150);
 
 t.test("a damaged pack yields correct contents, or none", async (t) => {
   const { repository } = packed(t, "sha1");
