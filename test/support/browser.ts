@@ -118,7 +118,8 @@ interface AxeViolation {
 
 /** Violations of the rules for accessible pages that axe-core finds as lines of text. */
 export async function findViolations(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axeSource);
+  // Once in each document: it is half a megabyte.
+  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axeSource);
   // Elements without a fault are not described, which takes longer than to find those with one.
   const found = await page.evaluate<readonly AxeViolation[]>(
     'axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations)',
