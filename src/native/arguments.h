@@ -42,6 +42,16 @@ class Arguments {
     return {static_cast<uint32_t*>(array.data), array.length};
   }
 
+  struct Shorts {
+    const uint16_t* data;
+    size_t length;
+  };
+
+  Shorts shorts(size_t index) {
+    Array array = typedArray(values_[index], napi_uint16_array);
+    return {static_cast<const uint16_t*>(array.data), array.length};
+  }
+
   // An array of Int32Arrays, of each of which the first word is checked.
   StopFlags stopFlags(size_t index) {
     StopFlags flags;

@@ -2,6 +2,7 @@
 // and passes plain pointers to the loops of its kernel.
 #include "answers.h"
 #include "arguments.h"
+#include "automaton.h"
 #include "datagram.h"
 #include "digest-binding.h"
 #include "documents-binding.h"
@@ -59,6 +60,27 @@ napi_value scanWith(napi_env env, napi_callback_info info, bool byLine) {
 
 napi_value scan(napi_env env, napi_callback_info info) { return scanWith(env, info, false); }
 napi_value scanLines(napi_env env, napi_callback_info info) { return scanWith(env, info, true); }
+
+// scanAutomaton(text, ranges, rangeCount, table, byLine, workMax, rows, cursor)
+napi_value scanAutomaton(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Text text = given.bytes(0);
+  Words ranges = given.words(1);
+  size_t rangeCount = given.number(2);
+  Arguments::Shorts table = given.shorts(3);
+  bool byLine = given.flag(4);
+  size_t workMax = given.number(5);
+  Words rows = given.words(6);
+  Words cursor = given.words(7);
+  const size_t stateCount = table.length / 256;
+  given.need(rangeCount * 4 <= ranges.length && cursor.length >= 4 && workMax > 0);
+  given.need(stateCount >= 2 && table.length % 256 == 0 && isAutomaton(table.data, stateCount));
+  if (!given.sound()) return misuse(env, "scanAutomaton");
+  AutomatonJob job = {text, ranges.data, rangeCount, table.data, stateCount, byLine, rows.data, rows.length / 2, workMax, cursor.data};
+  Outcome outcome = trawl::scanAutomaton(job);
+  if (outcome == Outcome::misuse) return misuse(env, "scanAutomaton: ranges");
+  return boolean(env, outcome == Outcome::done);
+}
 
 napi_value countNewlines(napi_env env, napi_callback_info info) {
   Arguments given(env, info);
@@ -249,6 +271,7 @@ napi_value ended(napi_env env, napi_callback_info info) {
 const Export kernelFunctions[] = {
     {"scan", guarded<scan>},
     {"scanLines", guarded<scanLines>},
+    {"scanAutomaton", guarded<scanAutomaton>},
     {"countNewlines", guarded<countNewlines>},
     {"newlineTable", guarded<newlineTable>},
     {"encodeResults", guarded<encodeResults>},

@@ -6,6 +6,7 @@
         "binding.cc",
         "http/input-filter.cc",
         "http/request-filter.cc",
+        "kernel/automaton.cc",
         "kernel/digest-binding.cc",
         "kernel/digest.cc",
         "kernel/documents-binding.cc",

@@ -11,11 +11,13 @@ import { addonIfBuilt, type NativeMethods } from "../../src/native/kernel/addon.
 import { resultWordCount, resultWords } from "../../src/native/kernel/kernel.js";
 import { makePatternTable } from "../../src/native/kernel/pattern-table.js";
 import { symbolCursorWords, symbolResultWordCount, symbolResultWords } from "../../src/native/kernel/symbol-kernel.js";
+import { findAutomaton } from "../../src/regexp/match/automaton.js";
 import { RecordWriter } from "../../src/shard/symbols/record-writer.js";
 import { mutated, type Random } from "./inputs.js";
 import type { FuzzTarget } from "./runner.js";
 
 const newlineStep = 64;
+const automaton = findAutomaton("[a-z]+ [a-z]+\\(", false, true)?.table ?? new Uint16Array(0);
 const textFolder = "src/query";
 const literals = ["function", "import ", "readonly", "TrawlError"];
 
@@ -267,6 +269,19 @@ function callAll(input: Buffer): void {
           new Uint32Array(100),
           new Uint32Array(4),
         ),
+      ...[false, true].map(
+        (byLine) => () =>
+          kernel.scanAutomaton(
+            text,
+            words("ranges"),
+            Math.floor(words("ranges").length / 4),
+            automaton,
+            byLine,
+            1 + (text.length >>> 1),
+            new Uint32Array(20),
+            new Uint32Array(4),
+          ),
+      ),
       ...[false, true].map((chunks) => (): unknown => {
         const cursor = new Uint32Array(3);
         for (let i = 0; i < 20; i++) {

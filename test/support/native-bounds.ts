@@ -174,6 +174,37 @@ function scanRows(kernel: NativeMethods): Row[] {
       ],
     },
     {
+      name: "scanAutomaton",
+      call: kernel.scanAutomaton,
+      good: () => [
+        textWithin("--ab-ab\n-ab", 8),
+        Uint32Array.of(0, 8, 8, 0),
+        1,
+        automaton(),
+        true,
+        1e6,
+        words(8),
+        words(4),
+      ],
+      refused: [
+        ["fewer ranges than their number", { 1: wordsWithin([0, 8, 8, 0, 8, 8, 8, 8], 4), 2: 2 }],
+        ["a short cursor", { 7: wordsWithin([0, 0, 0, 0], 3) }],
+        ["no work", { 5: 0 }],
+        ["one state", { 3: new Uint16Array(256) }],
+        ["no state", { 3: new Uint16Array(0) }],
+        ["a part of a state", { 3: automaton().subarray(0, 3 * 256 - 1) }],
+        ["a state after the last one", { 3: automaton().with(0, 3) }],
+        ["a way out of the last state", { 3: automaton().with(3 * 256 - 1, 1) }],
+        ["a search that has matched", { 7: Uint32Array.of(0, 0, 0, 2) }],
+        ["a search in a state after the last one", { 7: Uint32Array.of(0, 0, 0, 3) }],
+        ["a range that goes backwards", { 1: Uint32Array.of(4, 2, 8, 0) }],
+        ["a range that ends after its content", { 1: Uint32Array.of(0, 8, 7, 0) }],
+        ["a content past the text", { 1: Uint32Array.of(0, 8, 9, 0) }],
+        ["lines that begin after the range", { 1: Uint32Array.of(2, 8, 8, 3) }],
+        ["ranges that overlap", { 1: Uint32Array.of(0, 8, 8, 0, 7, 8, 8, 7), 2: 2 }],
+      ],
+    },
+    {
       name: "countNewlines",
       call: kernel.countNewlines,
       good: () => [text(), 0, 8],
@@ -1203,6 +1234,14 @@ function overrun(room: number, call: (out: Uint32Array) => unknown): number[] {
   return [Number(outcome), ...whole.subarray(room)].filter((word) => word !== 77);
 }
 
+/** Finds `ab`. */
+function automaton(): Uint16Array {
+  const table = new Uint16Array(3 * 256).fill(2, 2 * 256);
+  for (const state of [0, 1]) table[256 * state + 0x61] = 1;
+  table[256 + 0x62] = 2;
+  return table;
+}
+
 function checkReach(faults: Faults, kernel: NativeMethods): void {
   const text = textWithin("abc-abc-abc-abc-abc-abc-abc-abc-abc-abc-abc-abc-", 16);
   const range = Uint32Array.of(0, 16, 16);
@@ -1212,6 +1251,18 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
     const scanLines = (out: Uint32Array): unknown =>
       kernel.scanLines(text, Uint32Array.of(0, 16, 16, 0), 1, bytes("abc"), false, 45, 1e6, out, words(4));
     faults.expect(overrun(room, scanLines), [0], `lines: ${room}`);
+    const found = (out: Uint32Array): unknown =>
+      kernel.scanAutomaton(
+        bytes("ab\nab\nab\nab\n"),
+        Uint32Array.of(0, 12, 12, 0),
+        1,
+        automaton(),
+        true,
+        1e6,
+        out,
+        words(4),
+      );
+    faults.expect(overrun(room, found), [0], `lines of an automaton: ${room}`);
   }
   // Some vectors at once.
   const wide = bytes("abc-".repeat(64));
@@ -1230,6 +1281,14 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
   faults.expect(lineRows(bytes("ab\nab"), 0, 1e6), [0, 2, 3, 5], "lines of a short text");
   const first = bytes(`-----------a\na\n${"-".repeat(99)}`);
   faults.expect(lineRows(first, 11, 4), [0, 12], "a line that takes all of the work");
+  const filled = Uint32Array.of(0, 0, 2, 0);
+  const ends = bytes("ab\nab");
+  const again = kernel.scanAutomaton(ends, Uint32Array.of(0, 5, 5, 0), 1, automaton(), true, 1e6, words(4), filled);
+  faults.expect([again, filled[2]], [false, 2], "rows of an automaton that are full");
+  const wholes = Uint32Array.of(0, 2, 2, 0, 2, 5, 5, 2);
+  const outside = Uint32Array.of(0, 9, 0, 0);
+  kernel.scanAutomaton(ends, wholes, 2, automaton(), false, 1e6, words(8), outside);
+  faults.expect(outside[2], 0, "an automaton that begins after all texts");
   const full = Uint32Array.of(0, 0, 2, 0);
   faults.expect(kernel.scan(text, range, 1, bytes("abc"), false, 1e6, words(4), full), false, "rows that are full");
   faults.expect(full[2], 2, "rows that were full");

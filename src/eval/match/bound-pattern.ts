@@ -6,7 +6,7 @@ import type { ShardReader } from "../../shard/shard-reader.js";
 import { type ContentScan, type ContentSet, intersect, StoppableWork, unite } from "./content-scan.js";
 import type { Labels, Rows } from "./rows.js";
 import type { MatchWork } from "../../regexp/match/matcher.js";
-import { type LeafPlan, planLeaf } from "./leaf-plan.js";
+import { type LeafPlan, planLeaf, withAutomaton } from "./leaf-plan.js";
 import { LeafScan } from "./leaf-scan.js";
 import { PathFinder, matchPaths } from "./path-match.js";
 import { planSet, SetScan } from "./set-scan.js";
@@ -306,8 +306,9 @@ function bindLeaf(
   const work = new StoppableWork(stop);
   const finders = compilePathFinders(leaf, reader, work);
   const anyFinder = finders.length === 1 ? finders[0] : new PathFinder(reader, leaf.source, leaf.foldCase, work);
-  const plan = planLeaf(leaf, reader, kernel, useIndex, stop);
   const { inContent } = leaf;
+  const first = planLeaf(leaf, reader, kernel, useIndex, stop);
+  const plan = inContent && first.candidates?.length !== 0 ? withAutomaton(first, leaf, reader, kernel) : first;
   return {
     kind: "leaf",
     plan,

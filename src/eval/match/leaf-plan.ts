@@ -6,6 +6,8 @@ import type { StopCheck } from "../../protocol/control-block.js";
 import { type ContentSet, intersect, unite } from "./content-scan.js";
 import { overlapBytes } from "../../shard/format.js";
 import { gallop } from "../../base/sorted-search.js";
+import { type Automaton, findAutomaton } from "../../regexp/match/automaton.js";
+import { cursorWords } from "../../native/kernel/kernel.js";
 
 /** Another clause is looked up only if its lists are at most this many times longer than the first clause's. */
 const clauseCostFactor = 16;
@@ -23,6 +25,17 @@ const prefilterLiteralsMax = 4;
  */
 const scannedTimesMax = 8;
 
+/**
+ * An automaton is tried on the first texts of a shard. It does not pay if it finds a line more often than every so many bytes, since
+ * RE2 is called for each (1 µs), or if contents in which it finds something have more than this share of the text.
+ */
+const sampleBytesMax = 256 * 1024;
+const lineBytesMin = 250;
+const foundShareMax = 0.25;
+
+/** With less text to search, making an automaton takes longer than RE2. */
+const automatonBytesMin = 4 * 1024 * 1024;
+
 /** One literal to scan for, with the units in which it can start; no units: anywhere. */
 export interface LiteralScan {
   readonly needle: Buffer;
@@ -36,13 +49,16 @@ export interface LiteralScan {
  *   that do not overlap an earlier one. For an `or` of texts, each is found independently.
  * - `lines`: each match lies in a line that contains one of the literals; the kernel finds those lines, RE2 searches
  *   them.
+ * - `automaton`: the kernel finds lines or, if a match can have several, contents that an automaton accepts; RE2 searches them.
  * - `contents`: RE2 searches whole contents.
  * - `names`: RE2 searches each line as a text of its own.
  * - `set`: the kernel alone finds the literals of a set, those of a group in the units of its scan.
  */
 export interface LeafPlan {
-  readonly method: "literals" | "lines" | "contents" | "names" | "set";
+  readonly method: "literals" | "lines" | "automaton" | "contents" | "names" | "set";
   readonly scans: readonly LiteralScan[];
+  /** For this method. */
+  readonly automaton?: Automaton;
   /**
    * Contents that the index cannot rule out. Sound because a match contains at least one literal of each clause, a
    * literal is in the unit lists of all its trigrams, and the contents for which ignoring case reaches outside ASCII
@@ -63,6 +79,54 @@ export function planLeaf(leaf: Leaf, reader: TextIndex, kernel: Kernel, useIndex
   const plan = planTexts(leaf, reader, kernel, useIndex, stop);
   // No match extends over several names.
   return reader instanceof SymbolView && leaf.analysis.crossesLines ? { ...plan, method: "names", scans: [] } : plan;
+}
+
+/** The plan with an automaton, if RE2 would have to search whole contents and an automaton finds most of them in vain. */
+export function withAutomaton(plan: LeafPlan, leaf: Leaf, reader: TextIndex, kernel: Kernel): LeafPlan {
+  // The text of a view of symbols is made while it is searched.
+  if (plan.method !== "contents" || reader instanceof SymbolView) return plan;
+  const automaton = usefulAutomaton(leaf, plan.candidates, reader, kernel);
+  return automaton === undefined ? plan : { ...plan, method: "automaton", automaton, scans: everywhere };
+}
+
+/** Without a literal, each range is a whole content. */
+const everywhere: readonly LiteralScan[] = [{ needle: Buffer.alloc(0), units: undefined }];
+
+function usefulAutomaton(
+  { source, either, foldCase, analysis }: Leaf,
+  candidates: ContentSet,
+  reader: TextIndex,
+  kernel: Kernel,
+): Automaton | undefined {
+  if (either.length > 0 || analysis.matchesEmpty || reader.content.length < automatonBytesMin) return undefined;
+  const automaton = findAutomaton(source, foldCase, !analysis.crossesLines);
+  if (automaton === undefined) return undefined;
+  // Of contents that have its literals, most have a match.
+  if (!automaton.byLine && candidates !== undefined) return undefined;
+  const { contentStart } = reader;
+  const ranges: number[] = [];
+  let bytes = 0;
+  for (let i = 0; i < (candidates?.length ?? reader.contentCount) && bytes < sampleBytesMax; i++) {
+    const content = candidates?.[i] ?? i;
+    if (content >= reader.contentCount) break;
+    const [from, to] = [
+      contentStart[content],
+      Math.min(contentStart[content + 1], contentStart[content] + sampleBytesMax),
+    ];
+    ranges.push(from, to, to, from);
+    bytes += to - from;
+  }
+  // One more than may be found.
+  const rows = new Uint32Array(2 * (Math.ceil(bytes / lineBytesMin) + 1));
+  const cursor = new Uint32Array(4);
+  const [words, count] = [Uint32Array.from(ranges), ranges.length / 4];
+  const { table, byLine } = automaton;
+  while (!kernel.scanAutomaton(reader.content, words, count, table, byLine, 2 * sampleBytesMax, rows, cursor))
+    if (2 * cursor[cursorWords.rows] === rows.length) return undefined;
+  if (byLine) return automaton;
+  let foundBytes = 0;
+  for (let row = 0; row < cursor[cursorWords.rows]; row++) foundBytes += rows[2 * row + 1] - rows[2 * row];
+  return foundBytes <= bytes * foundShareMax ? automaton : undefined;
 }
 
 function planTexts(leaf: Leaf, reader: TextIndex, kernel: Kernel, useIndex: boolean, stop: StopCheck): LeafPlan {

@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.js";
 import { cursorWords, type Kernel } from "../../native/kernel/kernel.js";
 import { requiredLiterals, type Leaf } from "../../query/plan/plan.js";
 import { compileTextRegexp, type Matcher } from "../../regexp/match/matcher.js";
@@ -100,6 +101,9 @@ export class LeafScan implements ContentScan {
       case "lines":
         this.#scanLines(contents);
         break;
+      case "automaton":
+        this.#scanAutomaton(contents);
+        break;
       case "contents":
         for (const content of contents) {
           const before = this.rows.count;
@@ -173,6 +177,31 @@ export class LeafScan implements ContentScan {
     this.#searchExceptions(contents);
   }
 
+  #scanAutomaton(contents: Uint32Array): void {
+    const { automaton } = this.#plan;
+    assert(automaton !== undefined, "a plan with an automaton");
+    const lines = this.#lines;
+    lines.clear();
+    this.#ranges.fill(contents, 0, 4, this.#exceptionCursor);
+    this.#runKernel(
+      lines,
+      (cursor) =>
+        this.#kernel.scanAutomaton(
+          this.#reader.content,
+          this.#ranges.words,
+          this.#ranges.count,
+          automaton.table,
+          automaton.byLine,
+          scanBytesMax,
+          lines.words,
+          cursor,
+        ),
+      4,
+    );
+    this.#searchLines(contents);
+    this.#searchExceptions(contents);
+  }
+
   /** Calls the kernel until all ranges, of `width` words each, are done; it appends to `rows`. */
   #runKernel(rows: Rows, call: (cursor: Uint32Array) => boolean, width: 3 | 4): void {
     const cursor = this.#cursor;
@@ -208,7 +237,7 @@ export class LeafScan implements ContentScan {
     cursor[cursorWords.work] = 0;
   }
 
-  /** Searches the lines that hold a literal; they are in the order of `contents`. */
+  /** Searches the lines, or whole contents, that were found; they are in the order of `contents`. */
   #searchLines(contents: Uint32Array): void {
     const { contentStart } = this.#reader;
     const { words, count } = this.#lines;

@@ -69,6 +69,26 @@ export interface Kernel extends SymbolKernel, PatternKernel {
     cursor: Uint32Array,
   ): boolean;
 
+  /**
+   * Finds where a deterministic automaton reaches its last state, which it must not leave. `table` has 256 entries for each
+   * state: the state after each byte. Ranges are those of `scanLines`, each begins in state 0.
+   *
+   * With `byLine`, a row is the line in which that happens, without its newline, and the automaton begins again after it; the
+   * caller guarantees that after a newline it is in state 0, unless it was in the last one. Otherwise a row is the (`floor`,
+   * `end`) of a range. `cursor` and the result are those of `scan`, but its word of work is the state at its position. A call
+   * needs memory in proportion to the work that it may do.
+   */
+  scanAutomaton(
+    text: Uint8Array,
+    ranges: Uint32Array,
+    rangeCount: number,
+    table: Uint16Array,
+    byLine: boolean,
+    workMax: number,
+    rows: Uint32Array,
+    cursor: Uint32Array,
+  ): boolean;
+
   /** Number of newline bytes (10) in `text[from, to)`. */
   countNewlines(text: Uint8Array, from: number, to: number): number;
 

@@ -51,6 +51,47 @@ export function scanLines(
   return scanRanges(text, ranges, rangeCount, 4, needle, foldAscii, workMax, rows, cursor, writeLine);
 }
 
+export function scanAutomaton(
+  text: Uint8Array,
+  ranges: Uint32Array,
+  rangeCount: number,
+  table: Uint16Array,
+  byLine: boolean,
+  workMax: number,
+  rows: Uint32Array,
+  cursor: Uint32Array,
+): boolean {
+  const last = table.length / 256 - 1;
+  let left = workMax;
+  while (cursor[0] < rangeCount) {
+    const [from, to, end, floor] = ranges.subarray(4 * cursor[0], 4 * cursor[0] + 4);
+    let at = Math.max(from, cursor[1]);
+    let state = cursor[3];
+    while (at < to) {
+      if (2 * cursor[2] === rows.length || left === 0) {
+        cursor[1] = at;
+        cursor[3] = state;
+        return false;
+      }
+      state = table[256 * state + text[at++]];
+      left--;
+      if (state !== last) continue;
+      const rowFrom = byLine ? Math.max(floor, text.lastIndexOf(newlineByte, at - 1) + 1) : floor;
+      const newlineAt = byLine ? text.subarray(0, end).indexOf(newlineByte, at - 1) : -1;
+      const rowTo = newlineAt < 0 ? end : newlineAt;
+      rows.set([rowFrom, rowTo], 2 * cursor[2]++);
+      at = Math.min(byLine ? rowTo + 1 : end, end);
+      state = 0;
+    }
+    cursor[0]++;
+    cursor[1] = at;
+    cursor[3] = 0;
+  }
+  return 2 * cursor[2] < rows.length;
+}
+
+const newlineByte = 10;
+
 function scanRanges(
   text: Uint8Array,
   ranges: Uint32Array,

@@ -13,7 +13,7 @@ import { scanWindows, sortLabels, unitsOfPatterns } from "./portable-patterns.js
 import { encodeResults } from "./portable-results.js";
 import { symbolsAtRows } from "./portable-symbol-places.js";
 import { copySymbolNames, encodeSymbols, symbolKinds } from "./portable-symbols.js";
-import { countNewlines, newlineTable, scan, scanLines } from "./portable-scan.js";
+import { countNewlines, newlineTable, scan, scanAutomaton, scanLines } from "./portable-scan.js";
 import { type DocumentTable, fileKindBits, type ListRequest, repositoryWordCount } from "./document-table.js";
 import { addMatch, digestKeyBytes, murmur, noPosition, type ResultDigest } from "./result-digest.js";
 
@@ -22,6 +22,7 @@ export const portableKernel: Kernel = {
   name: "ts",
   scan,
   scanLines,
+  scanAutomaton,
   countNewlines,
   newlineTable,
   buildPostings,

@@ -3,10 +3,12 @@ import assert from "node:assert/strict";
 import RE2 from "re2";
 import t from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
-import { planLeaf, type LeafPlan } from "../../../src/eval/match/leaf-plan.js";
+import { planLeaf, type LeafPlan, withAutomaton } from "../../../src/eval/match/leaf-plan.js";
+import { LeafScan } from "../../../src/eval/match/leaf-scan.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import type { Leaf } from "../../../src/query/plan/plan.js";
+import { findAutomaton } from "../../../src/regexp/match/automaton.js";
 import { unitBytes } from "../../../src/shard/format.js";
 import type { ShardReader } from "../../../src/shard/shard-reader.js";
 import { neverStopped, testRepository, testShard } from "../../support/engine.js";
@@ -124,4 +126,54 @@ t.test("candidates and units include every place of a match", async (t) => {
     { numRuns: runs(100) },
   );
   t.pass();
+});
+
+t.test("an automaton finds what RE2 finds in whole contents", async (t) => {
+  const sources = ["[ab]+k", "[a-c]\\s*[j-l]", "^[ab]+[^x]", "[^a-z]b?$", "\\b[a-k]{4}\\b", "k\\n?[ab]", "\\pL[jk]"];
+  let foundCount = 0;
+  fc.assert(
+    fc.property(
+      fc.array(text, { minLength: 1, maxLength: 4 }),
+      fc.constantFrom(...sources),
+      fc.boolean(),
+      (texts, source, isCaseSensitive) => {
+        const shard = shardOf(texts);
+        const leaf = leafOf(`/${source}/${isCaseSensitive ? " case:yes" : ""}`);
+        const contentsPlan: LeafPlan = { ...planLeaf(leaf, shard, kernel, false, neverStopped), method: "contents" };
+        const automaton = findAutomaton(leaf.source, leaf.foldCase, !leaf.analysis.crossesLines);
+        if (automaton === undefined) throw new Error(`${source} has no automaton`);
+        const scans = [{ needle: Buffer.alloc(0), units: undefined }];
+        const rowsOf = (plan: LeafPlan): number[] => {
+          const scan = new LeafScan(plan, shard, kernel, leaf, false, neverStopped);
+          scan.scan(Uint32Array.from(texts.keys()));
+          return [...scan.rows.words.subarray(0, 2 * scan.rows.count)];
+        };
+        const expected = rowsOf(contentsPlan);
+        foundCount += expected.length;
+        assert.deepEqual(rowsOf({ ...contentsPlan, method: "automaton", automaton, scans }), expected);
+      },
+    ),
+    { numRuns: runs(600) },
+  );
+  t.ok(foundCount > 100, `${foundCount}`);
+});
+
+t.test("an automaton is used where it rules out most of a large text", async (t) => {
+  const large = shardOf(Array.from({ length: 50 }, (_, i) => `${"some words of a text\n".repeat(5_000)}w${i}_x(\n`));
+  const methodOf = (source: string): string => {
+    const leaf = leafOf(`/${source}/ case:yes`);
+    return withAutomaton(planLeaf(leaf, large, kernel, true, neverStopped), leaf, large, kernel).method;
+  };
+  t.equal(methodOf("[a-z]+[0-9]+_[a-z]"), "automaton");
+  t.equal(methodOf("[0-9]\\s*_"), "contents", "something in each content");
+  t.equal(methodOf("[0-9]\\s*[A-Z]"), "automaton");
+  t.equal(methodOf("[a-z]+ [a-z]"), "contents", "something in each line");
+  t.equal(methodOf("[a-z]*"), "contents", "it matches the empty text");
+  t.equal(methodOf("words [a-z]+"), "lines", "a literal is faster");
+  const leaf = leafOf("/[a-z]+[0-9]+_[a-z]/ case:yes");
+  t.equal(
+    withAutomaton(planLeaf(leaf, reader, kernel, true, neverStopped), leaf, reader, kernel).method,
+    "contents",
+    "little text",
+  );
 });
