@@ -179,11 +179,13 @@ function readHead(input: string): Head | "partial" | "bad" | "version" | "left" 
     if (field !== host || authority === undefined) return field.line;
     return field.before + authority + field.line.slice(field.before.length + field.value.length);
   });
-  const originForm = authority === undefined ? target : path.startsWith("/") ? path : `/${path}`;
+  const isServer = isForServer(method, target);
+  const inOrigin = authority === undefined ? target : path;
+  const originForm = inOrigin.startsWith("/") ? inOrigin : `/${inOrigin}`;
   return {
     length,
     written:
-      isHttp10 || authority !== undefined
+      isHttp10 || authority !== undefined || isServer
         ? [`${method} ${originForm} HTTP/1.1`, ...added, ...written, "", ""].join("\r\n")
         : input.slice(0, length),
     bodyLength: Number(named("content-length")[0]?.value ?? 0),
@@ -193,14 +195,24 @@ function readHead(input: string): Head | "partial" | "bad" | "version" | "left" 
 }
 
 /** What is wrong with the first line that is wrong. */
+/** What has no path is passed on with the path /*. */
+function isForServer(method: string, target: string): boolean {
+  return method === "OPTIONS" && target === "*";
+}
+
 function wrongLine(lines: readonly string[]): "bad" | "version" | "left" | undefined {
   const seen = new Set<string>();
   for (const [at, line] of lines.entries()) {
     if (at === 0) {
       if (!/^\S+ .+ HTTP\/1\.[01]$/s.test(line)) return "version";
-      const [, , target = ""] = requestLine.exec(line) ?? [];
+      const [, method = "", target = ""] = requestLine.exec(line) ?? [];
       const authority = absolute.exec(target)?.[1];
-      if (!target.startsWith("/") && (authority === undefined || authority.length > 261)) return "bad";
+      if (
+        !target.startsWith("/") &&
+        !isForServer(method, target) &&
+        (authority === undefined || authority.length > 261)
+      )
+        return "bad";
     } else if (line !== "" || at < lines.length - 1) {
       const [, name = "", , value = ""] = header.exec(line) ?? [];
       if (name === "") return "bad";

@@ -1176,6 +1176,8 @@ function checkGuards(faults: Faults, addon: Addon): void {
     faults.expect(stateOf(file), [after[0], after[0], 1, 0], "a file that has become shorter");
   truncateSync(pathOf("read"), 1 << 20);
   faults.expect(stateOf(file), [after[0], after[0], 0, 0], "a file that has become longer");
+  truncateSync(pathOf("read"), 1 << 19);
+  faults.expect(stateOf(file), [after[0], after[0], 1, 0], "a file that has become shorter than that");
   const again = openFiles(index, pathOf("read"));
   faults.expect([guard(pathOf("read")), ...stateOf(file)], [file, 0, 0, 0, 0], "a file that is mapped again");
 
@@ -1555,6 +1557,8 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
   faults.expect(scanned({}) > 0, true, "an occurrence");
   faults.expect(scanned({ 1: Uint32Array.of(0, 9, 9) }), 0, "an occurrence that ends after its content");
   faults.expect(scanned({ 1: Uint32Array.of(0, 2, 12), 12: 9 }), 0, "an occurrence that begins after the range");
+  const digit = { 0: textWithin("--abcdef\x10h--", 12), 3: bytes("abcdef0h"), 5: true };
+  faults.expect(scanned(digit), 0, "a byte that differs from a digit like a letter from its capital");
   faults.expect(scanned({ 14: Uint32Array.of(5) }), 0, "an occurrence that overlaps the one before");
   const nine = { 3: bytes("abcdefghi"), 4: Uint32Array.of(0, 9) };
   const always = "abcdefgh".repeat(25_000);
@@ -2297,6 +2301,7 @@ function checkRequests(faults: Faults, addon: Addon): void {
   const whole = [
     ...[0, 1, 4, 15, 16, 17].flatMap((count) => [`${"\n".repeat(count)}${next}`, `${"\r".repeat(count)}\0${next}`]),
     `${next}\r\n\r\n\0${next}`,
+    `OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n${next}`,
     "\r\n\r\n\0",
     ...["", " ", "\t", "@", "(", "a".repeat(32), "a".repeat(33)].map(
       (method) => `${method} / HTTP/1.1\r\nHost: x\r\n\r\n`,

@@ -35,7 +35,8 @@ struct Connections {
   std::vector<std::unique_ptr<RequestFilter>> filters;
 
   RequestFilter* find(int fd) const {
-    return fd >= 0 && static_cast<size_t>(fd) < filters.size() ? filters[static_cast<size_t>(fd)].get() : nullptr;
+    // A negative one is larger than all as a size.
+    return static_cast<size_t>(fd) < filters.size() ? filters[static_cast<size_t>(fd)].get() : nullptr;
   }
 };
 

@@ -58,7 +58,7 @@ struct LineMatchEncoder : ElementsEncoder<V> {
     json.raw("]");
     this->writeLabels(lineEnd);
     json.raw("}");
-    return json.full && outcome == Outcome::done ? Outcome::full : outcome;
+    return json.full ? Outcome::full : outcome;
   }
 
   // Writes the part of a long line around its next piece, with the pieces of all rows that end in it.
@@ -92,7 +92,7 @@ struct LineMatchEncoder : ElementsEncoder<V> {
     this->writeLabels(this->labelsEnd(line));
     this->writeLineStart(line, from, column);
     json.raw(",\"lineTruncated\":true}");
-    return json.full && outcome == Outcome::done ? Outcome::full : outcome;
+    return json.full ? Outcome::full : outcome;
   }
 
   bool hasPiece() const {

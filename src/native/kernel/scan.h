@@ -109,7 +109,7 @@ struct Scanner {
   }
 
   // Setting this bit makes only a letter and its capital equal, so the comparison stays exact.
-  static uint8_t caseBit(uint8_t byte) { return fold && byte >= 'a' && byte <= 'z' ? 0x20 : 0; }
+  static uint8_t caseBit(uint8_t byte) { return byte >= 'a' && byte <= 'z' ? 0x20 : 0; }
 
   Reg folded(Reg value) const {
     if constexpr (fold) return V::lower(value);

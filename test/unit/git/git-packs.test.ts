@@ -279,6 +279,7 @@ function writeBlob(repository: GitFixture, text: string): string {
 
 t.test("texts are unpacked one after another", (t) => {
   const { repository } = packed(t, "sha1");
+  writeBlob(repository, "\ufeffm\u00e4rz, behind a byte order mark");
   const packs = open(t, repository, "sha1");
   const missing = "0123456789".repeat(4);
   const oids = [missing, ...allBlobs(repository)];
