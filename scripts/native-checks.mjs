@@ -41,6 +41,7 @@ const tests = [
   "unit/native/kernel-encode",
   "unit/native/kernel-memory",
   "unit/native/kernel-datagram",
+  "unit/regexp/automaton",
   "unit/git/git-packs",
   "unit/git/git-change-filter",
 ];
@@ -428,6 +429,7 @@ function testsOf(path) {
     return ["unit/git/git-packs", "unit/git/git-hostile-packs", "unit/git/git-change-filter"];
   if (path.includes("/http/")) return ["unit/native/kernel-socket", "unit/http/http-server"];
   if (path.includes("/process/")) return ["daemon/daemon-truncation", "unit/git/git-packs"];
+  if (path.includes("/automaton")) return ["unit/regexp/automaton"];
   if (path.includes("/socket/")) return ["unit/native/kernel-datagram"];
   for (const [part, name] of [
     [/posting|pages/, "postings"],
