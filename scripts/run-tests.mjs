@@ -49,8 +49,8 @@ mkdirSync(timesFolder, { recursive: true });
 
 // Each file has its own limit.
 t.setTimeout(0);
-// One more than there are processors, because most files wait for something during part of their time.
-t.jobs = Number(process.env.JOBS) || availableParallelism() + 1;
+// More than there are processors, because most files wait for something during part of their time.
+t.jobs = Number(process.env.JOBS) || availableParallelism() + 2;
 const folderRunner = fileURLToPath(new URL("test-folder.mjs", import.meta.url));
 const runs = groupFiles(files).map(({ name, files: those }) => {
   const program = those.length === 1 ? those[0] : folderRunner;
