@@ -6,7 +6,16 @@
 //
 //   node scripts/bundle.mjs
 import { execFileSync, spawn } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -122,8 +131,11 @@ async function bundle() {
   }
 }
 
-/** How often threads write their compiled code (compiled-code.cjs); the last time must be after what they were asked. */
+/** How often threads write their compiled code (compiled-code.cjs). */
 const writesMs = 500;
+
+/** A thread writes after half a second; on a busy machine it starts late. */
+const threadsMsMax = 120_000;
 
 const codeVariables = { PATH: process.env.PATH, HOME: "/nonexistent", TRAWL_WRITE_CODE: String(writesMs) };
 
@@ -166,10 +178,36 @@ async function serveOnce(data, repository) {
     });
     const headers = { "content-type": "application/json" };
     await (await fetch(`${url}/.api/graphql`, { method: "POST", headers, body })).text();
-    await sleep(3 * writesMs);
+    await untilThreadsHaveWritten();
   } finally {
     daemon.kill("SIGTERM");
     await ended(daemon);
+  }
+}
+
+/**
+ * Waits until each kind of thread that the requests have used has written what it compiled for them. A thread writes all of
+ * its files at once, and the entry first: it has written them when it begins to write them again.
+ */
+async function untilThreadsHaveWritten() {
+  const code = join(output, "code");
+  const endMs = Date.now() + threadsMsMax;
+  for (const thread of ["search-worker", "read-worker", "ingest-worker"]) {
+    const sinceMs = Date.now();
+    let lastMs = 0;
+    for (let writes = 0; writes < 2; ) {
+      if (Date.now() > endMs) throw new Error(`the thread ${thread} has not written its compiled code`);
+      await sleep(10);
+      const times = existsSync(code)
+        ? readdirSync(code)
+            .filter((name) => name.includes(`+${thread}.cjs.`) && !/-\d+$/.test(name))
+            .map((name) => statSync(join(code, name)).mtimeMs)
+        : [];
+      const newestMs = Math.max(0, ...times);
+      if (newestMs <= sinceMs || newestMs === lastMs) continue;
+      lastMs = newestMs;
+      writes++;
+    }
   }
 }
 
