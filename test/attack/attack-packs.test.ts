@@ -171,7 +171,7 @@ function wideTree(t: Test): GitFixture {
   return withTree(
     t,
     [],
-    Array.from({ length: scaled(20_000, 100_000) }, (_, i) => [
+    Array.from({ length: scaled(10_000, 100_000) }, (_, i) => [
       "100644",
       `file-${String(i).padStart(6, "0")}.txt`,
       plainOid,
@@ -281,7 +281,7 @@ const odd = [
   "n".repeat(3_000),
 ];
 
-const files = chosen(Object.keys(fileNumbers), "bomb-1-gib", "chain-end", "claims-1-tib", "one-line.txt");
+const files = chosen(Object.keys(fileNumbers), "bomb-1-gib", "chain-end", "claims-1-tib");
 const usualOdd = chosen(odd, "..", "link-up", "submodule", "format.txt", "a\nb\n", "--output=owned", "n".repeat(3_000));
 
 const rows: readonly Row[] = [
@@ -307,7 +307,7 @@ const rows: readonly Row[] = [
       "tree(recursive: true) { entries(recursive: true) { path byteSize } }",
     ],
   },
-  { name: "deep", make: (t) => treeBomb(t, 5_000, 1, "d"), paths: ["bomb", ...archives], fields: whole },
+  { name: "deep", make: (t) => treeBomb(t, scaled(2_000, 5_000), 1, "d"), paths: ["bomb", ...archives], fields: whole },
   {
     name: "bomb",
     make: (t) => treeBomb(t, 10, 10, "d"),

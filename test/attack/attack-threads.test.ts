@@ -23,6 +23,10 @@ const single = [
   "readers=2",
   "--set",
   "graphql.timeoutSeconds=1",
+  "--set",
+  "index.symbols=false",
+  "--set",
+  "index.historyBytes=0",
 ];
 
 /** A thread that sleeps hangs like one that runs, and takes no processor meanwhile. */
@@ -54,7 +58,7 @@ t.test("a file that hangs, and one that exhausts the heap, cost themselves only,
     "c.txt": "attack:heap\n",
     "d.txt": "needle\n",
   });
-  const others = Array.from({ length: 4 }, (_, i) => source(t, { "a.txt": `needle ${i}\n` }));
+  const others = Array.from({ length: 2 }, (_, i) => source(t, { "a.txt": `needle ${i}\n` }));
   const data = dataDirectory(t);
   const repositories = [hostile, ...others].flatMap(({ path }, i) => ["--repository", `host/r${i}=${path}`]);
   const daemon = await testDaemon(t, [...single, ...repositories], data, variables);

@@ -58,7 +58,7 @@ t.test("searches of history that is read from mirrors", async (t) => {
   await requireAnswers(
     t,
     site,
-    historyRows.filter((_, i) => isFull || i % 5 === 0),
+    historyRows.filter((_, i) => isFull || i % 10 === 0),
   );
 
   await t.test("limits and clients", async (t) => {

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import t, { type Test } from "tap";
 import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import type { Progress, StreamMatch } from "../../src/model/stream-events.js";
-import { testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { testDaemon, textsOnly, type DaemonProcess } from "../support/daemon.js";
 import { fixture } from "../support/git-mirror.js";
 import { ask } from "../support/graphql.js";
 import { cliUrl } from "../support/program.js";
@@ -37,7 +37,7 @@ async function trawl(daemon: DaemonProcess, ...args: string[]): Promise<{ code: 
 async function start(t: Test): Promise<DaemonProcess> {
   const source = fixture(t);
   source.commit({ branch: "main", files });
-  const daemon = await testDaemon(t);
+  const daemon = await testDaemon(t, textsOnly);
   await daemon.add("r", source.path);
   return daemon;
 }

@@ -3,8 +3,8 @@ import { cpSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { ShardStore } from "../../src/store/shard-store.js";
-import { dataDirectory, DaemonProcess, preparedAhead, runCommand, testDaemon } from "../support/daemon.js";
-import { isFull } from "../support/full-run.js";
+import { dataDirectory, DaemonProcess, preparedAhead, runCommand, testDaemon, textsOnly } from "../support/daemon.js";
+import { chosen, inLongRuns, isFull } from "../support/full-run.js";
 import { fixture } from "../support/git-mirror.js";
 import { isHistoryShard } from "../support/history-shards.js";
 import { linesWith, readCommit } from "../support/git-oracle.js";
@@ -21,8 +21,8 @@ for (const [label, repository] of Object.entries(source)) {
 const ofB = linesWith("host/b", readCommit(source.b.path, "main"), needle);
 const all = [...linesWith("host/a", readCommit(source.a.path, "main"), needle), ...ofB].sort();
 
-/** One worker starts faster, and repairs the same. Symbols that are lost are the matter of symbol-indexing. */
-const notAhead = ["--set", "workers=1", "--set", "index.symbols=false"];
+/** Symbols that are lost are the matter of symbol-indexing; histories that are damaged, of daemon-histories. */
+const notAhead = isFull ? ["--set", "workers=1", "--set", "index.symbols=false"] : textsOnly;
 /** A search, or the start itself, finds damage without the warmer, which costs as much as the rest of a start. */
 const options = isFull ? [...notAhead, ...preparedAhead] : notAhead;
 
@@ -99,7 +99,7 @@ const damages: readonly (readonly [what: string, change: ((bytes: Buffer) => voi
 ];
 
 // One place where the shard cannot even be opened; the others, and random ones in fault-damage, in a long run.
-for (const [what, change] of isFull ? damages : damages.slice(-1)) {
+for (const [what, change] of chosen(damages, "a bit of the header")) {
   t.test(`${what}: reported, excluded, rebuilt`, async (t) => {
     const data = await damagedData(t, change);
     const daemon = await testDaemon(t, options, data);
@@ -134,7 +134,7 @@ t.test("a missing shard is rebuilt at the start, without a search", async (t) =>
   await becomes(t, async () => (await daemon.search(needle)).found, all, "it is whole again");
 });
 
-t.test("damaged content is found and rebuilt before the first search", async (t) => {
+t.test("damaged content is found and rebuilt before the first search", inLongRuns, async (t) => {
   const data = await damagedData(t, flipText);
   const daemon = await testDaemon(t, [...notAhead, ...preparedAhead], data);
   await until("it is found", async () => (await daemon.metric("trawl_shards_damaged_total")) === 1);
@@ -143,7 +143,7 @@ t.test("damaged content is found and rebuilt before the first search", async (t)
   t.same([answer.found, answer.skipped], [all, []]);
 });
 
-t.test("without the warmer, the first search finds the damage", async (t) => {
+t.test("without the warmer, the first search finds the damage", inLongRuns, async (t) => {
   const daemon = await testDaemon(t, notAhead, await damagedData(t, flipText));
   const first = await daemon.search(needle);
   t.same([first.found, first.skipped], [ofB, ["backend-missing"]]);
@@ -164,7 +164,7 @@ t.test("`trawl check` reports the damage, `--repair` repairs it", async (t) => {
   t.same([answer.found, answer.skipped], [all, []]);
 });
 
-t.test("if the remote is gone, the shard is rebuilt from the mirror", async (t) => {
+t.test("if the remote is gone, the shard is rebuilt from the mirror", inLongRuns, async (t) => {
   const data = await damagedData(t, flipText);
   hideRemote(t);
   const daemon = await testDaemon(t, options, data);
@@ -173,7 +173,7 @@ t.test("if the remote is gone, the shard is rebuilt from the mirror", async (t) 
   t.same([answer.found, answer.skipped], [all, []]);
 });
 
-t.test("if the mirror is damaged too, it is fetched again", async (t) => {
+t.test("if the mirror is damaged too, it is fetched again", inLongRuns, async (t) => {
   const data = await damagedData(t, flipText);
   rmSync(join(mirrorOfA(data), "objects", "pack"), { recursive: true });
   const daemon = await testDaemon(t, options, data);
@@ -217,6 +217,7 @@ t.test("if all shards are gone, the start reports them, and they are rebuilt und
 
 t.test(
   "the store has whole shards, but not those that the catalog means: none is searched, all are built again",
+  inLongRuns,
   async (t) => {
     const data = dataDirectory(t);
     cpSync(whole, data, { recursive: true });
@@ -247,6 +248,7 @@ t.test(
 
 t.test(
   "if only the catalog is restored from an older copy, everything is found, and `check` reports no faults",
+  inLongRuns,
   async (t) => {
     const data = dataDirectory(t);
     cpSync(whole, data, { recursive: true });

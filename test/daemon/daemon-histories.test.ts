@@ -7,11 +7,13 @@ import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import type { HistoryStatus } from "../../src/model/history-record.js";
 import type { StreamMatch } from "../../src/model/stream-events.js";
 import { ShardStore } from "../../src/store/shard-store.js";
-import { dataDirectory, runCommand, testDaemon, type DaemonProcess } from "../support/daemon.js";
-import { scaled } from "../support/full-run.js";
+import { dataDirectory, runCommand, testDaemon, textsOnly, type DaemonProcess } from "../support/daemon.js";
+import { inLongRuns, isFull, scaled } from "../support/full-run.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { ask } from "../support/graphql.js";
 import { becomes, until } from "../support/waiting.js";
+
+const noSymbols = ["--set", "index.symbols=false"];
 
 /** A repository whose commits each change a line with the needle. */
 class Remote {
@@ -72,12 +74,12 @@ t.test("what a mirror has lost of a history is fetched again, and then indexed",
   remote.commit("main", 3);
   remote.commit("main", 3);
   const data = dataDirectory(t);
-  const before = await testDaemon(t, ["--set", "index.historyBytes=0"], data);
+  const before = await testDaemon(t, textsOnly, data);
   await before.add("host/one", remote.git.path);
   await before.stop();
   // A content that only the history has.
   loseObject(data, remote.git.git("rev-parse", "main~4:1.txt"));
-  const daemon = await testDaemon(t, [], data);
+  const daemon = await testDaemon(t, noSymbols, data);
   const isWhole = async (): Promise<boolean> =>
     (await search(daemon, "repo:one type:diff needle index:only")).oids.join() === remote.commits("main").join();
   await until("all of the history is indexed", isWhole);
@@ -91,7 +93,7 @@ t.test("force pushes, deleted branches, limits, and what the status says", async
   remote.git.updateRef("refs/heads/dev", remote.git.git("rev-parse", "main~6"));
   remote.commit("dev", 5);
   const data = dataDirectory(t);
-  const daemon = await testDaemon(t, [], data);
+  const daemon = await testDaemon(t, noSymbols, data);
   await daemon.add("host/one", remote.git.path, ["dev"]);
   /** Everything is found with the index and without it; `indexed` of it in the index. */
   const requireAll = async (what: string, branches: string, indexed: readonly string[]): Promise<void> => {
@@ -135,16 +137,17 @@ t.test("force pushes, deleted branches, limits, and what the status says", async
       },
     },
   });
+  if (!isFull) return;
   await daemon.stop();
-  const again = await testDaemon(t, [], data);
+  const again = await testDaemon(t, noSymbols, data);
   t.match(await untilIndexed(again, "host/one"), { wanted: "1 commit", reachableCount: 3, indexedCount: 1 });
 });
 
-t.test("repositories that are removed while they are indexed leave nothing in the store", async (t) => {
+t.test("repositories that are removed while they are indexed leave nothing in the store", inLongRuns, async (t) => {
   const remote = new Remote(t);
   remote.commit("main", 30);
   const data = dataDirectory(t);
-  const daemon = await testDaemon(t, [], data);
+  const daemon = await testDaemon(t, noSymbols, data);
   for (let i = 0; i < scaled(2, 20); i++) {
     await daemon.add(`host/${i}`, remote.git.path);
     await daemon.remove(`host/${i}`);
@@ -158,7 +161,7 @@ t.test("repositories that are removed while they are indexed leave nothing in th
 t.test("refs and repositories that vanish during searches", async (t) => {
   const remote = new Remote(t);
   remote.commit("main", 10);
-  const daemon = await testDaemon(t);
+  const daemon = await testDaemon(t, noSymbols);
   await daemon.add("host/one", remote.git.path, ["dev"]);
   for (let round = 0; round < scaled(2, 20); round++) {
     remote.git.updateRef("refs/heads/dev", remote.git.git("rev-parse", "main~8"));
@@ -201,7 +204,7 @@ t.test(
     git.updateRef("refs/heads/main", git.git("-c", "user.name=Merger", "-c", "user.email=m@three.test", ...merge));
     commit("main", 2, { "new.txt": "moved\n", "empty.txt": "1" });
     const data = dataDirectory(t);
-    const daemon = await testDaemon(t, [], data);
+    const daemon = await testDaemon(t, noSymbols, data);
     await daemon.add("host/one", git.path);
     await untilIndexed(daemon, "host/one");
     // `git log` with names needs the trees of all commits; the index does not.

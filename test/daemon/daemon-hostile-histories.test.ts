@@ -59,7 +59,7 @@ function file(path: string, text: string): string {
 
 async function startWith(t: Test, remote: GitFixture): Promise<{ daemon: DaemonProcess; mirror: string }> {
   const data = dataDirectory(t);
-  const daemon = await testDaemon(t, [], data);
+  const daemon = await testDaemon(t, ["--set", "index.symbols=false"], data);
   await daemon.add("host/one", remote.path);
   await until("its history is indexed", async () => (await daemon.list())[0].historyIndex?.isUpToDate === true);
   const [folder] = readdirSync(join(data, "mirrors")).filter((name) => name.endsWith(".git"));

@@ -13,7 +13,7 @@ import { RecordStore } from "../../src/store/record-store.js";
 import { CatalogSnapshots } from "../../src/store/catalog-snapshots.js";
 import { ShardStore } from "../../src/store/shard-store.js";
 import { dataDirectory, DaemonProcess, testDaemon } from "../support/daemon.js";
-import { isFull } from "../support/full-run.js";
+import { inLongRuns } from "../support/full-run.js";
 import { fixture } from "../support/git-mirror.js";
 import { linesWith, readCommit } from "../support/git-oracle.js";
 import { until } from "../support/waiting.js";
@@ -94,19 +94,15 @@ async function requireDamageTold(t: Test, daemon: DaemonProcess): Promise<void> 
   );
 }
 
-t.test(
-  "the shard store is truncated to half its size, and then to nothing",
-  { skip: isFull ? false : "only in a long run" },
-  async (t) => {
-    const daemon = await startOnCopy(t);
-    t.same((await daemon.search(needle)).found, all, "its shards were verified, and are mapped");
-    for (const length of [8 << 20, 0]) {
-      truncateSync(join(daemon.data, "shards", "data.mdb"), length);
-      await requireDamageTold(t, daemon);
-    }
-    await requireNotReady(t, daemon, "the shard store");
-  },
-);
+t.test("the shard store is truncated to half its size, and then to nothing", inLongRuns, async (t) => {
+  const daemon = await startOnCopy(t);
+  t.same((await daemon.search(needle)).found, all, "its shards were verified, and are mapped");
+  for (const length of [8 << 20, 0]) {
+    truncateSync(join(daemon.data, "shards", "data.mdb"), length);
+    await requireDamageTold(t, daemon);
+  }
+  await requireNotReady(t, daemon, "the shard store");
+});
 
 t.test("the shard store is truncated to its first pages", async (t) => {
   const daemon = await startOnCopy(t);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import t, { type Test } from "tap";
 import { sleep } from "../../src/base/deadline.js";
-import { type DaemonProcess, dataDirectory, runCommand, testDaemon } from "../support/daemon.js";
+import { type DaemonProcess, dataDirectory, runCommand, testDaemon, textsOnly } from "../support/daemon.js";
 import { isFull } from "../support/full-run.js";
 import type { GitFixture } from "../support/git-fixture.js";
 import { fixture } from "../support/git-mirror.js";
@@ -92,7 +92,7 @@ async function site(t: Test) {
     "notifications.retrySeconds=1",
     "notifications.attempts=3",
   ];
-  const args = options.flatMap((option) => ["--set", option]);
+  const args = [...textsOnly, ...options.flatMap((option) => ["--set", option])];
   let daemon = await testDaemon(t, args, data);
   const restart = async (): Promise<void> => {
     daemon = await testDaemon(t, args, data);

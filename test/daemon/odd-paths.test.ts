@@ -76,7 +76,7 @@ const oid = source.commit({
     [latin1("module\u00e9"), { gitlink: "1".repeat(40) }],
   ],
 });
-const daemon = await testDaemon(t, ["--set", "workers=1"]);
+const daemon = await testDaemon(t, ["--set", "workers=1", "--set", "index.historyBytes=0"]);
 await daemon.add(repository, source.path);
 
 const matches = (await daemon.stream("needle"))

@@ -1,12 +1,12 @@
 /** Search jobs: results exactly once, whatever happens while they run. */
 import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, cpSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parquetReadObjects } from "hyparquet";
 import t, { type Test } from "tap";
 import { globalId } from "../../src/browse/ids.js";
 import { parseCsv } from "../support/csv.js";
-import { dataDirectory, runCommand, testDaemon } from "../support/daemon.js";
+import { dataDirectory, DaemonProcess, runCommand, testDaemon, textsOnly } from "../support/daemon.js";
 import type { StreamMatch } from "../../src/model/stream-events.js";
 import { FaultLayer, layerMissing, realDirectory } from "../support/fault-layer.js";
 import { fixture } from "../support/git-mirror.js";
@@ -18,10 +18,10 @@ t.setTimeout(900_000);
 const repositoryCount = 5;
 const fileCount = 20;
 
-async function site(t: Test, more: readonly string[] = [], data = dataDirectory(t), layer?: FaultLayer) {
-  // No job here asks for symbols, whose extraction takes a thread and processes.
-  const args = ["--set", "index.symbols=false", ...more];
-  let daemon = await testDaemon(t, args, data, layer?.environment);
+/** The data directory of a stopped daemon with the repositories and the users; tests use copies. */
+const indexed = dataDirectory(t);
+
+t.before(async () => {
   const source = fixture(t);
   source.commit({
     branch: "main",
@@ -29,8 +29,17 @@ async function site(t: Test, more: readonly string[] = [], data = dataDirectory(
       Array.from({ length: fileCount }, (_, i) => [`f${i}.txt`, `needle ${i} },{"type":"needle\nother\n`.repeat(20)]),
     ),
   });
-  await Promise.all(Array.from({ length: repositoryCount }, (_, i) => daemon.add(`repo${i}`, source.path)));
+  const daemon = await DaemonProcess.start(indexed, textsOnly);
+  for (let i = 0; i < repositoryCount; i++) await daemon.add(`repo${i}`, source.path);
   for (const name of ["ann", "bob"]) await daemon.addUser(name);
+  await daemon.stop();
+});
+
+async function site(t: Test, more: readonly string[] = [], data = dataDirectory(t), layer?: FaultLayer) {
+  cpSync(indexed, data, { recursive: true });
+  // No job here asks for symbols or histories.
+  const args = [...textsOnly, ...more];
+  let daemon = await testDaemon(t, args, data, layer?.environment);
   const ann = new JobClient(() => daemon, await daemon.addToken("ann"));
   const bob = new JobClient(() => daemon, await daemon.addToken("bob"));
   const restart = async (): Promise<void> => {
@@ -179,7 +188,7 @@ t.test("a job that meets a full disk says so, and goes on when there is room", {
 });
 
 t.test("results can be read as a table, compressed and in parts", async (t) => {
-  const daemon = await testDaemon(t);
+  const daemon = await testDaemon(t, textsOnly);
   const source = fixture(t);
   const lines = ['"needle", 1', "=needle()", "+needle", "\tneedle", "needle 😀,\r", "", '"needle'];
   const files = {
@@ -329,7 +338,7 @@ t.test("all jobs share a limit in bytes; results are not part of a backup", asyn
   t.match(await runCommand("backup", backup, "--data", data), { exitCode: 0 });
   await daemon().kill();
   t.match(await runCommand("restore", backup, "--data", target), { exitCode: 0 });
-  const restored = await testDaemon(t, [], target);
+  const restored = await testDaemon(t, textsOnly, target);
   const again = new JobClient(() => restored, ann.token);
   t.match(await again.ended(kept), { state: "FAILED", message: /backups do not contain them: retry it/ });
   t.equal(await (await again.get("/.api/search/export/4.jsonl")).text(), "");

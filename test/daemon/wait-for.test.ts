@@ -4,7 +4,7 @@ import { CommitFetches } from "../../src/browse/commit-fetches.js";
 import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import type { StreamError, StreamMatch } from "../../src/model/stream-events.js";
 import { parseStreamParams } from "../../src/http/stream/stream-params.js";
-import { runCommand, testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { runCommand, testDaemon, textsOnly, type DaemonProcess } from "../support/daemon.js";
 import type { GitFixture } from "../support/git-fixture.js";
 import { fixture } from "../support/git-mirror.js";
 import { until } from "../support/waiting.js";
@@ -30,7 +30,7 @@ const push = (source: GitFixture, name: string, branch = "main"): string =>
   source.commit({ branch, files: { [name]: `the word in ${name}\n` } });
 
 /** Scheduled fetches are far away. */
-const rarely = ["--set", "sync.intervalSeconds=3600"];
+const rarely = [...textsOnly, "--set", "sync.intervalSeconds=3600"];
 
 async function startWith(test: Test, source: GitFixture): Promise<DaemonProcess> {
   const daemon = await testDaemon(test, rarely);

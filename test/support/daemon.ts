@@ -19,7 +19,7 @@ import { until, within } from "./waiting.js";
  * whatever they are doing. A message to the process starts its stall meter, requests the longest time for which the
  * event loop ran no timer or its memory after a garbage collection, or blocks its main thread. The module named by
  * `THREAD_HOOK` is loaded in each worker thread before the thread's own. With `METERED_START` the meter runs from the
- * start.
+ * start. From the moment at which it listens, the process may have as many descriptors as `DESCRIPTOR_LIMIT` says.
  */
 const entry = `if (process.env.THREAD_HOOK !== undefined) {
   const { createRequire, syncBuiltinESMExports } = await import("node:module");
@@ -89,6 +89,15 @@ process.on("SIGUSR2", async () => {
   await Promise.all([...workers].map((worker) => worker.terminate()));
   process.stderr.write('{"msg":"the workers are dead"}\\n');
 });
+if (process.env.DESCRIPTOR_LIMIT !== undefined) {
+  const { execFileSync } = await import("node:child_process");
+  const write = process.stdout.write.bind(process.stdout);
+  process.stdout.write = (text, ...more) => {
+    if (String(text).includes("listening"))
+      execFileSync("prlimit", ["--pid", String(process.pid), "--nofile=" + process.env.DESCRIPTOR_LIMIT + ":"]);
+    return write(text, ...more);
+  };
+}
 const { run } = await import(${JSON.stringify(cliUrl)});
 if (process.env.METERED_START !== undefined) {
   await import(${JSON.stringify(daemonUrl)});
@@ -415,6 +424,14 @@ const fixedOptions = ["search.warmPercent=0", "index.workers=1", "readers=2"].fl
 
 /** Options of a daemon that prepares for its first requests after the start, as it does by default. */
 export const preparedAhead = ["--set", "search.warmPercent=50"] as const;
+
+/**
+ * Options of a daemon of which only the texts matter. Symbols and histories each take a thread, which starts in a quarter
+ * of a second of processor time, again at each start of the daemon.
+ */
+export const textsOnly: readonly string[] = ["workers=1", "index.symbols=false", "index.historyBytes=0"].flatMap(
+  (option) => ["--set", option],
+);
 
 /**
  * By default nothing is prepared ahead: that takes more processor time than most tests need for the rest. Nor are there

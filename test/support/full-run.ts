@@ -15,6 +15,9 @@ const share = Number(process.env["FAULTS"] ?? 0);
 /** Whether this is a long run. */
 export const isFull = share > 0;
 
+/** Options of a test of which `make test` has another case of the same kind. */
+export const inLongRuns = { skip: isFull ? false : "only in a long run" } as const;
+
 /** The number of repetitions: `usual` in `make test`, `full` in a complete `make faults`. */
 export function scaled(usual: number, full: number): number {
   return Math.max(usual, Math.round(full * share));

@@ -6,8 +6,8 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync, cpSync } fr
 import { join } from "node:path";
 import t from "tap";
 import { parseList, parseManifest, type Manifest } from "../../../src/backup/manifest.js";
-import { dataDirectory, DaemonProcess, runCommand, testDaemon } from "../../support/daemon.js";
-import { scaled } from "../../support/full-run.js";
+import { dataDirectory, DaemonProcess, runCommand, testDaemon, textsOnly } from "../../support/daemon.js";
+import { chosen, scaled } from "../../support/full-run.js";
 import { fixture } from "../../support/git-mirror.js";
 import { until } from "../../support/waiting.js";
 
@@ -182,16 +182,23 @@ t.test("a backup during syncs and removals is consistent", async (t) => {
 t.test("impossible requests are rejected", async (t) => {
   const data = dataDirectory(t);
   writeFileSync(join(data, "something"), "");
-  const refusals: readonly (readonly [args: readonly string[], message: RegExp])[] = [
-    [["backup", data, "--data", daemon.data], /contains something other than a backup/],
-    [["backup", join(daemon.data, "inner"), "--data", daemon.data], /contain one another/],
-    [["backup", "/", "--data", daemon.data], /contain one another/],
-    [["backup", backup, "--data", dataDirectory(t)], /no trawld is running/],
-    [["restore", backup, "--data", data], /is not empty: use an empty folder.*Nothing was changed/],
-    [["restore", data, "--data", dataDirectory(t)], /is not a backup, or was not completed/],
-    [["restore", backup, "--data", daemon.data], /is not empty/],
+  const refusals: readonly (readonly [what: string, args: readonly string[], message: RegExp])[] = [
+    ["something else", ["backup", data, "--data", daemon.data], /contains something other than a backup/],
+    ["within the data", ["backup", join(daemon.data, "inner"), "--data", daemon.data], /contain one another/],
+    ["around the data", ["backup", "/", "--data", daemon.data], /contain one another/],
+    ["no daemon", ["backup", backup, "--data", dataDirectory(t)], /no trawld is running/],
+    ["to a used folder", ["restore", backup, "--data", data], /is not empty: use an empty folder.*Nothing was changed/],
+    ["of no backup", ["restore", data, "--data", dataDirectory(t)], /is not a backup, or was not completed/],
+    ["over the data", ["restore", backup, "--data", daemon.data], /is not empty/],
   ];
-  for (const [args, message] of refusals) t.match(await runCommand(...args), { exitCode: 2, err: message }, args[0]!);
+  for (const [what, args, message] of chosen(
+    refusals,
+    "something else",
+    "within the data",
+    "to a used folder",
+    "of no backup",
+  ))
+    t.match(await runCommand(...args), { exitCode: 2, err: message }, what);
   t.same(readdirSync(data), ["something"]);
 });
 
@@ -261,7 +268,7 @@ t.test("the lists of connections, so that a restored daemon keeps what they name
   writeFileSync(list, `one ${source.c.path}\n`);
   const connections = [{ name: "all", kind: "list", url: list, prefix: "l/" }];
   writeFileSync(config, JSON.stringify({ connections }));
-  const original = await testDaemon(t, ["--config", config], data);
+  const original = await testDaemon(t, ["--config", config, ...textsOnly], data);
   await until("it is searchable", async () => (await original.search("needle")).found.length === 1);
   const taken = await runCommand("backup", target, "--data", data);
   t.equal(taken.exitCode, 0, taken.err);
@@ -270,7 +277,7 @@ t.test("the lists of connections, so that a restored daemon keeps what they name
   rmSync(list);
   rmSync(restored, { recursive: true, force: true });
   t.match(await runCommand("restore", target, "--data", restored), { exitCode: 0 });
-  const after = await testDaemon(t, ["--config", config], restored);
+  const after = await testDaemon(t, ["--config", config, ...textsOnly], restored);
   t.same((await after.search("needle")).found, ["l/one:c.txt:1"]);
   t.match(await after.list(), [{ name: "l/one", state: "searchable" }]);
   await until("the connection has failed", async () =>
