@@ -1557,8 +1557,14 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
   faults.expect(scanned({}) > 0, true, "an occurrence");
   faults.expect(scanned({ 1: Uint32Array.of(0, 9, 9) }), 0, "an occurrence that ends after its content");
   faults.expect(scanned({ 1: Uint32Array.of(0, 2, 12), 12: 9 }), 0, "an occurrence that begins after the range");
-  const digit = { 0: textWithin("--abcdef\x10h--", 12), 3: bytes("abcdef0h"), 5: true };
-  faults.expect(scanned(digit), 0, "a byte that differs from a digit like a letter from its capital");
+  // Behind the first eight bytes, which are compared together.
+  const digit = { 1: Uint32Array.of(0, 13, 13), 3: bytes("abcdefgh0"), 4: Uint32Array.of(0, 9), 5: true };
+  faults.expect(scanned({ ...digit, 0: bytes("--ABCDEFGH0--") }), 1, "letters in another case");
+  faults.expect(
+    scanned({ ...digit, 0: bytes("--abcdefgh\x10--") }),
+    0,
+    "a byte that differs from a digit like cases do",
+  );
   faults.expect(scanned({ 14: Uint32Array.of(5) }), 0, "an occurrence that overlaps the one before");
   const nine = { 3: bytes("abcdefghi"), 4: Uint32Array.of(0, 9) };
   const always = "abcdefgh".repeat(25_000);
