@@ -98,6 +98,10 @@ const equivalents = {
   "it only saves time": [
     ["arguments.h", "i <= StopFlags::countMax", "i < count"],
     ["bytes.h", "while (from < to && text.length - from", "from < to"],
+    ["kernel/automaton.cc", "if (left == 0 || pieces_.size() >= piecesMax) break"],
+    ["kernel/automaton.cc", "while (active < chainCount && take(", "take(chains[active])"],
+    ["kernel/automaton.cc", "if (chain.to - chain.at >= blockBytes) continue"],
+    ["kernel/automaton.cc", "if (state[k] != match_) continue"],
     ["bytes.h", "while (from < to && to >= V::width)", "from < to"],
     ["kernel/chunk-matches.h", "i < row && !json.full", "!json.full"],
     ["kernel/elements.h", "label < job.labelCount && !json.full", "!json.full"],
