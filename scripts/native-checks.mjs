@@ -98,6 +98,7 @@ const equivalents = {
   "it only saves time": [
     ["arguments.h", "i <= StopFlags::countMax", "i < count"],
     ["bytes.h", "while (from < to && text.length - from", "from < to"],
+    ["process/file-guard.cc", "while (size > largest &&", "!file.sizeMax.compare_exchange_weak(largest, size)"],
     ["kernel/automaton.cc", "if (left == 0 || pieces_.size() >= piecesMax) break"],
     ["kernel/automaton.cc", "while (active < chainCount && take(", "take(chains[active])"],
     ["kernel/automaton.cc", "if (chain.to - chain.at >= blockBytes) continue"],

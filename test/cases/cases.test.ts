@@ -109,10 +109,15 @@ async function daemonOf(t: Test, repositories: readonly CaseRepository[]): Promi
     const { branches, files, tags, ...known } = repository;
     return { ...known, url: fixtureOf(t, repository).path, branches: branches.slice(1) };
   });
-  const daemon = await sharedDaemon(t, {
-    repositories: configured,
-    contexts: contexts.map((context) => (context.query === "" ? context : { ...context, repositories: undefined })),
-  });
+  const daemon = await sharedDaemon(
+    t,
+    {
+      repositories: configured,
+      contexts: contexts.map((context) => (context.query === "" ? context : { ...context, repositories: undefined })),
+    },
+    // A search waits for the processor as long as others need it.
+    ["--set", "search.defaultTimeoutSeconds=60"],
+  );
   await until("all repositories can be searched", async () => (await daemon.get("/readyz")).status === 200);
   return daemon;
 }

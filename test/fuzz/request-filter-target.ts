@@ -194,12 +194,12 @@ function readHead(input: string): Head | "partial" | "bad" | "version" | "left" 
   };
 }
 
-/** What is wrong with the first line that is wrong. */
 /** What has no path is passed on with the path /*. */
 function isForServer(method: string, target: string): boolean {
   return method === "OPTIONS" && target === "*";
 }
 
+/** What is wrong with the first line that is wrong. */
 function wrongLine(lines: readonly string[]): "bad" | "version" | "left" | undefined {
   const seen = new Set<string>();
   for (const [at, line] of lines.entries()) {

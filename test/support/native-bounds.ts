@@ -1289,11 +1289,11 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
   const ends = bytes("ab\nab");
   const again = kernel.scanAutomaton(ends, Uint32Array.of(0, 5, 5, 0), 1, automaton(), true, 1e6, words(4), filled);
   faults.expect([again, filled[2]], [false, 2], "rows of an automaton that are full");
-  const long = bytes(`${"-".repeat(20_000)}ab`);
+  const longText = bytes(`${"-".repeat(20_000)}ab`);
   const longRows = words(8);
-  const longRange = Uint32Array.of(0, long.length, long.length, 0);
-  kernel.scanAutomaton(long, longRange, 1, automaton(), true, 1e6, longRows, words(4));
-  faults.expect(longRows[1], long.length, "a line that is longer than a piece");
+  const longRange = Uint32Array.of(0, longText.length, longText.length, 0);
+  kernel.scanAutomaton(longText, longRange, 1, automaton(), true, 1e6, longRows, words(4));
+  faults.expect(longRows[1], longText.length, "a line that is longer than a piece");
   const wholes = Uint32Array.of(0, 2, 2, 0, 2, 5, 5, 2);
   const outside = Uint32Array.of(0, 9, 0, 0);
   kernel.scanAutomaton(ends, wholes, 2, automaton(), false, 1e6, words(8), outside);
