@@ -7,6 +7,7 @@ import { appendFileSync, cpSync, readdirSync, statSync, truncateSync } from "nod
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { once } from "node:events";
 import { sleep } from "../../src/base/deadline.js";
 import { hasEnd } from "../../src/resume/stream-file.js";
 import {
@@ -455,19 +456,17 @@ async function readSlowly(t: Test, daemon: DaemonProcess): Promise<void> {
   const query = { q: "(needle or return) count:all", cl: "20" };
   const slow = await new StreamClient(query).open(daemon);
   slow.on("error", () => undefined);
-  let isOver = false;
   const readByte = async (): Promise<void> => {
-    while (slow.read(1) === null && !slow.destroyed) await sleep(5);
+    while (slow.read(1) === null && !slow.destroyed) await once(slow, "readable");
   };
-  const reading = (async () => {
-    for (; !isOver; await sleep(25)) await readByte();
-  })();
+  let isOver = false;
+  const reading = until("the search of the slow client has ended", async () => {
+    await readByte();
+    return isOver && (await daemon.metric("trawl_searches_running")) === 0;
+  });
   const whole = new StreamClient(query);
   await whole.read(daemon);
   t.ok(whole.isDone);
-  await until("the search of the slow client has ended", async () => {
-    return (await daemon.metric("trawl_searches_running")) === 0;
-  });
   isOver = true;
   await reading;
   for (let i = 0; i < slowBytes; i++) await readByte();
