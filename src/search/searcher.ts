@@ -1,6 +1,6 @@
 import { sleep } from "../base/deadline.js";
 import { FairSemaphore, refusalMessage, type Release, type ShareLimits } from "../base/fair-semaphore.js";
-import { TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 import { resultWhileYielding } from "../base/yielding.js";
 import type { Metrics } from "../base/metrics.js";
 import type { CatalogView } from "../catalog/live-shards.js";
@@ -305,7 +305,7 @@ export class Searcher {
       await rehearseReading(repository, view, revisions, word);
     } catch (error) {
       // A search of such a commit will report the same.
-      log.info({ repository: repository.name, err: error }, "reading a commit in advance failed");
+      log.info({ repository: repository.name, error: errorMessage(error) }, "reading a commit in advance failed");
     } finally {
       stop.removeEventListener("abort", end);
     }

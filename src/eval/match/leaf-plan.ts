@@ -1,4 +1,4 @@
-import type { Kernel } from "../../native/kernel/kernel.js";
+import { cursorWords, type Kernel } from "../../native/kernel/kernel.js";
 import { requiredLiterals, trigramBytes, type Leaf } from "../../query/plan/plan.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import type { TextIndex } from "../../shard/text-sections.js";
@@ -7,7 +7,6 @@ import { type ContentSet, intersect, unite } from "./content-scan.js";
 import { overlapBytes } from "../../shard/format.js";
 import { gallop } from "../../base/sorted-search.js";
 import { type Automaton, findAutomaton } from "../../regexp/match/automaton.js";
-import { cursorWords } from "../../native/kernel/kernel.js";
 
 /** Another clause is looked up only if its lists are at most this many times longer than the first clause's. */
 const clauseCostFactor = 16;
@@ -26,8 +25,8 @@ const prefilterLiteralsMax = 4;
 const scannedTimesMax = 8;
 
 /**
- * An automaton is tried on the first texts of a shard. It does not pay if it finds a line more often than every so many bytes, since
- * RE2 is called for each (1 µs), or if contents in which it finds something have more than this share of the text.
+ * An automaton is tried on the first texts of a shard. It is not used if it accepts a line in fewer than this many bytes, since RE2
+ * is called for each line (1 µs), or if the contents that it accepts have more than this share of the text.
  */
 const sampleBytesMax = 256 * 1024;
 const lineBytesMin = 250;
@@ -99,10 +98,10 @@ function usefulAutomaton(
   kernel: Kernel,
 ): Automaton | undefined {
   if (either.length > 0 || analysis.matchesEmpty || reader.content.length < automatonBytesMin) return undefined;
+  // Of contents that have its literals, most have a match.
+  if (analysis.crossesLines && candidates !== undefined) return undefined;
   const automaton = findAutomaton(source, foldCase, !analysis.crossesLines);
   if (automaton === undefined) return undefined;
-  // Of contents that have its literals, most have a match.
-  if (!automaton.byLine && candidates !== undefined) return undefined;
   const { contentStart } = reader;
   const ranges: number[] = [];
   let bytes = 0;

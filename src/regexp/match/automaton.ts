@@ -98,9 +98,9 @@ function either(a: Follow, b: Follow): Follow {
 }
 
 /**
- * Makes a non-deterministic automaton without empty transitions from the end of the regexp to its begin, and a deterministic one by the
- * construction of subsets. Of a subset, positions are dropped from which no more can be matched than from another one of it (a
- * simulation): `[a-z]{9}` has ten states, and not 512.
+ * Makes a non-deterministic automaton without empty transitions, from the end of the regexp to its beginning, and from that a
+ * deterministic one by the subset construction. A position is dropped from a subset if another one in it simulates it, that is,
+ * leads to every match to which it leads: `[a-z]{9}` has ten states, and not 512.
  */
 class Construction {
   /** By position: the bytes that it takes, and what follows. */
@@ -265,29 +265,28 @@ class Construction {
 
   #beforeRepeat(child: Regexp, min: number, max: number, after: Follow): Follow {
     let follow = after;
-    if (max === Infinity) follow = either(this.#beforeLoop(child, after), after);
+    if (max === Infinity) follow = this.#beforeLoop(child, after);
     else for (let i = min; i < max; i++) follow = either(this.#before(child, follow), after);
     for (let i = 0; i < min; i++) follow = this.#before(child, follow);
     return follow;
   }
 
-  /** Once or more often. The positions of the child are followed by its begin, which is known when they are made. */
+  /** Any number of times. What may end the child has all of `after` behind it; it may also be followed by the child again. */
   #beforeLoop(child: Regexp, after: Follow): Follow {
     const from = this.#sets.length;
-    const mark: Follow = { positions: [...after.positions], accepts: after.accepts };
-    const begin = this.#before(child, mark);
-    const again = either(begin, after);
-    // What ends the child is what has all of `mark` after it: it is the same object, or a union with it.
+    const again = either(this.#before(child, after), after);
     for (let position = from; position < this.#sets.length; position++) {
       const follow = this.#follows[position];
-      if (follow === mark || this.#hasAll(follow, mark)) this.#follows[position] = either(follow, again);
+      if (this.#hasAll(follow, after)) this.#follows[position] = either(follow, again);
     }
-    return either(begin, after);
+    return again;
   }
 
-  #hasAll(follow: Follow, mark: Follow): boolean {
+  #hasAll(follow: Follow, wanted: Follow): boolean {
     this.#spend(follow.positions.length);
-    return (follow.accepts || !mark.accepts) && mark.positions.every((position) => follow.positions.includes(position));
+    return (
+      (follow.accepts || !wanted.accepts) && wanted.positions.every((position) => follow.positions.includes(position))
+    );
   }
 
   #beforeLiteral({ text, fold }: LiteralNode, after: Follow): Follow {
