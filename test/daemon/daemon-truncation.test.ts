@@ -165,6 +165,22 @@ t.test("the catalog is truncated", async (t) => {
   );
 });
 
+t.test("a fault belongs to the store that is mapped there now", async (t) => {
+  const folder = dataDirectory(t);
+  const open = (name: string): ShardStore => new ShardStore(join(folder, name));
+  const closed = open("closed");
+  await closed.put([{ id: 1, bytes: Buffer.alloc(100_000, 1) }]);
+  await closed.close();
+  const shards = open("shards");
+  await shards.put([{ id: 2, bytes: Buffer.alloc(20 << 20, 2) }]);
+  const snapshot = shards.read();
+  const mapped = snapshot.get(2)!;
+  truncateSync(join(folder, "shards", "data.mdb"), 12_288);
+  t.equal(mapped[10 << 20], 0);
+  t.same([closed.guard.faultCount, shards.guard.faultCount], [0, 1]);
+  snapshot.close();
+});
+
 t.test("a truncated store is not written to, and returns errors", async (t) => {
   const folder = dataDirectory(t);
   const shards = new ShardStore(join(folder, "shards"));

@@ -1,4 +1,5 @@
 import { loadAddon } from "../../src/native/kernel/addon.js";
+import { filteredRequests } from "../support/filtered-requests.js";
 import { makeText, mutated, pick, type Vocabulary } from "./inputs.js";
 import type { FuzzTarget } from "./runner.js";
 
@@ -66,10 +67,7 @@ export const requestFilterTarget: FuzzTarget = {
   run: (input) => {
     const { passed, rest } = plainReading(input.toString("latin1"));
     for (const step of [input.length, 1, 7, 536]) {
-      const pieces = Array.from({ length: Math.ceil(input.length / step) }, (_, at) =>
-        input.subarray(step * at, step * (at + 1)),
-      );
-      const seen = Buffer.concat(filterPieces(pieces)).toString("latin1");
+      const seen = filteredRequests(loadAddon(), input, step, secret);
       if (!seen.startsWith(passed) || !rest.test(seen.slice(passed.length)))
         throw new Error(
           `in pieces of ${step}: ${JSON.stringify(seen)} instead of ${JSON.stringify(passed)} and ${rest.source}`,
@@ -223,14 +221,4 @@ function wrongLine(lines: readonly string[]): "bad" | "version" | "left" | undef
     }
   }
   return undefined;
-}
-
-/** What the server reads of the bytes of one connection that arrive in these pieces: as many pieces, some of them empty. */
-function filterPieces(pieces: readonly Uint8Array[]): Uint8Array[] {
-  const bytes = Buffer.concat(pieces);
-  const sizes = Uint32Array.from(pieces, (piece) => piece.length);
-  const out = new Uint8Array(bytes.length + 1024);
-  loadAddon().filterRequests(bytes, sizes, Buffer.from(secret), out);
-  let at = 0;
-  return Array.from(sizes, (size) => out.slice(at, (at += size)));
 }

@@ -16,6 +16,7 @@ import type { Addon, NativeMethods, OpenPacks } from "../../src/native/kernel/ad
 import { resultWordCount, resultWords } from "../../src/native/kernel/kernel.js";
 import { symbolCursorWords, symbolResultWordCount, symbolResultWords } from "../../src/native/kernel/symbol-kernel.js";
 import { requestFilterTarget } from "../fuzz/request-filter-target.js";
+import { filteredRequests } from "./filtered-requests.js";
 import { copy, deltaOf, insert, treeOf, writePack, type PackedObject } from "./pack-writer.js";
 
 function bytes(text: string): Uint8Array {
@@ -1183,6 +1184,29 @@ function checkGuards(faults: Faults, addon: Addon): void {
   const again = openFiles(index, pathOf("read"));
   faults.expect([guard(pathOf("read")), ...stateOf(file)], [file, 0, 0, 0, 0], "a file that is mapped again");
 
+  // A file that is no longer mapped, and whose range is before that of the pack at its addresses: nowhere else is there
+  // room for as much.
+  const slots = open("gap");
+  const openLong = (name: string, size: number): OpenPacks => {
+    writeFileSync(pathOf(name), pack);
+    truncateSync(pathOf(name), size);
+    return openFiles(index, pathOf(name));
+  };
+  const large = openLong("large", 2 ** 34);
+  addon.closePacks(slots);
+  const closed = guard(pathOf("large"));
+  addon.closePacks(large);
+  const small = openLong("small", 2 ** 34 - 2 ** 20);
+  const packFaults = addon.packFaults();
+  truncateSync(pathOf("small"), 4096);
+  kindOf(small);
+  faults.expect(
+    [addon.faultsOfFile(closed, false), addon.packFaults()],
+    [0, packFaults + 1],
+    "a fault of what is mapped at the addresses of a closed file",
+  );
+  addon.closePacks(small);
+
   writeFileSync(pathOf("unmapped"), "text");
   faults.expect(guard(pathOf("unmapped")), 0, "a file that is not mapped");
   const own = pathOf("own");
@@ -1199,7 +1223,7 @@ function checkGuards(faults: Faults, addon: Addon): void {
   faults.expect([isGuarded[0] > 0, ...isGuarded.slice(-2)], [true, 0, 0], "more files than can be guarded");
   // It is still guarded.
   truncateSync(pathOf("above"), 4096);
-  faults.expect([kindOf(above), addon.packFaults()], [0, after[1] + 1], "a fault of a pack");
+  faults.expect([kindOf(above), addon.packFaults()], [0, packFaults + 2], "a fault of a pack");
   // Its ranges are forgotten, except one whose addresses nothing else gets.
   const kept = openFiles(index, pathOf("read"));
   for (const packs of [above, read, below, again, ...(keptMapping === undefined ? [] : [keptMapping])])
@@ -2289,23 +2313,9 @@ function checkLooseFiles(faults: Faults, addon: Addon, folder: string): void {
   }
 }
 
-/** What the server reads of the bytes of one connection that arrive in pieces of this size. */
-function filtered(addon: Addon, input: string, step: number, rest = ""): string {
-  const bytes = Buffer.from(input, "latin1");
-  const sizes = Uint32Array.from({ length: Math.ceil(bytes.length / step) }, (_, i) =>
-    Math.min(step, bytes.length - step * i),
-  );
-  // What is received is in a buffer with what was received before.
-  const out = Buffer.alloc(bytes.length + 1024, rest);
-  addon.filterRequests(bytes, sizes, Buffer.from("s"), out);
-  return out.toString(
-    "latin1",
-    0,
-    sizes.reduce((sum, size) => sum + size, 0),
-  );
-}
-
 function checkRequests(faults: Faults, addon: Addon): void {
+  const filtered = (input: string, step: number, rest?: string): string =>
+    filteredRequests(addon, Buffer.from(input, "latin1"), step, "s", rest);
   const line = "GET / HTTP/1.1\r\n";
   const chunked = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
   const next = "GET /next HTTP/1.1\r\nHost: y\r\n\r\n";
@@ -2453,17 +2463,13 @@ function checkRequests(faults: Faults, addon: Addon): void {
   ];
   for (const [what, input, seen] of limits)
     for (const step of [input.length, 65536, 500, 1])
-      faults.expect(filtered(addon, input, step) === seen, true, `${what}, in pieces of ${step}`);
+      faults.expect(filtered(input, step) === seen, true, `${what}, in pieces of ${step}`);
   for (const [input, rest] of [
     ["GE", "a"],
     ["\r\n", "\n"],
     ["GET /", "\n"],
   ])
-    faults.expect(
-      filtered(addon, input, input.length, rest),
-      "",
-      `what follows ${JSON.stringify(input)} was not received`,
-    );
+    faults.expect(filtered(input, input.length, rest), "", `what follows ${JSON.stringify(input)} was not received`);
 }
 
 export const boundParts = ["kernel", "system", "packs", "http"] as const;

@@ -102,11 +102,28 @@ int noteRange(uintptr_t begin, uintptr_t end, int file) {
   return -1;
 }
 
-bool isNoted(uintptr_t begin, int file) {
+struct Mapped {
+  uintptr_t begin, end;
+};
+
+// Pages that faults have replaced no longer belong to the mapping, which then ends earlier.
+bool isNoted(const Mapped& mapped, int file) {
+  const bool hasFaults = files[file].faults.load() > 0;
   for (const Range& range : ranges) {
-    if (range.begin.load() == begin && range.file.load() == file) return true;
+    if (range.begin.load() != mapped.begin || range.file.load() != file) continue;
+    const uintptr_t end = range.end.load();
+    if (end == mapped.end || (hasFaults && end > mapped.end)) return true;
   }
   return false;
+}
+
+// The mappings of these files have ended, because another one is at these addresses now. Ranges of packs are forgotten
+// before their mappings end.
+void forgetFilesWithin(const Mapped& mapped) {
+  for (Range& range : ranges) {
+    const uintptr_t begin = range.begin.load();
+    if (begin > 1 && begin < mapped.end && range.end.load() > mapped.begin && range.file.load() != packRange) range.begin.store(0);
+  }
 }
 
 void forgetRangesOf(int file) {
@@ -132,10 +149,6 @@ void begin(File* file, const char* path, const struct stat& status) {
   file->headFaults.store(0);
   file->isUsed = true;
 }
-
-struct Mapped {
-  uintptr_t begin, end;
-};
 
 // For the mappings with this path, where the start of each file is or would be mapped; returns how many there are.
 int mappingsOf(const char* path, Mapped* found, int countMax) {
@@ -184,13 +197,16 @@ int guardFile(const char* path) {
   const int number = fileOf(real, status.st_ino);
   if (number < 0) return -1;
   bool isKnown = files[number].isUsed && (count > 0 || files[number].faults.load() > 0);
-  for (int i = 0; i < count && isKnown; i++) isKnown = isNoted(mapped[i].begin, number);
+  for (int i = 0; i < count && isKnown; i++) isKnown = isNoted(mapped[i], number);
   if (isKnown) return number;
   if (count == 0) return -1;
   // The file was closed and mapped again, or its inode number was reused: earlier entries are obsolete.
   forgetRangesOf(number);
   begin(&files[number], real, status);
-  for (int i = 0; i < count; i++) noteRange(mapped[i].begin, mapped[i].end, number);
+  for (int i = 0; i < count; i++) {
+    forgetFilesWithin(mapped[i]);
+    noteRange(mapped[i].begin, mapped[i].end, number);
+  }
   return number;
 }
 
@@ -217,7 +233,10 @@ uint32_t faultsOfFile(int number, bool inHead) {
 
 bool noteMapping(const void* data, size_t length, int* slot) {
   const uintptr_t start = reinterpret_cast<uintptr_t>(data);
-  *slot = noteRange(start, (start + length + pageSize - 1) & ~(pageSize - 1), packRange);
+  const Mapped mapped = {start, (start + length + pageSize - 1) & ~(pageSize - 1)};
+  std::lock_guard<std::mutex> lock(filesMutex);
+  forgetFilesWithin(mapped);
+  *slot = noteRange(mapped.begin, mapped.end, packRange);
   return *slot >= 0;
 }
 
