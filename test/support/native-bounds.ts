@@ -1192,11 +1192,11 @@ function checkGuards(faults: Faults, addon: Addon): void {
     truncateSync(pathOf(name), size);
     return openFiles(index, pathOf(name));
   };
-  const large = openLong("large", 2 ** 34);
+  const large = openLong("large", 2 ** 30);
   addon.closePacks(slots);
   const closed = guard(pathOf("large"));
   addon.closePacks(large);
-  const small = openLong("small", 2 ** 34 - 2 ** 20);
+  const small = openLong("small", 2 ** 30 - 2 ** 20);
   const packFaults = addon.packFaults();
   truncateSync(pathOf("small"), 4096);
   kindOf(small);
