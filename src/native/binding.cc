@@ -74,7 +74,7 @@ napi_value scanAutomaton(napi_env env, napi_callback_info info) {
   Words cursor = given.words(7);
   const size_t stateCount = table.length / 256;
   given.need(rangeCount * 4 <= ranges.length && cursor.length >= 4 && workMax > 0);
-  given.need(stateCount >= 2 && table.length % 256 == 0 && isAutomaton(table.data, stateCount));
+  given.need(table.length % 256 == 0 && isAutomaton(table.data, stateCount));
   if (!given.sound()) return misuse(env, "scanAutomaton");
   AutomatonJob job = {text, ranges.data, rangeCount, table.data, stateCount, byLine, rows.data, rows.length / 2, workMax, cursor.data};
   Outcome outcome = trawl::scanAutomaton(job);

@@ -194,6 +194,7 @@ function scanRows(kernel: NativeMethods): Row[] {
         ["one state", { 3: new Uint16Array(256) }],
         ["no state", { 3: new Uint16Array(0) }],
         ["a part of a state", { 3: automaton().subarray(0, 3 * 256 - 1) }],
+        ["a part of a state after the last one", { 3: Uint16Array.of(...automaton(), 2) }],
         ["a state after the last one", { 3: automaton().with(0, 3) }],
         ["a way out of the last state", { 3: automaton().with(3 * 256 - 1, 1) }],
         ["a search that has matched", { 7: Uint32Array.of(0, 0, 0, 2) }],
@@ -1735,6 +1736,7 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
     "a label between a part and the next row",
   );
   faults.expect(elements(bytes("a\nb\n\n\nc"), [1, 1, 3, 5], {}), [1], "a row of newlines on a later line");
+  faults.expect(elements(bytes("a\nb\n\n\nc"), [3, 7], {}), [4], "a row of newlines and then a letter");
   faults.expect(
     thrownBy(() => elements(bytes("a\n"), [1, 1, 1, 0xfffffff0])) instanceof TypeError,
     true,
@@ -1791,6 +1793,7 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
   });
   const entry = (mode: string, name: string, oid = 1): Buffer => treeOf([[mode, name, sumOf(oid)]]);
   const large = 1 << 20;
+  const longBytes = (2 << 20) + 1;
   const blob = raw(head(3, 5), deflated("hello"));
   const wholeDelta = deltaOf(5, 5, copy(0, 5));
   // An entry that begins so, and is said to be a delta of the blob before it.
@@ -1830,6 +1833,19 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
       [0x201 + 2 * i, { type: "blob", content: bytes(""), raw: raw(start, deflateSync(wholeDelta)) }],
     ]),
     [0x29, { type: "blob", content: bytes(""), raw: raw(head(3, 5) | 128, endless, deflated("hello")) }],
+    // More than is unpacked at once, and than the head says.
+    [
+      0x2a,
+      {
+        type: "blob",
+        content: bytes(""),
+        raw: raw(
+          head(3, longBytes & 15) | 128,
+          varint(BigInt(longBytes) >> 4n),
+          deflateSync(Buffer.alloc(longBytes + 64)),
+        ),
+      },
+    ],
     // Commands that have only some of the numbers.
     [0x30, delta(1, deltaOf(5, 5, Buffer.from([0x90, 5])))],
     [0x31, delta(1, deltaOf(5, 4, Buffer.from([0x91, 1, 4])))],
@@ -2037,6 +2053,7 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
     [undefined, undefined, undefined],
     "other sizes than an object has",
   );
+  faults.expect(read(0x2a, longBytes), undefined, "a stream that is longer than its object");
   for (const number of [0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f])
     faults.expect(read(number, 5), undefined, `delta ${number.toString(16)}`);
   for (const number of [0x10, 0x11]) faults.expect(read(number, 0), undefined, `delta ${number.toString(16)}`);
