@@ -28,6 +28,13 @@ const ingestGraceMs = 4_000;
 /** Threads but one end when they had no task for this long: each holds 15 to 20 MiB, and starts in 0.1 to 0.2 s. */
 const idleMs = 60_000;
 
+/**
+ * A task waits this long for a thread that is busy before another one starts: at the start of the daemon four short tasks come
+ * together (headers of shards and histories, a sync, the search for ctags), and after a sync that of symbols and that of
+ * the history.
+ */
+const patienceMs = 200;
+
 /** The pool of ingest workers, which fetch, index, merge and check. Its threads start with its first task. */
 export class IngestPool {
   readonly workerCount: number;
@@ -54,6 +61,7 @@ export class IngestPool {
           threadCountMax: workerCount + slowWorkerCount + 2,
           heapMiB: heapBytesMax / 2 ** 20,
           idleMs,
+          patienceMs,
           youngMiB: smallYoungHeapMiB,
         },
         log,

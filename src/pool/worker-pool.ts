@@ -40,6 +40,11 @@ export interface PoolOptions extends ThreadOptions {
   readonly threadCountMax: number;
   /** Threads beyond the initial number end when they had no task for this long; undefined if they are kept. */
   readonly idleMs?: number;
+  /**
+   * A thread beyond the initial number is started when a task has waited this long, and no thread is starting; otherwise at
+   * once. Short tasks that come together then share a thread, since starting one takes longer than they do.
+   */
+  readonly patienceMs?: number;
 }
 
 /** Events that a pool reports. */
@@ -54,6 +59,7 @@ interface Task<Result> {
   readonly name: string;
   readonly task: unknown;
   readonly limits: TaskLimits;
+  readonly sinceMs: number;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: Error) => void;
 }
@@ -91,6 +97,10 @@ export class WorkerPool<Result> {
   /** When each idle thread ended its last task. */
   readonly #idleSinceMs = new WeakMap<PoolThread, number>();
   #reduction: PendingCall | undefined;
+  /** When the first task that waits has waited long enough for another thread. */
+  #extension: PendingCall | undefined;
+  /** When a thread was ready last: until then, tasks have waited for it. */
+  #readyMs = 0;
   #isClosed = false;
 
   constructor(options: PoolOptions, log: Log, events: PoolEvents) {
@@ -111,7 +121,7 @@ export class WorkerPool<Result> {
   run(name: string, task: unknown, limits: TaskLimits): Promise<Result> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(closedError());
-      this.#queue.push({ name, task, limits, resolve, reject });
+      this.#queue.push({ name, task, limits, sinceMs: monotonicMs(), resolve, reject });
       this.#dispatch();
     });
   }
@@ -143,22 +153,37 @@ export class WorkerPool<Result> {
     this.#watcher?.cancel();
     this.#refill?.cancel();
     this.#reduction?.cancel();
+    this.#extension?.cancel();
   }
 
   /** Starts as many threads as are missing, unless too many terminated ones have not exited: each uses memory. */
   #fill(): void {
-    const { threadCountMax } = this.#options;
-    const isMissing = (): boolean =>
-      this.#threads.size < this.#threadCountMin ||
-      (this.#threads.size < threadCountMax &&
-        this.#threads.size < this.#running.size - this.#ending.size + this.#queue.length);
-    while (!this.#isClosed && this.#ending.size <= threadCountMax && isMissing()) {
+    while (!this.#isClosed && this.#ending.size <= this.#options.threadCountMax && this.#isMissing()) {
       try {
         this.#start();
       } catch (error) {
         return this.#takeRefusal(error);
       }
     }
+  }
+
+  #isMissing(): boolean {
+    const { threadCountMax, patienceMs = 0 } = this.#options;
+    if (this.#threads.size < this.#threadCountMin) return true;
+    // Idle or starting.
+    const freeCount = this.#threads.size - (this.#running.size - this.#ending.size);
+    const waiting = this.#queue.at(Math.max(0, freeCount));
+    if (this.#threads.size >= threadCountMax || freeCount >= this.#queue.length || waiting === undefined) return false;
+    if (patienceMs === 0) return true;
+    // Until a thread has started, all wait for it.
+    if (![...this.#threads].some(({ isStarted }) => isStarted)) return false;
+    const leftMs = Math.max(waiting.sinceMs, this.#readyMs) + patienceMs - monotonicMs();
+    if (leftMs <= 0) return true;
+    this.#extension ??= callAfter(Math.max(1, leftMs), () => {
+      this.#extension = undefined;
+      this.#fill();
+    });
+    return false;
   }
 
   /** The system has no thread left, or no file descriptors for one: tasks wait if other threads can run them. */
@@ -181,7 +206,10 @@ export class WorkerPool<Result> {
 
   #start(): void {
     const thread: PoolThread = new PoolThread(this.#options, {
-      onStarted: () => this.#rest(thread),
+      onStarted: () => {
+        this.#readyMs = monotonicMs();
+        this.#rest(thread);
+      },
       onResult: (result) => this.#takeResult(thread, result),
       onMessage: this.#events.onMessage,
       onExit: () => this.#takeExit(thread),

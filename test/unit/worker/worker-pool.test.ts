@@ -220,3 +220,15 @@ t.test("threads are kept where nothing else is asked", async (t) => {
   await pool.run("echo", 1, unlimited);
   t.equal(pool.threadCount, 2);
 });
+
+t.test("short tasks share a thread for a while, and long ones get another", async (t) => {
+  const alone = () => ({ gate: new Int32Array(new SharedArrayBuffer(4)), count: 1 });
+  const patient = testPool(t, 3, { patienceMs: 3_600_000 }).pool;
+  const threads = await Promise.all([1, 2, 3].map(() => patient.run("meet", alone(), unlimited)));
+  t.equal(new Set(threads).size, 1);
+  t.equal(patient.threadCount, 1);
+  const { pool } = testPool(t, 3, { patienceMs: 20 });
+  const gate = new Int32Array(new SharedArrayBuffer(4));
+  const met = await Promise.all([1, 2, 3].map(() => pool.run("meet", { gate, count: 3 }, unlimited)));
+  t.equal(new Set(met).size, 3, "tasks that wait for each other get threads of their own");
+});
