@@ -218,7 +218,7 @@ t.test("no code of the source is executed", async (t) => {
     await mirror.recreate();
     await mirror.sync(neverStop);
     t.notOk(existsSync(witness), "by a first fetch");
-    source.commit({ branch: "main", files: { a: url } });
+    source.git("update-ref", "refs/heads/own", source.commit({ branch: "main", files: { a: url } }));
     t.ok(existsSync(witness), "a commit in the source itself does run its hook");
     rmSync(witness);
     await mirror.sync(neverStop);
