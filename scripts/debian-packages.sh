@@ -10,8 +10,8 @@ optional=(ccache universal-ctags)
 without="ccache makes a second build of the native packages fast, universal-ctags extracts symbols."
 if [ "${1:-}" = browser ]; then
   required=()
-  optional=(chromium fonts-dejavu-core)
-  without="the tests of the web pages in test/web, which need chromium, are skipped."
+  optional=(chromium-headless-shell fonts-dejavu-core)
+  without="the tests of the web pages in test/web are skipped, unless chromium is there."
 fi
 
 if ! command -v dpkg-query >/dev/null; then
