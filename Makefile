@@ -150,7 +150,7 @@ fuzz: build
 	  FAULTS=0.05 SEED=$(or $(SEED),random) TAP_TIMEOUT=3600 node dist/test/unit/$$name.test.js >.tap/oracle.tap || \
 	  { grep -A30 "^ *not ok" .tap/oracle.tap; exit 1; }; done)
 
-# Properties of which `make test` tries few cases: `make fuzz` tries fifteen times as many.
+# Properties of which `make test` tries few cases: `make fuzz` tries sixty times as many.
 oracles = $(patsubst test/unit/%.test.ts,%,$(shell grep -rlE 'support/(property|kernel-support)\.js' test/unit --include='*.test.ts'))
 
 asan-test: build

@@ -420,7 +420,10 @@ export async function killWhileStarting(data: string, args: readonly string[], a
   await within(exited, "the end of a killed daemon");
 }
 
-const fixedOptions = ["search.warmPercent=0", "index.workers=1", "readers=2"].flatMap((option) => ["--set", option]);
+const fixedOptions = ["search.warmPercent=0", "workers=1", "index.workers=1", "readers=2"].flatMap((option) => [
+  "--set",
+  option,
+]);
 
 /** Options of a daemon that prepares for its first requests after the start, as it does by default. */
 export const preparedAhead = ["--set", "search.warmPercent=50"] as const;
@@ -429,13 +432,14 @@ export const preparedAhead = ["--set", "search.warmPercent=50"] as const;
  * Options of a daemon of which only the texts matter. Symbols and histories each take a thread, which starts in a quarter
  * of a second of processor time, again at each start of the daemon.
  */
-export const textsOnly: readonly string[] = ["workers=1", "index.symbols=false", "index.historyBytes=0"].flatMap(
-  (option) => ["--set", option],
-);
+export const textsOnly: readonly string[] = ["index.symbols=false", "index.historyBytes=0"].flatMap((option) => [
+  "--set",
+  option,
+]);
 
 /**
  * By default nothing is prepared ahead: that takes more processor time than most tests need for the rest. Nor are there
- * more threads that index or read mirrors than two tasks need, each of which takes a quarter of a second to start.
+ * more threads than most tests need, each of which takes a quarter of a second to start.
  */
 function spawnServe(
   data: string,
