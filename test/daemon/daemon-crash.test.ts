@@ -16,7 +16,7 @@ import { seed } from "../support/property.js";
 import { randomFrom } from "../support/random.js";
 import { until } from "../support/waiting.js";
 
-const crashCount = scaled(2, 1_000);
+const crashCount = scaled(1, 1_000);
 /** Number of sites that run at the same time. */
 const siteCount = scaled(1, 4);
 /** One operation makes up to a few hundred calls. */

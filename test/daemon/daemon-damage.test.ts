@@ -202,7 +202,7 @@ t.test("if remote and mirror are gone, the rest is searched, and the list shows 
   t.same((await daemon.search(needle)).found, ofB, "and so it stays");
 });
 
-t.test("if all shards are gone, the start reports them, and they are rebuilt under new ids", async (t) => {
+t.test("if all shards are gone, the start reports them, and they are rebuilt under new ids", inLongRuns, async (t) => {
   const data = dataDirectory(t);
   cpSync(whole, data, { recursive: true });
   rmSync(join(data, "shards"), { recursive: true });

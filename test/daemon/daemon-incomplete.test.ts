@@ -245,7 +245,7 @@ t.test("if a mirror has lost objects that a sync needs, everything is fetched ag
   );
 });
 
-t.test("a mirror that cannot be read at all is fetched again", async (t) => {
+t.test("a mirror that cannot be read at all is fetched again", inLongRuns, async (t) => {
   const made = source(t);
   await daemon.add("host/unreadable", made.path);
   removeFrom(lastMirror(), made, "main^{tree}");

@@ -104,7 +104,7 @@ t.test("the shard store is truncated to half its size, and then to nothing", inL
   await requireNotReady(t, daemon, "the shard store");
 });
 
-t.test("the shard store is truncated to its first pages", async (t) => {
+t.test("the shard store is truncated to its first pages", inLongRuns, async (t) => {
   const daemon = await startOnCopy(t);
   t.same((await daemon.search(needle)).found, all, "its shards were verified, and are mapped");
   truncateSync(join(daemon.data, "shards", "data.mdb"), 8192);

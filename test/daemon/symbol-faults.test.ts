@@ -5,7 +5,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import type { Progress } from "../../src/model/stream-events.js";
 import { dataDirectory, runCommand, testDaemon, type DaemonProcess } from "../support/daemon.js";
-import { chosen } from "../support/full-run.js";
+import { chosen, inLongRuns } from "../support/full-run.js";
 import { fixture } from "../support/git-mirror.js";
 import { until } from "../support/waiting.js";
 
@@ -147,7 +147,7 @@ for (const fault of chosen(["crash", "garbage"], "crash")) {
   });
 }
 
-t.test("kill -9 of ctags while symbols are extracted", { timeout: 900_000 }, async (t) => {
+t.test("kill -9 of ctags while symbols are extracted", { timeout: 900_000, ...inLongRuns }, async (t) => {
   const ctags = faultyCtags(t);
   const source = fixture(t);
   source.commit({ branch: "main", files: { ...good, "file15.c": "int good15; int wait;\n" } });

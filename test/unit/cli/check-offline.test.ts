@@ -9,6 +9,7 @@ import { checkOffline } from "../../../src/cli/check/offline-check.js";
 import { RecordStore } from "../../../src/store/record-store.js";
 import { ShardStore } from "../../../src/store/shard-store.js";
 import { dataDirectory, DaemonProcess, runCommand } from "../../support/daemon.js";
+import { chosen } from "../../support/full-run.js";
 import { fixture } from "../../support/git-mirror.js";
 
 const source = { a: fixture(t), b: fixture(t), c: fixture(t, "bare", "sha256") };
@@ -204,7 +205,20 @@ const faults: readonly (readonly [
   ],
 ];
 
-for (const [what, damage, lines] of faults) {
+/** In `make test` one of those that damage the same part. */
+const usual = chosen(
+  faults,
+  "a bit of a shard",
+  "the shard store is cut",
+  "the catalog is cut",
+  "a snapshot is damaged",
+  "a mirror lacks a blob",
+  "the catalog names another commit than the shards have",
+  "a branch of a mirror is gone",
+  "the number of documents is wrong",
+);
+
+for (const [what, damage, lines] of usual) {
   t.test(what, async (t) => {
     const data = copy(t);
     await damage(data);
