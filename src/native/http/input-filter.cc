@@ -12,6 +12,7 @@
 #include <memory>
 #include <new>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "request-filter.h"
@@ -31,12 +32,12 @@ constexpr size_t roomMin = 2 * headBytesMax;
 // The thread whose sockets are filtered has its table here; others have none, and their calls are not changed.
 struct Connections {
   std::string secret;
-  // By descriptor; null for one that is no connection that was accepted.
-  std::vector<std::unique_ptr<RequestFilter>> filters;
+  // By descriptor; others than those of connections that were accepted are not there.
+  std::unordered_map<int, std::unique_ptr<RequestFilter>> filters;
 
   RequestFilter* find(int fd) const {
-    // A negative one is larger than all as a size.
-    return static_cast<size_t>(fd) < filters.size() ? filters[static_cast<size_t>(fd)].get() : nullptr;
+    auto found = filters.find(fd);
+    return found == filters.end() ? nullptr : found->second.get();
   }
 };
 
@@ -47,19 +48,17 @@ int acceptConnection(int listener, sockaddr* address, socklen_t* length, int fla
   if (fd < 0 || connections == nullptr) return fd;
   int error = errno;
   try {
-    auto& filters = connections->filters;
-    if (static_cast<size_t>(fd) >= filters.size()) filters.resize(static_cast<size_t>(fd) + 1);
-    filters[static_cast<size_t>(fd)] = std::make_unique<RequestFilter>();
+    connections->filters[fd] = std::make_unique<RequestFilter>();
   } catch (const std::bad_alloc&) {
     // Without memory the connection is not filtered.
-    if (connections->find(fd) != nullptr) connections->filters[static_cast<size_t>(fd)].reset();
+    connections->filters.erase(fd);
   }
   errno = error;
   return fd;
 }
 
 int closeConnection(int fd) {
-  if (connections != nullptr && connections->find(fd) != nullptr) connections->filters[static_cast<size_t>(fd)].reset();
+  if (connections != nullptr) connections->filters.erase(fd);
   return close(fd);
 }
 
