@@ -6,8 +6,8 @@
  *
  * `native-checks.mjs mutate [FILTER]` builds it with each check of a bound behind a switch, and calls `findBoundFaults` of
  * test/support/native-bounds.ts once for each check with this check switched off: one that goes unnoticed is printed. What the
- * ordinary build does not notice is tried with the sanitizers, too. FILTER is a part of a file name, or a
- * number, or several of them, separated by commas.
+ * ordinary build does not notice is tried with the sanitizers, and then with the tests of its file. FILTER is a part of a file name, or
+ * a number, or several of them, separated by commas.
  */
 import { execFileSync, spawn } from "node:child_process";
 import {
@@ -64,7 +64,7 @@ const memoryKibMax = 4 << 20;
  * the third, every check of the line.
  */
 const equivalents = {
-  "only the system can fail here, when it has no memory": [
+  "only the system can fail here, when it has no memory or no descriptors": [
     ["http/input-filter.cc", "mprotect(page, pageBytes, PROT_READ | PROT_WRITE)"],
     ["http/input-filter.cc", "!replace(library, entry, function.ours)"],
     ["kernel/postings-binding.cc", "return noTables(env)", "!builder.gather(text, units.data, unitCount)"],
@@ -77,11 +77,19 @@ const equivalents = {
     ["pages.h", "mapped == MAP_FAILED"],
     ["process/file-guard.cc", "if (!replacePage("],
     ["process/file-guard.cc", "maps == nullptr"],
+    ["process/process.cc", "getrlimit(resource, &now) != 0"],
+    ["socket/socket.cc", "if (open == nullptr) return"],
+    ["socket/socket.cc", "return found && all", "all"],
+    ["socket/socket.cc", "if (getsockopt(fd, SOL_SOCKET, SO_SNDBUF"],
+    ["socket/socket.cc", "givenPort == 0 ||", "fcntl(given, F_SETFL, flags | O_NONBLOCK) != 0"],
+    ["socket/socket.cc", "givenPort == 0 ||", "dup3(given, old, O_CLOEXEC) < 0"],
   ],
   "the system writes each line in this form": [["process/file-guard.cc", "< 3 || pathAt == 0"]],
   "it needs more memory than a test has": [
     ["kernel/postings-binding.cc", "return noTables(env)", "builder.byteCount() > UINT32_MAX"],
+    ["packs/inflate.h", "input_.length < inputBytesMax ?", "always input_.length < inputBytesMax"],
   ],
+  "no name is so long": [["kernel/answers.h", "at + 1 < sizeof message", "at + 1 < sizeof message"]],
   "the loader of the system has prepared the tables, and the library has no other entries of these names": [
     ["http/input-filter.cc", "symbols < base || strings < base"],
     ["http/input-filter.cc", "tables[table] < base"],
@@ -108,15 +116,27 @@ const equivalents = {
     ["kernel/elements.h", "label < job.labelCount && !json.full", "!json.full"],
     ["kernel/json-writer.h", "      while (from < to && !full)", "!full"],
     ["kernel/lines.h", "__builtin_prefetch(text.data + at)"],
+    ["kernel/lines.h", "const size_t first = boundary < position"],
+    ["kernel/needle.cc", "dependence(i < first"],
+    ["kernel/needle.cc", "if (cost > bestCost) continue"],
     ["kernel/utf8.h", "back <= 3 &&", "back <= 3"],
     ["kernel/windows.h", "job.passed[i] - job.from < stride", "job.passed[i] - job.from < stride"],
     ["kernel/documents.cc", "i < job.contents.length && row < job.rowCount", "row < job.rowCount"],
     ["kernel/patterns.cc", "at > 0 && moves > 0", "moves > 0"],
+    ["kernel/patterns.cc", "entry < job_.group.entries.length ?", "never entry < job_.group.entries.length"],
+    ["kernel/posting-lists.cc", "std::min(next + step, contentCount + 1)", "without next + step"],
     ["kernel/postings.cc", "if (++round != 0) return"],
     ["kernel/postings.cc", "at + 2 < to && distinct <= limit", "distinct <= limit"],
     ["kernel/postings.cc", "while (isSparse && deltas.skipBelow", "isSparse"],
     ["kernel/postings.cc", "while (unit < units[i] && delta < 0x80)", "delta < 0x80"],
+    ["kernel/symbol-records.h", "record.data[at] < 0x80 ?", "never at < record.length"],
+    ["kernel/symbol-records.h", "record.data[at] < 0x80 ?", "never record.data[at] < 0x80"],
     ["kernel/symbol-results.h", "at < result.pathTo && !json.full", "!json.full"],
+    [
+      "kernel/symbol-results.h",
+      "offset - result.textFrom > columnBytesMax ?",
+      "never offset - result.textFrom > columnBytesMax",
+    ],
     ["packs/change-filter.cc", "if (text.length == 0) return false"],
     ["packs/packs.cc", "if (done < lookAt) continue"],
     ["packs/packs.cc", "if (!file.isOpen()) return"],
@@ -130,6 +150,7 @@ const equivalents = {
   ],
   "only how soon a call ends depends on it, because each object begins with a look at the flags": [
     ["packs/inflate.h", "if (stop.areSet()) return false"],
+    ["packs/inflate.h", "length - done < stepBytes ?", "always length - done < stepBytes"],
     ["packs/packs.cc", "    if (stop.areSet()) return false"],
   ],
   "a zero byte follows the bytes of an object": [
@@ -146,6 +167,7 @@ const equivalents = {
     ["process/file-guard.cc", "realpath(path, real) == nullptr", "realpath(path, real) == nullptr"],
     ["kernel/symbols-binding.cc", "job.rowTo - job.rowFrom <= out.length", "job.rowFrom <= job.rowTo"],
     ["packs/inflate.h", "if (outcome != Z_OK && outcome != Z_BUF_ERROR)"],
+    ["packs/inflate.h", "stream_.avail_out = static_cast<uInt>(step > 0", "always step > 0"],
     ["packs/loose-files.cc", "if (end == nullptr) return"],
     ["packs/loose-files.cc", "start[at] < '0'", "start[at] < '0'"],
     ["packs/packs.cc", "if (!pack.head("],
@@ -159,12 +181,20 @@ const equivalents = {
     ["kernel/symbol-results.h", "while (!json.full && count < symbolsOfObjectMax", "!json.full"],
     ["kernel/symbol-results.h", "if (json.full) return;"],
     ["kernel/symbols.cc", "if (job.rowFrom == job.rowTo || !walk.start({})) return 0", "!walk.start({})"],
+    ["process/process.cc", "if (file < 0) return"],
+    ["socket/socket.cc", "SO_ACCEPTCONN", "getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &length) == 0"],
+    ["socket/socket.cc", "if (getsockname(fd"],
+    ["socket/socket.cc", "old == given ||", "old == given"],
+    ["socket/socket.cc", "old == given ||", "flags < 0"],
     ["packs/pack-file.cc", "if (static_cast<size_t>(end - *at) < oidBytes_) return 0"],
     ["packs/pack-file.cc", "if (*at == end || back > end_) return 0", "*at == end"],
     // A chain of deltas that does not end, or a base outside the pack.
-    ["packs/pack-file.cc", "return back > 0 && back < offset"],
+    ["packs/pack-file.cc", "return back > 0 && back < offset", "back > 0"],
+    ["packs/pack-file.cc", "return back > 0 && back < offset", "back < offset"],
   ],
-  "a file would have to change between two system calls": [
+  "the first descriptor is no connection": [["socket/socket.cc", "entry->d_name[0] == '.'"]],
+  "a file or a process would have to change between two system calls": [
+    ["process/process.cc", "getppid() != command.parent"],
     ["process/file-guard.cc", "stat(real, &status) != 0", "stat(real, &status) != 0"],
     ["packs/loose-files.cc", "!file.isOpen() || !file.read(start, length)", "!file.read(start, length)"],
     ["packs/loose-files.cc", "if (got <= 0) return false"],
@@ -347,18 +377,36 @@ const refusal =
 /** What makes the functions and values of the addon fails only if the system has no memory. */
 const registration = /\b(add[A-Z]\w*|napi_(create|set|add)_\w+)\(/;
 
-/** Checks as [from, to, value]: ranges of the code, and the value at which the check refuses nothing. */
+/** Whether an order is asked for; templates, shifts and arrows only look like one. */
+function compares(expression) {
+  return /[<>]/.test(expression.replace(/<[\w:]+>|<<|>>|->/g, ""));
+}
+
+/** Where the condition begins whose question mark is at `end`. */
+function conditionStart(code, end) {
+  for (let at = end, depth = 0; ; at--) {
+    if (")]}".includes(code[at - 1])) depth++;
+    if ("([{".includes(code[at - 1]) && --depth < 0) return at;
+    if (depth > 0 || "=:".includes(code[at])) continue;
+    if (/([,;?]|\breturn|[^:]:|[^=!<>]=)$/.test(code.slice(at - 7, at))) return at;
+  }
+}
+
+/**
+ * Checks as [from, to, form, word]: ranges of the code, how it is switched, and what is said before the code where this does not follow
+ * from the code alone.
+ */
 function checksOf(text) {
   const code = blanked(text);
   const found = [];
-  const addAll = (from, to, operator, value) => {
+  const addAll = (from, to, operator, form) => {
     for (const [a, b] of operands(code, from, to, operator))
-      if (!registration.test(code.slice(a, b))) found.push([a, b, value]);
+      if (!registration.test(code.slice(a, b))) found.push([a, b, form]);
   };
   for (const match of code.matchAll(/\bneed\(/g)) {
     const open = match.index + match[0].length - 1;
     if (code.slice(open, open + 6) === "(bool ") continue;
-    addAll(open + 1, closing(code, open), "&&", true);
+    addAll(open + 1, closing(code, open), "&&", "always");
   }
   for (const match of code.matchAll(/\bif (\()/g)) {
     const open = match.index + match[0].length - 1;
@@ -368,14 +416,14 @@ function checksOf(text) {
       .trimStart()
       .replace(/^\{\s*/, "");
     if (!refusal.test(after) || /[^=!<>]=[^=]/.test(code.slice(open, close))) continue;
-    addAll(open + 1, close, "||", false);
+    addAll(open + 1, close, "||", "never");
   }
   for (const match of code.matchAll(/\breturn\b/g)) {
     const from = match.index + match[0].length;
     const to = code.indexOf(";", from);
     const [condition, ...outcomes] = operands(code, from, to, "?");
     if (outcomes.length === 1 && operands(code, ...condition, "&&").length > 1) {
-      addAll(...condition, "&&", true);
+      addAll(...condition, "&&", "always");
       continue;
     }
     const parts = operands(code, from, to, "&&");
@@ -386,37 +434,54 @@ function checksOf(text) {
       /_cast<|<\w+>|["[{]/.test(expression)
     )
       continue;
-    addAll(from, to, "&&", true);
+    addAll(from, to, "&&", "always");
   }
   for (const match of code.matchAll(/\bwhile (\()/g)) {
     const open = match.index + match[0].length - 1;
     const close = closing(code, open);
-    if (operands(code, open + 1, close, "&&").length > 1) addAll(open + 1, close, "&&", true);
+    if (operands(code, open + 1, close, "&&").length > 1) addAll(open + 1, close, "&&", "always");
   }
   for (const match of code.matchAll(/\bfor (\()/g)) {
     const open = match.index + match[0].length - 1;
     const close = closing(code, open);
     const [, condition] = operands(code, open + 1, close, ";");
     if (condition === undefined || operands(code, ...condition, "&&").length === 1) continue;
-    addAll(...condition, "&&", true);
+    addAll(...condition, "&&", "always");
   }
-  return found.sort(([a], [b]) => a - b);
+  // A bound that is a minimum: each operand in turn limits nothing.
+  for (const { index, 0: call, 1: name, 2: type } of code.matchAll(/\bstd::(min|max)(<\w+>)?\(/g)) {
+    const open = index + call.length - 1;
+    const form = `${name === "min" ? "trawlMost" : "trawlLeast"}${type ?? ""}`;
+    for (const [a, b] of operands(code, open + 1, closing(code, open), ",")) found.push([a, b, form, "without"]);
+  }
+  // The same in the form `a < b ? a : b`, or an element if there is one.
+  for (const { index } of code.matchAll(/\?/g)) {
+    for (const [a, b] of operands(code, conditionStart(code, index), index, "&&"))
+      if (compares(code.slice(a, b))) found.push([a, b, "always", "always"], [a, b, "never", "never"]);
+  }
+  const isFirst = ([from, , form], i) => i === found.findIndex((other) => other[0] === from && other[2] === form);
+  return found.filter(isFirst).sort(([a], [b]) => a - b);
 }
 
-const notMutated = /simd-|loops|needle|answers\.h|\/process\/(process|heap)|digest\.h|socket\.cc/;
+/** What precedes and follows the code of a check that is off if `trawlBound` is the number; other forms are functions in `header`. */
+function switchOf(form, number) {
+  if (form === "always") return ["(bool(", `) || trawlBound == ${number})`];
+  if (form === "never") return ["(bool(", `) && trawlBound != ${number})`];
+  return [`${form}(${number}, `, ")"];
+}
 
+/** A check may be within another. */
 function withSwitches(text, checks, first) {
-  let out = "";
-  let at = 0;
-  checks.forEach(([from, to, value], i) => {
-    const code = text.slice(from, to).trim();
-    const isSwitched = value
-      ? `(bool(${code}) || trawlBound == ${first + i})`
-      : `(bool(${code}) && trawlBound != ${first + i})`;
-    out += `${text.slice(at, from)} ${isSwitched} `;
-    at = to;
-  });
-  return out + text.slice(at);
+  const before = new Map();
+  const after = new Map();
+  for (const [i, [from, to, form]] of [...checks.entries()].sort(([, a], [, b]) => a[0] - b[0] || b[1] - a[1])) {
+    const [start, end] = switchOf(form, first + i);
+    before.set(from, `${before.get(from) ?? " "}${start}`);
+    after.set(to, `${end}${after.get(to) ?? " "}`);
+  }
+  const places = [...new Set([...before.keys(), ...after.keys()])].sort((a, b) => a - b);
+  const pieces = places.map((at, i) => (after.get(at) ?? "") + (before.get(at) ?? "") + text.slice(at, places[i + 1]));
+  return text.slice(0, places[0]) + pieces.join("");
 }
 
 /** Of the parts of `findBoundFaults`, those that a check can matter for. */
@@ -433,16 +498,17 @@ function testsOf(path) {
   if (path.includes("/packs/"))
     return ["unit/git/git-packs", "unit/git/git-hostile-packs", "unit/git/git-change-filter"];
   if (path.includes("/http/")) return ["unit/native/kernel-socket", "unit/http/http-server"];
+  if (path.includes("/process/process")) return ["unit/native/kernel-process"];
   if (path.includes("/process/")) return ["daemon/daemon-truncation", "unit/git/git-packs"];
   if (path.includes("/automaton")) return ["unit/regexp/automaton"];
-  if (path.includes("/socket/")) return ["unit/native/kernel-datagram"];
+  if (path.includes("/socket/")) return ["unit/native/kernel-socket", "unit/native/kernel-datagram"];
   for (const [part, name] of [
     [/posting|pages/, "postings"],
     [/document/, "documents"],
     [/digest/, "digest"],
     [/pattern|windows/, "patterns"],
     [/symbol/, "symbols"],
-    [/scan|bytes/, "scan"],
+    [/scan|bytes|needle/, "scan"],
   ])
     if (part.test(path)) return [`unit/native/kernel-${name}`];
   return ["unit/native/kernel-encode", "unit/native/kernel-scan"];
@@ -560,17 +626,17 @@ async function mutate(filter) {
   const root = copyCheckout("mutants", (path, text) => {
     // Those for AVX-512 are the same code with longer vectors.
     if (path.endsWith("/loops-avx512.cc")) return text.replaceAll("#if defined(__x86_64__)", "#if 0");
-    if (notMutated.test(path) || path.endsWith(".gyp")) return text;
+    if (path.endsWith(".gyp")) return text;
     const checks = checksOf(text);
     // A check that comes or goes does not change the other files.
     const first = 1000 * ++fileCount;
-    for (const [i, [from, to]] of checks.entries())
+    for (const [i, [from, to, , word]] of checks.entries())
       all.push({
         number: first + i,
         path,
         line: text.slice(0, from).split("\n").length,
         source: text.slice(text.lastIndexOf("\n", from) + 1, text.indexOf("\n", from)),
-        code: text.slice(from, to).replace(/\s+/g, " ").trim(),
+        code: `${word ?? ""} ${text.slice(from, to)}`.replace(/\s+/g, " ").trim(),
         parts: partsOf(path),
       });
     const switched = withSwitches(text, checks, first);
@@ -584,7 +650,10 @@ async function mutate(filter) {
     header,
     `#pragma once
 #include <cstdlib>
+#include <limits>
 inline int trawlBound = 0;
+template <class T> T trawlMost(int number, T value) { return trawlBound == number ? std::numeric_limits<T>::max() : value; }
+template <class T> T trawlLeast(int number, T value) { return trawlBound == number ? std::numeric_limits<T>::lowest() : value; }
 inline void trawlReadBound() { const char* text = getenv("TRAWL_BOUND"); trawlBound = text != nullptr ? atoi(text) : 0; }
 `,
   );

@@ -7,7 +7,16 @@
  * switches off.
  */
 import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -768,6 +777,7 @@ function symbolRows(kernel: NativeMethods): Row[] {
         ["a row before the names", withResult({ namesFrom: 1 })],
         ["a row where no name begins", { 9: Uint32Array.of(1, 3) }],
         ["a kind that does not exist", { 6: Uint32Array.of(1) }],
+        ["no kinds", { 6: wordsWithin([1, 9], 0) }],
         [
           "a container that does not exist",
           { 1: lengthened(Uint8Array.of(1, 1, 3, 0x4f, 0x75, 0x74, 4, 3, 3, 0), record.length) },
@@ -1243,6 +1253,8 @@ interface Element {
   readonly lineNumber?: number;
   readonly lineStart?: { readonly byte: number };
   readonly patterns?: unknown;
+  readonly offsetAndLengths?: unknown;
+  readonly ranges?: readonly { readonly end: { readonly offset: number } }[];
   readonly content?: string;
 }
 
@@ -1253,6 +1265,8 @@ interface ElementsGiven {
   readonly lineBytesMax?: number;
   readonly labels?: readonly number[];
   readonly linesBefore?: number;
+  /** Those that an earlier call wrote. */
+  readonly rowsDone?: number;
   readonly pick?: (element: Element) => unknown;
 }
 
@@ -1414,6 +1428,13 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
   faults.expect(unitsIn([0, 1, 2], 0, 0, 0, 0, 0, 0, 1), 1, "a list after those that are looked at");
   faults.expect(unitsIn([0, 1, 65], 0, 1), 0, "a second list that is short enough");
   faults.expect(unitsIn([0, 1, 66], 0, 1), 1, "a second list that is too long");
+  const within = wordsWithin([0, 10, 20, 30, 40, 0, 0, 0], 5);
+  const one = words(1);
+  faults.expect(
+    [kernel.contentsOfUnits(Uint32Array.of(35), 1, within, one), one[0]],
+    [1, 3],
+    "a unit of a late content",
+  );
   for (const [units, firsts, contents] of [
     [[0], [1, 2], []],
     [[0, 1], [0, 2], [0]],
@@ -1569,6 +1590,9 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
   const { keys, offsets } = kernel.buildPostings(many, Uint32Array.of(0, 200), 1);
   faults.expect(kernel.findLists(keys, offsets, many, words(198)), 1, "one list of many trigrams");
   faults.expect(kernel.findLists(keys, offsets, textWithin("aaab", 3), words(1)), 1, "the trigram of a literal");
+  const alphabet = bytes("abcdefghijkl");
+  const ten = kernel.buildPostings(alphabet, Uint32Array.of(0, 12), 1);
+  faults.expect(kernel.findLists(ten.keys, ten.offsets, alphabet, words(10)), 10, "the lists of ten trigrams");
   const two = words(9);
   const startsOfTwo = Uint32Array.of(0, 3, 3);
   faults.expect(
@@ -1624,6 +1648,42 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
         Math.floor(length / 8),
         `occurrences in ${length} bytes`,
       );
+  const cursorAfter = (values: Changes): number[] => {
+    const cursor = words(4);
+    scanned({ 16: cursor, ...values });
+    return [...((values[16] as Uint32Array | undefined) ?? cursor)];
+  };
+  faults.expect(cursorAfter({})[3] < 100, true, "the work on a short content");
+  faults.expect(
+    cursorAfter({ 16: Uint32Array.of(0, 2, 0, unlimited) })[3],
+    unlimited,
+    "more work on literals than can be counted",
+  );
+  faults.expect(scanned({ 16: Uint32Array.of(0, 5, 0, 0) }), 0, "an occurrence before the position");
+  const unread = { 0: bytes("-".repeat(9000)) };
+  faults.expect(
+    cursorAfter({ ...unread, 1: Uint32Array.of(8980, 9000, 9000) })[3],
+    2 * 17,
+    "the work on a short range",
+  );
+  faults.expect(
+    cursorAfter({ ...unread, 1: Uint32Array.of(0, 10, 9000) })[3],
+    2 * 10,
+    "the work before a long content",
+  );
+  for (const stride of [1, 2, 4, 8])
+    faults.expect(
+      cursorAfter({ ...unread, 1: Uint32Array.of(0, 9000, 9000), 7: stride })[3],
+      2 * (9000 - (4 + stride - 1) + 1),
+      `the work on several steps with a stride of ${stride}`,
+    );
+  const often = { 0: bytes("abcdefgh".repeat(2)), 1: Uint32Array.of(0, 16, 16), 13: 1 };
+  faults.expect(cursorAfter(often).slice(0, 3), [0, 1, 1], "one block of a call without work");
+  faults.expect(
+    scanned({ 0: bytes("--ABCDEFGHI-"), 3: bytes("abcdefghi"), 4: Uint32Array.of(0, 9), 5: true }),
+    1,
+    "letters in another case behind the first eight",
+  );
   faults.expect(scanned(nine), 0, "an occurrence whose last byte is another");
   faults.expect(scanned({ ...nine, 0: bytes("--abcdefghi-") }), 1, "an occurrence of nine bytes");
   const early = bytes("abcdefgh----").subarray(3);
@@ -1672,6 +1732,13 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
     "units of a trigram that repeats",
   );
   faults.expect(markedUnits(["abcd", "bcd", "bcd"], ["abcd"]), [true, 1, 1, 1], "the shortest list of a literal");
+  const digits = Array.from({ length: 40 }, (_, i) => 10 + i).join("");
+  faults.expect(
+    markedUnits([digits.slice(0, 64), digits.slice(64)], [digits]),
+    [true, 1, 1, 1],
+    "units of a literal that goes on after what they have of the next one",
+  );
+  faults.expect(markedUnits(["aaa", "aaa", "aaabcd"], ["aaa", "bcd"]), [true, 7, 2, 4], "units of a shorter list");
   faults.expect(markedUnits(["abc"], ["abc"], 64), [false, 0, 0, 0], "units that cost too much");
   faults.expect(markedUnits(["abc"], ["abc"], 65), [true, 1, 1, 1], "units that do not cost too much");
   faults.expect(
@@ -1681,7 +1748,7 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
   );
   const elements = (text: Uint8Array, rows: readonly number[], given: ElementsGiven = {}): unknown => {
     const out = Buffer.alloc(4000);
-    const cursor = words(3);
+    const cursor = Uint32Array.of(0, given.rowsDone ?? 0, 0);
     const table = words(Math.floor(text.length / 8) + 1);
     kernel.newlineTable(text, 8, table);
     const { chunks = false, context = 0, lineBytesMax = 1000, labels = [], linesBefore = 0 } = given;
@@ -1714,7 +1781,25 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
     [[[0, 0, 1]], [[1, 3, 4]]],
     "the labels of two lines",
   );
+  const longLine = bytes("a".repeat(64));
+  faults.expect(
+    elements(longLine, [2, 3, 50, 51], { lineBytesMax: 16, labels: [2, 3, 0, 50, 51, 1], pick }),
+    [[[0, 2, 3]], [[1, 50, 51]]],
+    "the labels of two parts of a line",
+  );
   faults.expect(elements(bytes("abcde"), [0, 1], labelled), [[[0, 0, 1]]], "a label after the last row");
+  const columns = ({ offsetAndLengths }: Element): unknown => offsetAndLengths;
+  const accented = bytes(`ab\u00e9cd${"-".repeat(100)}`);
+  faults.expect(
+    elements(accented, [1, 2, 5, 6], { pick: columns }),
+    [
+      [
+        [1, 1],
+        [4, 1],
+      ],
+    ],
+    "columns of a long line",
+  );
   const start = ({ lineStart }: Element): unknown => lineStart?.byte;
   const split = { lineBytesMax: 16, pick: start };
   const parts = Buffer.from(`aa${"\x80".repeat(12)}${"a".repeat(20)}`, "latin1");
@@ -1757,6 +1842,163 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
   };
   faults.expect([digested(1), digested(2)], [2, 4], "the rows of a range that ends after the results");
   faults.expect([...places], new Array(9).fill(77), "places that were not written");
+}
+
+/** Rows, and where the call ended. */
+interface Scanned {
+  readonly rows: readonly number[];
+  /** Range, position, number of rows, and the fourth word. */
+  readonly cursor: readonly number[];
+  readonly isDone: boolean;
+}
+
+/** Where calls end: at the end of their work, of a line, of a content, or of the room for rows. */
+function checkEnds(faults: Faults, kernel: NativeMethods): void {
+  type Call = (rows: Uint32Array, cursor: Uint32Array) => boolean;
+  const scanned = (call: Call, begin: readonly number[] = [], room = 20): Scanned => {
+    const rows = words(2 * room);
+    const cursor = Uint32Array.from({ length: 4 }, (_, i) => begin[i] ?? 0);
+    const isDone = call(rows, cursor);
+    return { rows: [...rows.subarray(0, 2 * cursor[2])], cursor: [...cursor], isDone };
+  };
+  // Ranges are given as words, or else the whole text is one.
+  const lines = (text: string, ranges?: readonly number[], workMax = 1e6, begin?: readonly number[]): Scanned => {
+    const given = Uint32Array.from(ranges ?? [0, text.length, text.length, 0]);
+    const count = given.length / 4;
+    return scanned(
+      (rows, cursor) => kernel.scanLines(bytes(text), given, count, bytes("ab"), false, 10, workMax, rows, cursor),
+      begin,
+    );
+  };
+  const filler = "-".repeat(100);
+  faults.expect(lines(`ab--\n${filler}`, [0, 3, 3, 0]).rows, [0, 3], "a line that ends with its content");
+  faults.expect(lines(`ab-${filler}`, [0, 3, 3, 0]).rows, [0, 3], "a line of a text without newlines");
+  faults.expect(
+    lines(`${"-".repeat(38)}\n--ab${filler}`, [40, 44, 44, 40]).rows,
+    [40, 44],
+    "a line that begins with its content",
+  );
+  faults.expect(lines(`${filler}ab--`, [90, 104, 104, 90]).rows, [90, 104], "a last line of a text without newlines");
+  faults.expect(lines("abab", [0, 2, 2, 0, 2, 4, 4, 2]).rows, [0, 2, 2, 4], "lines of contents without newlines");
+  faults.expect(lines(filler, undefined, 4).cursor, [0, 4, 0, 4], "a call that ends with its work");
+  const far = lines(`ab${filler}ab`, [0, 10, 102, 0, 102, 104, 104, 102], 8);
+  faults.expect([far.cursor[0], far.rows], [0, [0, 102]], "a line that is longer than the work and the range");
+  const late = lines(`${filler}ab`, [100, 101, 102, 0, 0, 9, 9, 0], 50);
+  faults.expect(
+    [late.isDone, late.rows],
+    [false, [0, 102]],
+    "a line at the end of the text that is longer than the work",
+  );
+
+  const scan = (
+    text: string,
+    needle: string,
+    ranges?: readonly number[],
+    fold = false,
+    begin?: readonly number[],
+  ): Scanned => {
+    const given = Uint32Array.from(ranges ?? [0, text.length, text.length]);
+    const count = given.length / 3;
+    return scanned(
+      (rows, cursor) => kernel.scan(bytes(text), given, count, bytes(needle), fold, 1e6, rows, cursor),
+      begin,
+    );
+  };
+  faults.expect(scan("ab-ab-ab-ab", "ab", [0, 4, 11]).rows, [0, 2, 3, 5], "matches that begin in the range");
+  faults.expect(scan("-ab", "ab", [0, 2, 3]).cursor[3], 2, "the work on a range after which a match ends");
+  faults.expect(scan(filler, "ab", [0, 9, 9, 9, 30, 30]).isDone, true, "two ranges in one call");
+  faults.expect(scan(filler, "ab", undefined, false, [0xffffffff]).rows, [], "a range after all");
+  faults.expect(scan(filler, "ab", undefined, false, [0, 90, 0, 5]).cursor, [1, 99, 0, 14], "the work on a content");
+  faults.expect(
+    scan(filler, "ab", undefined, false, [0, 90, 0, unlimited]).cursor[3],
+    unlimited,
+    "more work than can be counted",
+  );
+  for (const needle of ["ab", "ba", "zq", "qz", "q ", " q", "aa", "q"])
+    for (const text of [needle, `${needle[0]}-`, `-${needle.at(-1)}`])
+      faults.expect(
+        scan(`${text}${filler}`, needle).rows.length > 0,
+        `${text}-`.includes(needle),
+        `${JSON.stringify(needle)} in ${JSON.stringify(text)}`,
+      );
+  faults.expect(
+    ["AB", "aB", "Zz", "@[", "`{"].map((text) => scan(text + filler, text.toLowerCase(), undefined, true).rows.length),
+    [2, 2, 2, 2, 2],
+    "letters in another case",
+  );
+  const long = Array.from({ length: 47 }, (_, i) => 100 + i).join("");
+  for (let at = 0; at <= long.length; at++)
+    faults.expect(
+      scan(`--${long.slice(0, at)}${at < long.length ? "x" : ""}${long.slice(at + 1)}${filler}`, long).rows.length > 0,
+      at === long.length,
+      `a long needle whose byte ${at} is another`,
+    );
+
+  const find = (
+    text: string | Uint8Array,
+    ranges: readonly number[] | undefined,
+    given: { readonly byLine?: boolean; readonly workMax?: number; readonly room?: number } = {},
+  ): Scanned => {
+    const all = typeof text === "string" ? bytes(text) : text;
+    const own = Uint32Array.from(ranges ?? [0, all.length, all.length, 0]);
+    const { byLine = true, workMax = 1e9, room } = given;
+    const call: Call = (rows, cursor) =>
+      kernel.scanAutomaton(all, own, own.length / 4, automaton(), byLine, workMax, rows, cursor);
+    return scanned(call, [], room);
+  };
+  const whole = find(new Uint8Array(3 << 20), undefined, { byLine: false });
+  faults.expect(whole.cursor[1], 1 << 20, "a range that is not divided, at once");
+  for (const byLine of [false, true])
+    faults.expect(
+      find(filler, undefined, { byLine, workMax: 4 }).cursor,
+      [0, 4, 0, 0],
+      "an automaton that ends with its work",
+    );
+  faults.expect(find("ab\n--ab\n", [3, 8, 8, 3]).rows, [3, 7], "a range that does not begin with the text");
+  for (const [what, text, workMax, position] of [
+    ["that ends with its content", "ab---", 3, 5],
+    ["that ends with the work", "ab\n-----", 2, 3],
+    ["that ends before the work", `ab\n${filler}`, 8, 8],
+    ["that ends after the work", "ab------\nab", 3, 9],
+  ] as const)
+    faults.expect(
+      find(text, undefined, { workMax }).cursor.slice(0, 3),
+      [0, position, 1],
+      `where a call continues after a line ${what}`,
+    );
+  for (const [text, ranges, position] of [
+    ["abab", [0, 2, 2, 0, 2, 4, 4, 2], 2],
+    ["ab\nab", [0, 5, 5, 0], 3],
+  ] as const)
+    faults.expect(find(text, ranges, { room: 1 }).cursor, [0, position, 1, 0], "where a call without room continues");
+  // More contents than chains, each of another length, whose last line has a match.
+  const lengths = [16, 160, 48, 320, 16, 96, 64, 176, 32, 16];
+  const ends = lengths.map((_, i) => lengths.slice(0, i + 1).reduce((sum, length) => sum + length));
+  const contents = lengths.map((length) => `${"-".repeat(length - 4)}\nab\n`).join("");
+  const each = find(
+    contents,
+    ends.flatMap((end, i) => [end - lengths[i], end, end, end - lengths[i]]),
+  );
+  faults.expect(
+    each.rows,
+    ends.flatMap((end) => [end - 3, end - 1]),
+    "contents of different lengths",
+  );
+  // The call ends in the line of the last match, which another one follows.
+  const before = [0, 1, 2, 3, 4, 5, 6].flatMap((i) => [320 * i, 320 * (i + 1), 320 * (i + 1), 320 * i]);
+  const start = 7 * 320;
+  const last = `ab${filler}\n${"ab\n".repeat(99)}`;
+  const cut = find("-".repeat(start) + last, [...before, start, start + last.length, start + last.length, start], {
+    workMax: start + 32,
+  });
+  faults.expect([cut.rows, cut.cursor[1]], [[start, start + 102], start + 103], "a line after which the work ends");
+
+  const trigrams = Uint8Array.from(
+    { length: 30_000 },
+    (_, i) => 32 + (i % 3 === 0 ? i / 3 / 90 : i % 3 === 1 ? (i / 3) % 90 : 0),
+  );
+  faults.expect(kernel.distinctTrigrams(trigrams, 0, trigrams.length, 1e6) > 10_000, true, "many distinct trigrams");
+  faults.expect(kernel.distinctTrigrams(bytes("abcdefghijkl"), 0, 12, 5), 6, "more distinct trigrams than the limit");
 }
 
 /** Kind and size of an object that is not found. */
@@ -1846,6 +2088,19 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
         ),
       },
     ],
+    // The same of bytes that are not compressed: each is read by itself.
+    [
+      0x2b,
+      {
+        type: "blob",
+        content: bytes(""),
+        raw: raw(
+          head(3, longBytes & 15) | 128,
+          varint(BigInt(longBytes) >> 4n),
+          deflateSync(Buffer.alloc(longBytes + 64), { level: 0 }),
+        ),
+      },
+    ],
     // Commands that have only some of the numbers.
     [0x30, delta(1, deltaOf(5, 5, Buffer.from([0x90, 5])))],
     [0x31, delta(1, deltaOf(5, 4, Buffer.from([0x91, 1, 4])))],
@@ -1908,6 +2163,9 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
     // A byte that is not UTF-8 among the first eight.
     [0x5c, { type: "blob", content: Buffer.from("a\x80bcdefghijkl", "latin1") }],
     [0x5d, { type: "blob", content: Buffer.from("\u00e9abcd") }],
+    // A zero byte among the first 8,000, and one after them.
+    [0x5e, { type: "blob", content: bytes(`${"a".repeat(7999)}\0`) }],
+    [0x5f, { type: "blob", content: bytes(`${"a".repeat(8000)}\0`) }],
     // Commits.
     [0x70, { type: "commit", content: bytes(commitText) }],
     [0x71, { type: "tree", content: bytes("") }],
@@ -1961,6 +2219,8 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
     addChange(entriesOf(before), entriesOf(after));
   const hello = addBlob("hello");
   const others = "y\n".repeat(200);
+  // Of ten bytes each.
+  const lines = Array.from({ length: 30 }, (_, i) => `line ${1000 + i}\n`).join("");
   const added = addFile("x\n", "x\nhello\n");
   const manyLines = addBlob("y\n".repeat(21_000));
   const many = Array.from({ length: 123 }, (_, i) => ["100644", String(1000 + i), manyLines] as const);
@@ -1998,6 +2258,10 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
         1,
       ],
       ["fewer files", addChange([], many.slice(0, 100)), "absent", false, 0],
+      ["a file whose end is removed", addFile(lines, lines.slice(0, 100)), "absent", false, 0],
+      ["a file whose end is added", addFile(lines.slice(0, 100), lines), "absent", false, 0],
+      ["a file whose beginning is removed", addFile(lines, lines.slice(-100)), "absent", false, 0],
+      ["a file whose beginning is added", addFile(lines.slice(-100), lines), "absent", false, 0],
       ["a submodule that is added", addChange([], [["160000", "m", hello]]), "absent", false, 1],
       ["a submodule that is deleted", addChange([["160000", "m", hello]], []), "absent", false, 1],
       ["another mode", addChange([["100644", "a", hello]], [["100755", "a", hello]]), "hello", false, 0],
@@ -2022,6 +2286,23 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
         1,
       ],
     ];
+  // What a comparison of trees of these entries says.
+  const blobAt = (name: string) => ["100644", name, hello] as const;
+  const treeAt = (name: string) => ["40000", name, 0x40] as const;
+  const treeCases: readonly (readonly [what: string, before: Entries, after: Entries, records: string[]])[] = [
+    ["a file before a directory", [blobAt("a-b"), treeAt("a")], [treeAt("a")], ["D a-b"]],
+    ["a file before a directory, added", [treeAt("a")], [blobAt("a-b"), treeAt("a")], ["A a-b"]],
+    ["a name and a longer one", [blobAt("a"), blobAt("ab")], [blobAt("ab")], ["D a"]],
+    ["a name and a longer one, added", [blobAt("ab")], [blobAt("a"), blobAt("ab")], ["A a"]],
+    ["a directory instead of a file", [blobAt("a")], [treeAt("a")], ["D a", "A a/a"]],
+    ["a file instead of a directory", [treeAt("a")], [blobAt("a")], ["A a", "D a/a"]],
+    ["equal directories", [treeAt("a"), blobAt("b")], [treeAt("a")], ["D b"]],
+  ];
+  const trees = treeCases.map(([what, before, after, records]) => ({
+    what,
+    oids: [addTree(before), addTree(after)].map(oidAt),
+    records,
+  }));
   // Less than the rest of the pack could be unpacked to.
   const small = raw(head(3, 0) | 128, varint(60_000n >> 4n), deflated("hello"));
   objects.set(0xa0, { type: "blob", content: bytes(""), raw: small });
@@ -2053,7 +2334,12 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
     [undefined, undefined, undefined],
     "other sizes than an object has",
   );
-  faults.expect(read(0x2a, longBytes), undefined, "a stream that is longer than its object");
+  for (const number of [0x2a, 0x2b])
+    faults.expect(
+      read(number, longBytes),
+      undefined,
+      `a stream that is longer than its object: ${number.toString(16)}`,
+    );
   for (const number of [0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f])
     faults.expect(read(number, 5), undefined, `delta ${number.toString(16)}`);
   for (const number of [0x10, 0x11]) faults.expect(read(number, 0), undefined, `delta ${number.toString(16)}`);
@@ -2098,6 +2384,15 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
     ["a damaged tree before", 0x43, 0x40, [0, false, failed]],
   ] as const)
     faults.expect(compare(before, after), outcome, what);
+  for (const { what, oids, records } of trees) {
+    const out = Buffer.alloc(4096);
+    const state = words(2);
+    addon.beginDiff(packs, Buffer.concat(oids), []);
+    addon.nextDiff(packs, out, state, []);
+    const fields = out.toString("latin1", 0, state[0]).split("\0");
+    const found = records.map((_, i) => `${fields[2 * i]?.at(-1)} ${fields[2 * i + 1]}`);
+    faults.expect([found, fields.length], [records, 2 * records.length + 1], what);
+  }
   faults.expect(diff(0x4a), "none", "a blob as a tree");
   for (let number = 0x41; number <= 0x49; number++)
     faults.expect(diff(number, number === 0x48 ? 200_000 : 4096), failed, `tree ${number.toString(16)}`);
@@ -2113,6 +2408,18 @@ function checkObjects(faults: Faults, addon: Addon, folder: string): void {
   const exact = words(1);
   addon.readTexts(packs, oidAt(0x5d), Uint32Array.of(6), new Uint8Array(6), 99, exact, words(2), []);
   faults.expect([...exact], [1], "a text of which the last bytes are ASCII");
+  const zeros = words(2);
+  addon.readTexts(
+    packs,
+    Buffer.concat([oidAt(0x5e), oidAt(0x5f)]),
+    Uint32Array.of(8000, 8001),
+    new Uint8Array(16_001),
+    1e6,
+    zeros,
+    words(2),
+    [],
+  );
+  faults.expect([...zeros], [2, 0], "texts with a zero byte");
   const [kinds, state] = [words(3, 9), words(2)];
   const room = new Uint8Array(20).fill(0x2d);
   addon.readTexts(
@@ -2223,6 +2530,19 @@ function checkPackFiles(faults: Faults, addon: Addon, folder: string): void {
   ];
   for (const [why, changedIndex, changedPack] of rows)
     faults.expect(describe(changedIndex, changedPack), notFound, why);
+  // The end of its stream is where the checksum of the pack should be.
+  const content = new Uint8Array((2 << 20) + 1);
+  const [oid] = writePack(folder, [{ type: "blob", content }], "long");
+  const long = join(folder, "objects/pack/pack-long");
+  const readLong = (): number => {
+    const packs = addon.openPacks(strings(join(folder, "objects"), `${long}.idx`, `${long}.pack`), 1, 20, 1 << 20);
+    const outcome = addon.readObject(packs, Buffer.from(oid, "hex"), content, []);
+    addon.closePacks(packs);
+    return outcome;
+  };
+  faults.expect(readLong(), 0, "a long object");
+  truncateSync(`${long}.pack`, statSync(`${long}.pack`).size - 20);
+  faults.expect(readLong(), 1, "a long object that goes on after its pack");
 }
 
 /** Files of loose objects of which nothing may be believed. */
@@ -2507,6 +2827,7 @@ export function findBoundFaults(
       for (const rows of [scanRows, postingRows, documentRows, resultRows, patternRows, symbolRows])
         for (const row of rows(kernel)) faults.check(row);
       checkReach(faults, kernel);
+      checkEnds(faults, kernel);
     }
     faults.place = "";
     if (parts.includes("packs")) checkPacks(faults, addon);

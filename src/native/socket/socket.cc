@@ -32,30 +32,29 @@ int portOf(int fd) {
   }
 }
 
-// Calls back with each open descriptor whose socket has that port. Returns whether descriptors could be listed.
+// Calls back with each open descriptor whose socket has that port; with none if descriptors cannot be listed.
 template <typename Callback>
-bool eachSocket(int port, Callback callback) {
+void eachSocket(int port, Callback callback) {
   DIR* open = opendir("/proc/self/fd");
-  if (open == nullptr) return false;
+  if (open == nullptr) return;
   while (dirent* entry = readdir(open)) {
     if (entry->d_name[0] == '.') continue;
     int fd = atoi(entry->d_name);
     if (portOf(fd) == port) callback(fd);
   }
   closedir(open);
-  return true;
 }
 
 }  // namespace
 
 bool limitUnsentBytes(int port, int bytes) {
   bool found = false, all = true;
-  bool listed = eachSocket(port, [&](int fd) {
+  eachSocket(port, [&](int fd) {
     if (!listens(fd)) return;
     found = true;
     all = setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes) == 0 && all;
   });
-  return listed && found && all;
+  return found && all;
 }
 
 int widenSendBuffers(int port, int bytes) {

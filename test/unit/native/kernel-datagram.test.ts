@@ -14,6 +14,11 @@ function abstractName(): string {
 t.test("a datagram reaches a path and an abstract name", { skip }, async (t) => {
   for (const address of [join(dataDirectory(t), "socket"), abstractName()]) {
     const { notices } = await notifySocket(t, address);
+    t.same(
+      sendDatagram("/nonexistent/socket", "x"),
+      { error: "ENOENT" },
+      "an error, which is not that of the next one",
+    );
     t.equal(sendDatagram(address, "READY=1\nSTATUS=grün"), "sent");
     await until("it has come", () => notices.length === 1);
     t.has(notices[0], { pid: process.pid, text: "READY=1\nSTATUS=grün" }, address);

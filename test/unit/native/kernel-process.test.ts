@@ -165,6 +165,14 @@ for (const [name, start] of [
   });
 }
 
+t.test("a limit beyond that of this process is that of this process", async (t) => {
+  const [, ownMax] = /^Max open files +\d+ +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
+  const beyond = { ...limits, descriptorCountMax: 2 ** 31 };
+  const child = startProcess({ name: "cat", args: ["/proc/self/limits"], environment, directory: "/", limits: beyond });
+  t.match(await textOf(child.stdout), new RegExp(`^Max open files +${ownMax} +${ownMax} `, "m"));
+  await endingOf(child);
+});
+
 t.test("a process is no zombie once its exit status is known", async (t) => {
   const child = shell(startProcess, "exit 0");
   child.stdout.resume();
