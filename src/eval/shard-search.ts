@@ -3,7 +3,7 @@ import type { Kernel } from "../native/kernel/kernel.js";
 import { SymbolView } from "../shard/symbols/symbol-view.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { BasicQueryEvaluator, type Listing } from "./match/basic-query-evaluator.js";
-import type { ShardVisibility } from "./match/searched-revisions.js";
+import type { SearchedRevisions, ShardVisibility } from "./match/searched-revisions.js";
 import {
   blockBytesMax,
   blockContentCountMax,
@@ -318,6 +318,54 @@ export class ShardSearch {
       (select, optionsIndex) => this.#writer.select(source, select, optionsIndex),
     );
   }
+}
+
+/** A document that ranking has found. */
+export interface FoundDocument {
+  readonly document: number;
+  /** As in `RankedPart`. */
+  readonly ranges: Uint32Array;
+  /** As in `WantedDocuments`. */
+  readonly debug: string | undefined;
+}
+
+/** Counts and writes a document as a search of it would. Returns where to resume, as `ShardSearch.run` does. */
+export function writeFound(
+  { document, ranges, debug }: FoundDocument,
+  reader: ShardReader,
+  searched: SearchedRevisions,
+  writer: ResultWriter,
+): ShardPosition | undefined {
+  assert(document < reader.documentCount, "a document that was found is one of the shard");
+  const [rowCount, pathRowCount] = ranges;
+  assert(ranges.length === 2 + 2 * (rowCount + pathRowCount), "a document has the ranges that are counted");
+  writer.open(reader, debug);
+  const content = reader.contentId(document);
+  const summary = searched.repositorySummary(document);
+  const rows = new Rows(rowCount);
+  const pathRows = new Rows(pathRowCount);
+  const added: ResultPosition[] = [];
+  let last = firstPosition;
+  let shownRows = 0;
+  searched.revisions(document).forEach((revision, r) => {
+    const rowFrom = rows.count;
+    rows.append(ranges.subarray(2), 0, rowCount);
+    pathRows.clear();
+    pathRows.append(ranges.subarray(2 + 2 * rowCount), 0, pathRowCount);
+    const shown = writer.add({ document, content, summary, revision }, rowFrom, rows, pathRows);
+    last = { document, revision: r };
+    if (shown === undefined) {
+      rows.count = rowFrom;
+      return;
+    }
+    added.push(last);
+    shownRows = shown;
+  });
+  const stop = writer.write(rows, 0, []);
+  if (stop === undefined) return undefined;
+  assert(stop.result < added.length, "the writer stops at a result that it was given");
+  const counted: CountedResults = { last, shown: added[added.length - 1], shownRows, cuts: [] };
+  return { content, result: added[stop.result], rowsDone: stop.rowsDone, counted };
 }
 
 /** With fewer matches left to the limit, each document is counted, so that exactly as many are found as are wanted. */

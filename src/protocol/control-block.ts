@@ -248,6 +248,11 @@ export class ControlBlock {
   addDisplayed(count: number): number {
     return Atomics.add(this.memory, words.displayCount, count);
   }
+
+  /** Results that were written, or would have been without the limit on them. */
+  get displayedCount(): number {
+    return Atomics.load(this.memory, words.displayCount);
+  }
 }
 
 /** Shared memory that tells running slices how many others wait for a worker: of both lanes, and of the interactive one. */

@@ -58,9 +58,30 @@ export interface RankedPart {
   readonly only: Uint32Array | undefined;
   /** By element of `rows`: how its document was scored, if the client asked for it. */
   readonly scores: readonly string[] | undefined;
+  /**
+   * By element of `rows`, the ranges in its document, which need no search: how many are in its text and in its path, then
+   * the pairs of the text, those of the path. Undefined where they are not known.
+   */
+  readonly ranges: readonly (Uint32Array | undefined)[] | undefined;
   /** By row: the documents to leave out. */
   readonly except: ReadonlyMap<number, ReadonlySet<number>> | undefined;
+  /** What ranking knows of other documents: if none of them can be shown, the slice counts these instead of searching. */
+  readonly examined: readonly ExaminedShard[];
 }
+
+/** The results that ranking found in a shard. */
+export interface ExaminedShard {
+  /** Index into the rows of the whole work. */
+  readonly shard: number;
+  readonly row: number;
+  /** Whether these are all results of the shard. */
+  readonly isWhole: boolean;
+  /** Pairs: a document, and the number of its ranges in the text, with `rangesInPath` if its path has any. */
+  readonly found: Uint32Array;
+}
+
+/** In a word of `found`. */
+export const rangesInPath = 0x8000_0000;
 
 /** A shard in the revision cache: its byte range in the cache's memory, and the summaries of its repositories. */
 export interface CachedShardRange {
@@ -161,6 +182,8 @@ export interface SearchTaskResult {
   readonly excluded: readonly ExcludedFile[];
   /** Shards that were not searched for symbols, because theirs are not known. */
   readonly shardsWithoutSymbols: number;
+  /** Of the examined shards, those whose results were counted: they need no further search. */
+  readonly countedShards: readonly number[];
   /** What the slice covers; undefined if the search has no receipt. */
   readonly coverage: Coverage | undefined;
 }
@@ -294,7 +317,12 @@ type CheckedWork = Pick<SearchTask, "rows" | "cached" | "ranked">;
 /** Work before it is posted. `tableCount` is the number of rows of its table; rows from there on are those of the cache. */
 export function checkWork(work: CheckedWork, tableCount: number): void {
   for (let index = 0; index < work.rows.length; index++) checkRow(work, index, tableCount);
-  const { only, scores } = work.ranked ?? {};
+  const { only, scores, ranges, examined = [] } = work.ranked ?? {};
+  assert(
+    ranges === undefined || ranges.length === only?.length,
+    "each ranked document has its ranges, if they are known",
+  );
+  for (const { row } of examined) assert(row < tableCount + work.cached.length, "an examined shard is one of the work");
   assert(only === undefined || only.length === work.rows.length, "each row of ranked work has its document");
   assert(scores === undefined || scores.length === only?.length, "each ranked document has its score");
 }

@@ -1,5 +1,5 @@
 import { assert } from "../base/assert.js";
-import type { CachedShardRange, Lane, RankedPart, SearchTaskResult, ShardFailure } from "./messages.js";
+import type { CachedShardRange, ExaminedShard, Lane, RankedPart, SearchTaskResult, ShardFailure } from "./messages.js";
 import { noStats, type SearchOptions, type SearchStats } from "./search-options.js";
 
 /** The points that a document got, by what they are for: its score is their sum times `fileFactor`, in whole points. */
@@ -30,6 +30,8 @@ export interface RankedDocument {
   readonly repository: string;
   /** One character per byte (latin1). */
   readonly path: string;
+  /** As in `RankedPart`. */
+  readonly ranges: Uint32Array | undefined;
 }
 
 /** Scores documents of shards: it takes shards from the counter of the control block, like a slice of a search. */
@@ -84,6 +86,8 @@ export interface RankedColumns {
   readonly documents: Float64Array;
   /** For each document the names of its repository and its path. */
   readonly names: readonly string[];
+  /** The ranges of all documents, one after the other; a word `rangesUnknown` for those of which they are not known. */
+  readonly ranges: Uint32Array;
   /** By document; undefined unless they are wanted. */
   readonly parts: readonly (RankingParts | undefined)[] | undefined;
   /** For each shard its number, whether it is complete, how many documents were kept, and its statistics. */
@@ -96,6 +100,8 @@ export interface RankTaskResult {
    * went into messages.
    */
   readonly ranked: RankedColumns;
+  /** What was found in the shards; empty if it is counted, or cannot be counted without a search. */
+  readonly examined: readonly ExaminedShard[];
   readonly failures: readonly ShardFailure[];
   /** False if the task yielded to others: another one continues with the shards that are left. */
   readonly isDone: boolean;
@@ -105,6 +111,9 @@ export interface RankTaskResult {
 
 /** Shard, document, score, number of matches, stars, and when the commit was made. */
 const documentNumbers = 6;
+
+/** No document of which they are known has so many. */
+const rangesUnknown = 0xffff_ffff;
 
 const statNames = Object.keys(noStats()) as (keyof SearchStats)[];
 const shardNumbers = 3 + statNames.length;
@@ -125,20 +134,39 @@ export function encodeRanked(
     const own = statNames.map((name) => stats[name]);
     ofShards.set([shard, Number(isComplete), keptCount, ...own], i * shardNumbers);
   });
+  const unknown = Uint32Array.of(rangesUnknown);
+  const allRanges = documents.map(({ ranges }) => ranges ?? unknown);
+  const ranges = new Uint32Array(allRanges.reduce((length, one) => length + one.length, 0));
+  let at = 0;
+  for (const one of allRanges) {
+    ranges.set(one, at);
+    at += one.length;
+  }
   return {
     documents: numbers,
     names,
+    ranges,
     parts: withParts ? documents.map(({ parts }) => parts) : undefined,
     shards: ofShards,
   };
 }
 
-export function decodeDocuments({ documents, names, parts }: RankedColumns): RankedDocument[] {
-  return Array.from({ length: documents.length / documentNumbers }, (_, i) => {
+export function decodeDocuments({ documents, names, ranges: allRanges, parts }: RankedColumns): RankedDocument[] {
+  let at = 0;
+  const takeRanges = (): Uint32Array | undefined => {
+    const from = at;
+    if (allRanges[from] === rangesUnknown) at++;
+    else at += 2 + 2 * (allRanges[from] + allRanges[from + 1]);
+    return at === from + 1 ? undefined : allRanges.subarray(from, at);
+  };
+  const decoded = Array.from({ length: documents.length / documentNumbers }, (_, i) => {
     const [shard, document, score, matchCount, stars, committedSeconds] = documents.subarray(i * documentNumbers);
     const [repository, path] = [names[2 * i], names[2 * i + 1]];
-    return { shard, document, score, matchCount, parts: parts?.[i], stars, committedSeconds, repository, path };
+    const ranges = takeRanges();
+    return { shard, document, score, matchCount, parts: parts?.[i], stars, committedSeconds, repository, path, ranges };
   });
+  assert(at === allRanges.length, "each ranked document has its ranges");
+  return decoded;
 }
 
 export function decodeShards({ shards }: RankedColumns): RankedShard[] {
@@ -254,12 +282,15 @@ export function workOnDocuments(
   work: ShardWork,
   documents: readonly RankedDocument[],
   scores: readonly string[] | undefined,
+  examined: readonly ExaminedShard[],
 ): RankedWork {
   const shards = Uint32Array.from(documents, ({ shard }) => shard);
   return workOnShards(work, shards, {
     only: Uint32Array.from(documents, ({ document }) => document),
     scores,
+    ranges: documents.map(({ ranges }) => ranges),
     except: undefined,
+    examined,
   });
 }
 

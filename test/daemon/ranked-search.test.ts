@@ -2,7 +2,7 @@
 import { cpSync } from "node:fs";
 import t from "tap";
 import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
-import type { Progress, StreamMatch } from "../../src/model/stream-events.js";
+import type { Progress, Filter, StreamMatch } from "../../src/model/stream-events.js";
 import { dataDirectory, DaemonProcess, testDaemon } from "../support/daemon.js";
 import { fixture } from "../support/git-mirror.js";
 import { randomFrom } from "../support/random.js";
@@ -28,6 +28,8 @@ function makeFiles(seed: number, count: number): Record<string, string> {
 interface Answer {
   readonly matches: readonly StreamMatch[];
   readonly progress: Progress;
+  /** What is counted, by the value of its filter. */
+  readonly counts: Readonly<Record<string, number>>;
 }
 
 async function ask(daemon: DaemonProcess, query: string, parameters = ""): Promise<Answer> {
@@ -36,7 +38,12 @@ async function ask(daemon: DaemonProcess, query: string, parameters = ""): Promi
   const events = new SseDecoder().push(Buffer.from(text));
   const of = (name: string): unknown[] =>
     events.filter((event) => event.name === name).map(({ data }) => JSON.parse(data) as unknown);
-  return { matches: of("matches").flat() as StreamMatch[], progress: of("progress").at(-1) as Progress };
+  const filters = (of("filters").at(-1) ?? []) as Filter[];
+  return {
+    matches: of("matches").flat() as StreamMatch[],
+    progress: of("progress").at(-1) as Progress,
+    counts: Object.fromEntries(filters.map(({ value, count }) => [value, count])),
+  };
 }
 
 /** The results as text, without the time at which their repository was fetched. */
@@ -52,7 +59,8 @@ async function addRepositories(daemon: DaemonProcess, folder: string, fileCounts
   for (const [i, count] of fileCounts.entries()) {
     const source = fixture(t);
     source.commit({ branch: "main", files: makeFiles(count + i, count) });
-    await daemon.add(`${folder}/${i}`, source.path);
+    source.commit({ branch: "other", files: { ...makeFiles(count + i, count), "other.c": "gamma = beta;\ngamma" } });
+    await daemon.add(`${folder}/${i}`, source.path, ["main", "other"]);
   }
 }
 
@@ -64,6 +72,15 @@ t.before(async () => {
   await addRepositories(first, "few", [70, 50, 3]);
   // More contents than ranking examines, in several shards.
   await addRepositories(first, "many", [700, 90]);
+  // More than a client can be sent before it has read some of it.
+  const wide = fixture(t);
+  const line = (i: number): string => `epsilon ${i} ${"wide ".repeat(60)}`;
+  const lines = Array.from({ length: 400 }, (_, i) => line(i)).join("\n");
+  wide.commit({
+    branch: "main",
+    files: Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`w${i}.txt`, `${i}\n${lines}`])),
+  });
+  await first.add("wide", wide.path);
   await until("symbols are known", async () => (await first.metric("trawl_index_shards_without_symbols")) === 0);
   await first.stop();
   const copy = dataDirectory(t);
@@ -102,12 +119,73 @@ t.test("ranked searches", { timeout: 3_600_000 }, async (t) => {
   }
 });
 
+/** The results that are in the order of their scores; the others follow as they are found. */
+const rankedCount = 50;
+
+/** Each with what is counted, which does not depend on what is shown. */
+const countedQueries = [
+  ...queries.map((one) => `repo:^few/ ${one}`),
+  "alpha",
+  "alpha select:file",
+  "beta select:content",
+  "gamma type:file",
+  "alpha type:path",
+  "delta file:core case:yes",
+  "rev:main:other repo:^few/ gamma",
+  "rev:main:other repo:^few/ beta select:file",
+];
+
+t.test("what is not shown is counted", { timeout: 3_600_000 }, async (t) => {
+  for (const query of countedQueries) {
+    t.test(query, async (t) => {
+      const all = await ask(daemons[0]!, `${query} count:all`);
+      for (const daemon of daemons) {
+        const first = await ask(daemon, `${query} count:99999`, "display=60");
+        for (const display of [1, 5, 60]) {
+          const { matches, progress, counts } = await ask(daemon, `${query} count:99999`, `display=${display}`);
+          t.equal(progress.matchCount, all.progress.matchCount, `matches, of which ${display} are shown`);
+          t.same(counts, all.counts, `filters, with ${display} matches shown`);
+          const alike = Math.min(rankedCount, matches.length - 1);
+          t.same(textOf(matches.slice(0, alike)), textOf(first.matches.slice(0, alike)), "the same come first");
+        }
+        for (const count of [20, all.progress.matchCount >> 1]) {
+          const cut = await ask(daemon, `${query} count:${count}`, "display=5");
+          t.equal(cut.progress.matchCount, count, `a limit of ${count}`);
+          t.equal(
+            Object.entries(cut.counts).reduce((sum, [value, one]) => sum + (value.startsWith("repo:") ? one : 0), 0),
+            count,
+            "each counted match is in a repository",
+          );
+        }
+      }
+    });
+  }
+});
+
+t.test("ranked results that are written in parts are whole", { timeout: 3_600_000 }, async (t) => {
+  for (const daemon of daemons) {
+    for (const form of ["", "cm=true"]) {
+      const all = await ask(daemon, "repo:^wide$ epsilon count:all", form);
+      const { matches, progress } = await ask(daemon, "repo:^wide$ epsilon count:50000", form);
+      t.equal(progress.matchCount, 30 * 400);
+      t.same(rangesByPath(matches), rangesByPath(all.matches), form);
+    }
+  }
+});
+
+/** By path, the lines of all matches; those of one file may come in several objects. */
+function rangesByPath(matches: readonly StreamMatch[]): Record<string, string[]> {
+  const found: Record<string, string[]> = {};
+  for (const match of matches) {
+    const parts = match.lineMatches ?? match.chunkMatches ?? [];
+    (found[match.path ?? ""] ??= []).push(...parts.map((part) => JSON.stringify(part)));
+  }
+  return found;
+}
+
 /** Searches of each daemon; `RANKED_RUNS=1000` asks more often. */
 const runCount = Number(process.env["RANKED_RUNS"] ?? 4);
 const clientCount = 4;
-
-/** The results that are in the order of their scores; the others follow as they are found. */
-const rankedCount = 50;
 
 t.test(
   "the order is the same in every run where a budget decides what is ranked",

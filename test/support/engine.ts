@@ -10,8 +10,10 @@ import {
 } from "../../src/protocol/search-options.js";
 import { ContentClaims } from "../../src/protocol/content-claims.js";
 import { ControlBlock, StopCheck, makeResultLimits, type ResultLimits } from "../../src/protocol/control-block.js";
-import { ShardSearch, shardStart } from "../../src/eval/shard-search.js";
+import { SearchedRevisions } from "../../src/eval/match/searched-revisions.js";
+import { ShardSearch, shardStart, writeFound } from "../../src/eval/shard-search.js";
 import type { Kernel } from "../../src/native/kernel/kernel.js";
+import type { RankedDocument } from "../../src/protocol/rank-messages.js";
 import { detectLanguageName } from "../../src/indexer/classify.js";
 import type { Repository } from "../../src/model/repository.js";
 import type { StreamMatch } from "../../src/model/stream-events.js";
@@ -138,13 +140,18 @@ export interface EngineOptions {
   readonly people?: SharedArrayBuffer;
   /** Credit in bytes per slice. Small values make the search pause and resume. */
   readonly credit?: number;
-  /** Called with the control block before the first content of a shard is read. */
+  /** Instead of all documents, these, one after the other: their ranges are known, or they are searched. */
+  readonly found?: readonly { readonly shard: TestShard; readonly found: FoundRanges }[];
   /** Whether results with the same content and matches are grouped. */
   readonly groupsContents?: boolean;
   /** Called with the digest of each batch, if the results shall have one. */
   readonly onDigest?: (digest: Uint32Array) => void;
+  /** Called with the control block before the first content of a shard is read. */
   readonly onContent?: (control: ControlBlock) => void;
 }
+
+/** What ranking knows of a document. */
+type FoundRanges = Pick<RankedDocument, "document" | "ranges">;
 
 const all = 99_999_999;
 
@@ -184,7 +191,9 @@ export function runEngine(
   const selected: SelectedResult[] = [];
   const stats = noStats();
   const excluded = new Set<string>();
-  for (const shard of shards) {
+  const wholeShards = shards.map((shard) => ({ shard, found: undefined }));
+  for (const { shard, found } of given.found ?? wholeShards) {
+    const only = found?.document;
     let position: Parameters<ShardSearch["run"]>[0] | undefined = shardStart;
     while (position !== undefined && (!control.isStopped || position.counted !== undefined)) {
       control.giveCredit((given.credit ?? 2 ** 30) - control.credit);
@@ -200,13 +209,20 @@ export function runEngine(
           if (batch.digest !== undefined) given.onDigest?.(batch.digest);
         },
       );
+      if (found?.ranges !== undefined && position === shardStart) {
+        const searched = new SearchedRevisions(shard.reader, shard, options.selections[0]!);
+        const whole = { document: found.document, ranges: found.ranges, debug: undefined };
+        position = writeFound(whole, shard.reader, searched, writer);
+        writer.close();
+        continue;
+      }
       const search = new ShardSearch(
         shard.reader,
         shard,
         options,
         kernel,
         writer,
-        { only: undefined, except: undefined, debug: undefined },
+        { only, except: undefined, debug: undefined },
         () => given.onContent?.(control),
         (document) => excluded.add(shard.reader.path(document).toString()),
       );

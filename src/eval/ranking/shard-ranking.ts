@@ -3,6 +3,7 @@ import { type RankBudget, type RankedDocument, type RankedShard, BestDocuments }
 import { defaultCommitSeconds } from "../../protocol/repository-summaries.js";
 import { noStats, type SearchOptions } from "../../protocol/search-options.js";
 import type { StopCheck } from "../../protocol/control-block.js";
+import { rangesInPath } from "../../protocol/messages.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import type { Leaf } from "../../query/plan/plan.js";
 import type { SymbolReader } from "../../shard/symbols/symbol-reader.js";
@@ -44,6 +45,23 @@ export interface RankedTarget {
 export interface ShardBest extends RankedShard {
   /** The documents that were kept, in order. */
   readonly best: readonly RankedDocument[];
+  /** As in `ExaminedShard`; undefined if results cannot be counted without a search. */
+  readonly found: Uint32Array | undefined;
+  /** Whether all results of the shard were found. */
+  readonly isWhole: boolean;
+}
+
+/** Of a shard with more results, none are counted. */
+const countedDocumentsMax = 1 << 16;
+
+/** The ranges of a document with more are found again when it is written. */
+const keptRangesMax = 512;
+
+/** Whether a result depends on nothing but its document and the ranges in it. */
+function dependsOnRanges(options: SearchOptions, reader: ShardReader): boolean {
+  const { plan, people, receipt, claims, commitSets, resultLimits } = options;
+  const hasOthers = plan.basicQueries.length > 1 || people !== undefined || receipt || claims !== undefined;
+  return !hasOthers && commitSets === undefined && resultLimits === undefined && !(reader instanceof SymbolView);
 }
 
 /** Reused for each document of a thread. */
@@ -75,6 +93,9 @@ export class ShardRanking {
   /** Undefined if no number of matches is known to count. */
   readonly #rowCountMax: number | undefined;
   readonly #others: Pick<BestDocuments, "wants">;
+  readonly #lineMatchCountMax: number;
+  readonly #keepsRanges: boolean;
+  #found: Rows | undefined;
   #foundCount = 0;
   #isComplete = true;
 
@@ -96,7 +117,12 @@ export class ShardRanking {
     const { basicQueries, resultOptions } = options.plan;
     // A document with more rows may have a full line, and is not sent then.
     const isWhole = options.claims === undefined && resultOptions.every(({ select }) => select === undefined);
-    this.#rowCountMax = isWhole ? lineMatchCountMax(options.chunkMatches) : undefined;
+    this.#lineMatchCountMax = lineMatchCountMax(options.chunkMatches);
+    this.#rowCountMax = isWhole ? this.#lineMatchCountMax : undefined;
+    this.#keepsRanges = dependsOnRanges(options, target.reader);
+    // Otherwise all results are shown, which takes a search.
+    const isCut = options.displayCountMax < options.matchCountMax;
+    this.#found = isCut && this.#keepsRanges ? new Rows(64) : undefined;
     const people = options.people === undefined ? undefined : new People(options.people, options.plan);
     basicQueries.forEach(({ text }, i) => {
       if (text === undefined) return;
@@ -129,7 +155,8 @@ export class ShardRanking {
     for (const evaluator of this.#evaluators) evaluator.addStats(this.#stats);
     const best = this.#best.documents;
     const isComplete = this.#isComplete && this.#foundCount === best.length;
-    return { shard, isComplete, keptCount: best.length, best, stats: this.#stats };
+    const found = this.#found?.words.slice(0, 2 * this.#found.count);
+    return { shard, isComplete, keptCount: best.length, best, found, isWhole: this.#isComplete, stats: this.#stats };
   }
 
   #decideAll(candidates: ContentSet): void {
@@ -213,6 +240,7 @@ export class ShardRanking {
     this.#foundCount++;
     rows.clear();
     addHitRows(hits, mergeRevisions(hits)[0], rows, pathRows);
+    this.#record(document);
     const content = reader.contentId(document);
     const path = reader.path(document).toString("latin1");
     const lowered = lowerAscii(path);
@@ -251,6 +279,15 @@ export class ShardRanking {
     if (this.#wants(scored.score)) this.#offer(document, path, scored, hits);
   }
 
+  /** Notes how many ranges the document has, for those who count it. */
+  #record(document: number): void {
+    const found = this.#found;
+    if (found === undefined) return;
+    // A document with so many may have a full line, and is no result then.
+    if (rows.count > this.#lineMatchCountMax || found.count === countedDocumentsMax) this.#found = undefined;
+    else found.push(document, rows.count + (pathRows.count > 0 ? rangesInPath : 0));
+  }
+
   /** Whether a document with this score can be among the best of this shard, and of those that were ranked before. */
   #wants(score: number): boolean {
     return this.#best.wants(score) && this.#others.wants(score);
@@ -274,6 +311,17 @@ export class ShardRanking {
       committedSeconds: defaultCommitSeconds(summary),
       repository: summary.name,
       path,
+      ranges: this.#keepsRanges && rows.count + pathRows.count <= keptRangesMax ? copyRanges() : undefined,
     });
   }
+}
+
+/** Of the document that is scored. */
+function copyRanges(): Uint32Array {
+  const ranges = new Uint32Array(2 + 2 * (rows.count + pathRows.count));
+  ranges[0] = rows.count;
+  ranges[1] = pathRows.count;
+  ranges.set(rows.words.subarray(0, 2 * rows.count), 2);
+  ranges.set(pathRows.words.subarray(0, 2 * pathRows.count), 2 + 2 * rows.count);
+  return ranges;
 }

@@ -12,7 +12,7 @@ import {
 import type { SearchOptions } from "../../protocol/search-options.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
-import { joinLabels, Labels, type Rows } from "../match/rows.js";
+import { joinLabels, Labels, Rows } from "../match/rows.js";
 import { People } from "../people/people.js";
 import { NameScore } from "../ranking/name-score.js";
 import { type ContentGroup, ContentGroups } from "./content-groups.js";
@@ -55,6 +55,8 @@ export class ResultWriter {
   readonly #digest: BatchDigest | undefined;
   readonly limits: MatchLimits;
   readonly #cursor = new Uint32Array(symbolCursorWords);
+  /** Their number only. */
+  readonly #countedPathRows = new Rows(0);
   readonly #batch: BatchBuffer;
   #reader: ShardReader | undefined;
   readonly #sources: ResultSource[] = [];
@@ -147,6 +149,26 @@ export class ResultWriter {
     this.#append(source, template, rowFrom, rowFrom + shownRows, pathRows, group);
     if (isDuplicate) this.#results.omitRows(rowFrom + rowCount);
     return shownRows;
+  }
+
+  /**
+   * Like `add`, for a result of which nothing can be shown, and of whose ranges only the number is known. Of texts, and
+   * of searches without claims, of which results are documents or their parts.
+   */
+  count({ document, summary, revision }: ResultSource, rowCount: number, hasPathRows: boolean): void {
+    const { select } = this.#options.plan.resultOptions[0];
+    const pathRows = this.#countedPathRows;
+    pathRows.count = Number(hasPathRows);
+    const selected = selectRowCount(select, rowCount, pathRows);
+    const taken = selected === undefined ? 0 : this.limits.count(Math.max(1, selected));
+    if (selected === undefined || taken === 0) return;
+    this.#addToTally(document, this.#templates.find(summary, revision), selected > 0, taken, pathRows.count);
+  }
+
+  /** The matches that `count` counts of a result with so many ranges, at one revision. */
+  matches(rowCount: number): number {
+    const selected = selectRowCount(this.#options.plan.resultOptions[0].select, rowCount, this.#countedPathRows);
+    return selected === undefined ? 0 : Math.max(1, selected);
   }
 
   /** Where a limit cuts the symbols of a file, the best of them are kept, not the first. */
@@ -380,6 +402,11 @@ class MatchLimits {
   /** Matches that can be counted until the limit. */
   get left(): number {
     return this.#countMax - this.#control.matchCount;
+  }
+
+  /** Whether more of the counted matches may be written. */
+  get mayShow(): boolean {
+    return this.#control.displayedCount < this.#displayMax;
   }
 
   /** Counts up to `wanted` matches of what the limit leaves; stops the search when that is less. */

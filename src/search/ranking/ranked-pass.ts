@@ -1,7 +1,7 @@
 import { callAfter } from "../../base/deadline.js";
 import type { CatalogView } from "../../catalog/live-shards.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
-import type { Lane, SearchTaskResult } from "../../protocol/messages.js";
+import type { ExaminedShard, Lane, SearchTaskResult } from "../../protocol/messages.js";
 import {
   type RankBudget,
   type RankedDocument,
@@ -61,8 +61,11 @@ export interface Ranking {
   readonly first: SlicedWork;
   /** The result of the held slice if it has written them; otherwise undefined. */
   readonly written: SearchTaskResult | undefined;
-  /** The other results. */
-  readonly rest: SlicedWork;
+  /**
+   * The other results, when the best are written: without those of the shards that were counted, whose statistics are
+   * added to those of the search.
+   */
+  readonly rest: (countedShards: readonly number[]) => SlicedWork;
   /** Whether shards could not be ranked: their results are not among the first. */
   readonly hasFailed: boolean;
 }
@@ -78,6 +81,7 @@ export class RankedPass {
   readonly #search: PassSearch;
   readonly #work: SlicedWork;
   readonly #shards: RankedShard[] = [];
+  readonly #examined: ExaminedShard[] = [];
   readonly #best: BestDocuments;
   readonly #budget: RankBudget;
   #isAlone: boolean;
@@ -158,8 +162,9 @@ export class RankedPass {
     if (this.#activeCount === 0) this.#resolve();
   }
 
-  #take({ ranked, failures, isDone }: RankTaskResult): void {
+  #take({ ranked, examined, failures, isDone }: RankTaskResult): void {
     if (failures.length > 0) this.#hasFailed = true;
+    this.#examined.push(...examined);
     this.#shards.push(...decodeShards(ranked));
     for (const document of decodeDocuments(ranked)) {
       checkRanked(document, this.#work);
@@ -170,22 +175,29 @@ export class RankedPass {
 
   #finish(stats: SearchStats): Ranking {
     const first = this.#best.documents;
+    const scores = this.#search.debug ? first.map(describeScore) : undefined;
+    return {
+      best: first,
+      first: workOnDocuments(this.#work, first, scores, this.#examined),
+      written: this.#written,
+      rest: (countedShards) => this.#otherWork(first, this.#doneShards(first, new Set(countedShards), stats)),
+      hasFailed: this.#hasFailed,
+    };
+  }
+
+  /** The shards of which all results are written or counted. Adds their statistics to `stats`. */
+  #doneShards(first: readonly RankedDocument[], counted: ReadonlySet<number>, stats: SearchStats): ReadonlySet<number> {
     const sentCounts = new Map<number, number>();
     for (const { shard } of first) sentCounts.set(shard, (sentCounts.get(shard) ?? 0) + 1);
     const done = new Set<number>();
     for (const { shard, isComplete, keptCount, stats: own } of this.#shards) {
       // A search with a receipt examines all shards for what they cover.
-      if (this.#work.options.receipt || !isComplete || keptCount !== (sentCounts.get(shard) ?? 0)) continue;
+      const isSent = !this.#work.options.receipt && isComplete && keptCount === (sentCounts.get(shard) ?? 0);
+      if (!isSent && !counted.has(shard)) continue;
       done.add(shard);
       addStats(stats, own);
     }
-    return {
-      best: first,
-      first: workOnDocuments(this.#work, first, this.#search.debug ? first.map(describeScore) : undefined),
-      written: this.#written,
-      rest: this.#otherWork(first, done),
-      hasFailed: this.#hasFailed,
-    };
+    return done;
   }
 
   /** The shards that are not done, without the ranked documents. */
@@ -197,7 +209,13 @@ export class RankedPass {
       except.set(rows[shard], documents.add(document));
     }
     const left = Uint32Array.from([...rows.keys()].filter((shard) => !done.has(shard)));
-    return workOnShards(this.#work, left, { only: undefined, scores: undefined, except });
+    return workOnShards(this.#work, left, {
+      only: undefined,
+      scores: undefined,
+      ranges: undefined,
+      except,
+      examined: [],
+    });
   }
 }
 

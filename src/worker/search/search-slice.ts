@@ -1,9 +1,16 @@
 import { parentPort, threadId } from "node:worker_threads";
 import { assert } from "../../base/assert.js";
 import { serializeError } from "../../base/errors.js";
-import { addCoverage, ShardSearch, shardStart, type WantedDocuments } from "../../eval/shard-search.js";
+import {
+  addCoverage,
+  type FoundDocument,
+  ShardSearch,
+  shardStart,
+  type WantedDocuments,
+  writeFound,
+} from "../../eval/shard-search.js";
 import { ResultWriter } from "../../eval/results/result-writer.js";
-import type { DocumentSets } from "../../eval/match/searched-revisions.js";
+import { type DocumentSets, SearchedRevisions } from "../../eval/match/searched-revisions.js";
 import {
   type BatchMessage,
   type CachedShardRange,
@@ -12,9 +19,11 @@ import {
   checkSearchResult,
   type Coverage,
   emptyCoverage,
+  type ExaminedShard,
   type ExcludedFile,
   type HelpMessage,
   isOrdered,
+  rangesInPath,
   type SearchTask,
   type SearchTaskResult,
   type ShardFailure,
@@ -96,6 +105,9 @@ export class SearchSlice {
   readonly #searches = new DocumentSearches();
   /** Shards and shards of the revision cache whose symbols are not known. */
   #shardsWithoutSymbols = 0;
+  readonly #countedShards: number[] = [];
+  /** By row. */
+  readonly #searched = new Map<number, { readonly reader: ShardReader; readonly revisions: SearchedRevisions }>();
 
   constructor(thread: SearchThread, task: SearchTask) {
     this.#thread = thread;
@@ -120,12 +132,75 @@ export class SearchSlice {
     while (shard < this.#task.rows.length && this.#isWanted(position)) {
       const next = this.#searchShard(snapshot, shard, position);
       if (next !== undefined) return this.#result({ shard, position: next });
-      if (this.#mustPause()) return this.#result({ shard: this.#control.takeShard(), position: shardStart });
-      if (performance.now() - this.#startedMs > aloneMs) this.#requestHelp();
+      const mustPause = this.#mustPause();
       shard = this.#control.takeShard();
       position = shardStart;
+      if (mustPause && shard < this.#task.rows.length) return this.#result({ shard, position });
+      if (performance.now() - this.#startedMs > aloneMs) this.#requestHelp();
     }
+    this.#countExamined(snapshot);
     return this.#result(undefined);
+  }
+
+  /** Counts what ranking has found besides the documents that are written, unless some of it is to be shown. */
+  #countExamined(snapshot: ShardSnapshot): void {
+    const { rows, ranked } = this.#task;
+    const { limits } = this.#writer;
+    const examined = ranked?.examined ?? [];
+    if (examined.length === 0 || limits.mayShow) return;
+    const written = new Map<number, Set<number>>();
+    ranked?.only?.forEach((document, i) => {
+      written.set(rows[i], (written.get(rows[i]) ?? new Set()).add(document));
+    });
+    for (const shard of examined) if (shard.isWhole) this.#countShard(snapshot, shard, written.get(shard.row));
+    // The others need a search, unless what is known of them reaches the limit.
+    const others = examined.filter(({ isWhole }) => !isWhole);
+    const counts = others.map(({ row, found }) => this.#countLeast(found, written.get(row)));
+    if (counts.reduce((sum, count) => sum + count, 0) < limits.left) return;
+    for (const shard of others) this.#countShard(snapshot, shard, written.get(shard.row));
+  }
+
+  /** At least so many matches have the documents that are not written. */
+  #countLeast(found: Uint32Array, written: ReadonlySet<number> = none): number {
+    let count = 0;
+    for (let i = 0; i < found.length; i += 2)
+      if (!written.has(found[i])) count += this.#writer.matches(found[i + 1] % rangesInPath);
+    return count;
+  }
+
+  #countShard(
+    snapshot: ShardSnapshot,
+    { shard, row, found }: ExaminedShard,
+    written: ReadonlySet<number> = none,
+  ): void {
+    if (this.#writer.isStopped) return;
+    const isLive = row < this.#table.count;
+    const shardId = isLive ? this.#table.shardId(row) : this.#cachedShard(row).id;
+    this.#dropUntrusted();
+    const faultCount = this.#faultCount;
+    this.#unsent.push(shardId);
+    this.#countedShards.push(shard);
+    try {
+      const opened = this.#open(snapshot, row, false) as OpenShard;
+      const { reader } = opened;
+      const searched = this.#searchedRevisions(row, opened);
+      this.#writer.open(reader, undefined);
+      for (let i = 0; i < found.length && !this.#writer.isStopped; i += 2) {
+        const document = found[i];
+        assert(document < reader.documentCount, "a document that was found is one of the shard");
+        if (written.has(document)) continue;
+        const [content, summary] = [reader.contentId(document), searched.repositorySummary(document)];
+        for (const revision of searched.revisions(document))
+          this.#writer.count(
+            { document, content, summary, revision },
+            found[i + 1] % rangesInPath,
+            found[i + 1] >= rangesInPath,
+          );
+      }
+      if (isLive) this.#thread.shards.requireNoFault(faultCount, shardId);
+    } catch (error) {
+      this.#recordFailure(shardId, error);
+    }
   }
 
   /** Sends a batch. Bytes read while the store had a fault may be zeros: they are dropped, and their shards fail. */
@@ -198,6 +273,7 @@ export class SearchSlice {
       failures: this.#failures,
       excluded: this.#excluded,
       shardsWithoutSymbols: this.#shardsWithoutSymbols,
+      countedShards: this.#countedShards,
       coverage: this.#coverage,
     };
     checkSearchResult(result, this.#task);
@@ -251,6 +327,13 @@ export class SearchSlice {
         return undefined;
       }
       const { reader, summaries, tombstones, checkContent } = opened;
+      const found = this.#foundDocument(index, position);
+      if (found !== undefined) {
+        checkContent();
+        const next = writeFound(found, reader, this.#searchedRevisions(row, opened), this.#writer);
+        if (isLive) shards.requireNoFault(faultCount, shardId);
+        return next;
+      }
       const wanted = this.#wantedDocuments(index);
       const makeSearch = (): ShardSearch =>
         new ShardSearch(
@@ -294,6 +377,24 @@ export class SearchSlice {
     return { only: ranked?.only?.[index], except: ranked?.except?.get(rows[index]), debug: ranked?.scores?.[index] };
   }
 
+  /** The document at this index of the task's rows, unless it has to be searched. */
+  #foundDocument(index: number, { content, counted }: ShardPosition): FoundDocument | undefined {
+    const { only, ranges, scores } = this.#task.ranked ?? {};
+    const own = ranges?.[index];
+    if (only === undefined || own === undefined || content !== 0 || counted !== undefined) return undefined;
+    return { document: only[index], ranges: own, debug: scores?.[index] };
+  }
+
+  /** What a search without other commits than the indexed ones searches in a shard. */
+  #searchedRevisions(row: number, { reader, summaries, tombstones }: OpenShard): SearchedRevisions {
+    const known = this.#searched.get(row);
+    if (known?.reader === reader) return known.revisions;
+    const [selection] = this.#task.options.selections;
+    const revisions = new SearchedRevisions(reader, { summaries, tombstones, sets: undefined }, selection);
+    this.#searched.set(row, { reader, revisions });
+    return revisions;
+  }
+
   /** Rows past those of the table are shards of the revision cache. */
   #cachedShard(row: number): CachedShardRange {
     return this.#task.cached[row - this.#table.count];
@@ -322,6 +423,8 @@ export class SearchSlice {
     return isOverdue(this.#thread, this.#startedMs, this.#task.lane);
   }
 }
+
+const none: ReadonlySet<number> = new Set();
 
 /**
  * The searches of single documents of one slice, by row of the table. The one of a shard is used again for the next
@@ -387,6 +490,7 @@ export class RankSlice {
   readonly #shards: RankedShard[] = [];
   readonly #best: BestDocuments;
   readonly #failures: ShardFailure[] = [];
+  readonly #examined: ExaminedShard[] = [];
   readonly #startedMs = performance.now();
   /** Whether names of symbols are searched instead of texts. */
   readonly #ofSymbols: boolean;
@@ -418,7 +522,9 @@ export class RankSlice {
     }
     for (const document of this.#best.documents) checkRanked(document, this.#task);
     const ranked = encodeRanked(this.#best.documents, this.#shards, this.#task.withParts);
-    return { ranked, failures: this.#failures, isDone, written: isDone ? this.#writeBest(snapshot) : undefined };
+    const written = isDone ? this.#writeBest(snapshot) : undefined;
+    const examined = written === undefined || written.resume !== undefined ? this.#examined : [];
+    return { ranked, examined, failures: this.#failures, isDone, written };
   }
 
   /** Undefined if the order is not known yet, because shards failed or other threads rank some. */
@@ -428,7 +534,7 @@ export class RankSlice {
     if (this.#control.isStopped || this.#best.documents.length === 0) return undefined;
     this.#control.restartShards();
     const task: SearchTask = {
-      ...workOnDocuments({ options, rows, cached }, this.#best.documents, undefined),
+      ...workOnDocuments({ options, rows, cached }, this.#best.documents, undefined, this.#examined),
       // Messages of ranking have the negative number of the search.
       searchId: -searchId,
       slice: writtenSlice,
@@ -461,12 +567,14 @@ export class RankSlice {
         return;
       }
       const ranking = new ShardRanking(target, this.#task.options, this.#task.budget, kernel, this.#stop, this.#best);
-      const { best, ...ranked } = ranking.run((count) => {
+      const { best, found, isWhole, ...ranked } = ranking.run((count) => {
         this.#candidateCount += count;
         if (this.#candidateCount > aloneContentsMax) this.#requestHelp();
       });
       shards.requireNoFault(faultCount, target.reader.id);
       this.#shards.push(ranked);
+      const { rows } = this.#task;
+      if (found !== undefined && found.length > 0) this.#examined.push({ shard, row: rows[shard], isWhole, found });
       for (const document of best) this.#best.offer(document);
     } catch (error) {
       if (!isCancelled(error)) this.#failures.push({ shardId: this.#shardId(shard), error: serializeError(error) });

@@ -2,12 +2,15 @@
 import t from "tap";
 import { ShardRanking, type ShardBest } from "../../../src/eval/ranking/shard-ranking.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
+import type { StreamMatch } from "../../../src/model/stream-events.js";
+import { rangesInPath } from "../../../src/protocol/messages.js";
+import { decodeDocuments, encodeRanked } from "../../../src/protocol/rank-messages.js";
 import type { SearchOptions } from "../../../src/protocol/search-options.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import type { ContentSymbols } from "../../../src/shard/symbols/content-symbols.js";
 import { SymbolBuilder } from "../../../src/shard/symbols/symbol-builder.js";
 import { SymbolReader } from "../../../src/shard/symbols/symbol-reader.js";
-import { neverStopped, testRepository, testShard, type TestShard } from "../../support/engine.js";
+import { neverStopped, runEngine, testRepository, testShard, type TestShard } from "../../support/engine.js";
 
 const kernel = loadKernel("native");
 const repositories = [testRepository(1, "a", { stars: 1 }), testRepository(2, "b", { stars: 9 })];
@@ -35,12 +38,19 @@ function symbolsOfShard({ reader }: TestShard): SymbolReader {
 
 const largeBudget = { contents: 1000, cheapBytes: 1e9, expensiveBytes: 1e9, keptDocuments: 50, keptMatches: 1e9 };
 
-function rank(shard: TestShard, query: string, budget = largeBudget, wants = (_: number) => true): ShardBest {
+function rank(
+  shard: TestShard,
+  query: string,
+  budget = largeBudget,
+  wants = (_: number) => true,
+  limits: Partial<SearchOptions> = {},
+): ShardBest {
   const plan = planQuery(query, "keyword");
   const options = {
     plan,
     useIndex: true,
     selections: plan.basicQueries.map(() => ({ repositoryIds: undefined, revisions: undefined })),
+    ...limits,
   } as unknown as SearchOptions;
   const target = {
     shard: 0,
@@ -50,6 +60,16 @@ function rank(shard: TestShard, query: string, budget = largeBudget, wants = (_:
     checkContent: () => undefined,
   };
   return new ShardRanking(target, options, budget, kernel, neverStopped, { wants }).run(() => undefined);
+}
+
+/** The lines of a document's matches, which may be in several objects. */
+function linesByPath(matches: readonly StreamMatch[]): Record<string, string[]> {
+  const lines: Record<string, string[]> = {};
+  for (const { path = "", lineMatches = [], pathMatches = [], branches } of matches)
+    (lines[`${path}@${String(branches)}`] ??= []).push(
+      ...[...lineMatches, ...pathMatches].map((one) => JSON.stringify(one)),
+    );
+  return lines;
 }
 
 const pathsOf = ({ best }: ShardBest): string[] => best.map(({ path }) => path);
@@ -244,6 +264,70 @@ t.test("a budget is spent on symbols of that name first, wherever they are", (t)
     const ranked = rank(shard, "Flush writer", { ...largeBudget, contents });
     t.same(pathsOf(ranked).sort(), ["test/very/deep/x_test.go", "test/very/deep/y_test.go"].slice(0, contents));
   }
+  t.end();
+});
+
+t.test("what ranking has found is written as a search of it would, and its ranges are counted", (t) => {
+  const text = (i: number): string =>
+    Array.from(
+      { length: 1 + (i % 40) },
+      (_, line) => `${line % 3 === 0 ? "flush" : "Flush the writer"} ${i} ${line}`,
+    ).join("\n");
+  const files = Array.from({ length: 30 }, (_, i): [string, string] => [
+    `${i % 4 === 0 ? "flush" : "file"}${i}.c`,
+    text(i),
+  ]);
+  const many: [string, string] = ["many.c", "flush\n".repeat(600)];
+  // Its results are more than one batch.
+  const wide: [string, string] = ["wide.c", `flush ${"of many words ".repeat(60)}\n`.repeat(300)];
+  const shard = shardOf([...files, many, wide]);
+  for (const query of [
+    "flush",
+    "flush writer",
+    "Flush case:yes",
+    "/fl.sh the/",
+    "file:flush",
+    "flush -writer",
+    "type:path flush",
+  ]) {
+    const plan = planQuery(query, "keyword");
+    const expected = runEngine(kernel, [shard], plan, { chunkMatches: false });
+    const { best, found, isWhole } = rank(shard, query, largeBudget, undefined, {
+      displayCountMax: 1,
+      matchCountMax: 9,
+    });
+    t.equal(best.length, Object.keys(linesByPath(expected.matches)).length);
+    t.same(
+      best.filter(({ ranges }) => ranges === undefined).map(({ path }) => path),
+      best.some(({ path }) => path === "many.c") ? ["many.c"] : [],
+      "ranges are kept unless there are very many",
+    );
+    for (const credit of [undefined, 1, 300]) {
+      const written = runEngine(kernel, [], plan, {
+        chunkMatches: false,
+        ...(credit === undefined ? {} : { credit }),
+        found: best.map((one) => ({ shard, found: one })),
+      });
+      t.same(linesByPath(written.matches), linesByPath(expected.matches), `${query}, in a credit of ${credit}`);
+      t.equal(written.matchCount, expected.matchCount);
+    }
+    t.equal(isWhole, true);
+    const words = found ?? new Uint32Array(0);
+    const counts = words.filter((_, i) => i % 2 === 1).map((word) => Math.max(1, word % rangesInPath));
+    t.equal(
+      counts.reduce((sum, count) => sum + count, 0),
+      expected.matchCount,
+    );
+    const columns = encodeRanked(best, [], false);
+    t.same(
+      decodeDocuments(columns),
+      best.map((one) => ({ ...one, parts: undefined })),
+    );
+  }
+  const budget = { ...largeBudget, contents: 2 };
+  t.equal(rank(shard, "flush", budget, undefined, { displayCountMax: 1, matchCountMax: 9 }).isWhole, false);
+  t.equal(rank(shard, "flush", largeBudget, undefined, { displayCountMax: 9, matchCountMax: 9 }).found, undefined);
+  t.equal(rank(shard, "flush or writer type:file", largeBudget).found, undefined);
   t.end();
 });
 

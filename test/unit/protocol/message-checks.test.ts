@@ -22,7 +22,15 @@ t.test("messages of a search", async (t) => {
   const work = (...rows: number[]) => ({ rows: Uint32Array.from(rows), cached: [], ranked: undefined });
   const ranked = (only: number[], scores?: string[]) => ({
     ...work(2, 0),
-    ranked: { only: Uint32Array.from(only), scores, except: undefined },
+    ranked: { only: Uint32Array.from(only), scores, ranges: undefined, except: undefined, examined: [] },
+  });
+  const known = (only: number[], ranges: undefined[], ...examined: number[]) => ({
+    ...work(...only.map((_, i) => i)),
+    ranked: {
+      ...ranked(only).ranked,
+      ranges,
+      examined: examined.map((row) => ({ shard: 0, row, isWhole: true, found: new Uint32Array(0) })),
+    },
   });
   const resumed = (shard: number | undefined): SearchTaskResult =>
     ({ batchCount: 0, resume: shard === undefined ? undefined : { shard } }) as SearchTaskResult;
@@ -42,6 +50,8 @@ t.test("messages of a search", async (t) => {
     ["rows that do not ascend", () => checkWork(work(1, 1), 3), /rows ascend/],
     ["ranked rows in any order", () => checkWork(ranked([5, 6], ["a", "b"]), 3), undefined],
     ["a ranked row without its document", () => checkWork(ranked([5]), 3), /has its document/],
+    ["a ranked document without its ranges", () => checkWork(known([5, 6], []), 3), /has its ranges/],
+    ["an examined shard that is not searched", () => checkWork(known([], [], 7), 3), /is one of the work/],
     ["a ranked document without its score", () => checkWork(ranked([5, 6], ["a"]), 3), /has its score/],
     ["a row that is taken", () => checkRow(work(1, 0), 1, 3), /rows ascend/],
     ["a slice that goes on", () => checkSearchResult(resumed(2), task), undefined],

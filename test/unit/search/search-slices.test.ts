@@ -46,6 +46,7 @@ function startSearch(query: string, shardCount: number, crash?: (task: SearchTas
             failures: [],
             excluded: [],
             shardsWithoutSymbols: 0,
+            countedShards: [],
             coverage: undefined,
           });
         started.push({ task, end });
