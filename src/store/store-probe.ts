@@ -6,7 +6,7 @@
  * for the result. The latter two modes apply to records, which are then written to a new file that replaces the old
  * one. Standard output: `startedLine`, then `ProbeResult` as a line of JSON.
  */
-import { mkdirSync, renameSync, rmSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ABORT, open, type RootDatabase } from "lmdb";
 import { errorMessage } from "../base/errors.js";
@@ -130,8 +130,11 @@ function checksum(bytes: Uint8Array): number {
   return sum;
 }
 
-/** Size of the trial write: larger than most runs of free pages, so that many of LMDB's free-page records are read. */
-const trialBytes = kind === "shards" ? 64 * 1024 * 1024 : 1024 * 1024;
+/**
+ * Limit on the size of the trial write: larger than most runs of free pages, so that many of LMDB's free-page records are
+ * read. No run is larger than the file, and a write costs twice its size in new memory.
+ */
+const trialBytesMax = kind === "shards" ? 64 * 1024 * 1024 : 1024 * 1024;
 
 /**
  * Writes to the store as its owner would, and deletes what it wrote: LMDB aborts the process if its free-page records
@@ -141,6 +144,7 @@ const trialBytes = kind === "shards" ? 64 * 1024 * 1024 : 1024 * 1024;
 async function tryToWrite(path: string): Promise<void> {
   const writable = openForTrial(path);
   if (writable === undefined) return;
+  const trialBytes = Math.min(trialBytesMax, statSync(join(path, "data.mdb")).size);
   writable.transactionSync(() => {
     void writable.put("trial", Buffer.alloc(trialBytes));
     return ABORT;
