@@ -6,7 +6,7 @@
 import { request } from "node:http";
 import t, { type Test } from "tap";
 import { repeatedBounds, startingBounds, underAttack } from "../support/attack.js";
-import { dataDirectory, testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { dataDirectory, testDaemon, textsOnly, type DaemonProcess } from "../support/daemon.js";
 import { chosen, isFull } from "../support/full-run.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { gitLog } from "../support/git-log.js";
@@ -219,7 +219,12 @@ async function ordinaryReads(t: Test, daemon: DaemonProcess): Promise<void> {
 
 t.test("revisions", async (t) => {
   const log = gitLog(t);
-  const daemon = await testDaemon(t, ["--set", "sync.intervalSeconds=3600"], dataDirectory(t), log.variables);
+  const daemon = await testDaemon(
+    t,
+    [...textsOnly, "--set", "sync.intervalSeconds=3600"],
+    dataDirectory(t),
+    log.variables,
+  );
   await daemon.add("r", source(t).path);
   await ordinaryReads(t, daemon);
   // What a new mirror still has to do is done by then.
@@ -287,6 +292,7 @@ t.test("remotes", async (t) => {
     `git.maxMemoryBytes=${1 << 28}`,
   ];
   const daemon = await testDaemon(t, [
+    ...textsOnly,
     ...bounds,
     "--set",
     `git.sshCommand=${JSON.stringify(sshToAny(t))}`,

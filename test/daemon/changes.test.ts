@@ -5,7 +5,7 @@ import t from "tap";
 import { SseDecoder, type StreamEvent } from "../../src/cli/connection/sse-decoder.js";
 import type { ChangeSummary, MatchChange } from "../../src/model/match-change.js";
 import type { Progress, Receipt, StreamError } from "../../src/model/stream-events.js";
-import { dataDirectory, type DaemonProcess, runCommand, testDaemon } from "../support/daemon.js";
+import { dataDirectory, type DaemonProcess, runCommand, testDaemon, textsOnly } from "../support/daemon.js";
 import type { FixtureFile, GitFixture } from "../support/git-fixture.js";
 import { fixture } from "../support/git-mirror.js";
 import { randomFrom } from "../support/random.js";
@@ -149,7 +149,7 @@ const queries: readonly (readonly [query: string, isWanted: (line: string, path:
 let daemon: DaemonProcess;
 let source: GitFixture;
 let data: string;
-const options = ["--set", "workers=2", "--set", "sync.intervalSeconds=3600"];
+const options = [...textsOnly, "--set", "workers=2", "--set", "sync.intervalSeconds=3600"];
 
 t.before(async () => {
   data = dataDirectory(t);

@@ -11,7 +11,7 @@ import { parseRemoteUrl } from "../../../src/git/run/remote-url.js";
 import { resultWhileYielding } from "../../../src/base/yielding.js";
 import { RecordStore } from "../../../src/store/record-store.js";
 import { SecretFiles } from "../../../src/store/secret-files.js";
-import { dataDirectory, runCommand, testDaemon } from "../../support/daemon.js";
+import { dataDirectory, runCommand, testDaemon, textsOnly } from "../../support/daemon.js";
 import type { GitFixture } from "../../support/git-fixture.js";
 import { fixture } from "../../support/git-mirror.js";
 import { serveHttp } from "../../support/http-remote.js";
@@ -38,7 +38,7 @@ t.test("a token comes from a file, which is read at each fetch", async (t) => {
   const port = await serveHttp(t, source(t), () => accepted);
   const file = join(t.testdir(), "token");
   writeFileSync(file, `${token}\n`);
-  const daemon = await sharedDaemon(t);
+  const daemon = await sharedDaemon(t, {}, textsOnly);
   const { data } = daemon;
   const url = `http://127.0.0.1:${port}/`;
   const added = await runCommand("repo", "add", "host/private", url, "--credential", `file:${file}`, "--data", data);
@@ -68,7 +68,7 @@ t.test("the user and password of a URL are in a separate file, and nowhere else"
   const port = await serveHttp(t, source(t), () => `ada:${token}`);
   const url = `http://127.0.0.1:${port}/`;
   const listed = { name: "host/listed", url: `http://ada:${token}@127.0.0.1:${port}/` };
-  const daemon = await sharedDaemon(t, { repositories: [listed] });
+  const daemon = await sharedDaemon(t, { repositories: [listed] }, textsOnly);
   const { data } = daemon;
   await daemon.add("host/private", `http://ada:${token}@127.0.0.1:${port}/`);
   await until("both are there", async () => (await daemon.search("needle")).found.length === 2);
@@ -109,7 +109,7 @@ t.test("secrets are removed from the catalog of an older version", async (t) => 
   const config = resolveRepository({ name: "host/old", url: `http://ada:${token}@127.0.0.1:${port}/` });
   await catalog.commit(() => ({ repositories: [catalog.newRepository(config, false)] }));
   await records.close();
-  const daemon = await testDaemon(t, [], data);
+  const daemon = await testDaemon(t, textsOnly, data);
   t.equal((await daemon.sync("host/old")).error, "");
   t.equal((await daemon.list())[0]?.url, `http://127.0.0.1:${port}/`);
   t.equal(filesWith(join(data, "secrets"), token).length, 1);

@@ -22,7 +22,7 @@ import { RemoteRules } from "../../../src/git/mirror/remote-rules.js";
 import { parseRemoteUrl } from "../../../src/git/run/remote-url.js";
 import type { RepositoryConfig } from "../../../src/model/repository.js";
 import { chooseByName } from "../../../src/sync/repositories/shared-names.js";
-import { runCommand } from "../../support/daemon.js";
+import { runCommand, textsOnly } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { GraphqlSite } from "../../support/graphql-site.js";
 import { type Answer as RemoteAnswer, serveHttp } from "../../support/http-remote.js";
@@ -776,9 +776,13 @@ t.test("a connection that hangs delays no other, and one that was changed is not
 });
 
 /** Of the daemon that the tests share. */
-const options = ["git.followRedirects=true", "sync.intervalSeconds=86400", "sync.maxIntervalSeconds=86400"].flatMap(
-  (option) => ["--set", option],
-);
+const options = [
+  ...textsOnly,
+  ...["git.followRedirects=true", "sync.intervalSeconds=86400", "sync.maxIntervalSeconds=86400"].flatMap((option) => [
+    "--set",
+    option,
+  ]),
+];
 
 t.test("a daemon fetches what a host lists only from that host", async (t) => {
   const folder = t.testdir({ token: "ada:s3cret\n" });
